@@ -1,0 +1,156 @@
+// How fast are the models alone? Rates and latencies of the lanes, without server and stores: the ceiling for ingest and
+// search, and the yardstick for schedule.ts. `bun bench/embedder.ts --help` names the flags.
+
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { createLanes, type Lanes } from "../src/adapters/inference/lanes.ts";
+import { readLines } from "../src/cli/lines.ts";
+import { alignRows } from "../src/cli/terminal.ts";
+import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { createLog } from "../src/kit/log.ts";
+import { loadWordPiece, type WordPiece } from "../src/kit/wordpiece.ts";
+import { percentile } from "./lib/metrics.ts";
+
+const MODELS_DIR = resolve(import.meta.dir, "../data/models");
+const DEFAULT_FILE = resolve(import.meta.dir, "../../shared/data/ir/scifact/corpus.jsonl.gz");
+const HELP = `bun bench/embedder.ts [flags]
+  --file PATH   JSONL (.gz) with "text" and perhaps "title" (${DEFAULT_FILE})
+  --texts N     how many of them (1000)
+  --lanes N     processes (2)
+  --queries N   measured queries of each kind (300)`;
+
+/** Texts of one call, as the ingest pipeline makes them. */
+const TEXTS_PER_CALL = 64;
+/** Calls under way at once: the lanes never wait for the bench. */
+const CALLS_AT_ONCE = 4;
+const WARM_UP = 20;
+const RERANKED = 20;
+const RERANKS = 20;
+
+async function main(): Promise<void> {
+  const { flags } = parseCommandLine(process.argv.slice(2), {
+    "--help": "switch",
+    "--file": "value",
+    "--texts": "value",
+    "--lanes": "value",
+    "--queries": "value",
+  });
+  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+  const file = flags.get("--file") ?? DEFAULT_FILE;
+  if (!existsSync(file)) throw new UsageError(`${file} does not exist; name a file with --file.`);
+  const texts = await readTexts(file, Number(flags.get("--texts") ?? 1000));
+  const queryCount = Number(flags.get("--queries") ?? 300);
+
+  const tokenizer = loadWordPiece(join(MODELS_DIR, "embedder/tokenizer.json"));
+  const lanes = await createLanes({
+    modelsDir: MODELS_DIR,
+    lanes: Number(flags.get("--lanes") ?? 2),
+    log: createLog("warn"),
+  });
+  const startedAt = performance.now();
+  await lanes.ready();
+  const rows: [what: string, figure: string][] = [["first lane ready", `${ms(performance.now() - startedAt)}`]];
+  await lanes.embed(texts.slice(0, WARM_UP), "ingest");
+
+  const short = queriesOf(texts, tokenizer, 16);
+  const long = queriesOf(texts, tokenizer, 128);
+  rows.push(["query of 16 tokens, idle", latencies(await askInTurn(lanes, short, queryCount))]);
+  rows.push(["query of 128 tokens, idle", latencies(await askInTurn(lanes, long, queryCount))]);
+  rows.push([`rerank of ${RERANKED} x 128, idle`, latencies(await rerankInTurn(lanes, texts))]);
+  rows.push(["ingest alone", rate(await ingest(lanes, texts), texts, lanes, tokenizer)]);
+
+  // The load has to outlast what is measured under it.
+  let isMeasuring = true;
+  const background = (async () => {
+    while (isMeasuring) await ingest(lanes, texts);
+  })();
+  await lanes.embed(texts.slice(0, WARM_UP), "ingest");
+  rows.push(["query of 16 tokens, under ingest", latencies(await askInTurn(lanes, short, queryCount))]);
+  rows.push([`rerank of ${RERANKED} x 128, under ingest`, latencies(await rerankInTurn(lanes, texts))]);
+  isMeasuring = false;
+  await background;
+
+  for (const lane of lanes.status().lanes) {
+    rows.push([`memory of ${lane.name}`, `${Math.round(lane.rssBytes / 2 ** 20)} MiB`]);
+  }
+  await lanes.close();
+  process.stdout.write(`${alignRows(rows).join("\n")}\n`);
+}
+
+async function readTexts(file: string, count: number): Promise<readonly string[]> {
+  const texts: string[] = [];
+  for await (const line of readLines(file)) {
+    const { title = "", text = "" } = JSON.parse(line.text) as { readonly title?: string; readonly text?: string };
+    texts.push(`${title} ${text}`.trim());
+    if (texts.length === count) break;
+  }
+  return texts;
+}
+
+/** Word runs out of the texts that have about `tokens` tokens, specials included. */
+function queriesOf(texts: readonly string[], tokenizer: WordPiece, tokens: number): readonly string[] {
+  return texts.flatMap((text) => {
+    const words = text.split(" ");
+    const wordsPerToken = words.length / tokenizer.count(text);
+    const query = words.slice(0, Math.round((tokens - 2) * wordsPerToken)).join(" ");
+    return tokenizer.count(text) >= tokens ? [query] : [];
+  });
+}
+
+/** Milliseconds of each of `count` queries, asked one after the other. */
+async function askInTurn(lanes: Lanes, queries: readonly string[], count: number): Promise<readonly number[]> {
+  const times: number[] = [];
+  for (let n = 0; n < count; n += 1) {
+    const startedAt = performance.now();
+    await lanes.embed([queries[n % queries.length] ?? ""], "query");
+    times.push(performance.now() - startedAt);
+  }
+  return times;
+}
+
+async function rerankInTurn(lanes: Lanes, texts: readonly string[]): Promise<readonly number[]> {
+  const times: number[] = [];
+  for (let n = 0; n < RERANKS; n += 1) {
+    const startedAt = performance.now();
+    await lanes.score(`what is known about question ${n}`, texts.slice(0, RERANKED));
+    times.push(performance.now() - startedAt);
+  }
+  return times;
+}
+
+/** Embeds all texts; returns the milliseconds that took. */
+async function ingest(lanes: Lanes, texts: readonly string[]): Promise<number> {
+  const startedAt = performance.now();
+  let next = 0;
+  const worker = async () => {
+    while (next < texts.length) {
+      const from = next;
+      next += TEXTS_PER_CALL;
+      await lanes.embed(texts.slice(from, from + TEXTS_PER_CALL), "ingest");
+    }
+  };
+  await Promise.all(Array.from({ length: CALLS_AT_ONCE }, worker));
+  return performance.now() - startedAt;
+}
+
+function rate(elapsedMs: number, texts: readonly string[], lanes: Lanes, tokenizer: WordPiece): string {
+  const tokens = texts.reduce((sum, text) => sum + tokenizer.encode(text, lanes.tokensMax).length, 0);
+  const perSecond = (count: number) => Math.round((count / elapsedMs) * 1000).toLocaleString("en");
+  return `${perSecond(texts.length)} texts/s, ${perSecond(tokens)} tokens/s (${Math.round(tokens / texts.length)} per text)`;
+}
+
+function latencies(times: readonly number[]): string {
+  return `p50 ${ms(percentile(0.5, times))}, p95 ${ms(percentile(0.95, times))}`;
+}
+
+function ms(value: number): string {
+  return `${value.toFixed(1)} ms`;
+}
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+}

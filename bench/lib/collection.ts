@@ -1,0 +1,60 @@
+// A judged collection in BEIR's layout: corpus.jsonl.gz, queries.jsonl.gz, qrels/<split>.tsv.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isRecord } from "../../src/cli/client.ts";
+import { readLines } from "../../src/cli/lines.ts";
+import type { Judgements } from "./metrics.ts";
+
+/** A question with its judged answers. */
+export interface JudgedQuery {
+  readonly id: string;
+  readonly text: string;
+  /** The user whose memories are asked; null: everybody's. */
+  readonly userId: string | null;
+  readonly judgements: Judgements;
+}
+
+/** The file that holds a collection's documents. */
+export function corpusFile(folder: string): string {
+  return join(folder, "corpus.jsonl.gz");
+}
+
+/**
+ * The queries of one split, in the order of the queries' file; queries without a relevant document are left out.
+ * @throws Error when a file is missing or not in this layout.
+ */
+export async function readJudgedQueries(folder: string, split: string): Promise<readonly JudgedQuery[]> {
+  const judgements = readJudgements(join(folder, "qrels", `${split}.tsv`));
+  const queries: JudgedQuery[] = [];
+  for await (const query of readQueries(join(folder, "queries.jsonl.gz"))) {
+    const judged = judgements.get(query.id);
+    if (judged !== undefined) queries.push({ ...query, judgements: judged });
+  }
+  return queries;
+}
+
+/**
+ * The queries of a JSONL file (`_id`, `text`, optionally `metadata.userId`).
+ * @throws Error on a line in another form.
+ */
+export async function* readQueries(path: string): AsyncGenerator<Omit<JudgedQuery, "judgements">> {
+  for await (const line of readLines(path)) {
+    const value: unknown = JSON.parse(line.text);
+    if (!isRecord(value) || typeof value.text !== "string") throw new Error(`${path}: line ${line.number} has no text`);
+    const owner = isRecord(value.metadata) ? value.metadata.userId : undefined;
+    yield { id: String(value._id), text: value.text, userId: typeof owner === "string" ? owner : null };
+  }
+}
+
+function readJudgements(path: string): ReadonlyMap<string, Judgements> {
+  const byQuery = new Map<string, Map<string, number>>();
+  const [, ...rows] = readFileSync(path, "utf8").trimEnd().split("\n"); // the first line names the columns
+  for (const row of rows) {
+    const [queryId, documentId, grade] = row.split("\t");
+    if (queryId === undefined || documentId === undefined || !(Number(grade) > 0)) continue;
+    const judged = byQuery.get(queryId) ?? new Map<string, number>();
+    byQuery.set(queryId, judged.set(documentId, Number(grade)));
+  }
+  return byQuery;
+}

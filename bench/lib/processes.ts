@@ -1,0 +1,78 @@
+// How much memory do a server and its children take? Read from /proc, so Linux only.
+
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+
+/** A process and what it holds in memory. */
+export interface ProcessMemory {
+  readonly pid: number;
+  /** Its last arguments, to tell a lane from a reader. */
+  readonly name: string;
+  /** Resident set. */
+  readonly rssBytes: number;
+}
+
+const PAGE_BYTES = 4096;
+
+/** The process that listens on a local TCP port; null when none (of this user) does. */
+export function listenerOf(port: number): number | null {
+  const inodes = new Set<string>();
+  for (const table of ["/proc/net/tcp", "/proc/net/tcp6"]) {
+    for (const row of readFileSync(table, "utf8").trim().split("\n").slice(1)) {
+      const columns = row.trim().split(/\s+/);
+      const isListening = columns[3] === "0A";
+      if (isListening && Number.parseInt(columns[1]?.split(":")[1] ?? "", 16) === port)
+        inodes.add(`socket:[${columns[9]}]`);
+    }
+  }
+  for (const pid of processIds()) {
+    if (openFiles(pid).some((target) => inodes.has(target))) return pid;
+  }
+  return null;
+}
+
+/** A process and all its descendants. */
+export function familyOf(root: number): readonly ProcessMemory[] {
+  const parents = new Map(processIds().map((pid) => [pid, parentOf(pid)]));
+  const family = [root];
+  // the list grows while it is walked: children of children come after their parents
+  for (const member of family) for (const [pid, parent] of parents) if (parent === member) family.push(pid);
+  return family.flatMap((pid) => memoryOf(pid) ?? []);
+}
+
+function processIds(): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+}
+
+// A process can end while it is looked at: then it has no parent, no files and no memory.
+function whileItLives<Value>(look: () => Value, gone: Value): Value {
+  try {
+    return look();
+  } catch {
+    return gone;
+  }
+}
+
+function parentOf(pid: number): number | null {
+  return whileItLives(() => {
+    const afterName = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1) ?? "";
+    return Number(afterName.split(" ")[1]);
+  }, null);
+}
+
+function openFiles(pid: number): string[] {
+  const names = whileItLives(() => readdirSync(`/proc/${pid}/fd`), []);
+  return names.map((name) => whileItLives(() => readlinkSync(`/proc/${pid}/fd/${name}`), ""));
+}
+
+function memoryOf(pid: number): ProcessMemory | null {
+  return whileItLives(() => {
+    const pages = Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]);
+    const words = readFileSync(`/proc/${pid}/cmdline`, "utf8")
+      .split("\0")
+      .filter((word) => word !== "");
+    const at = words.findIndex((word) => word === "child" || word === "serve");
+    return { pid, name: words.slice(at, at + 2).join(" "), rssBytes: pages * PAGE_BYTES };
+  }, null);
+}

@@ -1,0 +1,45 @@
+// Where a bench's figures go: a JSON file with date, machine and versions beside them, and the figures of the last run.
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus, totalmem } from "node:os";
+import { dirname, join } from "node:path";
+import { isRecord } from "../../src/cli/client.ts";
+import { VERSION } from "../../src/cli/version.ts";
+import { isoTime, systemClock } from "../../src/kit/clock.ts";
+
+/** One row of a bench: what was measured (texts) and the figures (numbers). */
+export type Row = Readonly<Record<string, string | number>>;
+
+const FOLDER = join(import.meta.dir, "../results");
+
+/** The rows of the last run that was written under this name; none when there was no run. */
+export function lastRows(name: string): readonly Row[] {
+  const path = join(FOLDER, `${name}.json`);
+  if (!existsSync(path)) return [];
+  const record: unknown = JSON.parse(readFileSync(path, "utf8"));
+  return isRecord(record) && Array.isArray(record.rows) ? (record.rows as Row[]) : [];
+}
+
+/** Writes `bench/results/<name>.json` over the last run's file; version control keeps what was. */
+export function writeRows(name: string, rows: readonly Row[]): string {
+  const path = join(FOLDER, `${name}.json`);
+  mkdirSync(dirname(path), { recursive: true });
+  const record = {
+    date: isoTime(systemClock.now()),
+    machine: {
+      cpu: cpus()[0]?.model ?? "unknown",
+      cores: cpus().length,
+      memoryGiB: Math.round(totalmem() / 1024 ** 3),
+      platform: `${process.platform}-${process.arch}`,
+    },
+    versions: { mneme: VERSION, bun: Bun.version },
+    rows,
+  };
+  writeFileSync(path, `${JSON.stringify(record, null, 2)}\n`);
+  return path;
+}
+
+/** A row of the last run with the same texts under `keys`. */
+export function sameRow(rows: readonly Row[], row: Row, keys: readonly string[]): Row | undefined {
+  return rows.find((other) => keys.every((key) => other[key] === row[key]));
+}

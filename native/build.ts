@@ -1,0 +1,136 @@
+// Makes sure that the native core is built for the sources in this checkout: `bun native/build.ts`.
+// A build is kept by the hash of its sources outside of the checkout, so that a second clone does not compile again.
+
+import { spawn, spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { nativeCacheDirectory, nativeLibraryPath } from "../src/adapters/embedded/native/library.ts";
+
+/** Older builds that stay beside the newest: enough to switch between a few branches. */
+const BUILDS_KEPT = 4;
+/** How often progress is written where there is no terminal to redraw. */
+const PROGRESS_EVERY_MS = 15_000;
+
+const CRATE = import.meta.dir;
+
+/** Ends the build with one line that says what to do. */
+function refuse(line: string): never {
+  console.error(line);
+  process.exit(1);
+}
+
+/** The version that a tool prints, or undefined when it is not installed. */
+function versionOf(tool: string): string | undefined {
+  const asked = spawnSync(tool, ["--version"], { encoding: "utf8" });
+  return asked.status === 0 ? /\d+\.\d+(\.\d+)?/.exec(asked.stdout)?.[0] : undefined;
+}
+
+/** Refuses to start a build of four minutes that cannot end well. */
+function checkTools(): void {
+  const wanted = /rust-version = "(\d+)\.(\d+)"/.exec(readFileSync(join(CRATE, "Cargo.toml"), "utf8"));
+  const minimum = `${wanted?.[1]}.${wanted?.[2]}`;
+  if (versionOf("cargo") === undefined) {
+    refuse(`cargo was not found: Mneme's native core needs Rust ${minimum} or newer; install it from https://rustup.rs`);
+  }
+  const rustc = versionOf("rustc") ?? "0.0";
+  const [major = 0, minor = 0] = rustc.split(".").map(Number);
+  if (major < Number(wanted?.[1]) || (major === Number(wanted?.[1]) && minor < Number(wanted?.[2]))) {
+    refuse(`rustc ${rustc} is too old: Mneme's native core needs ${minimum} or newer; update it with: rustup update stable`);
+  }
+  const compiler = process.env["CXX"] ?? "c++";
+  if (versionOf(compiler) === undefined) {
+    refuse(`${compiler} was not found: Mneme's native core needs a C++ compiler; install g++ (Debian: apt install g++) or set CXX`);
+  }
+}
+
+/** Shows how many crates are done: redrawn on a terminal, else a line now and then. */
+class Progress {
+  readonly #startedMs = performance.now();
+  #shownMs = performance.now();
+
+  show(done: number, total: number): void {
+    const now = performance.now();
+    const seconds = Math.round((now - this.#startedMs) / 1000);
+    if (process.stderr.isTTY) {
+      const filled = Math.round((done / Math.max(total, 1)) * 30);
+      process.stderr.write(`\rnative core [${"#".repeat(filled)}${".".repeat(30 - filled)}] ${done}/${total} crates, ${seconds} s `);
+    } else if (now - this.#shownMs >= PROGRESS_EVERY_MS) {
+      this.#shownMs = now;
+      console.error(`native core: ${done} of ${total} crates compiled, ${seconds} s`);
+    }
+  }
+
+  end(): void {
+    if (process.stderr.isTTY) process.stderr.write("\n");
+  }
+}
+
+/** The number of packages that a build touches at most. */
+function packageCount(): number {
+  return readFileSync(join(CRATE, "Cargo.lock"), "utf8").split("[[package]]").length - 1;
+}
+
+/** Runs cargo and resolves to the library that it built. */
+async function compile(targetDirectory: string): Promise<string> {
+  const child = spawn("cargo", ["build", "--release", "--locked", "--message-format=json-render-diagnostics"], {
+    cwd: CRATE,
+    env: { ...process.env, CARGO_TARGET_DIR: targetDirectory },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const progress = new Progress();
+  const total = packageCount();
+  const done = new Set<string>();
+  let library: string | undefined;
+  let pending = "";
+  let complaints = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    complaints += text;
+  });
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    const lines = (pending + text).split("\n");
+    pending = lines.pop() ?? "";
+    for (const line of lines) {
+      const message = JSON.parse(line) as { reason: string; package_id?: string; target?: { name: string }; filenames?: string[] };
+      if (message.reason !== "compiler-artifact" || message.package_id === undefined) continue;
+      done.add(message.package_id);
+      progress.show(done.size, total);
+      if (message.target?.name === "mneme_native") {
+        library = message.filenames?.find((path) => /\.(so|dylib|dll)$/.test(path)) ?? library;
+      }
+    }
+  });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  });
+  progress.end();
+  if (code !== 0 || library === undefined) {
+    refuse(`${complaints.trimEnd()}\nthe native core did not build (cargo build ended with ${code}); its messages are above`);
+  }
+  return library;
+}
+
+/** Removes the oldest builds beyond those kept. */
+function removeOldBuilds(cache: string, current: string): void {
+  const builds = readdirSync(cache)
+    .filter((name) => /^[0-9a-f]{32}$/.test(name) && name !== current)
+    .map((name) => ({ path: join(cache, name), modifiedMs: statSync(join(cache, name)).mtimeMs }))
+    .sort((a, b) => b.modifiedMs - a.modifiedMs);
+  for (const { path } of builds.slice(BUILDS_KEPT)) rmSync(path, { recursive: true, force: true });
+}
+
+const path = nativeLibraryPath();
+if (!existsSync(path)) {
+  if (process.env["MNEME_NATIVE_PATH"] !== undefined) refuse(`MNEME_NATIVE_PATH names ${path}, which does not exist`);
+  checkTools();
+  console.error("building the native core; the first time takes about five minutes on two cores");
+  const cache = nativeCacheDirectory();
+  mkdirSync(cache, { recursive: true });
+  const library = await compile(join(cache, "target"));
+  mkdirSync(dirname(path), { recursive: true });
+  const beside = `${path}.${process.pid}`;
+  copyFileSync(library, beside);
+  renameSync(beside, path);
+  removeOldBuilds(cache, dirname(path).slice(cache.length + 1));
+  console.error(`native core: ${path}`);
+}

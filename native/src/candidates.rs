@@ -1,0 +1,293 @@
+//! Which memories may a search return: visible, not expired, of the right user.
+//! Every engine works inside the set that is made here; none of them filters afterwards. Attributes of a filter
+//! language become further bitmaps over the same ordinals.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use roaring::RoaringBitmap;
+use rustc_hash::FxHashMap;
+
+use crate::error::{Error, Result};
+use crate::memory_set::MemorySet;
+
+/// The user key of memories that belong to no user.
+pub const NO_USER: u64 = 0;
+/// The expiry of memories that never expire.
+pub const NEVER: u64 = 0;
+
+/// Refuses the two keys that stand for something else: 0 for "none", `u64::MAX` for USearch's free slots.
+pub fn check_key(what: &str, key: u64) -> Result<()> {
+    match key {
+        0 | u64::MAX => Err(Error::invalid(format!("{what} {key} is reserved; keys are 1 to 2^64-2"))),
+        _ => Ok(()),
+    }
+}
+
+/// What becomes searchable, and for whom.
+#[derive(Debug, Clone, Copy)]
+pub struct Showing {
+    /// The memory.
+    pub memory_key: u64,
+    /// Its user, or `NO_USER`.
+    pub user_key: u64,
+    /// The moment from which it is expired, in ms since 1970, or `NEVER`.
+    pub expires_at_ms: u64,
+}
+
+/// The memories that one question may see, frozen when it was admitted. What is hidden afterwards is still kept out by
+/// `Candidates::confine` and `Candidates::still_admits`.
+#[derive(Debug, Clone)]
+pub struct Admissible {
+    set: MemorySet,
+    user: Option<u64>,
+    owner: u64,
+}
+
+impl Admissible {
+    /// How many memories were admitted.
+    pub fn memories(&self) -> usize {
+        self.set.len()
+    }
+}
+
+/// The in-memory index of a project's memories. Memory keys become dense ordinals here; an ordinal is never given to
+/// another memory while the project is open, because an `Admissible` may still hold it. Safe from any thread.
+#[derive(Debug)]
+pub struct Candidates {
+    /// Tells the projects of a process apart, so that no set admitted in one is used in another.
+    identity: u64,
+    inner: RwLock<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    ordinals: FxHashMap<u64, u32>,
+    memory_keys: Vec<u64>,
+    users: Vec<u64>,
+    expiries: Vec<u64>,
+    visible: MemorySet,
+    of_user: FxHashMap<u64, RoaringBitmap>,
+    /// (expiry, ordinal) of the visible memories that expire, soonest first.
+    expiring: BTreeSet<(u64, u32)>,
+}
+
+impl Default for Candidates {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Candidates { identity: NEXT.fetch_add(1, Ordering::Relaxed), inner: RwLock::default() }
+    }
+}
+
+impl Candidates {
+    /// Makes memories searchable, or changes the user and expiry of those that are. Microseconds per memory.
+    pub fn show(&self, showings: &[Showing]) {
+        let mut inner = self.write();
+        for showing in showings {
+            let ordinal = inner.ordinal(showing.memory_key);
+            inner.hide(ordinal);
+            inner.show(ordinal, showing);
+        }
+    }
+
+    /// Makes memories unsearchable at once, also for searches that hold an older `Admissible`. Unknown keys are fine.
+    pub fn hide(&self, memory_keys: &[u64]) {
+        let mut inner = self.write();
+        for key in memory_keys {
+            if let Some(ordinal) = inner.ordinals.get(key).copied() {
+                inner.hide(ordinal);
+            }
+        }
+    }
+
+    /// The visible memories that are not expired at `now_ms`, of one user or, with `None`, of the whole project. Costs a
+    /// copy of one bit per memory, plus the memories that have expired but were not yet hidden.
+    pub fn admit(&self, user: Option<u64>, now_ms: u64) -> Admissible {
+        let inner = self.read();
+        let mut set = match user {
+            None => inner.visible.clone(),
+            Some(user) => {
+                let mut set = MemorySet::with_room_for(inner.memory_keys.len());
+                inner.of_user.get(&user).into_iter().flatten().for_each(|ordinal| set.insert(ordinal));
+                set
+            }
+        };
+        for (_, ordinal) in inner.expiring.range(..=(now_ms, u32::MAX)) {
+            set.remove(*ordinal);
+        }
+        Admissible { set, user, owner: self.identity }
+    }
+
+    /// What of an admitted set is still visible: where every search begins. `Invalid` for a set of another project.
+    pub fn confine(&self, within: &Admissible) -> Result<MemorySet> {
+        if within.owner != self.identity {
+            return Err(Error::invalid("the admissible set was made by another index"));
+        }
+        Ok(self.read().visible.intersection(&within.set))
+    }
+
+    /// Drops the hits whose memory was hidden, or given to another user, while the search ran: where every search ends.
+    pub fn retain_admitted<Hit>(&self, within: &Admissible, hits: &mut Vec<Hit>, ordinal_of: impl Fn(&Hit) -> u32) {
+        let inner = self.read();
+        hits.retain(|hit| {
+            let ordinal = ordinal_of(hit);
+            let is_users = within.user.is_none_or(|user| inner.users.get(ordinal as usize) == Some(&user));
+            inner.visible.contains(ordinal) && within.set.contains(ordinal) && is_users
+        });
+    }
+
+    /// The ordinal of a memory key, a new one if it was never seen.
+    pub fn ordinal(&self, memory_key: u64) -> u32 {
+        self.write().ordinal(memory_key)
+    }
+
+    /// The ordinals of memory keys, new ones for keys never seen; order kept.
+    pub fn ordinals(&self, memory_keys: impl IntoIterator<Item = u64>) -> Vec<u32> {
+        let mut inner = self.write();
+        memory_keys.into_iter().map(|key| inner.ordinal(key)).collect()
+    }
+
+    /// The memory keys behind ordinals that this index gave out; order kept.
+    pub fn memory_keys(&self, ordinals: impl IntoIterator<Item = u32>) -> Vec<u64> {
+        let inner = self.read();
+        ordinals.into_iter().map(|ordinal| inner.memory_keys[ordinal as usize]).collect()
+    }
+
+    /// (known memories, visible memories).
+    pub fn counts(&self) -> (usize, usize) {
+        let inner = self.read();
+        (inner.memory_keys.len(), inner.visible.len())
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Inner> {
+        // Nothing below panics half-way through a change, so a poisoned lock guards sound data.
+        self.inner.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Inner> {
+        self.inner.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn ordinal(&mut self, memory_key: u64) -> u32 {
+        if let Some(ordinal) = self.ordinals.get(&memory_key) {
+            return *ordinal;
+        }
+        let ordinal = u32::try_from(self.memory_keys.len()).expect("a project has fewer than 2^32 memories");
+        self.ordinals.insert(memory_key, ordinal);
+        self.memory_keys.push(memory_key);
+        self.users.push(NO_USER);
+        self.expiries.push(NEVER);
+        ordinal
+    }
+
+    fn show(&mut self, ordinal: u32, showing: &Showing) {
+        self.visible.insert(ordinal);
+        self.users[ordinal as usize] = showing.user_key;
+        self.expiries[ordinal as usize] = showing.expires_at_ms;
+        if showing.user_key != NO_USER {
+            self.of_user.entry(showing.user_key).or_default().insert(ordinal);
+        }
+        if showing.expires_at_ms != NEVER {
+            self.expiring.insert((showing.expires_at_ms, ordinal));
+        }
+    }
+
+    fn hide(&mut self, ordinal: u32) {
+        self.visible.remove(ordinal);
+        let user = self.users[ordinal as usize];
+        if let Some(memories) = self.of_user.get_mut(&user) {
+            memories.remove(ordinal);
+            if memories.is_empty() {
+                self.of_user.remove(&user);
+            }
+        }
+        self.expiring.remove(&(self.expiries[ordinal as usize], ordinal));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Chance;
+    use std::collections::BTreeMap;
+
+    fn seen(candidates: &Candidates, within: &Admissible) -> Vec<u64> {
+        let set = candidates.confine(within).expect("same index");
+        let mut keys = candidates.memory_keys(set.iter());
+        keys.sort_unstable();
+        keys
+    }
+
+    #[test]
+    fn admits_what_a_plain_list_of_memories_admits() {
+        let mut chance = Chance::new();
+        let candidates = Candidates::default();
+        let mut model: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+        for step in 0..3_000 {
+            let memory_key = 1 + chance.below(200) as u64;
+            if chance.below(3) == 0 {
+                candidates.hide(&[memory_key]);
+                model.remove(&memory_key);
+            } else {
+                let (user_key, expires_at_ms) = (chance.below(5) as u64, chance.below(50) as u64);
+                candidates.show(&[Showing { memory_key, user_key, expires_at_ms }]);
+                model.insert(memory_key, (user_key, expires_at_ms));
+            }
+            if step % 10 == 0 {
+                let now_ms = chance.below(60) as u64;
+                let user = Some(1 + chance.below(4) as u64).filter(|_| chance.below(2) == 0);
+                let expected: Vec<u64> = model
+                    .iter()
+                    .filter(|(_, (owner, _))| user.is_none_or(|user| user == *owner))
+                    .filter(|(_, (_, expiry))| *expiry == NEVER || *expiry > now_ms)
+                    .map(|(key, _)| *key)
+                    .collect();
+                let within = candidates.admit(user, now_ms);
+                assert_eq!(seen(&candidates, &within), expected);
+                assert_eq!(within.memories(), expected.len());
+            }
+        }
+        assert_eq!(candidates.counts().1, model.len());
+    }
+
+    #[test]
+    fn a_hidden_memory_is_gone_from_sets_admitted_before() {
+        let candidates = Candidates::default();
+        let showing = |memory_key| Showing { memory_key, user_key: 7, expires_at_ms: NEVER };
+        candidates.show(&[showing(1), showing(2)]);
+        let within = candidates.admit(Some(7), 0);
+        let mut hits = candidates.ordinals([1, 2]);
+        candidates.hide(&[1]);
+        assert_eq!(seen(&candidates, &within), [2]);
+        candidates.retain_admitted(&within, &mut hits, |ordinal| *ordinal);
+        assert_eq!(candidates.memory_keys(hits), [2]);
+    }
+
+    #[test]
+    fn a_memory_that_changed_hands_is_not_returned_to_the_old_user() {
+        let candidates = Candidates::default();
+        candidates.show(&[Showing { memory_key: 1, user_key: 7, expires_at_ms: NEVER }]);
+        let within = candidates.admit(Some(7), 0);
+        candidates.show(&[Showing { memory_key: 1, user_key: 8, expires_at_ms: NEVER }]);
+        let mut hits = candidates.ordinals([1]);
+        candidates.retain_admitted(&within, &mut hits, |ordinal| *ordinal);
+        assert!(hits.is_empty());
+    }
+
+    #[test]
+    fn a_set_of_another_project_is_refused() {
+        let (one, other) = (Candidates::default(), Candidates::default());
+        assert_eq!(other.confine(&one.admit(None, 0)).expect_err("refused").code(), "invalid");
+    }
+
+    #[test]
+    fn reserved_keys_are_refused() {
+        assert!(check_key("memory key", 0).is_err());
+        assert!(check_key("memory key", u64::MAX).is_err());
+        assert!(check_key("memory key", 1).is_ok());
+        assert!(check_key("memory key", u64::MAX - 1).is_ok());
+    }
+}

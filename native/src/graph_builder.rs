@@ -1,0 +1,192 @@
+//! The thread that keeps a project's HNSW graph up to date with its rows: loading, adding, calibrating, saving.
+//! It is the only one that adds. The exact scan covers whatever it has not reached yet.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use half::bf16;
+
+use crate::error::{Error, Result};
+use crate::graph::{Graph, GraphIdentity, Snapshot, discard_snapshot};
+use crate::hit::Hit;
+use crate::memory_set::MemorySet;
+use crate::vector_index::{ReadyGraph, Shared};
+
+/// Search breadths that calibration tries, smallest first.
+const EF_LADDER: [usize; 5] = [400, 600, 800, 1_200, 1_600];
+/// Calibration takes the first breadth with this recall@10 against the exact scan: .99 is promised, the rest is margin
+/// for the chance of the sample.
+const CALIBRATION_RECALL: f64 = 0.993;
+const CALIBRATION_QUERIES: usize = 100;
+const CALIBRATION_HITS: usize = 10;
+/// A graph that has grown by this factor is calibrated again.
+const CALIBRATION_GROWTH: f64 = 1.25;
+/// Rows that are looked up at a time; the lock on the rows is held for no longer than that takes.
+const BATCH_ROWS: usize = 256;
+/// A snapshot is due after this many new rows, or a tenth of the graph if that is more: at 3,700 adds/s they replay in
+/// seconds.
+const SNAPSHOT_ROWS_MIN: usize = 20_000;
+
+/// Starts the thread. It ends when the index closes.
+pub(crate) fn start(shared: Arc<Shared>, snapshot: Snapshot) -> Result<JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name("mneme-graph".to_owned())
+        .spawn(move || {
+            let mut building = load(&shared, snapshot);
+            while shared.wait_for_news() {
+                // A graph that cannot be kept up is given up: the exact scan serves, and the next news tries again.
+                if catch_up(&shared, &mut building).is_err() {
+                    shared.set_ready_graph(None);
+                    building = None;
+                }
+            }
+        })
+        .map_err(|cause| Error::from_io("starting the graph's thread", &cause))
+}
+
+/// The graph under construction, of one log epoch.
+struct Building {
+    graph: Arc<Graph>,
+    identity: GraphIdentity,
+    rows_when_saved: usize,
+    rows_when_calibrated: usize,
+}
+
+impl Building {
+    fn new(graph: Graph, identity: GraphIdentity) -> Building {
+        Building { rows_when_saved: graph.covered(), rows_when_calibrated: 0, graph: Arc::new(graph), identity }
+    }
+}
+
+fn load(shared: &Shared, snapshot: Snapshot) -> Option<Building> {
+    let Snapshot::Sound { covered } = snapshot else { return None };
+    let identity = shared.rows().identity.clone();
+    // A snapshot that does not load in spite of its checksum is built anew like one that is missing.
+    let graph = Graph::load(&shared.options.directory, &identity, covered).ok()?;
+    Some(Building::new(graph, identity))
+}
+
+fn catch_up(shared: &Shared, building: &mut Option<Building>) -> Result<()> {
+    let (identity, live) = {
+        let rows = shared.rows();
+        (rows.identity.clone(), rows.table.live())
+    };
+    if building.as_ref().is_some_and(|building| building.identity != identity) {
+        shared.set_ready_graph(None);
+        discard_snapshot(&shared.options.directory);
+        *building = None;
+    }
+    if building.is_none() && live > shared.options.hnsw_min_chunks {
+        *building = Some(Building::new(Graph::new(identity.dimensions)?, identity));
+    }
+    let Some(building) = building else { return Ok(()) };
+    while !shared.is_closing() {
+        if add_batch(shared, building)? {
+            continue;
+        }
+        calibrate_if_due(shared, building)?;
+        save_if_due(shared, building);
+        return Ok(());
+    }
+    Ok(())
+}
+
+/// Adds the next rows; false when there are none.
+fn add_batch(shared: &Shared, building: &Building) -> Result<bool> {
+    let covered = building.graph.covered();
+    let (live, end, reader) = {
+        let rows = shared.rows();
+        if rows.identity != building.identity || covered >= rows.table.len() {
+            return Ok(false);
+        }
+        let end = rows.table.len().min(covered + BATCH_ROWS);
+        let is_live = |row: &u32| rows.table.is_live(*row);
+        let live: Vec<(u32, u64)> =
+            (covered as u32..end as u32).filter(is_live).map(|row| (row, rows.table.origin(row).record)).collect();
+        (live, end, rows.reader.clone())
+    };
+    let mut vector: Vec<bf16> = Vec::new();
+    for (row, record) in live {
+        match reader.read(record, &mut vector) {
+            Ok(()) => building.graph.add(row, &vector)?,
+            // As in a search: one rotten record is no reason to do without a graph.
+            Err(Error::Damaged(_)) => {}
+            Err(other) => return Err(other),
+        }
+    }
+    building.graph.set_covered(end);
+    Ok(true)
+}
+
+/// Measures recall on mixtures of stored vectors, which lie off the data as questions do, and puts the graph at the
+/// searches' disposal with the smallest breadth that suffices; withholds it when none does.
+fn calibrate_if_due(shared: &Shared, building: &mut Building) -> Result<()> {
+    let covered = building.graph.covered();
+    if (covered as f64) < building.rows_when_calibrated as f64 * CALIBRATION_GROWTH {
+        return Ok(());
+    }
+    let (queries, everything) = sample(shared)?;
+    let mut ready = ReadyGraph { graph: Arc::clone(&building.graph), epoch: building.identity.epoch, ef: 0 };
+    let exact: Vec<Vec<Hit>> = queries
+        .iter()
+        .map(|query| shared.search_exactly(query, &everything, CALIBRATION_HITS))
+        .collect::<Result<_>>()?;
+    for ef in EF_LADDER {
+        ready.ef = ef;
+        let mut found = 0;
+        for (query, exact) in queries.iter().zip(&exact) {
+            let hits = shared.search_by_graph(query, &everything, CALIBRATION_HITS, &ready)?;
+            found += overlap(&exact[..CALIBRATION_HITS.min(exact.len())], &hits);
+        }
+        let wanted: usize = exact.iter().map(|hits| hits.len().min(CALIBRATION_HITS)).sum();
+        if found as f64 >= wanted as f64 * CALIBRATION_RECALL {
+            shared.set_ready_graph(Some(ready));
+            building.rows_when_calibrated = covered;
+            return Ok(());
+        }
+    }
+    shared.set_ready_graph(None);
+    building.rows_when_calibrated = covered;
+    Ok(())
+}
+
+fn overlap(exact: &[Hit], hits: &[Hit]) -> usize {
+    let hits = &hits[..CALIBRATION_HITS.min(hits.len())];
+    exact.iter().filter(|wanted| hits.iter().any(|hit| hit.chunk_key == wanted.chunk_key)).count()
+}
+
+/// Queries `unit(a + b/2)` of live vectors that lie evenly over the rows, and the set of all memories.
+fn sample(shared: &Shared) -> Result<(Vec<Vec<f32>>, MemorySet)> {
+    let rows = shared.rows();
+    let live: Vec<u32> = rows.table.live_rows().collect();
+    let mut everything = MemorySet::default();
+    live.iter().for_each(|row| everything.insert(rows.table.origin(*row).ordinal));
+    let step = (live.len() / CALIBRATION_QUERIES).max(1);
+    let records: Vec<u64> = live.iter().step_by(step).map(|row| rows.table.origin(*row).record).collect();
+    let reader = rows.reader.clone();
+    drop(rows);
+    let (mut vectors, mut vector) = (Vec::new(), Vec::new());
+    for record in records {
+        if reader.read(record, &mut vector).is_ok() {
+            vectors.push(vector.iter().map(|component| component.to_f32()).collect::<Vec<f32>>());
+        }
+    }
+    let others = vectors.iter().cycle().skip(1);
+    let mixtures = vectors.iter().zip(others).map(|(a, b)| a.iter().zip(b).map(|(x, y)| x + y / 2.0).collect());
+    let mixtures = mixtures.map(|mixture: Vec<f32>| {
+        let length = mixture.iter().map(|x| x * x).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
+        mixture.into_iter().map(|x| x / length).collect()
+    });
+    Ok((mixtures.collect(), everything))
+}
+
+fn save_if_due(shared: &Shared, building: &mut Building) {
+    let covered = building.graph.covered();
+    let due_after = SNAPSHOT_ROWS_MIN.max(covered / 10);
+    if building.rows_when_saved > 0 && covered < building.rows_when_saved + due_after {
+        return;
+    }
+    // A snapshot only spares work at the next opening; one that fails (a full disk) is tried again when next due.
+    let _ = building.graph.save(&shared.options.directory, &building.identity);
+    building.rows_when_saved = covered;
+}

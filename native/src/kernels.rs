@@ -1,0 +1,259 @@
+//! The inner loops of the vector scan, one per instruction set; the only file with `unsafe`, because vector
+//! instructions are. Which rows are scanned is `vector_index`' affair.
+
+use half::bf16;
+
+/// Rows are padded to whole cache lines, so that a row never shares one and loads stay aligned.
+pub const LINE_BYTES: usize = 64;
+
+/// How many rows ahead the next ones are fetched into the cache: sparse sets jump, and the hardware does not see where.
+/// Eight rows of 384 bytes are 48 lines, about what one core can have under way.
+const PREFETCH_ROWS: usize = 8;
+
+/// A cache line of quantised components. A component `c` in -127..=127 is stored as `c + 128`, since the dot-product
+/// instructions take one unsigned and one signed side.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub struct Line(pub [u8; LINE_BYTES]);
+
+/// The m best (score, row) of a scan, without keeping the rest.
+#[derive(Debug)]
+pub struct TopRows {
+    limit: usize,
+    threshold: i32,
+    rows: Vec<(i32, u32)>,
+}
+
+impl TopRows {
+    /// Room for the `limit` best.
+    pub fn new(limit: usize) -> Self {
+        TopRows { limit, threshold: i32::MIN, rows: Vec::with_capacity(limit * 2) }
+    }
+
+    #[inline]
+    fn offer(&mut self, score: i32, row: u32) {
+        if score > self.threshold {
+            self.rows.push((score, row));
+            if self.rows.len() == self.limit * 2 {
+                self.shrink();
+            }
+        }
+    }
+
+    #[cold]
+    fn shrink(&mut self) {
+        if self.rows.len() > self.limit {
+            // Lower rows win ties, whatever order they came in.
+            self.rows.select_nth_unstable_by(self.limit - 1, |a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+            self.rows.truncate(self.limit);
+            self.threshold = self.rows[self.limit - 1].0;
+        }
+    }
+
+    /// The best rows, in no particular order.
+    pub fn into_rows(mut self) -> Vec<u32> {
+        self.shrink();
+        self.rows.into_iter().map(|(_, row)| row).collect()
+    }
+}
+
+/// Where the quantised rows lie: blocks of `block_rows` rows of `lines_per_row` lines each.
+#[derive(Debug, Clone, Copy)]
+pub struct RowLayout<'matrix> {
+    /// The blocks, all but the last full.
+    pub blocks: &'matrix [Box<[Line]>],
+    /// Rows in a block; a power of two.
+    pub block_rows: usize,
+    /// Lines in a row.
+    pub lines_per_row: usize,
+}
+
+impl<'matrix> RowLayout<'matrix> {
+    #[inline(always)]
+    fn row(&self, row: u32) -> &'matrix [Line] {
+        let (block, within) = (row as usize / self.block_rows, row as usize % self.block_rows);
+        &self.blocks[block][within * self.lines_per_row..][..self.lines_per_row]
+    }
+}
+
+/// Offers every one of `rows` with its dot product to `top`. `query` has `lines_per_row * 64` signed components, padded
+/// with zeros. The scores are shifted by a constant of the query (the 128 of `Line`), which no comparison notices.
+pub fn scan(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
+    assert_eq!(query.len(), layout.lines_per_row * LINE_BYTES, "a query is as long as a padded row");
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vnni")
+        {
+            // SAFETY: the processor has the features that the function is compiled for.
+            return unsafe { x86::scan_avx512(layout, rows, query, top) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: as above.
+            return unsafe { x86::scan_avx2(layout, rows, query, top) };
+        }
+    }
+    scan_portable(layout, rows, query, top);
+}
+
+fn scan_portable(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
+    for row in rows {
+        let mut sum = 0i32;
+        for (line, part) in layout.row(*row).iter().zip(query.chunks_exact(LINE_BYTES)) {
+            sum += line.0.iter().zip(part).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum::<i32>();
+        }
+        top.offer(sum, *row);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::{LINE_BYTES, PREFETCH_ROWS, RowLayout, TopRows};
+    use std::arch::x86_64::*;
+
+    /// Asks for the row that will be scanned `PREFETCH_ROWS` rows later.
+    #[inline(always)]
+    fn prefetch(layout: &RowLayout<'_>, rows: &[u32], index: usize) {
+        if let Some(ahead) = rows.get(index + PREFETCH_ROWS) {
+            for line in layout.row(*ahead) {
+                // SAFETY: prefetching has no effect on memory, and the address is that of a live line.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(line.0.as_ptr().cast()) };
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    pub fn scan_avx512(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
+        for (index, row) in rows.iter().enumerate() {
+            prefetch(&layout, rows, index);
+            let mut sum = _mm512_setzero_si512();
+            for (line, part) in layout.row(*row).iter().zip(query.chunks_exact(LINE_BYTES)) {
+                // SAFETY: both sides are 64 readable bytes.
+                let (a, b) =
+                    unsafe { (_mm512_loadu_si512(line.0.as_ptr().cast()), _mm512_loadu_si512(part.as_ptr().cast())) };
+                sum = _mm512_dpbusd_epi32(sum, a, b);
+            }
+            top.offer(_mm512_reduce_add_epi32(sum), *row);
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub fn scan_avx2(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
+        for (index, row) in rows.iter().enumerate() {
+            prefetch(&layout, rows, index);
+            let mut sum = _mm256_setzero_si256();
+            for (line, part) in layout.row(*row).iter().zip(query.chunks_exact(LINE_BYTES)) {
+                for at in (0..LINE_BYTES).step_by(16) {
+                    // Widened to 16 bits: the 8-bit multiply-add saturates at these magnitudes.
+                    // SAFETY: `at + 16` stays within the 64 bytes of both sides.
+                    let (a, b) = unsafe {
+                        (
+                            _mm256_cvtepu8_epi16(_mm_loadu_si128(line.0.as_ptr().add(at).cast())),
+                            _mm256_cvtepi8_epi16(_mm_loadu_si128(part.as_ptr().add(at).cast())),
+                        )
+                    };
+                    sum = _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
+                }
+            }
+            let halves = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256::<1>(sum));
+            let quarters = _mm_add_epi32(halves, _mm_shuffle_epi32::<0b01_00_11_10>(halves));
+            let total = _mm_add_epi32(quarters, _mm_shuffle_epi32::<0b10_11_00_01>(quarters));
+            top.offer(_mm_cvtsi128_si32(total), *row);
+        }
+    }
+}
+
+/// The cosine of a unit query and a stored vector, `[dimensions]` both. The stored one is divided by its length, which
+/// rounding to bf16 has moved off 1 by up to a thousandth.
+pub fn cosine(query: &[f32], stored: &[bf16]) -> f32 {
+    const LANES: usize = 16;
+    let (mut dots, mut squares) = ([0f32; LANES], [0f32; LANES]);
+    let (query_chunks, stored_chunks) = (query.chunks_exact(LANES), stored.chunks_exact(LANES));
+    let (query_rest, stored_rest) = (query_chunks.remainder(), stored_chunks.remainder());
+    for (q, s) in query_chunks.zip(stored_chunks) {
+        for lane in 0..LANES {
+            let component = widen(s[lane]);
+            dots[lane] += q[lane] * component;
+            squares[lane] += component * component;
+        }
+    }
+    let (mut dot, mut square) = (dots.iter().sum::<f32>(), squares.iter().sum::<f32>());
+    for (q, s) in query_rest.iter().zip(stored_rest) {
+        dot += q * widen(*s);
+        square += widen(*s) * widen(*s);
+    }
+    dot / square.sqrt()
+}
+
+/// `bf16::to_f32` without its NaN branch, so that the loop above becomes vector code.
+#[inline(always)]
+fn widen(component: bf16) -> f32 {
+    f32::from_bits(u32::from(component.to_bits()) << 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Chance;
+
+    type Scan = unsafe fn(RowLayout<'_>, &[u32], &[i8], &mut TopRows);
+
+    #[test]
+    fn every_instruction_set_finds_the_rows_that_plain_arithmetic_finds() {
+        let mut chance = Chance::new();
+        let (block_rows, lines_per_row, rows) = (16, 3, 100u32);
+        let extreme = |chance: &mut Chance| [1u8, 128, 255, (chance.bits() % 255 + 1) as u8][chance.below(4)];
+        let blocks: Vec<Box<[Line]>> = (0..7)
+            .map(|_| {
+                (0..block_rows * lines_per_row).map(|_| Line(std::array::from_fn(|_| extreme(&mut chance)))).collect()
+            })
+            .collect();
+        let layout = RowLayout { blocks: &blocks, block_rows, lines_per_row };
+        let query: Vec<i8> =
+            (0..lines_per_row * LINE_BYTES).map(|_| (i32::from(extreme(&mut chance)) - 128) as i8).collect();
+        let subset: Vec<u32> = (0..rows).filter(|_| chance.below(3) > 0).collect();
+
+        let mut expected: Vec<(i32, u32)> = subset
+            .iter()
+            .map(|row| {
+                let bytes = layout.row(*row).iter().flat_map(|line| line.0);
+                (bytes.zip(&query).map(|(a, b)| i32::from(a) * i32::from(*b)).sum(), *row)
+            })
+            .collect();
+        expected.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut expected: Vec<u32> = expected.into_iter().take(10).map(|(_, row)| row).collect();
+        expected.sort_unstable();
+
+        let mut scans: Vec<(&str, Scan)> = vec![("portable", scan_portable), ("chosen", scan)];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx2") {
+                scans.push(("avx2", x86::scan_avx2));
+            }
+            if is_x86_feature_detected!("avx512vnni") {
+                scans.push(("avx512", x86::scan_avx512));
+            }
+        }
+        for (name, scan) in scans {
+            let mut top = TopRows::new(10);
+            // SAFETY: only instruction sets that the processor has were listed.
+            unsafe { scan(layout, &subset, &query, &mut top) };
+            let mut found = top.into_rows();
+            found.sort_unstable();
+            assert_eq!(found, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_cosine_is_that_of_the_definition() {
+        let mut chance = Chance::new();
+        for dimensions in [1, 3, 16, 17, 384] {
+            let (query, stored) = (chance.unit_vector(dimensions), chance.unit_vector(dimensions));
+            let rounded: Vec<bf16> = stored.iter().map(|x| bf16::from_f32(*x)).collect();
+            let dot: f64 = query.iter().zip(&rounded).map(|(a, b)| f64::from(*a) * b.to_f64()).sum();
+            let norm: f64 = rounded.iter().map(|x| x.to_f64() * x.to_f64()).sum::<f64>().sqrt();
+            assert!((f64::from(cosine(&query, &rounded)) - dot / norm).abs() < 1e-5);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Mneme's native core: what a project's searches run on.
+//!
+//! | File | Question |
+//! |---|---|
+//! | `project` | what is published, shown, hidden and searched, and in which order the parts change |
+//! | `candidates`, `memory_set` | which memories a search may return |
+//! | `vector_index` | which chunks lie nearest, by which route |
+//! | `vector_log` | how vectors are kept on disk |
+//! | `row_table`, `matrix`, `kernels` | how they are scanned in memory |
+//! | `graph`, `graph_builder` | the HNSW graph for large sets, and the thread that keeps it |
+//! | `text_index`, `text_schema`, `text_view` | postings and passages |
+//! | `analysis`, `bm25` | words, and how well they match |
+//! | `bindings` | the JavaScript face; everything else knows nothing of it |
+
+pub mod analysis;
+pub mod bindings;
+mod bm25;
+pub mod candidates;
+pub mod error;
+mod graph;
+mod graph_builder;
+pub mod hit;
+mod kernels;
+pub mod lock;
+mod matrix;
+pub mod memory_set;
+pub mod project;
+mod row_table;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod text_index;
+pub mod text_schema;
+mod text_view;
+pub mod vector_index;
+pub mod vector_log;

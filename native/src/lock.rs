@@ -1,0 +1,49 @@
+//! Whether this process is the only one that works on a data directory.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// Holds a directory for this process until it is dropped. The operating system lets go by itself when the process
+/// ends, however it ends, so a left-over `lock` file means nothing.
+#[derive(Debug)]
+pub struct DirectoryLock {
+    _file: File,
+}
+
+/// Takes the lock `<directory>/lock`, creating the directory if need be. `Locked` when another holder, in this process
+/// or in another, has it.
+pub fn lock_directory(directory: &Path) -> Result<DirectoryLock> {
+    let path = directory.join("lock");
+    fs::create_dir_all(directory)
+        .map_err(|cause| Error::from_io(&format!("creating {}", directory.display()), &cause))?;
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(|cause| Error::from_io(&format!("opening {}", path.display()), &cause))?;
+    match file.try_lock() {
+        Ok(()) => Ok(DirectoryLock { _file: file }),
+        Err(TryLockError::WouldBlock) => {
+            Err(Error::Locked(format!("{} is in use by another process", directory.display())))
+        }
+        Err(TryLockError::Error(cause)) => Err(Error::from_io(&format!("locking {}", path.display()), &cause)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::TempDir;
+
+    #[test]
+    fn a_held_directory_is_refused_and_free_again_after_release() {
+        let directory = TempDir::new("lock");
+        let held = lock_directory(directory.path()).expect("first holder");
+        assert_eq!(lock_directory(directory.path()).expect_err("second holder").code(), "locked");
+        drop(held);
+        lock_directory(directory.path()).expect("after release");
+    }
+}

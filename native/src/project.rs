@@ -1,0 +1,256 @@
+//! One project's derived indexes as a whole: what is published, shown, hidden and searched.
+//! Refuses bad arguments before any part has changed, and fixes the order in which the parts change.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
+use crate::candidates::{Admissible, Candidates, Showing, check_key};
+use crate::error::{Error, Result};
+use crate::hit::Hit;
+use crate::text_index::TextIndex;
+use crate::text_schema::TextChunk;
+use crate::vector_index::{VectorChunk, VectorIndex, VectorOptions};
+
+/// Hits a search may ask for: ten times what any mode of retrieval does.
+pub const HITS_MAX: usize = 2_000;
+/// Chunks in one round of publishing: 100 MB of vectors and texts at most.
+pub const CHUNKS_PER_PUBLISH_MAX: usize = 20_000;
+
+/// What a project is opened with.
+#[derive(Debug, Clone)]
+pub struct ProjectOptions {
+    /// The project's folder; `vectors/` and `text/` lie in it.
+    pub directory: PathBuf,
+    /// Components of a vector.
+    pub dimensions: usize,
+    /// Which embedding model made the vectors. A project written with another one refuses to open.
+    pub fingerprint: String,
+    /// Up to this many admissible chunks the nearest are found by an exact scan.
+    pub hnsw_min_chunks: usize,
+}
+
+/// What differs between the chunks that should be there and those that are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Differences {
+    /// Expected, without a vector.
+    pub missing_vectors: Vec<u64>,
+    /// Expected, without postings.
+    pub missing_postings: Vec<u64>,
+    /// With a vector, but not expected.
+    pub extra_vectors: Vec<u64>,
+    /// With postings, but not expected.
+    pub extra_postings: Vec<u64>,
+}
+
+/// Figures about a project as it stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProjectStats {
+    /// Memories that the index has heard of since it was opened.
+    pub memories: usize,
+    /// Those that are shown.
+    pub visible: usize,
+    /// Chunks with a vector.
+    pub chunks: usize,
+    /// Records of the vector log that count for nothing any more.
+    pub dead_chunks: usize,
+    /// Bytes of the vector log.
+    pub log_bytes: u64,
+    /// Bytes of the text index.
+    pub text_bytes: u64,
+    /// Chunks in the HNSW graph.
+    pub hnsw_chunks: usize,
+    /// Whether the graph may be asked.
+    pub is_hnsw_ready: bool,
+}
+
+/// An open project. Searches come from any thread; `publish`, `remove` and `compact_if_needed` from one at a time.
+#[derive(Debug)]
+pub struct Project {
+    candidates: Arc<Candidates>,
+    vectors: VectorIndex,
+    text: TextIndex,
+    dimensions: usize,
+}
+
+impl Project {
+    /// Opens or creates a project. Nothing is visible until it is shown. Returns sentences about what was found damaged
+    /// and dropped; the caller publishes the missing chunks again (`reconcile` names them).
+    pub fn open(options: ProjectOptions) -> Result<(Project, Vec<String>)> {
+        if options.fingerprint.contains('\n') {
+            return Err(Error::invalid("a fingerprint has no line breaks"));
+        }
+        let candidates = Arc::new(Candidates::default());
+        let vector_options = VectorOptions {
+            directory: options.directory.join("vectors"),
+            dimensions: options.dimensions,
+            fingerprint: options.fingerprint,
+            hnsw_min_chunks: options.hnsw_min_chunks,
+        };
+        let (vectors, mut repairs) = VectorIndex::open(vector_options, Arc::clone(&candidates))?;
+        let (text, text_repairs) = TextIndex::open(&options.directory.join("text"), Arc::clone(&candidates))?;
+        repairs.extend(text_repairs);
+        Ok((Project { candidates, vectors, text, dimensions: options.dimensions }, repairs))
+    }
+
+    /// Makes memories searchable, or changes their user and expiry.
+    pub fn show(&self, showings: &[Showing]) -> Result<()> {
+        showings.iter().try_for_each(|showing| check_key("memory key", showing.memory_key))?;
+        self.candidates.show(showings);
+        Ok(())
+    }
+
+    /// Makes memories unsearchable at once.
+    pub fn hide(&self, memory_keys: &[u64]) {
+        self.candidates.hide(memory_keys);
+    }
+
+    /// The memories that a question of this user, or of the whole project, may see.
+    pub fn admit(&self, user_key: Option<u64>, now_ms: u64) -> Result<Admissible> {
+        user_key.map_or(Ok(()), |key| check_key("user key", key))?;
+        Ok(self.candidates.admit(user_key, now_ms))
+    }
+
+    /// Replaces everything that the given memories had by `chunks` and their vectors, `[chunks, dimensions]` in a row.
+    /// Durable in both parts on return, and searchable as far as the memories are shown. A crash or an error between
+    /// the parts leaves the vectors new and the postings old; the same call again completes it.
+    pub fn publish(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>], vectors: &[f32]) -> Result<()> {
+        let vector_chunks = self.checked(memory_keys, chunks, vectors)?;
+        self.vectors.publish(memory_keys, &vector_chunks)?;
+        self.text.publish(memory_keys, chunks)
+    }
+
+    /// Removes everything that the given memories had, durably. Unknown keys are fine.
+    pub fn remove(&self, memory_keys: &[u64]) -> Result<()> {
+        if memory_keys.is_empty() {
+            return Ok(());
+        }
+        self.vectors.remove(memory_keys)?;
+        self.text.remove(memory_keys)
+    }
+
+    /// The `limit` admissible chunks nearest to a unit vector `[dimensions]` by cosine.
+    pub fn nearest(&self, vector: &[f32], within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
+        check_limit(limit)?;
+        self.vectors.nearest(vector, within, limit)
+    }
+
+    /// The `limit` admissible chunks that match a query's words best, by b in 0..1.
+    pub fn matching(&self, query: &str, within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
+        check_limit(limit)?;
+        self.text.search(query, within, limit)
+    }
+
+    /// b of exactly the given chunks; 0 where nothing matches.
+    pub fn lexical(&self, query: &str, chunk_keys: &[u64]) -> Result<Vec<f32>> {
+        self.text.score(query, chunk_keys)
+    }
+
+    /// The stored passages of the given chunks.
+    pub fn passages(&self, chunk_keys: &[u64]) -> Result<Vec<Option<String>>> {
+        self.text.passages(chunk_keys)
+    }
+
+    /// The memory keys of hits.
+    pub fn memory_keys(&self, hits: &[Hit]) -> Vec<u64> {
+        self.candidates.memory_keys(hits.iter().map(|hit| hit.ordinal))
+    }
+
+    /// Compares the chunks that should be there with those that are. Ascending keys.
+    pub fn reconcile(&self, expected: &[u64]) -> Differences {
+        let expected: FxHashSet<u64> = expected.iter().copied().collect();
+        let vectors: FxHashSet<u64> = self.vectors.chunk_keys().into_iter().collect();
+        let postings: FxHashSet<u64> = self.text.chunk_keys().into_iter().collect();
+        Differences {
+            missing_vectors: without(&expected, &vectors),
+            missing_postings: without(&expected, &postings),
+            extra_vectors: without(&vectors, &expected),
+            extra_postings: without(&postings, &expected),
+        }
+    }
+
+    /// Figures as of now.
+    pub fn stats(&self) -> ProjectStats {
+        let (memories, visible) = self.candidates.counts();
+        let vectors = self.vectors.stats();
+        ProjectStats {
+            memories,
+            visible,
+            chunks: vectors.chunks,
+            dead_chunks: vectors.dead_chunks,
+            log_bytes: vectors.log_bytes,
+            text_bytes: self.text.bytes(),
+            hnsw_chunks: vectors.hnsw_chunks,
+            is_hnsw_ready: vectors.is_hnsw_ready,
+        }
+    }
+
+    /// Rewrites the vector log if a quarter of it is dead or a record damaged; whether it did.
+    pub fn compact_if_needed(&self) -> Result<bool> {
+        self.vectors.compact_if_needed()
+    }
+
+    /// Ends its threads and lets go of its files. Searches that are under way finish; nothing is to be called after.
+    pub fn close(&self) {
+        self.vectors.close();
+        self.text.close();
+    }
+
+    fn checked<'data>(
+        &self,
+        memory_keys: &[u64],
+        chunks: &[TextChunk<'data>],
+        vectors: &'data [f32],
+    ) -> Result<Vec<VectorChunk<'data>>> {
+        if chunks.len() > CHUNKS_PER_PUBLISH_MAX {
+            return Err(Error::invalid(format!(
+                "{} chunks at once; {CHUNKS_PER_PUBLISH_MAX} are possible",
+                chunks.len()
+            )));
+        }
+        if vectors.len() != chunks.len() * self.dimensions {
+            return Err(Error::invalid(format!(
+                "{} vector components for {} chunks of {} dimensions",
+                vectors.len(),
+                chunks.len(),
+                self.dimensions
+            )));
+        }
+        memory_keys.iter().try_for_each(|key| check_key("memory key", *key))?;
+        let memories: FxHashSet<u64> = memory_keys.iter().copied().collect();
+        if memories.len() != memory_keys.len() {
+            return Err(Error::invalid("a memory key is given twice"));
+        }
+        let mut seen = FxHashSet::default();
+        let pairs = chunks.iter().zip(vectors.chunks_exact(self.dimensions));
+        let checked = pairs.map(|(chunk, vector)| {
+            check_key("chunk key", chunk.chunk_key)?;
+            if !seen.insert(chunk.chunk_key) {
+                return Err(Error::invalid(format!("chunk key {} is given twice", chunk.chunk_key)));
+            }
+            if !memories.contains(&chunk.memory_key) {
+                return Err(Error::invalid(format!(
+                    "chunk {} is of memory {}, which is not among those published",
+                    chunk.chunk_key, chunk.memory_key
+                )));
+            }
+            self.vectors.check(vector)?;
+            Ok(VectorChunk { chunk_key: chunk.chunk_key, memory_key: chunk.memory_key, vector })
+        });
+        checked.collect()
+    }
+}
+
+fn check_limit(limit: usize) -> Result<()> {
+    match limit {
+        1..=HITS_MAX => Ok(()),
+        _ => Err(Error::invalid(format!("a limit of {limit} hits; 1 to {HITS_MAX} are possible"))),
+    }
+}
+
+fn without(these: &FxHashSet<u64>, those: &FxHashSet<u64>) -> Vec<u64> {
+    let mut difference: Vec<u64> = these.difference(those).copied().collect();
+    difference.sort_unstable();
+    difference
+}

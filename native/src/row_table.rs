@@ -1,0 +1,156 @@
+//! The replayed vector log in memory: which chunk and memory each row belongs to, and which rows are alive.
+//! Pure bookkeeping; reading the log and choosing how to search are `vector_index`' affair.
+
+use crate::candidates::Candidates;
+use crate::matrix::Matrix;
+use crate::memory_set::MemorySet;
+use crate::vector_log::Record;
+
+/// The ordinal of a dead row; in no set.
+const DEAD: u32 = u32::MAX;
+
+/// One row per put record, in the log's order, so that replaying a log always gives the same row numbers: the graph's
+/// keys. Rows are never removed, only dead; `compacted` starts over.
+#[derive(Debug)]
+pub struct RowTable {
+    dimensions: usize,
+    matrix: Matrix,
+    chunk_keys: Vec<u64>,
+    ordinals: Vec<u32>,
+    records: Vec<u32>,
+    /// The rows of each memory, by ordinal: they lie together because a memory is published whole.
+    ranges: Vec<RowRange>,
+    live: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct RowRange {
+    start: u32,
+    count: u32,
+}
+
+/// What a row stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowOrigin {
+    /// The chunk.
+    pub chunk_key: u64,
+    /// Its memory.
+    pub ordinal: u32,
+    /// The log record with its vector.
+    pub record: u64,
+}
+
+impl RowTable {
+    /// An empty table for vectors `[dimensions]`.
+    pub fn new(dimensions: usize) -> Self {
+        RowTable {
+            dimensions,
+            matrix: Matrix::new(dimensions),
+            chunk_keys: Vec::new(),
+            ordinals: Vec::new(),
+            records: Vec::new(),
+            ranges: Vec::new(),
+            live: 0,
+        }
+    }
+
+    /// Applies the log's record `number`.
+    pub fn apply(&mut self, number: u64, record: Record<'_>, candidates: &Candidates) {
+        match record {
+            Record::Put { chunk_key, memory_key, vector } => {
+                self.push_keys(RowOrigin { chunk_key, ordinal: candidates.ordinal(memory_key), record: number });
+                self.matrix.push(vector);
+            }
+            Record::Remove { memory_key } => self.kill(candidates.ordinal(memory_key)),
+        }
+    }
+
+    /// Rows, dead ones included.
+    pub fn len(&self) -> usize {
+        self.ordinals.len()
+    }
+
+    /// Rows that count.
+    pub fn live(&self) -> usize {
+        self.live
+    }
+
+    /// What a row stands for; it must be below `len()`.
+    pub fn origin(&self, row: u32) -> RowOrigin {
+        let row = row as usize;
+        RowOrigin { chunk_key: self.chunk_keys[row], ordinal: self.ordinals[row], record: u64::from(self.records[row]) }
+    }
+
+    /// The live rows, ascending.
+    pub fn live_rows(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.len() as u32).filter(|row| self.is_live(*row))
+    }
+
+    /// Whether a row is alive; it must be below `len()`.
+    pub fn is_live(&self, row: u32) -> bool {
+        self.ordinals[row as usize] != DEAD
+    }
+
+    /// Whether a row is alive and its memory in the set. False for rows that do not exist; never panics.
+    #[inline]
+    pub fn is_in(&self, row: u32, set: &MemorySet) -> bool {
+        self.ordinals.get(row as usize).is_some_and(|ordinal| set.contains(*ordinal))
+    }
+
+    /// How many live rows a memory has.
+    pub fn rows_of_memory(&self, ordinal: u32) -> usize {
+        self.ranges.get(ordinal as usize).map_or(0, |range| range.count as usize)
+    }
+
+    /// The live rows of a set's memories.
+    pub fn rows_of(&self, set: &MemorySet) -> Vec<u32> {
+        let mut rows = Vec::new();
+        for range in set.iter().filter_map(|ordinal| self.ranges.get(ordinal as usize)) {
+            rows.extend(range.start..range.start + range.count);
+        }
+        rows
+    }
+
+    /// `Matrix::nearest` over the given rows.
+    pub fn nearest(&self, query: &[f32], rows: &[u32], limit: usize) -> Vec<u32> {
+        self.matrix.nearest(query, rows, limit)
+    }
+
+    /// The live rows alone, as a log that holds only their records, in this order, numbers them.
+    pub fn compacted(&self) -> RowTable {
+        let mut table = RowTable::new(self.dimensions);
+        for (record, row) in self.live_rows().enumerate() {
+            table.push_keys(RowOrigin { record: record as u64, ..self.origin(row) });
+            table.matrix.push_row_of(&self.matrix, row);
+        }
+        table
+    }
+
+    fn push_keys(&mut self, origin: RowOrigin) {
+        let (row, memory) = (self.len() as u32, origin.ordinal as usize);
+        if self.ranges.len() <= memory {
+            self.ranges.resize(memory + 1, RowRange::default());
+        }
+        let RowRange { start, count } = self.ranges[memory];
+        if count > 0 && start + count != row {
+            // Rows of an older publishing whose removal record was lost to damage: the newer rows replace them.
+            self.kill(origin.ordinal);
+        }
+        let range = &mut self.ranges[memory];
+        if range.count == 0 {
+            range.start = row;
+        }
+        range.count += 1;
+        self.chunk_keys.push(origin.chunk_key);
+        self.ordinals.push(origin.ordinal);
+        self.records.push(u32::try_from(origin.record).expect("a log has fewer than 2^32 records"));
+        self.live += 1;
+    }
+
+    fn kill(&mut self, ordinal: u32) {
+        let Some(range) = self.ranges.get_mut(ordinal as usize) else { return };
+        let RowRange { start, count } = std::mem::take(range);
+        self.ordinals[start as usize..(start + count) as usize].fill(DEAD);
+        self.live -= count as usize;
+    }
+}

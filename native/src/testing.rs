@@ -1,0 +1,75 @@
+//! What the crate's own tests share: temporary folders and replayable chance.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A folder that is removed when the test ends.
+pub struct TempDir {
+    path: PathBuf,
+}
+
+impl TempDir {
+    /// Creates `<system temp>/mneme-<label>-<pid>-<n>`.
+    pub fn new(label: &str) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("mneme-{label}-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("the system's temporary folder is writable");
+        TempDir { path }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for TempDir {
+    fn drop(&mut self) {
+        // A folder that cannot be removed is the system's to clean; the test's verdict stands.
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+/// A small generator (SplitMix64) so that a failed run can be replayed: set `MNEME_TEST_SEED` to the printed seed.
+pub struct Chance {
+    state: u64,
+}
+
+impl Chance {
+    /// Takes the seed from the environment, else from the clock, and prints it (shown by cargo when the test fails).
+    pub fn new() -> Self {
+        let seed = std::env::var("MNEME_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or_else(|| {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            now.map(|elapsed| elapsed.as_nanos() as u64).unwrap_or(1)
+        });
+        println!("MNEME_TEST_SEED={seed}");
+        Chance { state: seed }
+    }
+
+    /// The next 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number in `0..bound`.
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.bits() % bound as u64) as usize
+    }
+
+    /// A vector of unit length with independent components.
+    pub fn unit_vector(&mut self, dimensions: usize) -> Vec<f32> {
+        let raw: Vec<f32> = (0..dimensions).map(|_| self.gaussian()).collect();
+        let norm = raw.iter().map(|x| x * x).sum::<f32>().sqrt();
+        raw.iter().map(|x| x / norm).collect()
+    }
+
+    fn gaussian(&mut self) -> f32 {
+        // The sum of twelve uniforms less six: close enough to normal for test vectors.
+        (0..12).map(|_| (self.bits() >> 40) as f32 / (1u64 << 24) as f32).sum::<f32>() - 6.0
+    }
+}

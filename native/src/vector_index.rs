@@ -1,0 +1,412 @@
+//! Which chunks lie nearest to a vector, among the admissible ones.
+//! Exact while a scan is cheap, by the HNSW graph for large and weakly filtered sets; both work on what the log holds.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread::JoinHandle;
+
+use half::bf16;
+
+use crate::candidates::{Admissible, Candidates};
+use crate::error::{Error, Result};
+use crate::graph::{Graph, GraphIdentity, Snapshot};
+use crate::graph_builder;
+use crate::hit::{Hit, keep_best};
+use crate::kernels;
+use crate::memory_set::MemorySet;
+use crate::row_table::{RowOrigin, RowTable};
+use crate::vector_log::{Record, VectorLog, VectorReader, to_bf16};
+
+/// How far a vector's length may be off 1. Embedders are off by rounding only; a vector that was not normalised is not.
+const UNIT_TOLERANCE: f32 = 1e-2;
+/// Candidates that are rescored in bf16 per wanted hit, and at least: 40 for 10 lost none (engines.md).
+const RESCORED_PER_HIT: usize = 4;
+const RESCORED_MIN: usize = 40;
+/// The graph is asked only when at least this share of the chunks is admissible; below it the predicate makes HNSW
+/// wander, and the scan is faster (engines.md, table "exact first").
+const GRAPH_SHARE_MIN: f64 = 0.3;
+/// The log is rewritten, and the graph with it, when this share of it is dead, if it has this many records at all.
+const DEAD_SHARE_MAX: f64 = 0.25;
+const COMPACTION_RECORDS_MIN: u64 = 1_000;
+
+/// What a vector index is opened with.
+#[derive(Debug, Clone)]
+pub struct VectorOptions {
+    /// Its own folder; created if need be.
+    pub directory: PathBuf,
+    /// Components of each vector.
+    pub dimensions: usize,
+    /// Which model made the vectors.
+    pub fingerprint: String,
+    /// Up to this many admissible chunks the scan is exact.
+    pub hnsw_min_chunks: usize,
+}
+
+/// A chunk to store: keys and unit vector `[dimensions]`.
+#[derive(Debug, Clone, Copy)]
+pub struct VectorChunk<'vector> {
+    /// The chunk.
+    pub chunk_key: u64,
+    /// Its memory.
+    pub memory_key: u64,
+    /// Its embedding.
+    pub vector: &'vector [f32],
+}
+
+/// Figures about the index as it stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct VectorStats {
+    /// Chunks with a vector.
+    pub chunks: usize,
+    /// Records in the log that count for nothing: removed, replaced, damaged, and the removals themselves.
+    pub dead_chunks: usize,
+    /// Size of the log.
+    pub log_bytes: u64,
+    /// Rows in the graph, 0 without one.
+    pub hnsw_chunks: usize,
+    /// Whether a calibrated graph stands ready for large sets.
+    pub is_hnsw_ready: bool,
+}
+
+/// The vectors of one project. Searches come from any thread; changes from one at a time.
+#[derive(Debug)]
+pub struct VectorIndex {
+    shared: Arc<Shared>,
+    log: Mutex<VectorLog>,
+    builder: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What searches, changes and the graph's building thread have in common.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) options: VectorOptions,
+    candidates: Arc<Candidates>,
+    rows: RwLock<Rows>,
+    graph: RwLock<Option<ReadyGraph>>,
+    work: Mutex<Work>,
+    work_changed: Condvar,
+    /// The log's size, kept here so that statistics do not wait for a write.
+    log_records: AtomicU64,
+    log_bytes: AtomicU64,
+}
+
+/// What the building thread waits for.
+#[derive(Debug, Default)]
+struct Work {
+    has_news: bool,
+    is_closing: bool,
+}
+
+/// The rows of one epoch of the log, and where their vectors are read.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    pub(crate) identity: GraphIdentity,
+    pub(crate) reader: VectorReader,
+    pub(crate) table: RowTable,
+}
+
+/// A graph that may be asked, for the rows of one log epoch.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadyGraph {
+    pub(crate) graph: Arc<Graph>,
+    pub(crate) epoch: u64,
+    /// The search breadth that calibration found to suffice.
+    pub(crate) ef: usize,
+}
+
+impl VectorIndex {
+    /// Opens or creates the index. The log is read whole (about 1 s per million vectors); a graph is loaded and brought
+    /// up to date by a thread of its own, while the exact scan serves. Returns what had to be mended, as sentences.
+    pub fn open(options: VectorOptions, candidates: Arc<Candidates>) -> Result<(VectorIndex, Vec<String>)> {
+        std::fs::create_dir_all(&options.directory)
+            .map_err(|cause| Error::from_io(&format!("creating {}", options.directory.display()), &cause))?;
+        let path = options.directory.join("vectors.log");
+        let mut table = RowTable::new(options.dimensions);
+        let (log, repairs) = VectorLog::open(&path, options.dimensions, &options.fingerprint, |number, record| {
+            table.apply(number, record, &candidates);
+        })?;
+        let identity = GraphIdentity {
+            dimensions: options.dimensions,
+            fingerprint: options.fingerprint.clone(),
+            epoch: log.epoch(),
+            damaged_records: repairs.damaged_records,
+        };
+        let mut sentences = repairs.sentences;
+        let snapshot = Graph::inspect(&options.directory, &identity);
+        if let Snapshot::Ignored(sentence) = &snapshot {
+            sentences.push(sentence.clone());
+        }
+        let shared = Arc::new(Shared {
+            options,
+            candidates,
+            rows: RwLock::new(Rows { identity, reader: log.reader(), table }),
+            graph: RwLock::new(None),
+            work: Mutex::new(Work { has_news: true, is_closing: false }),
+            work_changed: Condvar::new(),
+            log_records: AtomicU64::new(log.records()),
+            log_bytes: AtomicU64::new(log.bytes()),
+        });
+        let builder = graph_builder::start(Arc::clone(&shared), snapshot)?;
+        Ok((VectorIndex { shared, log: Mutex::new(log), builder: Mutex::new(Some(builder)) }, sentences))
+    }
+
+    /// Refuses what must not enter the index: a wrong length, NaN, infinity, zero, or a length off 1 by over a hundredth.
+    pub fn check(&self, vector: &[f32]) -> Result<()> {
+        check_vector(vector, self.shared.options.dimensions)
+    }
+
+    /// Replaces all vectors of the given memories by those of `chunks`, durably. The vectors must have passed `check`.
+    /// On an error nothing has changed.
+    pub fn publish(&self, memory_keys: &[u64], chunks: &[VectorChunk<'_>]) -> Result<()> {
+        // The rows of a memory have to lie together; the sort is stable, so its chunks keep their order.
+        let mut sorted: Vec<&VectorChunk<'_>> = chunks.iter().collect();
+        sorted.sort_by_key(|chunk| chunk.memory_key);
+        let rounded: Vec<Vec<bf16>> = sorted.iter().map(|chunk| to_bf16(chunk.vector)).collect();
+        let puts = sorted.iter().zip(&rounded).map(|(chunk, vector)| Record::Put {
+            chunk_key: chunk.chunk_key,
+            memory_key: chunk.memory_key,
+            vector,
+        });
+        let records: Vec<Record<'_>> = self.removals_of(memory_keys).into_iter().chain(puts).collect();
+        self.append(&records)
+    }
+
+    /// Removes all vectors of the given memories, durably.
+    pub fn remove(&self, memory_keys: &[u64]) -> Result<()> {
+        self.append(&self.removals_of(memory_keys))
+    }
+
+    /// The `limit` chunks nearest to a unit query `[dimensions]` by cosine, best first. `Invalid` for a query that
+    /// `check` refuses or a set of another index.
+    pub fn nearest(&self, query: &[f32], within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
+        self.check(query)?;
+        let set = self.shared.candidates.confine(within)?;
+        let mut hits = self.shared.search(query, &set, limit)?;
+        self.shared.candidates.retain_admitted(within, &mut hits, |hit| hit.ordinal);
+        hits.truncate(limit);
+        Ok(hits)
+    }
+
+    /// The keys of all chunks that have a vector, in no particular order.
+    pub fn chunk_keys(&self) -> Vec<u64> {
+        let rows = self.shared.rows();
+        rows.table.live_rows().map(|row| rows.table.origin(row).chunk_key).collect()
+    }
+
+    /// Rewrites the log without its dead records when they are a quarter of it, or when any is damaged. Returns whether
+    /// it did. Searches go on meanwhile; a graph is built anew afterwards.
+    pub fn compact_if_needed(&self) -> Result<bool> {
+        let mut log = self.log();
+        let compacted = {
+            let rows = self.shared.rows();
+            let dead_share = (log.records() - rows.table.live() as u64) as f64 / log.records().max(1) as f64;
+            let is_wasteful = log.records() >= COMPACTION_RECORDS_MIN && dead_share >= DEAD_SHARE_MAX;
+            if !is_wasteful && rows.identity.damaged_records == 0 {
+                return Ok(false);
+            }
+            log.compact(rows.table.live_rows().map(|row| rows.table.origin(row).record))?;
+            let identity = GraphIdentity { epoch: log.epoch(), damaged_records: 0, ..rows.identity.clone() };
+            Rows { identity, reader: log.reader(), table: rows.table.compacted() }
+        };
+        // Whoever holds the log is the only one to change rows, so they are still those that were copied.
+        *self.shared.rows_mut() = compacted;
+        self.shared.note_change(&log);
+        Ok(true)
+    }
+
+    /// Figures as of now.
+    pub fn stats(&self) -> VectorStats {
+        let records = self.shared.log_records.load(Ordering::Relaxed);
+        let chunks = self.shared.rows().table.live();
+        let graph = self.shared.ready_graph();
+        VectorStats {
+            chunks,
+            dead_chunks: (records as usize).saturating_sub(chunks),
+            log_bytes: self.shared.log_bytes.load(Ordering::Relaxed),
+            hnsw_chunks: graph.as_ref().map_or(0, |ready| ready.graph.covered()),
+            is_hnsw_ready: graph.is_some(),
+        }
+    }
+
+    /// Ends the graph's thread and waits for it. Searches that are under way finish.
+    pub fn close(&self) {
+        self.shared.wake_builder(|work| work.is_closing = true);
+        if let Some(builder) = self.builder.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            // A builder that panicked was already left behind by the exact scan.
+            let _ = builder.join();
+        }
+    }
+
+    fn removals_of(&self, memory_keys: &[u64]) -> Vec<Record<'static>> {
+        let ordinals = self.shared.candidates.ordinals(memory_keys.iter().copied());
+        let rows = self.shared.rows();
+        let with_rows = memory_keys.iter().zip(ordinals).filter(|(_, ordinal)| rows.table.rows_of_memory(*ordinal) > 0);
+        with_rows.map(|(memory_key, _)| Record::Remove { memory_key: *memory_key }).collect()
+    }
+
+    fn append(&self, records: &[Record<'_>]) -> Result<()> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        let mut log = self.log();
+        let first = log.append(records)?;
+        let mut rows = self.shared.rows_mut();
+        for (number, record) in (first..).zip(records) {
+            rows.table.apply(number, *record, &self.shared.candidates);
+        }
+        drop(rows);
+        self.shared.note_change(&log);
+        Ok(())
+    }
+
+    fn log(&self) -> MutexGuard<'_, VectorLog> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for VectorIndex {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Shared {
+    /// The nearest chunks of a set, rescored; more than `limit` of them, because some may be hidden before the caller
+    /// sees them.
+    fn search(&self, query: &[f32], set: &MemorySet, limit: usize) -> Result<Vec<Hit>> {
+        let rows = self.rows();
+        let wanted = rescored_count(limit);
+        match self.ready_graph().filter(|ready| ready.epoch == rows.identity.epoch) {
+            Some(ready) if self.prefers_graph(&rows.table, set) => {
+                let near = near_by_graph(&rows.table, query, set, wanted, &ready)?;
+                rescored(rows, query, near, wanted)
+            }
+            _ => self.search_exactly(query, set, limit),
+        }
+    }
+
+    /// The same by scanning every row of the set.
+    pub(crate) fn search_exactly(&self, query: &[f32], set: &MemorySet, limit: usize) -> Result<Vec<Hit>> {
+        let rows = self.rows();
+        let wanted = rescored_count(limit);
+        let near = rows.table.nearest(query, &rows.table.rows_of(set), wanted);
+        rescored(rows, query, near, wanted)
+    }
+
+    /// The same by the graph, whatever the rule says.
+    pub(crate) fn search_by_graph(
+        &self,
+        query: &[f32],
+        set: &MemorySet,
+        limit: usize,
+        ready: &ReadyGraph,
+    ) -> Result<Vec<Hit>> {
+        let rows = self.rows();
+        let wanted = rescored_count(limit);
+        let near = near_by_graph(&rows.table, query, set, wanted, ready)?;
+        rescored(rows, query, near, wanted)
+    }
+
+    fn prefers_graph(&self, table: &RowTable, set: &MemorySet) -> bool {
+        let admissible: usize = set.iter().map(|ordinal| table.rows_of_memory(ordinal)).sum();
+        admissible > self.options.hnsw_min_chunks && admissible as f64 >= table.live() as f64 * GRAPH_SHARE_MIN
+    }
+
+    pub(crate) fn rows(&self) -> RwLockReadGuard<'_, Rows> {
+        self.rows.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rows_mut(&self) -> RwLockWriteGuard<'_, Rows> {
+        self.rows.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ready_graph(&self) -> Option<ReadyGraph> {
+        self.graph.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Puts a graph at the searches' disposal, or takes it away.
+    pub(crate) fn set_ready_graph(&self, ready: Option<ReadyGraph>) {
+        *self.graph.write().unwrap_or_else(PoisonError::into_inner) = ready;
+    }
+
+    fn note_change(&self, log: &VectorLog) {
+        self.log_records.store(log.records(), Ordering::Relaxed);
+        self.log_bytes.store(log.bytes(), Ordering::Relaxed);
+        self.wake_builder(|work| work.has_news = true);
+    }
+
+    fn wake_builder(&self, change: impl FnOnce(&mut Work)) {
+        change(&mut self.work.lock().unwrap_or_else(PoisonError::into_inner));
+        self.work_changed.notify_all();
+    }
+
+    /// Blocks until rows have changed since the last call; false once the index closes.
+    pub(crate) fn wait_for_news(&self) -> bool {
+        let work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.work_changed.wait_while(work, |work| !work.has_news && !work.is_closing);
+        let mut work = waited.unwrap_or_else(PoisonError::into_inner);
+        work.has_news = false;
+        !work.is_closing
+    }
+
+    /// Whether the building thread should end.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner).is_closing
+    }
+}
+
+fn rescored_count(limit: usize) -> usize {
+    limit.saturating_mul(RESCORED_PER_HIT).max(RESCORED_MIN)
+}
+
+/// The rows that the graph finds and, exactly, the best of those that its building thread has not added yet.
+fn near_by_graph(
+    table: &RowTable,
+    query: &[f32],
+    set: &MemorySet,
+    wanted: usize,
+    ready: &ReadyGraph,
+) -> Result<Vec<u32>> {
+    // Read before the search: a row that is added meanwhile is found twice rather than not at all.
+    let covered = ready.graph.covered() as u32;
+    let mut near = ready.graph.search(query, ready.ef.max(wanted), |row| table.is_in(row, set))?;
+    near.truncate(wanted);
+    let uncovered: Vec<u32> = (covered..table.len() as u32).filter(|row| table.is_in(*row, set)).collect();
+    near.extend(table.nearest(query, &uncovered, wanted));
+    near.sort_unstable();
+    near.dedup();
+    Ok(near)
+}
+
+/// Scores rows with their stored bf16 vectors and keeps the best. The rows are let go before the log is read, so that
+/// no change waits for the disk; a compaction meanwhile leaves the reader its old file.
+fn rescored(rows: RwLockReadGuard<'_, Rows>, query: &[f32], near: Vec<u32>, wanted: usize) -> Result<Vec<Hit>> {
+    let origins: Vec<RowOrigin> = near.into_iter().map(|row| rows.table.origin(row)).collect();
+    let reader = rows.reader.clone();
+    drop(rows);
+    let mut vector = Vec::new();
+    let mut hits = Vec::with_capacity(origins.len());
+    for RowOrigin { chunk_key, ordinal, record } in origins {
+        match reader.read(record, &mut vector) {
+            Ok(()) => hits.push(Hit { chunk_key, ordinal, score: kernels::cosine(query, &vector) }),
+            // One rotten record must not make every search near it fail; opening reports it.
+            Err(Error::Damaged(_)) => {}
+            Err(other) => return Err(other),
+        }
+    }
+    keep_best(&mut hits, wanted);
+    Ok(hits)
+}
+
+fn check_vector(vector: &[f32], dimensions: usize) -> Result<()> {
+    if vector.len() != dimensions {
+        return Err(Error::invalid(format!("a vector of {} components, not {dimensions}", vector.len())));
+    }
+    let length = vector.iter().map(|component| component * component).sum::<f32>().sqrt();
+    // Written so that NaN is refused too.
+    if (length - 1.0).abs() <= UNIT_TOLERANCE {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("a vector of length {length}; unit length is asked for")))
+}

@@ -1,0 +1,244 @@
+// What is searched, on one machine: texts in DuckDB, postings and vectors in the native core, one folder per project.
+// Keeps the two in step; what either does inside is its own business (duckdb/archive.ts, native/core.ts).
+
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { ChunkPlace } from "../../domain/chunk.ts";
+import { invariant } from "../../domain/fault.ts";
+import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../../domain/ids.ts";
+import type {
+  AdmissibleSet,
+  ChunkIndex,
+  Hits,
+  Passage,
+  ProjectIndex,
+  Publication,
+  Reconciliation,
+  VisibleMemory,
+} from "../../ports/chunk-index.ts";
+import type { Archive, ArchivedMemory } from "./duckdb/archive.ts";
+import { ProjectIndex as NativeIndex } from "./native/core.ts";
+
+/** What the embedded index stands on. */
+export interface EmbeddedIndexParts {
+  /** Holds one folder per project. */
+  readonly directory: string;
+  readonly archive: Archive;
+  readonly dimensions: number;
+  /** Identifies the embedding model; an index of another one is refused. */
+  readonly fingerprint: string;
+  /** Vectors are searched exactly up to this many admissible chunks. */
+  readonly hnswMinChunks: number;
+  /** Reserves chunk keys that were never used; returns the first of the run. */
+  readonly reserveChunkKeys: (count: number) => bigint;
+}
+
+/** `ChunkIndex` over DuckDB and the native core. */
+export class EmbeddedChunkIndex implements ChunkIndex {
+  readonly #parts: EmbeddedIndexParts;
+  readonly #projects = new Map<ProjectId, Promise<EmbeddedProjectIndex>>();
+
+  constructor(parts: EmbeddedIndexParts) {
+    this.#parts = parts;
+  }
+
+  project(id: ProjectId): Promise<EmbeddedProjectIndex> {
+    let opening = this.#projects.get(id);
+    if (opening === undefined) {
+      opening = openProject(id, this.#parts);
+      this.#projects.set(id, opening);
+      // A failed opening is tried again by the next caller instead of being remembered.
+      opening.catch(() => this.#projects.delete(id));
+    }
+    return opening;
+  }
+
+  contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, string>> {
+    return this.#parts.archive.contents(memoryKeys);
+  }
+
+  purge(memoryKeys: readonly MemoryKey[]): Promise<void> {
+    return this.#parts.archive.remove(memoryKeys);
+  }
+
+  async reconcile(id: ProjectId, completed: readonly VisibleMemory[]): Promise<Reconciliation> {
+    const index = await this.project(id);
+    return index.reconcile(completed);
+  }
+
+  async close(): Promise<void> {
+    for (const opening of this.#projects.values()) await (await opening).close();
+    await this.#parts.archive.close();
+  }
+}
+
+async function openProject(id: ProjectId, parts: EmbeddedIndexParts): Promise<EmbeddedProjectIndex> {
+  const directory = join(parts.directory, id);
+  const isNew = !existsSync(directory) || readdirSync(directory).length === 0;
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const { index, repairs } = await NativeIndex.open({
+    directory,
+    dimensions: parts.dimensions,
+    fingerprint: parts.fingerprint,
+    hnswMinChunks: parts.hnswMinChunks,
+  });
+  return new EmbeddedProjectIndex(id, index, parts, isNew ? [] : repairs);
+}
+
+/** One project's index. */
+export class EmbeddedProjectIndex implements ProjectIndex {
+  readonly #id: ProjectId;
+  readonly #native: NativeIndex;
+  readonly #parts: EmbeddedIndexParts;
+  readonly #repairs: readonly string[];
+
+  constructor(id: ProjectId, native: NativeIndex, parts: EmbeddedIndexParts, repairs: readonly string[]) {
+    this.#id = id;
+    this.#native = native;
+    this.#parts = parts;
+    this.#repairs = repairs;
+  }
+
+  // Texts and derived indexes are written side by side: a memory is called completed after both, and whichever of the
+  // two a crash left alone is found by `reconcile` or overwritten by the repeated round.
+  async publish(publications: readonly Publication[]): Promise<void> {
+    const chunkCount = publications.reduce((sum, publication) => sum + publication.chunks.length, 0);
+    let nextKey = this.#parts.reserveChunkKeys(chunkCount);
+    const keyed = publications.map((publication) => ({
+      publication,
+      chunks: publication.chunks.map((chunk) => ({ chunkKey: nextKey++ as ChunkKey, chunk })),
+    }));
+
+    const archived: ArchivedMemory[] = keyed.map(({ publication, chunks }) => ({
+      projectId: this.#id,
+      memoryKey: publication.memoryKey,
+      version: publication.version,
+      content: publication.content,
+      chunks: chunks.map(({ chunkKey, chunk: { ordinal, start, end, headings } }) => {
+        return { chunkKey, ordinal, start, end, headings };
+      }),
+    }));
+    const indexed = keyed.flatMap(({ publication, chunks }) =>
+      chunks.map(({ chunkKey, chunk }) => ({
+        chunkKey,
+        memoryKey: publication.memoryKey,
+        own: chunk.own,
+        context: chunk.context,
+        language: publication.language,
+        passage: packPassage(chunk.passage, chunk),
+      })),
+    );
+    const vectors = concatenate(publications.map((publication) => publication.vectors));
+    invariant(vectors.length === chunkCount * this.#parts.dimensions, "a publication brings one vector per chunk");
+
+    const memoryKeys = BigUint64Array.from(publications, (publication) => publication.memoryKey);
+    await Promise.all([
+      this.#parts.archive.replace(archived),
+      this.#native.publish(memoryKeys, indexed, vectors),
+    ]);
+  }
+
+  retract(memoryKeys: readonly MemoryKey[]): Promise<void> {
+    return this.#native.remove(BigUint64Array.from(memoryKeys));
+  }
+
+  show(memories: readonly VisibleMemory[]): void {
+    if (memories.length === 0) return;
+    this.#native.show(
+      BigUint64Array.from(memories, (memory) => memory.memoryKey),
+      BigUint64Array.from(memories, (memory) => memory.userKey ?? 0n),
+      Float64Array.from(memories, (memory) => memory.expiresAt ?? 0),
+    );
+  }
+
+  hide(memoryKeys: readonly MemoryKey[]): void {
+    this.#native.hide(BigUint64Array.from(memoryKeys));
+  }
+
+  admit(userKey: UserKey | null, nowMs: number): AdmissibleSet {
+    return this.#native.admit(userKey, nowMs);
+  }
+
+  nearest(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits> {
+    return this.#native.nearest(vector, within, limit);
+  }
+
+  match(query: string, within: AdmissibleSet, limit: number): Promise<Hits> {
+    return this.#native.match(query, within, limit);
+  }
+
+  lexical(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {
+    return this.#native.lexical(query, chunkKeys);
+  }
+
+  async passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]> {
+    const packed = await this.#native.passages(chunkKeys);
+    return packed.map((text, position) =>
+      text === null ? null : unpackPassage((chunkKeys[position] ?? 0n) as ChunkKey, text),
+    );
+  }
+
+  stats(): { readonly memories: number; readonly chunks: number } {
+    const { memories, chunks } = this.#native.stats();
+    return { memories, chunks };
+  }
+
+  async reconcile(completed: readonly VisibleMemory[]): Promise<Reconciliation> {
+    const archived = await this.#parts.archive.chunkKeys(this.#id);
+    const visible = new Set<bigint>(completed.map((memory) => memory.memoryKey));
+    const positions = [...archived.memoryKeys.keys()].filter((at) => visible.has(archived.memoryKeys[at] ?? 0n));
+    const expected = BigUint64Array.from(positions, (at) => archived.chunkKeys[at] ?? 0n);
+    const owners = new Map(positions.map((at) => [archived.chunkKeys[at] ?? 0n, archived.memoryKeys[at] ?? 0n]));
+    const found = await this.#native.reconcile(expected);
+
+    const incomplete = new Set<bigint>(visible);
+    for (const at of positions) incomplete.delete(archived.memoryKeys[at] ?? 0n); // those the archive does not have stay
+    for (const chunkKey of [...found.missingVectors, ...found.missingPostings]) {
+      const owner = owners.get(chunkKey);
+      if (owner !== undefined) incomplete.add(owner);
+    }
+
+    this.show(completed.filter((memory) => !incomplete.has(memory.memoryKey)));
+    return {
+      incomplete: [...incomplete] as MemoryKey[],
+      surplusChunks: found.extraVectors.length + found.extraPostings.length,
+      repairs: this.#repairs,
+    };
+  }
+
+  close(): Promise<void> {
+    return this.#native.close();
+  }
+}
+
+function concatenate(parts: readonly Float32Array[]): Float32Array {
+  const whole = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+// A chunk's place travels with its stored text, so that showing a result asks no second store.
+// Form: `ordinal,start,end` and, where there are any, `,` and the headings as JSON; a line feed; the text.
+function packPassage(text: string, place: ChunkPlace): string {
+  const headings = place.headings.length === 0 ? "" : `,${JSON.stringify(place.headings)}`;
+  return `${place.ordinal},${place.start},${place.end}${headings}\n${text}`;
+}
+
+function unpackPassage(chunkKey: ChunkKey, packed: string): Passage {
+  const lineEnd = packed.indexOf("\n");
+  const [, ordinal, start, end, headings] = /^(\d+),(\d+),(\d+)(?:,(.*))?$/.exec(packed.slice(0, lineEnd)) ?? [];
+  return {
+    chunkKey,
+    text: packed.slice(lineEnd + 1),
+    place: {
+      ordinal: Number(ordinal),
+      start: Number(start),
+      end: Number(end),
+      headings: headings === undefined ? [] : JSON.parse(headings),
+    },
+  };
+}

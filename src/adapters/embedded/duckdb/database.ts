@@ -1,0 +1,364 @@
+// How the DuckDB file is opened, asked, written, healed and closed: the only importer of `@duckdb/node-api`. Which tables
+// it holds is schema.ts, what is done with them archive.ts.
+
+import { statSync } from "node:fs";
+import {
+  type DuckDBAppender,
+  type DuckDBConnection,
+  type DuckDBDataChunk,
+  DuckDBInstance,
+  LIST,
+  VARCHAR,
+} from "@duckdb/node-api";
+import { invariant } from "../../../domain/fault.ts";
+import type { Log } from "../../../kit/log.ts";
+import { refuseNewerVersion, StoreError, type StoreErrorCode, storeError } from "../store-error.ts";
+import { MIGRATIONS } from "./schema.ts";
+
+const MiB = 1024 * 1024;
+/** Enough for a checkpoint of the largest rows (schema.ts); DuckDB's own default is 80 % of the machine. */
+const MEMORY_BYTES_DEFAULT = 256 * MiB;
+/** What may spill to the disk when the memory does not suffice; nothing here sorts or joins much. */
+const SPILL_BYTES_MAX = 1024 * MiB;
+/** A second thread halves scans; more would take cores from searches. */
+const THREADS = 2;
+/** The log is folded into the file at this size: replaying it is what opening costs after a crash. */
+const WAL_BYTES_MAX = 16 * MiB;
+/** Rows that are appended before others may run: appending happens on this thread, 2,048 texts take some 10 ms. */
+const ROWS_PER_TURN = 2_048;
+/** How often a call is made in all when the file had to be reopened or a transaction met another one. */
+const ATTEMPTS_MAX = 3;
+
+/** How the file is opened. */
+export interface DuckDatabaseOptions {
+  readonly path: string;
+  /** Memory that DuckDB may use, in bytes; 256 MiB by default. */
+  readonly memoryMaxBytes?: number;
+  readonly log: Log;
+}
+
+/** A value of a row, by its column's type: VARCHAR, UBIGINT, UINTEGER or VARCHAR[]. */
+export type Cell = string | bigint | number | readonly string[];
+
+/** What a transaction can do. */
+export interface Writer {
+  /** Runs one statement. */
+  run(sql: string): Promise<void>;
+  /** Appends rows, each with one cell per column. */
+  append(table: string, rows: Iterable<readonly Cell[]>): Promise<void>;
+}
+
+/** One open DuckDB file. After a failure that leaves DuckDB unusable (a full disk) it reopens the file by itself. */
+export class DuckDatabase {
+  #session: Session | null = null;
+  #opening: Promise<Session> | null = null;
+  #writes: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  private constructor(private readonly options: DuckDatabaseOptions) {}
+
+  /**
+   * Opens the file, makes it when it is missing, brings its schema up to date and folds in what a crash left in its log.
+   * @throws StoreError
+   */
+  static async open(options: DuckDatabaseOptions): Promise<DuckDatabase> {
+    const database = new DuckDatabase(options);
+    const hadLog = (statSync(`${options.path}.wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+    await database.#ready();
+    if (hadLog) await database.#foldIn();
+    return database;
+  }
+
+  /** Rows of a query, each value as its column's type gives it. `values` are bound to `$1`, `$2`, … */
+  async rows<Row extends readonly Cell[]>(sql: string, values: readonly string[] = []): Promise<readonly Row[]> {
+    const chunks = await this.#read(sql, values);
+    return chunks.flatMap((chunk) => chunk.getRows() as unknown as Row[]);
+  }
+
+  /** Columns of a query whose columns are all UBIGINT: for many rows at a fraction of the cost of `rows`. */
+  async keyColumns(sql: string, values: readonly string[] = []): Promise<readonly BigUint64Array[]> {
+    const chunks = await this.#read(sql, values);
+    const rowCount = chunks.reduce((sum, chunk) => sum + chunk.rowCount, 0);
+    return Array.from({ length: chunks[0]?.columnCount ?? 0 }, (_, column) => {
+      const keys = new BigUint64Array(rowCount);
+      let at = 0;
+      for (const chunk of chunks) {
+        keys.set(chunk.getColumnVector(column).toArray() as bigint[], at);
+        at += chunk.rowCount;
+      }
+      return keys;
+    });
+  }
+
+  /**
+   * Runs `work` in one transaction after all earlier ones: durable when this resolves, without trace when it rejects.
+   * `work` may be called again when the file had to be reopened.
+   * @throws StoreError
+   */
+  write(work: (writer: Writer) => Promise<void>): Promise<void> {
+    return this.#afterWrites((session) => session.transaction(work));
+  }
+
+  /** Folds the log into the file, after all writes before. Takes up to a second: for when nothing else is to be done. */
+  checkpoint(): Promise<void> {
+    return this.#afterWrites((session) => session.checkpoint());
+  }
+
+  /** Waits for calls under way, folds in the log, closes the file and gives up its lock. A second call does nothing. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#writes;
+    await this.#foldIn();
+    await this.#session?.close();
+    this.#session = null;
+  }
+
+  async #read(sql: string, values: readonly string[]): Promise<readonly DuckDBDataChunk[]> {
+    this.#refuseWhenClosed();
+    return this.#attempt((session) => session.read(sql, values));
+  }
+
+  async #afterWrites(call: (session: Session) => Promise<void>): Promise<void> {
+    this.#refuseWhenClosed();
+    const result = this.#writes.then(() => this.#attempt(call));
+    // settled, not fulfilled: the failure of one write is its caller's, and no reason to refuse the next
+    this.#writes = Promise.allSettled([result]);
+    await result;
+  }
+
+  #refuseWhenClosed(): void {
+    invariant(!this.#isClosed, `${this.options.path} was used after it was closed`);
+  }
+
+  // What is in the log is durable as it is: a file whose log cannot be folded in (a full disk) still opens and reads.
+  async #foldIn(): Promise<void> {
+    try {
+      await this.#attempt((session) => session.checkpoint());
+    } catch (error) {
+      this.options.log.warn(
+        { err: error, path: this.options.path },
+        "the log of the DuckDB file could not be folded in",
+      );
+    }
+  }
+
+  async #attempt<T>(call: (session: Session) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      const session = await this.#ready();
+      try {
+        return await session.use(call);
+      } catch (error) {
+        const failure = toStoreError(this.options.path, error);
+        // whoever only met what another call had broken gets its answer from the reopened file
+        const isBystander = INVALIDATED.test(String(error));
+        const mayPass = !(failure instanceof StoreError) && (session.isSpent || CONFLICT.test(String(error)));
+        if ((!isBystander && !mayPass) || attempt === ATTEMPTS_MAX) throw failure;
+        this.options.log.warn({ err: error, attempt, path: this.options.path }, "a call to DuckDB is tried again");
+      } finally {
+        if (session.isSpent) await this.#discard(session);
+      }
+    }
+  }
+
+  #ready(): Promise<Session> {
+    if (this.#session !== null) return Promise.resolve(this.#session);
+    this.#opening ??= this.#open(Promise.resolve());
+    return this.#opening;
+  }
+
+  async #discard(session: Session): Promise<void> {
+    if (this.#session !== session) return;
+    this.#session = null;
+    this.#opening = this.#open(session.close());
+    await this.#opening;
+  }
+
+  async #open(closed: Promise<void>): Promise<Session> {
+    try {
+      await closed;
+      this.#session = await Session.open(this.options);
+      return this.#session;
+    } catch (error) {
+      throw toStoreError(this.options.path, error);
+    } finally {
+      this.#opening = null;
+    }
+  }
+}
+
+/** One opening of the file: an instance with a connection for writes and one for reads. */
+class Session {
+  #users = 0;
+  #becomesIdle: (() => void) | null = null;
+  #isSpent = false;
+
+  private constructor(
+    private readonly instance: DuckDBInstance,
+    private readonly writer: DuckDBConnection,
+    private readonly reader: DuckDBConnection,
+  ) {}
+
+  static async open({ path, memoryMaxBytes = MEMORY_BYTES_DEFAULT }: DuckDatabaseOptions): Promise<Session> {
+    const instance = await DuckDBInstance.create(path, {
+      threads: String(THREADS),
+      memory_limit: `${Math.floor(memoryMaxBytes / MiB)}MiB`,
+      temp_directory: `${path}.tmp`,
+      max_temp_directory_size: `${SPILL_BYTES_MAX / MiB}MiB`,
+      wal_autocheckpoint: `${WAL_BYTES_MAX / MiB}MiB`,
+      autoinstall_known_extensions: "false",
+      autoload_known_extensions: "false",
+      // after temp_directory, which cannot be set any more without external access; the lock comes last for the same reason
+      enable_external_access: "false",
+      lock_configuration: "true",
+    });
+    const connections: DuckDBConnection[] = [];
+    try {
+      const writer = await instance.connect();
+      connections.push(writer);
+      const reader = await instance.connect();
+      connections.push(reader);
+      const session = new Session(instance, writer, reader);
+      await session.#migrate(path);
+      return session;
+    } catch (error) {
+      for (const connection of connections) connection.disconnectSync();
+      instance.closeSync();
+      throw error;
+    }
+  }
+
+  /** Whether DuckDB refuses every further call, until the file is opened again. */
+  get isSpent(): boolean {
+    return this.#isSpent;
+  }
+
+  /** Runs `call`; `close` waits for its end. */
+  async use<T>(call: (session: Session) => Promise<T>): Promise<T> {
+    this.#users += 1;
+    try {
+      return await call(this);
+    } catch (error) {
+      if (SPENT.test(String(error))) this.#isSpent = true;
+      throw error;
+    } finally {
+      this.#users -= 1;
+      if (this.#users === 0) this.#becomesIdle?.();
+    }
+  }
+
+  async read(sql: string, values: readonly string[]): Promise<readonly DuckDBDataChunk[]> {
+    const result = await this.reader.run(sql, [...values]);
+    return result.fetchAllChunks();
+  }
+
+  async transaction(work: (writer: Writer) => Promise<void>): Promise<void> {
+    await this.writer.run("BEGIN");
+    try {
+      await work({
+        run: async (sql) => {
+          await this.writer.run(sql);
+        },
+        append: (table, rows) => this.#append(table, rows),
+      });
+    } catch (error) {
+      await this.#rollBack(error);
+      throw error;
+    }
+    try {
+      await this.writer.run("COMMIT");
+    } catch (error) {
+      if (!COMMITTED.test(String(error))) throw error;
+      this.#isSpent = true;
+    }
+  }
+
+  async checkpoint(): Promise<void> {
+    await this.writer.run("CHECKPOINT");
+  }
+
+  /** Waits for those who use the session, then closes it; the file's lock goes only when no connection lives. */
+  async close(): Promise<void> {
+    if (this.#users > 0) {
+      await new Promise<void>((resolve) => {
+        this.#becomesIdle = resolve;
+      });
+    }
+    this.writer.disconnectSync();
+    this.reader.disconnectSync();
+    this.instance.closeSync();
+  }
+
+  async #append(table: string, rows: Iterable<readonly Cell[]>): Promise<void> {
+    const appender = await this.writer.createAppender(table);
+    try {
+      let rowsAppended = 0;
+      for (const row of rows) {
+        for (const cell of row) appendCell(appender, cell);
+        appender.endRow();
+        rowsAppended += 1;
+        if (rowsAppended % ROWS_PER_TURN === 0) {
+          appender.flushSync();
+          await new Promise(setImmediate);
+        }
+      }
+    } finally {
+      appender.closeSync();
+    }
+  }
+
+  // A transaction that DuckDB ended itself cannot be rolled back again; what counts is the failure that led here.
+  async #rollBack(reason: unknown): Promise<void> {
+    try {
+      await this.writer.run("ROLLBACK");
+    } catch (error) {
+      if (SPENT.test(String(error))) this.#isSpent = true;
+      else if (!NO_TRANSACTION.test(String(error))) throw new AggregateError([reason, error], String(reason));
+    }
+  }
+
+  async #migrate(path: string): Promise<void> {
+    await this.writer.run("CREATE TABLE IF NOT EXISTS meta (schema_version UINTEGER NOT NULL)");
+    const result = await this.writer.run("SELECT max(schema_version) FROM meta");
+    const version = Number((await result.getRows())[0]?.[0] ?? 0);
+    refuseNewerVersion(path, version, MIGRATIONS.length);
+    for (const [index, statements] of MIGRATIONS.entries()) {
+      if (index < version) continue;
+      await this.transaction(async (writer) => {
+        for (const statement of statements) await writer.run(statement);
+        await writer.run(`DELETE FROM meta`);
+        await writer.run(`INSERT INTO meta VALUES (${index + 1})`);
+      });
+    }
+    // a table's first log entries are dear to replay
+    if (version < MIGRATIONS.length) await this.checkpoint();
+  }
+}
+
+function appendCell(appender: DuckDBAppender, cell: Cell): void {
+  if (typeof cell === "string") appender.appendVarchar(cell);
+  else if (typeof cell === "bigint") appender.appendUBigInt(cell);
+  else if (typeof cell === "number") appender.appendUInteger(cell);
+  else appender.appendList([...cell], LIST(VARCHAR));
+}
+
+// DuckDB's binding gives messages only: its exception types stand at their beginning, the system's words within.
+const INVALIDATED = /database has been invalidated/i;
+const SPENT = /FATAL Error|database has been invalidated/i;
+const COMMITTED = /COMMIT succeeded and is durable/i;
+const CONFLICT = /Transaction(Context)? Error/i;
+const NO_TRANSACTION = /no transaction is active/i;
+const CODES: readonly (readonly [RegExp, Exclude<StoreErrorCode, "newer_version">])[] = [
+  [/No space left|disk quota|not enough space|File too large/i, "no_space"],
+  [/Could not set lock|Conflicting lock|already (open|attached)/i, "locked"],
+  [/Permission denied|Read-only file system|read-only mode/i, "read_only"],
+  [/not a valid DuckDB database|corrupt|checksum|Serialization Error|enough bytes/i, "damaged"],
+  [/^(Error: )?IO Error/i, "io"],
+];
+
+/** A failure of the file as a StoreError; a mistake in Mneme's own SQL stays what it was. */
+function toStoreError(path: string, error: unknown): unknown {
+  if (error instanceof StoreError) return error;
+  const known = CODES.find(([pattern]) => pattern.test(String(error)));
+  return known === undefined ? error : storeError(known[1], path, error);
+}

@@ -1,0 +1,275 @@
+// The typed face of the native core: vectors, full text and candidate sets of one project, and the directory lock.
+// The only file that loads the addon. What is indexed, and when, is decided by its callers.
+
+import { createRequire } from "node:module";
+import { nativeLibraryPath } from "./library.ts";
+
+/** What a project is opened with. */
+export interface ProjectIndexOptions {
+  /** The project's folder; created if need be. */
+  directory: string;
+  /** Components of a vector, 1 to 4,096. */
+  dimensions: number;
+  /**
+   * Hash of the embedding model, 1 to 480 bytes. A store written with another one, or with other dimensions, refuses
+   * to open (`invalid`, naming both).
+   */
+  fingerprint: string;
+  /** Up to this many admissible chunks the nearest are found by an exact scan, beyond it by HNSW. Default 150,000. */
+  hnswMinChunks?: number;
+}
+
+/** What a search found: parallel arrays, best first. */
+export interface Hits {
+  chunkKeys: BigUint64Array;
+  memoryKeys: BigUint64Array;
+  scores: Float32Array;
+}
+
+/** A chunk as it is published. */
+export interface PublishChunk {
+  /** Never used before, unless this repeats an earlier publishing of the same version. */
+  chunkKey: bigint;
+  /** One of the memories being published. */
+  memoryKey: bigint;
+  /** The chunk's own words. */
+  own: string;
+  /** Its words together with those around it; `null` when nothing is around it. */
+  context: string | null;
+  /** BCP 47 tag that chooses the stemmer; "und" for none. */
+  language: string;
+  /** What `passages` returns. */
+  passage: string;
+}
+
+/** What should be indexed and is not, and the reverse; chunk keys, ascending. */
+export interface Differences {
+  missingVectors: BigUint64Array;
+  missingPostings: BigUint64Array;
+  extraVectors: BigUint64Array;
+  extraPostings: BigUint64Array;
+}
+
+/** Figures about an open project. */
+export interface ProjectIndexStats {
+  /** Memories that the index has heard of since it was opened. */
+  memories: number;
+  /** Those that are shown. */
+  visible: number;
+  /** Chunks with a vector. */
+  chunks: number;
+  /** Records of the vector log that count for nothing any more. */
+  deadChunks: number;
+  logBytes: number;
+  textBytes: number;
+  /** Chunks in the HNSW graph; 0 while there is none. */
+  hnswChunks: number;
+  /** Whether a graph stands ready for large sets. */
+  hnswReady: boolean;
+}
+
+/** The memories that one question may see: a handle on a native bit set, for the index that made it only. */
+export interface Admissible {
+  /** How many they are. */
+  readonly memories: number;
+}
+
+const ERROR_CODES = ["damaged", "io", "no_space", "locked", "invalid", "closed", "bug"] as const;
+
+/** What a caller can do about a native error; see native/src/error.rs. */
+export type NativeErrorCode = (typeof ERROR_CODES)[number];
+
+/** An error of the native core. `detail` is for the log: it may hold paths and values. */
+export class NativeError extends Error {
+  override readonly name = "NativeError";
+  readonly code: NativeErrorCode;
+  readonly detail: string;
+
+  constructor(code: NativeErrorCode, detail: string, options?: ErrorOptions) {
+    super(`native core: ${detail}`, options);
+    this.code = code;
+    this.detail = detail;
+  }
+}
+
+/** `native/src/bindings.rs`, as napi presents it. */
+interface NativeIndex {
+  repairs(): string[];
+  show(memoryKeys: BigUint64Array, userKeys: BigUint64Array, expiresAtMs: Float64Array): void;
+  hide(memoryKeys: BigUint64Array): void;
+  admit(userKey: bigint | null, nowMs: number): Admissible;
+  publish(
+    memoryKeys: BigUint64Array,
+    chunkKeys: BigUint64Array,
+    chunkMemoryKeys: BigUint64Array,
+    texts: readonly PublishChunk[],
+    vectors: Float32Array,
+  ): Promise<void>;
+  remove(memoryKeys: BigUint64Array): Promise<void>;
+  compactIfNeeded(): Promise<boolean>;
+  nearest(vector: Float32Array, within: Admissible, limit: number): Promise<Hits>;
+  matching(query: string, within: Admissible, limit: number): Promise<Hits>;
+  lexical(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
+  passages(chunkKeys: BigUint64Array): Promise<(string | null)[]>;
+  reconcile(expected: BigUint64Array): Promise<Differences>;
+  stats(): ProjectIndexStats;
+  close(): Promise<void>;
+}
+
+interface NativeAddon {
+  openProject(options: Required<ProjectIndexOptions>): Promise<NativeIndex>;
+  lockDirectory(path: string): { release(): void };
+}
+
+/** See `ProjectIndexOptions.hnswMinChunks`: up to here the scan is as fast, with recall 1. */
+const HNSW_MIN_CHUNKS = 150_000;
+
+let loaded: NativeAddon | undefined;
+
+/** Loads the addon at its first use, so that a process that never searches never maps it. */
+function addon(): NativeAddon {
+  if (loaded === undefined) {
+    const path = nativeLibraryPath();
+    try {
+      loaded = createRequire(import.meta.url)(path) as NativeAddon;
+    } catch (cause) {
+      throw new NativeError("io", `cannot load ${path}; build it with: bun native/build.ts`, { cause });
+    }
+  }
+  return loaded;
+}
+
+/** Takes `<code>: <detail>` apart. Whatever else was thrown comes from the seam itself, and is a bug. */
+function toNativeError(cause: unknown): NativeError {
+  if (cause instanceof NativeError) return cause;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const separator = message.indexOf(": ");
+  const code = ERROR_CODES.find((known) => known === message.slice(0, separator));
+  if (code === undefined) return new NativeError("bug", message, { cause });
+  return new NativeError(code, message.slice(separator + 2), { cause });
+}
+
+function translated<Result>(call: () => Result): Result {
+  try {
+    return call();
+  } catch (cause) {
+    throw toNativeError(cause);
+  }
+}
+
+async function translatedAsync<Result>(call: () => Promise<Result>): Promise<Result> {
+  try {
+    return await call();
+  } catch (cause) {
+    throw toNativeError(cause);
+  }
+}
+
+/**
+ * The derived indexes of one project. Keys are 1 to 2^64-2. Reads run on the runtime's worker threads, changes in order
+ * on one thread per project; nothing here blocks the JavaScript thread for more than microseconds, but the `show` of
+ * very many memories. Every method throws or rejects with `NativeError`; after `close` with code `closed`.
+ */
+export class ProjectIndex {
+  readonly #native: NativeIndex;
+
+  private constructor(native: NativeIndex) {
+    this.#native = native;
+  }
+
+  /**
+   * Opens or creates a project's indexes; nothing is visible until it is shown. `repairs` are sentences on what was
+   * found damaged and dropped: `reconcile` then names the chunks to publish again.
+   */
+  static open(options: ProjectIndexOptions): Promise<{ index: ProjectIndex; repairs: string[] }> {
+    return translatedAsync(async () => {
+      const native = await addon().openProject({ hnswMinChunks: HNSW_MIN_CHUNKS, ...options });
+      return { index: new ProjectIndex(native), repairs: native.repairs() };
+    });
+  }
+
+  /**
+   * Makes memories searchable at once, or changes the user and expiry of those that are. Three arrays of one length;
+   * user key 0 is none, expiry 0 is never, else ms since 1970 from which the memory is expired.
+   */
+  show(memoryKeys: BigUint64Array, userKeys: BigUint64Array, expiresAtMs: Float64Array): void {
+    translated(() => this.#native.show(memoryKeys, userKeys, expiresAtMs));
+  }
+
+  /** Makes memories unsearchable at once, also for searches that hold an older `Admissible` or are under way. */
+  hide(memoryKeys: BigUint64Array): void {
+    translated(() => this.#native.hide(memoryKeys));
+  }
+
+  /** The visible memories, not expired at `nowMs`, of one user or (`null`) of the whole project. Microseconds. */
+  admit(userKey: bigint | null, nowMs: number): Admissible {
+    return translated(() => this.#native.admit(userKey, nowMs));
+  }
+
+  /**
+   * Replaces everything that the given memories had by `chunks` and their unit vectors, `[chunks, dimensions]` in a row.
+   * On resolve it is durable and, as far as the memories are shown, searchable; it shows nothing itself. Idempotent.
+   * `invalid` (nothing changed) for a vector that is NaN, zero, of another length or off unit length by over .01, for
+   * reserved or repeated keys and for a chunk of a memory not given. After any other error call it again.
+   */
+  publish(memoryKeys: BigUint64Array, chunks: readonly PublishChunk[], vectors: Float32Array): Promise<void> {
+    return translatedAsync(() => {
+      const chunkKeys = BigUint64Array.from(chunks, (chunk) => chunk.chunkKey);
+      const chunkMemoryKeys = BigUint64Array.from(chunks, (chunk) => chunk.memoryKey);
+      return this.#native.publish(memoryKeys, chunkKeys, chunkMemoryKeys, chunks, vectors);
+    });
+  }
+
+  /** Removes everything that the given memories had, durably; unknown keys are fine. Hide them first. */
+  remove(memoryKeys: BigUint64Array): Promise<void> {
+    return translatedAsync(() => this.#native.remove(memoryKeys));
+  }
+
+  /** The admissible chunks nearest to a unit vector `[dimensions]`; scores are cosines. `limit` 1 to 2,000. */
+  nearest(vector: Float32Array, within: Admissible, limit: number): Promise<Hits> {
+    return translatedAsync(() => this.#native.nearest(vector, within, limit));
+  }
+
+  /** The admissible chunks that match a query's words best; scores are b in 0..1, above 0. `limit` 1 to 2,000. */
+  match(query: string, within: Admissible, limit: number): Promise<Hits> {
+    return translatedAsync(() => this.#native.matching(query, within, limit));
+  }
+
+  /** b of exactly the given chunks, in their order; 0 where nothing matches or there is no such chunk. */
+  lexical(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {
+    return translatedAsync(() => this.#native.lexical(query, chunkKeys));
+  }
+
+  /** The stored passages of chunks, in their order; `null` where there is no such chunk. */
+  passages(chunkKeys: BigUint64Array): Promise<(string | null)[]> {
+    return translatedAsync(() => this.#native.passages(chunkKeys));
+  }
+
+  /** Compares the chunk keys that should be indexed with those that are. About 50 ms per 100,000. */
+  reconcile(expected: BigUint64Array): Promise<Differences> {
+    return translatedAsync(() => this.#native.reconcile(expected));
+  }
+
+  /** Figures as of now. */
+  stats(): ProjectIndexStats {
+    return translated(() => this.#native.stats());
+  }
+
+  /** Rewrites the vector log if a quarter of it is dead or a record damaged; whether it did. Searches go on. */
+  compactIfNeeded(): Promise<boolean> {
+    return translatedAsync(() => this.#native.compactIfNeeded());
+  }
+
+  /** Waits for the changes under way and lets go of threads and files. */
+  close(): Promise<void> {
+    return translatedAsync(() => this.#native.close());
+  }
+}
+
+/**
+ * Holds a directory for this process, by a lock on `<path>/lock` that the system drops when the process ends. Throws
+ * `NativeError` with code `locked` when another holder has it.
+ */
+export function lockDirectory(path: string): { release(): void } {
+  return translated(() => addon().lockDirectory(path));
+}

@@ -1,0 +1,155 @@
+// How the SQLite file is opened, asked and closed: the only importer of `bun:sqlite`. It knows nothing of memories; the
+// tables are migrations.ts, what is asked of them is each store's own business.
+
+import { type Statement as BunStatement, Database, SQLiteError, type SQLQueryBindings } from "bun:sqlite";
+import { chmodSync, closeSync, openSync } from "node:fs";
+import { refuseNewerVersion, StoreError, type StoreErrorCode, storeError } from "../store-error.ts";
+import { MIGRATIONS } from "./migrations.ts";
+
+/** How long a statement waits for another process (a command-line call beside the server) before it gives up. */
+const BUSY_TIMEOUT_MS = 5_000;
+/** The write-ahead log is cut back to this after it grew for one large transaction. */
+const JOURNAL_BYTES_MAX = 64 * 1024 * 1024;
+
+/** What a statement's named parameters can be bound to; names are written without their `$`. */
+export type Bindings = Readonly<Record<string, string | bigint | number | null | Uint8Array>>;
+
+/** A prepared statement. Integers come back as bigint. Every method throws StoreError when the file fails it. */
+export interface Statement<Row, Params extends Bindings> {
+  all(params: Params): Row[];
+  /** The first row; null when there is none. */
+  get(params: Params): Row | null;
+  /** Returns how many rows changed. */
+  run(params: Params): number;
+}
+
+/** One open SQLite file: durable at every commit, safe to share with other processes. */
+export class SqliteDatabase {
+  readonly #statements = new Map<string, Statement<unknown, Bindings>>();
+
+  /** Use `openDatabase`. */
+  constructor(
+    readonly path: string,
+    private readonly connection: Database,
+  ) {}
+
+  /** A statement for this SQL; prepared once, then kept, so SQL texts must be constants and values parameters. */
+  prepare<Row, Params extends Bindings = Record<string, never>>(sql: string): Statement<Row, Params> {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#guarded(this.#attempt(() => this.connection.prepare<unknown, SQLQueryBindings[]>(sql)));
+      this.#statements.set(sql, statement);
+    }
+    return statement as Statement<Row, Params>;
+  }
+
+  /**
+   * Runs `work` in one transaction that is durable when this returns, and undone when `work` throws. Inside another
+   * transaction it becomes part of that one. `work` must not await.
+   */
+  transaction<T>(work: () => T): T {
+    if (this.connection.inTransaction) return work();
+    // IMMEDIATE: a transaction that reads first cannot find, when it writes, that another process came between
+    this.#attempt(() => this.connection.run("BEGIN IMMEDIATE"));
+    try {
+      const result = work();
+      this.#attempt(() => this.connection.run("COMMIT"));
+      return result;
+    } catch (error) {
+      // a full disk has SQLite roll back by itself
+      if (this.connection.inTransaction) this.#attempt(() => this.connection.run("ROLLBACK"));
+      throw error;
+    }
+  }
+
+  /** Closes the file; a second call does nothing. */
+  close(): void {
+    this.#statements.clear();
+    this.connection.close(true);
+  }
+
+  /**
+   * Brings the tables up to the newest version, each step in a transaction of its own.
+   * @throws StoreError `newer_version` when the file is ahead of this Mneme
+   */
+  migrate(): void {
+    const stored = this.prepare<{ user_version: bigint }>("PRAGMA user_version").get({});
+    const version = Number(stored?.user_version ?? 0n);
+    refuseNewerVersion(this.path, version, MIGRATIONS.length);
+    for (const [index, sql] of MIGRATIONS.entries()) {
+      if (index < version) continue;
+      this.transaction(() => {
+        this.connection.run(sql);
+        this.connection.run(`PRAGMA user_version = ${index + 1}`);
+      });
+    }
+  }
+
+  #guarded(statement: BunStatement<unknown, SQLQueryBindings[]>): Statement<unknown, Bindings> {
+    return {
+      all: (params) => this.#attempt(() => statement.all(params)),
+      get: (params) => this.#attempt(() => statement.get(params) ?? null),
+      run: (params) => this.#attempt(() => statement.run(params).changes),
+    };
+  }
+
+  #attempt<T>(call: () => T): T {
+    try {
+      return call();
+    } catch (error) {
+      throw toStoreError(this.path, error);
+    }
+  }
+}
+
+/**
+ * Opens the file, makes it when it is missing (readable by its owner only), and brings its schema up to date. The folder
+ * must exist.
+ * @throws StoreError
+ */
+export function openDatabase(path: string): SqliteDatabase {
+  let connection: Database | null = null;
+  try {
+    // SQLite gives its log and shared-memory files the mode of the main file
+    closeSync(openSync(path, "a", 0o600));
+    chmodSync(path, 0o600);
+    connection = new Database(path, { readwrite: true, create: true, safeIntegers: true, strict: true });
+    configure(connection);
+    const database = new SqliteDatabase(path, connection);
+    database.migrate();
+    return database;
+  } catch (error) {
+    connection?.close();
+    throw toStoreError(path, error);
+  }
+}
+
+function configure(connection: Database): void {
+  connection.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  connection.run("PRAGMA journal_mode = WAL");
+  // FULL: a commit is on the disk before it is acknowledged, power cuts included
+  connection.run("PRAGMA synchronous = FULL");
+  connection.run("PRAGMA foreign_keys = ON");
+  connection.run("PRAGMA temp_store = MEMORY");
+  connection.run(`PRAGMA journal_size_limit = ${JOURNAL_BYTES_MAX}`);
+}
+
+const CODES: readonly (readonly [RegExp, Exclude<StoreErrorCode, "newer_version">])[] = [
+  [/^SQLITE_(NOTADB|CORRUPT)/, "damaged"],
+  [/^SQLITE_(READONLY|PERM)|^(EACCES|EPERM|EROFS)$/, "read_only"],
+  [/^SQLITE_FULL|^(ENOSPC|EDQUOT)$/, "no_space"],
+  [/^SQLITE_(BUSY|LOCKED)/, "locked"],
+  [/^SQLITE_(CANTOPEN|IOERR|PROTOCOL|NOLFS)|^E[A-Z]+$/, "io"],
+];
+
+/** The failure of a file as a StoreError; a mistake in Mneme's own SQL or values stays what it was. */
+function toStoreError(path: string, error: unknown): unknown {
+  if (error instanceof StoreError) return error;
+  const code = error instanceof SQLiteError || isSystemError(error) ? error.code : undefined;
+  const known = CODES.find(([pattern]) => code !== undefined && pattern.test(code));
+  return known === undefined ? error : storeError(known[1], path, error);
+}
+
+function isSystemError(error: unknown): error is Error & { readonly code: string } {
+  return error instanceof Error && "code" in error && typeof error.code === "string";
+}

@@ -1,0 +1,215 @@
+// Which memory is worked on next, by whom, and how that work ends. A row in status `processing` is the job: it can be
+// claimed from `claimable_at` on, and its `lease` is the token of whoever claimed it last.
+
+import { invariant } from "../../../domain/fault.ts";
+import type { MemoryKey, ProjectId, UserKey } from "../../../domain/ids.ts";
+import type { ExtractedField, FailureCode } from "../../../domain/memory.ts";
+import type { Clock } from "../../../kit/clock.ts";
+import type { VisibleMemory } from "../../../ports/chunk-index.ts";
+import type { Completion, Job } from "../../../ports/memory-store.ts";
+import type { SqliteDatabase } from "./database.ts";
+import { KEYS, keyList, LIVE, MEMORY_COLUMNS, type MemoryRow, toMemory } from "./memory-row.ts";
+
+const CLAIMABLE = `memories.status = 'processing' AND ${LIVE} AND memories.claimable_at <= $now`;
+
+// Round robin: projects are walked in the order of their last service, and the first that has work gives its job
+// that waits longest. Serving a project moves it to the end.
+const NEXT_JOB = `SELECT memories.memory_key, memories.content_bytes, memories.project_key, projects.id AS project_id
+  FROM projects JOIN memories ON memories.memory_key = (
+    SELECT memories.memory_key FROM memories
+    WHERE memories.project_key = projects.project_key AND ${CLAIMABLE}
+    ORDER BY memories.claimable_at, memories.memory_key LIMIT 1)
+  ORDER BY projects.served_lease, projects.project_key LIMIT 1`;
+
+const CLAIM = `UPDATE memories SET lease = $lease, claimable_at = $claimableAt, attempts = attempts + 1
+  WHERE memory_key = $key
+  RETURNING ${MEMORY_COLUMNS},
+    (SELECT content FROM waiting_contents WHERE waiting_contents.memory_key = memories.memory_key) AS content`;
+
+/** The job is still its holder's: nobody claimed it later, no newer content came, and the memory is still there. */
+const HELD = `memories.memory_key = $key AND memories.lease = $lease AND memories.version = $version
+  AND memories.status = 'processing' AND ${LIVE}`;
+
+const COMPLETE = `UPDATE memories SET status = 'completed', title = $title, type = $type, tags = $tags,
+    language = $language, chunk_count = $chunkCount, lease = NULL, updated_at = $now
+  WHERE memory_key = $key`;
+
+const FAIL = `UPDATE memories SET status = 'failed', error_code = $code, error_message = $message, lease = NULL,
+    updated_at = $now
+  WHERE ${HELD}`;
+
+const NEXT_CLAIMABLE_AT = `SELECT min(at) AS at FROM (
+    SELECT (SELECT memories.claimable_at FROM memories
+      WHERE memories.project_key = projects.project_key AND memories.status = 'processing' AND ${LIVE}
+      ORDER BY memories.claimable_at LIMIT 1) AS at
+    FROM projects)`;
+
+type Held = { readonly key: bigint; readonly lease: number; readonly version: number; readonly now: number };
+
+/** Hands out jobs and takes their results. */
+export class MemoryJobs {
+  constructor(
+    private readonly database: SqliteDatabase,
+    private readonly clock: Clock,
+  ) {}
+
+  /** See MemoryStore.claim. Stops before the first job that would exceed `contentBytes`, so that none is passed over. */
+  claim(options: { readonly jobs: number; readonly contentBytes: number; readonly leaseMs: number }): readonly Job[] {
+    invariant(options.leaseMs > 0, `a lease of ${options.leaseMs} ms was asked for`);
+    return this.database.transaction(() => {
+      const now = this.clock.now();
+      const jobs: Job[] = [];
+      let bytesLeft = options.contentBytes;
+      while (jobs.length < options.jobs) {
+        const next = this.#next(now);
+        if (next === null) break;
+        bytesLeft -= Number(next.content_bytes);
+        if (bytesLeft < 0 && jobs.length > 0) break;
+        jobs.push(this.#lease(next, now + options.leaseMs));
+      }
+      return jobs;
+    });
+  }
+
+  /** See MemoryStore.renew. */
+  renew(jobs: readonly Job[], leaseMs: number): readonly Job[] {
+    return this.database.transaction(() =>
+      jobs.filter((job) => this.#setClaimable(job, this.clock.now() + leaseMs, job.lease)),
+    );
+  }
+
+  /** See MemoryStore.retryLater; a job that is no longer held is left alone. */
+  retryLater(job: Job, delayMs: number): void {
+    this.#setClaimable(job, this.clock.now() + delayMs, null);
+  }
+
+  /** See MemoryStore.complete. */
+  complete(completions: readonly Completion[]): readonly VisibleMemory[] {
+    return this.database.transaction(() => {
+      const visible: VisibleMemory[] = [];
+      for (const completion of completions) {
+        const memory = this.#completeOne(completion);
+        if (memory !== null) visible.push(memory);
+      }
+      return visible;
+    });
+  }
+
+  /** See MemoryStore.fail. The content stays, so that the memory can be tried again. */
+  fail(job: Job, code: FailureCode, message: string): boolean {
+    return (
+      this.database
+        .prepare<never, Held & { code: string; message: string }>(FAIL)
+        .run({ ...this.#held(job), code, message }) > 0
+    );
+  }
+
+  /** See MemoryStore.reopen. Counts as a new version: nothing of the one that got lost may pass for it. */
+  reopen(keys: readonly MemoryKey[]): void {
+    this.database
+      .prepare<never, { keys: string; now: number }>(
+        `UPDATE memories SET version = version + 1, status = 'processing', chunk_count = 0, attempts = 0, lease = NULL,
+           claimable_at = $now, updated_at = $now
+         WHERE memory_key IN ${KEYS} AND status = 'completed' AND ${LIVE}`,
+      )
+      .run({ keys: keyList(keys), now: this.clock.now() });
+  }
+
+  /** See MemoryStore.nextJobInMs. */
+  nextJobInMs(): number | null {
+    const now = this.clock.now();
+    const next = this.database.prepare<{ at: bigint | null }, { now: number }>(NEXT_CLAIMABLE_AT).get({ now });
+    return next === null || next.at === null ? null : Math.max(0, Number(next.at) - now);
+  }
+
+  #next(now: number): NextJob | null {
+    return this.database.prepare<NextJob, { now: number }>(NEXT_JOB).get({ now });
+  }
+
+  #lease(next: NextJob, claimableAt: number): Job {
+    const lease = this.#takeLeaseToken();
+    const row = this.database
+      .prepare<MemoryRow & { content: string | null }, { key: bigint; lease: number; claimableAt: number }>(CLAIM)
+      .get({ key: next.memory_key, lease, claimableAt });
+    invariant(row !== null, "a job was gone within its own claim");
+    this.database
+      .prepare<never, { lease: number; projectKey: bigint }>(
+        "UPDATE projects SET served_lease = $lease WHERE project_key = $projectKey",
+      )
+      .run({ lease, projectKey: next.project_key });
+    const memory = toMemory(row);
+    return {
+      projectId: next.project_id as ProjectId,
+      memory,
+      content: row.content,
+      lease,
+      attempt: Number(row.attempts),
+    };
+  }
+
+  #takeLeaseToken(): number {
+    const taken = this.database
+      .prepare<{ next: bigint }>("UPDATE sequences SET next = next + 1 WHERE name = 'lease' RETURNING next - 1 AS next")
+      .get({});
+    invariant(taken !== null, "the lease counter is missing");
+    return Number(taken.next);
+  }
+
+  #setClaimable(job: Job, claimableAt: number, lease: number | null): boolean {
+    return (
+      this.database
+        .prepare<never, Held & { claimableAt: number; newLease: number | null }>(
+          `UPDATE memories SET claimable_at = $claimableAt, lease = $newLease WHERE ${HELD}`,
+        )
+        .run({ ...this.#held(job), claimableAt, newLease: lease }) > 0
+    );
+  }
+
+  #completeOne({ job, extracted, chunkCount }: Completion): VisibleMemory | null {
+    const held = this.#held(job);
+    // the attributes of the row, not of the job: a caller may have given some since it was claimed
+    const row = this.database
+      .prepare<MemoryRow, Held>(`SELECT ${MEMORY_COLUMNS} FROM memories WHERE ${HELD}`)
+      .get(held);
+    if (row === null) return null;
+    const given = JSON.parse(row.given) as readonly ExtractedField[];
+    this.database.prepare<never, CompletedColumns>(COMPLETE).run({
+      key: held.key,
+      now: held.now,
+      chunkCount,
+      title: given.includes("title") ? row.title : extracted.title,
+      type: given.includes("type") ? row.type : extracted.type,
+      tags: given.includes("tags") ? row.tags : JSON.stringify(extracted.tags),
+      language: given.includes("language") ? row.language : extracted.language,
+    });
+    this.database
+      .prepare<never, { key: bigint }>("DELETE FROM waiting_contents WHERE memory_key = $key")
+      .run({ key: held.key });
+    return {
+      memoryKey: job.memory.key,
+      userKey: row.user_key as UserKey | null,
+      expiresAt: row.expires_at === null ? null : Number(row.expires_at),
+    };
+  }
+
+  #held(job: Job): Held {
+    return { key: job.memory.key, lease: job.lease, version: job.memory.version, now: this.clock.now() };
+  }
+}
+
+type NextJob = {
+  readonly memory_key: bigint;
+  readonly content_bytes: bigint;
+  readonly project_key: bigint;
+  readonly project_id: string;
+};
+
+type CompletedColumns = {
+  readonly key: bigint;
+  readonly now: number;
+  readonly chunkCount: number;
+  readonly title: string | null;
+  readonly type: string | null;
+  readonly tags: string | null;
+  readonly language: string | null;
+};

@@ -1,0 +1,89 @@
+// How a row of `memories` becomes a Memory, and the SQL fragments that every statement on memories shares.
+
+import { invariant } from "../../../domain/fault.ts";
+import type { MemoryId, MemoryKey, UserKey } from "../../../domain/ids.ts";
+import type { ExtractedField, FailureCode, JsonObject, Memory, MemoryState } from "../../../domain/memory.ts";
+
+/** The columns of `MEMORY_COLUMNS`, as SQLite gives them back. */
+export interface MemoryRow {
+  readonly memory_key: bigint;
+  readonly id: string;
+  readonly version: bigint;
+  readonly status: string;
+  readonly title: string | null;
+  readonly type: string | null;
+  readonly tags: string | null;
+  readonly language: string | null;
+  readonly metadata: string | null;
+  readonly given: string;
+  readonly user_key: bigint | null;
+  readonly user_id: string | null;
+  readonly external_id: string | null;
+  readonly content_bytes: bigint;
+  readonly chunk_count: bigint;
+  readonly attempts: bigint;
+  readonly error_code: string | null;
+  readonly error_message: string | null;
+  readonly created_at: bigint;
+  readonly updated_at: bigint;
+  readonly expires_at: bigint | null;
+}
+
+/** What to select from `memories` (or to return from a change of it) for `toMemory`. */
+export const MEMORY_COLUMNS = `memories.memory_key, memories.id, memories.version, memories.status, memories.title,
+  memories.type, memories.tags, memories.language, memories.metadata, memories.given, memories.user_key,
+  (SELECT users.id FROM users WHERE users.user_key = memories.user_key) AS user_id,
+  memories.external_id, memories.content_bytes, memories.chunk_count, memories.attempts, memories.error_code,
+  memories.error_message, memories.created_at, memories.updated_at, memories.expires_at`;
+
+/** The rows that are readable at `$now`: neither deleted nor expired. */
+export const LIVE = "memories.deleted_at IS NULL AND (memories.expires_at IS NULL OR memories.expires_at > $now)";
+
+/** The key of the project `$project`; null (which equals nothing) for an unknown one. */
+export const PROJECT_KEY = "(SELECT project_key FROM projects WHERE id = $project)";
+
+/** The keys that `$keys` lists, see `keyList`. */
+export const KEYS = "(SELECT value FROM json_each($keys))";
+
+/** Any number of keys as one parameter: a JSON array, because SQLite limits the number of parameters. */
+export function keyList(keys: readonly bigint[]): string {
+  return `[${keys.join(",")}]`;
+}
+
+/** A row as the Memory it stands for. */
+export function toMemory(row: MemoryRow): Memory {
+  return {
+    key: row.memory_key as MemoryKey,
+    id: row.id as MemoryId,
+    version: Number(row.version),
+    state: toState(row),
+    title: row.title,
+    type: row.type,
+    tags: row.tags === null ? null : (JSON.parse(row.tags) as readonly string[]),
+    language: row.language,
+    metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as JsonObject),
+    userId: row.user_id,
+    userKey: row.user_key as UserKey | null,
+    externalId: row.external_id,
+    createdAt: Number(row.created_at),
+    updatedAt: Number(row.updated_at),
+    expiresAt: row.expires_at === null ? null : Number(row.expires_at),
+    contentBytes: Number(row.content_bytes),
+    given: JSON.parse(row.given) as readonly ExtractedField[],
+  };
+}
+
+function toState(row: MemoryRow): MemoryState {
+  switch (row.status) {
+    case "processing":
+      return { status: "processing", attempts: Number(row.attempts) };
+    case "completed":
+      return { status: "completed", chunkCount: Number(row.chunk_count) };
+    default:
+      invariant(
+        row.status === "failed" && row.error_code !== null && row.error_message !== null,
+        `memory ${row.id} has status ${row.status} and error code ${row.error_code}`,
+      );
+      return { status: "failed", error: { code: row.error_code as FailureCode, message: row.error_message } };
+  }
+}

@@ -1,0 +1,46 @@
+// What can go wrong with a store's files, said so that an operator knows what to do. Callers' mistakes are Faults
+// (domain/fault.ts); these never reach a caller as they are: a path has no place in an answer.
+
+/**
+ * damaged: the file is not what was written. read_only: it cannot be written. no_space: disk or quota is full.
+ * newer_version: a later Mneme made it. locked: another process holds it. io: anything else the operating system said.
+ */
+export type StoreErrorCode = "damaged" | "read_only" | "no_space" | "newer_version" | "locked" | "io";
+
+/** A store's file cannot be used. `message` is one sentence that names the file and what to do about it. */
+export class StoreError extends Error {
+  override readonly name = "StoreError";
+
+  constructor(
+    readonly code: StoreErrorCode,
+    message: string,
+    cause?: unknown,
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+  }
+}
+
+const WHAT_TO_DO: Readonly<Record<Exclude<StoreErrorCode, "newer_version">, string>> = {
+  damaged: "is damaged or not a database: restore it from a backup, or move it away to start empty.",
+  read_only: "cannot be written: give this user the right to write to the file and its folder.",
+  no_space: "could not grow because the disk is full: free some space, then try again.",
+  locked: "is in use by another process: end that process, or give this one a data folder of its own.",
+  io: "could not be opened, read or written: check that its folder exists and that the disk is sound.",
+};
+
+/** The error of one code for the file at `path`. */
+export function storeError(code: keyof typeof WHAT_TO_DO, path: string, cause?: unknown): StoreError {
+  return new StoreError(code, `${path} ${WHAT_TO_DO[code]}`, cause);
+}
+
+/**
+ * Refuses a file that a later version made.
+ * @throws StoreError `newer_version` when `found` is above `known`.
+ */
+export function refuseNewerVersion(path: string, found: number, known: number): void {
+  if (found <= known) return;
+  throw new StoreError(
+    "newer_version",
+    `${path} has schema version ${found}, this Mneme knows ${known} at most: start a newer Mneme on it.`,
+  );
+}

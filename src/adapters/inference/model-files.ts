@@ -1,0 +1,114 @@
+// Which models are there, and are they the ones that their model.json describes? Reads the description of a model folder
+// and checks its files. Loading them into a session is the lane's.
+
+import { createHash } from "node:crypto";
+import { createReadStream, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** The files of a model and what has to be known to use it; from its `model.json`. */
+export interface ModelDescription {
+  readonly id: string;
+  readonly modelPath: string;
+  readonly modelSha256: string;
+  readonly tokenizerPath: string;
+  readonly tokenizerSha256: string;
+  /** Tokens of one input, specials included. */
+  readonly tokensMax: number;
+}
+
+/** A model that turns a text into a unit vector. */
+export interface EmbedderDescription extends ModelDescription {
+  readonly dimensions: number;
+}
+
+/** A model that scores a (query, passage) pair. */
+export interface RerankerDescription extends ModelDescription {
+  /** Tokens of the query, specials not included. */
+  readonly queryTokensMax: number;
+}
+
+/** A model folder cannot be used; the message names file and reason in one line. */
+export class ModelFilesError extends Error {
+  override readonly name = "ModelFilesError";
+}
+
+/** Describes `<modelsDir>/embedder`. @throws ModelFilesError when its model.json is missing or incomplete */
+export function describeEmbedder(modelsDir: string): EmbedderDescription {
+  const fields = readFields(modelsDir, "embedder");
+  return { ...describe(fields), dimensions: fields.number("dimensions") };
+}
+
+/** Describes `<modelsDir>/reranker`. @throws ModelFilesError when its model.json is missing or incomplete */
+export function describeReranker(modelsDir: string): RerankerDescription {
+  const fields = readFields(modelsDir, "reranker");
+  return { ...describe(fields), queryTokensMax: fields.number("max_query_tokens") };
+}
+
+/**
+ * Identifies what decides a vector: model, tokeniser, truncation. Padding does not: these models give a text the same
+ * vector in any batch.
+ */
+export function fingerprintOf(model: EmbedderDescription): string {
+  const digest = (sha256: string) => sha256.slice(0, 16);
+  return `${model.id}/${digest(model.modelSha256)}/${digest(model.tokenizerSha256)}/${model.tokensMax}`;
+}
+
+/** Reads both files of a model once. @throws ModelFilesError when one does not hash to what model.json says */
+export async function verifyModelFiles(model: ModelDescription): Promise<void> {
+  await verifyFile(model.modelPath, model.modelSha256);
+  await verifyFile(model.tokenizerPath, model.tokenizerSha256);
+}
+
+async function verifyFile(path: string, expected: string): Promise<void> {
+  const hash = createHash("sha256");
+  try {
+    for await (const bytes of createReadStream(path, { highWaterMark: 1024 * 1024 })) hash.update(bytes);
+  } catch (cause) {
+    throw new ModelFilesError(`${path} cannot be read: ${String(cause)}`, { cause });
+  }
+  const found = hash.digest("hex");
+  if (found !== expected) {
+    throw new ModelFilesError(`${path} does not match its model.json: expected sha256 ${expected}, found ${found}`);
+  }
+}
+
+interface Fields {
+  readonly folder: string;
+  text(name: string): string;
+  number(name: string): number;
+}
+
+function describe(fields: Fields): ModelDescription {
+  return {
+    id: fields.text("id"),
+    modelPath: join(fields.folder, fields.text("file")),
+    modelSha256: fields.text("sha256"),
+    tokenizerPath: join(fields.folder, fields.text("tokenizer")),
+    tokenizerSha256: fields.text("tokenizer_sha256"),
+    tokensMax: fields.number("max_tokens"),
+  };
+}
+
+function readFields(modelsDir: string, name: string): Fields {
+  const folder = join(modelsDir, name);
+  const path = join(folder, "model.json");
+  let values: Record<string, unknown>;
+  try {
+    values = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
+  } catch (cause) {
+    throw new ModelFilesError(`${path} cannot be read: ${String(cause)}`, { cause });
+  }
+  return {
+    folder,
+    text(field) {
+      const value = values[field];
+      if (typeof value !== "string" || value === "") throw new ModelFilesError(`${path} has no "${field}"`);
+      return value;
+    },
+    number(field) {
+      const value = values[field];
+      if (!Number.isInteger(value) || Number(value) < 1) throw new ModelFilesError(`${path} has no "${field}"`);
+      return Number(value);
+    },
+  };
+}

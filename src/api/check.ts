@@ -1,0 +1,135 @@
+// Whether what a caller sent has the shape that a schema asks for; if not, a Fault that names the field and the cure.
+
+import { Kind, type Static, type TObject, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
+import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
+import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
+import { Fault } from "../domain/fault.ts";
+import { nearestName } from "../kit/nearest.ts";
+
+interface TextOptions {
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly description?: string;
+  readonly default?: string;
+}
+
+// JSON Schema counts Unicode code points; TypeBox's own string counts UTF-16 units.
+TypeRegistry.Set<TextOptions>("Text", (schema, value) => {
+  if (typeof value !== "string") return false;
+  const units = value.length;
+  if (units < (schema.minLength ?? 0)) return false;
+  const longest = schema.maxLength ?? Number.POSITIVE_INFINITY;
+  if (units <= longest) return true;
+  return units <= longest * 2 && [...value].length <= longest;
+});
+
+/** A string whose length is bounded in Unicode code points. */
+export function Text(options: TextOptions = {}) {
+  return Type.Unsafe<string>({ [Kind]: "Text", type: "string", ...options });
+}
+
+const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>();
+
+function compile<S extends TSchema>(schema: S): TypeCheck<S> {
+  let check = compiled.get(schema);
+  if (check === undefined) {
+    check = TypeCompiler.Compile(schema) as TypeCheck<TSchema>;
+    compiled.set(schema, check);
+  }
+  return check as TypeCheck<S>;
+}
+
+/**
+ * Narrows `value` to the schema's type.
+ * @param at where the value stands in the request, put in front of the field's name (`memories[3]`).
+ * @throws Fault `invalid_request` that names the first thing wrong: an unknown field before a missing one before a wrong type.
+ */
+export function check<S extends TSchema>(schema: S, value: unknown, at = ""): Static<S> {
+  const checker = compile(schema);
+  if (checker.Check(value)) return value as Static<S>;
+  const errors = [...checker.Errors(value)];
+  const worst =
+    errors.find((error) => error.type === ValueErrorType.ObjectAdditionalProperties) ??
+    errors.find((error) => error.type === ValueErrorType.ObjectRequiredProperty) ??
+    errors[0];
+  throw worst === undefined ? new Fault("invalid_request", "The request is malformed.") : explain(schema, worst, at);
+}
+
+/** Names of query parameters and their values; `schema` says which are numbers or booleans. */
+export function checkQuery<S extends TObject>(schema: S, search: URLSearchParams): Static<S> {
+  const values: Record<string, unknown> = {};
+  for (const [name, text] of search) {
+    if (Object.hasOwn(values, name)) {
+      throw new Fault("invalid_request", `The query parameter '${name}' is given twice. Give it once.`, { param: name });
+    }
+    values[name] = readParameter(schema.properties[name], text);
+  }
+  return check(schema, values);
+}
+
+function readParameter(schema: TSchema | undefined, text: string): unknown {
+  if (schema?.["type"] === "integer" || schema?.["type"] === "number") {
+    return /^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text;
+  }
+  if (schema?.["type"] === "boolean" && (text === "true" || text === "false")) return text === "true";
+  return text;
+}
+
+function explain(schema: TSchema, error: ValueError, at: string): Fault {
+  const path = [at, fieldPath(error.path)].filter((part) => part !== "").join(at !== "" && error.path !== "" ? "." : "");
+  const name = path === "" ? "The body" : `'${path}'`;
+  const detail = path === "" ? {} : { param: path };
+  if (error.type === ValueErrorType.ObjectAdditionalProperties) {
+    const known = Object.keys(knownFields(schema, error.path));
+    const field = error.path.split("/").at(-1) ?? "";
+    const near = nearestName(field, known);
+    const cure = near === null ? `Known fields: ${known.join(", ")}.` : `Did you mean '${near}'?`;
+    return new Fault("invalid_request", `Unknown field ${name}. ${cure}`, detail);
+  }
+  if (error.type === ValueErrorType.ObjectRequiredProperty) {
+    return new Fault("invalid_request", `${name} is required: ${expectation(error.schema)}.`, detail);
+  }
+  return new Fault("invalid_request", `${name} must be ${expectation(error.schema)}, found ${sketch(error.value)}.`, detail);
+}
+
+// "/tags/3" → "tags[3]"
+function fieldPath(pointer: string): string {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === "" ? part : `${path}.${part}`), "");
+}
+
+function knownFields(schema: TSchema, pointer: string): Record<string, TSchema> {
+  let at: TSchema | undefined = schema;
+  for (const part of pointer.split("/").slice(1, -1)) at = at?.["properties"]?.[part] ?? at?.["items"];
+  return at?.["properties"] ?? {};
+}
+
+function expectation(schema: TSchema): string {
+  const options: unknown[] | undefined = schema["anyOf"]?.map((option: TSchema) => option["const"]);
+  if (options?.every((option) => typeof option === "string")) return `one of ${options.map((o) => `"${o}"`).join(", ")}`;
+  const from = schema["minimum"] ?? schema["minLength"] ?? schema["minItems"];
+  const to = schema["maximum"] ?? schema["maxLength"] ?? schema["maxItems"];
+  const unit = schema["type"] === "string" ? " characters" : schema["type"] === "array" ? " items" : "";
+  const bounds =
+    from !== undefined && to !== undefined
+      ? ` of ${from} to ${to}${unit}`
+      : to !== undefined
+        ? ` of at most ${to}${unit}`
+        : from !== undefined
+          ? ` of at least ${from}${unit}`
+          : "";
+  const article = /^[aeiou]/.test(String(schema["type"])) ? "an" : "a";
+  return schema["type"] === undefined ? "another value" : `${article} ${schema["type"]}${bounds}`;
+}
+
+function sketch(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === "object") return "an object";
+  if (typeof value === "string") return value.length > 40 ? `a string of ${value.length} characters` : JSON.stringify(value);
+  return String(value);
+}

@@ -1,0 +1,115 @@
+// `bun run build:binary`: makes dist/mneme, one file that runs on a Linux x64 machine with nothing beside it. Libraries
+// and models are packed into it; runtime.ts unpacks them.
+
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { BunPlugin } from "bun";
+import { nativeLibraryPath } from "../adapters/embedded/native/library.ts";
+import { readableDuration } from "../cli/terminal.ts";
+import type { Asset } from "./assets.ts";
+
+const ROOT = join(import.meta.dir, "../..");
+const OUTPUT = join(ROOT, "dist/mneme");
+const PACKED = join(ROOT, "dist/packed");
+const MIB = 1024 * 1024;
+/** libduckdb.so: 70.5 MB become 22.0 at level 3, 20.0 at 9, and unpacking takes the same time (2026-11-21, 2 cores). */
+const ZSTD_LEVEL = 9;
+
+const DUCKDB = join(ROOT, "node_modules/@duckdb/node-bindings-linux-x64");
+const ONNXRUNTIME = join(ROOT, "node_modules/onnxruntime-node/bin/napi-v6/linux/x64");
+const MODELS = join(ROOT, "data/models");
+/** The parts of a model's folder that are read at run time. */
+const MODEL_FILES = /^(model\.json|model\.onnx|tokenizer\.json|vocab\.txt)$/;
+
+async function main(): Promise<number> {
+  if (process.platform !== "linux" || process.arch !== "x64") {
+    process.stderr.write("mneme: the single binary is built on Linux x64 only.\n");
+    return 1;
+  }
+  const startedAt = performance.now();
+  rmSync(PACKED, { recursive: true, force: true });
+  mkdirSync(PACKED, { recursive: true });
+  const assets: Asset[] = [];
+  for (const [path, file] of assetFiles()) {
+    process.stdout.write(`packing ${path}\n`);
+    assets.push(await pack(path, file));
+  }
+  process.stdout.write("compiling\n");
+  const build = await Bun.build({
+    entrypoints: [join(ROOT, "src/binary/entry.ts")],
+    // class and function names stay: they stand in logs
+    minify: { whitespace: true, syntax: true, identifiers: false },
+    // a program that is dropped into a folder must not take settings from files that lie there by chance
+    compile: { outfile: OUTPUT, autoloadDotenv: false, autoloadBunfig: false },
+    plugins: [carryAssets(assets), loadLibrariesUnpacked],
+    throw: false,
+  });
+  rmSync(PACKED, { recursive: true, force: true });
+  if (!build.success) {
+    process.stderr.write(`${build.logs.map(String).join("\n")}\n`);
+    return 1;
+  }
+  const megabytes = Math.round(statSync(OUTPUT).size / MIB);
+  process.stdout.write(`${OUTPUT}: ${megabytes} MiB in ${readableDuration(performance.now() - startedAt)}\n`);
+  return 0;
+}
+
+// Where each file goes below the runtime folder, and where it is now. Libraries lie side by side: they find each other
+// by their RUNPATH, $ORIGIN.
+function assetFiles(): readonly (readonly [path: string, file: string])[] {
+  const libraries = [
+    join(DUCKDB, "libduckdb.so"),
+    join(DUCKDB, "duckdb.node"),
+    join(ONNXRUNTIME, "libonnxruntime.so.1"),
+    join(ONNXRUNTIME, "onnxruntime_binding.node"),
+  ].map((file) => [basename(file), file] as const);
+  const models = ["embedder", "reranker"].flatMap((model) =>
+    readdirSync(join(MODELS, model))
+      .filter((name) => MODEL_FILES.test(name))
+      .map((name) => [`models/${model}/${name}`, join(MODELS, model, name)] as const),
+  );
+  return [["mneme.node", nativeLibraryPath()], ...libraries, ...models];
+}
+
+async function pack(path: string, file: string): Promise<Asset> {
+  const bytes = readFileSync(file);
+  const packed = join(PACKED, `${path.replaceAll("/", "-")}.zst`);
+  writeFileSync(packed, await Bun.zstdCompress(bytes, { level: ZSTD_LEVEL }));
+  const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+  return { path, bytes: bytes.byteLength, sha256, packed };
+}
+
+// Replaces assets.ts by a module that holds the packed files.
+function carryAssets(assets: readonly Asset[]): BunPlugin {
+  const imports = assets.map(
+    ({ packed }, at) => `import file${at} from ${JSON.stringify(packed)} with { type: "file" };`,
+  );
+  const entries = assets.map((asset, at) => `{ ...${JSON.stringify(asset)}, packed: file${at} }`);
+  const contents = `${imports.join("\n")}\nexport const ASSETS = [${entries.join(",\n")}];\n`;
+  return {
+    name: "carry-assets",
+    setup: (builder) => {
+      builder.onLoad({ filter: /\/src\/binary\/assets\.ts$/ }, () => ({ contents, loader: "js" }));
+    },
+  };
+}
+
+// The packages' own loaders look for a folder of node_modules, and name the libraries of every platform.
+const loadLibrariesUnpacked: BunPlugin = {
+  name: "load-libraries-unpacked",
+  setup: (builder) => {
+    const [runtime, onnxruntimeBinding] = ["runtime.ts", "onnxruntime-binding.ts"].map((name) =>
+      JSON.stringify(join(ROOT, "src/binary", name)),
+    );
+    builder.onLoad({ filter: /\/@duckdb\/node-bindings\/duckdb\.js$/ }, () => ({
+      contents: `import { loadUnpacked } from ${runtime};\nmodule.exports = loadUnpacked("duckdb.node");`,
+      loader: "js",
+    }));
+    builder.onLoad({ filter: /\/onnxruntime-node\/dist\/binding\.js$/ }, () => ({
+      contents: `export * from ${onnxruntimeBinding};`,
+      loader: "js",
+    }));
+  },
+};
+
+process.exit(await main());

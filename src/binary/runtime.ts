@@ -1,0 +1,129 @@
+// Where the single binary's libraries and models lie on disk, and how they get there: a library can be loaded from a
+// file only. Unpacked once per version into the data directory, under a name made of the contents.
+
+import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { UsageError } from "../kit/flags.ts";
+import { ASSETS, type Asset } from "./assets.ts";
+
+/** The native core below the runtime folder; the libraries that it and others need lie beside it. */
+const NATIVE_CORE = "mneme.node";
+const FOLDER_PREFIX = "runtime-";
+/** Characters of the hash in the folder's name: 64 bits tell versions apart. */
+const NAME_HASH_CHARACTERS = 16;
+
+/** The models that the binary carries, once they are unpacked below this data directory. */
+export function shippedModelsDirectory(dataDir: string): string {
+  return join(runtimeDirectory(dataDir), "models");
+}
+
+/**
+ * Makes sure that the libraries and models lie below the data directory, unaltered, and tells this process and its
+ * children by `MNEME_NATIVE_PATH` where. Cost: about a second the first time, 0.1 s (hashing the libraries) after that.
+ * @throws UsageError when the folder cannot be written, belongs to somebody else, or lies on a noexec mount.
+ */
+export async function unpackRuntime(dataDir: string): Promise<void> {
+  const folder = runtimeDirectory(dataDir);
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    refuseNoexec(dataDir);
+    if (!isIntact(folder)) await unpackTo(folder);
+  } catch (cause) {
+    if (cause instanceof UsageError) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new UsageError(`Cannot unpack libraries and models into ${folder}: ${why}`, { cause });
+  }
+  process.env.MNEME_NATIVE_PATH = join(folder, NATIVE_CORE);
+}
+
+/** Removes what other versions unpacked here. Only for the holder of the data directory's lock: another server may still run. */
+export function removeOtherRuntimes(dataDir: string): void {
+  const own = runtimeDirectory(dataDir);
+  for (const name of readdirSync(dataDir)) {
+    const path = join(dataDir, name);
+    if (name.startsWith(FOLDER_PREFIX) && path !== own) rmSync(path, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Loads a native library of the runtime folder; stands in for the loaders of npm packages (build.ts).
+ * @returns the library's exports.
+ */
+export function loadUnpacked(name: string): unknown {
+  const nativeCore = process.env.MNEME_NATIVE_PATH;
+  if (nativeCore === undefined) throw new Error(`${name} is asked for before it was unpacked: this is a bug in Mneme`);
+  const library = { exports: {} };
+  process.dlopen(library, join(dirname(nativeCore), name));
+  return library.exports;
+}
+
+function runtimeDirectory(dataDir: string): string {
+  const hash = new Bun.CryptoHasher("sha256");
+  for (const { path, sha256 } of ASSETS) hash.update(`${path}\0${sha256}\n`);
+  return join(dataDir, `${FOLDER_PREFIX}${hash.digest("hex").slice(0, NAME_HASH_CHARACTERS)}`);
+}
+
+// Whether the folder is complete and ours. Libraries are hashed, since they are about to be run; the lanes check the
+// models' hashes themselves when they load them.
+function isIntact(folder: string): boolean {
+  const status = lstatSync(folder, { throwIfNoEntry: false });
+  if (status === undefined) return false;
+  const isOurs = status.isDirectory() && status.uid === process.getuid?.() && (status.mode & 0o022) === 0;
+  if (!isOurs) {
+    throw new UsageError(
+      `${folder} belongs to another user or can be written by others; libraries are not run from it.`,
+    );
+  }
+  return ASSETS.every((asset) => {
+    const path = join(folder, asset.path);
+    const size = lstatSync(path, { throwIfNoEntry: false })?.size;
+    return size === asset.bytes && (!isLibrary(asset) || sha256Of(readFileSync(path)) === asset.sha256);
+  });
+}
+
+// Written beside and renamed: a folder under its final name is complete, whatever was interrupted.
+async function unpackTo(folder: string): Promise<void> {
+  process.stdout.write(`unpacking libraries and models into ${folder} (once per version) …\n`);
+  const fresh = `${folder}.${process.pid}`;
+  rmSync(fresh, { recursive: true, force: true });
+  mkdirSync(fresh, { mode: 0o700 });
+  for (const asset of ASSETS) {
+    const bytes = await Bun.zstdDecompress(await Bun.file(asset.packed).bytes());
+    if (sha256Of(bytes) !== asset.sha256)
+      throw new UsageError(`${asset.path} inside this program is damaged; download it again.`);
+    const path = join(fresh, asset.path);
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(path, bytes, { mode: isLibrary(asset) ? 0o500 : 0o400, flush: true });
+  }
+  rmSync(folder, { recursive: true, force: true });
+  try {
+    renameSync(fresh, folder);
+  } catch (error) {
+    rmSync(fresh, { recursive: true, force: true });
+    if (!isIntact(folder)) throw error; // else another start was faster
+  }
+}
+
+function isLibrary({ path }: Asset): boolean {
+  return !path.startsWith("models/");
+}
+
+function sha256Of(bytes: Uint8Array): string {
+  return new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+}
+
+// Told before anything is written: the loader's own message would be "failed to map segment from shared object".
+function refuseNoexec(directory: string): void {
+  const mounts = readFileSync("/proc/self/mounts", "utf8")
+    .split("\n")
+    .map((row) => row.split(" "))
+    .filter(([, point = ""]) => directory === point || directory.startsWith(point === "/" ? point : `${point}/`));
+  // the longest mount point that contains it; of several mounts on one point the last counts
+  const mount = mounts.reduce((best, row) => ((row[1] ?? "").length >= (best[1] ?? "").length ? row : best), [""]);
+  if (mount[3]?.split(",").includes("noexec")) {
+    throw new UsageError(
+      `${directory} lies on ${mount[1]}, which is mounted noexec, and libraries have to be loaded from there. ` +
+        "Choose another MNEME_DATA_DIR, or mount it with exec.",
+    );
+  }
+}

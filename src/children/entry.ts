@@ -1,0 +1,39 @@
+// Where a child process begins: `child <kind> <socket>`, the hidden subcommand of the command line. Each kind loads only
+// what it needs, so a lane holds no reading code and a reader no models.
+
+import { CHILD_KINDS, type ChildKind } from "./command.ts";
+import { ChildRefusal, REFUSED_EXIT_CODE } from "./serve.ts";
+
+/**
+ * Runs a child until its server is gone.
+ * @param args what follows `child` on the command line: kind and socket path
+ */
+export async function runChildProcess(args: readonly string[]): Promise<void> {
+  const [kind, socketPath] = args;
+  if (!isChildKind(kind) || socketPath === undefined) {
+    process.stderr.write(`usage: mneme child <${CHILD_KINDS.join("|")}> <socket> (the server starts this itself)\n`);
+    process.exit(2);
+  }
+  // Ctrl-C reaches the whole process group. The server ends its children itself, after their last work.
+  process.on("SIGINT", () => undefined);
+  try {
+    await run(kind, socketPath);
+  } catch (error) {
+    if (!(error instanceof ChildRefusal)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(REFUSED_EXIT_CODE);
+  }
+}
+
+function isChildKind(text: string | undefined): text is ChildKind {
+  return CHILD_KINDS.some((kind) => kind === text);
+}
+
+async function run(kind: ChildKind, socketPath: string): Promise<void> {
+  switch (kind) {
+    case "lane":
+      return (await import("../adapters/inference/lane.ts")).runLane(socketPath);
+    case "reader":
+      return (await import("../reading/reader-child.ts")).runReader(socketPath);
+  }
+}

@@ -1,0 +1,141 @@
+// What travels between the server and its child processes: length-prefixed frames of a JSON header and raw bytes.
+// Pure encoding and decoding; who sends what when is the business of supervisor.ts and serve.ts.
+
+/** A value that survives JSON. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** The JSON part of a frame. */
+export interface JsonObject {
+  readonly [key: string]: Json;
+}
+
+/** What a frame is for. `hello` comes once from the child; every `request` is answered by one `reply` or `failure`. */
+export const FRAME_KINDS = ["hello", "request", "reply", "failure"] as const;
+/** One of the purposes a frame can have. */
+export type FrameKind = (typeof FRAME_KINDS)[number];
+
+/** One message. `payload` is a view of memory of its own: its offset is 0, so a Float32Array can be laid over it. */
+export interface Frame {
+  /** Ties an answer to its request; unsigned 32 bits. */
+  readonly id: number;
+  readonly kind: FrameKind;
+  readonly header: JsonObject;
+  readonly payload: Uint8Array<ArrayBuffer>;
+}
+
+/** Largest frame in bytes, prefix excluded: the 50 MB of text that a document may hold, and room for its chunks. */
+export const FRAME_BYTES_MAX = 96 * 1024 * 1024;
+
+/** Body length (u32), then of the body: id (u32), header length (u32), kind (u8); all little-endian. */
+const PREFIX_BYTES = 4;
+const FIXED_BYTES = 9;
+
+/** Bytes arrived that no frame can begin with, or one larger than agreed: the connection is of no use any more. */
+export class FrameError extends Error {
+  override readonly name = "FrameError";
+}
+
+const utf8 = new TextEncoder();
+const fromUtf8 = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * One frame as bytes, ready to be written.
+ * @throws FrameError when it would exceed `frameBytesMax`
+ */
+export function encodeFrame(
+  frame: Omit<Frame, "payload"> & { readonly payload?: Uint8Array },
+  frameBytesMax = FRAME_BYTES_MAX,
+): Uint8Array<ArrayBuffer> {
+  const header = utf8.encode(JSON.stringify(frame.header));
+  const payloadBytes = frame.payload?.byteLength ?? 0;
+  const bodyBytes = FIXED_BYTES + header.byteLength + payloadBytes;
+  if (bodyBytes > frameBytesMax) {
+    throw new FrameError(`a frame of ${bodyBytes} bytes exceeds the maximum of ${frameBytesMax}`);
+  }
+  const bytes = new Uint8Array(PREFIX_BYTES + bodyBytes);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, bodyBytes, true);
+  view.setUint32(4, frame.id, true);
+  view.setUint32(8, header.byteLength, true);
+  view.setUint8(12, FRAME_KINDS.indexOf(frame.kind));
+  bytes.set(header, PREFIX_BYTES + FIXED_BYTES);
+  if (frame.payload) bytes.set(frame.payload, PREFIX_BYTES + FIXED_BYTES + header.byteLength);
+  return bytes;
+}
+
+/** Takes bytes as they arrive and gives back the frames that they complete. */
+export interface FrameDecoder {
+  /**
+   * @returns the frames that end in `bytes`, in order
+   * @throws FrameError on a malformed or too large frame; the decoder must not be used afterwards
+   */
+  push(bytes: Uint8Array): readonly Frame[];
+}
+
+/** A decoder for one connection. Memory: the frame under way, at most `frameBytesMax`. */
+export function createFrameDecoder(frameBytesMax = FRAME_BYTES_MAX): FrameDecoder {
+  const prefix = new Uint8Array(PREFIX_BYTES);
+  let prefixFilled = 0;
+  let body: Uint8Array<ArrayBuffer> | null = null;
+  let bodyFilled = 0;
+
+  return {
+    push(bytes) {
+      const frames: Frame[] = [];
+      let at = 0;
+      while (at < bytes.length) {
+        if (body === null) {
+          const taken = Math.min(PREFIX_BYTES - prefixFilled, bytes.length - at);
+          prefix.set(bytes.subarray(at, at + taken), prefixFilled);
+          prefixFilled += taken;
+          at += taken;
+          if (prefixFilled < PREFIX_BYTES) break;
+          body = new Uint8Array(bodyLength(prefix, frameBytesMax));
+          bodyFilled = 0;
+        }
+        const taken = Math.min(body.length - bodyFilled, bytes.length - at);
+        body.set(bytes.subarray(at, at + taken), bodyFilled);
+        bodyFilled += taken;
+        at += taken;
+        if (bodyFilled === body.length) {
+          frames.push(decodeBody(body));
+          body = null;
+          prefixFilled = 0;
+        }
+      }
+      return frames;
+    },
+  };
+}
+
+function bodyLength(prefix: Uint8Array<ArrayBuffer>, frameBytesMax: number): number {
+  const length = new DataView(prefix.buffer).getUint32(0, true);
+  if (length < FIXED_BYTES || length > frameBytesMax) {
+    throw new FrameError(`a frame announces ${length} bytes; ${FIXED_BYTES} to ${frameBytesMax} are possible`);
+  }
+  return length;
+}
+
+function decodeBody(body: Uint8Array<ArrayBuffer>): Frame {
+  const view = new DataView(body.buffer);
+  const headerBytes = view.getUint32(4, true);
+  const kind = FRAME_KINDS[view.getUint8(8)];
+  if (kind === undefined || headerBytes > body.length - FIXED_BYTES) {
+    throw new FrameError("a frame's kind or header length is impossible");
+  }
+  const header = decodeHeader(body.subarray(FIXED_BYTES, FIXED_BYTES + headerBytes));
+  return { id: view.getUint32(0, true), kind, header, payload: body.slice(FIXED_BYTES + headerBytes) };
+}
+
+function decodeHeader(bytes: Uint8Array): JsonObject {
+  let header: unknown;
+  try {
+    header = JSON.parse(fromUtf8.decode(bytes));
+  } catch (cause) {
+    throw new FrameError("a frame's header is not JSON", { cause });
+  }
+  if (typeof header !== "object" || header === null || Array.isArray(header)) {
+    throw new FrameError("a frame's header is not a JSON object");
+  }
+  return header as JsonObject;
+}

@@ -1,0 +1,15 @@
+// Ties a child's life to its server's, in the kernel: the closing socket ends an idle child, but a parser caught in a
+// loop would never notice it.
+
+import { dlopen } from "bun:ffi";
+
+/** PR_SET_PDEATHSIG and SIGKILL of prctl(2) and signal(7). */
+const SET_PARENT_DEATH_SIGNAL = 1;
+const KILL = 9n;
+
+/** From now on the kernel kills this process when its parent dies. Only on Linux; elsewhere the closing socket has to do. */
+export function dieWithParent(): void {
+  if (process.platform !== "linux") return;
+  const libc = dlopen("libc.so.6", { prctl: { args: ["i32", "u64", "u64", "u64", "u64"], returns: "i32" } });
+  libc.symbols.prctl(SET_PARENT_DEATH_SIGNAL, KILL, 0n, 0n, 0n);
+}

@@ -1,0 +1,231 @@
+// `mneme import`: how a file of memories or documents gets into a running server, through its public interface only.
+// Repeating an import changes nothing, because documents carry their id as `externalId`.
+
+import { LIMITS } from "../domain/limits.ts";
+import { parseCommandLine, UsageError } from "../kit/flags.ts";
+import { Client, isRecord, type JsonRecord, RequestRefused } from "./client.ts";
+import { readLines } from "./lines.ts";
+import { Progress, readableDuration } from "./terminal.ts";
+
+/** What an import does. */
+export interface ImportOptions {
+  readonly file: string;
+  /** Without `/v1`. */
+  readonly url: string;
+  readonly key: string;
+  /** Memories in one request, 1..100. */
+  readonly batch: number;
+  /** The `userId` of lines that name none. */
+  readonly userId: string | null;
+  /** Whether to wait until everything is searchable. */
+  readonly waits: boolean;
+}
+
+/** The flags, for the help: `[flag, description]`. */
+export const IMPORT_HELP: readonly (readonly [string, string])[] = [
+  ["--url URL", "The server (http://127.0.0.1:8383)"],
+  ["--key KEY", "An API key; better in MNEME_API_KEY or MNEME_ADMIN_KEY, where other users cannot read it"],
+  ["--batch NUMBER", `Memories in one request, 1 to ${LIMITS.memoriesPerBatch} (${LIMITS.memoriesPerBatch})`],
+  ["--user ID", "The userId of lines that name none"],
+  ["--wait", "Return when everything is searchable"],
+];
+
+/** A request's text is kept below this many characters, well under the interface's 100 MB. */
+const BATCH_CHARACTERS_MAX = 8 * 1024 * 1024;
+/** Requests under way at a time: one is stored while the next is read and sent. */
+const REQUESTS_MAX = 2;
+/** Problems printed one by one; the rest is only counted. */
+const PROBLEMS_SHOWN_MAX = 20;
+/** How often a waiting import asks the server. */
+const POLL_MS = 500;
+
+/**
+ * Reads the command line of `mneme import`.
+ * @throws UsageError with one line that names what is missing or wrong.
+ */
+export function parseImportOptions(
+  argv: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): ImportOptions {
+  const { flags, positionals } = parseCommandLine(argv, {
+    "--url": "value",
+    "--key": "value",
+    "--batch": "value",
+    "--user": "value",
+    "--wait": "switch",
+  });
+  const [file, surplus] = positionals;
+  if (file === undefined) throw new UsageError("import needs a file: mneme import FILE.jsonl[.gz]");
+  if (surplus !== undefined) throw new UsageError(`import takes one file; ${JSON.stringify(surplus)} is too many.`);
+  const key = flags.get("--key") ?? environment.MNEME_API_KEY ?? environment.MNEME_ADMIN_KEY;
+  if (key === undefined) throw new UsageError("import needs an API key: set MNEME_API_KEY, or give --key.");
+  const url = flags.get("--url") ?? "http://127.0.0.1:8383";
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
+    throw new UsageError(`--url must be an http or https address, not ${JSON.stringify(url)}.`);
+  }
+  const batch = Number(flags.get("--batch") ?? LIMITS.memoriesPerBatch);
+  if (!Number.isInteger(batch) || batch < 1 || batch > LIMITS.memoriesPerBatch) {
+    throw new UsageError(`--batch must be an integer from 1 to ${LIMITS.memoriesPerBatch}.`);
+  }
+  return {
+    file,
+    url: url.replace(/\/+$/, "").replace(/\/v1$/, ""),
+    key,
+    batch,
+    userId: flags.get("--user") ?? null,
+    waits: flags.has("--wait"),
+  };
+}
+
+/**
+ * The createMemory body that a line stands for: such a body itself (it has `content`), or a document of the BEIR
+ * collections (`_id`, `title`, `text`, `metadata`), whose id becomes `externalId`.
+ * @throws Error saying what is wrong with the line.
+ */
+export function memoryOfLine(text: string, userId: string | null): JsonRecord {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new Error("is not JSON", { cause });
+  }
+  if (!isRecord(value)) throw new Error("is not a JSON object");
+  if ("content" in value) return userId === null || "userId" in value ? value : { ...value, userId };
+  if (!("text" in value)) throw new Error("has neither `content` nor `text`");
+
+  const { _id: id, title, text: body, metadata } = value;
+  if (body === "" && !title) throw new Error("has no text");
+  const { userId: owner, ...attributes } = isRecord(metadata) ? metadata : {};
+  const ownerId = owner ?? userId;
+  return {
+    // a document that is all title is still worth finding
+    content: body === "" && typeof title === "string" ? title : body,
+    ...(typeof title === "string" && title !== "" ? { title } : {}),
+    ...(id === undefined ? {} : { externalId: String(id) }),
+    ...(ownerId === null ? {} : { userId: ownerId }),
+    ...(Object.keys(attributes).length === 0 ? {} : { metadata: attributes }),
+  };
+}
+
+/** How many lines became what. */
+export interface ImportSummary {
+  readonly created: number;
+  readonly updated: number;
+  readonly refused: number;
+}
+
+/**
+ * Stores the file's lines and tells how that goes on standard error.
+ * @throws Error when the file cannot be read or the server cannot be reached.
+ */
+export async function importFile(options: ImportOptions): Promise<ImportSummary> {
+  const client = new Client(options.url, options.key);
+  const progress = new Progress("importing");
+  const startedAt = performance.now();
+  const tally = new Tally(progress);
+  const underWay = new Set<Promise<void>>();
+  const failures: unknown[] = [];
+  let batch: Draft[] = [];
+  let batchCharacters = 0;
+
+  const sendBatch = async () => {
+    const drafts = batch;
+    batch = [];
+    batchCharacters = 0;
+    if (underWay.size >= REQUESTS_MAX) await Promise.race(underWay);
+    if (failures.length > 0) throw failures[0];
+    const sending = store(client, drafts, tally).then(
+      () => void underWay.delete(sending),
+      (error: unknown) => {
+        underWay.delete(sending);
+        failures.push(error); // thrown below: requests fail in the background, while lines are read
+      },
+    );
+    underWay.add(sending);
+  };
+
+  for await (const line of readLines(options.file)) {
+    try {
+      batch.push({ line: line.number, memory: memoryOfLine(line.text, options.userId) });
+      batchCharacters += line.text.length;
+    } catch (error) {
+      tally.refuse(line.number, error instanceof Error ? error.message : String(error));
+    }
+    if (batch.length >= options.batch || batchCharacters >= BATCH_CHARACTERS_MAX) await sendBatch();
+    const seconds = (performance.now() - startedAt) / 1000;
+    progress.show(line.shareRead, `${tally.stored} stored, ${Math.round(tally.stored / seconds)} a second`);
+  }
+  if (batch.length > 0) await sendBatch();
+  await Promise.all(underWay);
+  if (failures.length > 0) throw failures[0];
+
+  progress.finish(`${tally.summary()} in ${readableDuration(performance.now() - startedAt)}`);
+  if (options.waits) await waitUntilSearchable(client);
+  return tally;
+}
+
+interface Draft {
+  /** Line of the file. */
+  readonly line: number;
+  readonly memory: JsonRecord;
+}
+
+class Tally implements ImportSummary {
+  created = 0;
+  updated = 0;
+  refused = 0;
+
+  constructor(private readonly progress: Progress) {}
+
+  get stored(): number {
+    return this.created + this.updated;
+  }
+
+  refuse(line: number, why: string): void {
+    this.refused++;
+    if (this.refused <= PROBLEMS_SHOWN_MAX) this.progress.finish(`line ${line} ${why}`);
+    if (this.refused === PROBLEMS_SHOWN_MAX) this.progress.finish("further refused lines are only counted");
+  }
+
+  summary(): string {
+    return `${this.created} created, ${this.updated} updated, ${this.refused} refused`;
+  }
+}
+
+async function store(client: Client, drafts: readonly Draft[], tally: Tally): Promise<void> {
+  let items: readonly unknown[];
+  try {
+    const answer = await client.send("POST", "/v1/memories/batch", { memories: drafts.map(({ memory }) => memory) });
+    items = Array.isArray(answer.data) ? answer.data : [];
+  } catch (error) {
+    // nothing of a batch accepted: each item's own reason is sought one by one
+    if (!(error instanceof RequestRefused) || error.status !== 400) throw error;
+    if (drafts.length > 1) {
+      for (const draft of drafts) await store(client, [draft], tally);
+    } else {
+      tally.refuse(drafts[0]?.line ?? 0, `was refused: ${error.message}`);
+    }
+    return;
+  }
+  for (const [at, draft] of drafts.entries()) {
+    const item = items[at];
+    const memory = isRecord(item) && isRecord(item.memory) ? item.memory : null;
+    if (memory === null) {
+      const error = isRecord(item) && isRecord(item.error) ? item.error.message : "the server gave no answer for it";
+      tally.refuse(draft.line, `was refused: ${String(error)}`);
+    } else if (memory.created_at === memory.updated_at) tally.created++;
+    else tally.updated++;
+  }
+}
+
+async function waitUntilSearchable(client: Client): Promise<void> {
+  const progress = new Progress("waiting until everything is searchable:");
+  const startedAt = performance.now();
+  for (;;) {
+    const page = await client.send("GET", "/v1/memories?status=processing&limit=1");
+    if (!Array.isArray(page.data) || page.data.length === 0) break;
+    progress.show(null, readableDuration(performance.now() - startedAt));
+    await client.clock.sleep(POLL_MS);
+  }
+  progress.finish(`all searchable after another ${readableDuration(performance.now() - startedAt)}`);
+}

@@ -1,0 +1,50 @@
+// How a text file of any size is read line by line in constant memory, gunzipped on the way when its name ends in .gz.
+
+import { createReadStream, statSync } from "node:fs";
+import { createGunzip } from "node:zlib";
+
+/** A line longer than this is refused: the interface takes no larger body either. Bytes. */
+const LINE_BYTES_MAX = 100 * 1024 * 1024;
+
+/** A line and where it stands. */
+export interface Line {
+  /** From 1. */
+  readonly number: number;
+  readonly text: string;
+  /** 0..1: how much of the file has been read. */
+  readonly shareRead: number;
+}
+
+/**
+ * The lines of a file, without line ends; blank ones are left out.
+ * @throws Error when the file cannot be read, is no valid gzip, or has a line over 100 MB.
+ */
+export async function* readLines(path: string): AsyncGenerator<Line> {
+  const totalBytes = Math.max(1, statSync(path).size);
+  const file = createReadStream(path, { highWaterMark: 256 * 1024 });
+  const bytes = path.endsWith(".gz") ? file.pipe(createGunzip()) : file;
+  if (bytes !== file) file.on("error", (error) => bytes.destroy(error));
+
+  const decoder = new TextDecoder();
+  let number = 0;
+  // pieces of a line that has not ended yet; joined once, so that a long line costs its length and not its square
+  let pieces: string[] = [];
+  let pieceCharacters = 0;
+  for await (const chunk of bytes as AsyncIterable<Uint8Array>) {
+    const parts = decoder.decode(chunk, { stream: true }).split("\n");
+    for (const [at, part] of parts.entries()) {
+      pieces.push(part);
+      pieceCharacters += part.length;
+      if (pieceCharacters > LINE_BYTES_MAX)
+        throw new Error(`${path}: line ${number + 1} is over ${LINE_BYTES_MAX} bytes`);
+      if (at === parts.length - 1) break;
+      number++;
+      const text = pieces.join("").replace(/\r$/, "");
+      pieces = [];
+      pieceCharacters = 0;
+      if (text.trim() !== "") yield { number, text, shareRead: Math.min(1, file.bytesRead / totalBytes) };
+    }
+  }
+  const last = pieces.join("") + decoder.decode();
+  if (last.trim() !== "") yield { number: number + 1, text: last, shareRead: 1 };
+}

@@ -1,0 +1,247 @@
+// What can be set, where each value comes from, and what is refused: flags before environment before mneme.toml before
+// defaults. Parsed once at start and frozen; parsing, `mneme help` and the README's table all derive from SETTINGS.
+
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parseCommandLine, UsageError } from "./kit/flags.ts";
+import { LOG_LEVELS, type LogLevel } from "./kit/log.ts";
+import { didYouMean } from "./kit/nearest.ts";
+
+/** Where a start takes place: what relative paths and defaults refer to. */
+export interface StartPlace {
+  /** Relative paths and `mneme.toml` are looked up here. */
+  readonly workingDirectory: string;
+  /** Where the models that came with the program are, given the data directory: the single binary unpacks them there. */
+  readonly shippedModelsDirectory: (dataDir: string) => string;
+}
+
+/** The settings of one run; SETTINGS describes each. Paths are absolute. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly adminKey: string | null;
+  readonly modelsDir: string;
+  readonly logLevel: LogLevel;
+  readonly lanes: number;
+  readonly hnswMinChunks: number;
+}
+
+/** One thing that can be set. */
+export interface Setting<Value> {
+  /** null: not settable on the command line, which every user of the machine can read. */
+  readonly flag: string | null;
+  readonly environment: string;
+  readonly tomlKey: string;
+  /** What stands for the value in help texts. */
+  readonly placeholder: string;
+  readonly description: string;
+  readonly defaultValue: (place: StartPlace) => Value;
+  /** The default as help texts show it. */
+  readonly defaultText: string;
+  /** Completes "NAME must be …". */
+  readonly expects: string;
+  /** The value that `text` stands for; undefined when it stands for none. */
+  readonly parse: (text: string, place: StartPlace) => Value | undefined;
+  /** A secret value is not repeated in messages. */
+  readonly isSecret: boolean;
+}
+
+/** Every setting of the program. */
+export const SETTINGS = {
+  host: setting<string>("host", "ADDRESS", "Address to listen on; `0.0.0.0` for all of them", {
+    defaultValue: () => "127.0.0.1",
+    defaultText: "127.0.0.1",
+    expects: "a host name or address",
+    parse: (text) => (/^[A-Za-z0-9.:_-]+$/.test(text) ? text : undefined),
+  }),
+  port: setting<number>("port", "NUMBER", "Port to listen on; 0 takes a free one", integer(0, 65_535, 8383)),
+  dataDir: setting<string>("data-dir", "DIRECTORY", "Where everything is stored; made when it is missing", {
+    defaultValue: (place) => resolve(place.workingDirectory, "data/store"),
+    defaultText: "data/store",
+    expects: "a directory",
+    parse: parsePath,
+  }),
+  adminKey: setting<string | null>(
+    "admin-key",
+    "KEY",
+    "A key with all rights; without it one is made on the first start and printed once",
+    {
+      flag: null,
+      defaultValue: () => null,
+      defaultText: "made on first start",
+      expects: "ctx_ and at least 16 letters, digits, - or _",
+      parse: (text) => (/^ctx_[A-Za-z0-9_-]{16,}$/.test(text) ? text : undefined),
+      isSecret: true,
+    },
+  ),
+  modelsDir: setting<string | null>("models-dir", "DIRECTORY", "Folder that holds `embedder/` and `reranker/`", {
+    defaultValue: () => null,
+    defaultText: "the models that came along",
+    expects: "a directory",
+    parse: parsePath,
+  }),
+  logLevel: setting<LogLevel>("log-level", "LEVEL", `What is logged to standard error: ${LOG_LEVELS.join(", ")}`, {
+    defaultValue: () => "info",
+    defaultText: "info",
+    expects: `one of ${LOG_LEVELS.join(", ")}`,
+    parse: (text) => LOG_LEVELS.find((level) => level === text),
+  }),
+  lanes: setting<number>("lanes", "NUMBER", "Processes that run the models; about one per core", integer(1, 8, 2)),
+  hnswMinChunks: setting<number>(
+    "hnsw-min-chunks",
+    "NUMBER",
+    "Vectors are searched exactly up to this many chunks in scope, by HNSW beyond",
+    integer(1, 1_000_000_000, 150_000),
+  ),
+};
+
+/** Variables with our prefix that other parts of the program read; config passes them over. */
+const FOREIGN_VARIABLES = /^MNEME_(API_KEY|CACHE_DIR|NATIVE_PATH|TEST_.*|BENCH_.*)$/;
+const CONFIG_FLAG = "--config";
+const CONFIG_FILE = "mneme.toml";
+
+/**
+ * The settings of this run.
+ * @param argv what follows the command's name.
+ * @throws UsageError with one line that names the setting: on a bad value, an unknown flag, an unknown key of the
+ *   settings file, an unknown `MNEME_` variable, and a settings file that cannot be read.
+ */
+export function parseConfig(
+  argv: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+  place: StartPlace,
+): Config {
+  const flags = parseFlags(argv);
+  refuseUnknownVariables(environment);
+  const file = readSettingsFile(flags.get(CONFIG_FLAG), place);
+
+  const read = <Value>(setting: Setting<Value>): Value => {
+    const sources = [
+      [setting.flag, setting.flag === null ? undefined : flags.get(setting.flag)],
+      [setting.environment, environment[setting.environment]],
+      [`${setting.tomlKey} in ${file.name}`, file.values.get(setting.tomlKey)],
+    ] as const;
+    const source = sources.find(([, text]) => text !== undefined);
+    if (source?.[1] === undefined) return setting.defaultValue(place);
+    const [name, text] = source;
+    const value = setting.parse(text, place);
+    if (value !== undefined) return value;
+    throw new UsageError(
+      `${name} must be ${setting.expects}${setting.isSecret ? "" : `, not ${JSON.stringify(text)}`}.`,
+    );
+  };
+  const dataDir = read(SETTINGS.dataDir);
+  return Object.freeze({
+    host: read(SETTINGS.host),
+    port: read(SETTINGS.port),
+    dataDir,
+    adminKey: read(SETTINGS.adminKey),
+    modelsDir: read(SETTINGS.modelsDir) ?? place.shippedModelsDirectory(dataDir),
+    logLevel: read(SETTINGS.logLevel),
+    lanes: read(SETTINGS.lanes),
+    hnswMinChunks: read(SETTINGS.hnswMinChunks),
+  });
+}
+
+/** The settings for a help text: `[flag or variable, description with the default]`. */
+export function settingsHelp(): readonly (readonly [string, string])[] {
+  const own = Object.values(SETTINGS).map((setting): [string, string] => [
+    `${setting.flag ?? setting.environment} ${setting.placeholder}`,
+    `${setting.description.replaceAll("`", "")} (${setting.defaultText})`,
+  ]);
+  return [...own, [`${CONFIG_FLAG} FILE`, `Settings file (${CONFIG_FILE} in the working directory, if there is one)`]];
+}
+
+/** The settings as a Markdown table; the README holds exactly this (test/cli/config.test.ts). */
+export function settingsMarkdown(): string {
+  const rows = Object.values(SETTINGS).map(
+    ({ flag, environment, tomlKey, defaultText, description }) =>
+      `| \`${environment}\` | ${flag === null ? "–" : `\`${flag}\``} | \`${tomlKey}\` | ${defaultText} | ${description} |`,
+  );
+  return ["| Environment | Flag | mneme.toml | Default | Meaning |", "|---|---|---|---|---|", ...rows].join("\n");
+}
+
+function parseFlags(argv: readonly string[]): ReadonlyMap<string, string> {
+  const known: Record<string, "value"> = { [CONFIG_FLAG]: "value" };
+  for (const { flag } of Object.values(SETTINGS)) if (flag !== null) known[flag] = "value";
+  const { flags, positionals } = parseCommandLine(argv, known);
+  if (positionals[0] !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(positionals[0])}.`);
+  return flags;
+}
+
+function refuseUnknownVariables(environment: Readonly<Record<string, string | undefined>>): void {
+  const known = Object.values(SETTINGS).map((setting) => setting.environment);
+  for (const name of Object.keys(environment)) {
+    if (!name.startsWith("MNEME_") || known.includes(name) || FOREIGN_VARIABLES.test(name)) continue;
+    throw new UsageError(`Unknown environment variable ${name}.${didYouMean(name, known)}`);
+  }
+}
+
+interface SettingsFile {
+  readonly name: string;
+  readonly values: ReadonlyMap<string, string>;
+}
+
+function readSettingsFile(asked: string | undefined, place: StartPlace): SettingsFile {
+  const name = asked ?? CONFIG_FILE;
+  const path = resolve(place.workingDirectory, name);
+  if (asked === undefined && !existsSync(path)) return { name, values: new Map() };
+
+  let entries: [string, unknown][];
+  try {
+    entries = Object.entries(Bun.TOML.parse(readFileSync(path, "utf8")));
+  } catch (cause) {
+    throw new UsageError(`${name} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
+  }
+  const known = Object.values(SETTINGS).map((setting) => setting.tomlKey);
+  const values = new Map<string, string>();
+  for (const [key, value] of entries) {
+    if (!known.includes(key)) throw new UsageError(`Unknown setting ${key} in ${name}.${didYouMean(key, known)}`);
+    if (typeof value !== "string" && typeof value !== "number") {
+      throw new UsageError(`${key} in ${name} must be a text or a number.`);
+    }
+    values.set(key, String(value));
+  }
+  return { name, values };
+}
+
+type SettingRest<Value> = Pick<Setting<Value>, "defaultValue" | "defaultText" | "expects" | "parse"> &
+  Partial<Pick<Setting<Value>, "flag" | "isSecret">>;
+
+// The three names of a setting derive from one.
+function setting<Value>(
+  name: string,
+  placeholder: string,
+  description: string,
+  rest: SettingRest<Value>,
+): Setting<Value> {
+  const snakeCase = name.replaceAll("-", "_");
+  return {
+    flag: `--${name}`,
+    environment: `MNEME_${snakeCase.toUpperCase()}`,
+    tomlKey: snakeCase,
+    placeholder,
+    description,
+    isSecret: false,
+    ...rest,
+  };
+}
+
+function integer(least: number, most: number, defaultValue: number): SettingRest<number> {
+  return {
+    defaultValue: () => defaultValue,
+    defaultText: String(defaultValue),
+    expects: `an integer from ${least} to ${most}`,
+    parse: (text) => {
+      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+      return value >= least && value <= most ? value : undefined;
+    },
+  };
+}
+
+function parsePath(text: string, place: StartPlace): string | undefined {
+  return text === "" || text.includes("\0") ? undefined : resolve(place.workingDirectory, text);
+}

@@ -1,0 +1,124 @@
+// How memories that are ready become searchable: in rounds, many at a time (group commit), each step repeatable after
+// a crash. What makes them ready is pipeline.ts.
+
+import type { ProjectId } from "../domain/ids.ts";
+import type { Log } from "../kit/log.ts";
+import type { ChunkIndex, Publication } from "../ports/chunk-index.ts";
+import type { Completion, MemoryStore } from "../ports/memory-store.ts";
+
+/** A memory with everything that publishing needs. */
+export interface ReadyMemory {
+  readonly completion: Completion;
+  readonly publication: Publication;
+}
+
+/** A round begins once this many chunks wait, even while more memories are on their way. */
+const ROUND_CHUNKS = 512;
+/** A ready memory waits at most this long for company. A round costs 50 to 100 ms of disk and merge work whatever its
+ * size (engines.md, "Tantivy"), so under load three a second keep it under a third of a core. */
+const ROUND_WAIT_MS = 400;
+
+/** What a publisher stands on. */
+export interface PublisherParts {
+  readonly memories: Pick<MemoryStore, "complete">;
+  readonly index: ChunkIndex;
+  readonly log: Log;
+  /** A round failed for these: they are to be tried again or given up. */
+  readonly onFailed: (ready: readonly ReadyMemory[], cause: unknown) => void;
+  /** Whether further memories will be ready soon, so that waiting for them pays. */
+  readonly isMoreComing: () => boolean;
+}
+
+/** Publishes ready memories, one round at a time. */
+export class Publisher {
+  readonly #parts: PublisherParts;
+  #waiting: { readonly ready: ReadyMemory; readonly sinceMs: number }[] = [];
+  #waitingChunks = 0;
+  #round: Promise<void> | null = null;
+  #timer: Timer | null = null;
+
+  constructor(parts: PublisherParts) {
+    this.#parts = parts;
+  }
+
+  /** Chunks that wait or are being published. */
+  get backlogChunks(): number {
+    return this.#waitingChunks;
+  }
+
+  /** Hands over a memory; it is published in this or one of the next rounds. */
+  add(ready: ReadyMemory): void {
+    this.#waiting.push({ ready, sinceMs: performance.now() });
+    this.#waitingChunks += ready.publication.chunks.length;
+    this.schedule();
+  }
+
+  /** Starts a round if one is due; called again whenever what `isMoreComing` says may have changed. */
+  schedule(): void {
+    const oldest = this.#waiting[0];
+    if (this.#round !== null || oldest === undefined) return;
+    const waitedMs = performance.now() - oldest.sinceMs;
+    const isDue = this.#waitingChunks >= ROUND_CHUNKS || waitedMs >= ROUND_WAIT_MS || !this.#parts.isMoreComing();
+    if (isDue) {
+      this.#clearTimer();
+      this.#round = this.#publishWaiting().finally(() => {
+        this.#round = null;
+        this.schedule();
+      });
+    } else {
+      this.#timer ??= setTimeout(() => {
+        this.#timer = null;
+        this.schedule();
+      }, ROUND_WAIT_MS - waitedMs);
+    }
+  }
+
+  /** Resolves when the round under way has ended; later ones do not start. */
+  async close(): Promise<void> {
+    this.#waiting = [];
+    this.#waitingChunks = 0;
+    this.#clearTimer();
+    await this.#round;
+  }
+
+  async #publishWaiting(): Promise<void> {
+    const round = this.#waiting.map((entry) => entry.ready);
+    this.#waiting = [];
+    this.#waitingChunks = 0;
+    const byProject = Map.groupBy(round, (ready) => ready.completion.job.projectId);
+    for (const [projectId, ready] of byProject) {
+      await this.#publishSome(projectId, ready);
+    }
+  }
+
+  // What fails together is tried one by one, so that a memory which the index refuses takes no other down with it.
+  async #publishSome(projectId: ProjectId, ready: readonly ReadyMemory[]): Promise<void> {
+    try {
+      await publishRound(this.#parts, projectId, ready);
+    } catch (cause) {
+      if (ready.length === 1) return this.#parts.onFailed(ready, cause);
+      this.#parts.log.warn({ memories: ready.length, cause }, "a publishing round failed; its memories go one by one");
+      for (const memory of ready) await this.#publishSome(projectId, [memory]);
+    }
+  }
+
+  #clearTimer(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+}
+
+/**
+ * One round for one project: indexes first, then the rows, then visibility. A crash before the rows leaves the memories
+ * in `processing`, so the round is repeated; what the rows refuse (deleted or rewritten meanwhile) is taken back.
+ */
+async function publishRound(parts: PublisherParts, projectId: ProjectId, ready: readonly ReadyMemory[]): Promise<void> {
+  const index = await parts.index.project(projectId);
+  await index.publish(ready.map((memory) => memory.publication));
+  const visible = parts.memories.complete(ready.map((memory) => memory.completion));
+  // No await in between: whoever reads `completed` finds the memory.
+  index.show(visible);
+  const held = new Set(visible.map((memory) => memory.memoryKey));
+  const refused = ready.map((memory) => memory.publication.memoryKey).filter((key) => !held.has(key));
+  if (refused.length > 0) await index.retract(refused);
+}

@@ -1,0 +1,245 @@
+// Who works on memories that are `processing`: claims them, keeps the stages busy without piling work up, and sees to it
+// that every job ends. The steps of one memory are in pipeline.ts, publishing in publisher.ts.
+
+import type { MemoryKey } from "../domain/ids.ts";
+import type { Progress, Stage } from "../domain/memory.ts";
+import type { Clock } from "../kit/clock.ts";
+import type { Log } from "../kit/log.ts";
+import type { ChunkIndex } from "../ports/chunk-index.ts";
+import type { Job, MemoryStore } from "../ports/memory-store.ts";
+import type { Embedder } from "../ports/models.ts";
+import { type Prepared, type Preparer, PrepareFailure } from "../ports/preparer.ts";
+import { contentsOf, embedChunks, prepareInputOf, readyMemory } from "./pipeline.ts";
+import { Publisher } from "./publisher.ts";
+
+/** Jobs per claim and their texts in bytes: enough that a round trip to the reader child is small beside the work. */
+const CLAIM_JOBS = 64;
+const CLAIM_CONTENT_BYTES = 1024 * 1024;
+/** Tokens that are being embedded at most before the next claim waits; about two seconds of two lanes. */
+const EMBEDDING_TOKENS = 48_000;
+/** Chunks that wait for publishing at most before the next claim waits. */
+const PUBLISHING_CHUNKS = 4_096;
+/** A lease outlives three renewals, so that a stall of the event loop does not hand a job out twice. */
+const LEASE_MS = 60_000;
+const RENEW_MS = LEASE_MS / 4;
+/** Passing failures: 1 s, 2 s, 4 s … 5 min; together about 17 minutes before a memory is given up. */
+const RETRY_FIRST_MS = 1_000;
+const RETRY_MAX_MS = 5 * 60_000;
+const ATTEMPTS_MAX = 12;
+/** How often deletions and expiry are carried into the index when nothing wakes the worker. */
+const SWEEP_MS = 30_000;
+const SWEEP_MEMORIES = 1_000;
+
+/** What the worker stands on. */
+export interface IngestParts {
+  readonly memories: MemoryStore;
+  readonly index: ChunkIndex;
+  readonly preparer: Preparer;
+  readonly embedder: Embedder;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How long deleted memories keep their texts, in milliseconds. */
+  readonly retentionMs: number;
+}
+
+/** The only mover of a memory's status. */
+export class IngestWorker {
+  readonly #parts: IngestParts;
+  readonly #publisher: Publisher;
+  readonly #stop = new AbortController();
+  readonly #held = new Map<MemoryKey, Job>();
+  readonly #progress = new Map<MemoryKey, Progress>();
+  #embeddingTokens = 0;
+  #embeddingMemories = 0;
+  #wake: AbortController = new AbortController();
+  #running: Promise<unknown> | null = null;
+
+  constructor(parts: IngestParts) {
+    this.#parts = parts;
+    this.#publisher = new Publisher({
+      memories: {
+        complete: (completions) => {
+          const visible = parts.memories.complete(completions);
+          for (const { job } of completions) this.#release(job);
+          this.wake();
+          return visible;
+        },
+      },
+      index: parts.index,
+      log: parts.log,
+      isMoreComing: () => this.#embeddingMemories > 0,
+      onFailed: (ready, cause) => {
+        for (const memory of ready) this.#giveBack(memory.completion.job, cause);
+      },
+    });
+  }
+
+  /** Begins to work. */
+  start(): void {
+    this.#running ??= Promise.all([this.#claimLoop(), this.#renewLoop(), this.#sweepLoop()]);
+  }
+
+  /** Looks for work now rather than at the next turn. */
+  wake(): void {
+    this.#wake.abort();
+  }
+
+  /** Ends after the steps under way; what was not finished is claimed again after the next start. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.wake();
+    await this.#publisher.close();
+    await this.#running;
+  }
+
+  async #claimLoop(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      this.#wake = new AbortController();
+      const jobs = this.#hasRoom() ? this.#claim() : [];
+      if (jobs.length === 0) {
+        const waitMs = this.#hasRoom() ? (this.#parts.memories.nextJobInMs() ?? SWEEP_MS) : SWEEP_MS;
+        await this.#parts.clock.sleep(Math.min(Math.max(waitMs, 1), SWEEP_MS), this.#wake.signal);
+        continue;
+      }
+      await this.#startJobs(jobs);
+    }
+  }
+
+  #hasRoom(): boolean {
+    return this.#embeddingTokens < EMBEDDING_TOKENS && this.#publisher.backlogChunks < PUBLISHING_CHUNKS;
+  }
+
+  #claim(): readonly Job[] {
+    const jobs = this.#parts.memories.claim({
+      jobs: CLAIM_JOBS,
+      contentBytes: CLAIM_CONTENT_BYTES,
+      leaseMs: LEASE_MS,
+    });
+    for (const job of jobs) this.#held.set(job.memory.key, job);
+    return jobs;
+  }
+
+  // Prepares a claim; embedding goes on in the background while the next claim is prepared.
+  async #startJobs(claimed: readonly Job[]): Promise<void> {
+    try {
+      for (const job of claimed) this.#report(job, "preparing");
+      const texts = await contentsOf(this.#parts.index, claimed);
+      const jobs: { job: Job; content: string }[] = [];
+      for (const [position, job] of claimed.entries()) {
+        const content = texts[position] ?? null;
+        if (content === null) this.#giveUp(job, "The text of this memory is no longer stored. Send it again.");
+        else jobs.push({ job, content });
+      }
+      const outcomes = await this.#parts.preparer.prepare(jobs.map(({ job, content }) => prepareInputOf(job, content)));
+      for (const [position, { job, content }] of jobs.entries()) {
+        const outcome = outcomes[position];
+        if (outcome === undefined || outcome instanceof PrepareFailure) {
+          this.#giveUp(job, outcome?.message ?? "The text could not be prepared.");
+        } else {
+          void this.#embed(job, content, outcome);
+        }
+      }
+    } catch (cause) {
+      for (const job of claimed) this.#giveBack(job, cause);
+    }
+  }
+
+  async #embed(job: Job, content: string, prepared: Prepared): Promise<void> {
+    const { chunks } = prepared;
+    const tokens = chunks.reduce((sum, chunk) => sum + Math.min(chunk.tokens, this.#parts.embedder.tokensMax), 0);
+    this.#embeddingTokens += tokens;
+    this.#embeddingMemories += 1;
+    this.#report(job, "embedding", 0, chunks.length);
+    try {
+      const vectors = await embedChunks(this.#parts.embedder, chunks, this.#stop.signal, (chunksDone) => {
+        this.#report(job, "embedding", chunksDone, chunks.length);
+      });
+      this.#embeddingMemories -= 1;
+      this.#report(job, "publishing", chunks.length, chunks.length);
+      if (!this.#stop.signal.aborted) this.#publisher.add(readyMemory(job, content, prepared, vectors));
+    } catch (cause) {
+      this.#embeddingMemories -= 1;
+      this.#giveBack(job, cause);
+      this.#publisher.schedule();
+    } finally {
+      this.#embeddingTokens -= tokens;
+      if (this.#hasRoom()) this.wake();
+    }
+  }
+
+  /** Where a memory in work stands; one that nobody works on yet is queued. */
+  progressOf(key: MemoryKey): Progress {
+    return this.#progress.get(key) ?? { stage: "queued", chunksDone: 0, chunksTotal: null };
+  }
+
+  #report(job: Job, stage: Stage, chunksDone = 0, chunksTotal: number | null = null): void {
+    this.#progress.set(job.memory.key, { stage, chunksDone, chunksTotal });
+  }
+
+  #release(job: Job): void {
+    this.#held.delete(job.memory.key);
+    this.#progress.delete(job.memory.key);
+  }
+
+  // A passing failure: the job comes back later, until it has come back too often.
+  #giveBack(job: Job, cause: unknown): void {
+    if (this.#stop.signal.aborted) return;
+    if (job.attempt >= ATTEMPTS_MAX) {
+      this.#parts.log.error({ memory: job.memory.id, cause }, "a memory failed after its last attempt");
+      this.#giveUp(job, `Processing failed ${ATTEMPTS_MAX} times; the server's log says why. Send the memory again later.`);
+      return;
+    }
+    const delayMs = Math.min(RETRY_FIRST_MS * 2 ** (job.attempt - 1), RETRY_MAX_MS);
+    this.#parts.log.warn({ memory: job.memory.id, attempt: job.attempt, delayMs, cause }, "a memory will be tried again");
+    this.#release(job);
+    this.#parts.memories.retryLater(job, delayMs);
+    this.wake();
+  }
+
+  #giveUp(job: Job, message: string): void {
+    this.#release(job);
+    this.#parts.memories.fail(job, "processing_error", message);
+  }
+
+  async #renewLoop(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      await this.#parts.clock.sleep(RENEW_MS, this.#stop.signal);
+      if (this.#held.size > 0) this.#parts.memories.renew([...this.#held.values()], LEASE_MS);
+    }
+  }
+
+  // Carries deletions and expiry into the index, and removes for good what was kept long enough.
+  async #sweepLoop(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      try {
+        await sweep(this.#parts);
+      } catch (cause) {
+        this.#parts.log.warn({ cause }, "deleted memories could not be removed from the index yet; trying again");
+      }
+      await this.#parts.clock.sleep(SWEEP_MS, this.#stop.signal);
+    }
+  }
+}
+
+/** Removes what was deleted or has expired from the indexes, and texts and rows whose retention has ended. */
+export async function sweep(
+  parts: Pick<IngestParts, "memories" | "index" | "clock" | "retentionMs">,
+): Promise<void> {
+  for (;;) {
+    const retired = parts.memories.retired(SWEEP_MEMORIES);
+    if (retired.length === 0) break;
+    for (const [projectId, memories] of Map.groupBy(retired, (memory) => memory.projectId)) {
+      const keys = memories.map((memory) => memory.memoryKey);
+      const index = await parts.index.project(projectId);
+      index.hide(keys);
+      await index.retract(keys);
+      parts.memories.markRetracted(keys);
+    }
+  }
+  for (;;) {
+    const keys = parts.memories.purgeable(parts.clock.now() - parts.retentionMs, SWEEP_MEMORIES);
+    if (keys.length === 0) break;
+    await parts.index.purge(keys);
+    parts.memories.erase(keys);
+  }
+}

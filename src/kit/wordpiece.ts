@@ -1,0 +1,233 @@
+// How many tokens is this text, and which? BERT's WordPiece as a small closed specification, exact against the Rust crate
+// `tokenizers` for the characters of Unicode 8, which its tables know; later ones follow the newer tables here. One
+// difference by intent: `[SEP]` and its like in a text are plain characters, so nobody can forge the model's own marks.
+
+import { readFileSync } from "node:fs";
+
+/** Tokens of two texts in one sequence, `[CLS] first [SEP] second [SEP]`. */
+export interface PairTokens {
+  readonly ids: Int32Array;
+  /** How many of `ids` have token type 0 (specials included); the rest has type 1. */
+  readonly firstLength: number;
+}
+
+/** Turns text into the ids that a BERT model reads. Not safe for use from several threads; cheap to make another one. */
+export interface WordPiece {
+  /** `[CLS] text [SEP]`, cut to `tokensMax` ids in all (at least 2). */
+  encode(text: string, tokensMax: number): Int32Array;
+  /** `[CLS] first [SEP] second [SEP]`: first is cut to `firstTokensMax` ids without specials, then second to `tokensMax` in all. */
+  encodePair(first: string, second: string, firstTokensMax: number, tokensMax: number): PairTokens;
+  /** Tokens of a text without specials. */
+  count(text: string): number;
+}
+
+/** Longer words become one `[UNK]`; the model's own limit, in code points. */
+const WORD_CHARS_MAX = 100;
+/** Words of several pieces that are remembered; 20,000 cost about 3 MB and hold the working set of a large text. */
+const WORDS_REMEMBERED_MAX = 20_000;
+
+/** Reads the vocabulary from a `tokenizer.json`. @throws when the file is not a lower-casing BERT WordPiece tokenizer */
+export function loadWordPiece(tokenizerJsonPath: string): WordPiece {
+  const file = JSON.parse(readFileSync(tokenizerJsonPath, "utf8")) as TokenizerFile;
+  const { model, normalizer } = file;
+  const isSupported =
+    model?.type === "WordPiece" &&
+    model.continuing_subword_prefix === "##" &&
+    model.max_input_chars_per_word === WORD_CHARS_MAX &&
+    normalizer?.type === "BertNormalizer" &&
+    normalizer.lowercase === true &&
+    normalizer.strip_accents !== false;
+  if (!isSupported) throw new Error(`${tokenizerJsonPath} is not a lower-casing BERT WordPiece tokenizer`);
+  return createWordPiece(new Map(Object.entries(model.vocab)));
+}
+
+/** The part of a tokenizer.json that decides. */
+interface TokenizerFile {
+  readonly model?: {
+    readonly type: string;
+    readonly continuing_subword_prefix: string;
+    readonly max_input_chars_per_word: number;
+    readonly vocab: Record<string, number>;
+  };
+  readonly normalizer?: { readonly type: string; readonly lowercase: boolean; readonly strip_accents: boolean | null };
+}
+
+/** A tokenizer over a vocabulary (token to id, continuations marked `##`). @throws when a special token is missing */
+export function createWordPiece(vocabulary: ReadonlyMap<string, number>): WordPiece {
+  return new VocabularyWordPiece(vocabulary);
+}
+
+class VocabularyWordPiece implements WordPiece {
+  /** Tokens that begin a word, and those that continue one (without `##`). */
+  private readonly initial = new Map<string, number>();
+  private readonly continuing = new Map<string, number>();
+  private readonly pieceCharsMax: number;
+  private readonly unknown: number;
+  private readonly start: number;
+  private readonly separator: number;
+  /** Words of several pieces, as met. */
+  private readonly remembered = new Map<string, readonly number[]>();
+  /** Grows to the longest text met, up to the caller's limit; results are copies. */
+  private scratch = new Int32Array(512);
+  private filled = 0;
+
+  constructor(vocabulary: ReadonlyMap<string, number>) {
+    let longest = 0;
+    for (const [token, id] of vocabulary) {
+      if (token.startsWith("##")) this.continuing.set(token.slice(2), id);
+      else this.initial.set(token, id);
+      longest = Math.max(longest, token.length);
+    }
+    this.pieceCharsMax = longest;
+    this.unknown = this.special("[UNK]");
+    this.start = this.special("[CLS]");
+    this.separator = this.special("[SEP]");
+  }
+
+  encode(text: string, tokensMax: number): Int32Array {
+    this.filled = 0;
+    this.push(this.start);
+    this.pushText(text, tokensMax - 1);
+    this.push(this.separator);
+    return this.scratch.slice(0, this.filled);
+  }
+
+  encodePair(first: string, second: string, firstTokensMax: number, tokensMax: number): PairTokens {
+    this.filled = 0;
+    this.push(this.start);
+    this.pushText(first, 1 + Math.min(firstTokensMax, tokensMax - 3));
+    this.push(this.separator);
+    const firstLength = this.filled;
+    this.pushText(second, tokensMax - 1);
+    this.push(this.separator);
+    return { ids: this.scratch.slice(0, this.filled), firstLength };
+  }
+
+  count(text: string): number {
+    this.filled = 0;
+    this.pushText(text, Number.POSITIVE_INFINITY);
+    return this.filled;
+  }
+
+  private special(token: string): number {
+    const id = this.initial.get(token);
+    if (id === undefined) throw new Error(`the vocabulary has no ${token}`);
+    return id;
+  }
+
+  private push(id: number): void {
+    if (this.filled === this.scratch.length) {
+      const larger = new Int32Array(this.scratch.length * 2);
+      larger.set(this.scratch);
+      this.scratch = larger;
+    }
+    this.scratch[this.filled++] = id;
+  }
+
+  /** Appends a text's tokens until `filledMax` ids are there in all. */
+  private pushText(text: string, filledMax: number): void {
+    const normal = normalize(text);
+    let wordStart = -1;
+    let at = 0;
+    while (at < normal.length && this.filled < filledMax) {
+      const code = normal.charCodeAt(at);
+      const kind = code < 0x80 ? ASCII_KINDS[code] : kindOf(normal.codePointAt(at) ?? code);
+      const width = code >= 0xd800 && code < 0xdc00 ? 2 : 1;
+      if (kind === LETTER) {
+        if (wordStart < 0) wordStart = at;
+      } else {
+        if (wordStart >= 0) this.pushWord(normal.slice(wordStart, at));
+        wordStart = -1;
+        if (kind === PUNCTUATION) this.pushWord(normal.slice(at, at + width));
+      }
+      at += width;
+    }
+    if (wordStart >= 0 && this.filled < filledMax) this.pushWord(normal.slice(wordStart, at));
+    this.filled = Math.min(this.filled, filledMax);
+  }
+
+  private pushWord(word: string): void {
+    const whole = this.initial.get(word);
+    if (whole !== undefined) {
+      this.push(whole);
+      return;
+    }
+    for (const piece of this.piecesOf(word)) this.push(piece);
+  }
+
+  private piecesOf(word: string): readonly number[] {
+    const known = this.remembered.get(word);
+    if (known !== undefined) return known;
+    const pieces = this.split(word);
+    if (this.remembered.size >= WORDS_REMEMBERED_MAX) this.remembered.clear();
+    this.remembered.set(word, pieces);
+    return pieces;
+  }
+
+  /** Greedy, longest piece first; a word with any part that is in no piece is unknown as a whole. */
+  private split(word: string): readonly number[] {
+    if (word.length > WORD_CHARS_MAX && codePoints(word) > WORD_CHARS_MAX) return [this.unknown];
+    const pieces: number[] = [];
+    let from = 0;
+    while (from < word.length) {
+      const table = from === 0 ? this.initial : this.continuing;
+      let end = Math.min(word.length, from + this.pieceCharsMax);
+      let id = table.get(word.slice(from, end));
+      while (id === undefined && end > from + 1) {
+        end -= 1;
+        id = table.get(word.slice(from, end));
+      }
+      if (id === undefined) return [this.unknown];
+      pieces.push(id);
+      from = end;
+    }
+    return pieces;
+  }
+}
+
+const LETTER = 1;
+const SPACE = 2;
+const PUNCTUATION = 3;
+
+/** BERT counts every printable ASCII character that is no letter, digit or space as punctuation, `$` and `^` too. */
+const ASCII_KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
+  const char = String.fromCharCode(code);
+  if (/\s/.test(char)) return SPACE;
+  return /[!-/:-@[-`{-~]/.test(char) ? PUNCTUATION : LETTER;
+});
+
+/** Kinds of the characters of plane 0, filled in as they are met; 0: not met yet. */
+const knownKinds = new Uint8Array(0x1_0000);
+
+function kindOf(codePoint: number): number {
+  if (codePoint > 0xffff) return /\p{P}/u.test(String.fromCodePoint(codePoint)) ? PUNCTUATION : LETTER;
+  const known = knownKinds[codePoint];
+  if (known) return known;
+  const char = String.fromCharCode(codePoint);
+  const kind = /\p{White_Space}/u.test(char) ? SPACE : /\p{P}/u.test(char) ? PUNCTUATION : LETTER;
+  knownKinds[codePoint] = kind;
+  return kind;
+}
+
+const BEYOND_ASCII = /[^\t\n\r -~]/;
+/** Controls, formats, private characters and what stands for broken input. Tab and line ends are spaces. */
+const UNWANTED = /(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\p{Cs}\ufffd]/gu;
+/** The blocks that BertNormalizer sets apart, its gap at U+2B820 included. */
+const HAN =
+  /[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\u{2f800}-\u{2fa1f}]/gu;
+const NONSPACING_MARK = /\p{Mn}/gu;
+
+/** BertNormalizer's steps in its order: clean, set Han characters apart, strip accents, lower case. */
+function normalize(text: string): string {
+  if (!BEYOND_ASCII.test(text)) return text.toLowerCase();
+  const cleaned = text.replace(UNWANTED, "").replace(HAN, " $& ");
+  const bare = cleaned.normalize("NFD").replace(NONSPACING_MARK, "");
+  // The reference lowers each character by itself: no final sigma.
+  return bare.replaceAll("Σ", "σ").toLowerCase();
+}
+
+function codePoints(word: string): number {
+  let count = 0;
+  for (const _ of word) count += 1;
+  return count;
+}

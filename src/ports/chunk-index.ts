@@ -1,0 +1,103 @@
+// What is searched: texts, vectors and postings of published memories. Implemented by adapters/embedded.
+//
+// Owed by an implementation:
+// - `publish` replaces all that a memory had before and is idempotent: after a crash anywhere it can be repeated. When
+//   it resolves, texts, vectors and postings are durable. It does not make a memory visible.
+// - Visibility follows the memory's row: `show` after the row became completed, `hide` before a caller is told that it is
+//   gone. Both act at once, on searches that are under way too.
+// - Every leg works inside the admissible set that `admit` made: nothing outside it is returned, and nothing inside it is
+//   missed because something outside ranked higher. Scores of one leg are comparable only among themselves.
+// - A project's data cannot be reached through another project.
+
+import type { Chunk, ChunkPlace } from "../domain/chunk.ts";
+import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
+
+/** A memory that is ready to be published: its text, its chunks and one vector per chunk. */
+export interface Publication {
+  readonly memoryKey: MemoryKey;
+  readonly version: number;
+  readonly content: string;
+  /** BCP 47, `und` when unknown; chooses the stemmer. */
+  readonly language: string;
+  readonly chunks: readonly Chunk[];
+  /** `[chunks.length, dimensions]`, unit length. */
+  readonly vectors: Float32Array;
+}
+
+/** A memory that searches may see. */
+export interface VisibleMemory {
+  readonly memoryKey: MemoryKey;
+  readonly userKey: UserKey | null;
+  /** Unix milliseconds; null: never. */
+  readonly expiresAt: number | null;
+}
+
+/** The set of memories that one request may see; made once, used by every leg. */
+export interface AdmissibleSet {
+  /** How many memories it holds. */
+  readonly memories: number;
+}
+
+/** Hits of one leg, best first; the three arrays run in parallel. */
+export interface Hits {
+  readonly chunkKeys: BigUint64Array;
+  readonly memoryKeys: BigUint64Array;
+  readonly scores: Float32Array;
+}
+
+/** What a result shows of a chunk. */
+export interface Passage {
+  readonly chunkKey: ChunkKey;
+  readonly text: string;
+  readonly place: ChunkPlace;
+}
+
+/** What differed between the truth and the derived indexes of a project. */
+export interface Reconciliation {
+  /** Memories whose texts, vectors or postings are incomplete: they have to be published again. */
+  readonly incomplete: readonly MemoryKey[];
+  /** Vectors and postings of memories that are not completed: in work, or on their way out. Never shown. */
+  readonly surplusChunks: number;
+  /** What an implementation found damaged and set aside, one sentence each. */
+  readonly repairs: readonly string[];
+}
+
+/** The searchable part of one project. */
+export interface ProjectIndex {
+  publish(publications: readonly Publication[]): Promise<void>;
+  /** Removes vectors and postings durably; the texts stay until `ChunkIndex.purge`. */
+  retract(memoryKeys: readonly MemoryKey[]): Promise<void>;
+  show(memories: readonly VisibleMemory[]): void;
+  hide(memoryKeys: readonly MemoryKey[]): void;
+
+  /** @param userKey null: every user's memories. */
+  admit(userKey: UserKey | null, nowMs: number): AdmissibleSet;
+  /** Nearest chunks by cosine similarity. */
+  nearest(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits>;
+  /** Best chunks by words; score in 0..1, absolute (see retrieval/modes.ts), only above 0. */
+  match(query: string, within: AdmissibleSet, limit: number): Promise<Hits>;
+  /** The words score of exactly these chunks, 0 where nothing matches. */
+  lexical(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
+  /** What to show of these chunks, in their order; null for one that is gone. */
+  passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]>;
+
+  /** Memories and chunks that the index holds, for metrics and `/ready`. */
+  stats(): { readonly memories: number; readonly chunks: number };
+}
+
+/** All projects' indexes. */
+export interface ChunkIndex {
+  /** Opens (or makes) a project's index; the same instance for the same project. */
+  project(id: ProjectId): Promise<ProjectIndex>;
+  /** Contents of published memories, by key; a key that is not stored is absent from the map. */
+  contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, string>>;
+  /** Removes the texts of memories that were retracted, for good. */
+  purge(memoryKeys: readonly MemoryKey[]): Promise<void>;
+  /**
+   * Compares what should be there with what is, shows what is whole, and names what has to be published again.
+   * @param completed memories that the rows call completed, deleted ones not among them.
+   */
+  reconcile(id: ProjectId, completed: readonly VisibleMemory[]): Promise<Reconciliation>;
+  /** Flushes and closes; afterwards every call fails. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,98 @@
+// The system of record for memories: what was acknowledged, and the jobs that follow from it. Implemented by
+// adapters/embedded on SQLite.
+//
+// Owed by an implementation: each method is one transaction and durable when it returns. A row in status `processing` is
+// the job: `claim` hands it out under a lease with a fencing token, and what a later holder or a newer version made void is
+// refused by `complete` and `fail`. Lists are keyset-paged, newest first, and stable under inserts and deletes.
+// Deleted and expired memories are absent from every read.
+
+import type { Extracted, FailureCode, Memory, MemoryDraft, MemoryStatus } from "../domain/memory.ts";
+import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
+import type { Page } from "../domain/page.ts";
+import type { VisibleMemory } from "./chunk-index.ts";
+
+/** What `accept` did with a draft. */
+export interface Accepted {
+  readonly memory: Memory;
+  /** created: a new row. rewritten: the content of a known `externalId` changed or is tried again. updated: only attributes. */
+  readonly outcome: "created" | "rewritten" | "updated";
+}
+
+/** Conditions of a list; absent ones do not restrict. */
+export interface MemoryListing {
+  readonly status?: MemoryStatus;
+  readonly type?: string;
+  readonly userId?: string;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+/** A job: a memory in work, under a lease. */
+export interface Job {
+  readonly projectId: ProjectId;
+  readonly memory: Memory;
+  /** The text to work on; null where the index holds it already (published before, to be published again). */
+  readonly content: string | null;
+  /** Fencing token: only the holder of the newest lease may finish the job. */
+  readonly lease: number;
+  /** How often this version was claimed, this time included. */
+  readonly attempt: number;
+}
+
+/** A job that was published and can become completed. */
+export interface Completion {
+  readonly job: Job;
+  readonly extracted: Extracted;
+  readonly chunkCount: number;
+}
+
+/** Rows and jobs of memories. Synchronous: a call takes microseconds. */
+export interface MemoryStore {
+  /**
+   * Stores drafts as memories in status `processing`. A draft with a known (`externalId`, `userId`) is an update: given fields
+   * replace, absent ones stay. All in one transaction; results in the drafts' order.
+   */
+  accept(projectId: ProjectId, drafts: readonly MemoryDraft[]): readonly Accepted[];
+  /** null: not there, or not readable any more. */
+  get(projectId: ProjectId, id: MemoryId): Memory | null;
+  /** By key, for search results; absent keys are left out. */
+  getMany(projectId: ProjectId, keys: readonly MemoryKey[]): ReadonlyMap<MemoryKey, Memory>;
+  /** Content that waits in the row (not yet published, or failed), by key. */
+  waitingContents(keys: readonly MemoryKey[]): ReadonlyMap<MemoryKey, string>;
+  /** @throws Fault `invalid_cursor` */
+  list(projectId: ProjectId, listing: MemoryListing): Page<Memory>;
+  /** Soft delete; null when it is not there (any more). */
+  remove(projectId: ProjectId, id: MemoryId): Memory | null;
+  /** The key of a user that was named before; null for an unknown one. */
+  userKey(projectId: ProjectId, userId: string): UserKey | null;
+
+  /** Takes up to `jobs` jobs of at most `contentBytes` content in all (at least one), oldest first, fair between projects. */
+  claim(options: { readonly jobs: number; readonly contentBytes: number; readonly leaseMs: number }): readonly Job[];
+  /** Extends leases; returns those jobs that are still held. */
+  renew(jobs: readonly Job[], leaseMs: number): readonly Job[];
+  /** Rows become `completed` and hand their content over to the index; returns those for which that still holds. */
+  complete(completions: readonly Completion[]): readonly VisibleMemory[];
+  /** A passing failure: the job comes back after `delayMs`. */
+  retryLater(job: Job, delayMs: number): void;
+  /** The job's end as `failed`; false when the lease or version is no longer the newest. */
+  fail(job: Job, code: FailureCode, message: string): boolean;
+  /** Puts completed memories back to `processing`, for instance because a damaged index lost them. */
+  reopen(keys: readonly MemoryKey[]): void;
+  /** Milliseconds until the next job can be claimed; 0: now; null: none is waiting. */
+  nextJobInMs(): number | null;
+
+  /** Completed, not deleted memories of a project that searches may see. */
+  visible(projectId: ProjectId): readonly VisibleMemory[];
+  /** Memories deleted or expired whose index entries still have to go; `markRetracted` ends that. */
+  retired(limit: number): readonly { readonly projectId: ProjectId; readonly memoryKey: MemoryKey }[];
+  /** The index entries of these are gone. */
+  markRetracted(keys: readonly MemoryKey[]): void;
+  /** Memories retracted that were deleted (or expired) before `beforeMs`: their texts and rows may go for good. */
+  purgeable(beforeMs: number, limit: number): readonly MemoryKey[];
+  /** Removes the rows of purged memories for good. */
+  erase(keys: readonly MemoryKey[]): void;
+  /** Reserves `count` chunk keys, never handed out again; returns the first of the run. */
+  reserveChunkKeys(count: number): bigint;
+  /** Memories by status over all projects, for metrics. */
+  counts(): Readonly<Record<MemoryStatus, number>>;
+}

@@ -1,0 +1,25 @@
+// What retrieval and ingest need of models: vectors for texts, scores for pairs. Implemented by adapters/inference.
+//
+// Owed by an implementation: vectors are unit length and equal for equal text, whatever else is in the batch; texts
+// beyond the model's limit are truncated; work that does not fit the bounded queue is refused with Fault
+// `overloaded`; when no model can answer, Fault `model_unavailable`. A caller that aborts is not computed for.
+
+/** Who waits: a person (`query`) goes before a batch job (`ingest`). */
+export type Priority = "query" | "ingest";
+
+/** Texts to vectors. */
+export interface Embedder {
+  readonly dimensions: number;
+  /** Identifies the model file; an index made with another one is never mixed with it. */
+  readonly fingerprint: string;
+  /** Tokens that the model reads of a text, specials included; the rest is cut. */
+  readonly tokensMax: number;
+  /** Vectors of `texts`, `[n, dimensions]` row by row. */
+  embed(texts: readonly string[], priority: Priority, signal?: AbortSignal): Promise<Float32Array>;
+}
+
+/** (query, passage) pairs to relevance. */
+export interface Reranker {
+  /** One logit per passage, in their order, unbounded; larger is more relevant. */
+  score(query: string, passages: readonly string[], signal?: AbortSignal): Promise<Float32Array>;
+}

@@ -1,0 +1,120 @@
+// Words that carry no topic, for twelve large languages: they end a key phrase (tags.ts). Searching does not use them.
+
+const LISTS: Readonly<Record<string, string>> = {
+  en: `a about above according across actually after again against ago all almost along already also although always am
+    among an and another any anyone anything are aren't around as ask asked at away back be became because become been
+    before began behind being below best better between big both bring but by call came can can't cannot come comes could
+    couldn't day days did didn't do does doesn't doing don't done down due during each either else end enough especially
+    etc even ever every everyone everything feel few find first for found from further gave get gets getting give given go
+    goes going gone good got great had has have haven't having he he's her here hers herself hey hi him himself his how
+    however i i'd i'll i'm i've if in including instead into is isn't it it's its itself just keep kept kind know known
+    last later least less let let's like likely little long look lot lots made main mainly make makes making many may
+    maybe me mean might mine more moreover most mr mrs much must my myself need needs never new next nice no nor not
+    nothing now of off often oh ok okay old on once one ones only or other others our ours out over own part particular
+    people per perhaps possible put quite rather really respectively right said same saw say says second see seen
+    several shall she she's should shouldn't show showed shown since so some something soon still such sure take taken
+    tell than thank thanks that that's the their theirs them themselves then there there's therefore these they
+    they're thing things think third this those though three through thus time times to today together told tomorrow too
+    took toward towards two under until up upon us use used uses using usually various very via want wanted was wasn't
+    way we we'll we're we've well went were weren't what what's when where whereas whether which while who whole whom
+    whose why will with within without won't work would wouldn't wow yeah year years yes yesterday yet you you'd you'll
+    you're you've your yours yourself associated based compared decrease decreased different effect effects high higher
+    important increase increased low lower number play plays result results role significant significantly similar
+    studies study suggest suggests`,
+  de: `ab aber alle allem allen aller alles als also am an andere anderem anderen anderer anderes auch auf aus bei beim
+    beide beiden bin bis bist da dabei dadurch dafür dagegen daher damit danach dann daran darauf das dass daß davon dazu dein
+    deine dem den denen denn der deren des dessen deshalb dich die dies diese diesem diesen dieser dieses dir doch dort du
+    durch ein eine einem einen einer eines einige einigen einmal er es etwa etwas euch euer für ganz gegen gestern gibt ging habe
+    haben hat hatte hatten heute hier hin hinter ich ihm ihn ihnen ihr ihre ihrem ihren ihrer im immer in ins ist ja jede
+    jedem jeden jeder jedes jetzt kann kein keine keinem keinen keiner kommt können könnte konnte machen mal man mehr mein
+    meine mich mir mit morgen muss müssen nach neue neuen nicht nichts noch nun nur ob oder ohne schon sehr sein seine seinem
+    seinen seiner seit sich sie sind so sogar solche soll sollte sondern sowie über um und uns unser unsere unter viel
+    viele vom von vor wann war waren warum was weil weiter welche welcher wenn wer werde werden wie wieder will wir wird
+    wo worden wurde wurden während zu zum zur zwar zwei zwischen`,
+  fr: `à afin ai ainsi alors après as au aucun aujourd'hui aussi autre autres aux avait avec avoir beaucoup bien bon c'est
+    ça car ce cela celle celui ces cet cette ceux chaque chez comme comment contre d'un d'une dans de depuis des deux dit
+    dont donc du elle elles en encore entre es est et étaient était été être eu eux faire fait faut fois font ici il ils
+    j'ai je jour la là le les leur leurs lors lui ma mais me même mes mieux moi moins mon n'est ne ni nos notre nous on ont
+    ou où par parce pas pendant peu peut peuvent plus plusieurs pour pourquoi puis qu'il qu'elle qu'un quand que quel
+    quelle quelques qui quoi rien s'est sa sans se selon sera ses seulement si son sont sous sur ta te tes toi ton toujours
+    tous tout toute toutes très trois trop tu un une va vers voir vos votre vous y`,
+  es: `a al algo algunas algunos además ahora ante antes aquí así aunque bajo bien cada casi como cómo con contra cual
+    cuando cuál de del desde después donde dos durante e el él ella ellas ellos en entre era eran es esa esas ese eso esos
+    esta está estaba están estar estas este esto estos estoy fue fueron gran ha había hace hacer hacia han hasta hay he hoy
+    la las le les lo los luego más me mejor menos mi mí mis mientras mismo mucho muchos muy nada ni no nos nosotros nuestra
+    nuestro o os otra otras otro otros para parte pero poco por porque pues puede pueden que qué quien quién se sea según
+    ser si sí siempre sido sin sino sobre solo sólo son soy su sus tal también tan tanto te tener tenía ti tiempo tiene
+    tienen toda todas todo todos tras tu tú un una unas uno unos usted va vez y ya yo`,
+  it: `a ad agli ai al alla alle allo altra altre altri altro anche ancora aveva avere c'è che chi ci ciò come con contro
+    cosa così cui da dagli dai dal dalla dalle dall' degli dei del della delle dello dell' di dopo dove due durante e è ed era
+    erano essere fa fare fatto fino fra già gli ha hai hanno ho i il in io la le lei li lo loro lui ma me mentre mi mia mio
+    molto ne negli nei nel nella nelle nello nell' noi non nostra nostro nulla o ogni oggi oltre per perché però più poco poi
+    prima proprio può qua quale quali quando quanto quasi quella quelle quelli quello questa queste questi questo qui se
+    sei sempre senza si sia sono sopra sotto stata stati stato su sua sue sugli sui sul sulla sulle suo suoi tanto te ti tra
+    tre tu tua tuo tutta tutte tutti tutto un una uno va verso vi voi`,
+  pt: `a à ainda além algo alguns algumas ante antes ao aos apenas após aquela aquele aqueles as às assim até bem cada com
+    como contra cujo da das de dela dele deles depois desde dessa desse desta deste do dois dos durante e é ela elas ele
+    eles em entre era eram essa essas esse esses esta está estão estar estas estava este estes eu faz fazer foi foram há
+    hoje isso isto já la lhe lo logo mais mas me mesma mesmo meu meus minha muito muitos na nada não nas nem nessa nesse
+    nesta neste no nos nós nossa nosso num numa o onde os ou outra outras outro outros para pela pelas pelo pelos pode
+    podem por porque pouco qual quais quando que quem se seja sem sempre ser será seu seus si sido sob sobre só sua suas
+    também tão te tem têm tempo ter tinha toda todas todo todos tu tudo um uma umas uns vai vez você vocês`,
+  nl: `aan aangezien achter af al alle alleen alles als altijd ander andere anders ben bij bijna binnen daar daarna daarom dan
+    dat de der deze die dit doch doen door dus een en er erg even gaan gaat geen geweest haar had hadden heb hebben heeft
+    heel hem het hier hij hoe hun iemand iets ik in is ja je jij jullie kan kon kunnen laat maar maken me meer men met
+    mij mijn moest moet moeten na naar nadat niet niets nog nu of om omdat onder ons onze ook op over per reeds sinds
+    slechts steeds te tegen ten ter terwijl toch toen tot tussen twee u uit uw van vanaf veel veel voor vooral waar waarom
+    wanneer want waren was wat we weer wel werd werden wie wij wil worden wordt zal ze zeer zelf zich zij zijn zo zoals
+    zonder zou zouden`,
+  pl: `a aby ale albo ani bardzo bez bo by był była było były być ci ciebie co czy czyli dla do dwa gdy gdzie go i ich ile im
+    inne innych ja jak jako je jednak jego jej jest jestem jeszcze jeśli już każdy kiedy która które którego której który
+    których którzy kto lub ma mają mam mi mnie może można mój my na nad nam nas nasz nawet nic nich nie nim niż no o od on
+    ona one oni oraz po pod podczas ponieważ poza przed przez przy są się sobie swoje swój ta tak także tam te tego tej ten
+    też to tu tych tylko tym ty u w wam wie wiele więc wszystkie wszystko wtedy we z za że ze został została`,
+  ru: `а без более больше будет будто бы был была были было быть в вам вас весь во вот все всего всех всю вы где да даже два
+    для до другой другие его ее её если есть еще ещё же за здесь и из или им их к как какая какой когда кого конечно которая
+    которого которой которые который которых кто куда ли лишь между меня мне может можно мой моя мы на над надо нас наш не
+    него нее неё нет ни них ничего но ну о об один он она они оно от очень перед по под после потом потому почти при про раз
+    с сам свою свои своих себе себя сейчас со так также такой там тем теперь то тогда того тоже той только том тот три тут
+    ты у уже хотя хорошо чего чем через что чтоб чтобы эта эти этих это этого этой этом этот эту я является`,
+  sv: `alla allt att av bara blev bli blir de dem den denna deras dess det detta dig din ditt du där då efter ej eller en
+    er ett från för få får genom ha hade han hans har hela henne hennes hon honom hur här i icke ingen inom inte ja jag
+    kan kommer kunde man med mellan men mer mig min mitt mot mycket måste ni nu någon något några när nästa och också om
+    oss på samma sedan sig sin sina sitt ska skall skulle som så sådan till under upp ut utan vad var vara varför varit
+    vem vi vid vilken vill är än ännu åt över`,
+  tr: `acaba ama ancak artık aslında az bana bazı belki ben benim beni beri bir biraz birçok biri birkaç biz bize bizim böyle
+    bu buna bunda bundan bunlar bunu bunun burada bütün çok çünkü da daha de değil diğer diye dolayı eğer en gibi göre
+    hangi hatta hem henüz hep hepsi her hiç için ile ise işte kadar karşı kendi kez ki kim kimse mi mı mu mü nasıl ne neden
+    nerede o olan olarak oldu olduğu olmak olsa olur ona ondan onlar onu onun öyle pek sadece sanki sen senin siz sonra şey
+    şimdi şu tarafından tüm üzere var ve veya ya yani yapmak yer yine yok zaten`,
+  zh: `一个 一些 一样 一种 不是 不会 不能 也是 了解 他们 以及 以后 以前 但是 作为 你们 使用 其中 其他 具有 到了 却是 只是 可以 可能 各种 各个
+    同时 后来 因为 因此 如何 如果 它们 对于 就是 已经 并且 应该 开始 当时 很多 怎么 我们 所以 所有 才能 按照 是否 有些 有的 根据 没有 为了 然后
+    由于 现在 的话 目前 知道 自己 许多 认为 许多 能够 虽然 表示 觉得 起来 还有 还是 这个 这些 这样 这种 这里 进行 通过 那个 那些 那么 那里 部分
+    都是 需要 非常 今天 明天 昨天 今年 去年 什么 时候 之后 之前 之间 大家 包括 等等`,
+};
+
+/** Whether a language has a list of its own. */
+export function hasStopWords(language: string): boolean {
+  return Object.hasOwn(LISTS, primaryOf(language));
+}
+
+const sets = new Map<string, ReadonlySet<string>>();
+
+/**
+ * The stop words of a language, lower case. For a language without a list, and for `und`, those of all lists: a key
+ * phrase lost is better than a tag that says "with".
+ * @param language BCP 47; only its first part counts.
+ */
+export function stopWordsOf(language: string): ReadonlySet<string> {
+  const key = hasStopWords(language) ? primaryOf(language) : "";
+  let set = sets.get(key);
+  if (set === undefined) {
+    set = new Set((LISTS[key] ?? Object.values(LISTS).join(" ")).trim().split(/\s+/));
+    sets.set(key, set);
+  }
+  return set;
+}
+
+function primaryOf(language: string): string {
+  return language.toLowerCase().split("-", 1)[0] ?? "";
+}

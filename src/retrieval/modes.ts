@@ -1,0 +1,46 @@
+// The three modes as one table: how many candidates, which signals, how deep the reranker looks, and what a final score
+// means. Constants come from retrieval.md's measured recipe; one set for all data.
+
+/** The modes that a request can name. */
+export const MODE_NAMES = ["fast", "balanced", "precise"] as const;
+/** One of the modes that a request can name. */
+export type ModeName = (typeof MODE_NAMES)[number];
+
+/** How a mode searches. */
+export interface Mode {
+  /** Candidates that the vector leg contributes, at least; a request's `limit` raises it. */
+  readonly vectorCandidates: number;
+  /** Weight of the words score b (0..1) beside the cosine; 0: words take no part. */
+  readonly wordsWeight: number;
+  /** How many of the first stage's best are read by the reranker; 0: none. */
+  readonly rerankDepth: number;
+  /** Weight of the reranker's squashed logit (-1..1) beside the first stage. */
+  readonly rerankWeight: number;
+  /** The reranker is given up after this; the first stage's order then stands. */
+  readonly rerankDeadlineMs: number;
+  /** Final score to probability of relevance: 1 / (1 + exp(-(slope * score + offset))). Monotone, so the order stays. */
+  readonly calibration: { readonly slope: number; readonly offset: number };
+}
+
+/** The modes that this version can run; `precise` joins with the graph. */
+export const MODES: Readonly<Record<Exclude<ModeName, "precise">, Mode>> = {
+  fast: {
+    vectorCandidates: 10,
+    wordsWeight: 0,
+    rerankDepth: 0,
+    rerankWeight: 0,
+    rerankDeadlineMs: 0,
+    calibration: { slope: 8, offset: -4.4 },
+  },
+  balanced: {
+    vectorCandidates: 200,
+    wordsWeight: 1.5,
+    rerankDepth: 20,
+    rerankWeight: 0.4,
+    rerankDeadlineMs: 2_000,
+    calibration: { slope: 2.79, offset: -5.4 },
+  },
+};
+
+/** A mode that `MODES` holds. */
+export type RunnableMode = keyof typeof MODES;

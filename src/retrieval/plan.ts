@@ -1,0 +1,184 @@
+// How a question becomes a ranked list of passages: the order of steps of a mode, timed. What each step computes is
+// in rank.ts; which numbers it uses, in modes.ts. `explain` shows this file's own record, not a second path.
+
+import { type ChunkPlace, indexedText } from "../domain/chunk.ts";
+import { Fault, invariant } from "../domain/fault.ts";
+import type { MemoryKey, ProjectId } from "../domain/ids.ts";
+import type { Memory } from "../domain/memory.ts";
+import type { SearchScope } from "../domain/scope.ts";
+import type { Clock } from "../kit/clock.ts";
+import type { ChunkIndex, Passage, ProjectIndex } from "../ports/chunk-index.ts";
+import type { MemoryStore } from "../ports/memory-store.ts";
+import type { Embedder, Reranker } from "../ports/models.ts";
+import { MODES, type Mode, type RunnableMode } from "./modes.ts";
+import { blendRerank, type Candidate, calibrate, firstStage } from "./rank.ts";
+
+/** What a search is about. */
+export interface SearchRequest {
+  readonly query: string;
+  readonly mode: RunnableMode;
+  readonly limit: number;
+  /** Results below this calibrated score are left out. */
+  readonly scoreMin: number;
+  readonly scope: SearchScope;
+  readonly signal?: AbortSignal;
+}
+
+/** One ranked passage with all that a result shows. */
+export interface RankedPassage {
+  readonly candidate: Candidate;
+  readonly memory: Memory;
+  readonly text: string;
+  readonly place: ChunkPlace;
+  /** 0..1, falling down the list. */
+  readonly score: number;
+  /** Place in the first stage, from 1. */
+  readonly fusedRank: number;
+}
+
+/** What a stage took and how many candidates left it. */
+export interface StageRecord {
+  readonly name: "embed" | "filter" | "vector" | "text" | "fuse" | "rerank" | "hydrate";
+  readonly ms: number;
+  readonly candidates: number;
+}
+
+/** A ranked list and the record of how it came about. */
+export interface Ranking {
+  readonly results: readonly RankedPassage[];
+  readonly stages: readonly StageRecord[];
+  /** Memories that scope and filters admit. */
+  readonly admissible: number;
+}
+
+/** What retrieval stands on. */
+export interface RetrievalParts {
+  readonly index: ChunkIndex;
+  readonly memories: Pick<MemoryStore, "getMany">;
+  readonly embedder: Embedder;
+  readonly reranker: Reranker;
+  readonly clock: Clock;
+}
+
+/**
+ * Runs a search: admissible set first, then every leg within it.
+ * @throws Fault `overloaded` or `model_unavailable` when no model can answer.
+ */
+export async function search(parts: RetrievalParts, request: SearchRequest): Promise<Ranking> {
+  const mode: Mode = MODES[request.mode];
+  const watch = new Stopwatch();
+  const index = await parts.index.project(request.scope.projectId);
+
+  const within = admit(parts, index, request.scope);
+  watch.lap("filter", within?.memories ?? 0);
+  if (within === null || within.memories === 0) return { results: [], stages: watch.stages, admissible: 0 };
+
+  const vector = await parts.embedder.embed([request.query], "query", request.signal);
+  watch.lap("embed", 1);
+  const hits = await index.nearest(vector, within, Math.max(mode.vectorCandidates, request.limit));
+  watch.lap("vector", hits.chunkKeys.length);
+
+  let words: Float32Array | null = null;
+  if (mode.wordsWeight > 0) {
+    words = await index.lexical(request.query, hits.chunkKeys);
+    watch.lap("text", words.length);
+  }
+  const fused = firstStage(hits, words, mode);
+  const fusedRanks = new Map(fused.map((candidate, position) => [candidate.chunkKey, position + 1]));
+  watch.lap("fuse", fused.length);
+
+  const wanted = fused.slice(0, Math.max(mode.rerankDepth, request.limit));
+  const found = await hydrate(parts, index, request.scope.projectId, wanted);
+  watch.lap("hydrate", found.size);
+
+  let ranked: readonly Candidate[] = wanted.filter((candidate) => found.has(candidate.chunkKey));
+  if (mode.rerankDepth > 0) {
+    ranked = await rerank(parts.reranker, request, mode, ranked, found);
+    watch.lap("rerank", Math.min(mode.rerankDepth, ranked.length));
+  }
+
+  const scores = calibrate(ranked, mode);
+  const results: RankedPassage[] = [];
+  for (const [position, candidate] of ranked.entries()) {
+    const score = scores[position] ?? 0;
+    if (results.length === request.limit || score < request.scoreMin) break;
+    const shown = found.get(candidate.chunkKey);
+    invariant(shown, "a ranked passage has its text");
+    results.push({
+      candidate,
+      memory: shown.memory,
+      text: shown.passage.text,
+      place: shown.passage.place,
+      score,
+      fusedRank: fusedRanks.get(candidate.chunkKey) ?? 0,
+    });
+  }
+  return { results, stages: watch.stages, admissible: within.memories };
+}
+
+// A user that nobody has named yet owns nothing: the scope is empty, never the whole project.
+function admit(parts: RetrievalParts, index: ProjectIndex, scope: SearchScope) {
+  if (scope.user !== null && scope.user.key === null) return null;
+  return index.admit(scope.user?.key ?? null, parts.clock.now());
+}
+
+interface Hydrated {
+  readonly memory: Memory;
+  readonly passage: Passage;
+}
+
+// The row has the last word: what was deleted or changed while the search ran is not shown.
+async function hydrate(
+  parts: RetrievalParts,
+  index: ProjectIndex,
+  projectId: ProjectId,
+  candidates: readonly Candidate[],
+): Promise<ReadonlyMap<bigint, Hydrated>> {
+  const passages = await index.passages(BigUint64Array.from(candidates, (candidate) => candidate.chunkKey));
+  const rows = parts.memories.getMany(projectId, [
+    ...new Set(candidates.map((candidate) => candidate.memoryKey as MemoryKey)),
+  ]);
+  const found = new Map<bigint, Hydrated>();
+  for (const [position, candidate] of candidates.entries()) {
+    const passage = passages[position];
+    const memory = rows.get(candidate.memoryKey as MemoryKey);
+    if (passage && memory?.state.status === "completed") found.set(candidate.chunkKey, { memory, passage });
+  }
+  return found;
+}
+
+async function rerank(
+  reranker: Reranker,
+  request: SearchRequest,
+  mode: Mode,
+  candidates: readonly Candidate[],
+  found: ReadonlyMap<bigint, Hydrated>,
+): Promise<readonly Candidate[]> {
+  const texts = candidates.slice(0, mode.rerankDepth).map((candidate) => {
+    const shown = found.get(candidate.chunkKey);
+    invariant(shown, "a candidate for reranking has its text");
+    return indexedText(shown.memory.title, shown.passage.place.headings, shown.passage.text);
+  });
+  if (texts.length === 0) return candidates;
+  const deadline = AbortSignal.timeout(mode.rerankDeadlineMs);
+  const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
+  try {
+    return blendRerank(candidates, await reranker.score(request.query, texts, signal), mode);
+  } catch (error) {
+    // Past the deadline an answer in the first stage's order is worth more than none; `explain` shows no rerank signal.
+    if (deadline.aborted && !(error instanceof Fault)) return candidates;
+    throw error;
+  }
+}
+
+/** Measures stages one after the other. */
+class Stopwatch {
+  readonly stages: StageRecord[] = [];
+  #last = performance.now();
+
+  lap(name: StageRecord["name"], candidates: number): void {
+    const now = performance.now();
+    this.stages.push({ name, ms: Math.round((now - this.#last) * 1000) / 1000, candidates });
+    this.#last = now;
+  }
+}

@@ -1,0 +1,68 @@
+// The benches' arithmetic against cases worked out by hand.
+
+import { describe, expect, test } from "bun:test";
+import { mean, ndcgAt, percentile, recallAt } from "../../bench/lib/metrics.ts";
+
+const judged = (...ids: string[]) => new Map(ids.map((id) => [id, 1]));
+
+describe("nDCG", () => {
+  test("is 1 when the relevant documents come first, in any order among themselves", () => {
+    expect(ndcgAt(10, ["b", "a", "x"], judged("a", "b"))).toBe(1);
+  });
+  test("discounts by the binary logarithm of rank + 1", () => {
+    // one relevant document at rank 2: 1 / log2(3)
+    expect(ndcgAt(10, ["x", "a"], judged("a"))).toBeCloseTo(0.63093, 5);
+    // relevant at ranks 1 and 3 of two: (1 + 1/2) / (1 + 1/log2(3))
+    expect(ndcgAt(10, ["a", "x", "b"], judged("a", "b"))).toBeCloseTo(0.91972, 5);
+  });
+  test("counts nothing beyond its depth, neither found nor ideal", () => {
+    expect(ndcgAt(2, ["x", "y", "a"], judged("a"))).toBe(0);
+    expect(ndcgAt(2, ["a", "b"], judged("a", "b", "c", "d"))).toBe(1);
+  });
+  test("takes grades as gains", () => {
+    // (1 + 2/log2(3)) / (2 + 1/log2(3))
+    const grades = new Map([
+      ["a", 1],
+      ["b", 2],
+    ]);
+    expect(ndcgAt(10, ["a", "b"], grades)).toBeCloseTo(0.85972, 5);
+  });
+  test("is 0 for an empty ranking and where nothing is relevant", () => {
+    expect(ndcgAt(10, [], judged("a"))).toBe(0);
+    expect(ndcgAt(10, ["a"], new Map())).toBe(0);
+  });
+});
+
+describe("recall", () => {
+  test("is the share of relevant documents found within the depth", () => {
+    expect(recallAt(2, ["a", "x", "b"], judged("a", "b"))).toBe(0.5);
+    expect(recallAt(3, ["a", "x", "b"], judged("a", "b"))).toBe(1);
+  });
+  test("does not count documents judged as not relevant", () => {
+    expect(
+      recallAt(
+        5,
+        ["a"],
+        new Map([
+          ["a", 1],
+          ["b", 0],
+        ]),
+      ),
+    ).toBe(1);
+  });
+  test("is 0 where nothing is relevant", () => expect(recallAt(5, ["a"], new Map())).toBe(0));
+});
+
+describe("percentile and mean", () => {
+  test("a percentile is a measured value, by nearest rank", () => {
+    const values = [5, 1, 4, 2, 3];
+    expect(percentile(0.5, values)).toBe(3);
+    expect(percentile(0.95, values)).toBe(5);
+    expect(percentile(0, values)).toBe(1);
+  });
+  test("there is none of no values", () => {
+    expect(percentile(0.5, [])).toBeNaN();
+    expect(mean([])).toBeNaN();
+  });
+  test("a mean is the sum over the number", () => expect(mean([1, 2, 6])).toBe(3));
+});

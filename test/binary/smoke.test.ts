@@ -1,0 +1,116 @@
+// The single binary alone in an empty folder: no node_modules, no sources, nearly no environment.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isRecord } from "../../src/cli/client.ts";
+import { type RunningServer, startServer } from "../support/server.ts";
+import { ROOT } from "../support/sources.ts";
+import { until } from "../support/until.ts";
+
+const built = join(ROOT, "dist/mneme");
+if (process.env.MNEME_TEST_BINARY === "build") {
+  Bun.spawnSync([process.execPath, join(ROOT, "src/binary/build.ts")], { stdout: "inherit", stderr: "inherit" });
+}
+const isThere = existsSync(built);
+if (!isThere) {
+  process.stdout.write(
+    "skipped: there is no dist/mneme; `bun run build:binary` makes it, or set MNEME_TEST_BINARY=build\n",
+  );
+}
+
+const folder = mkdtempSync(join(tmpdir(), "mneme-binary-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe.skipIf(!isThere)("the single binary", () => {
+  const program = join(folder, "mneme");
+  const dataDir = join(folder, "store");
+  const start = () =>
+    startServer({
+      command: [program],
+      workingDirectory: folder,
+      dataDir,
+      environment: { PATH: null, HOME: null, MNEME_CACHE_DIR: null, XDG_CACHE_HOME: null },
+    });
+  const bestOf = async (server: RunningServer, mode: string) => {
+    const { body } = await server.call("POST", "/v1/memories/search", { query: "where is the spare key?", mode });
+    return isRecord(body) && Array.isArray(body.results) ? body.results[0]?.content : null;
+  };
+  const sentence = "Ada keeps the spare key under the blue flower pot.";
+  const runtimeFolders = () => readdirSync(dataDir).filter((name) => name.startsWith("runtime-"));
+  const runtimeFolder = () => join(dataDir, runtimeFolders()[0] ?? "");
+
+  test("names its version without writing anything", () => {
+    copyFileSync(built, program);
+    chmodSync(program, 0o755);
+    const { stdout, exitCode } = Bun.spawnSync([program, "version"], { cwd: folder, env: {} });
+    expect({ exitCode, text: stdout.toString() }).toMatchObject({
+      exitCode: 0,
+      text: expect.stringMatching(/^mneme \d/),
+    });
+    expect(readdirSync(folder)).toEqual(["mneme"]);
+  });
+
+  test("serves, stores and finds in both modes", async () => {
+    const server = await start();
+    const stored = await server.call("POST", "/v1/memories", { content: sentence });
+    expect(stored.status).toBe(202);
+    const id = isRecord(stored.body) ? stored.body.id : "";
+    await until("the memory is searchable", async () => {
+      const { body } = await server.call("GET", `/v1/memories/${id}`);
+      return isRecord(body) && body.status !== "processing" ? body : null;
+    });
+    expect(await bestOf(server, "fast")).toBe(sentence);
+    expect(await bestOf(server, "balanced")).toBe(sentence);
+    expect(await server.stop()).toBe(0);
+    const megabytes = Math.round(statSync(program).size / 1024 ** 2);
+    process.stdout.write(`binary ${megabytes} MiB; first start ${Math.round(server.startMs)} ms\n`);
+  });
+
+  test("finds it again after a restart, with what was unpacked the first time", async () => {
+    const unpackedAt = statSync(runtimeFolder()).mtimeMs;
+    const server = await start();
+    expect(await bestOf(server, "fast")).toBe(sentence);
+    expect(await server.stop()).toBe(0);
+    expect(statSync(runtimeFolder()).mtimeMs).toBe(unpackedAt);
+    process.stdout.write(`second start ${Math.round(server.startMs)} ms\n`);
+  });
+
+  test("keeps what it unpacked to itself", () => {
+    expect(statSync(runtimeFolder()).mode & 0o777).toBe(0o700);
+    for (const name of readdirSync(runtimeFolder())) {
+      expect(statSync(join(runtimeFolder(), name)).mode & 0o077, name).toBe(0);
+    }
+  });
+
+  test("replaces an altered library, and removes what other versions unpacked", async () => {
+    const library = join(runtimeFolder(), "libduckdb.so");
+    const { size } = statSync(library);
+    chmodSync(library, 0o700);
+    writeFileSync(library, new Uint8Array(size)); // same length, other bytes
+    mkdirSync(join(dataDir, "runtime-0000000000000000"));
+    const server = await start();
+    expect(await bestOf(server, "fast")).toBe(sentence);
+    expect(await server.stop()).toBe(0);
+    expect(runtimeFolders()).toHaveLength(1);
+  });
+
+  test("does not run libraries from a folder that others can write", () => {
+    chmodSync(runtimeFolder(), 0o777);
+    const result = Bun.spawnSync([program], { cwd: folder, env: { MNEME_DATA_DIR: dataDir, MNEME_PORT: "0" } });
+    chmodSync(runtimeFolder(), 0o700);
+    expect(result.exitCode).toBe(1);
+    expect(result.stderr.toString()).toMatch(/^mneme: .*can be written by others.*\n$/);
+  });
+});

@@ -1,0 +1,149 @@
+// Where settings come from and what stops a start.
+
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Config, parseConfig, SETTINGS, settingsHelp, settingsMarkdown } from "../../src/config.ts";
+import { UsageError } from "../../src/kit/flags.ts";
+import { ROOT } from "../support/sources.ts";
+
+interface Start {
+  readonly argv?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** The text of mneme.toml. */
+  readonly file?: string;
+}
+
+function start({ argv = [], environment = {}, file }: Start): Config {
+  const workingDirectory = mkdtempSync(join(tmpdir(), "mneme-config-"));
+  if (file !== undefined) writeFileSync(join(workingDirectory, "mneme.toml"), file);
+  return parseConfig(argv, environment, {
+    workingDirectory,
+    shippedModelsDirectory: (dataDir) => join(dataDir, "shipped"),
+  });
+}
+
+function refusal(how: Start): string {
+  try {
+    start(how);
+  } catch (error) {
+    if (error instanceof UsageError) return error.message;
+    throw error;
+  }
+  throw new Error("the start was not refused");
+}
+
+describe("sources", () => {
+  test("without any, the defaults hold", () => {
+    expect(start({})).toMatchObject({
+      host: "127.0.0.1",
+      port: 8383,
+      adminKey: null,
+      logLevel: "info",
+      lanes: 2,
+      hnswMinChunks: 150_000,
+    });
+    expect(start({}).dataDir).toEndWith("/data/store");
+  });
+  test("a flag wins over the environment, that over the file, that over the default", () => {
+    const file = "port = 1001\nlanes = 3\nhost = '0.0.0.0'\n";
+    const environment = { MNEME_PORT: "1002", MNEME_LANES: "4" };
+    expect(start({ argv: ["--port", "1003"], environment, file })).toMatchObject({
+      port: 1003,
+      lanes: 4,
+      host: "0.0.0.0",
+    });
+    expect(start({ environment, file }).port).toBe(1002);
+    expect(start({ file }).port).toBe(1001);
+  });
+  test("--flag=value and --flag value are the same", () => {
+    expect(start({ argv: ["--port=1"] }).port).toBe(1);
+    expect(start({ argv: ["--port", "1"] }).port).toBe(1);
+  });
+  test("--config names another file, which must be there", () => {
+    const other = join(mkdtempSync(join(tmpdir(), "mneme-config-")), "other.toml");
+    writeFileSync(other, "port = 77");
+    expect(start({ argv: ["--config", other], file: "port = 1" }).port).toBe(77);
+    expect(refusal({ argv: ["--config", `${other}.missing`] })).toContain("other.toml.missing cannot be read");
+  });
+  test("relative paths count from the working directory, shipped models from the data directory", () => {
+    const config = start({ argv: ["--data-dir", "here"] });
+    expect(config.dataDir).toMatch(/^\/.*\/here$/);
+    expect(config.modelsDir).toBe(`${config.dataDir}/shipped`);
+    expect(start({ environment: { MNEME_MODELS_DIR: "/m" } }).modelsDir).toBe("/m");
+  });
+  test("the result cannot be changed", () => expect(Object.isFrozen(start({}))).toBe(true));
+  test("variables of other parts are passed over", () => {
+    expect(
+      start({ environment: { MNEME_API_KEY: "x", MNEME_CACHE_DIR: "/c", MNEME_TEST_SEED: "1", PATH: "/bin" } }).port,
+    ).toBe(8383);
+  });
+});
+
+describe("what stops a start names itself and the cure, in one line", () => {
+  const cases: readonly (readonly [Start, string])[] = [
+    [{ argv: ["--prot", "1"] }, "Unknown flag --prot. Did you mean --port?"],
+    [{ argv: ["--port"] }, "--port needs a value."],
+    [{ argv: ["--port", "--host"] }, "--port needs a value."],
+    [{ argv: ["--port", "1", "--port", "2"] }, "--port is given twice."],
+    [{ argv: ["surplus"] }, 'Unexpected argument "surplus".'],
+    [{ argv: ["--admin-key", "ctx_0123456789abcdef"] }, "Unknown flag --admin-key."],
+    [{ argv: ["--port", "65536"] }, '--port must be an integer from 0 to 65535, not "65536".'],
+    [{ environment: { MNEME_PORT: "-1" } }, 'MNEME_PORT must be an integer from 0 to 65535, not "-1".'],
+    [{ environment: { MNEME_PORT: "" } }, 'MNEME_PORT must be an integer from 0 to 65535, not "".'],
+    [{ environment: { MNEME_PORT: "0x10" } }, 'MNEME_PORT must be an integer from 0 to 65535, not "0x10".'],
+    [{ environment: { MNEME_LANES: "0" } }, 'MNEME_LANES must be an integer from 1 to 8, not "0".'],
+    [{ environment: { MNEME_LANES: "9" } }, 'MNEME_LANES must be an integer from 1 to 8, not "9".'],
+    [
+      { environment: { MNEME_DATADIR: "x" } },
+      "Unknown environment variable MNEME_DATADIR. Did you mean MNEME_DATA_DIR?",
+    ],
+    [{ environment: { MNEME_DATA_DIR: "" } }, 'MNEME_DATA_DIR must be a directory, not "".'],
+    [
+      { environment: { MNEME_LOG_LEVEL: "loud" } },
+      'MNEME_LOG_LEVEL must be one of trace, debug, info, warn, error, silent, not "loud".',
+    ],
+    [{ file: "prot = 1" }, "Unknown setting prot in mneme.toml. Did you mean port?"],
+    [{ file: "port = 'high'" }, 'port in mneme.toml must be an integer from 0 to 65535, not "high".'],
+    [{ file: "port = true" }, "port in mneme.toml must be a text or a number."],
+    [{ file: "port = 1.5" }, 'port in mneme.toml must be an integer from 0 to 65535, not "1.5".'],
+  ];
+  for (const [how, message] of cases) test(message, () => expect(refusal(how)).toBe(message));
+
+  test("a settings file that is no TOML", () => {
+    const message = refusal({ file: "port == 1" });
+    expect(message).toStartWith("mneme.toml cannot be read: ");
+    expect(message).not.toContain("\n");
+  });
+  test("a bad admin key, which is not repeated", () => {
+    const message = refusal({ environment: { MNEME_ADMIN_KEY: "ctx_short-secret" } });
+    expect(message).toBe("MNEME_ADMIN_KEY must be ctx_ and at least 16 letters, digits, - or _.");
+  });
+});
+
+describe("bounds hold at their edges", () => {
+  test("ports", () => {
+    expect(start({ argv: ["--port", "0"] }).port).toBe(0);
+    expect(start({ argv: ["--port", "65535"] }).port).toBe(65_535);
+  });
+  test("admin keys of 16 characters", () => {
+    expect(start({ environment: { MNEME_ADMIN_KEY: "ctx_0123456789abcde-" } }).adminKey).toBe("ctx_0123456789abcde-");
+    expect(refusal({ environment: { MNEME_ADMIN_KEY: "ctx_0123456789abcde" } })).toContain("MNEME_ADMIN_KEY");
+  });
+});
+
+describe("documentation derives from the settings", () => {
+  test("help and table name each of them", () => {
+    for (const { environment, flag } of Object.values(SETTINGS)) {
+      expect(settingsMarkdown()).toContain(`\`${environment}\``);
+      expect(settingsHelp().some(([name]) => name.startsWith(`${flag ?? environment} `))).toBe(true);
+    }
+  });
+  test("the README holds the table as it is", () => {
+    const readme = join(ROOT, "README.md");
+    if (!existsSync(readme)) return;
+    // cure: put the output of `bun -e 'import { settingsMarkdown } from "./src/config.ts"; console.log(settingsMarkdown())'` there
+    expect(readFileSync(readme, "utf8")).toContain(settingsMarkdown());
+  });
+});

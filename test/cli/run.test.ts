@@ -1,0 +1,48 @@
+// The command line as a person meets it: real processes, exit codes, one line per failure.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import packageJson from "../../package.json";
+import { failureText } from "../../src/cli/run.ts";
+import { runMneme } from "../support/command.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mneme-run-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("commands", () => {
+  test("help names every command and setting", () => {
+    for (const argv of [["help"], ["--help"], ["serve", "--help"], ["-h"]]) {
+      const { exitCode, stdout, stderr } = runMneme(argv, folder);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+      for (const word of ["serve", "import", "version", "--port", "MNEME_ADMIN_KEY"]) expect(stdout).toContain(word);
+    }
+  });
+  test("version says which one it is", () => {
+    expect(runMneme(["version"], folder).stdout).toStartWith(`mneme ${packageJson.version} `);
+    expect(runMneme(["--version"], folder).stdout).toStartWith(`mneme ${packageJson.version} `);
+  });
+});
+
+describe("a failure is one line on standard error and exit code 1", () => {
+  const cases: readonly (readonly [argv: string[], environment: Record<string, string>, line: string])[] = [
+    [["sevre"], {}, "mneme: Unknown command sevre. Did you mean serve? See mneme help."],
+    [["serve", "--prot", "1"], {}, "mneme: Unknown flag --prot. Did you mean --port?"],
+    [["--prot", "1"], {}, "mneme: Unknown flag --prot. Did you mean --port?"],
+    [[], { MNEME_LANES: "many" }, 'mneme: MNEME_LANES must be an integer from 1 to 8, not "many".'],
+    [["import"], {}, "mneme: import needs a file: mneme import FILE.jsonl[.gz]"],
+  ];
+  for (const [argv, environment, line] of cases) {
+    test(line, () =>
+      expect(runMneme(argv, folder, environment)).toEqual({ exitCode: 1, stdout: "", stderr: `${line}\n` }),
+    );
+  }
+  test("a message of several lines becomes one", () => {
+    expect(failureText(new Error("first\n  second"))).toBe("mneme: first second");
+  });
+  test("a bug of ours keeps its stack", () => {
+    expect(failureText(new TypeError("x is undefined"))).toContain("\n");
+    expect(failureText(new Error("this is a bug in Mneme"))).toContain("\n");
+  });
+});

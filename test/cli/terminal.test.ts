@@ -1,0 +1,61 @@
+// What people are shown: aligned rows, readable durations, and the known name that an unknown one is near to.
+
+import { describe, expect, test } from "bun:test";
+import { alignRows, readableDuration } from "../../src/cli/terminal.ts";
+import { didYouMean, nearestName } from "../../src/kit/nearest.ts";
+
+describe("rows", () => {
+  test("are aligned by column, without blanks at their ends", () => {
+    expect(
+      alignRows([
+        ["a", "first"],
+        ["long", "x"],
+        ["b", ""],
+      ]),
+    ).toEqual(["a     first", "long  x", "b"]);
+  });
+  test("of figures are set to the right, but for their names", () => {
+    expect(
+      alignRows(
+        [
+          ["set", "ms"],
+          ["a", "7"],
+          ["b", "123"],
+        ],
+        true,
+      ),
+    ).toEqual(["set   ms", "a      7", "b    123"]);
+  });
+  test("may have different lengths, or be none", () => {
+    expect(alignRows([["a"], ["b", "c"]])).toEqual(["a", "b  c"]);
+    expect(alignRows([])).toEqual([]);
+  });
+});
+
+describe("a duration", () => {
+  for (const [ms, text] of [
+    [0, "0.0 s"],
+    [640, "0.6 s"],
+    [12_400, "12 s"],
+    [60_000, "1 min 0 s"],
+    [200_000, "3 min 20 s"],
+    [7_500_000, "2 h 5 min"],
+  ] as const) {
+    test(`of ${ms} ms reads ${text}`, () => expect(readableDuration(ms)).toBe(text));
+  }
+});
+
+describe("the nearest name", () => {
+  const known = ["port", "host", "data_dir", "userId"];
+  test("is found through slips, swaps, case and separators", () => {
+    expect(nearestName("prot", known)).toBe("port");
+    expect(nearestName("dataDir", known)).toBe("data_dir");
+    expect(nearestName("user_id", known)).toBe("userId");
+    expect(nearestName("hosts", known)).toBe("host");
+  });
+  test("is none when nothing is near", () => {
+    expect(nearestName("temperature", known)).toBeNull();
+    expect(nearestName("", known)).toBeNull();
+    expect(didYouMean("temperature", known)).toBe("");
+  });
+});

@@ -1,0 +1,345 @@
+// What the lanes promise, with the real models in real processes.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLanes, type Lanes, type LanesOptions } from "../../src/adapters/inference/lanes.ts";
+import { ModelFilesError } from "../../src/adapters/inference/model-files.ts";
+import type { Fault } from "../../src/domain/fault.ts";
+import { createLog, type Log } from "../../src/kit/log.ts";
+import { seeded } from "../support/seeded.ts";
+import { until } from "../support/until.ts";
+import { EMBEDDER_REFERENCE, MODELS_DIR, RERANKER_REFERENCE } from "./references.ts";
+
+const silent = createLog("silent");
+const opened: Lanes[] = [];
+const folders: string[] = [];
+afterAll(async () => {
+  await Promise.all(opened.map((lanes) => lanes.close()));
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+async function start(options: Partial<LanesOptions> = {}): Promise<Lanes> {
+  const lanes = await createLanes({ modelsDir: MODELS_DIR, log: silent, ...options });
+  opened.push(lanes);
+  return lanes;
+}
+
+const shared = await start();
+const TEXTS = EMBEDDER_REFERENCE.map(({ text }) => text);
+const LONG = "Retrieval finds what was stored, and memory keeps what was found. ".repeat(40);
+const TIMEOUT_MS = 30_000;
+
+/** Row `index` of `[n, dimensions]`. */
+function row(vectors: Float32Array, index: number): Float32Array {
+  return vectors.subarray(index * shared.dimensions, (index + 1) * shared.dimensions);
+}
+
+function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  let largest = a.length === b.length ? 0 : Number.POSITIVE_INFINITY;
+  for (let at = 0; at < a.length; at += 1) largest = Math.max(largest, Math.abs((a[at] ?? 0) - (b[at] ?? 0)));
+  return largest;
+}
+
+function shuffled(count: number, seed: number): readonly number[] {
+  const random = seeded(seed);
+  return Array.from({ length: count }, (_, index) => ({ index, key: random() }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ index }) => index);
+}
+
+/** What a promise was rejected with. */
+async function refusalOf(promise: Promise<unknown>): Promise<Fault> {
+  return promise.then(
+    () => {
+      throw new Error("the call was answered, not refused");
+    },
+    (error: Fault) => error,
+  );
+}
+
+describe("the embedder", () => {
+  test("texts one by one have the reference's vectors", async () => {
+    for (const { text, vector } of EMBEDDER_REFERENCE) {
+      expect(largestDifference(await shared.embed([text], "query"), vector), text).toBeLessThan(1e-4);
+    }
+  });
+
+  test.each([1, 2, 3])("texts together, in any order, have the reference's vectors (seed %d)", async (seed) => {
+    const order = shuffled(TEXTS.length, seed);
+    const vectors = await shared.embed(
+      order.map((index) => TEXTS[index] ?? ""),
+      "ingest",
+    );
+    order.forEach((index, place) => {
+      const expected = EMBEDDER_REFERENCE[index]?.vector ?? [];
+      expect(largestDifference(row(vectors, place), expected), TEXTS[index] ?? "").toBeLessThan(1e-4);
+    });
+  });
+
+  test("a text's vector does not depend on its company", async () => {
+    const text = "The lane keeps its promise.";
+    const alone = await shared.embed([text], "query");
+    const company = await shared.embed([LONG, text, "x", ...TEXTS, text], "ingest");
+    expect(largestDifference(row(company, 1), alone)).toBeLessThan(1e-6);
+    expect(largestDifference(row(company, TEXTS.length + 3), alone)).toBeLessThan(1e-6);
+  });
+
+  test("what is beyond the model's limit does not count", async () => {
+    const [long, longer] = [LONG.repeat(2), `${LONG.repeat(2)} and something else`];
+    const vectors = await shared.embed([long, longer], "ingest");
+    expect(largestDifference(row(vectors, 0), row(vectors, 1))).toBeLessThan(1e-6);
+  });
+
+  test("no texts, empty texts and broken ones have answers", async () => {
+    expect(await shared.embed([], "query")).toHaveLength(0);
+    const vectors = await shared.embed(["", "\ud800", "漢字", "\u0000"], "query");
+    expect(vectors).toHaveLength(4 * shared.dimensions);
+    expect(largestDifference(row(vectors, 0), row(vectors, 1))).toBeLessThan(1e-6);
+  });
+
+  test("its fingerprint names the very file", () => {
+    const { sha256 } = JSON.parse(readFileSync(join(MODELS_DIR, "embedder/model.json"), "utf8"));
+    expect(shared.fingerprint).toContain(sha256.slice(0, 16));
+    expect([shared.dimensions, shared.tokensMax]).toEqual([384, 256]);
+  });
+});
+
+describe("the reranker", () => {
+  test("pairs one by one have the reference's logits", async () => {
+    for (const { query, passage, logit } of RERANKER_REFERENCE) {
+      expect(largestDifference(await shared.score(query, [passage]), [logit]), query).toBeLessThan(1e-3);
+    }
+  });
+
+  test("a passage's logit does not depend on the other passages or their order", async () => {
+    const { query = "" } = RERANKER_REFERENCE[0] ?? {};
+    const passages = [...RERANKER_REFERENCE.map(({ passage }) => passage), "", LONG];
+    const singly: number[] = [];
+    for (const passage of passages) singly.push((await shared.score(query, [passage]))[0] ?? Number.NaN);
+    for (const seed of [1, 2]) {
+      const order = shuffled(passages.length, seed);
+      const logits = await shared.score(
+        query,
+        order.map((index) => passages[index] ?? ""),
+      );
+      expect(
+        largestDifference(
+          logits,
+          order.map((index) => singly[index] ?? Number.NaN),
+        ),
+      ).toBeLessThan(1e-3);
+    }
+    expect(await shared.score(query, [])).toHaveLength(0);
+  });
+});
+
+describe("order", () => {
+  test("a query overtakes an ingest backlog", async () => {
+    const lanes = await start({ lanes: 1 });
+    await lanes.ready();
+    const answered: string[] = [];
+    const note = (name: string) => () => answered.push(name);
+    const backlog = Array.from({ length: 20 }, (_, n) => lanes.embed([LONG], "ingest").then(note(`ingest ${n}`)));
+    await lanes.embed(["a question"], "query").then(note("query"));
+    await Promise.all(backlog);
+    // One piece was on the lane already when the query came.
+    expect(answered.indexOf("query")).toBe(1);
+  });
+
+  test("the query lane helps with a backlog again once queries have ceased", async () => {
+    const lanes = await start();
+    await until("both lanes", () => lanes.status().lanes.every((lane) => lane.status === "up"));
+    await lanes.embed(["a question"], "query");
+    const abort = new AbortController();
+    const backlog = refusalOf(lanes.embed(Array<string>(500).fill(LONG), "ingest", abort.signal));
+    expect(lanes.status().lanes.map((lane) => lane.inFlight)).toEqual([0, 2]);
+    await until("the query lane to help", () => lanes.status().lanes[0]?.inFlight === 1);
+    abort.abort();
+    await backlog;
+  });
+
+  test("an aborted call ends with its reason and is not computed", async () => {
+    const lanes = await start({ lanes: 1 });
+    await lanes.ready();
+    const abort = new AbortController();
+    const call = lanes.embed(Array<string>(500).fill(LONG), "ingest", abort.signal);
+    abort.abort(new Error("the caller left"));
+    expect((await refusalOf(call)).message).toBe("the caller left");
+    expect(lanes.status().ingestTokens).toBe(0);
+    expect((await refusalOf(lanes.embed(["x"], "query", abort.signal))).message).toBe("the caller left");
+    expect(await lanes.embed(["still there"], "query")).toHaveLength(384);
+  });
+});
+
+describe("limits", () => {
+  test("one query call more than may wait is refused, and room comes back", async () => {
+    const lanes = await start({ queryCallsMax: 2 });
+    const waiting = [lanes.embed(["a"], "query"), lanes.score("b", ["c"])];
+    expect(await refusalOf(lanes.embed(["d"], "query"))).toMatchObject({ code: "overloaded", retryAfterSeconds: 2 });
+    await Promise.all(waiting);
+    expect(await lanes.embed(["d"], "query")).toHaveLength(384);
+    expect(lanes.status().queryCalls).toBe(0);
+  });
+
+  test("ingest beyond the tokens that may wait is refused, queries are not", async () => {
+    const lanes = await start({ ingestTokensMax: 1000 });
+    const waiting = [lanes.embed(Array<string>(4).fill(LONG), "ingest"), lanes.embed(["query"], "query")];
+    expect(await refusalOf(lanes.embed(["one more"], "ingest"))).toMatchObject({ code: "overloaded" });
+    await Promise.all(waiting);
+    expect(await lanes.embed(["one more"], "ingest")).toHaveLength(384);
+  });
+
+  test(
+    "a lane over its memory limit is replaced while calls are answered",
+    async () => {
+      const lanes = await start({ memoryBytesMax: 1 });
+      const expected = await lanes.embed([LONG], "ingest");
+      await until("a replaced lane", async () => {
+        expect(largestDifference(await lanes.embed([LONG], "ingest"), expected)).toBeLessThan(1e-6);
+        return lanes.status().lanes.some((lane) => lane.restarts > 0);
+      });
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe("failures", () => {
+  test(
+    "calls are answered although their lane is killed in the middle",
+    async () => {
+      const lanes = await start({ lanes: 1 });
+      await lanes.ready();
+      const call = lanes.embed([...TEXTS, ...Array<string>(30).fill(LONG)], "ingest");
+      const query = lanes.score("what is killed", [LONG, "x"]);
+      const [lane] = lanes.status().lanes;
+      expect(lane?.inFlight).toBe(1);
+      process.kill(lane?.pid ?? 0, "SIGKILL");
+      const vectors = await call;
+      EMBEDDER_REFERENCE.forEach(({ vector }, index) => {
+        expect(largestDifference(row(vectors, index), vector)).toBeLessThan(1e-4);
+      });
+      expect(await query).toHaveLength(2);
+      expect(lanes.status().lanes[0]?.restarts).toBe(1);
+    },
+    TIMEOUT_MS,
+  );
+
+  test("a lane leaves the interrupt of a terminal to its server", async () => {
+    await shared.ready();
+    for (const { pid } of shared.status().lanes) process.kill(pid ?? 0, "SIGINT");
+    expect(await shared.embed(["still here"], "query")).toHaveLength(384);
+    expect(shared.status().lanes.map((lane) => lane.restarts)).toEqual([0, 0]);
+  });
+
+  test(
+    "a call over which two lanes die is given up as model_unavailable",
+    async () => {
+      const lanes = await start({ lanes: 1, log: killingLog() });
+      const fault = await refusalOf(lanes.embed(["poison"], "query"));
+      expect(fault).toMatchObject({ name: "Fault", code: "model_unavailable" });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "lanes that die again and again are not waited for",
+    async () => {
+      const lanes = await start({ lanes: 1, log: killingLog() });
+      await until("three failures", () => lanes.status().lanes[0]?.restarts === 3);
+      expect(await refusalOf(lanes.embed(["anything"], "ingest"))).toMatchObject({ code: "model_unavailable" });
+    },
+    TIMEOUT_MS,
+  );
+
+  test.each(["embedder/model.onnx", "reranker/tokenizer.json"])("%s of another content is refused", async (file) => {
+    const modelsDir = copyOfModels();
+    rmSync(join(modelsDir, file));
+    writeFileSync(join(modelsDir, file), "{}");
+    const lanes = await start({ modelsDir });
+    const fault = await refusalOf(lanes.ready());
+    const line = `${join(modelsDir, file)} does not match its model.json: expected sha256 `;
+    expect(fault).toMatchObject({ code: "model_unavailable", cause: expect.stringContaining(line) });
+    expect(fault.message).not.toContain(modelsDir);
+    const { lanes: states } = lanes.status();
+    expect(states.map((lane) => [lane.status, lane.restarts])).toEqual([
+      ["refused", 0],
+      ["refused", 0],
+    ]);
+    expect(await refusalOf(lanes.embed(["x"], "query"))).toMatchObject({ code: "model_unavailable" });
+  });
+
+  test("a missing model.json is named at once", () => {
+    expect(createLanes({ modelsDir: "/nowhere", log: silent })).rejects.toThrow(ModelFilesError);
+  });
+
+  test("closing fails what waits, ends the lanes and refuses what comes", async () => {
+    const lanes = await start();
+    await lanes.ready();
+    const call = refusalOf(lanes.embed(Array<string>(200).fill(LONG), "ingest"));
+    const pids = lanes.status().lanes.flatMap(({ pid }) => (pid === null ? [] : [pid]));
+    await lanes.close();
+    expect(await call).toMatchObject({ code: "model_unavailable" });
+    expect(pids.filter(isRunning)).toEqual([]);
+    expect(await refusalOf(lanes.embed(["x"], "query"))).toMatchObject({ code: "model_unavailable" });
+  });
+
+  test(
+    "lanes end with a server that was killed",
+    async () => {
+      const server = Bun.spawn([process.execPath, join(import.meta.dir, "fixtures/server.ts")], { stdout: "pipe" });
+      const { value } = await server.stdout.getReader().read();
+      const pids = JSON.parse(new TextDecoder().decode(value)) as number[];
+      expect(pids.map(isRunning)).toEqual([true, true]);
+      server.kill("SIGKILL");
+      await until("both lanes to end", () => !pids.some(isRunning));
+    },
+    TIMEOUT_MS,
+  );
+});
+
+test("the status names process, memory and provider of each lane", async () => {
+  const { lanes } = await until("both lanes", () => {
+    const status = shared.status();
+    return status.lanes.every((lane) => lane.status === "up" && lane.rssBytes > 0) && status;
+  });
+  expect(lanes.map(({ name, provider, restarts }) => [name, provider, restarts])).toEqual([
+    ["lane-0-query", "cpu", 0],
+    ["lane-1-ingest", "cpu", 0],
+  ]);
+  for (const { pid } of lanes) expect(isRunning(pid ?? 0)).toBe(true);
+});
+
+/** A log that kills each lane at the moment in which it is reported up, before it is given work. */
+function killingLog(): Log {
+  const log: Log = {
+    debug: silent.debug.bind(silent),
+    info: (fields: unknown) => {
+      const pid = (fields as { readonly pid?: number }).pid;
+      if (pid !== undefined) process.kill(pid, "SIGKILL");
+    },
+    warn: silent.warn.bind(silent),
+    error: silent.error.bind(silent),
+    child: () => log,
+  };
+  return log;
+}
+
+/** The models folder again, its large files as links. */
+function copyOfModels(): string {
+  const folder = mkdtempSync(join(tmpdir(), "mneme-models-"));
+  folders.push(folder);
+  for (const model of ["embedder", "reranker"]) {
+    cpSync(join(MODELS_DIR, model, "model.json"), join(folder, model, "model.json"));
+    for (const file of ["model.onnx", "tokenizer.json"])
+      symlinkSync(join(MODELS_DIR, model, file), join(folder, model, file));
+  }
+  return folder;
+}
+
+/** Zombies count as gone: who reaps them is the business of the machine's first process. */
+function isRunning(pid: number): boolean {
+  if (!existsSync(`/proc/${pid}/stat`)) return false;
+  return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+}

@@ -1,0 +1,263 @@
+// What is promised of chunks: their ranges, their sizes, their places, and that no text takes long.
+
+import { describe, expect, test } from "bun:test";
+import type { Chunk } from "../../src/domain/chunk.ts";
+import { CHUNK_TOKENS, SPECIAL_TOKENS, UNITS_PER_TOKEN_MAX } from "../../src/reading/chunk.ts";
+import { prepare } from "../../src/reading/prepare.ts";
+import { input, models } from "./fixtures/models.ts";
+
+const SENTENCE = "The committee met on Tuesday to discuss the budget for the coming year. ";
+
+function chunksOf(content: string, title: string | null = null, tokensMax = CHUNK_TOKENS): readonly Chunk[] {
+  return prepare(input(content, { title }), models, tokensMax).chunks;
+}
+
+/** Everything that holds for the chunks of any text. */
+function expectSound(content: string, chunks: readonly Chunk[]): void {
+  const points = Array.from(content);
+  let lastEnd = 0;
+  for (const [position, chunk] of chunks.entries()) {
+    expect(chunk.ordinal).toBe(position);
+    expect(points.slice(lastEnd, chunk.start).join("").trim()).toBe("");
+    expect(points.slice(chunk.start, chunk.end).join("")).toBe(chunk.passage);
+    expect(chunk.passage.trim()).toBe(chunk.passage);
+    expect(chunk.passage).not.toBe("");
+    expect(chunk.own.endsWith(chunk.passage)).toBe(true);
+    expect(chunk.context === null).toBe(chunks.length === 1);
+    lastEnd = chunk.end;
+  }
+  expect(points.slice(lastEnd).join("").trim()).toBe("");
+}
+
+/** A linear congruential generator (Numerical Recipes), so that a failing seed can be replayed. */
+function generator(seed: number): (below: number) => number {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+const FRAGMENTS = [
+  "word ",
+  "Sentence one. ",
+  "e.g. this, ",
+  "\n",
+  "\n\n",
+  "\r\n",
+  "# Heading\n",
+  "### Deeper 🎉\n",
+  "Under\n=====\n",
+  "- item one\n",
+  "1. first\n",
+  "| a | b |\n",
+  "```\ncode = 1\n",
+  "```\n",
+  "---\n",
+  "今日は天気がいい。",
+  "我们讨论了模型。",
+  "สวัสดีครับ",
+  "مرحبا بالعالم. ",
+  "👩‍👩‍👧‍👦",
+  "e\u0301\u0302",
+  "\u3000",
+  "\u00a0",
+  "\ufeff",
+  "\ud83d",
+  "Dr. Who met J. R. Smith. ",
+  "x".repeat(300),
+  "\t",
+  "    indented\n",
+];
+
+describe("ranges", () => {
+  const seeds = Number(process.env.MNEME_TEST_SEEDS ?? 150);
+  test(`cover the content in code points, in order, without overlap (${seeds} random texts)`, () => {
+    for (let seed = 1; seed <= seeds; seed++) {
+      const random = generator(seed);
+      const content = Array.from({ length: 1 + random(400) }, () => FRAGMENTS[random(FRAGMENTS.length)]).join("");
+      const title = random(2) === 0 ? null : "A title";
+      const tokensMax = [16, 64, CHUNK_TOKENS][random(3)] ?? CHUNK_TOKENS;
+      try {
+        expectSound(content, chunksOf(content, title, tokensMax));
+      } catch (error) {
+        throw new Error(`seed ${seed}`, { cause: error });
+      }
+    }
+  });
+
+  test("count an emoji as one and start behind leading white space", () => {
+    const [chunk] = chunksOf("  🎉 party  ");
+    expect(chunk).toMatchObject({ start: 2, end: 9, passage: "🎉 party" });
+  });
+
+  test("a text of white space alone has no chunk", () => {
+    expect(chunksOf(" \n\t\u3000\ufeff\n")).toEqual([]);
+  });
+});
+
+describe("sizes", () => {
+  test("a text up to the budget is one chunk, one token more makes two halves", () => {
+    const budget = CHUNK_TOKENS - SPECIAL_TOKENS;
+    // "word" is one token.
+    const full = chunksOf("word ".repeat(budget));
+    expect(full.map(({ tokens }) => tokens)).toEqual([CHUNK_TOKENS]);
+    const [first, second, ...more] = chunksOf("word ".repeat(budget + 1));
+    expect(more).toEqual([]);
+    expect(Math.abs((first?.tokens ?? 0) - (second?.tokens ?? 0))).toBeLessThan(CHUNK_TOKENS / 4);
+  });
+
+  test("no chunk exceeds the budget and tokens are those of own, specials included", () => {
+    for (const tokensMax of [64, 128, CHUNK_TOKENS]) {
+      for (const title of [null, "Minutes of the board", SENTENCE.repeat(10).trim()]) {
+        const content = `# Budget\n\n${SENTENCE.repeat(50)}\n\n## Details of the plan\n\n- ${SENTENCE.repeat(20)}\n- Short.\n\n${"word, ".repeat(900)}`;
+        for (const chunk of chunksOf(content, title, tokensMax)) {
+          expect(chunk.tokens).toBe(models.countTokens(chunk.own) + SPECIAL_TOKENS);
+          expect(chunk.tokens).toBeLessThanOrEqual(tokensMax);
+        }
+      }
+    }
+  });
+
+  test("chunks of running text are of about equal size, without a tiny tail", () => {
+    for (const sentences of [25, 40, 63, 100]) {
+      const sizes = chunksOf(SENTENCE.repeat(sentences)).map(({ tokens }) => tokens);
+      expect(Math.min(...sizes)).toBeGreaterThan(CHUNK_TOKENS * 0.4);
+    }
+  });
+
+  test("cuts fall between sentences, and not behind an abbreviation", () => {
+    const content = "Dr. Smith of St. Mary met Prof. J. R. Jones at 5 p.m. in room No. 7 of the house. ".repeat(40);
+    const chunks = chunksOf(content);
+    expect(chunks.length).toBeGreaterThan(2);
+    for (const { passage } of chunks) {
+      expect(passage.startsWith("Dr. Smith")).toBe(true);
+      expect(passage.endsWith("of the house.")).toBe(true);
+    }
+  });
+
+  test("a line break within a paragraph is no place to cut", () => {
+    const chunks = chunksOf("The first half of a\nsentence that was wrapped by hand. ".repeat(60));
+    for (const { passage } of chunks) expect(passage.startsWith("The first half")).toBe(true);
+  });
+
+  test("Chinese and Japanese are cut behind a full stop", () => {
+    for (const sentence of ["我们今天讨论了新的语言模型。", "今日は新しい言語モデルについて議論しました。"]) {
+      const chunks = chunksOf(sentence.repeat(60));
+      expect(chunks.length).toBeGreaterThan(2);
+      for (const { passage } of chunks) expect(passage.endsWith("。")).toBe(true);
+    }
+  });
+
+  test("a sentence beyond the budget is cut at words, a word beyond it between graphemes", () => {
+    for (const { passage } of chunksOf("alpha beta gamma delta ".repeat(400))) {
+      expect(passage).toMatch(/^(?:alpha|beta|gamma|delta)\b.*\b(?:alpha|beta|gamma|delta)$/s);
+    }
+    for (const { passage } of chunksOf("👩‍👩‍👧‍👦".repeat(2_000))) expect(passage.replaceAll("👩‍👩‍👧‍👦", "")).toBe("");
+  });
+});
+
+describe("structure", () => {
+  const long = (about: string) => `${about} is what this part is about. ${SENTENCE.repeat(25)}`;
+
+  test("a section begins a chunk, and chunks know the headings above them", () => {
+    const content = `# Guide\n\n${long("Guide")}\n\n## Install\n\n${long("Install")}\n\n## Use\n\n${long("Use")}`;
+    const chunks = chunksOf(content, "Manual");
+    const install = chunks.filter(({ headings }) => headings.at(-1) === "Install");
+    expect(install.length).toBeGreaterThan(1);
+    expect(install[0]?.passage.startsWith("## Install")).toBe(true);
+    expect(install.every(({ headings }) => headings.join("/") === "Guide/Install")).toBe(true);
+    // The first one holds its own heading; the others are told.
+    expect(install[0]?.own.startsWith("Manual. Guide. ## Install")).toBe(true);
+    expect(install[1]?.own.startsWith("Manual. Guide. Install. ")).toBe(true);
+  });
+
+  test("a heading is never the end of a chunk that more text follows", () => {
+    const content = Array.from({ length: 30 }, (_, n) => `## Part ${n}\n\n${SENTENCE.repeat(1 + (n % 7))}`).join(
+      "\n\n",
+    );
+    for (const { passage } of chunksOf(content).slice(0, -1)) expect(passage).not.toMatch(/## Part \d+$/);
+  });
+
+  test("small sections go together and stand under what they share", () => {
+    const content = `# Glossary\n\n${Array.from({ length: 80 }, (_, n) => `## Term ${n}\n\nIt means ${n}.`).join("\n\n")}`;
+    const chunks = chunksOf(content);
+    expect(chunks.length).toBeLessThan(30);
+    expect(chunks[1]?.headings).toEqual(["Glossary"]);
+  });
+
+  test("code and tables stay whole where they fit, and are cut at lines where they do not", () => {
+    const code = `\`\`\`python\n${"print('hello')\n".repeat(12)}\`\`\``;
+    const chunks = chunksOf(`${SENTENCE.repeat(12)}\n\n${code}\n\n${SENTENCE.repeat(12)}`);
+    expect(chunks.filter(({ passage }) => passage.includes(code))).toHaveLength(1);
+    const row = "| apples | 12 | red |\n";
+    for (const { passage } of chunksOf(row.repeat(200))) expect(passage).toMatch(/^\|.*\|$/s);
+  });
+
+  test("in source code a `#` is a comment, not a heading", () => {
+    const content = `import os\n\n${"# Reads the file\ndef read(path):\n    return open(path).read()\n\n".repeat(60)}`;
+    for (const { headings } of chunksOf(content)) expect(headings).toEqual([]);
+  });
+
+  test("headings in fenced code and in front matter are none", () => {
+    const content = `---\ntitle: x\n---\n\n\`\`\`\n# no heading\n\`\`\`\n\nReal\n====\n\n${SENTENCE.repeat(40)}`;
+    expect(chunksOf(content).at(-1)?.headings).toEqual(["Real"]);
+  });
+
+  test("context is the chunk with its neighbours in reading order", () => {
+    const chunks = chunksOf(SENTENCE.repeat(70), "Minutes");
+    const [before, middle, after] = chunks;
+    expect(middle?.context).toBe(`Minutes. ${before?.passage}\n\n${middle?.passage}\n\n${after?.passage}`);
+    expect(chunksOf("Short.")[0]?.context).toBeNull();
+  });
+
+  test("a given title goes before every chunk, an extracted one not before the text that it was taken from", () => {
+    expect(chunksOf("Buy milk.", "Groceries")[0]?.own).toBe("Groceries. Buy milk.");
+    expect(chunksOf("Buy milk.")[0]?.own).toBe("Buy milk.");
+    const untitled = chunksOf(`Board meeting\n\n${SENTENCE.repeat(60)}`);
+    expect(untitled[0]?.own.startsWith("Board meeting\n")).toBe(true);
+    expect(untitled[1]?.own.startsWith("Board meeting. The committee")).toBe(true);
+  });
+
+  test("a long title takes at most a quarter of the budget of a text that needs more than one chunk", () => {
+    const title = "An exceedingly long title about many things ".repeat(20).trim();
+    for (const { own, passage } of chunksOf(SENTENCE.repeat(60), title)) {
+      expect(models.countTokens(own.slice(0, -passage.length))).toBeLessThanOrEqual(CHUNK_TOKENS / 4);
+    }
+  });
+});
+
+describe("hostile texts are prepared like any other", () => {
+  const texts: Readonly<Record<string, string>> = {
+    "1 MB without a space": "x".repeat(1 << 20),
+    "a million line breaks": `a${"\n".repeat(1_000_000)}b`,
+    "1 MB of spaces": `a${" ".repeat(1 << 20)}b`,
+    "100,000 headings": "# Heading\n".repeat(100_000),
+    "headings of six levels": "# a\n## b\n### c\n#### d\n##### e\n###### f\ntext\n".repeat(10_000),
+    "a heading of 1 MB": `# ${"long ".repeat(200_000)}`,
+    "emoji alone": "👩‍👩‍👧‍👦🎉".repeat(40_000),
+    "Arabic, right to left": "مرحبا بالعالم هذا نص طويل. ".repeat(20_000),
+    "Chinese without punctuation": "我们今天讨论了新的语言模型".repeat(20_000),
+    "Thai without spaces": "สวัสดีครับผมชื่อสมชาย".repeat(20_000),
+    "combining marks": `a${"\u0301".repeat(500_000)}`,
+    "lone surrogates": "\ud83d".repeat(100_000),
+    "abbreviations alone": "e. g. ".repeat(100_000),
+    "fences that never close": "```\n".repeat(100_000),
+    "brackets alone": "[".repeat(300_000),
+    "emphasis alone": "__ ".repeat(200_000),
+    "control characters": "\u0000\u0001\u200b".repeat(100_000),
+    "short lines with a colon": "a: b\n".repeat(100_000),
+  };
+  for (const [name, content] of Object.entries(texts)) {
+    test(name, () => {
+      const { chunks, extracted } = prepare(input(content), models);
+      expect(chunks.length).toBeGreaterThan(0);
+      expectSound(content, chunks);
+      for (const { passage, tokens } of chunks) {
+        expect(passage.length).toBeLessThanOrEqual(UNITS_PER_TOKEN_MAX * CHUNK_TOKENS);
+        expect(tokens).toBeLessThanOrEqual(CHUNK_TOKENS);
+      }
+      expect(Array.from(extracted.title).length).toBeLessThanOrEqual(80);
+    }, 30_000);
+  }
+});

@@ -1,0 +1,98 @@
+// `bun run test`: every test of the project, native core first, and one line at the end that sums them up:
+// `N passed, N failed, N skipped`. Arguments are handed to `bun test` (and leave the native core's tests out).
+
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { nativeCacheDirectory } from "../src/adapters/embedded/native/library.ts";
+
+interface Tally {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+const ROOT = join(import.meta.dir, "..");
+/** A single test that takes longer hangs; a machine under load is given ten times what the slowest one takes. */
+const TEST_TIMEOUT_MS = 120_000;
+
+async function main(): Promise<number> {
+  const patterns = process.argv.slice(2);
+  const tallies = [...(patterns.length === 0 ? [await testNative()] : []), await testTypeScript(patterns)];
+  const sum = (field: keyof Tally) => tallies.reduce((total, tally) => total + tally[field], 0);
+  const skipped = sum("skipped") === 0 ? "" : `, ${sum("skipped")} skipped`;
+  process.stdout.write(`\n${sum("passed")} passed, ${sum("failed")} failed${skipped}\n`);
+  return sum("failed") === 0 ? 0 : 1;
+}
+
+// Same profile and target folder as native/build.ts: both share the compiled dependencies.
+async function testNative(): Promise<Tally> {
+  const manifest = join(ROOT, "native/Cargo.toml");
+  const child = Bun.spawn(["cargo", "test", "--release", "--locked", "--manifest-path", manifest], {
+    env: { ...process.env, CARGO_TARGET_DIR: join(nativeCacheDirectory(), "target") },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const output = await echo(child.stdout);
+  const exitCode = await child.exited;
+  const tally = { passed: 0, failed: 0, skipped: 0 };
+  for (const [, passed, failed, ignored] of output.matchAll(
+    /^test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored/gm,
+  )) {
+    tally.passed += Number(passed);
+    tally.failed += Number(failed);
+    tally.skipped += Number(ignored);
+  }
+  return sound("the native core's tests", tally, exitCode);
+}
+
+// The report is read from a file, since what tests print themselves can look like anything.
+async function testTypeScript(patterns: readonly string[]): Promise<Tally> {
+  const folder = mkdtempSync(join(tmpdir(), "mneme-report-"));
+  const report = join(folder, "junit.xml");
+  try {
+    const child = Bun.spawn(
+      [
+        ...[process.execPath, "test", "--parallel", `--timeout=${TEST_TIMEOUT_MS}`],
+        ...["--reporter=junit", `--reporter-outfile=${report}`, ...patterns],
+      ],
+      { cwd: ROOT, stdin: "ignore", stdout: "inherit", stderr: "inherit" },
+    );
+    const exitCode = await child.exited;
+    return sound("the tests", existsSync(report) ? junitTally(readFileSync(report, "utf8")) : NOTHING, exitCode);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const NOTHING: Tally = { passed: 0, failed: 0, skipped: 0 };
+
+// The sums that stand on the outermost element of a JUnit report.
+function junitTally(xml: string): Tally {
+  const head = /<testsuites\b[^>]*>/.exec(xml)?.[0] ?? "";
+  const count = (name: string) => Number(new RegExp(`\\b${name}="(\\d+)"`).exec(head)?.[1] ?? 0);
+  const failed = count("failures") + count("errors");
+  const skipped = count("skipped");
+  return { passed: count("tests") - failed - skipped, failed, skipped };
+}
+
+// A run that ended badly without a failed test (it crashed, or did not compile), or ran nothing, is a failure too.
+function sound(what: string, tally: Tally, exitCode: number): Tally {
+  const ranAny = tally.passed + tally.failed > 0;
+  if ((exitCode === 0 && ranAny) || tally.failed > 0) return tally;
+  process.stderr.write(`${what} ended with exit code ${exitCode}${ranAny ? "" : " and ran nothing"}\n`);
+  return { ...tally, failed: 1 };
+}
+
+async function echo(stream: ReadableStream<Uint8Array>): Promise<string> {
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const bytes of stream) {
+    process.stdout.write(bytes);
+    text += decoder.decode(bytes, { stream: true });
+  }
+  return text;
+}
+
+process.exit(await main());

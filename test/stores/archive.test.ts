@@ -1,0 +1,380 @@
+// What the archive owes: whole writes that survive a crash, texts back as they came, and an honest word when the file fails.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { closeSync, existsSync, openSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { Archive, type ArchivedMemory } from "../../src/adapters/embedded/duckdb/archive.ts";
+import { DuckDatabase } from "../../src/adapters/embedded/duckdb/database.ts";
+import { MIGRATIONS, PIECE_CHARACTERS_MAX } from "../../src/adapters/embedded/duckdb/schema.ts";
+import { StoreError, type StoreErrorCode } from "../../src/adapters/embedded/store-error.ts";
+import type { ChunkKey, MemoryKey, ProjectId } from "../../src/domain/ids.ts";
+import { createLog } from "../../src/kit/log.ts";
+import { seeded } from "../support/seeded.ts";
+import { archivedMemory, PROJECT } from "./fixtures/archived-memory.ts";
+import { killMidway } from "./kill-midway.ts";
+import { NO_MOUNT, smallDisk, temporaryFolder } from "./temporary-folder.ts";
+
+const log = createLog("silent");
+const OTHER = "prj_00000000000000000000000002" as ProjectId;
+
+let folder: ReturnType<typeof temporaryFolder>;
+let path: string;
+let archive: Archive;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  path = join(folder.path, "memories.duckdb");
+  archive = await Archive.open({ path, log });
+});
+afterEach(async () => {
+  await archive.close();
+  folder.remove();
+});
+
+const key = (value: number) => BigInt(value) as MemoryKey;
+const memory = (at: number, fields: Partial<ArchivedMemory> = {}): ArchivedMemory => ({
+  ...archivedMemory(BigInt(at), 1),
+  ...fields,
+});
+const contentOf = async (at: number) => (await archive.contents([key(at)])).get(key(at));
+
+async function failureOf(promise: Promise<unknown>): Promise<StoreError> {
+  const error = await promise.then(
+    () => new Error("nothing was thrown"),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof StoreError) return error;
+  throw error;
+}
+
+async function reopened(): Promise<void> {
+  await archive.close();
+  archive = await Archive.open({ path, log });
+}
+
+describe("texts", () => {
+  const texts: readonly (readonly [string, string])[] = [
+    ["empty", ""],
+    ["with every plane of Unicode", "ascii é 中 \u{1F600} \u{10FFFF} \uFEFF \u2028 e\u0301"],
+    ["with control characters and NUL", "a\0b\x01\x1f\x7f\r\n\t\0"],
+    ["with quotes and wildcards", `' " \\ ; -- % _ $1 {} \${x}`],
+    ["of exactly one piece", "x".repeat(PIECE_CHARACTERS_MAX)],
+    ["of one piece and one character", "x".repeat(PIECE_CHARACTERS_MAX + 1)],
+    [
+      "with a character of two units where a piece ends",
+      `${"x".repeat(PIECE_CHARACTERS_MAX - 1)}😀${"y".repeat(9_000)}`,
+    ],
+    ["of many pieces", "😀é中x\n".repeat(100_000)],
+  ];
+  for (const [what, content] of texts) {
+    test(`come back as they were: ${what}`, async () => {
+      await archive.replace([memory(1), memory(2, { content }), memory(3)]);
+      expect((await contentOf(2)) === content).toBe(true);
+      await reopened();
+      expect((await contentOf(2)) === content).toBe(true);
+      expect(await contentOf(1)).toBe(memory(1).content);
+    });
+  }
+
+  test("of 50 MB come back, and leave room for others in little memory", async () => {
+    await archive.close();
+    archive = await Archive.open({ path, log, memoryMaxBytes: 128 * 1024 * 1024 });
+    const content = "fifty megabytes ".repeat((50 * 1024 * 1024) / 16);
+    for (let at = 1; at <= 3; at++) await archive.replace([memory(at, { content })]);
+    await archive.checkpoint();
+    expect((await contentOf(2)) === content).toBe(true);
+  });
+
+  test("of keys near and far come in one map; keys that are not there are absent", async () => {
+    const keys = [1, 2, 3, 500, 2_549, 900_000, 900_001, 2 ** 40];
+    await archive.replace(keys.map((at) => memory(at)));
+    const found = await archive.contents([...keys, 4, 499, 899_999, 7_000_000].map(key));
+    expect([...found.keys()].sort()).toEqual(keys.map(key).sort());
+    for (const at of keys) expect(found.get(key(at))).toBe(memory(at).content);
+    expect(await archive.contents([])).toEqual(new Map());
+    expect((await archive.contents([key(1), key(1)])).size).toBe(1);
+  });
+});
+
+describe("chunk keys", () => {
+  test("of a project run in parallel with their memories, and other projects' stay apart", async () => {
+    const mine = [memory(1), memory(2), memory(3, { chunks: [] })];
+    await archive.replace([...mine, { ...memory(4), projectId: OTHER }]);
+    const { memoryKeys, chunkKeys } = await archive.chunkKeys(PROJECT);
+    const pairs = Array.from(memoryKeys, (memoryKey, at) => `${memoryKey} ${chunkKeys[at]}`);
+    const expected = mine.flatMap(({ memoryKey, chunks }) => chunks.map(({ chunkKey }) => `${memoryKey} ${chunkKey}`));
+    expect(pairs.sort()).toEqual(expected.sort());
+    expect((await archive.chunkKeys(OTHER)).chunkKeys).toHaveLength(3);
+    const none = await archive.chunkKeys("prj_nowhere' OR 1 = 1 --" as ProjectId);
+    expect([none.memoryKeys.length, none.chunkKeys.length]).toEqual([0, 0]);
+  });
+
+  test("keep all 64 bits", async () => {
+    const [largest, aboveDouble] = [2n ** 64n - 1n, 2n ** 53n + 1n];
+    const chunk = { chunkKey: largest as ChunkKey, ordinal: 0, start: 0, end: 1, headings: [] };
+    await archive.replace([{ ...memory(1), memoryKey: aboveDouble as MemoryKey, chunks: [chunk] }]);
+    const { memoryKeys, chunkKeys } = await archive.chunkKeys(PROJECT);
+    expect([memoryKeys[0], chunkKeys[0]]).toEqual([aboveDouble, largest]);
+    expect((await archive.contents([aboveDouble as MemoryKey])).size).toBe(1);
+  });
+});
+
+describe("replace", () => {
+  test("puts the new text and chunks in place of all old ones, and can be repeated", async () => {
+    await archive.replace([memory(1, { content: "old ".repeat(5_000) }), memory(2)]);
+    const newer = { ...archivedMemory(1n, 2), content: "new" };
+    for (let time = 0; time < 2; time++) await archive.replace([newer]);
+    expect(await contentOf(1)).toBe("new");
+    const { chunkKeys } = await archive.chunkKeys(PROJECT);
+    const expected = [...newer.chunks, ...memory(2).chunks].map(({ chunkKey }) => chunkKey);
+    expect(BigUint64Array.from(chunkKeys).sort()).toEqual(BigUint64Array.from(expected).sort());
+  });
+
+  test("stores all memories or none", async () => {
+    await archive.replace([memory(1)]);
+    const broken = {
+      ...memory(3),
+      get chunks(): never {
+        throw new Error("these chunks cannot be read");
+      },
+    };
+    await expect(archive.replace([archivedMemory(1n, 2), memory(2), broken])).rejects.toThrow("cannot be read");
+    expect(await contentOf(1)).toBe(memory(1).content);
+    expect(await contentOf(2)).toBeUndefined();
+    await archive.replace([memory(2)]);
+    expect(await contentOf(2)).toBe(memory(2).content);
+  });
+
+  test("calls take effect in their order, whoever waits for which", async () => {
+    const versions = Array.from({ length: 20 }, (_, at) => archive.replace([memory(1, { content: `version ${at}` })]));
+    await Promise.all(versions);
+    expect(await contentOf(1)).toBe("version 19");
+  });
+
+  test("shows readers whole writes only", async () => {
+    let isDone = false;
+    const writing = (async () => {
+      for (let version = 1; version <= 30; version++) {
+        await archive.replace([1, 2, 3].map((at) => memory(at, { content: `${version}`.repeat(3_000) })));
+      }
+      isDone = true;
+    })();
+    while (!isDone) {
+      const contents = new Set((await archive.contents([key(1), key(2), key(3)])).values());
+      expect(contents.size).toBeLessThanOrEqual(1);
+    }
+    await writing;
+  });
+});
+
+test("remove takes texts and chunks away for good, and only those named", async () => {
+  await archive.replace([memory(1), memory(2), memory(3)]);
+  await archive.remove([key(1), key(3), key(77)]);
+  await archive.remove([]);
+  await reopened();
+  expect([...(await archive.contents([1, 2, 3].map(key))).keys()]).toEqual([key(2)]);
+  expect(new Set((await archive.chunkKeys(PROJECT)).memoryKeys)).toEqual(new Set([2n]));
+});
+
+const seed = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
+test(`holds what a map would over random writes, removals and reopenings (seed ${seed})`, async () => {
+  const random = seeded(seed);
+  const integer = (below: number) => Math.floor(random() * below);
+  const expected = new Map<MemoryKey, ArchivedMemory>();
+  for (let step = 1; step <= 60; step++) {
+    const keys = Array.from(new Set(Array.from({ length: 1 + integer(8) }, () => 1 + integer(40) * 100)));
+    if (random() < 0.7) {
+      const memories = keys.map((at) => {
+        const content = `${step} `.repeat(integer(4_000));
+        return { ...archivedMemory(BigInt(at), step), content };
+      });
+      await archive.replace(memories);
+      for (const stored of memories) expected.set(stored.memoryKey, stored);
+    } else {
+      await archive.remove(keys.map(key));
+      for (const at of keys) expected.delete(key(at));
+    }
+    if (random() < 0.1) await archive.checkpoint();
+    if (random() < 0.1) await reopened();
+  }
+  const all = Array.from({ length: 40 }, (_, at) => key(1 + at * 100));
+  const contents = await archive.contents(all);
+  expect(new Set(contents.keys())).toEqual(new Set(expected.keys()));
+  for (const [at, stored] of expected) expect(contents.get(at) === stored.content).toBe(true);
+  const chunks = [...expected.values()].flatMap((stored) => stored.chunks.map(({ chunkKey }) => chunkKey));
+  expect(BigUint64Array.from((await archive.chunkKeys(PROJECT)).chunkKeys).sort()).toEqual(
+    BigUint64Array.from(chunks).sort(),
+  );
+});
+
+describe("opening and closing", () => {
+  test("closing gives up the file: another process can open it, and later calls are refused", async () => {
+    await archive.replace([memory(1)]);
+    await archive.close();
+    await archive.close();
+    expect(existsSync(`${path}.wal`)).toBe(false);
+    await expect(archive.contents([key(1)])).rejects.toThrow("closed");
+    await expect(archive.replace([memory(1)])).rejects.toThrow("closed");
+    await expect(archive.checkpoint()).rejects.toThrow("closed");
+    const moved = `${path}.moved`;
+    const script = `const { Archive } = await import(${JSON.stringify(join(import.meta.dir, "../../src/adapters/embedded/duckdb/archive.ts"))});
+      const archive = await Archive.open({ path: ${JSON.stringify(path)}, log: console });
+      await Bun.write(${JSON.stringify(moved)}, (await archive.contents([1n])).get(1n) ?? "");
+      await archive.close();`;
+    expect(Bun.spawnSync([process.execPath, "-e", script]).exitCode).toBe(0);
+    expect(await Bun.file(moved).text()).toBe(memory(1).content);
+  });
+
+  test("waits, when closing, for what was begun", async () => {
+    const write = archive.replace([memory(1)]);
+    const read = archive.contents([key(1)]);
+    await archive.close();
+    await write;
+    await read;
+    archive = await Archive.open({ path, log });
+    expect(await contentOf(1)).toBe(memory(1).content);
+  });
+
+  test("allows no files beside its own, no extensions and no other settings", async () => {
+    const database = await DuckDatabase.open({ path: join(folder.path, "hardened.duckdb"), log });
+    for (const sql of [
+      "SELECT * FROM read_csv('/etc/hostname')",
+      `COPY (SELECT 1) TO '${join(folder.path, "out.csv")}'`,
+      `ATTACH '${join(folder.path, "other.duckdb")}'`,
+      "INSTALL httpfs",
+      "SET memory_limit = '100GB'",
+      "SET enable_external_access = true",
+    ]) {
+      await expect(database.rows(sql)).rejects.toThrow(/configuration|Permission|disabled/);
+    }
+    await database.close();
+  });
+
+  test('says "newer_version" of a file that a newer Mneme made', async () => {
+    await archive.close();
+    const database = await DuckDatabase.open({ path, log });
+    await database.write((writer) => writer.run(`UPDATE meta SET schema_version = ${MIGRATIONS.length + 1}`));
+    await database.close();
+    const failure = await failureOf(Archive.open({ path, log }));
+    expect(failure.code).toBe("newer_version");
+    expect(failure.message).toContain(path);
+  });
+
+  test('says "locked" while another process holds the file', async () => {
+    const script = `const { Archive } = await import(${JSON.stringify(join(import.meta.dir, "../../src/adapters/embedded/duckdb/archive.ts"))});
+      await Archive.open({ path: ${JSON.stringify(path)}, log: console }).catch((error) => console.log(error.code, error.message));`;
+    const { stdout } = Bun.spawnSync([process.execPath, "-e", script]);
+    expect(stdout.toString()).toStartWith(`locked ${path} `);
+  });
+
+  const impossible: readonly (readonly [string, StoreErrorCode, () => void])[] = [
+    ["no database", "damaged", () => writeFileSync(path, "x".repeat(50_000))],
+    ["overwritten at its beginning", "damaged", () => overwrite(path, 0, 20_000)],
+  ];
+  for (const [what, code, spoil] of impossible) {
+    test(`says "${code}" of a file that is ${what}`, async () => {
+      await archive.replace(Array.from({ length: 300 }, (_, at) => memory(at + 1)));
+      await archive.close();
+      spoil();
+      const failure = await failureOf(Archive.open({ path, log }));
+      expect(failure.code).toBe(code);
+      expect(failure.message).toStartWith(path);
+    });
+  }
+
+  const spoilt: readonly (readonly [string, () => void])[] = [
+    ["overwritten", () => overwrite(path, 12_288, statSync(path).size - 12_288)],
+    ["cut off", () => truncateSync(path, 20_000)],
+  ];
+  for (const [what, spoil] of spoilt) {
+    test(`says "damaged" when pages that were ${what} are read`, async () => {
+      await archive.replace(Array.from({ length: 300 }, (_, at) => memory(at + 1)));
+      await archive.close();
+      spoil();
+      const reading = (async () => {
+        const damaged = await Archive.open({ path, log });
+        try {
+          await damaged.contents(Array.from({ length: 300 }, (_, at) => key(at + 1)));
+        } finally {
+          await damaged.close();
+        }
+      })();
+      expect((await failureOf(reading)).code).toBe("damaged");
+    });
+  }
+
+  test('says "io" where the folder does not exist', async () => {
+    const failure = await failureOf(Archive.open({ path: join(folder.path, "nowhere", "x.duckdb"), log }));
+    expect(failure.code).toBe("io");
+  });
+});
+
+describe("kill -9 in the middle of replace", () => {
+  for (const moreMs of [0, 4, 25]) {
+    test(`leaves the last acknowledged version or the next, whole (${moreMs} ms after the 40th)`, async () => {
+      await archive.close();
+      rmSync(path);
+      const lines = await killMidway("archiving.ts", path, 40, moreMs);
+      const acknowledged = Number(lines.at(-1));
+      archive = await Archive.open({ path, log });
+      const contents = await archive.contents(Array.from({ length: 20 }, (_, at) => key(at + 1)));
+      const version = Number(/version (\d+)/.exec(contents.get(key(1)) ?? "")?.[1]);
+      expect([acknowledged, acknowledged + 1]).toContain(version);
+      const expected = Array.from({ length: 20 }, (_, at) => archivedMemory(BigInt(at + 1), version));
+      for (const { memoryKey, content } of expected) expect(contents.get(memoryKey)).toBe(content);
+      const chunkKeys = expected.flatMap(({ chunks }) => chunks.map((chunk) => chunk.chunkKey));
+      expect(BigUint64Array.from((await archive.chunkKeys(PROJECT)).chunkKeys).sort()).toEqual(
+        BigUint64Array.from(chunkKeys).sort(),
+      );
+    });
+  }
+});
+
+const disk = smallDisk(24);
+disk?.remove();
+describe.skipIf(disk === null)(`a full disk (${disk === null ? NO_MOUNT : "mounted"})`, () => {
+  test('is "no_space"; all that was stored stays readable, and space freed is enough to go on', async () => {
+    const small = smallDisk(24);
+    if (small === null) throw new Error(NO_MOUNT);
+    const full = await Archive.open({ path: join(small.path, "memories.duckdb"), log });
+    try {
+      const stored = [memory(1)];
+      await full.replace(stored);
+      let isDone = false;
+      const reading = (async () => {
+        while (!isDone) expect((await full.contents([key(1)])).get(key(1))).toBe(memory(1).content);
+      })();
+      const failure = await failureOf(
+        (async () => {
+          for (let at = 2; at < 100; at++) {
+            const next = memory(at, { content: `${at} `.repeat(300_000) });
+            await full.replace([next]);
+            stored.push(next);
+          }
+        })(),
+      );
+      isDone = true;
+      await reading;
+      expect(failure.code).toBe("no_space");
+      expect(stored.length).toBeGreaterThan(2);
+      const contents = await full.contents(stored.map(({ memoryKey }) => memoryKey));
+      for (const { memoryKey, content } of stored) expect(contents.get(memoryKey) === content).toBe(true);
+      // more of the same fails again, and again harms nothing
+      const next = memory(1_000, { content: "more ".repeat(2_000_000) });
+      expect((await failureOf(full.replace([next]))).code).toBe("no_space");
+      expect((await full.contents([key(1)])).size).toBe(1);
+      const mounted = Bun.spawnSync(["mount", "-o", "remount,size=200m", small.path]);
+      expect(mounted.exitCode).toBe(0);
+      await full.replace([next]);
+      expect((await full.contents([key(1_000), key(1)])).size).toBe(2);
+    } finally {
+      await full.close();
+      small.remove();
+    }
+  });
+});
+
+function overwrite(at: string, from: number, bytes: number): void {
+  const file = openSync(at, "r+");
+  writeSync(file, Buffer.alloc(bytes, 0xab), 0, bytes, from);
+  closeSync(file);
+}

@@ -1,0 +1,27 @@
+// Runs a fixture and kills it without warning while it works.
+
+import { join } from "node:path";
+
+/**
+ * Starts a fixture with `path` as its argument, lets it print `lines` lines and `moreMs` later kills it (SIGKILL).
+ * Gives all whole lines that it printed.
+ */
+export async function killMidway(fixture: string, path: string, lines: number, moreMs: number): Promise<string[]> {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "fixtures", fixture), path], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const decoder = new TextDecoder();
+  let printed = "";
+  let isDoomed = false;
+  for await (const bytes of child.stdout) {
+    printed += decoder.decode(bytes, { stream: true });
+    if (isDoomed || printed.split("\n").length <= lines) continue;
+    isDoomed = true;
+    setTimeout(() => child.kill("SIGKILL"), moreMs);
+  }
+  await child.exited;
+  if (!isDoomed) throw new Error(`${fixture} ended by itself (exit ${child.exitCode}) after: ${printed.slice(-200)}`);
+  return printed.split("\n").slice(0, -1);
+}

@@ -1,0 +1,192 @@
+// The real server as a child process, for tests and benches: own data folder, free port, stopped or killed on demand.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { until } from "./until.ts";
+
+/** How to start a server. */
+export interface ServerOptions {
+  /** Data folder; without one a new folder is made, and removed by `stop` and `kill`. */
+  readonly dataDir?: string;
+  /** More environment, such as `MNEME_HNSW_MIN_CHUNKS`; null removes a variable. */
+  readonly environment?: Readonly<Record<string, string | null>>;
+  /** More flags. */
+  readonly flags?: readonly string[];
+  /** The program; default: `bun src/main.ts`. */
+  readonly command?: readonly string[];
+  /** Where the program runs; default: the repository's root. */
+  readonly workingDirectory?: string;
+  /** Until `/ready` answers 200. */
+  readonly readyTimeoutMs?: number;
+}
+
+/** An answer of the interface. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The parsed JSON; null without a body. */
+  readonly body: unknown;
+}
+
+/** A server that runs. */
+export interface RunningServer {
+  /** `http://127.0.0.1:PORT`, without `/v1`. */
+  readonly url: string;
+  /** A key with all rights. */
+  readonly key: string;
+  readonly pid: number;
+  readonly dataDir: string;
+  /** From spawn until `/ready` answered 200. */
+  readonly startMs: number;
+  /** What it printed so far. */
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Sends JSON with the key to a path such as `/v1/memories`. */
+  readonly call: (method: string, path: string, body?: unknown) => Promise<Answer>;
+  /** SIGTERM; resolves with the exit code. Removes the data folder unless it was given. */
+  readonly stop: () => Promise<number>;
+  /** SIGKILL; resolves when the process is gone. Keeps the data folder, so that another start can look at it. */
+  readonly kill: () => Promise<void>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+}
+
+/** The admin key of every server that is started here. */
+export const TEST_KEY = "ctx_test-key-for-local-servers-only";
+
+const ROOT = join(import.meta.dir, "../..");
+const READY_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 40_000;
+/** Output beyond this many characters is cut at the front. */
+const OUTPUT_CHARACTERS_MAX = 200_000;
+
+/**
+ * Starts a server and waits until it is ready.
+ * @throws Error with what the server printed when it exits or is not ready in time; it is gone then.
+ */
+export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "mneme-test-"));
+  const startedAt = performance.now();
+  const child = Bun.spawn(
+    [...(options.command ?? [process.execPath, join(ROOT, "src/main.ts")]), "serve", ...(options.flags ?? [])],
+    {
+      cwd: options.workingDirectory ?? ROOT,
+      env: environmentFor(dataDir, options.environment ?? {}),
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    },
+  );
+  const stdout = collect(child.stdout);
+  const stderr = collect(child.stderr);
+  const removeOwnFolder = () => {
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+  };
+  const kill = async () => {
+    child.kill("SIGKILL");
+    await child.exited;
+  };
+
+  const timeoutMs = options.readyTimeoutMs ?? READY_TIMEOUT_MS;
+  let url = "";
+  try {
+    url = await until(
+      "the server is ready",
+      async () => {
+        if (child.exitCode !== null) throw new Error(`the server exited with ${child.exitCode}`);
+        const address = /^listening on (http:\/\/\S+)$/m.exec(stdout())?.[1];
+        return address !== undefined && (await isReady(address)) ? address : false;
+      },
+      timeoutMs,
+    );
+  } catch (error) {
+    await kill();
+    removeOwnFolder();
+    throw new Error(`${String(error)}\n--- stdout\n${stdout()}\n--- stderr\n${stderr()}`);
+  }
+
+  const key = environmentFor(dataDir, options.environment ?? {}).MNEME_ADMIN_KEY ?? firstKey(stdout());
+  const stop = async () => {
+    child.kill("SIGTERM");
+    const killer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+    const exitCode = await child.exited;
+    clearTimeout(killer);
+    removeOwnFolder();
+    return exitCode;
+  };
+  return {
+    url,
+    key,
+    pid: child.pid,
+    dataDir,
+    startMs: performance.now() - startedAt,
+    stdout,
+    stderr,
+    call: (method, path, body) => call(url, key, method, path, body),
+    stop,
+    kill,
+    [Symbol.asyncDispose]: async () => {
+      if (child.exitCode === null && child.signalCode === null) await stop();
+      removeOwnFolder();
+    },
+  };
+}
+
+// Settings of the person who runs the tests must not change what they prove: only what a program needs to run is kept.
+function environmentFor(
+  dataDir: string,
+  more: Readonly<Record<string, string | null>>,
+): Record<string, string | undefined> {
+  const environment: Record<string, string | undefined> = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    TMPDIR: process.env.TMPDIR,
+    MNEME_CACHE_DIR: process.env.MNEME_CACHE_DIR,
+    MNEME_NATIVE_PATH: process.env.MNEME_NATIVE_PATH,
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
+    MNEME_PORT: "0",
+    MNEME_DATA_DIR: dataDir,
+    MNEME_ADMIN_KEY: TEST_KEY,
+  };
+  for (const [name, value] of Object.entries(more)) environment[name] = value ?? undefined;
+  for (const name of Object.keys(environment)) if (environment[name] === undefined) delete environment[name];
+  return environment;
+}
+
+function firstKey(stdout: string): string {
+  return /^\s+KEY=(ctx_\S+)$/m.exec(stdout)?.[1] ?? "";
+}
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/ready`);
+    await response.body?.cancel();
+    return response.status === 200;
+  } catch {
+    return false; // not listening yet, or no longer: the caller sees the exit code
+  }
+}
+
+async function call(url: string, key: string, method: string, path: string, body: unknown): Promise<Answer> {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) };
+}
+
+function collect(stream: ReadableStream<Uint8Array>): () => string {
+  let text = "";
+  const read = async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream)
+      text = (text + decoder.decode(chunk, { stream: true })).slice(-OUTPUT_CHARACTERS_MAX);
+  };
+  void read();
+  return () => text;
+}

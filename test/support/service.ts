@@ -1,0 +1,91 @@
+// A whole server inside the test's own process: real stores in a temporary folder, real models, no socket.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { compose, type Service } from "../../src/compose.ts";
+import { type Config, parseConfig } from "../../src/config.ts";
+import { systemClock } from "../../src/kit/clock.ts";
+import { createLog } from "../../src/kit/log.ts";
+import { until } from "./until.ts";
+
+/** The key that test services know. */
+export const TEST_KEY = "ctx_test_key_0123456789abcdef";
+
+/** An answer with its body read. */
+export interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came back and fail where it is something else
+  readonly body: any;
+}
+
+/** A running service and how to talk to it. */
+export interface TestService {
+  readonly service: Service;
+  readonly dataDir: string;
+  /** Sends a request with the test key; `body` goes as JSON. */
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>;
+  /** Sends a request as it is. */
+  send(request: Request): Promise<Answered>;
+  /** Stores a memory and waits until it is no longer processing. */
+  store(body: object): Promise<Answered>;
+  /** Waits until a memory is no longer processing. */
+  settled(id: string): Promise<Answered>;
+  stop(): Promise<void>;
+}
+
+/** Starts a service on `dataDir`, or on a temporary folder that `stop` removes. */
+export async function startService(
+  options: { readonly dataDir?: string; readonly config?: Partial<Config> } = {},
+): Promise<TestService> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "mneme-test-"));
+  const defaults = parseConfig(
+    [],
+    { MNEME_DATA_DIR: dataDir, MNEME_ADMIN_KEY: TEST_KEY },
+    {
+      workingDirectory: dataDir,
+      shippedModelsDirectory: () => join(import.meta.dir, "../../data/models"),
+    },
+  );
+  const config = { ...defaults, ...options.config };
+  const service = await compose({ config, log: createLog("error"), clock: systemClock });
+
+  const send = async (request: Request): Promise<Answered> => {
+    const response = await service.handle(request);
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) };
+  };
+  const call: TestService["call"] = (method, path, body, headers) =>
+    send(
+      new Request(`http://mneme.test${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${TEST_KEY}`,
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      }),
+    );
+  const settled = (id: string) =>
+    until(`${id} is no longer processing`, async () => {
+      const found = await call("GET", `/v1/memories/${id}`);
+      return found.body?.status === "processing" ? null : found;
+    });
+  return {
+    service,
+    dataDir,
+    send,
+    call,
+    settled,
+    store: async (body) => {
+      const accepted = await call("POST", "/v1/memories", body);
+      return accepted.status === 202 ? settled(accepted.body.id) : accepted;
+    },
+    stop: async () => {
+      await service.close();
+      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,81 @@
+// The project's own files as house rules look at them: lines, imports, exports. Reads what version control tracks (or
+// would), so that build outputs and data are left out.
+
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+
+/** The repository's root. */
+export const ROOT = join(import.meta.dir, "../..");
+
+/** A text file of the project. */
+export interface SourceFile {
+  /** From the root, with `/`. */
+  readonly path: string;
+  readonly text: string;
+  readonly lines: readonly string[];
+}
+
+/** An import, static or dynamic, of values or of types only. */
+export interface Import {
+  /** From 1. */
+  readonly line: number;
+  /** As written. */
+  readonly specifier: string;
+  /** The imported file from the root, for relative imports; null for packages. */
+  readonly path: string | null;
+  /** `import("…")` */
+  readonly isDynamic: boolean;
+}
+
+const LEFT_OUT = new Set(["node_modules", "target", "dist", ".git", "store", "scratch"]);
+const BINARY = /\.(onnx|gz|png|jpe?g|ico|woff2?|node|so|pdf|docx|xlsx|pptx|zip)$/;
+
+/** The project's text files below a folder, or the file itself, sorted by path. */
+export function sourceFiles(under: string, extension = ""): readonly SourceFile[] {
+  const files: SourceFile[] = [];
+  const walk = (folder: string) => {
+    for (const entry of readdirSync(join(ROOT, folder), { withFileTypes: true })) {
+      const path = normalize(join(folder, entry.name));
+      if (LEFT_OUT.has(entry.name)) continue;
+      if (entry.isDirectory()) walk(path);
+      else if (entry.isFile() && path.endsWith(extension) && !BINARY.test(path)) files.push(sourceFile(path));
+    }
+  };
+  if (existsSync(join(ROOT, under))) walk(under);
+  return files.sort((left, right) => (left.path < right.path ? -1 : 1));
+}
+
+/** One file by its path from the root. */
+export function sourceFile(path: string): SourceFile {
+  const text = readFileSync(join(ROOT, path), "utf8");
+  return { path, text, lines: text.split("\n") };
+}
+
+/** The imports and re-exports of a TypeScript file; text in comments that reads like one counts too. */
+export function importsOf(file: SourceFile): readonly Import[] {
+  const imports: Import[] = [];
+  const pattern = /(?:\bfrom\s*|^import\s*|(\bimport\s*\(\s*))["']([^"'\n]+)["']/gm;
+  for (const match of file.text.matchAll(pattern)) {
+    const specifier = match[2] ?? "";
+    imports.push({
+      line: lineAt(file, match.index),
+      specifier,
+      path: specifier.startsWith(".") ? normalize(join(dirname(file.path), specifier)) : null,
+      isDynamic: match[1] !== undefined,
+    });
+  }
+  return imports;
+}
+
+/** The line (from 1) of a position in a file's text. */
+export function lineAt(file: SourceFile, position: number): number {
+  return file.text.slice(0, position).split("\n").length;
+}
+
+/** The lines of a file without comments and the contents of texts, so that calls in prose do not count. */
+export function codeLines(file: SourceFile): readonly string[] {
+  const blank = (text: string) => text.replace(/[^\n]/g, " ");
+  // texts first: a `//` within one opens no comment
+  const pattern = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g;
+  return file.text.replace(pattern, blank).split("\n");
+}
