@@ -162,14 +162,16 @@ function print(rows: readonly Row[], before: readonly Row[]): void {
   const body = rows.map((row) => {
     const last = sameRow(before, row, ["set", "mode"]);
     const change = last === undefined ? "" : signed(Number(row["nDCG@10"]) - Number(last["nDCG@10"]));
-    return [...columns.map((column) => shown(row[column])), change];
+    return [...columns.map((column) => shown(column, row[column])), change];
   });
   process.stdout.write(`${alignRows([[...columns, "change of nDCG"], ...body], true).join("\n")}\n`);
 }
 
-function shown(value: string | number | undefined): string {
+// Scores with four digits, milliseconds with one.
+function shown(column: string, value: string | number | undefined): string {
   if (typeof value !== "number") return value ?? "";
-  return Number.isInteger(value) ? String(value) : value < 1 ? value.toFixed(4) : value.toFixed(1);
+  if (column === "queries") return String(value);
+  return value.toFixed(column.endsWith("Ms") ? 1 : 4);
 }
 
 function signed(difference: number): string {

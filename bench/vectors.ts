@@ -10,7 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { type PublishChunk, ProjectIndex } from "../src/adapters/embedded/native/core.ts";
+import { ProjectIndex, type PublishChunk } from "../src/adapters/embedded/native/core.ts";
 
 const DIMENSIONS = 384;
 const LATENT_DIMENSIONS = 32;
@@ -101,7 +101,9 @@ const vectors = everything.subarray(0, count * DIMENSIONS);
 const queries = Array.from({ length: queryCount }, (_, at) =>
   everything.slice((count + at) * DIMENSIONS, (count + at + 1) * DIMENSIONS),
 );
-console.log(`${count} vectors (${options.file ?? `synthetic, seed ${options.seed}`}), ${queryCount} queries, recall@${HITS}`);
+console.log(
+  `${count} vectors (${options.file ?? `synthetic, seed ${options.seed}`}), ${queryCount} queries, recall@${HITS}`,
+);
 
 /** The user of each row: 1, 2, … for the shares above, 0 for the rest; drawn, not striped. */
 const chance = generator(7);
@@ -124,7 +126,11 @@ async function fill(index: ProjectIndex): Promise<void> {
       return { chunkKey: key, memoryKey: key, own: `w${row % 97}`, context: null, language: "und", passage: "" };
     });
     await index.publish(keys, chunks, vectors.subarray(start * DIMENSIONS, (start + rows.length) * DIMENSIONS));
-    index.show(keys, BigUint64Array.from(rows, (row) => BigInt(users[row] ?? 0)), new Float64Array(rows.length));
+    index.show(
+      keys,
+      BigUint64Array.from(rows, (row) => BigInt(users[row] ?? 0)),
+      new Float64Array(rows.length),
+    );
   }
 }
 
@@ -144,7 +150,13 @@ async function measure(index: ProjectIndex, path: string): Promise<void> {
     }
     tookMs.sort((a, b) => a - b);
     const share = user === null ? 1 : (SHARES[user - 1] ?? 0);
-    const row = [path, `${share * 100} %`, within.memories, percentile(tookMs, 0.5).toFixed(2), percentile(tookMs, 0.95).toFixed(2)];
+    const row = [
+      path,
+      `${share * 100} %`,
+      within.memories,
+      percentile(tookMs, 0.5).toFixed(2),
+      percentile(tookMs, 0.95).toFixed(2),
+    ];
     console.log(`| ${row.join(" | ")} | ${(found / wanted).toFixed(4)} |`);
   }
 }
@@ -164,9 +176,14 @@ try {
   const withGraph = (await ProjectIndex.open(graphOptions)).index;
   const openedMs = performance.now();
   const keys = BigUint64Array.from({ length: count }, (_, row) => BigInt(row + 1));
-  withGraph.show(keys, BigUint64Array.from(users, (user) => BigInt(user)), new Float64Array(count));
+  withGraph.show(
+    keys,
+    BigUint64Array.from(users, (user) => BigInt(user)),
+    new Float64Array(count),
+  );
   while (!withGraph.stats().hnswReady) {
-    if (performance.now() - openedMs > GRAPH_DEADLINE_MS) throw new Error("no graph became ready: calibration refused it");
+    if (performance.now() - openedMs > GRAPH_DEADLINE_MS)
+      throw new Error("no graph became ready: calibration refused it");
     await Bun.sleep(200);
   }
   const readyMs = performance.now();

@@ -30,16 +30,22 @@ function checkTools(): void {
   const wanted = /rust-version = "(\d+)\.(\d+)"/.exec(readFileSync(join(CRATE, "Cargo.toml"), "utf8"));
   const minimum = `${wanted?.[1]}.${wanted?.[2]}`;
   if (versionOf("cargo") === undefined) {
-    refuse(`cargo was not found: Mneme's native core needs Rust ${minimum} or newer; install it from https://rustup.rs`);
+    refuse(
+      `cargo was not found: Mneme's native core needs Rust ${minimum} or newer; install it from https://rustup.rs`,
+    );
   }
   const rustc = versionOf("rustc") ?? "0.0";
   const [major = 0, minor = 0] = rustc.split(".").map(Number);
   if (major < Number(wanted?.[1]) || (major === Number(wanted?.[1]) && minor < Number(wanted?.[2]))) {
-    refuse(`rustc ${rustc} is too old: Mneme's native core needs ${minimum} or newer; update it with: rustup update stable`);
+    refuse(
+      `rustc ${rustc} is too old: Mneme's native core needs ${minimum} or newer; update it with: rustup update stable`,
+    );
   }
   const compiler = process.env["CXX"] ?? "c++";
   if (versionOf(compiler) === undefined) {
-    refuse(`${compiler} was not found: Mneme's native core needs a C++ compiler; install g++ (Debian: apt install g++) or set CXX`);
+    refuse(
+      `${compiler} was not found: Mneme's native core needs a C++ compiler; install g++ (Debian: apt install g++) or set CXX`,
+    );
   }
 }
 
@@ -53,7 +59,9 @@ class Progress {
     const seconds = Math.round((now - this.#startedMs) / 1000);
     if (process.stderr.isTTY) {
       const filled = Math.round((done / Math.max(total, 1)) * 30);
-      process.stderr.write(`\rnative core [${"#".repeat(filled)}${".".repeat(30 - filled)}] ${done}/${total} crates, ${seconds} s `);
+      process.stderr.write(
+        `\rnative core [${"#".repeat(filled)}${".".repeat(30 - filled)}] ${done}/${total} crates, ${seconds} s `,
+      );
     } else if (now - this.#shownMs >= PROGRESS_EVERY_MS) {
       this.#shownMs = now;
       console.error(`native core: ${done} of ${total} crates compiled, ${seconds} s`);
@@ -90,7 +98,12 @@ async function compile(targetDirectory: string): Promise<string> {
     const lines = (pending + text).split("\n");
     pending = lines.pop() ?? "";
     for (const line of lines) {
-      const message = JSON.parse(line) as { reason: string; package_id?: string; target?: { name: string }; filenames?: string[] };
+      const message = JSON.parse(line) as {
+        reason: string;
+        package_id?: string;
+        target?: { name: string };
+        filenames?: string[];
+      };
       if (message.reason !== "compiler-artifact" || message.package_id === undefined) continue;
       done.add(message.package_id);
       progress.show(done.size, total);
@@ -105,7 +118,9 @@ async function compile(targetDirectory: string): Promise<string> {
   });
   progress.end();
   if (code !== 0 || library === undefined) {
-    refuse(`${complaints.trimEnd()}\nthe native core did not build (cargo build ended with ${code}); its messages are above`);
+    refuse(
+      `${complaints.trimEnd()}\nthe native core did not build (cargo build ended with ${code}); its messages are above`,
+    );
   }
   return library;
 }

@@ -69,6 +69,7 @@ async function open(
   const memories = new SqliteMemoryStore({ database, clock });
   const accounts = new SqliteAccountStore({ database, clock });
   const archive = await Archive.open({ path: join(config.dataDir, "memories.duckdb"), log });
+  opened.add(() => archive.close());
 
   const lanes = await createLanes({ modelsDir: config.modelsDir, lanes: config.lanes, log });
   opened.add(() => lanes.close());

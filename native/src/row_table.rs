@@ -154,3 +154,69 @@ impl RowTable {
         self.live -= count as usize;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Chance;
+    use crate::vector_log::to_bf16;
+    use std::collections::BTreeMap;
+
+    const DIMENSIONS: usize = 4;
+
+    fn put(table: &mut RowTable, number: u64, chunk_key: u64, memory_key: u64, candidates: &Candidates) {
+        let vector = to_bf16(&[1.0, 0.0, 0.0, 0.0]);
+        table.apply(number, Record::Put { chunk_key, memory_key, vector: &vector }, candidates);
+    }
+
+    fn live_chunks(table: &RowTable) -> Vec<u64> {
+        table.live_rows().map(|row| table.origin(row).chunk_key).collect()
+    }
+
+    #[test]
+    fn holds_the_chunks_that_a_map_of_memories_holds() {
+        let mut chance = Chance::new();
+        let (candidates, mut table) = (Candidates::default(), RowTable::new(DIMENSIONS));
+        let mut model: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        let (mut number, mut next_chunk) = (0, 1);
+        for _ in 0..500 {
+            let memory_key = 1 + chance.below(30) as u64;
+            if model.remove(&memory_key).is_some() {
+                table.apply(number, Record::Remove { memory_key }, &candidates);
+                number += 1;
+            }
+            for _ in 0..chance.below(4) {
+                put(&mut table, number, next_chunk, memory_key, &candidates);
+                model.entry(memory_key).or_default().push(next_chunk);
+                number += 1;
+                next_chunk += 1;
+            }
+            if chance.below(100) == 0 {
+                table = table.compacted();
+                number = table.len() as u64;
+            }
+        }
+        let mut expected: Vec<u64> = model.values().flatten().copied().collect();
+        expected.sort_unstable();
+        assert_eq!(live_chunks(&table), expected);
+        assert_eq!(table.live(), expected.len());
+        for (memory_key, chunks) in &model {
+            let mut set = MemorySet::default();
+            set.insert(candidates.ordinal(*memory_key));
+            let found: Vec<u64> = table.rows_of(&set).into_iter().map(|row| table.origin(row).chunk_key).collect();
+            assert_eq!(&found, chunks);
+            assert_eq!(table.rows_of_memory(candidates.ordinal(*memory_key)), chunks.len());
+        }
+    }
+
+    #[test]
+    fn a_memory_published_again_after_a_lost_removal_has_its_newer_chunks_only() {
+        let (candidates, mut table) = (Candidates::default(), RowTable::new(DIMENSIONS));
+        put(&mut table, 0, 10, 1, &candidates);
+        put(&mut table, 1, 11, 1, &candidates);
+        put(&mut table, 2, 20, 2, &candidates);
+        // Record 3, the removal of memory 1, is damaged.
+        put(&mut table, 4, 12, 1, &candidates);
+        assert_eq!(live_chunks(&table), [20, 12]);
+    }
+}

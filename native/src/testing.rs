@@ -73,3 +73,12 @@ impl Chance {
         (0..12).map(|_| (self.bits() >> 40) as f32 / (1u64 << 24) as f32).sum::<f32>() - 6.0
     }
 }
+
+/// Waits until a condition holds; panics with its name after half a minute.
+pub fn eventually(what: &str, condition: impl Fn() -> bool) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !condition() {
+        assert!(std::time::Instant::now() < deadline, "in time: {what}");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}

@@ -410,3 +410,238 @@ fn check_vector(vector: &[f32], dimensions: usize) -> Result<()> {
     }
     Err(Error::invalid(format!("a vector of length {length}; unit length is asked for")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::candidates::{NEVER, NO_USER, Showing};
+    use crate::testing::{Chance, TempDir, eventually};
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    const DIMENSIONS: usize = 24;
+    const NEVER_HNSW: usize = usize::MAX;
+
+    /// An index and the plain map of what it should hold: memory → (user, its chunks).
+    struct Checked {
+        directory: PathBuf,
+        hnsw_min_chunks: usize,
+        candidates: Arc<Candidates>,
+        index: VectorIndex,
+        model: BTreeMap<u64, (u64, Vec<(u64, Vec<f32>)>)>,
+        next_chunk: u64,
+    }
+
+    impl Checked {
+        fn open(directory: &Path, hnsw_min_chunks: usize) -> Checked {
+            let (candidates, index, repairs) = open(directory, hnsw_min_chunks);
+            assert!(repairs.is_empty(), "{repairs:?}");
+            let directory = directory.to_owned();
+            Checked { directory, hnsw_min_chunks, candidates, index, model: BTreeMap::new(), next_chunk: 1 }
+        }
+
+        fn reopen(&mut self) {
+            self.index.close();
+            let (candidates, index, repairs) = open(&self.directory, self.hnsw_min_chunks);
+            assert!(repairs.is_empty(), "{repairs:?}");
+            (self.candidates, self.index) = (candidates, index);
+            let memories: Vec<(u64, u64)> = self.model.iter().map(|(memory, (user, _))| (*memory, *user)).collect();
+            memories.into_iter().for_each(|(memory, user)| self.show(memory, user));
+        }
+
+        fn show(&self, memory_key: u64, user_key: u64) {
+            self.candidates.show(&[Showing { memory_key, user_key, expires_at_ms: NEVER }]);
+        }
+
+        fn publish(&mut self, memories: &[u64], chunks_each: usize, chance: &mut Chance) {
+            for memory in memories {
+                let chunks = (0..chunks_each).map(|at| (self.next_chunk + at as u64, chance.unit_vector(DIMENSIONS)));
+                let chunks: Vec<(u64, Vec<f32>)> = chunks.collect();
+                self.next_chunk += chunks_each as u64;
+                self.model.insert(*memory, (1 + memory % 3, chunks));
+            }
+            let chunks: Vec<VectorChunk<'_>> = memories
+                .iter()
+                .flat_map(|memory| self.model[memory].1.iter().map(move |chunk| (memory, chunk)))
+                .map(|(memory, (chunk_key, vector))| VectorChunk { chunk_key: *chunk_key, memory_key: *memory, vector })
+                .collect();
+            self.index.publish(memories, &chunks).expect("published");
+            memories.iter().for_each(|memory| self.show(*memory, 1 + memory % 3));
+        }
+
+        fn remove(&mut self, memories: &[u64]) {
+            self.candidates.hide(memories);
+            self.index.remove(memories).expect("removed");
+            memories.iter().for_each(|memory| {
+                self.model.remove(memory);
+            });
+        }
+
+        /// The nearest chunks by plain arithmetic over the model.
+        fn truth(&self, query: &[f32], user: Option<u64>, limit: usize) -> Vec<u64> {
+            let of_user = self.model.values().filter(|(owner, _)| user.is_none_or(|user| user == *owner));
+            let mut scored: Vec<(f32, u64)> = of_user
+                .flat_map(|(_, chunks)| chunks)
+                .map(|(key, vector)| (kernels::cosine(query, &to_bf16(vector)), *key))
+                .collect();
+            scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            scored.into_iter().take(limit).map(|(_, key)| key).collect()
+        }
+
+        fn nearest(&self, query: &[f32], user: Option<u64>, limit: usize) -> Vec<u64> {
+            let within = self.candidates.admit(user, 0);
+            let hits = self.index.nearest(query, &within, limit).expect("searched");
+            assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
+            hits.into_iter().map(|hit| hit.chunk_key).collect()
+        }
+
+        /// The share of the true nearest that were found, over some queries of each scope.
+        fn recall(&self, queries: usize, users: &[Option<u64>], chance: &mut Chance) -> f64 {
+            let (mut found, mut wanted) = (0, 0);
+            for user in users {
+                for _ in 0..queries {
+                    let query = chance.unit_vector(DIMENSIONS);
+                    let truth = self.truth(&query, *user, 10);
+                    let hits = self.nearest(&query, *user, 10);
+                    assert_eq!(hits.len(), truth.len());
+                    wanted += truth.len();
+                    found += truth.iter().filter(|key| hits.contains(key)).count();
+                }
+            }
+            found as f64 / wanted as f64
+        }
+    }
+
+    fn open(directory: &Path, hnsw_min_chunks: usize) -> (Arc<Candidates>, VectorIndex, Vec<String>) {
+        let candidates = Arc::new(Candidates::default());
+        let options = VectorOptions {
+            directory: directory.to_owned(),
+            dimensions: DIMENSIONS,
+            fingerprint: "model-a".to_owned(),
+            hnsw_min_chunks,
+        };
+        let (index, repairs) = VectorIndex::open(options, Arc::clone(&candidates)).expect("opened");
+        (candidates, index, repairs)
+    }
+
+    #[test]
+    fn finds_what_plain_arithmetic_finds_through_changes_and_reopenings() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("vectors"));
+        let mut checked = Checked::open(directory.path(), NEVER_HNSW);
+        for _ in 0..150 {
+            let first = 1 + chance.below(60) as u64;
+            let memories: Vec<u64> = (first..first + 1 + chance.below(4) as u64).collect();
+            match chance.below(10) {
+                0..=5 => {
+                    let chunks_each = chance.below(6);
+                    checked.publish(&memories, chunks_each, &mut chance);
+                }
+                6..=7 => checked.remove(&memories),
+                8 => checked.reopen(),
+                _ => {
+                    checked.index.compact_if_needed().expect("compacted");
+                }
+            }
+            let query = chance.unit_vector(DIMENSIONS);
+            let user = Some(1 + chance.below(3) as u64).filter(|_| chance.below(2) == 0);
+            assert_eq!(checked.nearest(&query, user, 5), checked.truth(&query, user, 5));
+        }
+        let mut keys = checked.index.chunk_keys();
+        keys.sort_unstable();
+        let mut expected: Vec<u64> =
+            checked.model.values().flat_map(|(_, chunks)| chunks.iter().map(|chunk| chunk.0)).collect();
+        expected.sort_unstable();
+        assert_eq!(keys, expected);
+        assert_eq!(checked.index.stats().chunks, expected.len());
+    }
+
+    #[test]
+    fn the_graph_serves_large_sets_and_the_newest_rows_with_recall_of_99_in_100() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("vectors"));
+        let mut checked = Checked::open(directory.path(), 500);
+        for round in 0..40u64 {
+            let memories: Vec<u64> = (round * 50 + 1..=round * 50 + 50).collect();
+            checked.publish(&memories, 2, &mut chance);
+        }
+        eventually("a graph is ready", || checked.index.stats().is_hnsw_ready);
+        assert!(checked.recall(40, &[None, Some(1), Some(2)], &mut chance) >= 0.99);
+
+        checked.publish(&[5_000], 1, &mut chance);
+        let newest = checked.model[&5_000].1[0].clone();
+        assert_eq!(checked.nearest(&newest.1, None, 1), [newest.0], "searchable before the graph has it");
+        checked.remove(&[5_000]);
+        assert!(!checked.nearest(&newest.1, None, 10).contains(&newest.0));
+
+        checked.remove(&(1..=1_000).collect::<Vec<_>>());
+        assert!(checked.recall(20, &[None, Some(1)], &mut chance) >= 0.99, "with half of the graph dead");
+        assert!(checked.index.compact_if_needed().expect("compacted"));
+        assert!(checked.recall(20, &[None, Some(1)], &mut chance) >= 0.99, "just compacted");
+        eventually("the graph is built anew", || checked.index.stats().hnsw_chunks == 2_000);
+        assert!(checked.recall(20, &[None, Some(1)], &mut chance) >= 0.99, "rebuilt");
+    }
+
+    #[test]
+    fn a_saved_graph_serves_after_reopening_and_a_damaged_one_is_told_and_rebuilt() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("vectors"));
+        let mut checked = Checked::open(directory.path(), 500);
+        checked.publish(&(1..=600).collect::<Vec<_>>(), 2, &mut chance);
+        let snapshot = directory.path().join("graph.usearch");
+        eventually("a snapshot is written", || directory.path().join("graph.meta").exists());
+        checked.reopen();
+        eventually("the graph is loaded", || checked.index.stats().is_hnsw_ready);
+        assert!(checked.recall(20, &[None], &mut chance) >= 0.99);
+
+        checked.index.close();
+        let mut bytes = std::fs::read(&snapshot).expect("readable");
+        let at = chance.below(bytes.len());
+        bytes[at] ^= 1;
+        std::fs::write(&snapshot, bytes).expect("writable");
+        let (_, index, repairs) = open(directory.path(), 500);
+        assert!(repairs.len() == 1 && repairs[0].contains("snapshot"), "{repairs:?}");
+        eventually("the graph is rebuilt", || index.stats().is_hnsw_ready);
+    }
+
+    #[test]
+    fn damage_in_the_log_is_told_and_gone_after_compaction() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("vectors"));
+        let mut checked = Checked::open(directory.path(), NEVER_HNSW);
+        checked.publish(&[1, 2, 3], 1, &mut chance);
+        checked.index.close();
+        let log = directory.path().join("vectors.log");
+        let mut bytes = std::fs::read(&log).expect("readable");
+        let middle = bytes.len() - (bytes.len() - 512) / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&log, bytes).expect("writable");
+
+        let (_, index, repairs) = open(directory.path(), NEVER_HNSW);
+        assert!(repairs.len() == 1 && repairs[0].contains("damaged record"), "{repairs:?}");
+        assert_eq!(index.chunk_keys(), [1, 3]);
+        assert!(index.compact_if_needed().expect("compacted"));
+        index.close();
+        let (_, index, repairs) = open(directory.path(), NEVER_HNSW);
+        assert!(repairs.is_empty(), "{repairs:?}");
+        assert_eq!(index.chunk_keys(), [1, 3]);
+    }
+
+    #[test]
+    fn vectors_that_are_not_of_unit_length_are_refused_at_the_edge() {
+        let directory = TempDir::new("vectors");
+        let (candidates, index, _) = open(directory.path(), NEVER_HNSW);
+        let along = |length: f32| {
+            let mut vector = vec![0.0; DIMENSIONS];
+            vector[3] = length;
+            vector
+        };
+        for sound in [1.0, 0.9901, 1.0099, -1.0] {
+            index.check(&along(sound)).expect("sound");
+        }
+        for bad in [0.0, 0.98, 1.02, f32::NAN, f32::INFINITY] {
+            assert_eq!(index.check(&along(bad)).expect_err("refused").code(), "invalid", "{bad}");
+            let within = candidates.admit(None, 0);
+            assert_eq!(index.nearest(&along(bad), &within, 1).expect_err("refused").code(), "invalid");
+        }
+        assert!(index.check(&along(1.0)[1..]).is_err());
+        candidates.show(&[Showing { memory_key: 1, user_key: NO_USER, expires_at_ms: NEVER }]);
+        assert!(index.nearest(&along(1.0), &candidates.admit(None, 0), 1).expect("searched").is_empty());
+    }
+}

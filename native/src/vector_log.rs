@@ -469,3 +469,214 @@ fn random_number() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Chance, TempDir};
+
+    const DIMENSIONS: usize = 5;
+    const STRIDE: usize = RECORD_HEAD_BYTES + DIMENSIONS * 2 + 4;
+
+    /// A record that owns its vector.
+    #[derive(Debug, Clone, PartialEq)]
+    enum Entry {
+        Put(u64, u64, Vec<bf16>),
+        Remove(u64),
+    }
+
+    impl Entry {
+        fn random(chance: &mut Chance) -> Entry {
+            match chance.below(4) {
+                0 => Entry::Remove(chance.bits()),
+                _ => Entry::Put(chance.bits(), chance.bits(), to_bf16(&chance.unit_vector(DIMENSIONS))),
+            }
+        }
+
+        fn record(&self) -> Record<'_> {
+            match self {
+                Entry::Put(chunk_key, memory_key, vector) => {
+                    Record::Put { chunk_key: *chunk_key, memory_key: *memory_key, vector }
+                }
+                Entry::Remove(memory_key) => Record::Remove { memory_key: *memory_key },
+            }
+        }
+    }
+
+    type Replay = (VectorLog, Vec<(u64, Entry)>, LogRepairs);
+
+    fn open(path: &Path) -> Result<Replay> {
+        let mut seen = Vec::new();
+        let (log, repairs) = VectorLog::open(path, DIMENSIONS, "model-a", |number, record| {
+            let entry = match record {
+                Record::Put { chunk_key, memory_key, vector } => Entry::Put(chunk_key, memory_key, vector.to_vec()),
+                Record::Remove { memory_key } => Entry::Remove(memory_key),
+            };
+            seen.push((number, entry));
+        })?;
+        Ok((log, seen, repairs))
+    }
+
+    fn append(log: &mut VectorLog, entries: &[Entry]) {
+        log.append(&entries.iter().map(Entry::record).collect::<Vec<_>>()).expect("room on the disk");
+    }
+
+    /// A log of `count` random entries, closed.
+    fn written(path: &Path, count: usize, chance: &mut Chance) -> Vec<Entry> {
+        let entries: Vec<Entry> = (0..count).map(|_| Entry::random(chance)).collect();
+        let (mut log, _, _) = open(path).expect("a new log");
+        entries.chunks(3).for_each(|round| append(&mut log, round));
+        entries
+    }
+
+    fn numbered(entries: &[Entry]) -> Vec<(u64, Entry)> {
+        (0..).zip(entries.iter().cloned()).collect()
+    }
+
+    #[test]
+    fn what_was_appended_is_replayed_in_order() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("log"));
+        let path = directory.path().join("log");
+        let mut entries = written(&path, 20, &mut chance);
+        for _ in 0..3 {
+            let (mut log, seen, repairs) = open(&path).expect("a sound log");
+            assert_eq!((seen, repairs), (numbered(&entries), LogRepairs::default()));
+            let more = Entry::random(&mut chance);
+            append(&mut log, std::slice::from_ref(&more));
+            entries.push(more);
+        }
+    }
+
+    #[test]
+    fn a_log_cut_at_any_byte_keeps_its_whole_records_and_takes_new_ones() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("log"));
+        let path = directory.path().join("log");
+        let entries = written(&path, 6, &mut chance);
+        let bytes = fs::read(&path).expect("readable");
+        for length in HEADER_BYTES..bytes.len() {
+            fs::write(&path, &bytes[..length]).expect("writable");
+            let whole = (length - HEADER_BYTES) / STRIDE;
+            let (mut log, seen, repairs) = open(&path).expect("a torn log opens");
+            assert_eq!(seen, numbered(&entries[..whole]), "cut at {length}");
+            let is_torn = (length - HEADER_BYTES) % STRIDE != 0;
+            assert_eq!(repairs.sentences.len(), usize::from(is_torn), "cut at {length}");
+            append(&mut log, &entries[5..]);
+            let mut expected = entries[..whole].to_vec();
+            expected.push(entries[5].clone());
+            let (_, seen, repairs) = open(&path).expect("a mended log opens");
+            assert_eq!((seen, repairs), (numbered(&expected), LogRepairs::default()), "cut at {length}");
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_costs_its_own_record_and_is_reported() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("log"));
+        let path = directory.path().join("log");
+        let entries = written(&path, 5, &mut chance);
+        let bytes = fs::read(&path).expect("readable");
+        for at in HEADER_BYTES..bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1 << chance.below(8);
+            fs::write(&path, &flipped).expect("writable");
+            let victim = (at - HEADER_BYTES) / STRIDE;
+            let mut expected = numbered(&entries);
+            expected.remove(victim);
+            let (log, seen, repairs) = open(&path).expect("a damaged log opens");
+            assert_eq!(seen, expected, "flipped at {at}");
+            assert_eq!(repairs.sentences.len(), 1);
+            // The last record has nothing sound behind it: an unfinished append looks the same.
+            let is_last = victim == 4;
+            assert_eq!(repairs.damaged_records, u64::from(!is_last));
+            assert_eq!(log.records(), if is_last { 4 } else { 5 });
+        }
+    }
+
+    #[test]
+    fn a_damaged_header_sets_the_file_aside_and_begins_anew() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("log"));
+        let path = directory.path().join("log");
+        written(&path, 5, &mut chance);
+        let bytes = fs::read(&path).expect("readable");
+        for (round, at) in [0, 8, 12, 16, 24, 30, HEADER_BYTES - 1].into_iter().enumerate() {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1 << chance.below(8);
+            fs::write(&path, &flipped).expect("writable");
+            let (log, seen, repairs) = open(&path).expect("a new log");
+            assert_eq!((log.records(), seen.len(), repairs.sentences.len()), (0, 0, 1), "flipped at {at}");
+            let aside = directory.path().join(format!("log.damaged-{}", round + 1));
+            assert_eq!(fs::read(aside).expect("kept"), flipped);
+        }
+        fs::write(&path, &bytes[..100]).expect("writable");
+        let (_, _, repairs) = open(&path).expect("a new log");
+        assert!(repairs.sentences[0].contains("cut short"), "{:?}", repairs.sentences);
+    }
+
+    #[test]
+    fn another_model_is_refused_by_name_and_nothing_is_touched() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("log"));
+        let path = directory.path().join("log");
+        written(&path, 2, &mut chance);
+        let before = fs::read(&path).expect("readable");
+        for (dimensions, fingerprint) in [(DIMENSIONS, "model-b"), (DIMENSIONS + 1, "model-a")] {
+            let error = VectorLog::open(&path, dimensions, fingerprint, |_, _| ()).expect_err("refused");
+            assert_eq!(error.code(), "invalid");
+            let text = error.to_string();
+            assert!(text.contains("model-a") && text.contains(fingerprint), "{text}");
+            assert!(text.contains(&dimensions.to_string()), "{text}");
+        }
+        assert_eq!(fs::read(&path).expect("readable"), before);
+    }
+
+    #[test]
+    fn shapes_beyond_the_format_are_refused_at_its_edges() {
+        let directory = TempDir::new("log");
+        let try_open = |dimensions: usize, fingerprint: &str| {
+            let path = directory.path().join(format!("{dimensions}-{}", fingerprint.len()));
+            VectorLog::open(&path, dimensions, fingerprint, |_, _| ()).map(|_| ()).map_err(|error| error.code())
+        };
+        let longest = "f".repeat(FINGERPRINT_BYTES_MAX);
+        assert_eq!(try_open(1, "f"), Ok(()));
+        assert_eq!(try_open(DIMENSIONS_MAX, &longest), Ok(()));
+        assert_eq!(try_open(0, "f"), Err("invalid"));
+        assert_eq!(try_open(DIMENSIONS_MAX + 1, "f"), Err("invalid"));
+        assert_eq!(try_open(1, ""), Err("invalid"));
+        assert_eq!(try_open(1, &format!("{longest}f")), Err("invalid"));
+    }
+
+    #[test]
+    fn compaction_keeps_the_given_records_under_a_new_epoch() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("log"));
+        let path = directory.path().join("log");
+        let entries = written(&path, 10, &mut chance);
+        let (mut log, _, _) = open(&path).expect("a sound log");
+        let (old_epoch, old_reader) = (log.epoch(), log.reader());
+        log.compact([1, 4, 7].into_iter()).expect("room on the disk");
+        let mut expected: Vec<Entry> = [1, 4, 7].map(|at: usize| entries[at].clone()).to_vec();
+        assert_ne!(log.epoch(), old_epoch);
+        let more = Entry::random(&mut chance);
+        append(&mut log, std::slice::from_ref(&more));
+        expected.push(more);
+        assert_eq!(open(&path).expect("sound").1, numbered(&expected));
+        for (number, entry) in numbered(&entries) {
+            let mut vector = Vec::new();
+            if let Entry::Put(_, _, stored) = entry {
+                old_reader.read(number, &mut vector).expect("the old file is still there for its readers");
+                assert_eq!(vector, stored);
+            }
+        }
+    }
+
+    #[test]
+    fn a_compaction_that_fails_leaves_the_log_in_use() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("log"));
+        let path = directory.path().join("log");
+        let mut entries = written(&path, 4, &mut chance);
+        let (mut log, _, _) = open(&path).expect("a sound log");
+        assert!(log.compact([0, 99].into_iter()).is_err());
+        let more = Entry::random(&mut chance);
+        append(&mut log, std::slice::from_ref(&more));
+        entries.push(more);
+        assert_eq!(open(&path).expect("sound").1, numbered(&entries));
+        assert_eq!(fs::read_dir(directory.path()).expect("listable").count(), 1, "no left-overs");
+    }
+}

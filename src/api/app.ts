@@ -107,7 +107,10 @@ async function answer(
 ): Promise<Answer> {
   if (principal === null) throw new Fault("missing_api_key", "Send an API key: Authorization: Bearer ctx_…");
   if (!allows(principal, operation.scope)) {
-    throw new Fault("insufficient_scope", `This key lacks the scope '${operation.scope}' that ${operation.name} needs.`);
+    throw new Fault(
+      "insufficient_scope",
+      `This key lacks the scope '${operation.scope}' that ${operation.name} needs.`,
+    );
   }
   const query = checkQuery(operation.query, new URL(request.url).searchParams);
   const body = operation.body === null ? null : check(operation.body, await readJson(request, LIMITS.bodyBytes));
@@ -120,7 +123,10 @@ function authenticate(request: Request, lookUp: (secret: string) => Principal | 
   const secret = /^Bearer +(ctx_[A-Za-z0-9_-]{1,256})$/i.exec(header)?.[1];
   const principal = secret === undefined ? null : lookUp(secret);
   if (principal === null) {
-    throw new Fault("invalid_api_key", "This API key is not known. Keys look like ctx_… and are shown once, when they are made.");
+    throw new Fault(
+      "invalid_api_key",
+      "This API key is not known. Keys look like ctx_… and are shown once, when they are made.",
+    );
   }
   return principal;
 }
@@ -144,7 +150,10 @@ function unrouted(request: Request, operations: readonly Operation[]): Fault {
 function matches(template: string, path: string): boolean {
   const parts = template.split("/");
   const given = path.split("/");
-  return parts.length === given.length && parts.every((part, at) => part === given[at] || (part.startsWith(":") && given[at] !== ""));
+  return (
+    parts.length === given.length &&
+    parts.every((part, at) => part === given[at] || (part.startsWith(":") && given[at] !== ""))
+  );
 }
 
 /** A caller's own request id if it is safe to repeat, else a new one. */

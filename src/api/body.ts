@@ -77,5 +77,9 @@ function refuseBadString(text: string, at: string): void {
   const problem = text.includes("\0") ? "a NUL character" : text.isWellFormed() ? null : "a lone surrogate";
   if (problem === null) return;
   const place = at.toWellFormed().replaceAll("\0", "\\0");
-  throw new Fault("invalid_request", `The text at '${place}' contains ${problem}.`, place === "" ? {} : { param: place });
+  throw new Fault(
+    "invalid_request",
+    `The text at '${place}' contains ${problem}.`,
+    place === "" ? {} : { param: place },
+  );
 }

@@ -60,7 +60,9 @@ export function checkQuery<S extends TObject>(schema: S, search: URLSearchParams
   const values: Record<string, unknown> = {};
   for (const [name, text] of search) {
     if (Object.hasOwn(values, name)) {
-      throw new Fault("invalid_request", `The query parameter '${name}' is given twice. Give it once.`, { param: name });
+      throw new Fault("invalid_request", `The query parameter '${name}' is given twice. Give it once.`, {
+        param: name,
+      });
     }
     values[name] = readParameter(schema.properties[name], text);
   }
@@ -76,7 +78,9 @@ function readParameter(schema: TSchema | undefined, text: string): unknown {
 }
 
 function explain(schema: TSchema, error: ValueError, at: string): Fault {
-  const path = [at, fieldPath(error.path)].filter((part) => part !== "").join(at !== "" && error.path !== "" ? "." : "");
+  const path = [at, fieldPath(error.path)]
+    .filter((part) => part !== "")
+    .join(at !== "" && error.path !== "" ? "." : "");
   const name = path === "" ? "The body" : `'${path}'`;
   const detail = path === "" ? {} : { param: path };
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
@@ -89,7 +93,11 @@ function explain(schema: TSchema, error: ValueError, at: string): Fault {
   if (error.type === ValueErrorType.ObjectRequiredProperty) {
     return new Fault("invalid_request", `${name} is required: ${expectation(error.schema)}.`, detail);
   }
-  return new Fault("invalid_request", `${name} must be ${expectation(error.schema)}, found ${sketch(error.value)}.`, detail);
+  return new Fault(
+    "invalid_request",
+    `${name} must be ${expectation(error.schema)}, found ${sketch(error.value)}.`,
+    detail,
+  );
 }
 
 // "/tags/3" → "tags[3]"
@@ -109,7 +117,8 @@ function knownFields(schema: TSchema, pointer: string): Record<string, TSchema> 
 
 function expectation(schema: TSchema): string {
   const options: unknown[] | undefined = schema["anyOf"]?.map((option: TSchema) => option["const"]);
-  if (options?.every((option) => typeof option === "string")) return `one of ${options.map((o) => `"${o}"`).join(", ")}`;
+  if (options?.every((option) => typeof option === "string"))
+    return `one of ${options.map((o) => `"${o}"`).join(", ")}`;
   const from = schema["minimum"] ?? schema["minLength"] ?? schema["minItems"];
   const to = schema["maximum"] ?? schema["maxLength"] ?? schema["maxItems"];
   const unit = schema["type"] === "string" ? " characters" : schema["type"] === "array" ? " items" : "";
@@ -130,6 +139,7 @@ function sketch(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === "object") return "an object";
-  if (typeof value === "string") return value.length > 40 ? `a string of ${value.length} characters` : JSON.stringify(value);
+  if (typeof value === "string")
+    return value.length > 40 ? `a string of ${value.length} characters` : JSON.stringify(value);
   return String(value);
 }

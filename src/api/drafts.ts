@@ -17,7 +17,8 @@ export function draftOf(body: CreateMemory, nowMs: number, at = ""): MemoryDraft
     });
   }
   const { content, title, type, tags, userId, externalId } = body;
-  const metadata = body.metadata === undefined || body.metadata === null ? null : checkMetadata(body.metadata, field("metadata"));
+  const metadata =
+    body.metadata === undefined || body.metadata === null ? null : checkMetadata(body.metadata, field("metadata"));
   const language = body.language ? checkLanguage(body.language, field("language")) : null;
   const expiresAt = body.expires_at ? checkExpiry(body.expires_at, nowMs, field("expires_at")) : null;
   if (tags && tags.length > LIMITS.tagsPerMemory) {
@@ -60,10 +61,14 @@ function checkLanguage(language: string, param: string): string {
   try {
     return Intl.getCanonicalLocales(language)[0] ?? language;
   } catch (cause) {
-    throw new Fault("invalid_request", `'${param}' must be a BCP 47 tag such as "en" or "pt-BR", found "${language}".`, {
-      param,
-      cause,
-    });
+    throw new Fault(
+      "invalid_request",
+      `'${param}' must be a BCP 47 tag such as "en" or "pt-BR", found "${language}".`,
+      {
+        param,
+        cause,
+      },
+    );
   }
 }
 
@@ -72,7 +77,9 @@ const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{
 function checkExpiry(text: string, nowMs: number, param: string): number {
   const time = DATE_TIME.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(time)) {
-    throw new Fault("invalid_request", `'${param}' must be an ISO 8601 time such as "2030-01-31T12:00:00Z".`, { param });
+    throw new Fault("invalid_request", `'${param}' must be an ISO 8601 time such as "2030-01-31T12:00:00Z".`, {
+      param,
+    });
   }
   if (time <= nowMs) throw new Fault("invalid_request", `'${param}' lies in the past.`, { param });
   return time;

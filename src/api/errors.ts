@@ -54,7 +54,11 @@ export function errorView(fault: Fault, requestId?: string): ErrorView {
 /** What a caller is told of anything thrown: a Fault as it is, everything else as `internal_error` without detail. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error;
-  return new Fault("internal_error", "Something went wrong inside the server. The log has the details under this request_id.", {
-    cause: error,
-  });
+  return new Fault(
+    "internal_error",
+    "Something went wrong inside the server. The log has the details under this request_id.",
+    {
+      cause: error,
+    },
+  );
 }

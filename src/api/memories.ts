@@ -6,7 +6,6 @@ import { LIMITS } from "../domain/limits.ts";
 import type { Memory, MemoryDraft, Progress } from "../domain/memory.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Accepted } from "../ports/memory-store.ts";
-import { MODES, type RunnableMode } from "../retrieval/modes.ts";
 import type { MemoryService } from "../services/memories.ts";
 import type { SearchService } from "../services/search.ts";
 import { check } from "./check.ts";
@@ -26,7 +25,8 @@ export interface MemoryOperationsParts {
 
 /** The operations on /v1/memories. */
 export function memoryOperations({ memories, search, progressOf, clock }: MemoryOperationsParts): readonly Operation[] {
-  const acceptedView = (accepted: Accepted, content: string) => memoryView({ memory: accepted.memory, content }, progressOf);
+  const acceptedView = (accepted: Accepted, content: string) =>
+    memoryView({ memory: accepted.memory, content }, progressOf);
 
   return [
     operation({
@@ -63,9 +63,13 @@ export function memoryOperations({ memories, search, progressOf, clock }: Memory
         const items = body.memories.map((item, index) => checkItem(item, index, clock.now()));
         const drafts = items.filter((item): item is MemoryDraft => !(item instanceof Fault));
         if (drafts.length === 0) {
-          throw new Fault("invalid_request", "None of the batch's memories could be accepted; 'items' says why for each.", {
-            items: items.flatMap((item, index) => (item instanceof Fault ? [{ index, error: item }] : [])),
-          });
+          throw new Fault(
+            "invalid_request",
+            "None of the batch's memories could be accepted; 'items' says why for each.",
+            {
+              items: items.flatMap((item, index) => (item instanceof Fault ? [{ index, error: item }] : [])),
+            },
+          );
         }
         const accepted = (await memories.create(principal.projectId, drafts)).values();
         const data = items.map((item, index) => {
@@ -132,7 +136,8 @@ export function memoryOperations({ memories, search, progressOf, clock }: Memory
       query: NoQuery,
       body: SearchMemories,
       run: async ({ principal, body, signal }) => {
-        const mode = runnableMode(body);
+        refuseUnavailable(body);
+        const mode = body.mode ?? "balanced";
         const ranking = await search.search(
           principal.projectId,
           {
@@ -161,7 +166,7 @@ function checkItem(item: unknown, index: number, nowMs: number): MemoryDraft | F
 }
 
 // What is not there yet is refused, never ignored: a dropped filter would show what it should have hidden.
-function runnableMode(body: SearchMemories): RunnableMode {
+function refuseUnavailable(body: SearchMemories): void {
   if (body.query.trim() === "") {
     throw new Fault("invalid_request", "'query' is blank: say what to search for.", { param: "query" });
   }
@@ -175,13 +180,6 @@ function runnableMode(body: SearchMemories): RunnableMode {
       param: "includeGraph",
     });
   }
-  const mode = body.mode ?? "balanced";
-  if (mode === "precise") {
-    throw new Fault("invalid_request", `This version has no mode "precise" yet; use ${Object.keys(MODES).map((name) => `"${name}"`).join(" or ")}.`, {
-      param: "mode",
-    });
-  }
-  return mode;
 }
 
 function memoryId(text: string | undefined): MemoryId {

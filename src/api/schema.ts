@@ -2,7 +2,7 @@
 
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../domain/limits.ts";
-import { MODE_NAMES } from "../retrieval/modes.ts";
+import { MODE_NAMES } from "../domain/ranking.ts";
 import { Text } from "./check.ts";
 
 const closed = { additionalProperties: false } as const;

@@ -1,9 +1,9 @@
 // How things look in answers: rows of the stores to the interface's fields.
 
-import { chunkIdOf, type ChunkKey } from "../domain/ids.ts";
+import { chunkIdOf } from "../domain/ids.ts";
 import type { JsonObject, Memory, Progress } from "../domain/memory.ts";
+import type { RankedPassage, Ranking } from "../domain/ranking.ts";
 import { isoTime } from "../kit/clock.ts";
-import type { RankedPassage, Ranking } from "../retrieval/plan.ts";
 import type { MemoryWithContent } from "../services/memories.ts";
 
 /** A Memory of the interface. `progress` is asked for only while it is in work. */
@@ -43,7 +43,7 @@ export function searchView(ranking: Ranking, mode: string, isExplained: boolean)
 }
 
 function resultView(result: RankedPassage, isExplained: boolean): object {
-  const { memory, place, candidate } = result;
+  const { memory, place } = result;
   const metadata: JsonObject = {
     ...memory.metadata,
     _memory: {
@@ -61,14 +61,12 @@ function resultView(result: RankedPassage, isExplained: boolean): object {
       ...(place.headings.length === 0 ? {} : { headings: place.headings }),
     },
   };
-  const { vector, text, rerank } = candidate;
-  const signals = { vector, ...(text && { text }), ...(rerank && { rerank }) };
   return {
-    id: chunkIdOf(candidate.chunkKey as ChunkKey),
+    id: chunkIdOf(result.chunkKey),
     content: result.text,
     score: result.score,
     memory_id: memory.id,
     metadata,
-    ...(isExplained ? { explain: { signals, fused_rank: result.fusedRank } } : {}),
+    ...(isExplained ? { explain: { signals: result.signals, fused_rank: result.fusedRank } } : {}),
   };
 }

@@ -33,7 +33,7 @@ export type JsonObject = { readonly [key: string]: Json };
 export interface Memory {
   readonly key: MemoryKey;
   readonly id: MemoryId;
-  /** Counts up with every new content; a job that finishes under an older one is void. */
+  /** Counts up with every new content and every new try; a job that finishes under an older one is void. */
   readonly version: number;
   readonly state: MemoryState;
   readonly title: string | null;

@@ -8,7 +8,7 @@ import type { Log } from "../kit/log.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
 import type { Job, MemoryStore } from "../ports/memory-store.ts";
 import type { Embedder } from "../ports/models.ts";
-import { type Prepared, type Preparer, PrepareFailure } from "../ports/preparer.ts";
+import { type Prepared, PrepareFailure, type Preparer } from "../ports/preparer.ts";
 import { contentsOf, embedChunks, prepareInputOf, readyMemory } from "./pipeline.ts";
 import { Publisher } from "./publisher.ts";
 
@@ -186,11 +186,17 @@ export class IngestWorker {
     if (this.#stop.signal.aborted) return;
     if (job.attempt >= ATTEMPTS_MAX) {
       this.#parts.log.error({ memory: job.memory.id, cause }, "a memory failed after its last attempt");
-      this.#giveUp(job, `Processing failed ${ATTEMPTS_MAX} times; the server's log says why. Send the memory again later.`);
+      this.#giveUp(
+        job,
+        `Processing failed ${ATTEMPTS_MAX} times; the server's log says why. Send the memory again later.`,
+      );
       return;
     }
     const delayMs = Math.min(RETRY_FIRST_MS * 2 ** (job.attempt - 1), RETRY_MAX_MS);
-    this.#parts.log.warn({ memory: job.memory.id, attempt: job.attempt, delayMs, cause }, "a memory will be tried again");
+    this.#parts.log.warn(
+      { memory: job.memory.id, attempt: job.attempt, delayMs, cause },
+      "a memory will be tried again",
+    );
     this.#release(job);
     this.#parts.memories.retryLater(job, delayMs);
     this.wake();
@@ -222,9 +228,7 @@ export class IngestWorker {
 }
 
 /** Removes what was deleted or has expired from the indexes, and texts and rows whose retention has ended. */
-export async function sweep(
-  parts: Pick<IngestParts, "memories" | "index" | "clock" | "retentionMs">,
-): Promise<void> {
+export async function sweep(parts: Pick<IngestParts, "memories" | "index" | "clock" | "retentionMs">): Promise<void> {
   for (;;) {
     const retired = parts.memories.retired(SWEEP_MEMORIES);
     if (retired.length === 0) break;

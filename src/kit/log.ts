@@ -13,7 +13,12 @@ export type Log = Pick<pino.Logger, "debug" | "info" | "warn" | "error"> & { chi
 /** A logger that writes JSON lines to standard error (plain pino: its transports crash a compiled binary). */
 export function createLog(level: LogLevel): Log {
   return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
     pino.destination({ fd: 2, sync: true }),
   );
 }

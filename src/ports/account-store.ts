@@ -15,7 +15,10 @@ export interface AccountStore {
   /** Whether any key was ever made in this project. */
   hasKeys(projectId: ProjectId): boolean;
   /** Stores a key's hash; storing the same key again changes nothing. */
-  addKey(projectId: ProjectId, key: { readonly secret: string; readonly name: string; readonly scopes: readonly KeyScope[] }): KeyId;
+  addKey(
+    projectId: ProjectId,
+    key: { readonly secret: string; readonly name: string; readonly scopes: readonly KeyScope[] },
+  ): KeyId;
   /** Who holds this key; null when nobody does. */
   authenticate(secret: string): Principal | null;
 }

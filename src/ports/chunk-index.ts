@@ -98,6 +98,6 @@ export interface ChunkIndex {
    * @param completed memories that the rows call completed, deleted ones not among them.
    */
   reconcile(id: ProjectId, completed: readonly VisibleMemory[]): Promise<Reconciliation>;
-  /** Flushes and closes; afterwards every call fails. */
+  /** Closes every project; afterwards every call fails. */
   close(): Promise<void>;
 }

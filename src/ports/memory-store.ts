@@ -6,8 +6,8 @@
 // refused by `complete` and `fail`. Lists are keyset-paged, newest first, and stable under inserts and deletes.
 // Deleted and expired memories are absent from every read.
 
-import type { Extracted, FailureCode, Memory, MemoryDraft, MemoryStatus } from "../domain/memory.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
+import type { Extracted, FailureCode, Memory, MemoryDraft, MemoryStatus } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import type { VisibleMemory } from "./chunk-index.ts";
 

@@ -1,10 +1,7 @@
 // The three modes as one table: how many candidates, which signals, how deep the reranker looks, and what a final score
 // means. Constants come from retrieval.md's measured recipe; one set for all data.
 
-/** The modes that a request can name. */
-export const MODE_NAMES = ["fast", "balanced", "precise"] as const;
-/** One of the modes that a request can name. */
-export type ModeName = (typeof MODE_NAMES)[number];
+import type { ModeName } from "../domain/ranking.ts";
 
 /** How a mode searches. */
 export interface Mode {

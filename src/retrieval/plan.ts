@@ -1,10 +1,11 @@
 // How a question becomes a ranked list of passages: the order of steps of a mode, timed. What each step computes is
 // in rank.ts; which numbers it uses, in modes.ts. `explain` shows this file's own record, not a second path.
 
-import { type ChunkPlace, indexedText } from "../domain/chunk.ts";
+import { indexedText } from "../domain/chunk.ts";
 import { Fault, invariant } from "../domain/fault.ts";
-import type { MemoryKey, ProjectId } from "../domain/ids.ts";
+import type { ProjectId } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
+import type { RankedPassage, Ranking, StageRecord } from "../domain/ranking.ts";
 import type { SearchScope } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { ChunkIndex, Passage, ProjectIndex } from "../ports/chunk-index.ts";
@@ -22,33 +23,6 @@ export interface SearchRequest {
   readonly scoreMin: number;
   readonly scope: SearchScope;
   readonly signal?: AbortSignal;
-}
-
-/** One ranked passage with all that a result shows. */
-export interface RankedPassage {
-  readonly candidate: Candidate;
-  readonly memory: Memory;
-  readonly text: string;
-  readonly place: ChunkPlace;
-  /** 0..1, falling down the list. */
-  readonly score: number;
-  /** Place in the first stage, from 1. */
-  readonly fusedRank: number;
-}
-
-/** What a stage took and how many candidates left it. */
-export interface StageRecord {
-  readonly name: "embed" | "filter" | "vector" | "text" | "fuse" | "rerank" | "hydrate";
-  readonly ms: number;
-  readonly candidates: number;
-}
-
-/** A ranked list and the record of how it came about. */
-export interface Ranking {
-  readonly results: readonly RankedPassage[];
-  readonly stages: readonly StageRecord[];
-  /** Memories that scope and filters admit. */
-  readonly admissible: number;
 }
 
 /** What retrieval stands on. */
@@ -105,7 +79,8 @@ export async function search(parts: RetrievalParts, request: SearchRequest): Pro
     const shown = found.get(candidate.chunkKey);
     invariant(shown, "a ranked passage has its text");
     results.push({
-      candidate,
+      chunkKey: candidate.chunkKey,
+      signals: candidate.signals,
       memory: shown.memory,
       text: shown.passage.text,
       place: shown.passage.place,
@@ -135,13 +110,11 @@ async function hydrate(
   candidates: readonly Candidate[],
 ): Promise<ReadonlyMap<bigint, Hydrated>> {
   const passages = await index.passages(BigUint64Array.from(candidates, (candidate) => candidate.chunkKey));
-  const rows = parts.memories.getMany(projectId, [
-    ...new Set(candidates.map((candidate) => candidate.memoryKey as MemoryKey)),
-  ]);
+  const rows = parts.memories.getMany(projectId, [...new Set(candidates.map((candidate) => candidate.memoryKey))]);
   const found = new Map<bigint, Hydrated>();
   for (const [position, candidate] of candidates.entries()) {
     const passage = passages[position];
-    const memory = rows.get(candidate.memoryKey as MemoryKey);
+    const memory = rows.get(candidate.memoryKey);
     if (passage && memory?.state.status === "completed") found.set(candidate.chunkKey, { memory, passage });
   }
   return found;

@@ -1,17 +1,14 @@
 // The arithmetic of ranking: combining signals, squashing logits, calibrating scores. Pure; plan.ts decides the order.
 
+import type { ChunkKey, MemoryKey } from "../domain/ids.ts";
+import type { Signals } from "../domain/ranking.ts";
 import type { Mode } from "./modes.ts";
 
-/** One candidate passage with the signals that were measured for it. */
+/** One candidate passage with what was measured for it so far. */
 export interface Candidate {
-  readonly chunkKey: bigint;
-  readonly memoryKey: bigint;
-  /** Cosine similarity to the query and the place in the vector leg, from 1. */
-  readonly vector: { readonly rank: number; readonly score: number };
-  /** Words score, 0..1, and the place among candidates by it; absent where words take no part. */
-  readonly text?: { readonly rank: number; readonly score: number };
-  /** Squashed logit, -1..1, and the place among the reranked. */
-  readonly rerank?: { readonly rank: number; readonly score: number };
+  readonly chunkKey: ChunkKey;
+  readonly memoryKey: MemoryKey;
+  readonly signals: Signals;
   /** First stage score. */
   readonly firstStage: number;
   /** Score that decides the order. */
@@ -56,10 +53,12 @@ export function firstStage(
     const word = words?.[position] ?? 0;
     const score = cosine + mode.wordsWeight * word;
     candidates.push({
-      chunkKey: hits.chunkKeys[position] ?? 0n,
-      memoryKey: hits.memoryKeys[position] ?? 0n,
-      vector: { rank: position + 1, score: cosine },
-      ...(wordRanks === null ? {} : { text: { rank: wordRanks[position] ?? 0, score: word } }),
+      chunkKey: (hits.chunkKeys[position] ?? 0n) as ChunkKey,
+      memoryKey: (hits.memoryKeys[position] ?? 0n) as MemoryKey,
+      signals: {
+        vector: { rank: position + 1, score: cosine },
+        ...(wordRanks !== null && { text: { rank: wordRanks[position] ?? 0, score: word } }),
+      },
       firstStage: score,
       final: score,
     });
@@ -78,7 +77,7 @@ export function blendRerank(candidates: readonly Candidate[], logits: Float32Arr
     const score = squashLogit(logits[position] ?? Number.NaN);
     return {
       ...candidate,
-      rerank: { rank: ranks[position] ?? 0, score },
+      signals: { ...candidate.signals, rerank: { rank: ranks[position] ?? 0, score } },
       final: candidate.firstStage + mode.rerankWeight * score,
     };
   });
@@ -92,11 +91,16 @@ export function blendRerank(candidates: readonly Candidate[], logits: Float32Arr
 export function calibrate(candidates: readonly Candidate[], mode: Mode): number[] {
   let ceiling = 1;
   return candidates.map((candidate) => {
-    ceiling = Math.min(ceiling, 1 / (1 + Math.exp(-(mode.calibration.slope * candidate.final + mode.calibration.offset))));
+    ceiling = Math.min(
+      ceiling,
+      1 / (1 + Math.exp(-(mode.calibration.slope * candidate.final + mode.calibration.offset))),
+    );
     return ceiling;
   });
 }
 
 function sortByFinal(candidates: Candidate[]): Candidate[] {
-  return candidates.sort((left, right) => right.final - left.final || left.vector.rank - right.vector.rank);
+  return candidates.sort(
+    (left, right) => right.final - left.final || left.signals.vector.rank - right.signals.vector.rank,
+  );
 }

@@ -68,7 +68,6 @@ export class EmbeddedChunkIndex implements ChunkIndex {
 
   async close(): Promise<void> {
     for (const opening of this.#projects.values()) await (await opening).close();
-    await this.#parts.archive.close();
   }
 }
 
@@ -132,10 +131,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     invariant(vectors.length === chunkCount * this.#parts.dimensions, "a publication brings one vector per chunk");
 
     const memoryKeys = BigUint64Array.from(publications, (publication) => publication.memoryKey);
-    await Promise.all([
-      this.#parts.archive.replace(archived),
-      this.#native.publish(memoryKeys, indexed, vectors),
-    ]);
+    await Promise.all([this.#parts.archive.replace(archived), this.#native.publish(memoryKeys, indexed, vectors)]);
   }
 
   retract(memoryKeys: readonly MemoryKey[]): Promise<void> {

@@ -10,7 +10,8 @@ const NATIVE_DIRECTORY = join(import.meta.dir, "../../../../native");
 
 /** The folder with compiled cores: `$MNEME_CACHE_DIR`, else the user's cache folder, then `native`. */
 export function nativeCacheDirectory(): string {
-  const base = process.env["MNEME_CACHE_DIR"] ?? join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "mneme");
+  const base =
+    process.env["MNEME_CACHE_DIR"] ?? join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "mneme");
   return join(base, "native");
 }
 

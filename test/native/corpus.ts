@@ -1,0 +1,58 @@
+// Memories that the native core's tests publish: all that is in one follows from its key and version, so that a test
+// can tell from what it finds what was written.
+
+import type { PublishChunk } from "../../src/adapters/embedded/native/core.ts";
+import { seeded } from "../support/seeded.ts";
+
+/** Components of every vector here; 24 needs padding in the native rows. */
+export const DIMENSIONS = 24;
+
+/** The fingerprint that every project here is opened with. */
+export const FINGERPRINT = "model-a";
+
+/** Seed of the randomised tests: `MNEME_TEST_SEED=<n>` replays a run. */
+export const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
+
+/** What `ProjectIndex.publish` takes. */
+export interface Publication {
+  readonly memoryKeys: BigUint64Array;
+  readonly chunks: PublishChunk[];
+  /** `[chunks, DIMENSIONS]`. */
+  readonly vectors: Float32Array;
+}
+
+/** A vector of unit length, `[DIMENSIONS]`. */
+export function unitVector(random: () => number): Float32Array {
+  const vector = Float32Array.from({ length: DIMENSIONS }, () => random() + random() - 1);
+  const length = Math.hypot(...vector);
+  return vector.map((component) => component / length);
+}
+
+/** The chunk keys of a memory in a version: no other key and version shares them. */
+export function chunkKeysOf(memoryKey: bigint, version: number, chunksEach: number): bigint[] {
+  const first = (BigInt(version) * 1_000_000n + memoryKey) * 100n;
+  return Array.from({ length: chunksEach }, (_, ordinal) => first + BigInt(ordinal));
+}
+
+/** The vector of a chunk. */
+export function vectorOf(chunkKey: bigint): Float32Array {
+  return unitVector(seeded(Number(chunkKey % 0xffff_ffffn)));
+}
+
+/** Memories with chunks that name themselves: chunk 123 has the word `c123` and the passage `passage 123`. */
+export function publication(memoryKeys: readonly bigint[], version: number, chunksEach: number): Publication {
+  const chunks = memoryKeys.flatMap((memoryKey) =>
+    chunkKeysOf(memoryKey, version, chunksEach).map((chunkKey): PublishChunk => {
+      const own = `c${chunkKey} of m${memoryKey}`;
+      return { chunkKey, memoryKey, own, context: null, language: "en", passage: `passage ${chunkKey}` };
+    }),
+  );
+  const vectors = new Float32Array(chunks.length * DIMENSIONS);
+  for (const [at, chunk] of chunks.entries()) vectors.set(vectorOf(chunk.chunkKey), at * DIMENSIONS);
+  return { memoryKeys: BigUint64Array.from(memoryKeys), chunks, vectors };
+}
+
+/** Cosine of two unit vectors. */
+export function cosine(left: Float32Array, right: Float32Array): number {
+  return left.reduce((sum, component, at) => sum + component * (right[at] ?? 0), 0);
+}

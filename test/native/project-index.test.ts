@@ -1,0 +1,443 @@
+// What the native core promises its callers, through the addon: visibility, replacement, keys, refusals, repairs.
+// Exactness of scores is proved beside the Rust code; random histories and crashes have their own files here.
+
+import { afterEach, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { NativeError, ProjectIndex, type ProjectIndexOptions } from "../../src/adapters/embedded/native/core.ts";
+import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { until } from "../support/until.ts";
+import { chunkKeysOf, DIMENSIONS, FINGERPRINT, publication, vectorOf } from "./corpus.ts";
+
+const cleanups: (() => void | Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+function folder(): string {
+  const { path, remove } = temporaryFolder();
+  cleanups.push(remove);
+  return path;
+}
+
+async function open(directory: string, options: Partial<ProjectIndexOptions> = {}): Promise<ProjectIndex> {
+  const opened = await ProjectIndex.open({ directory, dimensions: DIMENSIONS, fingerprint: FINGERPRINT, ...options });
+  expect(opened.repairs).toEqual([]);
+  cleanups.push(() => opened.index.close().catch(wasClosedAlready));
+  return opened.index;
+}
+
+// Tests close indexes themselves where that is the point.
+function wasClosedAlready(cause: unknown): void {
+  expect(codeOf(cause)).toBe("closed");
+}
+
+function codeOf(cause: unknown): string {
+  expect(cause).toBeInstanceOf(NativeError);
+  return cause instanceof NativeError ? cause.code : "";
+}
+
+async function refusal(call: () => unknown): Promise<string> {
+  try {
+    await call();
+  } catch (cause) {
+    return codeOf(cause);
+  }
+  return "accepted";
+}
+
+const keys = (...values: bigint[]) => BigUint64Array.from(values);
+
+/** Publishes memories of one chunk each and shows them to a user. */
+async function published(index: ProjectIndex, memoryKeys: bigint[], userKey = 0n, expiresAtMs = 0): Promise<void> {
+  const { chunks, vectors } = publication(memoryKeys, 1, 1);
+  await index.publish(keys(...memoryKeys), chunks, vectors);
+  show(index, memoryKeys, userKey, expiresAtMs);
+}
+
+function show(index: ProjectIndex, memoryKeys: bigint[], userKey = 0n, expiresAtMs = 0): void {
+  const length = memoryKeys.length;
+  index.show(keys(...memoryKeys), new BigUint64Array(length).fill(userKey), new Float64Array(length).fill(expiresAtMs));
+}
+
+/** The memories that both engines find for everything there is, which must agree. */
+async function found(index: ProjectIndex, userKey: bigint | null = null, nowMs = 1): Promise<bigint[]> {
+  const within = index.admit(userKey, nowMs);
+  const near = await index.nearest(vectorOf(1n), within, 1_000);
+  const matching = await index.match("of", within, 1_000);
+  const sorted = (memoryKeys: BigUint64Array) => [...memoryKeys].sort((a, b) => (a < b ? -1 : 1));
+  expect(sorted(matching.memoryKeys)).toEqual(sorted(near.memoryKeys));
+  expect(within.memories).toBe(near.memoryKeys.length);
+  return sorted(near.memoryKeys);
+}
+
+describe("visibility", () => {
+  test("a published memory is found once it is shown, and not before", async () => {
+    const index = await open(folder());
+    const { memoryKeys, chunks, vectors } = publication([1n], 1, 1);
+    await index.publish(memoryKeys, chunks, vectors);
+    expect(await found(index)).toEqual([]);
+    show(index, [1n]);
+    expect(await found(index)).toEqual([1n]);
+  });
+
+  test("a question of a user sees that user's memories only, one of the project all", async () => {
+    const index = await open(folder());
+    await published(index, [1n, 2n], 7n);
+    await published(index, [3n], 8n);
+    await published(index, [4n]);
+    expect(await found(index, 7n)).toEqual([1n, 2n]);
+    expect(await found(index, 8n)).toEqual([3n]);
+    expect(await found(index, 9n)).toEqual([]);
+    expect(await found(index)).toEqual([1n, 2n, 3n, 4n]);
+  });
+
+  test("a memory is gone from the millisecond of its expiry on", async () => {
+    const index = await open(folder());
+    await published(index, [1n], 0n, 1_000);
+    await published(index, [2n]);
+    expect(await found(index, null, 999)).toEqual([1n, 2n]);
+    expect(await found(index, null, 1_000)).toEqual([2n]);
+    show(index, [1n], 0n, 2_000);
+    expect(await found(index, null, 1_000)).toEqual([1n, 2n]);
+  });
+
+  test("a hidden memory is gone from questions that were admitted before", async () => {
+    const index = await open(folder());
+    await published(index, [1n, 2n]);
+    const within = index.admit(null, 1);
+    index.hide(keys(1n));
+    expect([...(await index.nearest(vectorOf(1n), within, 10)).memoryKeys]).toEqual([2n]);
+    expect([...(await index.match("of", within, 10)).memoryKeys]).toEqual([2n]);
+  });
+
+  test("nothing is visible after reopening until it is shown again", async () => {
+    const directory = folder();
+    const first = await open(directory);
+    await published(first, [1n]);
+    await first.close();
+    const second = await open(directory);
+    expect(await found(second)).toEqual([]);
+    show(second, [1n]);
+    expect(await found(second)).toEqual([1n]);
+  });
+});
+
+describe("contents", () => {
+  test("publishing again replaces what a memory had, and repeating it changes nothing", async () => {
+    const index = await open(folder());
+    const versions = [publication([1n], 1, 3), publication([1n], 2, 2), publication([1n], 2, 2)];
+    show(index, [1n]);
+    for (const { memoryKeys, chunks, vectors } of versions) await index.publish(memoryKeys, chunks, vectors);
+    const [one = 0n, two = 0n] = chunkKeysOf(1n, 2, 2);
+    const hits = await index.nearest(vectorOf(two), index.admit(null, 1), 10);
+    expect([...hits.chunkKeys]).toEqual([two, one]);
+    expect(hits.scores[0]).toBeCloseTo(1, 2);
+    expect([...(await index.match("of", index.admit(null, 1), 10)).chunkKeys].sort()).toEqual([one, two]);
+    expect((await index.match(`c${chunkKeysOf(1n, 1, 1)[0]}`, index.admit(null, 1), 10)).chunkKeys).toHaveLength(0);
+  });
+
+  test("a memory published without chunks has none", async () => {
+    const index = await open(folder());
+    await published(index, [1n, 2n]);
+    await index.publish(keys(1n), [], new Float32Array(0));
+    expect([...(await index.nearest(vectorOf(1n), index.admit(null, 1), 10)).memoryKeys]).toEqual([2n]);
+    expect(index.stats().chunks).toBe(1);
+  });
+
+  test("keys above 2^53 come back as they went in", async () => {
+    const index = await open(folder());
+    const memoryKey = 2n ** 64n - 2n;
+    const chunkKeys = [2n ** 53n + 1n, 2n ** 63n + 3n, 2n ** 64n - 2n];
+    const chunks = chunkKeys.map((chunkKey) => ({
+      ...{ chunkKey, memoryKey, own: `c${chunkKey}`, context: null, language: "und", passage: `p${chunkKey}` },
+    }));
+    const vectors = new Float32Array(chunkKeys.flatMap((key) => [...vectorOf(key)]));
+    await index.publish(keys(memoryKey), chunks, vectors);
+    show(index, [memoryKey], 2n ** 60n + 1n);
+    const within = index.admit(2n ** 60n + 1n, 1);
+    for (const chunkKey of chunkKeys) {
+      for (const hits of [
+        await index.nearest(vectorOf(chunkKey), within, 1),
+        await index.match(`c${chunkKey}`, within, 1),
+      ]) {
+        expect([...hits.chunkKeys]).toEqual([chunkKey]);
+        expect([...hits.memoryKeys]).toEqual([memoryKey]);
+      }
+    }
+    expect(await index.passages(keys(...chunkKeys))).toEqual(chunkKeys.map((key) => `p${key}`));
+    expect(index.admit(2n ** 60n, 1).memories).toBe(0);
+  });
+
+  test("passages and lexical scores keep the order asked for, duplicates and strangers included", async () => {
+    const index = await open(folder());
+    await published(index, [1n, 2n]);
+    const [one = 0n] = chunkKeysOf(1n, 1, 1);
+    const [two = 0n] = chunkKeysOf(2n, 1, 1);
+    const asked = keys(two, 5n, one, two);
+    expect(await index.passages(asked)).toEqual([`passage ${two}`, null, `passage ${one}`, `passage ${two}`]);
+    const [atTwo, stranger, atOne, again] = await index.lexical(`c${two}`, asked);
+    expect([stranger, atOne]).toEqual([0, 0]);
+    expect(atTwo).toBeGreaterThan(0.3);
+    expect(again).toBe(atTwo ?? Number.NaN);
+    const best = await index.match(`c${two}`, index.admit(null, 1), 10);
+    expect(best.scores[0]).toBe(atTwo ?? Number.NaN);
+  });
+
+  test("any string can be indexed and asked", async () => {
+    const index = await open(folder());
+    const texts = [
+      "",
+      " ",
+      "\0",
+      "\ud800 lone",
+      "a".repeat(200_000),
+      "ไทย 中文 हिन्दी 🙂",
+      "\u202e\ufeff",
+      '"quoted" AND (x OR -y)',
+    ];
+    const chunks = texts.map((text, at) => ({
+      ...{
+        chunkKey: BigInt(at + 1),
+        memoryKey: 1n,
+        own: text,
+        context: at % 2 ? text : null,
+        language: text,
+        passage: text,
+      },
+    }));
+    const vectors = new Float32Array(chunks.flatMap(({ chunkKey }) => [...vectorOf(chunkKey)]));
+    await index.publish(keys(1n), chunks, vectors);
+    show(index, [1n]);
+    for (const text of texts) await index.match(text, index.admit(null, 1), 10);
+    const [thai] = await index.passages(keys(6n));
+    expect(thai).toBe(texts[5] ?? "");
+    expect((await index.match("中文", index.admit(null, 1), 10)).chunkKeys[0]).toBe(6n);
+  });
+
+  test("reconcile names what is missing and what is extra, each side by itself", async () => {
+    const directory = folder();
+    const first = await open(directory);
+    await published(first, [1n, 2n]);
+    await first.close();
+    rmSync(join(directory, "text"), { recursive: true });
+    const index = await open(directory);
+    const [one = 0n] = chunkKeysOf(1n, 1, 1);
+    const [two = 0n] = chunkKeysOf(2n, 1, 1);
+    const differences = await index.reconcile(keys(one, 77n));
+    expect([...differences.missingVectors]).toEqual([77n]);
+    expect([...differences.missingPostings]).toEqual([77n, one]);
+    expect([...differences.extraVectors]).toEqual([two]);
+    expect([...differences.extraPostings]).toEqual([]);
+  });
+
+  test("what is removed stays removed, and the log is rewritten when a quarter of it is dead", async () => {
+    const directory = folder();
+    const index = await open(directory);
+    const memoryKeys = Array.from({ length: 1_000 }, (_, at) => BigInt(at + 1));
+    await published(index, memoryKeys);
+    expect(await index.compactIfNeeded()).toBe(false);
+    const before = index.stats();
+    await index.remove(keys(...memoryKeys.slice(0, 400)));
+    expect(await index.compactIfNeeded()).toBe(true);
+    const after = index.stats();
+    expect([after.chunks, after.deadChunks]).toEqual([600, 0]);
+    expect(after.logBytes).toBeLessThan(before.logBytes);
+    await index.close();
+    const reopened = await open(directory);
+    show(reopened, memoryKeys);
+    const near = await reopened.nearest(vectorOf(1n), reopened.admit(null, 1), 1_000);
+    expect(near.memoryKeys).toHaveLength(600);
+    expect(near.memoryKeys.every((key) => key > 400n)).toBe(true);
+  });
+});
+
+describe("large sets", () => {
+  test("are searched by the graph once it is ready, with the same answers", async () => {
+    const index = await open(folder(), { hnswMinChunks: 300 });
+    const memoryKeys = Array.from({ length: 600 }, (_, at) => BigInt(at + 1));
+    const { chunks, vectors } = publication(memoryKeys, 1, 2);
+    await index.publish(keys(...memoryKeys), chunks, vectors);
+    show(index, memoryKeys);
+    await until("a graph of all chunks", () => index.stats().hnswReady && index.stats().hnswChunks === 1_200);
+    for (const chunk of chunks.filter((_, at) => at % 40 === 0)) {
+      const hits = await index.nearest(vectorOf(chunk.chunkKey), index.admit(null, 1), 1);
+      expect([...hits.chunkKeys]).toEqual([chunk.chunkKey]);
+    }
+  });
+});
+
+describe("refusals", () => {
+  test("a bad publication is refused whole, with nothing changed", async () => {
+    const index = await open(folder());
+    await published(index, [1n]);
+    const good = publication([2n, 3n], 1, 1);
+    const [first, second] = good.chunks;
+    if (first === undefined || second === undefined) throw new Error("two chunks were made");
+    const withVector = (change: (vectors: Float32Array) => void) => {
+      const vectors = good.vectors.slice();
+      change(vectors);
+      return vectors;
+    };
+    const bad: [string, BigUint64Array, typeof good.chunks, Float32Array][] = [
+      [
+        "NaN",
+        good.memoryKeys,
+        good.chunks,
+        withVector((vectors) => vectors.fill(Number.NaN, DIMENSIONS, DIMENSIONS + 1)),
+      ],
+      ["zero", good.memoryKeys, good.chunks, withVector((vectors) => vectors.fill(0, 0, DIMENSIONS))],
+      ["too long", good.memoryKeys, good.chunks, good.vectors.map((component) => component * 1.02)],
+      ["a component missing", good.memoryKeys, good.chunks, good.vectors.slice(1)],
+      ["a chunk too many", good.memoryKeys, good.chunks.slice(1), good.vectors],
+      ["a chunk key twice", good.memoryKeys, [first, { ...second, chunkKey: first.chunkKey }], good.vectors],
+      ["a memory key twice", keys(2n, 2n, 3n), good.chunks, good.vectors],
+      ["a chunk of a memory not given", keys(2n), good.chunks, good.vectors],
+      ["a reserved memory key", keys(2n, 3n, 0n), good.chunks, good.vectors],
+      ["the other reserved memory key", keys(2n, 3n, 2n ** 64n - 1n), good.chunks, good.vectors],
+      ["a reserved chunk key", good.memoryKeys, [first, { ...second, chunkKey: 0n }], good.vectors],
+      ["the other reserved chunk key", good.memoryKeys, [first, { ...second, chunkKey: 2n ** 64n - 1n }], good.vectors],
+    ];
+    for (const [what, memoryKeys, chunks, vectors] of bad) {
+      expect([what, await refusal(() => index.publish(memoryKeys, chunks, vectors))]).toEqual([what, "invalid"]);
+    }
+    expect(index.stats().chunks).toBe(1);
+    expect((await index.reconcile(keys())).extraPostings).toHaveLength(1);
+  });
+
+  test("bad questions are refused", async () => {
+    const index = await open(folder());
+    const other = await open(folder());
+    await published(index, [1n]);
+    const within = index.admit(null, 1);
+    const query = vectorOf(1n);
+    const bad: [string, () => unknown][] = [
+      ["a set of another project, nearest", () => index.nearest(query, other.admit(null, 1), 10)],
+      ["a set of another project, match", () => index.match("of", other.admit(null, 1), 10)],
+      ["no hits", () => index.nearest(query, within, 0)],
+      ["too many hits", () => index.match("of", within, 2_001)],
+      ["a zero vector", () => index.nearest(new Float32Array(DIMENSIONS), within, 10)],
+      ["a NaN vector", () => index.nearest(new Float32Array(DIMENSIONS).fill(Number.NaN), within, 10)],
+      ["a short vector", () => index.nearest(query.slice(1), within, 10)],
+      ["user 0", () => index.admit(0n, 1)],
+      ["a negative user", () => index.admit(-1n, 1)],
+      ["a user beyond 64 bits", () => index.admit(2n ** 64n, 1)],
+      ["no moment", () => index.admit(null, Number.NaN)],
+      ["arrays of different lengths", () => index.show(keys(1n), keys(), new Float64Array(1))],
+      ["a negative expiry", () => index.show(keys(1n), keys(0n), new Float64Array([-1]))],
+      ["a reserved memory key", () => index.show(keys(0n), keys(0n), new Float64Array(1))],
+    ];
+    for (const [what, call] of bad) expect([what, await refusal(call)]).toEqual([what, "invalid"]);
+    expect((await index.nearest(query, within, 2_000)).chunkKeys).toHaveLength(1);
+  });
+
+  test("values of the wrong kind are errors, not aborts", async () => {
+    const index = await open(folder());
+    const wrong: [string, () => unknown][] = [
+      ["keys as numbers", () => index.hide([1, 2] as unknown as BigUint64Array)],
+      ["a query that is no string", () => index.match(7 as unknown as string, index.admit(null, 1), 10)],
+      ["a set that is none", () => index.match("of", {} as unknown as { memories: number }, 10)],
+      ["chunks that are none", () => index.publish(keys(1n), [{}] as never, new Float32Array(DIMENSIONS))],
+      ["nothing at all", () => index.passages(undefined as unknown as BigUint64Array)],
+    ];
+    for (const [what, call] of wrong) {
+      const code = await refusal(call).catch((cause) => String(cause));
+      expect([what, code === "accepted"]).toEqual([what, false]);
+    }
+    expect(index.stats().chunks).toBe(0);
+  });
+
+  test("a project of another model or other dimensions refuses to open, naming both", async () => {
+    const directory = folder();
+    await (await open(directory)).close();
+    const opening = ProjectIndex.open({ directory, dimensions: DIMENSIONS, fingerprint: "model-b" });
+    const cause = await opening.catch((thrown: unknown) => thrown);
+    expect(codeOf(cause)).toBe("invalid");
+    expect(String(cause)).toContain("model-a");
+    expect(String(cause)).toContain("model-b");
+    expect(await refusal(() => ProjectIndex.open({ directory, dimensions: 25, fingerprint: FINGERPRINT }))).toBe(
+      "invalid",
+    );
+    for (const dimensions of [0, 4_097]) {
+      expect(await refusal(() => ProjectIndex.open({ directory: folder(), dimensions, fingerprint: "x" }))).toBe(
+        "invalid",
+      );
+    }
+    await open(directory);
+  });
+
+  test("every call on a closed index is refused, and closing lets the same process open it again", async () => {
+    const directory = folder();
+    const index = await open(directory);
+    await published(index, [1n]);
+    const within = index.admit(null, 1);
+    const underWay = [index.match("of", within, 10), index.nearest(vectorOf(1n), within, 10)];
+    await index.close();
+    for (const search of underWay) expect((await search).chunkKeys).toHaveLength(1);
+    const calls = [
+      () => index.hide(keys(1n)),
+      () => index.admit(null, 1),
+      () => index.match("of", within, 10),
+      () => index.remove(keys(1n)),
+      () => index.stats(),
+      () => index.close(),
+    ];
+    for (const call of calls) expect(await refusal(call)).toBe("closed");
+    const again = await open(directory);
+    await published(again, [2n]);
+    expect(again.stats().chunks).toBe(2);
+  });
+
+  test("a folder that cannot be written is an io error", async () => {
+    const directory = folder();
+    writeFileSync(join(directory, "file"), "");
+    const opening = ProjectIndex.open({ directory: join(directory, "file"), dimensions: 4, fingerprint: "x" });
+    expect(await refusal(() => opening)).toBe("io");
+  });
+});
+
+describe("damage", () => {
+  /** Publishes two memories, closes, and lets a test spoil the files. */
+  async function spoiled(spoil: (directory: string) => void): Promise<{ index: ProjectIndex; repairs: string[] }> {
+    const directory = folder();
+    const index = await open(directory);
+    await published(index, [1n, 2n, 3n]);
+    await index.close();
+    spoil(directory);
+    const opened = await ProjectIndex.open({ directory, dimensions: DIMENSIONS, fingerprint: FINGERPRINT });
+    cleanups.push(() => opened.index.close());
+    return opened;
+  }
+
+  function flip(path: string, at: (length: number) => number): void {
+    const bytes = readFileSync(path);
+    const position = at(bytes.length);
+    bytes[position] = (bytes[position] ?? 0) ^ 1;
+    writeFileSync(path, bytes);
+  }
+
+  test("a flipped bit in the vector log costs one chunk, which reconcile names", async () => {
+    const { index, repairs } = await spoiled((directory) =>
+      flip(join(directory, "vectors/vectors.log"), (length) => Math.floor(512 + (length - 512) / 2)),
+    );
+    expect(repairs).toHaveLength(1);
+    const expected = [1n, 2n, 3n].flatMap((key) => chunkKeysOf(key, 1, 1));
+    const { missingVectors, missingPostings } = await index.reconcile(keys(...expected));
+    expect([...missingVectors]).toEqual(chunkKeysOf(2n, 1, 1));
+    expect(missingPostings).toHaveLength(0);
+  });
+
+  test("a damaged log header or text index is set aside, told, and can be published anew", async () => {
+    const { index, repairs } = await spoiled((directory) => {
+      flip(join(directory, "vectors/vectors.log"), () => 10);
+      const text = join(directory, "text");
+      const store = readdirSync(text).find((name) => name.endsWith(".store")) ?? "";
+      flip(join(text, store), (length) => Math.floor(length / 2));
+    });
+    expect(repairs).toHaveLength(2);
+    expect(repairs.every((sentence) => sentence.includes("set aside"))).toBe(true);
+    expect(index.stats().chunks).toBe(0);
+    await published(index, [1n, 2n, 3n]);
+    expect(await found(index)).toEqual([1n, 2n, 3n]);
+  });
+});

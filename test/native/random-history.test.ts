@@ -1,0 +1,103 @@
+// Long random histories of publishing, removing, hiding, searching and reopening, against a plain map of what should be
+// there. `MNEME_TEST_SEED` replays a run, `MNEME_TEST_STEPS` makes it longer.
+
+import { expect, test } from "bun:test";
+import { ProjectIndex } from "../../src/adapters/embedded/native/core.ts";
+import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { seeded } from "../support/seeded.ts";
+import { chunkKeysOf, cosine, DIMENSIONS, FINGERPRINT, publication, SEED, unitVector, vectorOf } from "./corpus.ts";
+
+const STEPS = Number(process.env.MNEME_TEST_STEPS ?? 200);
+const MEMORIES = 80;
+const USERS = 3;
+
+interface Shelved {
+  readonly chunkKeys: readonly bigint[];
+  readonly userKey: bigint;
+  isShown: boolean;
+}
+
+for (const [path, hnswMinChunks] of [
+  ["the exact scan", 1_000_000],
+  ["the graph", 40],
+] as const) {
+  test(`any history leaves what it should, searched by ${path} (seed ${SEED}, ${STEPS} steps)`, async () => {
+    const random = seeded(SEED);
+    const below = (bound: number) => Math.floor(random() * bound);
+    const folder = temporaryFolder();
+    const shelf = new Map<bigint, Shelved>();
+    const open = async () => {
+      const options = { directory: folder.path, dimensions: DIMENSIONS, fingerprint: FINGERPRINT, hnswMinChunks };
+      const { index, repairs } = await ProjectIndex.open(options);
+      expect(repairs).toEqual([]);
+      return index;
+    };
+    const show = (memoryKey: bigint, shelved: Shelved) => {
+      index.show(BigUint64Array.of(memoryKey), BigUint64Array.of(shelved.userKey), new Float64Array(1));
+      shelved.isShown = true;
+    };
+    const nearestByHand = (query: Float32Array, userKey: bigint | null) =>
+      [...shelf.values()]
+        .filter((shelved) => shelved.isShown && (userKey === null || shelved.userKey === userKey))
+        .flatMap(({ chunkKeys }) =>
+          chunkKeys.map((chunkKey) => ({ chunkKey, score: cosine(query, vectorOf(chunkKey)) })),
+        )
+        .sort((left, right) => right.score - left.score);
+
+    let index = await open();
+    try {
+      for (let step = 1; step <= STEPS; step++) {
+        const memoryKeys = new Set(Array.from({ length: 1 + below(8) }, () => BigInt(1 + below(MEMORIES))));
+        const chance = random();
+        if (chance < 0.5) {
+          const chunksEach = below(4);
+          const { memoryKeys: published, chunks, vectors } = publication([...memoryKeys], step, chunksEach);
+          await index.publish(published, chunks, vectors);
+          for (const memoryKey of memoryKeys) {
+            const userKey = BigInt(1 + below(USERS));
+            const shelved = { chunkKeys: chunkKeysOf(memoryKey, step, chunksEach), userKey, isShown: true };
+            shelf.set(memoryKey, shelved);
+            show(memoryKey, shelved);
+          }
+        } else if (chance < 0.7) {
+          index.hide(BigUint64Array.from(memoryKeys));
+          await index.remove(BigUint64Array.from(memoryKeys));
+          for (const memoryKey of memoryKeys) shelf.delete(memoryKey);
+        } else if (chance < 0.8) {
+          index.hide(BigUint64Array.from(memoryKeys));
+          for (const shelved of [...memoryKeys].map((memoryKey) => shelf.get(memoryKey))) {
+            if (shelved !== undefined) shelved.isShown = false;
+          }
+        } else if (chance < 0.87) {
+          await index.compactIfNeeded();
+        } else if (chance < 0.93) {
+          await index.close();
+          index = await open();
+          for (const [memoryKey, shelved] of shelf) if (shelved.isShown) show(memoryKey, shelved);
+        }
+
+        const userKey = below(2) === 0 ? null : BigInt(1 + below(USERS));
+        const query = unitVector(random);
+        const within = index.admit(userKey, 1);
+        const expected = nearestByHand(query, userKey);
+        const near = await index.nearest(query, within, 5);
+        // bf16 may swap neighbours whose cosines agree to the third digit, so scores are compared, not keys.
+        expect(near.chunkKeys).toHaveLength(Math.min(5, expected.length));
+        for (const [at, chunkKey] of near.chunkKeys.entries()) {
+          expect(near.scores[at]).toBeCloseTo(expected[at]?.score ?? Number.NaN, 2);
+          expect(cosine(query, vectorOf(chunkKey))).toBeCloseTo(near.scores[at] ?? Number.NaN, 2);
+        }
+        const sorted = (chunkKeys: Iterable<bigint>) => [...chunkKeys].sort((a, b) => (a < b ? -1 : 1));
+        const matching = await index.match("of", within, 2_000);
+        expect(sorted(matching.chunkKeys)).toEqual(sorted(expected.map((hit) => hit.chunkKey)));
+      }
+      const everything = BigUint64Array.from([...shelf.values()].flatMap(({ chunkKeys }) => [...chunkKeys]));
+      const differences = await index.reconcile(everything);
+      expect(Object.values(differences).map((chunkKeys) => [...chunkKeys])).toEqual([[], [], [], []]);
+      expect(await index.passages(everything)).toEqual([...everything].map((chunkKey) => `passage ${chunkKey}`));
+    } finally {
+      await index.close();
+      folder.remove();
+    }
+  });
+}
