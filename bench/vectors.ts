@@ -108,9 +108,13 @@ console.log(
 /** The user of each row: 1, 2, … for the shares above, 0 for the rest; drawn, not striped. */
 const chance = generator(7);
 const users = Uint8Array.from({ length: count }, () => {
-  let left = chance.uniform();
-  const at = SHARES.findIndex((share) => (left -= share) < 0);
-  return at + 1;
+  const drawn = chance.uniform();
+  let upTo = 0;
+  for (const [at, share] of SHARES.entries()) {
+    upTo += share;
+    if (drawn < upTo) return at + 1;
+  }
+  return 0;
 });
 const scopes = [null, ...SHARES.map((_, at) => at + 1)];
 const truths = scopes.map((user) =>

@@ -41,7 +41,7 @@ function checkTools(): void {
       `rustc ${rustc} is too old: Mneme's native core needs ${minimum} or newer; update it with: rustup update stable`,
     );
   }
-  const compiler = process.env["CXX"] ?? "c++";
+  const compiler = process.env.CXX ?? "c++";
   if (versionOf(compiler) === undefined) {
     refuse(
       `${compiler} was not found: Mneme's native core needs a C++ compiler; install g++ (Debian: apt install g++) or set CXX`,
@@ -136,7 +136,7 @@ function removeOldBuilds(cache: string, current: string): void {
 
 const path = nativeLibraryPath();
 if (!existsSync(path)) {
-  if (process.env["MNEME_NATIVE_PATH"] !== undefined) refuse(`MNEME_NATIVE_PATH names ${path}, which does not exist`);
+  if (process.env.MNEME_NATIVE_PATH !== undefined) refuse(`MNEME_NATIVE_PATH names ${path}, which does not exist`);
   checkTools();
   console.error("building the native core; the first time takes about five minutes on two cores");
   const cache = nativeCacheDirectory();

@@ -65,15 +65,25 @@ impl Error {
     }
 }
 
+/// Tantivy reports bytes that it cannot make sense of as input errors without a cause in the operating system.
+fn from_tantivy_io(step: &str, cause: &io::Error) -> Error {
+    match cause.kind() {
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof if cause.raw_os_error().is_none() => {
+            Error::Damaged(format!("{step}: {cause}"))
+        }
+        _ => Error::from_io(step, cause),
+    }
+}
+
 impl From<TantivyError> for Error {
     fn from(cause: TantivyError) -> Self {
         match &cause {
-            TantivyError::IoError(io) => Error::from_io("text index", io),
+            TantivyError::IoError(io) => from_tantivy_io("text index", io),
             TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, filepath }) => {
                 Error::from_io(&format!("text index, writing {}", filepath.display()), io_error)
             }
             TantivyError::OpenReadError(OpenReadError::IoError { io_error, filepath }) => {
-                Error::from_io(&format!("text index, reading {}", filepath.display()), io_error)
+                from_tantivy_io(&format!("text index, reading {}", filepath.display()), io_error)
             }
             TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => {
                 Error::from_io("text index, opening its directory", io_error)

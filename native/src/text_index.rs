@@ -3,6 +3,7 @@
 //! searched.
 
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -50,18 +51,20 @@ impl TextIndex {
     /// Opens or creates the index in its own folder. One that cannot be opened, is of another format, or has a file
     /// without its checksum is set aside as `<name>.damaged-<n>` and begun anew, which the returned sentences say.
     pub fn open(directory: &Path, candidates: Arc<Candidates>) -> Result<(TextIndex, Vec<String>)> {
-        match TextIndex::open_sound(directory, Arc::clone(&candidates)) {
-            Err(Error::Damaged(reason)) => {
-                let aside = set_aside(directory)?;
-                let sentence = format!(
-                    "the text index {} is damaged ({reason}); it was set aside as {} and an empty one begun",
-                    directory.display(),
-                    aside.display()
-                );
-                Ok((TextIndex::open_sound(directory, candidates)?, vec![sentence]))
-            }
-            other => Ok((other?, Vec::new())),
-        }
+        let opened = catch_unwind(AssertUnwindSafe(|| TextIndex::open_sound(directory, Arc::clone(&candidates))));
+        let reason = match opened {
+            Ok(Err(Error::Damaged(reason))) => reason,
+            Ok(other) => return Ok((other?, Vec::new())),
+            // Descriptions that contradict each other have no checksum of their own, and Tantivy panics on them.
+            Err(_) => "its parts contradict each other".to_owned(),
+        };
+        let aside = set_aside(directory)?;
+        let sentence = format!(
+            "the text index {} is damaged ({reason}); it was set aside as {} and an empty one begun",
+            directory.display(),
+            aside.display()
+        );
+        Ok((TextIndex::open_sound(directory, candidates)?, vec![sentence]))
     }
 
     fn open_sound(directory: &Path, candidates: Arc<Candidates>) -> Result<TextIndex> {
@@ -224,4 +227,322 @@ fn stemmings_of(index: &Index) -> Result<BTreeSet<Stemming>> {
         .split_whitespace()
         .map(|name| Stemming::from_name(name).ok_or_else(|| Error::Damaged(format!("unknown stemming {name}"))))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::candidates::{NEVER, Showing};
+    use crate::testing::{Chance, TempDir};
+    use std::collections::BTreeMap;
+
+    /// Words whose stems differ between English and German, coincide, or cross.
+    const WORDS: &[&str] = &[
+        "running",
+        "runs",
+        "house",
+        "houses",
+        "Häuser",
+        "Haus",
+        "the",
+        "die",
+        "connection",
+        "connected",
+        "Wanderung",
+        "wandern",
+        "art",
+        "Art",
+        "Arten",
+        "机器学习",
+        "データ",
+        "ทุกสอง",
+        "x1",
+        "42",
+    ];
+
+    #[derive(Debug, Clone)]
+    struct Chunk {
+        key: u64,
+        own: String,
+        context: Option<String>,
+        language: &'static str,
+    }
+
+    /// An index and the plain map of what it should hold: memory → (user, its chunks).
+    struct Checked {
+        directory: PathBuf,
+        candidates: Arc<Candidates>,
+        index: TextIndex,
+        model: BTreeMap<u64, (u64, Vec<Chunk>)>,
+        next_chunk: u64,
+    }
+
+    impl Checked {
+        fn open(directory: &Path) -> Checked {
+            let candidates = Arc::new(Candidates::default());
+            let (index, repairs) = TextIndex::open(directory, Arc::clone(&candidates)).expect("opened");
+            assert!(repairs.is_empty(), "{repairs:?}");
+            Checked { directory: directory.to_owned(), candidates, index, model: BTreeMap::new(), next_chunk: 1 }
+        }
+
+        fn reopen(&mut self) {
+            self.index.close();
+            let reopened = Checked::open(&self.directory);
+            (self.candidates, self.index) = (reopened.candidates, reopened.index);
+            self.model.iter().for_each(|(memory, (user, _))| show(&self.candidates, *memory, *user));
+        }
+
+        fn publish(&mut self, memories: &[u64], chance: &mut Chance) {
+            for memory in memories {
+                let chunks = (0..chance.below(4)).map(|_| {
+                    self.next_chunk += 1;
+                    let language = ["en", "de", "zh", "und"][chance.below(4)];
+                    let own = phrase(chance, 12);
+                    let context = (chance.below(2) == 0).then(|| format!("{} {own}", phrase(chance, 20)));
+                    Chunk { key: self.next_chunk, own, context, language }
+                });
+                self.model.insert(*memory, (1 + memory % 3, chunks.collect()));
+            }
+            let published =
+                memories.iter().flat_map(|memory| self.model[memory].1.iter().map(move |chunk| (memory, chunk)));
+            let chunks: Vec<TextChunk<'_>> = published
+                .map(|(memory_key, chunk)| TextChunk {
+                    chunk_key: chunk.key,
+                    memory_key: *memory_key,
+                    own: &chunk.own,
+                    context: chunk.context.as_deref(),
+                    language: chunk.language,
+                    passage: &chunk.own,
+                })
+                .collect();
+            self.index.publish(memories, &chunks).expect("published");
+            memories.iter().for_each(|memory| show(&self.candidates, *memory, 1 + memory % 3));
+        }
+
+        fn chunks(&self) -> impl Iterator<Item = (u64, &Chunk)> {
+            self.model.values().flat_map(|(user, chunks)| chunks.iter().map(move |chunk| (*user, chunk)))
+        }
+
+        /// b of every chunk by the definition, straight from the texts.
+        fn truth(&self, query: &str) -> BTreeMap<u64, f64> {
+            let analyzer = Analyzer::default();
+            let stemmings: BTreeSet<Stemming> = self.index.view().stemmings.iter().copied().collect();
+            let words = analyzer.query_groups(query, &stemmings);
+            let terms =
+                |text: &str, chunk: &Chunk| analyzer.document_terms(text, Stemming::for_language(chunk.language));
+            let own: BTreeMap<u64, Vec<String>> =
+                self.chunks().map(|(_, chunk)| (chunk.key, terms(&chunk.own, chunk))).collect();
+            let context: BTreeMap<u64, Vec<String>> = self
+                .chunks()
+                .map(|(_, chunk)| (chunk.key, terms(chunk.context.as_ref().unwrap_or(&chunk.own), chunk)))
+                .collect();
+            let (of_own, of_context) = (field_scores(&own, &words), field_scores(&context, &words));
+            self.chunks()
+                .map(|(_, chunk)| {
+                    let own = of_own[&chunk.key];
+                    let b = if chunk.context.is_some() { (own + of_context[&chunk.key]) / 2.0 } else { own };
+                    (chunk.key, b)
+                })
+                .collect()
+        }
+    }
+
+    fn show(candidates: &Candidates, memory_key: u64, user_key: u64) {
+        candidates.show(&[Showing { memory_key, user_key, expires_at_ms: NEVER }]);
+    }
+
+    fn phrase(chance: &mut Chance, words_max: usize) -> String {
+        // The square favours the first words, as real words are unevenly frequent.
+        let mut word = || WORDS[chance.below(WORDS.len()) * chance.below(WORDS.len()) / WORDS.len()];
+        let words: Vec<&str> = (0..words_max).map(|_| word()).collect();
+        words[..1 + chance.below(words_max)].join(" ")
+    }
+
+    /// BM25 over one field, divided by its maximum for the query.
+    fn field_scores(documents: &BTreeMap<u64, Vec<String>>, words: &[Vec<String>]) -> BTreeMap<u64, f64> {
+        let (k1, b) = (0.9, 0.4);
+        let count = documents.len() as f64;
+        let mean = documents.values().map(|terms| terms.len() as f64).sum::<f64>() / count;
+        let frequency =
+            |terms: &[String], word: &[String]| terms.iter().filter(|term| word.contains(term)).count() as f64;
+        let idf = |word: &Vec<String>| {
+            let df = documents.values().filter(|terms| frequency(terms, word) > 0.0).count() as f64;
+            if df > 0.0 { (1.0 + (count - df + 0.5) / (df + 0.5)).ln() } else { 0.0 }
+        };
+        let idfs: Vec<f64> = words.iter().map(idf).collect();
+        let greatest = (k1 + 1.0) * idfs.iter().sum::<f64>();
+        let score = |terms: &[String]| {
+            let of_word = |(word, idf): (&Vec<String>, &f64)| {
+                let tf = frequency(terms, word);
+                idf * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * terms.len() as f64 / mean))
+            };
+            let sum: f64 = words.iter().zip(&idfs).map(of_word).sum();
+            if greatest > 0.0 { sum / greatest } else { 0.0 }
+        };
+        documents.iter().map(|(key, terms)| (*key, score(terms))).collect()
+    }
+
+    #[test]
+    fn scores_as_a_naive_bm25_does_through_changes_and_reopenings() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("text"));
+        let mut checked = Checked::open(directory.path());
+        for _ in 0..60 {
+            let first = 1 + chance.below(40) as u64;
+            let memories: Vec<u64> = (first..first + 1 + chance.below(8) as u64).collect();
+            match chance.below(8) {
+                0..=4 => checked.publish(&memories, &mut chance),
+                5..=6 => {
+                    checked.index.remove(&memories).expect("removed");
+                    checked.model.retain(|memory, _| !memories.contains(memory));
+                }
+                _ => checked.reopen(),
+            }
+            let query = phrase(&mut chance, 6);
+            let truth = checked.truth(&query);
+            let user = Some(1 + chance.below(3) as u64).filter(|_| chance.below(2) == 0);
+
+            let hits = checked.index.search(&query, &checked.candidates.admit(user, 0), 1_000).expect("searched");
+            let of_user = checked.chunks().filter(|(owner, _)| user.is_none_or(|user| user == *owner));
+            let mut expected: Vec<u64> = of_user.map(|(_, chunk)| chunk.key).filter(|key| truth[key] > 0.0).collect();
+            let mut found: Vec<u64> = hits.iter().map(|hit| hit.chunk_key).collect();
+            assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
+            expected.sort_unstable();
+            found.sort_unstable();
+            assert_eq!(found, expected, "{query}");
+            for hit in &hits {
+                let expected = truth[&hit.chunk_key];
+                assert!((f64::from(hit.score) - expected).abs() < 1e-5, "{query}: {hit:?}, expected {expected}");
+                assert!(hit.score > 0.0 && hit.score <= 1.0);
+            }
+
+            let keys: Vec<u64> = (0..checked.next_chunk + 2).rev().collect();
+            let scores = checked.index.score(&query, &keys).expect("scored");
+            for (key, score) in keys.iter().zip(scores) {
+                let expected = truth.get(key).copied().unwrap_or(0.0);
+                assert!(
+                    (f64::from(score) - expected).abs() < 1e-5,
+                    "{query}: chunk {key} {score}, expected {expected}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn passages_come_back_in_the_order_asked_for() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("text"));
+        let mut checked = Checked::open(directory.path());
+        (1..=30).for_each(|memory| checked.publish(&[memory], &mut chance));
+        checked.reopen();
+        let known: BTreeMap<u64, String> = checked.chunks().map(|(_, chunk)| (chunk.key, chunk.own.clone())).collect();
+        let keys: Vec<u64> = (0..100).map(|_| chance.below(80) as u64).collect();
+        let expected: Vec<Option<String>> = keys.iter().map(|key| known.get(key).cloned()).collect();
+        assert_eq!(checked.index.passages(&keys).expect("read"), expected);
+    }
+
+    #[test]
+    fn a_chunk_published_again_under_its_key_is_there_once() {
+        let directory = TempDir::new("text");
+        let candidates = Arc::new(Candidates::default());
+        let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
+        show(&candidates, 1, 1);
+        for passage in ["first", "second"] {
+            let chunk =
+                TextChunk { chunk_key: 9, memory_key: 1, own: "apples", context: None, language: "en", passage };
+            index.publish(&[1], &[chunk]).expect("published");
+        }
+        assert_eq!(index.search("apple", &candidates.admit(None, 0), 10).expect("searched").len(), 1);
+        assert_eq!(index.passages(&[9]).expect("read"), [Some("second".to_owned())]);
+        assert_eq!(index.chunk_keys(), [9]);
+    }
+
+    #[test]
+    fn the_languages_of_the_documents_are_remembered_for_queries() {
+        let directory = TempDir::new("text");
+        {
+            let candidates = Arc::new(Candidates::default());
+            let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
+            let chunk = |chunk_key, own, language| TextChunk {
+                chunk_key,
+                memory_key: 1,
+                own,
+                context: None,
+                language,
+                passage: own,
+            };
+            let chunks = [chunk(1, "лошадями", "ru"), chunk(2, "connections", "en"), chunk(3, "connections", "ja")];
+            index.publish(&[1], &chunks).expect("published");
+        }
+        let candidates = Arc::new(Candidates::default());
+        let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
+        show(&candidates, 1, 1);
+        let find = |query: &str| {
+            let hits = index.search(query, &candidates.admit(None, 0), 10).expect("searched");
+            let mut keys: Vec<u64> = hits.iter().map(|hit| hit.chunk_key).collect();
+            keys.sort_unstable();
+            keys
+        };
+        assert_eq!(find("лошадь"), [1]);
+        assert_eq!(find("connected"), [2]);
+        assert_eq!(find("connections"), [2, 3]);
+        assert_eq!(find("—"), [0u64; 0]);
+    }
+
+    #[test]
+    fn a_damaged_index_is_set_aside_told_and_begun_anew() {
+        let mut chance = Chance::new();
+        let home = TempDir::new("text");
+        let directory = home.path().join("text");
+        for extension in ["json", "idx", "store", "term", "fast"] {
+            let mut checked = Checked::open(&directory);
+            (1..=5).for_each(|memory| checked.publish(&[memory], &mut chance));
+            checked.publish(&[6, 7, 8, 9], &mut chance);
+            checked.index.close();
+            drop(checked);
+            let files = std::fs::read_dir(&directory).expect("listable").map(|entry| entry.expect("entry").path());
+            let victim = files
+                .filter(|path| path.extension().is_some_and(|found| found == extension))
+                .filter(|path| !path.ends_with(".managed.json"))
+                .max_by_key(|path| std::fs::metadata(path).map(|metadata| metadata.len()).unwrap_or_default())
+                .expect("a file of every kind");
+            let mut bytes = std::fs::read(&victim).expect("readable");
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 0x81;
+            std::fs::write(&victim, bytes).expect("writable");
+
+            let candidates = Arc::new(Candidates::default());
+            let (index, repairs) = TextIndex::open(&directory, candidates).expect("opened anew");
+            assert_eq!(repairs.len(), 1, "{extension}");
+            assert!(repairs[0].contains("text.damaged-"), "{repairs:?}");
+            assert!(index.chunk_keys().is_empty());
+            index.close();
+        }
+    }
+
+    #[test]
+    fn any_flipped_byte_of_the_description_is_survived() {
+        let (mut chance, home) = (Chance::new(), TempDir::new("text"));
+        let directory = home.path().join("text");
+        let mut checked = Checked::open(&directory);
+        (1..=4).for_each(|memory| checked.publish(&[memory, memory + 10], &mut chance));
+        checked.publish(&[1, 2], &mut chance);
+        checked.index.close();
+        let sound = std::fs::read(directory.join("meta.json")).expect("readable");
+        for _ in 0..80 {
+            let mut flipped = sound.clone();
+            flipped[chance.below(sound.len())] ^= 1 << chance.below(7);
+            std::fs::write(directory.join("meta.json"), &flipped).expect("writable");
+            let candidates = Arc::new(Candidates::default());
+            let (index, repairs) = TextIndex::open(&directory, candidates).expect("opened, anew if need be");
+            let keys = index.chunk_keys();
+            index.passages(&keys).expect("what is listed can be read");
+            index.close();
+            if repairs.is_empty() {
+                continue;
+            }
+            assert!(keys.is_empty());
+            std::fs::remove_dir_all(&directory).expect("removable");
+            let aside = std::fs::read_dir(home.path()).expect("listable").next().expect("set aside").expect("entry");
+            std::fs::rename(aside.path(), &directory).expect("put back");
+        }
+    }
 }

@@ -10,8 +10,7 @@ const NATIVE_DIRECTORY = join(import.meta.dir, "../../../../native");
 
 /** The folder with compiled cores: `$MNEME_CACHE_DIR`, else the user's cache folder, then `native`. */
 export function nativeCacheDirectory(): string {
-  const base =
-    process.env["MNEME_CACHE_DIR"] ?? join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "mneme");
+  const base = process.env.MNEME_CACHE_DIR ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "mneme");
   return join(base, "native");
 }
 
@@ -42,5 +41,5 @@ export function nativeSourceHash(): string {
  * sources. The file need not exist yet.
  */
 export function nativeLibraryPath(): string {
-  return process.env["MNEME_NATIVE_PATH"] ?? join(nativeCacheDirectory(), nativeSourceHash(), "mneme.node");
+  return process.env.MNEME_NATIVE_PATH ?? join(nativeCacheDirectory(), nativeSourceHash(), "mneme.node");
 }

@@ -1,0 +1,133 @@
+// What does storing cost beside embedding? Chunks per second through the whole server, from the first request until the
+// last memory is completed, beside the bare lanes on the same chunks in the same run. `bun bench/ingest.ts --help`.
+
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { createLanes } from "../src/adapters/inference/lanes.ts";
+import { Client } from "../src/cli/client.ts";
+import { readLines } from "../src/cli/lines.ts";
+import { alignRows } from "../src/cli/terminal.ts";
+import { LIMITS } from "../src/domain/limits.ts";
+import { systemClock } from "../src/kit/clock.ts";
+import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { createLog } from "../src/kit/log.ts";
+import { loadWordPiece } from "../src/kit/wordpiece.ts";
+import { prepare } from "../src/reading/prepare.ts";
+import { type RunningServer, startServer } from "../test/support/server.ts";
+import { percentile } from "./lib/metrics.ts";
+import { type Row, writeRows } from "./lib/record.ts";
+
+const MODELS_DIR = resolve(import.meta.dir, "../data/models");
+const DEFAULT_FILE = resolve(import.meta.dir, "../../shared/data/ir/scifact/corpus.jsonl.gz");
+const HELP = `bun bench/ingest.ts [flags]
+  --file PATH   BEIR corpus, JSONL (.gz) (${DEFAULT_FILE})
+  --docs N      documents of one round (500)
+  --rounds N    rounds, each of other documents (3)`;
+const CALLS_AT_ONCE = 8;
+const CHUNKS_PER_CALL = 64;
+const POLL_MS = 20;
+
+interface Document {
+  readonly title: string;
+  readonly content: string;
+}
+
+async function main(): Promise<void> {
+  const { flags } = parseCommandLine(process.argv.slice(2), {
+    "--help": "switch",
+    "--file": "value",
+    "--docs": "value",
+    "--rounds": "value",
+  });
+  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+  const file = flags.get("--file") ?? DEFAULT_FILE;
+  if (!existsSync(file)) throw new UsageError(`${file} does not exist; name a file with --file.`);
+  const docs = Number(flags.get("--docs") ?? 500);
+  const rounds = Number(flags.get("--rounds") ?? 3);
+  const corpus = await readDocuments(file, docs * rounds);
+
+  const rows: Row[] = [];
+  const server = await startServer({ environment: { MNEME_LOG_LEVEL: "warn" } });
+  try {
+    for (let round = 0; round < rounds; round++) {
+      const documents = corpus.slice(round * docs, (round + 1) * docs);
+      const chunks = chunksOf(documents);
+      // Bare before and after, so that a machine that slows down in between does not flatter either side.
+      const before = await bareRate(chunks);
+      const stored = chunks.length / (await ingestSeconds(server, documents));
+      const bare = (before + (await bareRate(chunks))) / 2;
+      rows.push({ round: String(round + 1), chunks: chunks.length, bare, stored, share: stored / bare });
+    }
+  } finally {
+    await server.stop();
+  }
+  const shown = rows.map((row) => [
+    String(row.round),
+    String(row.chunks),
+    Number(row.bare).toFixed(1),
+    Number(row.stored).toFixed(1),
+    Number(row.share).toFixed(3),
+  ]);
+  const header = ["round", "chunks", "bare chunks/s", "stored chunks/s", "share"];
+  process.stdout.write(`${alignRows([header, ...shown]).join("\n")}\n`);
+  const shares = rows.map((row) => Number(row.share));
+  process.stdout.write(`median share ${percentile(0.5, shares).toFixed(3)}; written to ${writeRows("ingest", rows)}\n`);
+}
+
+async function readDocuments(file: string, count: number): Promise<readonly Document[]> {
+  const documents: Document[] = [];
+  for await (const line of readLines(file)) {
+    const { title = "", text = "" } = JSON.parse(line.text) as { readonly title?: string; readonly text?: string };
+    if (text.trim() !== "") documents.push({ title, content: text });
+    if (documents.length === count) break;
+  }
+  return documents;
+}
+
+/** The texts that the server embeds for these documents. */
+function chunksOf(documents: readonly Document[]): readonly string[] {
+  const tokenizer = loadWordPiece(join(MODELS_DIR, "embedder/tokenizer.json"));
+  const countTokens = (text: string) => tokenizer.count(text);
+  return documents.flatMap(({ title, content }) =>
+    prepare({ content, title, type: null, tags: null, language: null }, { countTokens }).chunks.map(({ own }) => own),
+  );
+}
+
+/** Chunks per second of two lanes and nothing else. */
+async function bareRate(chunks: readonly string[]): Promise<number> {
+  const lanes = await createLanes({ modelsDir: MODELS_DIR, log: createLog("warn") });
+  try {
+    // Both lanes are up once many small calls went through.
+    await Promise.all(chunks.slice(0, 16).map((chunk) => lanes.embed([chunk], "ingest")));
+    const startedAt = performance.now();
+    let next = 0;
+    const caller = async () => {
+      while (next < chunks.length) {
+        const slice = chunks.slice(next, next + CHUNKS_PER_CALL);
+        next += slice.length;
+        await lanes.embed(slice, "ingest");
+      }
+    };
+    await Promise.all(Array.from({ length: CALLS_AT_ONCE }, caller));
+    return (chunks.length / (performance.now() - startedAt)) * 1000;
+  } finally {
+    await lanes.close();
+  }
+}
+
+/** Seconds from the first request until no memory is in work any more. */
+async function ingestSeconds(server: RunningServer, documents: readonly Document[]): Promise<number> {
+  const client = new Client(server.url, server.key);
+  const startedAt = performance.now();
+  for (let first = 0; first < documents.length; first += LIMITS.memoriesPerBatch) {
+    const memories = documents.slice(first, first + LIMITS.memoriesPerBatch);
+    await client.send("POST", "/v1/memories/batch", { memories });
+  }
+  for (;;) {
+    const { data } = await client.send("GET", "/v1/memories?status=processing&limit=1");
+    if (Array.isArray(data) && data.length === 0) return (performance.now() - startedAt) / 1000;
+    await systemClock.sleep(POLL_MS);
+  }
+}
+
+await main();

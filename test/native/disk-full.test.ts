@@ -1,0 +1,92 @@
+// What becomes of an index when its disk is full: the publishing that hit the end says so, nothing acknowledged is lost,
+// and with room again it goes on without being reopened.
+
+import { expect, test } from "bun:test";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { NativeError, ProjectIndex } from "../../src/adapters/embedded/native/core.ts";
+import { NO_MOUNT, smallDisk } from "../stores/temporary-folder.ts";
+import { chunkKeysOf, DIMENSIONS, FINGERPRINT, publication, vectorOf } from "./corpus.ts";
+
+const DISK_MB = 24;
+const BALLAST_BYTES = 12_000_000;
+const CHUNKS_EACH = 40;
+/** Rounds after which the disk must have been full. */
+const ROUNDS_MAX = 2_000;
+
+const disk = smallDisk(DISK_MB);
+if (disk === null) console.warn(`disk-full.test.ts is skipped: it ${NO_MOUNT}`);
+
+test.skipIf(disk === null)(
+  "a full disk refuses with no_space, loses nothing, and goes on when there is room",
+  async () => {
+    if (disk === null) return;
+    const ballast = join(disk.path, "ballast");
+    writeFileSync(ballast, new Uint8Array(BALLAST_BYTES));
+    const options = { directory: join(disk.path, "project"), dimensions: DIMENSIONS, fingerprint: FINGERPRINT };
+    let { index } = await ProjectIndex.open(options);
+    const publish = (memoryKey: bigint) => {
+      const { memoryKeys, chunks, vectors } = publication([memoryKey], 1, CHUNKS_EACH);
+      const texts = chunks.map((chunk) => ({
+        ...chunk,
+        passage: `${chunk.passage} ${incompressible(chunk.chunkKey)}`,
+      }));
+      return index.publish(memoryKeys, texts, vectors);
+    };
+    const expectWhole = async (acknowledged: bigint) => {
+      const memoryKeys = Array.from({ length: Number(acknowledged) }, (_, at) => BigInt(at + 1));
+      const chunkKeys = memoryKeys.flatMap((memoryKey) => chunkKeysOf(memoryKey, 1, CHUNKS_EACH));
+      const { missingVectors, missingPostings } = await index.reconcile(BigUint64Array.from(chunkKeys));
+      expect([missingVectors.length, missingPostings.length]).toEqual([0, 0]);
+      index.show(
+        BigUint64Array.from(memoryKeys),
+        new BigUint64Array(memoryKeys.length),
+        new Float64Array(memoryKeys.length),
+      );
+      const [last = 0n] = chunkKeysOf(acknowledged, 1, CHUNKS_EACH);
+      const within = index.admit(null, 1);
+      expect((await index.nearest(vectorOf(last), within, 1)).chunkKeys[0]).toBe(last);
+      expect((await index.match(`c${last}`, within, 1)).chunkKeys[0]).toBe(last);
+      expect((await index.passages(BigUint64Array.of(last)))[0]).toStartWith(`passage ${last} `);
+    };
+
+    try {
+      let acknowledged = 0n;
+      let refusal: unknown;
+      while (refusal === undefined && acknowledged < ROUNDS_MAX) {
+        await publish(acknowledged + 1n).then(
+          () => acknowledged++,
+          (cause: unknown) => {
+            refusal = cause;
+          },
+        );
+      }
+      expect(refusal).toBeInstanceOf(NativeError);
+      expect(refusal).toMatchObject({ code: "no_space" });
+      await expectWhole(acknowledged);
+      await expect(publish(acknowledged + 1n)).rejects.toMatchObject({ code: "no_space" });
+      await expectWhole(acknowledged);
+
+      rmSync(ballast);
+      for (let round = 0; round < 20; round++) {
+        await publish(acknowledged + 1n);
+        acknowledged++;
+      }
+      await expectWhole(acknowledged);
+      await index.close();
+      const reopened = await ProjectIndex.open(options);
+      index = reopened.index;
+      expect(reopened.repairs).toEqual([]);
+      await expectWhole(acknowledged);
+    } finally {
+      await index.close();
+      disk.remove();
+    }
+  },
+);
+
+/** A kilobyte of text that does not compress to much less than half. */
+function incompressible(chunkKey: bigint): string {
+  const digest = (at: number) => new Bun.CryptoHasher("sha512").update(`${chunkKey} ${at}`).digest("hex");
+  return Array.from({ length: 8 }, (_, at) => digest(at)).join("");
+}
