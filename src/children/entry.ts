@@ -14,8 +14,8 @@ export async function runChildProcess(args: readonly string[]): Promise<void> {
     process.stderr.write(`usage: mneme child <${CHILD_KINDS.join("|")}> <socket> (the server starts this itself)\n`);
     process.exit(2);
   }
-  // Ctrl-C reaches the whole process group. The server ends its children itself, after their last work.
-  process.on("SIGINT", () => undefined);
+  // Ctrl-C and service managers signal the whole process group. The server drains first; a child ends with its connection.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
   try {
     await run(kind, socketPath);
   } catch (error) {

@@ -57,7 +57,7 @@ export interface SupervisedChild {
    * @throws ChildFailure when the child's handler threw
    */
   request(header: JsonObject, payload: Uint8Array | undefined, timeoutMs: number): Promise<ChildRequest>;
-  /** Ends the child (SIGTERM, after `deadlineMs` SIGKILL) and removes its socket. Requests under way throw ChildGone. */
+  /** Ends the child (by closing its connection, after `deadlineMs` by SIGKILL) and removes its socket. Requests under way throw ChildGone. */
   close(deadlineMs?: number): Promise<void>;
 }
 
@@ -184,7 +184,9 @@ class Supervisor implements SupervisedChild {
     const run = this.run;
     if (run !== null) {
       run.endedFor = "closing";
-      run.process.kill("SIGTERM");
+      // A connected child ends when its connection does, after the request under way; another has nothing to finish.
+      if (run.socket === null) run.process.kill("SIGKILL");
+      else run.socket.end();
       const killTimer = setTimeout(() => run.process.kill("SIGKILL"), deadlineMs);
       await run.process.exited;
       clearTimeout(killTimer);
