@@ -86,6 +86,7 @@ async function open(
   });
   opened.add(() => index.close());
 
+  memories.voidLeases(); // this process holds the directory, so nobody works on them
   const defaultProject = accounts.defaultProject();
   for (const projectId of accounts.projects()) await reconcile(projectId, index, memories, log);
   const firstKey = admitOperator(accounts, defaultProject, config.adminKey);

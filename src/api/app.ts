@@ -29,6 +29,14 @@ export interface AppParts {
 /** Answers any request; never rejects. */
 export type App = (request: Request) => Promise<Response>;
 
+const PUBLIC_ROUTES = ["health", "ready"] as const satisfies readonly (keyof PublicRoutes)[];
+
+/** What a path takes. */
+type Route = Pick<Operation, "method" | "path">;
+
+/** As Elysia decodes them: null where the percent-encoding is no UTF-8 text, undefined where the path has none. */
+type PathParameters = Readonly<Record<string, string | null>> | undefined;
+
 // What authentication found out about a request before it was routed.
 interface Admission {
   readonly requestId: string;
@@ -38,6 +46,10 @@ interface Admission {
 /** Builds the HTTP application. */
 export function createApp(parts: AppParts): App {
   const admissions = new WeakMap<Request, Admission>();
+  const routes: readonly Route[] = [
+    ...PUBLIC_ROUTES.map((name): Route => ({ method: "GET", path: `/${name}` })),
+    ...parts.operations,
+  ];
 
   const admissionOf = (request: Request): Admission =>
     admissions.get(request) ?? { requestId: requestIdOf(request, parts.newRequestId), principal: null };
@@ -45,7 +57,11 @@ export function createApp(parts: AppParts): App {
   const fail = (request: Request, error: unknown): Response => {
     const fault = faultOf(error);
     const { requestId } = admissionOf(request);
-    if (fault.code === "internal_error") parts.log.error({ requestId, err: fault.cause }, "a request failed inside");
+    if (fault.code === "internal_error") {
+      // who hangs up makes the work for him fail: that is no trouble of the server's
+      const level = request.signal.aborted ? "debug" : "error";
+      parts.log[level]({ requestId, err: fault.cause }, "a request failed inside");
+    }
     const status = STATUS_OF[fault.code];
     return respond({ status, body: { error: errorView(fault, requestId) } }, requestId, {
       ...(status === 401 && { "www-authenticate": "Bearer" }),
@@ -54,7 +70,7 @@ export function createApp(parts: AppParts): App {
   };
 
   // `onRequest` runs before routing and before any body is read; a plugin's guard would miss unknown routes.
-  const elysia = new Elysia({ normalize: false }).onRequest(({ request }) => {
+  const elysia = new Elysia({ normalize: false, strictPath: true }).onRequest(({ request }) => {
     const requestId = requestIdOf(request, parts.newRequestId);
     admissions.set(request, { requestId, principal: null });
     if (!isVersioned(request)) return;
@@ -66,19 +82,19 @@ export function createApp(parts: AppParts): App {
   });
 
   elysia.onError(({ request, error, code }) => {
-    if (code === "NOT_FOUND") return fail(request, unrouted(request, parts.operations));
+    if (code === "NOT_FOUND") return fail(request, unrouted(request, routes));
     return fail(request, error);
   });
 
-  for (const route of ["health", "ready"] as const) {
-    elysia.get(`/${route}`, ({ request }) => respond(parts.public[route](), admissionOf(request).requestId));
+  for (const name of PUBLIC_ROUTES) {
+    elysia.get(`/${name}`, ({ request }) => respond(parts.public[name](), admissionOf(request).requestId));
   }
 
   for (const operation of parts.operations) {
     elysia.route(
       operation.method,
       operation.path,
-      async ({ request, params }: { request: Request; params: Record<string, string> }) => {
+      async ({ request, params }: { request: Request; params: PathParameters }) => {
         const { requestId, principal } = admissionOf(request);
         try {
           return respond(await answer(operation, request, params, principal), requestId);
@@ -102,7 +118,7 @@ export function createApp(parts: AppParts): App {
 async function answer(
   operation: Operation,
   request: Request,
-  params: Record<string, string>,
+  parameters: PathParameters,
   principal: Principal | null,
 ): Promise<Answer> {
   if (principal === null) throw new Fault("missing_api_key", "Send an API key: Authorization: Bearer ctx_…");
@@ -112,9 +128,18 @@ async function answer(
       `This key lacks the scope '${operation.scope}' that ${operation.name} needs.`,
     );
   }
+  const params = readable(parameters);
   const query = checkQuery(operation.query, new URL(request.url).searchParams);
   const body = operation.body === null ? null : check(operation.body, await readJson(request, LIMITS.bodyBytes));
   return operation.run({ principal, params, query, body, signal: request.signal });
+}
+
+function readable(parameters: PathParameters): Record<string, string> {
+  const entries = Object.entries(parameters ?? {}).map(([name, value]) => {
+    if (value !== null) return [name, value] as const;
+    throw new Fault("invalid_request", `'${name}' in the path is not valid percent-encoded UTF-8.`, { param: name });
+  });
+  return Object.fromEntries(entries);
 }
 
 function authenticate(request: Request, lookUp: (secret: string) => Principal | null): Principal {
@@ -136,15 +161,16 @@ function isVersioned(request: Request): boolean {
   return path === "/v1" || path.startsWith("/v1/");
 }
 
-// A known path under another method is 405 with `Allow`; everything else is an unknown route.
-function unrouted(request: Request, operations: readonly Operation[]): Fault {
+// A known path under another method is 405 with `Allow`; everything else is an unknown route. Whoever has GET has HEAD
+// (RFC 9110, 9.3.2): Elysia answers it by itself.
+function unrouted(request: Request, routes: readonly Route[]): Fault {
   const path = new URL(request.url).pathname;
-  const methods = operations.filter((operation) => matches(operation.path, path)).map((operation) => operation.method);
+  const allow = routes
+    .filter((route) => matches(route.path, path))
+    .flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
   const shown = path.length > 128 ? `${path.slice(0, 128)}…` : path;
-  if (methods.length === 0) return new Fault("not_found", `There is no route ${request.method} ${shown}.`);
-  return new Fault("method_not_allowed", `${shown} takes ${methods.join(", ")}, not ${request.method}.`, {
-    allow: methods,
-  });
+  if (allow.length === 0) return new Fault("not_found", `There is no route ${request.method} ${shown}.`);
+  return new Fault("method_not_allowed", `${shown} takes ${allow.join(", ")}, not ${request.method}.`, { allow });
 }
 
 function matches(template: string, path: string): boolean {

@@ -19,7 +19,7 @@ export async function readJson(request: Request, bytesMax: number): Promise<unkn
   } catch (cause) {
     throw new Fault("invalid_request", `The body is not valid JSON: ${jsonProblem(cause)}.`, { cause });
   }
-  refuseBadStrings(value);
+  refuseUnstorable(value, SUSPICIOUS_ESCAPE.test(text));
   return value;
 }
 
@@ -29,10 +29,15 @@ async function readBytes(request: Request, bytesMax: number): Promise<Uint8Array
   if (request.body === null) return new Uint8Array();
   const parts: Uint8Array[] = [];
   let bytes = 0;
-  for await (const part of request.body) {
-    bytes += part.byteLength;
-    if (bytes > bytesMax) throw tooLarge();
-    parts.push(part);
+  try {
+    for await (const part of request.body) {
+      bytes += part.byteLength;
+      if (bytes > bytesMax) throw tooLarge();
+      parts.push(part);
+    }
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause;
+    throw new Fault("invalid_request", "The body ended before it was whole.", { cause });
   }
   return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts, bytes);
 }
@@ -54,32 +59,51 @@ function jsonProblem(cause: unknown): string {
 /** Deeper nesting than this is no request that a person wrote, and recursion elsewhere must not meet it. */
 const JSON_DEPTH_MAX = 64;
 
-// NUL and lone surrogates cannot be stored as UTF-8 text by every engine behind; refused wherever they stand.
-function refuseBadStrings(body: unknown): void {
-  const waiting: { value: unknown; at: string; depth: number }[] = [{ value: body, at: "", depth: 0 }];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const { value, at, depth } = next;
-    if (typeof value === "string") refuseBadString(value, at);
-    if (typeof value !== "object" || value === null) continue;
-    if (depth === JSON_DEPTH_MAX) {
-      throw new Fault("invalid_request", `The body is nested deeper than ${JSON_DEPTH_MAX} levels.`);
+/**
+ * How a NUL or a lone surrogate gets into a parsed text: only as an escape, since the body is valid UTF-8 and JSON allows
+ * no bare NUL. Without a match no text needs to be looked at, which is what nearly every body comes down to.
+ */
+const SUSPICIOUS_ESCAPE = /\\u(?:0000|d[89a-f])/i;
+
+// What could not be kept as it was sent: NUL and lone surrogates are no UTF-8 text for every engine behind, a number
+// beyond a double would come back as null. Bodies can hold millions of values: the path is put together only for an error.
+function refuseUnstorable(body: unknown, isAnyTextSuspicious: boolean): void {
+  const path: (string | number)[] = [];
+  const visit = (value: unknown): void => {
+    if (typeof value === "string") {
+      if (isAnyTextSuspicious) refuseBadText(value, path);
+    } else if (typeof value === "number") {
+      if (!Number.isFinite(value)) throw unstorable(path, "The number", "is too large for a double");
+    } else if (typeof value === "object" && value !== null) {
+      if (path.length === JSON_DEPTH_MAX) {
+        throw new Fault("invalid_request", `The body is nested deeper than ${JSON_DEPTH_MAX} levels.`);
+      }
+      if (Array.isArray(value)) for (let at = 0; at < value.length; at++) visitIn(at, value[at]);
+      else for (const name of Object.keys(value)) visitIn(name, (value as Record<string, unknown>)[name]);
     }
-    const isArray = Array.isArray(value);
-    for (const [name, item] of Object.entries(value)) {
-      const path = isArray ? `${at}[${name}]` : at === "" ? name : `${at}.${name}`;
-      if (!isArray) refuseBadString(name, path);
-      waiting.push({ value: item, at: path, depth: depth + 1 });
-    }
-  }
+  };
+  const visitIn = (name: string | number, value: unknown): void => {
+    path.push(name);
+    if (isAnyTextSuspicious && typeof name === "string") refuseBadText(name, path);
+    visit(value);
+    path.pop();
+  };
+  visit(body);
 }
 
-function refuseBadString(text: string, at: string): void {
-  const problem = text.includes("\0") ? "a NUL character" : text.isWellFormed() ? null : "a lone surrogate";
-  if (problem === null) return;
-  const place = at.toWellFormed().replaceAll("\0", "\\0");
-  throw new Fault(
-    "invalid_request",
-    `The text at '${place}' contains ${problem}.`,
-    place === "" ? {} : { param: place },
-  );
+function refuseBadText(text: string, path: readonly (string | number)[]): void {
+  if (text.includes("\0")) throw unstorable(path, "The text", "contains a NUL character");
+  if (!text.isWellFormed()) throw unstorable(path, "The text", "contains a lone surrogate");
+}
+
+function unstorable(path: readonly (string | number)[], what: string, problem: string): Fault {
+  const place = path
+    .reduce<string>(
+      (at, name) => (typeof name === "number" ? `${at}[${name}]` : at === "" ? name : `${at}.${name}`),
+      "",
+    )
+    .toWellFormed()
+    .replaceAll("\0", "\\0");
+  if (place === "") return new Fault("invalid_request", `${what} that is the body ${problem}.`);
+  return new Fault("invalid_request", `${what} at '${place}' ${problem}.`, { param: place });
 }

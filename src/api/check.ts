@@ -28,6 +28,9 @@ export function Text(options: TextOptions = {}) {
   return Type.Unsafe<string>({ [Kind]: "Text", type: "string", ...options });
 }
 
+/** Errors that are looked at to find the one to tell; more than any of our objects has fields. */
+const ERRORS_MAX = 64;
+
 const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>();
 
 function compile<S extends TSchema>(schema: S): TypeCheck<S> {
@@ -47,7 +50,7 @@ function compile<S extends TSchema>(schema: S): TypeCheck<S> {
 export function check<S extends TSchema>(schema: S, value: unknown, at = ""): Static<S> {
   const checker = compile(schema);
   if (checker.Check(value)) return value as Static<S>;
-  const errors = [...checker.Errors(value)];
+  const errors = firstErrors(checker.Errors(value));
   const worst =
     errors.find((error) => error.type === ValueErrorType.ObjectAdditionalProperties) ??
     errors.find((error) => error.type === ValueErrorType.ObjectRequiredProperty) ??
@@ -55,9 +58,17 @@ export function check<S extends TSchema>(schema: S, value: unknown, at = ""): St
   throw worst === undefined ? new Fault("invalid_request", "The request is malformed.") : explain(schema, worst, at);
 }
 
+// A list of a million wrong items has a million errors; missing and unknown fields of an object come before those.
+function firstErrors(all: Iterable<ValueError>): ValueError[] {
+  const errors: ValueError[] = [];
+  for (const error of all) if (errors.push(error) === ERRORS_MAX) break;
+  return errors;
+}
+
 /** Names of query parameters and their values; `schema` says which are numbers or booleans. */
 export function checkQuery<S extends TObject>(schema: S, search: URLSearchParams): Static<S> {
-  const values: Record<string, unknown> = {};
+  // without a prototype, where a parameter named __proto__ would vanish
+  const values: Record<string, unknown> = Object.create(null);
   for (const [name, text] of search) {
     if (Object.hasOwn(values, name)) {
       throw new Fault("invalid_request", `The query parameter '${name}' is given twice. Give it once.`, {
@@ -77,7 +88,8 @@ function readParameter(schema: TSchema | undefined, text: string): unknown {
   return text;
 }
 
-function explain(schema: TSchema, error: ValueError, at: string): Fault {
+function explain(schema: TSchema, found: ValueError, at: string): Fault {
+  const error = innermost(found);
   const path = [at, fieldPath(error.path)]
     .filter((part) => part !== "")
     .join(at !== "" && error.path !== "" ? "." : "");
@@ -100,6 +112,14 @@ function explain(schema: TSchema, error: ValueError, at: string): Fault {
   );
 }
 
+// Of a value that may be left out, what is wrong inside it: the tag, not the list of tags.
+function innermost(error: ValueError): ValueError {
+  for (const variant of error.errors) {
+    for (const inner of variant) if (inner.path.length > error.path.length) return inner;
+  }
+  return error;
+}
+
 // "/tags/3" → "tags[3]"
 function fieldPath(pointer: string): string {
   return pointer
@@ -116,9 +136,8 @@ function knownFields(schema: TSchema, pointer: string): Record<string, TSchema> 
 }
 
 function expectation(schema: TSchema): string {
-  const options: unknown[] | undefined = schema["anyOf"]?.map((option: TSchema) => option["const"]);
-  if (options?.every((option) => typeof option === "string"))
-    return `one of ${options.map((o) => `"${o}"`).join(", ")}`;
+  const options = literals(schema);
+  if (options.length > 0) return `one of ${options.map((option) => `"${option}"`).join(", ")}`;
   const from = schema["minimum"] ?? schema["minLength"] ?? schema["minItems"];
   const to = schema["maximum"] ?? schema["maxLength"] ?? schema["maxItems"];
   const unit = schema["type"] === "string" ? " characters" : schema["type"] === "array" ? " items" : "";
@@ -132,6 +151,12 @@ function expectation(schema: TSchema): string {
           : "";
   const article = /^[aeiou]/.test(String(schema["type"])) ? "an" : "a";
   return schema["type"] === undefined ? "another value" : `${article} ${schema["type"]}${bounds}`;
+}
+
+function literals(schema: TSchema): readonly string[] {
+  if (typeof schema["const"] === "string") return [schema["const"]];
+  const options: readonly TSchema[] = schema["anyOf"] ?? [];
+  return options.flatMap(literals);
 }
 
 function sketch(value: unknown): string {

@@ -72,10 +72,13 @@ function checkLanguage(language: string, param: string): string {
   }
 }
 
-const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
+const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
 
 function checkExpiry(text: string, nowMs: number, param: string): number {
-  const time = DATE_TIME.test(text) ? Date.parse(text) : Number.NaN;
+  const [, year, month, day] = DATE_TIME.exec(text) ?? [];
+  // Date.parse turns 31 February into 3 March
+  const isDay = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
+  const time = isDay ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(time)) {
     throw new Fault("invalid_request", `'${param}' must be an ISO 8601 time such as "2030-01-31T12:00:00Z".`, {
       param,

@@ -170,7 +170,8 @@ function refuseUnavailable(body: SearchMemories): void {
   if (body.query.trim() === "") {
     throw new Fault("invalid_request", "'query' is blank: say what to search for.", { param: "query" });
   }
-  if (body.filters && Object.keys(body.filters).length > 0) {
+  const { filters = null } = body;
+  if (filters !== null && (typeof filters !== "object" || Array.isArray(filters) || Object.keys(filters).length > 0)) {
     throw new Fault("invalid_filter", "This version has no 'filters' yet; 'userId' is the only restriction.", {
       param: "filters",
     });

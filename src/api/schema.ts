@@ -67,7 +67,7 @@ export const SearchMemories = Type.Object(
     mode: Optional(Type.Union(MODE_NAMES.map((name) => Type.Literal(name)))),
     limit: Optional(Type.Integer({ minimum: 1, maximum: LIMITS.searchResults })),
     userId: Optional(CallerId),
-    filters: Optional(Metadata),
+    filters: Type.Optional(Type.Unknown()),
     includeGraph: Optional(Type.Boolean()),
     explain: Optional(Type.Boolean()),
     min_score: Optional(Type.Number({ minimum: 0, maximum: 1 })),

@@ -286,7 +286,7 @@ class Supervisor implements SupervisedChild {
     clearTimeout(run.startTimer);
     run.upSinceMs = performance.now();
     this.current = { status: "up", pid: run.process.pid, hello };
-    this.log.info({ pid: run.process.pid, hello }, "child is up");
+    this.log.debug({ pid: run.process.pid, hello }, "child is up");
     this.rss = residentBytes(run.process.pid);
     // The first check comes after an interval: even with a limit below what a fresh child needs, each gets work done.
     run.memoryTimer = setInterval(() => this.checkMemory(run), MEMORY_CHECK_MS);

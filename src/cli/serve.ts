@@ -71,14 +71,17 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
 }
 
 const STOP = Symbol("stop");
+/** Signals within this time of the first one are the same wish to stop. */
+const SAME_SIGNAL_MS = 1_000;
 
-// Resolves at the first SIGTERM or SIGINT; a second one does not wait for anything.
+// Resolves at the first SIGTERM or SIGINT; one that comes clearly later does not wait for anything. Ctrl-C arrives several
+// times at once where the program was started through npx: from the terminal, and passed on by each parent.
 function stopSignal(): Promise<typeof STOP> {
   return new Promise((resolve) => {
-    let signals = 0;
+    let firstAtMs: number | null = null;
     const onSignal = () => {
-      signals++;
-      if (signals > 1) process.exit(130);
+      firstAtMs ??= performance.now();
+      if (performance.now() - firstAtMs > SAME_SIGNAL_MS) process.exit(130);
       resolve(STOP);
     };
     process.on("SIGTERM", onSignal);

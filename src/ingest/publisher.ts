@@ -97,7 +97,10 @@ export class Publisher {
       await publishRound(this.#parts, projectId, ready);
     } catch (cause) {
       if (ready.length === 1) return this.#parts.onFailed(ready, cause);
-      this.#parts.log.warn({ memories: ready.length, cause }, "a publishing round failed; its memories go one by one");
+      this.#parts.log.warn(
+        { memories: ready.length, err: cause },
+        "a publishing round failed; its memories go one by one",
+      );
       for (const memory of ready) await this.#publishSome(projectId, [memory]);
     }
   }

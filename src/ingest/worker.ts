@@ -95,13 +95,18 @@ export class IngestWorker {
   async #claimLoop(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       this.#wake = new AbortController();
-      const jobs = this.#hasRoom() ? this.#claim() : [];
-      if (jobs.length === 0) {
+      try {
+        const jobs = this.#hasRoom() ? this.#claim() : [];
+        if (jobs.length > 0) {
+          await this.#startJobs(jobs);
+          continue;
+        }
         const waitMs = this.#hasRoom() ? (this.#parts.memories.nextJobInMs() ?? SWEEP_MS) : SWEEP_MS;
         await this.#parts.clock.sleep(Math.min(Math.max(waitMs, 1), SWEEP_MS), this.#wake.signal);
-        continue;
+      } catch (err) {
+        this.#parts.log.error({ err }, "no memory could be claimed; trying again");
+        await this.#parts.clock.sleep(RETRY_FIRST_MS, this.#stop.signal);
       }
-      await this.#startJobs(jobs);
     }
   }
 
@@ -109,13 +114,18 @@ export class IngestWorker {
     return this.#embeddingTokens < EMBEDDING_TOKENS && this.#publisher.backlogChunks < PUBLISHING_CHUNKS;
   }
 
+  // A memory that was claimed too often without an end took the whole server down each time.
   #claim(): readonly Job[] {
-    const jobs = this.#parts.memories.claim({
+    const claimed = this.#parts.memories.claim({
       jobs: CLAIM_JOBS,
       contentBytes: CLAIM_CONTENT_BYTES,
       leaseMs: LEASE_MS,
     });
+    const jobs = claimed.filter((job) => job.attempt <= ATTEMPTS_MAX);
     for (const job of jobs) this.#held.set(job.memory.key, job);
+    for (const job of claimed) {
+      if (job.attempt > ATTEMPTS_MAX) this.#giveUp(job, `Processing broke off ${ATTEMPTS_MAX} times without a reason.`);
+    }
     return jobs;
   }
 
@@ -185,7 +195,7 @@ export class IngestWorker {
   #giveBack(job: Job, cause: unknown): void {
     if (this.#stop.signal.aborted) return;
     if (job.attempt >= ATTEMPTS_MAX) {
-      this.#parts.log.error({ memory: job.memory.id, cause }, "a memory failed after its last attempt");
+      this.#parts.log.error({ memory: job.memory.id, err: cause }, "a memory failed after its last attempt");
       this.#giveUp(
         job,
         `Processing failed ${ATTEMPTS_MAX} times; the server's log says why. Send the memory again later.`,
@@ -210,7 +220,11 @@ export class IngestWorker {
   async #renewLoop(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       await this.#parts.clock.sleep(RENEW_MS, this.#stop.signal);
-      if (this.#held.size > 0) this.#parts.memories.renew([...this.#held.values()], LEASE_MS);
+      try {
+        this.#parts.memories.renew([...this.#held.values()], LEASE_MS);
+      } catch (err) {
+        this.#parts.log.warn({ err }, "leases could not be renewed; their jobs may be done twice, which harms nothing");
+      }
     }
   }
 
@@ -219,8 +233,8 @@ export class IngestWorker {
     while (!this.#stop.signal.aborted) {
       try {
         await sweep(this.#parts);
-      } catch (cause) {
-        this.#parts.log.warn({ cause }, "deleted memories could not be removed from the index yet; trying again");
+      } catch (err) {
+        this.#parts.log.warn({ err }, "deleted memories could not be removed from the index yet; trying again");
       }
       await this.#parts.clock.sleep(SWEEP_MS, this.#stop.signal);
     }

@@ -68,6 +68,8 @@ export interface MemoryStore {
 
   /** Takes up to `jobs` jobs of at most `contentBytes` content in all (at least one), oldest first, fair between projects. */
   claim(options: { readonly jobs: number; readonly contentBytes: number; readonly leaseMs: number }): readonly Job[];
+  /** Ends all leases: for a start, when whoever held them is gone. */
+  voidLeases(): void;
   /** Extends leases; returns those jobs that are still held. */
   renew(jobs: readonly Job[], leaseMs: number): readonly Job[];
   /** Rows become `completed` and hand their content over to the index; returns those for which that still holds. */

@@ -447,6 +447,17 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
         }
       });
 
+      test("are free again once all leases are void, but for those that wait for their next try", () => {
+        accept();
+        accept();
+        const [held, putOff] = claim();
+        if (held === undefined || putOff === undefined) throw new Error("two jobs were to be claimed");
+        store.retryLater(putOff, MINUTE_MS);
+        store.voidLeases();
+        expect(claim().map((job) => job.memory.key)).toEqual([held.memory.key]);
+        expect(complete(held)).toEqual([]);
+      });
+
       test("can be finished after the lease's end while nobody else took them", () => {
         accept();
         const job = claimOne();

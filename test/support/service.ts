@@ -3,9 +3,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
+import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { compose, type Service } from "../../src/compose.ts";
 import { type Config, parseConfig } from "../../src/config.ts";
-import { systemClock } from "../../src/kit/clock.ts";
+import type { ProjectId } from "../../src/domain/ids.ts";
+import type { KeyScope } from "../../src/domain/scope.ts";
+import { type Clock, systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { until } from "./until.ts";
 
@@ -32,13 +36,41 @@ export interface TestService {
   store(body: object): Promise<Answered>;
   /** Waits until a memory is no longer processing. */
   settled(id: string): Promise<Answered>;
+  /** Makes a further key; `project` names another project than the default one, made when it is new. */
+  addKey(scopes: readonly KeyScope[], project?: string): string;
   stop(): Promise<void>;
 }
 
-/** Starts a service on `dataDir`, or on a temporary folder that `stop` removes. */
-export async function startService(
-  options: { readonly dataDir?: string; readonly config?: Partial<Config> } = {},
-): Promise<TestService> {
+/** The machine's clock, which a test can put forward: what waits still waits its real time. */
+export class SettableClock implements Clock {
+  #aheadMs = 0;
+
+  now(): number {
+    return systemClock.now() + this.#aheadMs;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return systemClock.sleep(ms, signal);
+  }
+
+  /** Puts the clock forward. */
+  advance(ms: number): void {
+    this.#aheadMs += ms;
+  }
+}
+
+/** How a service is started. */
+export interface ServiceOptions {
+  /** Default: a temporary folder that `stop` removes. */
+  readonly dataDir?: string;
+  readonly config?: Partial<Config>;
+  readonly clock?: Clock;
+  /** Whether to wait for the models; default: yes. */
+  readonly waitsForModels?: boolean;
+}
+
+/** Starts a service and waits until it is ready. */
+export async function startService(options: ServiceOptions = {}): Promise<TestService> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "mneme-test-"));
   const defaults = parseConfig(
     [],
@@ -48,8 +80,10 @@ export async function startService(
       shippedModelsDirectory: () => join(import.meta.dir, "../../data/models"),
     },
   );
-  const config = { ...defaults, ...options.config };
-  const service = await compose({ config, log: createLog("error"), clock: systemClock });
+  // one lane: test files run side by side
+  const config = { ...defaults, lanes: 1, ...options.config };
+  const service = await compose({ config, log: createLog("error"), clock: options.clock ?? systemClock });
+  if (options.waitsForModels ?? true) await service.ready;
 
   const send = async (request: Request): Promise<Answered> => {
     const response = await service.handle(request);
@@ -83,9 +117,31 @@ export async function startService(
       const accepted = await call("POST", "/v1/memories", body);
       return accepted.status === 202 ? settled(accepted.body.id) : accepted;
     },
+    addKey: (scopes, project) => addKey(dataDir, scopes, project),
     stop: async () => {
       await service.close();
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+// Through a connection of its own, as a command beside the server would: no operation makes keys or projects.
+function addKey(dataDir: string, scopes: readonly KeyScope[], project?: string): string {
+  const database = openDatabase(join(dataDir, "mneme.sqlite"));
+  try {
+    const accounts = new SqliteAccountStore({ database, clock: systemClock });
+    const secret = `ctx_${crypto.randomUUID()}`;
+    const projectId = project === undefined ? accounts.defaultProject() : (project as ProjectId);
+    if (!accounts.projects().includes(projectId)) {
+      database
+        .prepare<never, { id: string }>(
+          "INSERT INTO projects (id, name, plan, created_at) VALUES ($id, 'another', 'enterprise', 0)",
+        )
+        .run({ id: projectId });
+    }
+    accounts.addKey(projectId, { secret, name: "a test's", scopes });
+    return secret;
+  } finally {
+    database.close();
+  }
 }

@@ -71,6 +71,15 @@ export class MemoryJobs {
     });
   }
 
+  /** See MemoryStore.voidLeases. Jobs that wait for their next try (they hold no lease) keep waiting. */
+  voidLeases(): void {
+    this.database
+      .prepare<never, { now: number }>(
+        `UPDATE memories SET lease = NULL, claimable_at = $now WHERE status = 'processing' AND lease IS NOT NULL`,
+      )
+      .run({ now: this.clock.now() });
+  }
+
   /** See MemoryStore.renew. */
   renew(jobs: readonly Job[], leaseMs: number): readonly Job[] {
     return this.database.transaction(() =>

@@ -150,6 +150,10 @@ export class SqliteMemoryStore implements MemoryStore {
     return this.#jobs.claim(options);
   }
 
+  voidLeases(): void {
+    this.#jobs.voidLeases();
+  }
+
   renew(jobs: readonly Job[], leaseMs: number): readonly Job[] {
     return this.#jobs.renew(jobs, leaseMs);
   }
