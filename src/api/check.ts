@@ -81,10 +81,10 @@ export function checkQuery<S extends TObject>(schema: S, search: URLSearchParams
 }
 
 function readParameter(schema: TSchema | undefined, text: string): unknown {
-  if (schema?.["type"] === "integer" || schema?.["type"] === "number") {
+  if (schema?.type === "integer" || schema?.type === "number") {
     return /^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text;
   }
-  if (schema?.["type"] === "boolean" && (text === "true" || text === "false")) return text === "true";
+  if (schema?.type === "boolean" && (text === "true" || text === "false")) return text === "true";
   return text;
 }
 
@@ -131,16 +131,16 @@ function fieldPath(pointer: string): string {
 
 function knownFields(schema: TSchema, pointer: string): Record<string, TSchema> {
   let at: TSchema | undefined = schema;
-  for (const part of pointer.split("/").slice(1, -1)) at = at?.["properties"]?.[part] ?? at?.["items"];
-  return at?.["properties"] ?? {};
+  for (const part of pointer.split("/").slice(1, -1)) at = at?.properties?.[part] ?? at?.items;
+  return at?.properties ?? {};
 }
 
 function expectation(schema: TSchema): string {
   const options = literals(schema);
   if (options.length > 0) return `one of ${options.map((option) => `"${option}"`).join(", ")}`;
-  const from = schema["minimum"] ?? schema["minLength"] ?? schema["minItems"];
-  const to = schema["maximum"] ?? schema["maxLength"] ?? schema["maxItems"];
-  const unit = schema["type"] === "string" ? " characters" : schema["type"] === "array" ? " items" : "";
+  const from = schema.minimum ?? schema.minLength ?? schema.minItems;
+  const to = schema.maximum ?? schema.maxLength ?? schema.maxItems;
+  const unit = schema.type === "string" ? " characters" : schema.type === "array" ? " items" : "";
   const bounds =
     from !== undefined && to !== undefined
       ? ` of ${from} to ${to}${unit}`
@@ -149,13 +149,13 @@ function expectation(schema: TSchema): string {
         : from !== undefined
           ? ` of at least ${from}${unit}`
           : "";
-  const article = /^[aeiou]/.test(String(schema["type"])) ? "an" : "a";
-  return schema["type"] === undefined ? "another value" : `${article} ${schema["type"]}${bounds}`;
+  const article = /^[aeiou]/.test(String(schema.type)) ? "an" : "a";
+  return schema.type === undefined ? "another value" : `${article} ${schema.type}${bounds}`;
 }
 
 function literals(schema: TSchema): readonly string[] {
-  if (typeof schema["const"] === "string") return [schema["const"]];
-  const options: readonly TSchema[] = schema["anyOf"] ?? [];
+  if (typeof schema.const === "string") return [schema.const];
+  const options: readonly TSchema[] = schema.anyOf ?? [];
   return options.flatMap(literals);
 }
 

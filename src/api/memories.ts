@@ -108,7 +108,7 @@ export function memoryOperations({ memories, search, progressOf, clock }: Memory
       scope: "memories:read",
       query: NoQuery,
       run: async ({ principal, params }) => {
-        const id = memoryId(params["id"]);
+        const id = memoryId(params.id);
         const found = await memories.get(principal.projectId, id);
         if (found === null) throw absent(id);
         return { status: 200, body: memoryView(found, progressOf) };
@@ -122,7 +122,7 @@ export function memoryOperations({ memories, search, progressOf, clock }: Memory
       scope: "memories:write",
       query: NoQuery,
       run: async ({ principal, params }) => {
-        const id = memoryId(params["id"]);
+        const id = memoryId(params.id);
         if (!(await memories.remove(principal.projectId, id))) throw absent(id);
         return { status: 204, body: null };
       },
