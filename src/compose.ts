@@ -8,6 +8,7 @@ import { lockDirectory } from "./adapters/embedded/native/core.ts";
 import { SqliteAccountStore } from "./adapters/embedded/sqlite/account-store.ts";
 import { openDatabase } from "./adapters/embedded/sqlite/database.ts";
 import { SqliteMemoryStore } from "./adapters/embedded/sqlite/memory-store.ts";
+import { faultOfStore } from "./adapters/embedded/store-error.ts";
 import { createLanes, type LaneStatus } from "./adapters/inference/lanes.ts";
 import { createReader } from "./adapters/reading/reader-pool.ts";
 import { type App, createApp } from "./api/app.ts";
@@ -121,6 +122,7 @@ async function open(
         body: { status: isReady ? "ready" : "loading the models", lanes: lanes.status().lanes.map(laneView) },
       }),
     },
+    explainFailure: faultOfStore,
     authenticate: (secret) => accounts.authenticate(secret),
     newRequestId: () => timeOrderedId(clock.now(), crypto.getRandomValues(new Uint8Array(10))),
     log,
@@ -142,7 +144,7 @@ async function reconcile(
 ): Promise<void> {
   const found = await index.reconcile(projectId, memories.visible(projectId));
   for (const repair of found.repairs) log.warn({ projectId }, repair);
-  if (found.surplusChunks > 0) log.info({ projectId, chunks: found.surplusChunks }, "index entries wait for removal");
+  if (found.removed > 0) log.info({ projectId, memories: found.removed }, "leftovers of a crash were removed");
   if (found.incomplete.length === 0) return;
   log.warn({ projectId, memories: found.incomplete.length }, "memories missing from the index are indexed again");
   memories.reopen(found.incomplete);

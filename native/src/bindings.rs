@@ -128,6 +128,7 @@ pub struct NativeDifferences {
     pub missing_postings: BigUint64Array,
     pub extra_vectors: BigUint64Array,
     pub extra_postings: BigUint64Array,
+    pub surplus_memories: BigUint64Array,
 }
 
 /// See `project::ProjectStats`.
@@ -209,6 +210,7 @@ impl ToJs for Differences {
             missing_postings: self.missing_postings.into(),
             extra_vectors: self.extra_vectors.into(),
             extra_postings: self.extra_postings.into(),
+            surplus_memories: self.surplus_memories.into(),
         }
     }
 }

@@ -65,9 +65,11 @@ impl Error {
     }
 }
 
-/// Tantivy reports bytes that it cannot make sense of as input errors without a cause in the operating system.
+/// Tantivy reports bytes that it cannot make sense of as input errors without a cause in the operating system, and wraps
+/// some errors of the disk so that only their text is left.
 fn from_tantivy_io(step: &str, cause: &io::Error) -> Error {
     match cause.kind() {
+        _ if is_about_space(&cause.to_string()) => Error::NoSpace(format!("{step}: {cause}")),
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof if cause.raw_os_error().is_none() => {
             Error::Damaged(format!("{step}: {cause}"))
         }
@@ -116,6 +118,8 @@ mod tests {
         assert_eq!(Error::from_io("append", &full).code(), "no_space");
         assert_eq!(Error::from_io("append", &denied).code(), "io");
         assert_eq!(Error::from(TantivyError::from(io::Error::from_raw_os_error(28))).code(), "no_space");
+        let wrapped = io::Error::other(io::Error::from_raw_os_error(28));
+        assert_eq!(Error::from(TantivyError::from(wrapped)).code(), "no_space");
         assert_eq!(
             Error::from(TantivyError::ErrorInThread("IoError: No space left on device".into())).code(),
             "no_space"

@@ -10,11 +10,8 @@ pub const LINE_BYTES: usize = 64;
 /// Eight rows of 384 bytes are 48 lines, about what one core can have under way.
 const PREFETCH_ROWS: usize = 8;
 
-/// A cache line of quantised components. A component `c` in -127..=127 is stored as `c + 128`, since the dot-product
-/// instructions take one unsigned and one signed side.
-#[derive(Debug, Clone, Copy)]
-#[repr(C, align(64))]
-pub struct Line(pub [u8; LINE_BYTES]);
+/// Rows of a block; a constant, because the scan divides by it for every row. Blocks of 6 MB at 384 dimensions.
+pub const BLOCK_ROWS: usize = 16_384;
 
 /// The m best (score, row) of a scan, without keeping the rest.
 #[derive(Debug)]
@@ -57,29 +54,29 @@ impl TopRows {
     }
 }
 
-/// Where the quantised rows lie: blocks of `block_rows` rows of `lines_per_row` lines each.
+/// Where the quantised rows lie. A component `c` in -127..=127 is stored as `c + 128`, since the dot-product
+/// instructions take one unsigned and one signed side.
 #[derive(Debug, Clone, Copy)]
 pub struct RowLayout<'matrix> {
-    /// The blocks, all but the last full.
-    pub blocks: &'matrix [Box<[Line]>],
-    /// Rows in a block; a power of two.
-    pub block_rows: usize,
-    /// Lines in a row.
-    pub lines_per_row: usize,
+    /// Blocks of `BLOCK_ROWS` rows, one after the other.
+    pub blocks: &'matrix [&'matrix [u8]],
+    /// Bytes from one row to the next: whole lines.
+    pub row_bytes: usize,
 }
 
 impl<'matrix> RowLayout<'matrix> {
     #[inline(always)]
-    fn row(&self, row: u32) -> &'matrix [Line] {
-        let (block, within) = (row as usize / self.block_rows, row as usize % self.block_rows);
-        &self.blocks[block][within * self.lines_per_row..][..self.lines_per_row]
+    fn row(&self, row: u32) -> &'matrix [u8] {
+        let (block, within) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
+        &self.blocks[block][within * self.row_bytes..][..self.row_bytes]
     }
 }
 
-/// Offers every one of `rows` with its dot product to `top`. `query` has `lines_per_row * 64` signed components, padded
-/// with zeros. The scores are shifted by a constant of the query (the 128 of `Line`), which no comparison notices.
+/// Offers every one of `rows` with its dot product to `top`. `query` has `row_bytes` signed components, padded with
+/// zeros. The scores are shifted by a constant of the query (the 128 of `RowLayout`), which no comparison notices.
 pub fn scan(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
-    assert_eq!(query.len(), layout.lines_per_row * LINE_BYTES, "a query is as long as a padded row");
+    assert!(query.len() == layout.row_bytes, "a query is as long as a padded row");
+    assert!(query.len().is_multiple_of(LINE_BYTES), "rows are padded to whole lines");
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f")
@@ -99,11 +96,8 @@ pub fn scan(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows
 
 fn scan_portable(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
     for row in rows {
-        let mut sum = 0i32;
-        for (line, part) in layout.row(*row).iter().zip(query.chunks_exact(LINE_BYTES)) {
-            sum += line.0.iter().zip(part).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum::<i32>();
-        }
-        top.offer(sum, *row);
+        let products = layout.row(*row).iter().zip(query).map(|(a, b)| i32::from(*a) * i32::from(*b));
+        top.offer(products.sum(), *row);
     }
 }
 
@@ -112,49 +106,81 @@ mod x86 {
     use super::{LINE_BYTES, PREFETCH_ROWS, RowLayout, TopRows};
     use std::arch::x86_64::*;
 
+    /// Rows that are scanned side by side: their sums do not wait for each other, and one comparison serves all.
+    const ABREAST: usize = 4;
+
     /// Asks for the row that will be scanned `PREFETCH_ROWS` rows later.
     #[inline(always)]
     fn prefetch(layout: &RowLayout<'_>, rows: &[u32], index: usize) {
         if let Some(ahead) = rows.get(index + PREFETCH_ROWS) {
-            for line in layout.row(*ahead) {
+            for line in layout.row(*ahead).chunks_exact(LINE_BYTES) {
                 // SAFETY: prefetching has no effect on memory, and the address is that of a live line.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(line.0.as_ptr().cast()) };
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
             }
         }
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     pub fn scan_avx512(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
-        for (index, row) in rows.iter().enumerate() {
-            prefetch(&layout, rows, index);
-            let mut sum = _mm512_setzero_si512();
-            for (line, part) in layout.row(*row).iter().zip(query.chunks_exact(LINE_BYTES)) {
-                // SAFETY: both sides are 64 readable bytes.
-                let (a, b) =
-                    unsafe { (_mm512_loadu_si512(line.0.as_ptr().cast()), _mm512_loadu_si512(part.as_ptr().cast())) };
-                sum = _mm512_dpbusd_epi32(sum, a, b);
+        let (groups, rest) = rows.as_chunks::<ABREAST>();
+        for (index, group) in groups.iter().enumerate() {
+            for at in 0..ABREAST {
+                prefetch(&layout, rows, index * ABREAST + at);
             }
+            let sums = dot_products(group.map(|row| layout.row(row)), query);
+            // Halves are added until one sum per row is left, in the rows' order.
+            let [a, b, c, d] =
+                sums.map(|sum| _mm256_add_epi32(_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64::<1>(sum)));
+            let pairs = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+            let totals = _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256::<1>(pairs));
+            let better = _mm_cmpgt_epi32(totals, _mm_set1_epi32(top.threshold));
+            if _mm_movemask_epi8(better) != 0 {
+                let mut scores = [0i32; ABREAST];
+                // SAFETY: sixteen writable bytes.
+                unsafe { _mm_storeu_si128(scores.as_mut_ptr().cast(), totals) };
+                group.iter().zip(scores).for_each(|(row, score)| top.offer(score, *row));
+            }
+        }
+        for row in rest {
+            let [sum] = dot_products([layout.row(*row)], query);
             top.offer(_mm512_reduce_add_epi32(sum), *row);
         }
     }
 
+    /// Sixteen partial sums of the dot product of each row with the query.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    fn dot_products<const ROWS: usize>(rows: [&[u8]; ROWS], query: &[i8]) -> [__m512i; ROWS] {
+        let mut sums = [_mm512_setzero_si512(); ROWS];
+        for (at, part) in query.chunks_exact(LINE_BYTES).enumerate() {
+            // SAFETY: 64 readable bytes.
+            let b = unsafe { _mm512_loadu_si512(part.as_ptr().cast()) };
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                let line = &row[at * LINE_BYTES..][..LINE_BYTES];
+                // SAFETY: 64 readable bytes.
+                let a = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
+                *sum = _mm512_dpbusd_epi32(*sum, a, b);
+            }
+        }
+        sums
+    }
+
     #[target_feature(enable = "avx2")]
     pub fn scan_avx2(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
+        const STEP: usize = 16;
         for (index, row) in rows.iter().enumerate() {
             prefetch(&layout, rows, index);
             let mut sum = _mm256_setzero_si256();
-            for (line, part) in layout.row(*row).iter().zip(query.chunks_exact(LINE_BYTES)) {
-                for at in (0..LINE_BYTES).step_by(16) {
-                    // Widened to 16 bits: the 8-bit multiply-add saturates at these magnitudes.
-                    // SAFETY: `at + 16` stays within the 64 bytes of both sides.
-                    let (a, b) = unsafe {
-                        (
-                            _mm256_cvtepu8_epi16(_mm_loadu_si128(line.0.as_ptr().add(at).cast())),
-                            _mm256_cvtepi8_epi16(_mm_loadu_si128(part.as_ptr().add(at).cast())),
-                        )
-                    };
-                    sum = _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
-                }
+            for (a, b) in layout.row(*row).chunks_exact(STEP).zip(query.chunks_exact(STEP)) {
+                // Widened to 16 bits: the 8-bit multiply-add saturates at these magnitudes.
+                // SAFETY: both sides are 16 readable bytes.
+                let (a, b) = unsafe {
+                    (
+                        _mm256_cvtepu8_epi16(_mm_loadu_si128(a.as_ptr().cast())),
+                        _mm256_cvtepi8_epi16(_mm_loadu_si128(b.as_ptr().cast())),
+                    )
+                };
+                sum = _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
             }
             let halves = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256::<1>(sum));
             let quarters = _mm_add_epi32(halves, _mm_shuffle_epi32::<0b01_00_11_10>(halves));
@@ -202,23 +228,20 @@ mod tests {
     #[test]
     fn every_instruction_set_finds_the_rows_that_plain_arithmetic_finds() {
         let mut chance = Chance::new();
-        let (block_rows, lines_per_row, rows) = (16, 3, 100u32);
+        let (row_bytes, rows) = (3 * LINE_BYTES, BLOCK_ROWS as u32 + 100);
         let extreme = |chance: &mut Chance| [1u8, 128, 255, (chance.bits() % 255 + 1) as u8][chance.below(4)];
-        let blocks: Vec<Box<[Line]>> = (0..7)
-            .map(|_| {
-                (0..block_rows * lines_per_row).map(|_| Line(std::array::from_fn(|_| extreme(&mut chance)))).collect()
-            })
-            .collect();
-        let layout = RowLayout { blocks: &blocks, block_rows, lines_per_row };
-        let query: Vec<i8> =
-            (0..lines_per_row * LINE_BYTES).map(|_| (i32::from(extreme(&mut chance)) - 128) as i8).collect();
+        let blocks: Vec<Vec<u8>> =
+            (0..2).map(|_| (0..BLOCK_ROWS * row_bytes).map(|_| extreme(&mut chance)).collect()).collect();
+        let blocks: Vec<&[u8]> = blocks.iter().map(Vec::as_slice).collect();
+        let layout = RowLayout { blocks: &blocks, row_bytes };
+        let query: Vec<i8> = (0..row_bytes).map(|_| (i32::from(extreme(&mut chance)) - 128) as i8).collect();
         let subset: Vec<u32> = (0..rows).filter(|_| chance.below(3) > 0).collect();
 
         let mut expected: Vec<(i32, u32)> = subset
             .iter()
             .map(|row| {
-                let bytes = layout.row(*row).iter().flat_map(|line| line.0);
-                (bytes.zip(&query).map(|(a, b)| i32::from(a) * i32::from(*b)).sum(), *row)
+                let bytes = layout.row(*row).iter();
+                (bytes.zip(&query).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum(), *row)
             })
             .collect();
         expected.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));

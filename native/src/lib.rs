@@ -9,6 +9,7 @@
 //! | `row_table`, `matrix`, `kernels` | how they are scanned in memory |
 //! | `graph`, `graph_builder` | the HNSW graph for large sets, and the thread that keeps it |
 //! | `text_index`, `text_schema`, `text_view` | postings and passages |
+//! | `text_writer`, `text_directory` | how a change becomes a commit, and when that is on the disk |
 //! | `analysis`, `bm25` | words, and how well they match |
 //! | `bindings` | the JavaScript face; everything else knows nothing of it |
 
@@ -28,8 +29,10 @@ pub mod project;
 mod row_table;
 #[cfg(test)]
 pub(crate) mod testing;
+mod text_directory;
 pub mod text_index;
 pub mod text_schema;
 mod text_view;
+mod text_writer;
 pub mod vector_index;
 pub mod vector_log;

@@ -1,6 +1,7 @@
 //! One project's derived indexes as a whole: what is published, shown, hidden and searched.
 //! Refuses bad arguments before any part has changed, and fixes the order in which the parts change.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,8 +16,8 @@ use crate::vector_index::{VectorChunk, VectorIndex, VectorOptions};
 
 /// Hits a search may ask for: ten times what any mode of retrieval does.
 pub const HITS_MAX: usize = 2_000;
-/// Chunks in one round of publishing: 100 MB of vectors and texts at most.
-pub const CHUNKS_PER_PUBLISH_MAX: usize = 20_000;
+/// Chunks in one round of publishing: the texts of the largest body, 100 MB, are cut into a quarter of it.
+pub const CHUNKS_PER_PUBLISH_MAX: usize = 500_000;
 
 /// What a project is opened with.
 #[derive(Debug, Clone)]
@@ -42,6 +43,8 @@ pub struct Differences {
     pub extra_vectors: Vec<u64>,
     /// With postings, but not expected.
     pub extra_postings: Vec<u64>,
+    /// The memories of the chunks that are not expected.
+    pub surplus_memories: Vec<u64>,
 }
 
 /// Figures about a project as it stands.
@@ -160,13 +163,18 @@ impl Project {
     /// Compares the chunks that should be there with those that are. Ascending keys.
     pub fn reconcile(&self, expected: &[u64]) -> Differences {
         let expected: FxHashSet<u64> = expected.iter().copied().collect();
-        let vectors: FxHashSet<u64> = self.vectors.chunk_keys().into_iter().collect();
-        let postings: FxHashSet<u64> = self.text.chunk_keys().into_iter().collect();
+        let (vectors, postings) = (self.vectors.chunks(), self.text.chunks());
+        let surplus = vectors.iter().chain(&postings).filter(|(key, _)| !expected.contains(key));
+        let surplus: BTreeSet<u64> =
+            self.candidates.memory_keys(surplus.map(|(_, ordinal)| *ordinal)).into_iter().collect();
+        let vectors: FxHashSet<u64> = vectors.into_iter().map(|(key, _)| key).collect();
+        let postings: FxHashSet<u64> = postings.into_iter().map(|(key, _)| key).collect();
         Differences {
             missing_vectors: without(&expected, &vectors),
             missing_postings: without(&expected, &postings),
             extra_vectors: without(&vectors, &expected),
             extra_postings: without(&postings, &expected),
+            surplus_memories: surplus.into_iter().collect(),
         }
     }
 

@@ -7,10 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use tantivy::directory::MmapDirectory;
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::TantivyDocument;
 use tantivy::schema::document::Value;
-use tantivy::{Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument, Term};
 
 use crate::analysis::{Analyzer, Stemming};
 use crate::bm25::WeightedQuery;
@@ -19,14 +17,8 @@ use crate::error::{Error, Result};
 use crate::hit::Hit;
 use crate::text_schema::{self, TextChunk, TextFields};
 use crate::text_view::View;
+use crate::text_writer::TextWriter;
 use crate::vector_log::set_aside;
-
-/// Tantivy's minimum is 15 MB. A round of publishing is far smaller; this only bounds what a large one holds.
-const WRITER_BYTES: usize = 20_000_000;
-/// Blocks of 16 KB that the document store keeps unpacked per segment: passages of neighbouring hits share them.
-const STORE_CACHE_BLOCKS: usize = 16;
-/// A segment is rewritten once this share of it is dead, so that deleted text does not stay for long.
-const DEAD_SHARE_MAX: f32 = 0.25;
 
 /// The postings of one project. Searches come from any thread; changes from one at a time.
 pub struct TextIndex {
@@ -34,11 +26,9 @@ pub struct TextIndex {
     analyzer: Analyzer,
     candidates: Arc<Candidates>,
     fields: TextFields,
-    index: Index,
-    reader: IndexReader,
     view: RwLock<Arc<View>>,
-    /// `None` after a failure, until the next change makes a new one: Tantivy's writer does not survive a full disk.
-    writer: Mutex<Option<IndexWriter>>,
+    /// `None` after a failure, until the next change opens a new one, and after closing.
+    writer: Mutex<Option<TextWriter>>,
 }
 
 impl std::fmt::Debug for TextIndex {
@@ -68,48 +58,34 @@ impl TextIndex {
     }
 
     fn open_sound(directory: &Path, candidates: Arc<Candidates>) -> Result<TextIndex> {
-        std::fs::create_dir_all(directory)
-            .map_err(|cause| Error::from_io(&format!("creating {}", directory.display()), &cause))?;
-        let (schema, fields) = text_schema::schema();
-        let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
-        let files = MmapDirectory::open(directory).map_err(tantivy::TantivyError::from)?;
-        let index = Index::builder().schema(schema).settings(settings).open_or_create(files)?;
-        let damaged = index.validate_checksum()?;
-        if let Some(file) = damaged.iter().next() {
-            return Err(Error::Damaged(format!(
-                "{} of its files lack their checksum, {} first",
-                damaged.len(),
-                file.display()
-            )));
-        }
-        let reader = index
-            .reader_builder()
-            .reload_policy(ReloadPolicy::Manual)
-            .doc_store_cache_num_blocks(STORE_CACHE_BLOCKS)
-            .try_into()?;
-        let stemmings = stemmings_of(&index)?;
-        let view = View::new(reader.searcher(), stemmings, &fields, &candidates, None)?;
+        let writer = TextWriter::open(directory)?;
+        writer.validate()?;
+        let (searcher, stemmings) = writer.current()?;
+        let (_, fields) = text_schema::schema();
+        let view = View::new(searcher, stemmings, &fields, &candidates, None)?;
         Ok(TextIndex {
             directory: directory.to_owned(),
             analyzer: Analyzer::default(),
             candidates,
             fields,
-            index,
-            reader,
             view: RwLock::new(Arc::new(view)),
-            writer: Mutex::new(None),
+            writer: Mutex::new(Some(writer)),
         })
     }
 
     /// Replaces all chunks of the given memories by `chunks`, in one commit: durable and searchable on return, or not
     /// at all (`NoSpace`, `Io`), and then the call may be repeated.
     pub fn publish(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
-        let analysed: Vec<(TantivyDocument, Stemming)> =
-            chunks.iter().map(|chunk| text_schema::document(chunk, &self.fields, &self.analyzer)).collect();
+        let mut stemmings = self.view().stemmings.clone();
+        let documents = chunks.iter().map(|chunk| {
+            let (document, stemming) = text_schema::document(chunk, &self.fields, &self.analyzer);
+            stemmings.insert(stemming);
+            document
+        });
+        let documents = documents.collect();
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let committed = self.commit(&mut writer, memory_keys, analysed);
+        let committed = self.commit(&mut writer, memory_keys, documents, stemmings);
         if committed.is_err() {
-            // Whatever it had buffered must not come back with the next commit.
             *writer = None;
         }
         committed
@@ -154,9 +130,9 @@ impl TextIndex {
         Ok(passages)
     }
 
-    /// The keys of all chunks, in no particular order.
-    pub fn chunk_keys(&self) -> Vec<u64> {
-        self.view().chunk_keys()
+    /// All chunks, as (chunk key, memory's ordinal), in no particular order.
+    pub fn chunks(&self) -> Vec<(u64, u32)> {
+        self.view().chunks()
     }
 
     /// Size of the files of the current commit.
@@ -172,61 +148,24 @@ impl TextIndex {
 
     fn commit(
         &self,
-        writer: &mut Option<IndexWriter>,
+        writer: &mut Option<TextWriter>,
         memory_keys: &[u64],
-        documents: Vec<(TantivyDocument, Stemming)>,
+        documents: Vec<TantivyDocument>,
+        stemmings: BTreeSet<Stemming>,
     ) -> Result<()> {
         let writer = match writer {
             Some(writer) => writer,
-            None => writer.insert(self.new_writer()?),
+            None => writer.insert(TextWriter::open(&self.directory)?),
         };
-        let mut stemmings = self.view().stemmings.clone();
-        for key in memory_keys {
-            writer.delete_term(Term::from_field_u64(self.fields.memory_key, *key));
-        }
-        for (document, stemming) in documents {
-            stemmings.insert(stemming);
-            writer.add_document(document)?;
-        }
-        let mut commit = writer.prepare_commit()?;
-        commit.set_payload(&payload_of(&stemmings));
-        commit.commit()?;
-        self.reader.reload()?;
-        let view = View::new(self.reader.searcher(), stemmings, &self.fields, &self.candidates, Some(&self.view()))?;
+        let searcher = writer.commit(memory_keys, documents, &stemmings)?;
+        let view = View::new(searcher, stemmings, &self.fields, &self.candidates, Some(&self.view()))?;
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
         Ok(())
-    }
-
-    fn new_writer(&self) -> Result<IndexWriter> {
-        // One thread each: the rounds are small, and a server has many projects.
-        let options = IndexWriterOptions::builder()
-            .num_worker_threads(1)
-            .num_merge_threads(1)
-            .memory_budget_per_thread(WRITER_BYTES)
-            .build();
-        let writer: IndexWriter = self.index.writer_with_options(options)?;
-        let mut merging = LogMergePolicy::default();
-        merging.set_del_docs_ratio_before_merge(DEAD_SHARE_MAX);
-        writer.set_merge_policy(Box::new(merging));
-        Ok(writer)
     }
 
     fn view(&self) -> Arc<View> {
         Arc::clone(&self.view.read().unwrap_or_else(PoisonError::into_inner))
     }
-}
-
-/// The stemmings, as the commit's payload keeps them.
-fn payload_of(stemmings: &BTreeSet<Stemming>) -> String {
-    stemmings.iter().map(|stemming| stemming.name()).collect::<Vec<_>>().join(" ")
-}
-
-fn stemmings_of(index: &Index) -> Result<BTreeSet<Stemming>> {
-    let payload = index.load_metas()?.payload.unwrap_or_default();
-    payload
-        .split_whitespace()
-        .map(|name| Stemming::from_name(name).ok_or_else(|| Error::Damaged(format!("unknown stemming {name}"))))
-        .collect()
 }
 
 #[cfg(test)]
@@ -235,6 +174,10 @@ mod tests {
     use crate::candidates::{NEVER, Showing};
     use crate::testing::{Chance, TempDir};
     use std::collections::BTreeMap;
+
+    fn chunk_keys(index: &TextIndex) -> Vec<u64> {
+        index.chunks().into_iter().map(|(key, _)| key).collect()
+    }
 
     /// Words whose stems differ between English and German, coincide, or cross.
     const WORDS: &[&str] = &[
@@ -452,7 +395,7 @@ mod tests {
         }
         assert_eq!(index.search("apple", &candidates.admit(None, 0), 10).expect("searched").len(), 1);
         assert_eq!(index.passages(&[9]).expect("read"), [Some("second".to_owned())]);
-        assert_eq!(index.chunk_keys(), [9]);
+        assert_eq!(chunk_keys(&index), [9]);
     }
 
     #[test]
@@ -513,7 +456,7 @@ mod tests {
             let (index, repairs) = TextIndex::open(&directory, candidates).expect("opened anew");
             assert_eq!(repairs.len(), 1, "{extension}");
             assert!(repairs[0].contains("text.damaged-"), "{repairs:?}");
-            assert!(index.chunk_keys().is_empty());
+            assert!(chunk_keys(&index).is_empty());
             index.close();
         }
     }
@@ -533,7 +476,7 @@ mod tests {
             std::fs::write(directory.join("meta.json"), &flipped).expect("writable");
             let candidates = Arc::new(Candidates::default());
             let (index, repairs) = TextIndex::open(&directory, candidates).expect("opened, anew if need be");
-            let keys = index.chunk_keys();
+            let keys = chunk_keys(&index);
             index.passages(&keys).expect("what is listed can be read");
             index.close();
             if repairs.is_empty() {

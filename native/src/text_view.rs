@@ -109,14 +109,15 @@ impl View {
         })
     }
 
-    /// The keys of all live chunks, in no particular order.
-    pub(crate) fn chunk_keys(&self) -> Vec<u64> {
-        let mut keys = Vec::with_capacity(self.chunks as usize);
+    /// All live chunks, as (chunk key, memory's ordinal), in no particular order.
+    pub(crate) fn chunks(&self) -> Vec<(u64, u32)> {
+        let mut chunks = Vec::with_capacity(self.chunks as usize);
         for segment in &self.segments {
-            let live = segment.columns.chunk_keys.iter().zip(0..).filter(|(_, doc)| segment.is_live(*doc));
-            keys.extend(live.map(|(key, _)| *key));
+            let keyed = segment.columns.chunk_keys.iter().zip(&segment.columns.ordinals).zip(0..);
+            let live = keyed.filter(|(_, doc)| segment.is_live(*doc));
+            chunks.extend(live.map(|((key, ordinal), _)| (*key, *ordinal)));
         }
-        keys
+        chunks
     }
 }
 

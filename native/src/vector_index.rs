@@ -188,10 +188,11 @@ impl VectorIndex {
         Ok(hits)
     }
 
-    /// The keys of all chunks that have a vector, in no particular order.
-    pub fn chunk_keys(&self) -> Vec<u64> {
+    /// All chunks that have a vector, as (chunk key, memory's ordinal), in no particular order.
+    pub fn chunks(&self) -> Vec<(u64, u32)> {
         let rows = self.shared.rows();
-        rows.table.live_rows().map(|row| rows.table.origin(row).chunk_key).collect()
+        let origins = rows.table.live_rows().map(|row| rows.table.origin(row));
+        origins.map(|origin| (origin.chunk_key, origin.ordinal)).collect()
     }
 
     /// Rewrites the log without its dead records when they are a quarter of it, or when any is damaged. Returns whether
@@ -419,8 +420,15 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::Path;
 
+    fn chunk_keys(index: &VectorIndex) -> Vec<u64> {
+        index.chunks().into_iter().map(|(key, _)| key).collect()
+    }
+
     const DIMENSIONS: usize = 24;
     const NEVER_HNSW: usize = usize::MAX;
+
+    /// A chunk's key and vector.
+    type Chunk = (u64, Vec<f32>);
 
     /// An index and the plain map of what it should hold: memory → (user, its chunks).
     struct Checked {
@@ -428,7 +436,7 @@ mod tests {
         hnsw_min_chunks: usize,
         candidates: Arc<Candidates>,
         index: VectorIndex,
-        model: BTreeMap<u64, (u64, Vec<(u64, Vec<f32>)>)>,
+        model: BTreeMap<u64, (u64, Vec<Chunk>)>,
         next_chunk: u64,
     }
 
@@ -456,7 +464,7 @@ mod tests {
         fn publish(&mut self, memories: &[u64], chunks_each: usize, chance: &mut Chance) {
             for memory in memories {
                 let chunks = (0..chunks_each).map(|at| (self.next_chunk + at as u64, chance.unit_vector(DIMENSIONS)));
-                let chunks: Vec<(u64, Vec<f32>)> = chunks.collect();
+                let chunks: Vec<Chunk> = chunks.collect();
                 self.next_chunk += chunks_each as u64;
                 self.model.insert(*memory, (1 + memory % 3, chunks));
             }
@@ -546,7 +554,7 @@ mod tests {
             let user = Some(1 + chance.below(3) as u64).filter(|_| chance.below(2) == 0);
             assert_eq!(checked.nearest(&query, user, 5), checked.truth(&query, user, 5));
         }
-        let mut keys = checked.index.chunk_keys();
+        let mut keys = chunk_keys(&checked.index);
         keys.sort_unstable();
         let mut expected: Vec<u64> =
             checked.model.values().flat_map(|(_, chunks)| chunks.iter().map(|chunk| chunk.0)).collect();
@@ -615,12 +623,12 @@ mod tests {
 
         let (_, index, repairs) = open(directory.path(), NEVER_HNSW);
         assert!(repairs.len() == 1 && repairs[0].contains("damaged record"), "{repairs:?}");
-        assert_eq!(index.chunk_keys(), [1, 3]);
+        assert_eq!(chunk_keys(&index), [1, 3]);
         assert!(index.compact_if_needed().expect("compacted"));
         index.close();
         let (_, index, repairs) = open(directory.path(), NEVER_HNSW);
         assert!(repairs.is_empty(), "{repairs:?}");
-        assert_eq!(index.chunk_keys(), [1, 3]);
+        assert_eq!(chunk_keys(&index), [1, 3]);
     }
 
     #[test]

@@ -558,7 +558,7 @@ mod tests {
             let whole = (length - HEADER_BYTES) / STRIDE;
             let (mut log, seen, repairs) = open(&path).expect("a torn log opens");
             assert_eq!(seen, numbered(&entries[..whole]), "cut at {length}");
-            let is_torn = (length - HEADER_BYTES) % STRIDE != 0;
+            let is_torn = !(length - HEADER_BYTES).is_multiple_of(STRIDE);
             assert_eq!(repairs.sentences.len(), usize::from(is_torn), "cut at {length}");
             append(&mut log, &entries[5..]);
             let mut expected = entries[..whole].to_vec();

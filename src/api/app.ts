@@ -23,6 +23,8 @@ export interface AppParts {
   readonly public: PublicRoutes;
   readonly authenticate: (secret: string) => Principal | null;
   readonly newRequestId: () => string;
+  /** What a caller is told of an adapter's own error; null: nothing but that something failed inside. */
+  readonly explainFailure: (error: unknown) => Fault | null;
   readonly log: Log;
 }
 
@@ -55,7 +57,7 @@ export function createApp(parts: AppParts): App {
     admissions.get(request) ?? { requestId: requestIdOf(request, parts.newRequestId), principal: null };
 
   const fail = (request: Request, error: unknown): Response => {
-    const fault = faultOf(error);
+    const fault = parts.explainFailure(error) ?? faultOf(error);
     const { requestId } = admissionOf(request);
     if (fault.code === "internal_error") {
       // who hangs up makes the work for him fail: that is no trouble of the server's

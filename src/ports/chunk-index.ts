@@ -56,8 +56,8 @@ export interface Passage {
 export interface Reconciliation {
   /** Memories whose texts, vectors or postings are incomplete: they have to be published again. */
   readonly incomplete: readonly MemoryKey[];
-  /** Vectors and postings of memories that are not completed: in work, or on their way out. Never shown. */
-  readonly surplusChunks: number;
+  /** Memories that are not completed and yet had vectors or postings; those are gone now. */
+  readonly removed: number;
   /** What an implementation found damaged and set aside, one sentence each. */
   readonly repairs: readonly string[];
 }

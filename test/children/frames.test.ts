@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { createFrameDecoder, encodeFrame, FRAME_KINDS, type Frame, FrameError } from "../../src/children/frames.ts";
 import { seeded } from "../support/seeded.ts";
 
-const ROUNDS = Number(process.env["FRAME_ROUNDS"] ?? 200);
+const ROUNDS = Number(process.env.FRAME_ROUNDS ?? 200);
 
 describe("frames", () => {
   test("any sequence of frames survives any split of its bytes", () => {

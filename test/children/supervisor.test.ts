@@ -62,7 +62,7 @@ describe("requests", () => {
     const replies = await Promise.all(
       Array.from({ length: 50 }, (_, n) => child.request({ op: "echo", n }, Uint8Array.of(n, 255), TIMEOUT_MS)),
     );
-    expect(replies.map((reply) => reply.header["n"])).toEqual(Array.from({ length: 50 }, (_, n) => n));
+    expect(replies.map((reply) => reply.header.n)).toEqual(Array.from({ length: 50 }, (_, n) => n));
     expect(replies[49]?.payload).toEqual(Uint8Array.of(49, 255));
     expect(child.state()).toMatchObject({ status: "up", hello: { greeting: "here" } });
   });
@@ -81,7 +81,7 @@ describe("requests", () => {
     const failure = await child.request({ op: "throw" }, undefined, TIMEOUT_MS).catch((error: ChildFailure) => error);
     expect(failure).toMatchObject({ name: "ChildFailure", thrown: "RangeError", message: "too much of it" });
     await expect(child.request({ op: "toString" }, undefined, TIMEOUT_MS)).rejects.toThrow("no handler");
-    expect((await child.request({ op: "echo" }, undefined, TIMEOUT_MS)).header["op"]).toBe("echo");
+    expect((await child.request({ op: "echo" }, undefined, TIMEOUT_MS)).header.op).toBe("echo");
     expect(child.restarts()).toBe(0);
   });
 
@@ -100,7 +100,7 @@ describe("deaths", () => {
     await expect(pending).rejects.toThrow(ChildGone);
     await upPid(child, pid);
     expect(child.restarts()).toBe(1);
-    expect((await child.request({ op: "echo" }, undefined, TIMEOUT_MS)).header["op"]).toBe("echo");
+    expect((await child.request({ op: "echo" }, undefined, TIMEOUT_MS)).header.op).toBe("echo");
   });
 
   test("a child that exits in the middle of a request fails it", async () => {
@@ -162,13 +162,13 @@ describe("limits", () => {
   });
 
   test("a child inherits no secrets, and its socket is private", async () => {
-    process.env["MNEME_TEST_SECRET"] = "s3cret";
+    process.env.MNEME_TEST_SECRET = "s3cret";
     const child = await supervise("serve", { env: { GIVEN: "1" } });
     await upPid(child);
     const { header } = await child.request({ op: "environment" }, undefined, TIMEOUT_MS);
-    expect(header["names"]).toContain("GIVEN");
-    expect(header["names"]).not.toContain("MNEME_TEST_SECRET");
-    const socketPath = String(header["socketPath"]);
+    expect(header.names).toContain("GIVEN");
+    expect(header.names).not.toContain("MNEME_TEST_SECRET");
+    const socketPath = String(header.socketPath);
     expect(statSync(dirname(socketPath)).mode & 0o777).toBe(0o700);
     expect(Buffer.byteLength(socketPath)).toBeLessThan(108);
     await child.close();

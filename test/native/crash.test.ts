@@ -1,6 +1,6 @@
 // What survives when the process is killed (SIGKILL) in the middle of publishing, at many points of its rounds.
 
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { lockDirectory, NativeError, ProjectIndex } from "../../src/adapters/embedded/native/core.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
@@ -8,6 +8,7 @@ import { seeded } from "../support/seeded.ts";
 import { until } from "../support/until.ts";
 import { chunkKeysOf, DIMENSIONS, FINGERPRINT, SEED } from "./corpus.ts";
 
+setDefaultTimeout(120_000);
 const KILLS = Number(process.env.MNEME_TEST_KILLS ?? 12);
 const FIXTURES = join(import.meta.dir, "fixtures");
 

@@ -1,13 +1,14 @@
 // What becomes of an index when its disk is full: the publishing that hit the end says so, nothing acknowledged is lost,
 // and with room again it goes on without being reopened.
 
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NativeError, ProjectIndex } from "../../src/adapters/embedded/native/core.ts";
 import { NO_MOUNT, smallDisk } from "../stores/temporary-folder.ts";
 import { chunkKeysOf, DIMENSIONS, FINGERPRINT, publication, vectorOf } from "./corpus.ts";
 
+setDefaultTimeout(120_000);
 const DISK_MB = 24;
 const BALLAST_BYTES = 12_000_000;
 const CHUNKS_EACH = 40;

@@ -229,6 +229,7 @@ describe("contents", () => {
     expect([...differences.missingPostings]).toEqual([77n, one]);
     expect([...differences.extraVectors]).toEqual([two]);
     expect([...differences.extraPostings]).toEqual([]);
+    expect([...differences.surplusMemories]).toEqual([2n]);
   });
 
   test("what is removed stays removed, and the log is rewritten when a quarter of it is dead", async () => {

@@ -1,12 +1,13 @@
 // Long random histories of publishing, removing, hiding, searching and reopening, against a plain map of what should be
 // there. `MNEME_TEST_SEED` replays a run, `MNEME_TEST_STEPS` makes it longer.
 
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { ProjectIndex } from "../../src/adapters/embedded/native/core.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { seeded } from "../support/seeded.ts";
 import { chunkKeysOf, cosine, DIMENSIONS, FINGERPRINT, publication, SEED, unitVector, vectorOf } from "./corpus.ts";
 
+setDefaultTimeout(120_000);
 const STEPS = Number(process.env.MNEME_TEST_STEPS ?? 200);
 const MEMORIES = 80;
 const USERS = 3;
@@ -93,7 +94,7 @@ for (const [path, hnswMinChunks] of [
       }
       const everything = BigUint64Array.from([...shelf.values()].flatMap(({ chunkKeys }) => [...chunkKeys]));
       const differences = await index.reconcile(everything);
-      expect(Object.values(differences).map((chunkKeys) => [...chunkKeys])).toEqual([[], [], [], []]);
+      expect(Object.entries(differences).filter(([, chunkKeys]) => chunkKeys.length > 0)).toEqual([]);
       expect(await index.passages(everything)).toEqual([...everything].map((chunkKey) => `passage ${chunkKey}`));
     } finally {
       await index.close();

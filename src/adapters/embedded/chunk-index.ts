@@ -194,10 +194,15 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       if (owner !== undefined) incomplete.add(owner);
     }
 
+    // Of completed memories the surplus goes when they are published again, of the others now: a crash left it.
+    const foreign = found.surplusMemories.filter((key) => !visible.has(key));
+    if (foreign.length > 0) await this.#native.remove(foreign);
+    for (const key of found.surplusMemories) if (visible.has(key)) incomplete.add(key);
+
     this.show(completed.filter((memory) => !incomplete.has(memory.memoryKey)));
     return {
       incomplete: [...incomplete] as MemoryKey[],
-      surplusChunks: found.extraVectors.length + found.extraPostings.length,
+      removed: foreign.length,
       repairs: this.#repairs,
     };
   }

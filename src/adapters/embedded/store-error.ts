@@ -1,6 +1,8 @@
 // What can go wrong with a store's files, said so that an operator knows what to do. Callers' mistakes are Faults
 // (domain/fault.ts); these never reach a caller as they are: a path has no place in an answer.
 
+import { Fault } from "../../domain/fault.ts";
+
 /**
  * damaged: the file is not what was written. read_only: it cannot be written. no_space: disk or quota is full.
  * newer_version: a later Mneme made it. locked: another process holds it. io: anything else the operating system said.
@@ -19,6 +21,18 @@ export class StoreError extends Error {
     super(message, cause === undefined ? undefined : { cause });
   }
 }
+
+/** What a caller is told: that there is no room, since waiting can help; of the rest nothing (null). */
+export function faultOfStore(error: unknown): Fault | null {
+  if (!(error instanceof StoreError) || error.code !== "no_space") return null;
+  return new Fault("overloaded", "The server's disk is full. Nothing of this request was stored; try again later.", {
+    retryAfterSeconds: FULL_DISK_RETRY_SECONDS,
+    cause: error,
+  });
+}
+
+/** A full disk is mended by a person. */
+const FULL_DISK_RETRY_SECONDS = 60;
 
 const WHAT_TO_DO: Readonly<Record<Exclude<StoreErrorCode, "newer_version">, string>> = {
   damaged: "is damaged or not a database: restore it from a backup, or move it away to start empty.",

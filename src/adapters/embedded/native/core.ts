@@ -42,12 +42,13 @@ export interface PublishChunk {
   passage: string;
 }
 
-/** What should be indexed and is not, and the reverse; chunk keys, ascending. */
+/** What should be indexed and is not, and the reverse; chunk keys, ascending, and the memories of those in excess. */
 export interface Differences {
   missingVectors: BigUint64Array;
   missingPostings: BigUint64Array;
   extraVectors: BigUint64Array;
   extraPostings: BigUint64Array;
+  surplusMemories: BigUint64Array;
 }
 
 /** Figures about an open project. */
