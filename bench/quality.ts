@@ -4,7 +4,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Client, isRecord } from "../src/cli/client.ts";
-import { importFile } from "../src/cli/import.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { LIMITS } from "../src/domain/limits.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
@@ -12,6 +11,7 @@ import { startServer } from "../test/support/server.ts";
 import { corpusFile, type JudgedQuery, readJudgedQueries } from "./lib/collection.ts";
 import { mean, ndcgAt, percentile, recallAt } from "./lib/metrics.ts";
 import { lastRows, type Row, sameRow, writeRows } from "./lib/record.ts";
+import { documentIds, ingestCollection } from "./lib/served-collection.ts";
 
 const COLLECTIONS = resolve(import.meta.dir, "../../shared/data/ir");
 const MODES = ["fast", "balanced"];
@@ -24,9 +24,6 @@ const HELP = `bun bench/quality.ts [flags]
 
 /** Every mode is asked these first, unmeasured, so that caches and lanes are warm. */
 const WARM_UP_QUERIES = 10;
-
-/** A collection may hold documents without text (two of Cranfield's 1,400), which no server takes. */
-const REFUSED_SHARE_MAX = 0.01;
 
 interface Asked {
   readonly url: string;
@@ -62,17 +59,7 @@ async function main(): Promise<void> {
       continue;
     }
     await using server = await startServer({ environment: { MNEME_LOG_LEVEL: "warn" } });
-    const ingest = {
-      file: corpusFile(folder),
-      url: server.url,
-      key: server.key,
-      batch: 100,
-      userId: null,
-      waits: true,
-    };
-    process.stderr.write(`${set}: ingesting\n`);
-    const { created, refused } = await importFile(ingest);
-    if (refused > created * REFUSED_SHARE_MAX) throw new Error(`${set}: ${refused} documents were refused`);
+    await ingestCollection(server, set, folder);
     rows.push(...(await measure(set, modes, queries, server)));
   }
   print(rows, before);
@@ -120,21 +107,6 @@ async function measure(
     });
   }
   return rows;
-}
-
-// Which document of the collection a memory is: read once from the list, since results name memories only.
-async function documentIds(client: Client): Promise<ReadonlyMap<string, string>> {
-  const documents = new Map<string, string>();
-  let cursor: unknown = null;
-  do {
-    const after = typeof cursor === "string" ? `&cursor=${encodeURIComponent(cursor)}` : "";
-    const page = await client.send("GET", `/v1/memories?limit=${LIMITS.pageItems}${after}`);
-    for (const memory of Array.isArray(page.data) ? page.data : []) {
-      if (isRecord(memory)) documents.set(String(memory.id), String(memory.externalId));
-    }
-    cursor = page.cursor;
-  } while (typeof cursor === "string");
-  return documents;
 }
 
 // Documents, best first; a document with several passages stands where its best one does.

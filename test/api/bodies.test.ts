@@ -1,0 +1,164 @@
+// How a body is read, whatever the operation: media type, size, encoding, syntax, and texts that cannot be stored.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { LIMITS } from "../../src/domain/limits.ts";
+import { type Answered, startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { expectFault } from "./faults.ts";
+
+let mneme: TestService;
+beforeAll(async () => {
+  mneme = await startService();
+});
+afterAll(() => mneme.stop());
+
+type Body = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+
+const post = (body: Body | null, headers: Record<string, string> = {}): Promise<Answered> =>
+  mneme.send(
+    new Request("http://mneme.test/v1/memories", {
+      method: "POST",
+      headers: { authorization: `Bearer ${TEST_KEY}`, "content-type": "application/json", ...headers },
+      body,
+    }),
+  );
+
+const bytes = (...parts: (string | number[])[]) =>
+  new Uint8Array(Buffer.concat(parts.map((part) => Buffer.from(part as string, "utf8"))));
+
+describe("media type", () => {
+  for (const type of [
+    "application/json",
+    "APPLICATION/JSON",
+    "application/json; charset=utf-8",
+    "application/json;x=y",
+  ]) {
+    test(`${type} is taken`, async () =>
+      expect((await post('{"content":"x"}', { "content-type": type })).status).toBe(202));
+  }
+
+  for (const type of [
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/jsonl",
+    "",
+    "json",
+  ]) {
+    test(`'${type}' is 415`, async () => {
+      expectFault(await post('{"content":"x"}', { "content-type": type }), 415, "unsupported_media_type");
+    });
+  }
+});
+
+describe("size", () => {
+  const MiB = 1024 * 1024;
+  const block = new Uint8Array(MiB).fill(0x20);
+
+  /** Sends blanks, a MiB at a time, and counts how many were taken. */
+  function blanks(count: number): { readonly stream: ReadableStream<Uint8Array>; readonly taken: () => number } {
+    let taken = 0;
+    const stream = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (taken === count) controller.close();
+        else controller.enqueue(block);
+        taken += 1;
+      },
+    });
+    return { stream, taken: () => taken };
+  }
+
+  test("a body that says it is over 100 MB is 413 before it is read", async () => {
+    const { stream, taken } = blanks(200);
+    const answer = await post(stream, { "content-length": String(LIMITS.bodyBytes + 1) });
+    expectFault(answer, 413, "payload_too_large");
+    expect(taken()).toBeLessThan(3);
+  });
+
+  test("a body that says nothing, or less than it is, is 413 as soon as it is over 100 MB", async () => {
+    for (const headers of [{}, { "content-length": "15" }]) {
+      const { stream, taken } = blanks(200);
+      expectFault(await post(stream, headers), 413, "payload_too_large");
+      expect(taken()).toBeLessThan(105);
+    }
+  });
+
+  test("a body that breaks off is refused, and no failure of the server's", async () => {
+    const stream = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(bytes('{"content":"half'));
+        controller.error(new Error("connection reset"));
+      },
+    });
+    expectFault(await post(stream), 400, "invalid_request");
+  });
+});
+
+describe("encoding and syntax", () => {
+  const refused: [name: string, body: Body | null][] = [
+    ["no body", null],
+    ["an empty body", ""],
+    ["half an object", '{"content":"x"'],
+    ["two values", '{"content":"x"}{"content":"y"}'],
+    ["a trailing comma", '{"content":"x",}'],
+    ["single quotes", "{'content':'x'}"],
+    ["a comment", '{"content":"x"} // note'],
+    ["NaN", '{"content":"x","metadata":{"a":NaN}}'],
+    ["a bare line feed in a text", '{"content":"a\nb"}'],
+    ["a bare NUL in a text", bytes('{"content":"a', [0], 'b"}')],
+    ["a byte that is no UTF-8", bytes('{"content":"', [0xff], '"}')],
+    ["UTF-8 cut short", bytes('{"content":"', [0xe2, 0x82], '"}')],
+    ["an overlong slash", bytes('{"content":"', [0xc0, 0xaf], '"}')],
+    ["a surrogate in UTF-8", bytes('{"content":"', [0xed, 0xa0, 0x80], '"}')],
+    ["UTF-16", new Uint8Array(Buffer.from('\ufeff{"content":"x"}', "utf16le"))],
+  ];
+  for (const [name, body] of refused) {
+    test(`${name} is 400`, async () => expectFault(await post(body), 400, "invalid_request"));
+  }
+
+  test("a byte order mark is passed over", async () => {
+    expect((await post(bytes([0xef, 0xbb, 0xbf], '{"content":"x"}'))).status).toBe(202);
+  });
+});
+
+describe("texts that cannot be stored", () => {
+  const refused: [name: string, body: string, param: string | undefined][] = [
+    ["NUL in the content", '{"content":"a\\u0000b"}', "content"],
+    ["a lone high surrogate", '{"content":"a\\ud800b"}', "content"],
+    ["a lone low surrogate", '{"content":"\\uDC00"}', "content"],
+    ["surrogates in the wrong order", '{"content":"\\uDC00\\uD800"}', "content"],
+    ["NUL in a tag", '{"content":"x","tags":["a","\\u0000"]}', "tags[1]"],
+    ["NUL deep in the metadata", '{"content":"x","metadata":{"a":[{"b":"\\u0000"}]}}', "metadata.a[0].b"],
+    ["NUL in a metadata key", '{"content":"x","metadata":{"a\\u0000":1}}', "metadata.a\\0"],
+    ["NUL in the userId", '{"content":"x","userId":"ada\\u0000"}', "userId"],
+    ["a body that is only a bad text", '"\\ud800"', undefined],
+  ];
+  for (const [name, body, param] of refused) {
+    test(`${name} is refused with its place`, async () => expectFault(await post(body), 400, "invalid_request", param));
+  }
+
+  test("escaped pairs, and backslashes that only look like escapes, are texts like others", async () => {
+    const { body } = await post('{"content":"\\ud83d\\ude00 \\\\u0000 \\\\ud800"}');
+    expect(body.content).toBe("😀 \\u0000 \\ud800");
+  });
+});
+
+describe("nesting and size of what is parsed", () => {
+  const nested = (depth: number) => `{"content":"x","metadata":${'{"a":'.repeat(depth)}1${"}".repeat(depth)}}`;
+
+  test("64 levels pass, the body counted; one more is refused", async () => {
+    expect((await post(nested(63))).status).toBe(202);
+    expectFault(await post(nested(64)), 400, "invalid_request");
+  });
+
+  test("a million levels are refused as well", async () => {
+    expectFault(await post("[".repeat(1e6) + "]".repeat(1e6)), 400, "invalid_request");
+    expectFault(await post(nested(500_000)), 400, "invalid_request");
+  });
+
+  test("millions of values are refused without holding up the others", async () => {
+    const zeros = `{"content":"x","tags":[${"0,".repeat(3e6)}0]}`;
+    expectFault(await post(zeros), 400, "invalid_request", "tags[0]");
+    const fields = Array.from({ length: 200_000 }, (_, at) => `"f${at}":0`).join(",");
+    expectFault(await post(`{${fields}}`), 400, "invalid_request", "f0");
+  });
+});

@@ -1,0 +1,97 @@
+// GET /v1/memories/{id}: one memory, for those who may see it and as long as it is there.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { SettableClock, startService, type TestService } from "../support/service.ts";
+import { expectFault } from "./faults.ts";
+
+const clock = new SettableClock();
+let mneme: TestService;
+let id = "";
+beforeAll(async () => {
+  mneme = await startService({ clock });
+  id = (await mneme.store({ content: "The ferry leaves at noon.", userId: "ada", metadata: { pier: 4 } })).body.id;
+});
+afterAll(() => mneme.stop());
+
+const get = (path: string, headers?: Record<string, string>) =>
+  mneme.call("GET", `/v1/memories/${path}`, undefined, headers);
+
+test("200: the whole memory, the same as in the list", async () => {
+  const { status, body } = await get(id);
+  expect(status).toBe(200);
+  expect(Object.keys(body).sort()).toEqual(
+    [
+      ...["chunk_count", "content", "created_at", "expires_at", "externalId", "id", "language", "metadata"],
+      ...["status", "tags", "title", "type", "updated_at", "userId"],
+    ].sort(),
+  );
+  expect(body).toMatchObject({ id, status: "completed", content: "The ferry leaves at noon.", metadata: { pier: 4 } });
+  expect((await mneme.call("GET", "/v1/memories?userId=ada")).body.data).toEqual([body]);
+});
+
+test("200: a percent-encoded id is the same id", async () => {
+  expect((await get(id.replace("_", "%5F"))).body.id).toBe(id);
+});
+
+test("a memory never falls back from completed while it is polled", async () => {
+  for (let round = 0; round < 10; round++) {
+    const { body } = await mneme.call("POST", "/v1/memories", { content: `Polled note number ${round}.` });
+    const seen: string[] = [];
+    await mneme.settled(body.id);
+    for (let look = 0; look < 5; look++) seen.push((await get(body.id)).body.status);
+    expect(new Set(seen)).toEqual(new Set(["completed"]));
+  }
+});
+
+describe("404", () => {
+  const absent = [
+    ...[
+      "mem_00000000000000000000000000",
+      "mem_x",
+      "x",
+      "MEM_01m7xygsx5eab84ws2hc66ym7d",
+      "search",
+      "a%2Fb",
+      "%00",
+      "%20",
+    ],
+    ...["chunk_00000000000000000000000001", `mem_${"0".repeat(5_000)}`, "%F0%9D%9B%82", "..%2F..%2Fetc"],
+  ];
+  for (const path of absent) {
+    test(`${path.slice(0, 40)} is no memory`, async () => {
+      const answer = await get(path);
+      expectFault(answer, 404, "memory_not_found", "id");
+      expect(answer.body.error.message.length).toBeLessThan(200);
+    });
+  }
+
+  test("another project's memory is absent", async () => {
+    const authorization = `Bearer ${mneme.addKey(["*"], "prj_another")}`;
+    expectFault(await get(id, { authorization }), 404, "memory_not_found", "id");
+  });
+
+  test("an expired memory is absent from the moment that it names", async () => {
+    const at = clock.now() + 60_000;
+    const { body } = await mneme.store({ content: "gone", expires_at: new Date(at).toISOString() });
+    expect((await get(body.id)).status).toBe(200);
+    clock.advance(60_000);
+    expectFault(await get(body.id), 404, "memory_not_found", "id");
+    expectFault(await mneme.call("DELETE", `/v1/memories/${body.id}`), 404, "memory_not_found", "id");
+  });
+});
+
+describe("400", () => {
+  for (const path of ["%ZZ", "%", "%ED%A0%80", "%FF"]) {
+    test(`${path} is no percent-encoded UTF-8`, async () => expectFault(await get(path), 400, "invalid_request", "id"));
+  }
+
+  test("query parameters are refused", async () => {
+    expectFault(await get(`${id}?userId=bob`), 400, "invalid_request", "userId");
+  });
+});
+
+test("401 without a key, 403 for a key that cannot read", async () => {
+  expectFault(await mneme.send(new Request(`http://mneme.test/v1/memories/${id}`)), 401, "missing_api_key");
+  const authorization = `Bearer ${mneme.addKey(["memories:write", "query"])}`;
+  expectFault(await get(id, { authorization }), 403, "insufficient_scope");
+});

@@ -1,0 +1,348 @@
+// POST /v1/memories/search: what a result says, who is searched, from when on, and what is refused.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type Answered, SettableClock, startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { expectFault } from "./faults.ts";
+
+const clock = new SettableClock();
+let mneme: TestService;
+beforeAll(async () => {
+  mneme = await startService({ clock });
+  const memories = [
+    ...[
+      { content: "The spare key lies under the blue flower pot.", userId: "ada", metadata: { room: "porch" } },
+      { content: "Ada waters the tomatoes on Tuesdays.", userId: "ada" },
+      { content: "The spare key hangs behind the kitchen door.", userId: "bob", tags: ["keys"] },
+      { content: "Bob repairs violins in his workshop.", userId: "bob" },
+      { content: "The spare key is with the caretaker.", title: "Keys" },
+    ],
+    ...Array.from({ length: 60 }, (_, at) => ({ content: `Shelf ${at} holds jars of plum jam.`, userId: "pantry" })),
+  ];
+  const { body } = await mneme.call("POST", "/v1/memories/batch", { memories });
+  for (const { memory } of body.data) await mneme.settled(memory.id);
+});
+afterAll(() => mneme.stop());
+
+const search = (body: unknown) => mneme.call("POST", "/v1/memories/search", body);
+const contents = (answer: Answered): string[] => answer.body.results.map((result: Result) => result.content);
+
+interface Result {
+  readonly id: string;
+  readonly content: string;
+  readonly score: number;
+  readonly memory_id: string;
+  readonly metadata: { readonly _chunk: { readonly ordinal: number; readonly start: number; readonly end: number } };
+}
+
+describe("200", () => {
+  test("a result has exactly the decided shape", async () => {
+    const { status, body } = await search({ query: "where is the spare key under the pot", userId: "ada" });
+    expect(status).toBe(200);
+    expect(Object.keys(body).sort()).toEqual(["results", "total_results"]);
+    const [best] = body.results;
+    expect(best).toEqual({
+      id: expect.stringMatching(/^chunk_[0-9a-hjkmnp-tv-z]{26}$/),
+      content: "The spare key lies under the blue flower pot.",
+      score: expect.any(Number),
+      memory_id: expect.stringMatching(/^mem_/),
+      metadata: {
+        room: "porch",
+        _memory: {
+          title: expect.any(String),
+          type: expect.any(String),
+          tags: expect.any(Array),
+          userId: "ada",
+          language: "en",
+          created_at: expect.stringMatching(/Z$/),
+        },
+        _chunk: { ordinal: 0, start: 0, end: 45 },
+      },
+    });
+  });
+
+  for (const mode of ["fast", "balanced"]) {
+    test(`${mode}: scores lie in 0..1 and fall, every chunk stands once, total_results counts them`, async () => {
+      const { body } = await search({ query: "spare key in a jar of plum jam", mode, limit: 100 });
+      const results: Result[] = body.results;
+      expect(body.total_results).toBe(results.length);
+      expect(results).toHaveLength(65);
+      expect(new Set(results.map((result) => result.id)).size).toBe(results.length);
+      for (const [at, { score }] of results.entries()) {
+        expect(score).toBeGreaterThanOrEqual(0);
+        expect(score).toBeLessThanOrEqual(at === 0 ? 1 : (results[at - 1]?.score ?? 0));
+      }
+    });
+  }
+
+  test("balanced is the default mode", async () => {
+    const { body } = await search({ query: "violins", explain: true });
+    expect(body.explain.mode).toBe("balanced");
+  });
+
+  test("10 results are the default, and limit is taken at both ends of its range", async () => {
+    for (const [limit, count] of [
+      [undefined, 10],
+      [1, 1],
+      [100, 65],
+    ]) {
+      expect((await search({ query: "plum jam", limit })).body.results).toHaveLength(count ?? 0);
+    }
+  });
+
+  test("_chunk places the passage in the memory's content, counted in code points", async () => {
+    const paragraph = (at: number) =>
+      `Section ${at} 𝛂𝛃𝛄: the lighthouse number ${at} 🏮 was painted in the spring. `.repeat(12).trim();
+    const content = `  \n${Array.from({ length: 12 }, (_, at) => paragraph(at)).join("\n\n")}\n `;
+    const { body: memory } = await mneme.store({ content, userId: "keeper" });
+    expect(memory.chunk_count).toBeGreaterThan(3);
+    const { body } = await search({ query: "lighthouse painted in spring", userId: "keeper", limit: 100 });
+    const results: Result[] = body.results;
+    expect(results).toHaveLength(memory.chunk_count);
+    const points = [...content];
+    for (const result of results) {
+      const { start, end } = result.metadata._chunk;
+      expect(points.slice(start, end).join("").trim()).toBe(result.content);
+    }
+    const ordinals = results.map((result) => result.metadata._chunk.ordinal).sort((left, right) => left - right);
+    expect(ordinals).toEqual(results.map((_, at) => at));
+  });
+
+  test("headings above a passage stand under _chunk", async () => {
+    const content = "# Boats\n\nAll boats are wood.\n\n## Ferries\n\nThe ferry has two decks and a bell.";
+    await mneme.store({ content, userId: "harbour", title: "Harbour" });
+    const { body } = await search({ query: "ferry with two decks", userId: "harbour", limit: 1 });
+    expect(body.results[0].metadata._chunk.headings).toEqual(expect.arrayContaining(["Boats"]));
+  });
+
+  test("min_score leaves out what scores less, and nothing else", async () => {
+    const all = (await search({ query: "spare key", limit: 100 })).body.results as Result[];
+    const bound = all[3]?.score ?? 0;
+    const kept = (await search({ query: "spare key", limit: 100, min_score: bound })).body.results as Result[];
+    expect(kept.map((result) => result.id)).toEqual(all.filter(({ score }) => score >= bound).map(({ id }) => id));
+    expect((await search({ query: "spare key", min_score: 1 })).body).toEqual({ results: [], total_results: 0 });
+    expect((await search({ query: "spare key", min_score: 0 })).body.results).toHaveLength(10);
+  });
+
+  test("null counts as absent for every optional field, an empty filter restricts nothing", async () => {
+    const nulls = {
+      mode: null,
+      limit: null,
+      userId: null,
+      filters: null,
+      includeGraph: null,
+      explain: null,
+      min_score: null,
+    };
+    const plain = await search({ query: "spare key" });
+    expect((await search({ query: "spare key", ...nulls })).body).toEqual(plain.body);
+    expect((await search({ query: "spare key", filters: {}, includeGraph: false })).body).toEqual(plain.body);
+  });
+
+  test("8,192 characters of query pass, astral ones too", async () => {
+    for (const query of ["k".repeat(8_192), "𝛂".repeat(8_192), "key ".repeat(2_048)]) {
+      expect((await search({ query, limit: 1 })).status).toBe(200);
+    }
+  });
+
+  for (const query of [
+    "?",
+    "“”",
+    "AND OR NOT (",
+    "title:*",
+    '"',
+    "\\",
+    "🔑",
+    "的",
+    "\u200b",
+    "'; DROP TABLE memories;--",
+    "a".repeat(300),
+  ]) {
+    test(`the query ${JSON.stringify(query.slice(0, 20))} is words, no syntax`, async () => {
+      for (const mode of ["fast", "balanced"]) expect((await search({ query, mode })).status).toBe(200);
+    });
+  }
+});
+
+describe("explain", () => {
+  test("balanced: signals of every leg per result, and what each stage did", async () => {
+    const { body } = await search({ query: "spare key", explain: true, limit: 30 });
+    expect(body.explain).toEqual({
+      mode: "balanced",
+      admissible: expect.any(Number),
+      stages: ["filter", "embed", "vector", "text", "fuse", "hydrate", "rerank"].map((name) => ({
+        name,
+        ms: expect.any(Number),
+        candidates: expect.any(Number),
+      })),
+    });
+    const signal = { rank: expect.any(Number), score: expect.any(Number) };
+    for (const [at, result] of body.results.entries()) {
+      const read = { vector: signal, text: signal, rerank: signal };
+      expect(Object.keys(result.explain).sort()).toEqual(["fused_rank", "signals"]);
+      expect(result.explain.signals).toEqual(at < 20 ? read : { vector: signal, text: signal });
+    }
+    const fused: number[] = body.results.map(
+      (result: { explain: { fused_rank: number } }) => result.explain.fused_rank,
+    );
+    expect([...fused].sort((left, right) => left - right)).toEqual(fused.map((_, at) => at + 1));
+  });
+
+  test("fast: vectors only", async () => {
+    const { body } = await search({ query: "spare key", explain: true, mode: "fast", limit: 3 });
+    expect(body.explain.stages.map((stage: { name: string }) => stage.name)).not.toContain("rerank");
+    for (const [at, result] of body.results.entries()) {
+      expect(result.explain).toEqual({
+        fused_rank: at + 1,
+        signals: { vector: { rank: at + 1, score: expect.any(Number) } },
+      });
+    }
+  });
+
+  test("admissible counts the memories in scope, not the whole project", async () => {
+    expect((await search({ query: "key", userId: "bob", explain: true })).body.explain.admissible).toBe(2);
+    expect((await search({ query: "key", userId: "nobody", explain: true })).body.explain.admissible).toBe(0);
+  });
+});
+
+describe("scope", () => {
+  test("a userId sees its own memories and no other's, however well those match", async () => {
+    for (const [userId, count] of [["ada", 2] as const, ["bob", 2] as const]) {
+      for (const mode of ["fast", "balanced"]) {
+        const { body } = await search({ query: "the spare key is with the caretaker", userId, mode, limit: 100 });
+        const owners: string[] = body.results.map(
+          (r: { metadata: { _memory: { userId: string } } }) => r.metadata._memory.userId,
+        );
+        expect(owners).toEqual(Array(count).fill(userId));
+      }
+    }
+  });
+
+  test("an unknown user, or a known one written otherwise, finds nothing", async () => {
+    for (const userId of ["nobody", "Ada", "ada ", "a", "%", "*", "ada'--"]) {
+      expect((await search({ query: "spare key", userId })).body).toEqual({ results: [], total_results: 0 });
+    }
+  });
+
+  test("without a userId the whole project is searched, and another project sees none of it", async () => {
+    expect(
+      contents(await search({ query: "spare key", limit: 3 })).every((text) => text.includes("spare key")),
+    ).toBeTrue();
+    const headers = { authorization: `Bearer ${mneme.addKey(["*"], "prj_another")}` };
+    const elsewhere = await mneme.call("POST", "/v1/memories/search", { query: "spare key", limit: 100 }, headers);
+    expect(elsewhere.body).toEqual({ results: [], total_results: 0 });
+    await mneme.call("POST", "/v1/memories", { content: "The spare key of project two.", userId: "ada" }, headers);
+    expect(contents(await search({ query: "spare key of project two", limit: 100 }))).not.toContain(
+      "The spare key of project two.",
+    );
+  });
+});
+
+describe("when a memory is searchable", () => {
+  test("whoever reads completed finds it at once, and nobody finds it before: twenty times", async () => {
+    for (let round = 0; round < 20; round++) {
+      const content = `The password of round ${round} is marmalade.`;
+      const { body } = await mneme.call("POST", "/v1/memories", { content, userId: "round" });
+      const find = async () => contents(await search({ query: content, userId: "round", limit: 100 }));
+      await until("the memory is completed", async () => {
+        const found = await find();
+        const { status } = (await mneme.call("GET", `/v1/memories/${body.id}`)).body;
+        // searched before the status was read: what was found has to be completed
+        if (found.includes(content)) expect(status).toBe("completed");
+        return status === "completed";
+      });
+      expect(await find()).toContain(content);
+    }
+  });
+
+  test("a rewritten memory is out of search until its new content is completed, then only that is found", async () => {
+    const first = await mneme.store({ content: "The meeting is on Monday.", externalId: "m", userId: "diary" });
+    const find = async () => contents(await search({ query: "when is the meeting", userId: "diary" }));
+    expect(await find()).toEqual(["The meeting is on Monday."]);
+    await mneme.call("POST", "/v1/memories", {
+      content: "The meeting is on Friday.",
+      externalId: "m",
+      userId: "diary",
+    });
+    expect(await find()).not.toContain("The meeting is on Monday.");
+    await mneme.settled(first.body.id);
+    expect(await find()).toEqual(["The meeting is on Friday."]);
+  });
+
+  test("changed attributes show at once, without the memory leaving the search", async () => {
+    const body = { content: "The lift is out of order.", externalId: "l", userId: "house" };
+    await mneme.store({ ...body, title: "Lift", metadata: { floor: 1 } });
+    await mneme.call("POST", "/v1/memories", { ...body, title: "Elevator", metadata: { floor: 2 } });
+    const { results } = (await search({ query: "is the lift working", userId: "house" })).body;
+    expect(results[0].metadata).toMatchObject({ floor: 2, _memory: { title: "Elevator" } });
+  });
+
+  test("an expired memory is found no more, from the moment that it names", async () => {
+    const expires_at = new Date(clock.now() + 60_000).toISOString();
+    await mneme.store({ content: "The code is 4711.", userId: "guest", expires_at });
+    expect(contents(await search({ query: "code", userId: "guest" }))).toEqual(["The code is 4711."]);
+    clock.advance(60_000);
+    expect(contents(await search({ query: "code", userId: "guest" }))).toEqual([]);
+  });
+});
+
+describe("400", () => {
+  const refused: [name: string, body: unknown, code: string, param: string | undefined][] = [
+    ["no query", {}, "invalid_request", "query"],
+    ["a query of null", { query: null }, "invalid_request", "query"],
+    ["an empty query", { query: "" }, "invalid_request", "query"],
+    ["a blank query", { query: " \n\t\u3000" }, "invalid_request", "query"],
+    ["8,193 characters of query", { query: "k".repeat(8_193) }, "invalid_request", "query"],
+    ["8,193 astral characters of query", { query: "𝛂".repeat(8_193) }, "invalid_request", "query"],
+    ["a limit of 0", { query: "x", limit: 0 }, "invalid_request", "limit"],
+    ["a limit of 101", { query: "x", limit: 101 }, "invalid_request", "limit"],
+    ["a limit of 1.5", { query: "x", limit: 1.5 }, "invalid_request", "limit"],
+    ["a limit that is a text", { query: "x", limit: "5" }, "invalid_request", "limit"],
+    ["an unknown mode", { query: "x", mode: "best" }, "invalid_request", "mode"],
+    ["a mode that is not there yet", { query: "x", mode: "precise" }, "invalid_request", "mode"],
+    ["a min_score below 0", { query: "x", min_score: -0.01 }, "invalid_request", "min_score"],
+    ["a min_score above 1", { query: "x", min_score: 1.01 }, "invalid_request", "min_score"],
+    ["explain as a text", { query: "x", explain: "true" }, "invalid_request", "explain"],
+    ["an empty userId", { query: "x", userId: "" }, "invalid_request", "userId"],
+    ["257 characters of userId", { query: "x", userId: "u".repeat(257) }, "invalid_request", "userId"],
+    ["a graph that is not there yet", { query: "x", includeGraph: true }, "invalid_request", "includeGraph"],
+    ["filters that are not there yet", { query: "x", filters: { type: "note" } }, "invalid_filter", "filters"],
+    ["filters that are a list", { query: "x", filters: [] }, "invalid_filter", "filters"],
+    ["filters that are a text", { query: "x", filters: "type=note" }, "invalid_filter", "filters"],
+    ["an unknown field", { query: "x", top_k: 5 }, "invalid_request", "top_k"],
+    ["a body that is a list", [{ query: "x" }], "invalid_request", undefined],
+  ];
+  for (const [name, body, code, param] of refused) {
+    test(`${name} is refused by name`, async () => expectFault(await search(body), 400, code, param));
+  }
+
+  test("a wrong mode names the right ones, a wrong field the one that was meant", async () => {
+    expect((await search({ query: "x", mode: "best" })).body.error.message).toContain('"fast", "balanced"');
+    expect((await search({ query: "x", user_id: "ada" })).body.error.message).toContain("'userId'");
+  });
+});
+
+test("401 without a key, 403 for a key that cannot read", async () => {
+  const unkeyed = new Request("http://mneme.test/v1/memories/search", { method: "POST", body: "{}" });
+  expectFault(await mneme.send(unkeyed), 401, "missing_api_key");
+  const headers = { authorization: `Bearer ${mneme.addKey(["memories:write"])}` };
+  expectFault(await mneme.call("POST", "/v1/memories/search", { query: "x" }, headers), 403, "insufficient_scope");
+});
+
+test("a caller who hangs up leaves the service as it was", async () => {
+  const requests = Array.from({ length: 10 }, () => {
+    const hangUp = new AbortController();
+    const answer = mneme.service.handle(
+      new Request("http://mneme.test/v1/memories/search", {
+        method: "POST",
+        headers: { authorization: `Bearer ${TEST_KEY}`, "content-type": "application/json" },
+        body: JSON.stringify({ query: "spare key" }),
+        signal: hangUp.signal,
+      }),
+    );
+    hangUp.abort();
+    return answer;
+  });
+  for (const request of requests) expect(await request).toBeInstanceOf(Response);
+  expect((await search({ query: "spare key" })).status).toBe(200);
+});

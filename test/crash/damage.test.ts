@@ -1,0 +1,201 @@
+// Files that are not what was written: indexes are repaired from the truth, the truth itself is refused in one line.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { runMneme } from "../support/command.ts";
+import { startService } from "../support/service.ts";
+import { ROOT } from "../support/sources.ts";
+import { expectWhole, storeBatch } from "./notes.ts";
+
+const home = mkdtempSync(join(tmpdir(), "mneme-damage-"));
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+const NOTES = 40;
+const sound = join(home, "sound");
+const ids = new Map<number, string>();
+beforeAll(async () => {
+  const mneme = await startService({ dataDir: sound });
+  const numbers = Array.from({ length: NOTES }, (_, at) => at);
+  // two rounds, so that there is more than one segment and log entry
+  for (const part of [numbers.slice(0, NOTES / 2), numbers.slice(NOTES / 2)]) {
+    const stored = await storeBatch(mneme, part);
+    for (const [at, n] of part.entries()) ids.set(n, stored[at] ?? "");
+    for (const id of stored) await mneme.settled(id);
+  }
+  await mneme.stop();
+});
+
+let copies = 0;
+/** A copy of the sound data folder, to be damaged. */
+function copy(): string {
+  const folder = join(home, `copy-${copies++}`);
+  cpSync(sound, folder, { recursive: true });
+  return folder;
+}
+
+/** Every file below a folder that is not empty. */
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((path) => join(folder, path))
+    .filter((path) => statSync(path).isFile() && statSync(path).size > 0);
+}
+
+/** Turns over 64 bytes from the middle on. */
+function scramble(path: string): void {
+  const bytes = readFileSync(path);
+  const middle = Math.floor(bytes.length / 2);
+  for (let at = middle; at < Math.min(middle + 64, bytes.length); at++) bytes[at] = (bytes[at] ?? 0) ^ 0xff;
+  writeFileSync(path, bytes);
+}
+
+describe("a damaged index is repaired from the truth: everything completes and is found", () => {
+  const inProject = (folder: string, part: "vectors" | "text") => {
+    const [project = ""] = readdirSync(join(folder, "projects"));
+    return join(folder, "projects", project, part);
+  };
+  const each = (folder: string, damage: (path: string) => void) => {
+    for (const path of filesBelow(folder)) damage(path);
+  };
+  const truncate = (path: string) => truncateSync(path, Math.floor(statSync(path).size / 2));
+  const damages: [name: string, damage: (folder: string) => void][] = [
+    ["nothing is damaged", () => undefined],
+    ["the folder of all indexes is gone", (folder) => rmSync(join(folder, "projects"), { recursive: true })],
+    ["the vectors are gone", (folder) => rmSync(inProject(folder, "vectors"), { recursive: true })],
+    ["the postings are gone", (folder) => rmSync(inProject(folder, "text"), { recursive: true })],
+    ["the vectors' files end early", (folder) => each(inProject(folder, "vectors"), truncate)],
+    ["the postings' files end early", (folder) => each(inProject(folder, "text"), truncate)],
+    ["all files are empty", (folder) => each(join(folder, "projects"), (path) => truncateSync(path, 0))],
+    ["all files are scrambled", (folder) => each(join(folder, "projects"), scramble)],
+    [
+      "one file of the postings is missing",
+      (folder) => {
+        const segment = filesBelow(inProject(folder, "text")).find((path) => !path.endsWith(".json"));
+        if (segment !== undefined) rmSync(segment);
+      },
+    ],
+  ];
+  for (const [name, damage] of damages) {
+    test(name, async () => {
+      const dataDir = copy();
+      damage(dataDir);
+      const mneme = await startService({ dataDir, config: { logLevel: "silent" } });
+      try {
+        await expectWhole(mneme, ids);
+      } finally {
+        await mneme.stop();
+      }
+    }, 60_000);
+  }
+
+  test("a repair lasts: the start after it finds nothing to do", async () => {
+    const dataDir = copy();
+    rmSync(join(dataDir, "projects"), { recursive: true });
+    const first = await startService({ dataDir, config: { logLevel: "silent" } });
+    await expectWhole(first, ids);
+    await first.stop();
+    const second = await startService({ dataDir, config: { logLevel: "silent" } });
+    try {
+      expect((await second.call("GET", "/v1/memories?status=processing")).body.data).toEqual([]);
+      await expectWhole(second, ids);
+    } finally {
+      await second.stop();
+    }
+  }, 60_000);
+});
+
+describe("a start that cannot be is refused in one line that names the file", () => {
+  /** Expects that `mneme serve` ends with exit code 1 and one line, and gives the line. */
+  const refusal = (dataDir: string, ...flags: string[]) => {
+    const { exitCode, stderr } = runMneme(
+      ["serve", "--port", "0", "--data-dir", dataDir, "--log-level", "silent", ...flags],
+      home,
+    );
+    expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+    expect(stderr).toStartWith("mneme: ");
+    expect(exitCode).toBe(1);
+    return stderr;
+  };
+  const garbage = new Uint8Array(64 * 1024).fill(0x5a);
+
+  for (const file of ["mneme.sqlite", "memories.duckdb"]) {
+    for (const [name, damage] of [
+      ["is no database", (path: string) => writeFileSync(path, garbage)],
+      ["ends early", (path: string) => truncateSync(path, 2_000)],
+      [
+        "has a scrambled head",
+        (path: string) => {
+          const bytes = readFileSync(path);
+          writeFileSync(path, Buffer.concat([garbage.subarray(0, 4_096), bytes.subarray(4_096)]));
+        },
+      ],
+    ] as const) {
+      test(`${file} ${name}`, () => {
+        const dataDir = copy();
+        damage(join(dataDir, file));
+        expect(refusal(dataDir)).toContain(file);
+      }, 60_000);
+    }
+  }
+
+  test("a data directory that another process holds, which goes on", async () => {
+    const dataDir = copy();
+    const holder = await startService({ dataDir });
+    try {
+      expect(refusal(dataDir)).toContain(dataDir);
+      await expectWhole(holder, ids);
+    } finally {
+      await holder.stop();
+    }
+  }, 60_000);
+
+  test("a data directory that is a file", () => {
+    const path = join(home, "file");
+    writeFileSync(path, "x");
+    expect(refusal(path)).toContain(path);
+  });
+
+  const described = join(ROOT, "data/models");
+  /** The shipped models under other descriptions. */
+  function modelsWith(change: (model: string, description: Record<string, unknown>) => void): string {
+    const folder = mkdtempSync(join(home, "models-"));
+    for (const model of ["embedder", "reranker"]) {
+      mkdirSync(join(folder, model));
+      for (const path of filesBelow(join(described, model))) symlinkSync(path, join(folder, model, basename(path)));
+      const json = join(folder, model, "model.json");
+      const description = JSON.parse(readFileSync(json, "utf8"));
+      change(model, description);
+      rmSync(json);
+      writeFileSync(json, JSON.stringify(description));
+    }
+    return folder;
+  }
+
+  const withWrongHash = (wrong: string) =>
+    modelsWith((model, description) => {
+      if (model === wrong) description.sha256 = "0".repeat(64);
+    });
+
+  for (const wrong of ["embedder", "reranker"]) {
+    test(`an ${wrong} with another hash than its description's`, () => {
+      const line = refusal(mkdtempSync(join(home, "empty-")), "--models-dir", withWrongHash(wrong));
+      expect(line).toContain(join(wrong, "model.onnx"));
+    }, 60_000);
+  }
+
+  test("vectors of another embedder than the one that is there", () => {
+    expect(refusal(copy(), "--models-dir", withWrongHash("embedder"))).toContain("vectors");
+  }, 60_000);
+});

@@ -1,0 +1,99 @@
+// A disk that is full, or cannot be written: what was acknowledged stays, the rest is refused, and the server goes on by
+// itself once there is room. The disk is a small one in memory, which only root can make.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runMneme } from "../support/command.ts";
+import { type RunningServer, startServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { allDone, expectWhole, ifAlive, listAll, note, storeBatch, timesFound } from "./notes.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mneme-disk-"));
+const MiB = 1024 * 1024;
+const mount = (...argv: string[]) => Bun.spawnSync(["mount", ...argv]).exitCode === 0;
+const isMounted = process.platform === "linux" && mount("-t", "tmpfs", "-o", "size=32m", "tmpfs", folder);
+if (!isMounted) process.stdout.write("skipped: tests of a full disk need root, to mount a small one\n");
+
+let server: RunningServer | null = null;
+afterAll(async () => {
+  await server?.kill();
+  if (isMounted) Bun.spawnSync(["umount", "--lazy", folder]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe.skipIf(!isMounted)("on a small disk", () => {
+  const dataDir = join(folder, "data");
+  const ballast = join(folder, "ballast");
+  const stored = new Map<number, string>();
+  /** Fills the disk up to `bytes`: rows still find room then, indexes soon none. */
+  const leaveRoom = (bytes: number) => {
+    const { bavail, bsize } = statfsSync(folder);
+    writeFileSync(ballast, new Uint8Array(Math.max(0, bavail * bsize - bytes)));
+  };
+  let running: RunningServer;
+  beforeAll(async () => {
+    running = await startServer({ dataDir });
+    server = running;
+    const numbers = Array.from({ length: 20 }, (_, at) => at);
+    const ids = await storeBatch(running, numbers);
+    for (const n of numbers) stored.set(n, ids[n] ?? "");
+    await allDone(running);
+  });
+
+  test("full: writing is refused, reading and searching go on, and so does writing once there is room", async () => {
+    leaveRoom(MiB);
+    let refusals = 0;
+    for (let n = 20; refusals < 3 && n < 4_000; n++) {
+      const answer = await ifAlive(running, "POST", "/v1/memories", { content: note(n) });
+      if (answer?.status === 202) stored.set(n, (answer.body as { id: string }).id);
+      else {
+        expect(answer?.status).toBeGreaterThanOrEqual(500);
+        expect(JSON.stringify(answer?.body)).not.toMatch(/sqlite|duckdb|\/tmp\//i);
+        refusals++;
+      }
+    }
+    expect(refusals).toBe(3);
+    expect((await listAll(running)).length).toBe(stored.size);
+    expect(await timesFound(running, stored.get(7) ?? "", 7)).toBe(1);
+
+    rmSync(ballast);
+    const again = await until("a memory is accepted again", async () => {
+      const answer = await ifAlive(running, "POST", "/v1/memories", { content: note(5_000) });
+      return answer?.status === 202 ? (answer.body as { id: string }).id : null;
+    });
+    stored.set(5_000, again);
+    await until("it is found", async () => (await timesFound(running, again, 5_000)) === 1);
+    expect(await running.stop()).toBe(0);
+  }, 120_000);
+
+  test("killed while it is full: the next start, with room, has everything that was acknowledged", async () => {
+    running = await startServer({ dataDir });
+    server = running;
+    leaveRoom(MiB);
+    for (let n = 6_000, refused = 0; refused < 1 && n < 10_000; n++) {
+      const answer = await ifAlive(running, "POST", "/v1/memories", { content: note(n) });
+      if (answer?.status === 202) stored.set(n, (answer.body as { id: string }).id);
+      else refused++;
+    }
+    await running.kill();
+    rmSync(ballast);
+    running = await startServer({ dataDir });
+    server = running;
+    await expectWhole(running, stored);
+    expect(await running.stop()).toBe(0);
+  }, 120_000);
+
+  test("read-only: the start is refused in one line that names the folder", () => {
+    expect(mount("-o", "remount,ro", folder)).toBeTrue();
+    const { exitCode, stderr } = runMneme(
+      ["serve", "--port", "0", "--data-dir", dataDir, "--log-level", "silent"],
+      tmpdir(),
+    );
+    mount("-o", "remount,rw", folder);
+    expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+    expect(stderr).toContain(dataDir);
+    expect(exitCode).toBe(1);
+  }, 60_000);
+});

@@ -1,0 +1,58 @@
+// Public ids: their form, their order, and that a chunk's is its key.
+
+import { describe, expect, test } from "bun:test";
+import { type ChunkKey, chunkIdOf, isId, timeOrderedId } from "../../src/domain/ids.ts";
+import { seeded } from "../support/seeded.ts";
+
+const chance = seeded(7);
+const bytes = () => Uint8Array.from({ length: 10 }, () => Math.floor(chance() * 256));
+
+describe("timeOrderedId", () => {
+  test("sorts by time, to the millisecond", () => {
+    const times = [0, 1, 2, 999, 1_000, 1_800_000_000_000, 1_800_000_000_001, 2 ** 47];
+    const ids = times.map((at) => timeOrderedId(at, bytes()));
+    expect([...ids].sort()).toEqual(ids);
+  });
+
+  test("is a UUIDv7 in 26 characters of Crockford's base 32", () => {
+    const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+    const id = timeOrderedId(1_800_000_000_000, new Uint8Array(10).fill(255));
+    expect(id).toMatch(/^[0-9a-hjkmnp-tv-z]{26}$/);
+    const value = [...id].reduce((sum, character) => sum * 32n + BigInt(alphabet.indexOf(character)), 0n);
+    expect([value >> 80n, (value >> 76n) & 15n, (value >> 62n) & 3n]).toEqual([1_800_000_000_000n, 7n, 2n]);
+  });
+
+  test("differs by its random bytes", () => {
+    expect(new Set(Array.from({ length: 1_000 }, () => timeOrderedId(5, bytes()))).size).toBe(1_000);
+  });
+});
+
+describe("chunkIdOf", () => {
+  test("is another id for another key, over the whole range of u64, in the keys' order", () => {
+    const keys = [1n, 31n, 32n, 1_000n, 2n ** 32n, 2n ** 53n + 1n, 2n ** 64n - 1n];
+    const ids = keys.map((key) => chunkIdOf(key as ChunkKey));
+    expect([...ids].sort()).toEqual(ids);
+    expect(new Set(ids).size).toBe(keys.length);
+    for (const id of ids) expect(isId("chunk", id)).toBeTrue();
+  });
+});
+
+describe("isId", () => {
+  test("takes its prefix and 26 characters of the alphabet, nothing else", () => {
+    const id = `mem_${timeOrderedId(1, bytes())}`;
+    expect(isId("mem", id)).toBeTrue();
+    for (const other of [
+      id.slice(0, -1),
+      `${id}0`,
+      id.toUpperCase(),
+      `chunk_${id.slice(4)}`,
+      ` ${id}`,
+      `${id}\n`,
+      "",
+      "mem_",
+    ]) {
+      expect(isId("mem", other)).toBeFalse();
+    }
+    for (const letter of "ilou") expect(isId("mem", `mem_${letter.repeat(26)}`)).toBeFalse();
+  });
+});

@@ -1,0 +1,41 @@
+// Cursors: they come back as they went, under their own list only.
+
+import { expect, test } from "bun:test";
+import { Fault } from "../../src/domain/fault.ts";
+import { decodeCursor, encodeCursor } from "../../src/domain/page.ts";
+
+const KEYS = [1n, 35n, 36n, 2n ** 53n + 1n, 2n ** 63n - 1n, 2n ** 64n - 1n];
+const BINDINGS = ["", "memories", 'memories|{"type":"note"}', "𝛂"];
+
+test("a cursor gives its key back under its binding, and is refused under any other", () => {
+  for (const key of KEYS) {
+    for (const binding of BINDINGS) {
+      const cursor = encodeCursor(key, binding);
+      expect(cursor).toMatch(/^[A-Za-z0-9_-]+$/);
+      for (const other of BINDINGS) {
+        if (other === binding) expect(decodeCursor(cursor, other)).toBe(key);
+        else expect(() => decodeCursor(cursor, other)).toThrow(Fault);
+      }
+    }
+  }
+});
+
+test("whatever was typed, cut or changed is refused as invalid_cursor", () => {
+  const cursor = encodeCursor(123_456n, "list");
+  const bad = [
+    "",
+    " ",
+    "x",
+    cursor.slice(1),
+    cursor.slice(0, -1),
+    `${cursor}=`,
+    `${cursor}A`,
+    ` ${cursor}`,
+    `${cursor}\n`,
+  ];
+  for (const text of [...bad, Buffer.from("-1.x").toString("base64url"), Buffer.from("1.1.1").toString("base64url")]) {
+    expect(() => decodeCursor(text, "list")).toThrow(
+      expect.objectContaining({ code: "invalid_cursor", param: "cursor" }),
+    );
+  }
+});

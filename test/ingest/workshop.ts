@@ -1,0 +1,219 @@
+// The ingest worker with its real stores and real text preparation, where a test can hold up, break or watch each step.
+// Vectors are made up: what they mean is not ingest's question.
+
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
+import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
+import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
+import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
+import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
+import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
+import { IngestWorker } from "../../src/ingest/worker.ts";
+import { createLog } from "../../src/kit/log.ts";
+import type { ChunkIndex, ProjectIndex, Publication } from "../../src/ports/chunk-index.ts";
+import type { Embedder } from "../../src/ports/models.ts";
+import type { Prepared, PrepareFailure, PrepareInput, Preparer } from "../../src/ports/preparer.ts";
+import { prepare } from "../../src/reading/prepare.ts";
+import { ManualClock } from "../contract/manual-clock.ts";
+import { models } from "../reading/fixtures/models.ts";
+import { until } from "../support/until.ts";
+
+const DIMENSIONS = 24;
+/** How long deleted memories keep their texts here. */
+export const RETENTION_MS = 1_000_000;
+
+/** Runs before a step does its work; what it throws, the step throws. */
+type Hook<Input> = (input: Input) => void | Promise<void>;
+
+/** Embeds by hash of the text: equal texts, equal vectors. `vectorOf` can be replaced to make bad ones. */
+export class HashEmbedder implements Embedder {
+  readonly dimensions = DIMENSIONS;
+  readonly fingerprint = "hash";
+  readonly tokensMax = 256;
+  before: Hook<readonly string[]> = () => undefined;
+  vectorOf: (text: string) => Float32Array = hashVector;
+
+  async embed(texts: readonly string[]): Promise<Float32Array> {
+    await this.before(texts);
+    const vectors = new Float32Array(texts.length * DIMENSIONS);
+    for (const [at, text] of texts.entries()) vectors.set(this.vectorOf(text), at * DIMENSIONS);
+    return vectors;
+  }
+}
+
+/** A vector of unit length that follows from the text. */
+export function hashVector(text: string): Float32Array {
+  const digest = createHash("sha256").update(text).digest();
+  const vector = Float32Array.from({ length: DIMENSIONS }, (_, at) => digest.readUInt8(at) / 127.5 - 1);
+  const length = Math.hypot(...vector);
+  return vector.map((component) => component / length);
+}
+
+/** The real preparation; `refuse` names what is wrong with a text, or null. */
+export class WatchedPreparer implements Preparer {
+  before: Hook<readonly PrepareInput[]> = () => undefined;
+  refuse: (content: string) => PrepareFailure | null = () => null;
+
+  async prepare(inputs: readonly PrepareInput[]): Promise<readonly (Prepared | PrepareFailure)[]> {
+    await this.before(inputs);
+    return inputs.map((input) => this.refuse(input.content) ?? prepare(input, models));
+  }
+}
+
+/** The real index; `before` and `after` run around each publishing. */
+class WatchedIndex implements ChunkIndex {
+  before: Hook<readonly Publication[]> = () => undefined;
+  after: Hook<readonly Publication[]> = () => undefined;
+  readonly #index: EmbeddedChunkIndex;
+
+  constructor(index: EmbeddedChunkIndex) {
+    this.#index = index;
+  }
+
+  async project(id: ProjectId): Promise<ProjectIndex> {
+    const project = await this.#index.project(id);
+    return {
+      publish: async (publications) => {
+        await this.before(publications);
+        await project.publish(publications);
+        await this.after(publications);
+      },
+      retract: (keys) => project.retract(keys),
+      show: (memories) => project.show(memories),
+      hide: (keys) => project.hide(keys),
+      admit: (userKey, nowMs) => project.admit(userKey, nowMs),
+      nearest: (vector, within, limit) => project.nearest(vector, within, limit),
+      match: (query, within, limit) => project.match(query, within, limit),
+      lexical: (query, keys) => project.lexical(query, keys),
+      passages: (keys) => project.passages(keys),
+      stats: () => project.stats(),
+    };
+  }
+
+  contents(keys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, string>> {
+    return this.#index.contents(keys);
+  }
+
+  purge(keys: readonly MemoryKey[]): Promise<void> {
+    return this.#index.purge(keys);
+  }
+
+  reconcile: ChunkIndex["reconcile"] = (id, completed) => this.#index.reconcile(id, completed);
+
+  close(): Promise<void> {
+    return this.#index.close();
+  }
+}
+
+/** Everything a test of ingest needs; `close` takes it down. */
+export interface Workshop {
+  readonly clock: ManualClock;
+  readonly memories: SqliteMemoryStore;
+  readonly index: WatchedIndex;
+  readonly preparer: WatchedPreparer;
+  readonly embedder: HashEmbedder;
+  readonly projectId: ProjectId;
+  /** The worker that runs; `startWorker` replaces it after `stop`. */
+  worker: IngestWorker;
+  startWorker(): void;
+  /** Stores drafts and wakes the worker. */
+  accept<Drafts extends readonly MemoryDraft[]>(...drafts: Drafts): { [At in keyof Drafts]: Memory };
+  read(memory: Memory): Memory | null;
+  /** Waits until a memory has this status; puts the clock forward meanwhile, so that retries come. */
+  settled(memory: Memory, status?: "completed" | "failed"): Promise<Memory>;
+  /** All passages that a search without limits sees, sorted. */
+  searchable(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+/** Opens the stores in a temporary folder and starts a worker. */
+export async function openWorkshop(): Promise<Workshop> {
+  const folder = mkdtempSync(join(tmpdir(), "mneme-ingest-"));
+  const clock = new ManualClock();
+  const log = createLog("silent");
+  const database = openDatabase(join(folder, "mneme.sqlite"));
+  const memories = new SqliteMemoryStore({ database, clock });
+  const projectId = new SqliteAccountStore({ database, clock }).defaultProject();
+  const archive = await Archive.open({ path: join(folder, "memories.duckdb"), log });
+  const preparer = new WatchedPreparer();
+  const embedder = new HashEmbedder();
+  const index = new WatchedIndex(
+    new EmbeddedChunkIndex({
+      directory: join(folder, "projects"),
+      archive,
+      dimensions: DIMENSIONS,
+      fingerprint: embedder.fingerprint,
+      hnswMinChunks: 150_000,
+      reserveChunkKeys: (count) => memories.reserveChunkKeys(count),
+    }),
+  );
+  const newWorker = () =>
+    new IngestWorker({ memories, index, preparer, embedder, clock, log, retentionMs: RETENTION_MS });
+
+  const workshop: Workshop = {
+    ...{ clock, memories, index, preparer, embedder, projectId },
+    worker: newWorker(),
+    startWorker: () => {
+      workshop.worker = newWorker();
+      workshop.worker.start();
+    },
+    accept: <Drafts extends readonly MemoryDraft[]>(...drafts: Drafts) => {
+      const accepted = memories.accept(projectId, drafts).map(({ memory }) => memory);
+      workshop.worker.wake();
+      return accepted as { [At in keyof Drafts]: Memory };
+    },
+    read: (memory) => memories.get(projectId, memory.id),
+    settled: (memory, status = "completed") =>
+      until(`${memory.id} is ${status}`, () => {
+        const found = memories.get(projectId, memory.id);
+        if (found?.state.status === status) return found;
+        clock.advance(1_000);
+        return null;
+      }),
+    searchable: async () => {
+      const project = await index.project(projectId);
+      const within = project.admit(null, clock.now());
+      const hits = await project.nearest(hashVector(""), within, 1_000);
+      const passages = await project.passages(hits.chunkKeys);
+      return passages.map((passage) => passage?.text ?? "(gone)").sort();
+    },
+    close: async () => {
+      await workshop.worker.stop();
+      await index.close();
+      await archive.close();
+      database.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  workshop.worker.start();
+  return workshop;
+}
+
+/** A gate: whoever passes waits until it is opened. */
+export class Gate {
+  #isOpen = false;
+  #open: () => void = () => undefined;
+  #waiting = 0;
+  readonly #opened = new Promise<void>((resolve) => {
+    this.#open = resolve;
+  });
+
+  /** How many stand before it. */
+  get waiting(): number {
+    return this.#isOpen ? 0 : this.#waiting;
+  }
+
+  pass(): Promise<void> {
+    this.#waiting += 1;
+    return this.#opened;
+  }
+
+  open(): void {
+    this.#isOpen = true;
+    this.#open();
+  }
+}

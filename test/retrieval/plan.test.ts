@@ -1,0 +1,162 @@
+// The order of steps of a search, over the real stores and the real index: the made-up parts are the models, so that a
+// test knows what is near, what the reranker says, and when it says nothing.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { Fault } from "../../src/domain/fault.ts";
+import type { Memory } from "../../src/domain/memory.ts";
+import type { SearchScope } from "../../src/domain/scope.ts";
+import type { Reranker } from "../../src/ports/models.ts";
+import { MODES } from "../../src/retrieval/modes.ts";
+import { type SearchRequest, search } from "../../src/retrieval/plan.ts";
+import { openWorkshop, type Workshop } from "../ingest/workshop.ts";
+
+let shop: Workshop;
+beforeEach(async () => {
+  shop = await openWorkshop();
+});
+afterEach(() => shop.close());
+
+const indifferent: Reranker = { score: async (_, passages) => new Float32Array(passages.length) };
+const everyone = (): SearchScope => ({ projectId: shop.projectId, user: null });
+const ofUser = (id: string): SearchScope => ({
+  projectId: shop.projectId,
+  user: { id, key: shop.memories.userKey(shop.projectId, id) },
+});
+
+const ask = (request: Partial<SearchRequest> = {}, reranker: Reranker = indifferent) =>
+  search(
+    { index: shop.index, memories: shop.memories, embedder: shop.embedder, reranker, clock: shop.clock },
+    { query: "red kite", mode: "balanced", limit: 10, scoreMin: 0, scope: everyone(), ...request },
+  );
+const store = async (
+  ...drafts: { readonly content: string; readonly userId?: string }[]
+): Promise<readonly Memory[]> => {
+  const accepted = shop.accept(...drafts);
+  for (const memory of accepted) await shop.settled(memory);
+  return accepted;
+};
+const stages = async (request: Partial<SearchRequest> = {}) => (await ask(request)).stages.map(({ name }) => name);
+
+describe("the scope comes first", () => {
+  test("an empty project and a user whom nobody named cost no embedding", async () => {
+    let embedded = 0;
+    shop.embedder.before = () => {
+      embedded++;
+    };
+    expect(await ask()).toMatchObject({ results: [], admissible: 0 });
+    await store({ content: "A red kite.", userId: "ada" });
+    embedded = 0;
+    expect(await ask({ scope: ofUser("nobody") })).toMatchObject({ results: [], admissible: 0 });
+    expect(embedded).toBe(0);
+  });
+
+  test("a user's few memories are found among many nearer ones of others", async () => {
+    await store(...Array.from({ length: 60 }, (_, at) => ({ content: `Red kite number ${at}.`, userId: "many" })), {
+      content: "Unlike anything.",
+      userId: "few",
+    });
+    for (const mode of ["fast", "balanced"] as const) {
+      const { results, admissible } = await ask({ mode, scope: ofUser("few") });
+      expect([results.map(({ text }) => text), admissible]).toEqual([["Unlike anything."], 1]);
+    }
+  });
+});
+
+describe("the modes", () => {
+  test("run the stages that they are made of", async () => {
+    await store({ content: "A red kite." });
+    expect(await stages({ mode: "fast" })).toEqual(["filter", "embed", "vector", "fuse", "hydrate"]);
+    expect(await stages()).toEqual(["filter", "embed", "vector", "text", "fuse", "hydrate", "rerank"]);
+  });
+
+  test("the words of the question lift a passage that the vectors know nothing of", async () => {
+    await store(...Array.from({ length: 30 }, (_, at) => ({ content: `Filler ${at}.` })), { content: "The red kite." });
+    const { results } = await ask({ limit: 1 });
+    expect(results[0]?.text).toBe("The red kite.");
+    expect(results[0]?.signals.text).toEqual({ rank: 1, score: expect.any(Number) });
+  });
+
+  test("the reranker reads the first stage's best only, and its favourite comes first", async () => {
+    await store(...Array.from({ length: 30 }, (_, at) => ({ content: `Filler number ${at}.` })));
+    const read: string[][] = [];
+    const first = await ask({ limit: 30 });
+    const favourite = first.results[5]?.text ?? "";
+    const { results } = await ask(
+      { limit: 30 },
+      {
+        score: async (_, passages) => {
+          read.push([...passages]);
+          return Float32Array.from(passages, (passage) => (passage.includes(favourite) ? 8 : -8));
+        },
+      },
+    );
+    expect(read.map((passages) => passages.length)).toEqual([MODES.balanced.rerankDepth]);
+    expect(results[0]?.text).toBe(favourite);
+    expect(results).toHaveLength(30);
+    expect(results.filter(({ signals }) => signals.rerank !== undefined)).toHaveLength(MODES.balanced.rerankDepth);
+  });
+});
+
+describe("what happens meanwhile", () => {
+  test("a memory deleted after the scope was made is not shown", async () => {
+    const [doomed] = await store({ content: "A red kite." }, { content: "A blue kite." });
+    shop.embedder.before = () => {
+      shop.memories.remove(shop.projectId, (doomed as Memory).id);
+    };
+    const { results } = await ask();
+    expect(results.map(({ text }) => text)).toEqual(["A blue kite."]);
+  });
+
+  test("a reranker that is too slow is given up: the first stage's order stands, without its signal", async () => {
+    await store({ content: "A red kite." });
+    const late: Reranker = {
+      score: (_, __, signal) =>
+        new Promise((_resolve, reject) => {
+          signal?.addEventListener("abort", () => reject(signal.reason));
+        }),
+    };
+    const { results } = await ask({}, late);
+    expect(results[0]?.text).toBe("A red kite.");
+    expect(results[0]?.signals.rerank).toBeUndefined();
+  });
+
+  test("models that cannot answer are told, not hidden behind a weaker ranking", async () => {
+    await store({ content: "A red kite." });
+    const gone: Reranker = {
+      score: async () => {
+        throw new Fault("model_unavailable", "No reranker.");
+      },
+    };
+    await expect(ask({}, gone)).rejects.toMatchObject({ code: "model_unavailable" });
+    shop.embedder.before = () => {
+      throw new Fault("overloaded", "Too much.");
+    };
+    await expect(ask()).rejects.toMatchObject({ code: "overloaded" });
+  });
+
+  test("a caller who left is not answered with half a ranking", async () => {
+    await store({ content: "A red kite." });
+    const hangUp = new AbortController();
+    const late: Reranker = {
+      score: (_, __, signal) =>
+        new Promise((_resolve, reject) => {
+          signal?.addEventListener("abort", () => reject(signal.reason));
+          hangUp.abort();
+        }),
+    };
+    await expect(ask({ signal: hangUp.signal }, late)).rejects.toThrow();
+  });
+});
+
+describe("scores", () => {
+  test("fall within 0..1, scoreMin cuts the list, limit too", async () => {
+    await store(...Array.from({ length: 25 }, (_, at) => ({ content: `Kite ${"red ".repeat(at % 5)}${at}.` })));
+    const { results } = await ask({ limit: 25 });
+    const scores = results.map(({ score }) => score);
+    expect(scores).toEqual([...scores].sort((left, right) => right - left));
+    expect(scores.every((score) => score >= 0 && score <= 1)).toBeTrue();
+    const bound = scores[9] ?? 0;
+    expect((await ask({ limit: 25, scoreMin: bound })).results).toHaveLength(scores.filter((s) => s >= bound).length);
+    expect((await ask({ limit: 3 })).results).toEqual(results.slice(0, 3));
+  });
+});

@@ -1,0 +1,181 @@
+// The arithmetic of ranking, by hand-made cases and by properties that hold for any input.
+
+import { describe, expect, test } from "bun:test";
+import type { ChunkKey, MemoryKey } from "../../src/domain/ids.ts";
+import { MODES, type Mode } from "../../src/retrieval/modes.ts";
+import { blendRerank, type Candidate, calibrate, firstStage, ranksOf, squashLogit } from "../../src/retrieval/rank.ts";
+import { seeded } from "../support/seeded.ts";
+
+const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
+const ROUNDS = 300;
+const { fast, balanced } = MODES;
+
+/** Hits of these cosines, which fall as an index returns them; chunk key 1 is the first. */
+function hits(cosines: readonly number[]) {
+  return {
+    chunkKeys: BigUint64Array.from(cosines, (_, at) => BigInt(at + 1)),
+    memoryKeys: BigUint64Array.from(cosines, (_, at) => BigInt(at + 101)),
+    scores: Float32Array.from(cosines),
+  };
+}
+
+const keys = (candidates: readonly Candidate[]) => candidates.map(({ chunkKey }) => Number(chunkKey));
+
+/** A candidate of this score, after everything else. */
+function candidate(at: number, score: number): Candidate {
+  return {
+    chunkKey: BigInt(at) as ChunkKey,
+    memoryKey: BigInt(at) as MemoryKey,
+    signals: { vector: { rank: at, score } },
+    firstStage: score,
+    final: score,
+  };
+}
+
+describe("squashLogit", () => {
+  test("is linear within its bounds, flat beyond, and the worst for what is no number", () => {
+    const cases: [logit: number, squashed: number][] = [
+      ...([
+        [0, 0],
+        [4, 0.5],
+        [-4, -0.5],
+        [8, 1],
+        [-8, -1],
+      ] as [number, number][]),
+      ...([
+        [80, 1],
+        [-80, -1],
+        [Infinity, 1],
+        [-Infinity, -1],
+        [NaN, -1],
+      ] as [number, number][]),
+    ];
+    for (const [logit, squashed] of cases) expect(squashLogit(logit)).toBe(squashed);
+  });
+});
+
+describe("ranksOf", () => {
+  test("ranks from 1, best first; equals keep their order", () => {
+    expect(ranksOf([0.1, 0.9, 0.5])).toEqual([3, 1, 2]);
+    expect(ranksOf([5, 5, 7, 5])).toEqual([2, 3, 1, 4]);
+    expect(ranksOf([])).toEqual([]);
+  });
+});
+
+describe("firstStage", () => {
+  test("without words it is the cosine, and the signals say no more", () => {
+    const found = firstStage(hits([0.9, 0.4]), null, fast);
+    expect(keys(found)).toEqual([1, 2]);
+    expect(found[0]?.signals).toEqual({ vector: { rank: 1, score: expect.closeTo(0.9) } });
+    expect(found[0]?.final).toBeCloseTo(0.9);
+  });
+
+  test("words lift a passage past nearer ones: cosine + 1.5 words", () => {
+    const found = firstStage(hits([0.6, 0.5, 0.4]), Float32Array.from([0, 0, 0.2]), balanced);
+    expect(keys(found)).toEqual([3, 1, 2]);
+    expect(found.map(({ final }) => Number(final.toFixed(3)))).toEqual([0.7, 0.6, 0.5]);
+    expect(found[0]?.signals).toEqual({
+      vector: { rank: 3, score: expect.closeTo(0.4) },
+      text: { rank: 1, score: expect.closeTo(0.2) },
+    });
+  });
+
+  test("equal scores keep the order of the vectors", () => {
+    expect(keys(firstStage(hits([0.5, 0.5, 0.5]), Float32Array.from([0.1, 0.1, 0.1]), balanced))).toEqual([1, 2, 3]);
+  });
+
+  test("nothing stays nothing", () => expect(firstStage(hits([]), new Float32Array(), balanced)).toEqual([]));
+});
+
+describe("blendRerank", () => {
+  const falling = [0.9, 0.8, 0.7, 0.6].map((score, at) => candidate(at + 1, score));
+
+  test("moves the head by .4 of the squashed logit, and leaves the tail as it was", () => {
+    const blended = blendRerank(falling, Float32Array.from([-8, 8]), balanced);
+    expect(keys(blended)).toEqual([2, 1, 3, 4]);
+    expect(blended[0]).toMatchObject({ final: expect.closeTo(1.2), signals: { rerank: { rank: 1, score: 1 } } });
+    expect(blended[1]).toMatchObject({ final: expect.closeTo(0.5), signals: { rerank: { rank: 2, score: -1 } } });
+    expect(blended[2]).toBe(falling[2] as Candidate);
+  });
+
+  test("the tail stays behind the head, even where the head fell below it", () => {
+    const blended = blendRerank(falling, Float32Array.from([-8, -8]), balanced);
+    expect(keys(blended)).toEqual([1, 2, 3, 4]);
+    expect(blended[1]?.final).toBeLessThan(blended[2]?.final ?? 0);
+  });
+
+  test("no logits change nothing", () => expect(blendRerank(falling, new Float32Array(), balanced)).toEqual(falling));
+});
+
+describe("calibrate", () => {
+  test("is the sigmoid that the mode says", () => {
+    const mode: Mode = { ...fast, calibration: { slope: 2, offset: -1 } };
+    expect(calibrate([candidate(1, 0.5)], mode)).toEqual([0.5]);
+    expect(calibrate([candidate(1, 1)], mode)[0]).toBeCloseTo(1 / (1 + Math.exp(-1)));
+  });
+
+  test("never rises, where the order says otherwise than the scores", () => {
+    expect(calibrate([candidate(1, 0.1), candidate(2, 0.9)], balanced)).toEqual(
+      Array(2).fill(calibrate([candidate(1, 0.1)], balanced)[0]),
+    );
+  });
+});
+
+describe(`for any scores and logits (seed ${SEED})`, () => {
+  const chance = seeded(SEED);
+  const below = (count: number) => Math.floor(chance() * count);
+  // few distinct values, so that equals are common
+  const cosine = () => below(9) / 4 - 1;
+  const pool = () => {
+    const cosines = Array.from({ length: below(40) }, cosine).sort((left, right) => right - left);
+    const words = Float32Array.from(cosines, () => below(5) / 4);
+    const logits = Float32Array.from({ length: Math.min(cosines.length, below(25)) }, () =>
+      chance() < 0.05 ? Number.NaN : (chance() - 0.5) * 40,
+    );
+    return { cosines, words, logits };
+  };
+
+  test("the stages lose no candidate and make none up, and each signal's ranks are 1..n", () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const { cosines, words, logits } = pool();
+      const fused = firstStage(hits(cosines), words, balanced);
+      const blended = blendRerank(fused, logits, balanced);
+      const all = cosines.map((_, at) => at + 1);
+      for (const list of [fused, blended]) expect(keys(list).sort((left, right) => left - right)).toEqual(all);
+      for (const signal of ["vector", "text"] as const) {
+        const ranks = blended.map(({ signals }) => signals[signal]?.rank ?? 0);
+        expect(ranks.sort((left, right) => left - right)).toEqual(all);
+      }
+      expect(keys(blended).slice(logits.length)).toEqual(keys(fused).slice(logits.length));
+    }
+  });
+
+  test("the first stage and the reranked head fall, equals in the order before", () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const { cosines, words, logits } = pool();
+      const fused = firstStage(hits(cosines), words, balanced);
+      const head = blendRerank(fused, logits, balanced).slice(0, logits.length);
+      for (const list of [fused, head]) {
+        for (const [at, { final, signals }] of list.entries()) {
+          const before = list[at - 1];
+          if (before === undefined) continue;
+          expect(before.final).toBeGreaterThanOrEqual(final);
+          if (before.final === final) expect(before.signals.vector.rank).toBeLessThan(signals.vector.rank);
+        }
+      }
+    }
+  });
+
+  test("calibrated scores lie in 0..1 and never rise, in every mode", () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const { cosines, words, logits } = pool();
+      for (const mode of Object.values(MODES)) {
+        const scores = calibrate(blendRerank(firstStage(hits(cosines), words, mode), logits, mode), mode);
+        for (const [at, score] of scores.entries()) {
+          expect(score).toBeGreaterThanOrEqual(0);
+          expect(score).toBeLessThanOrEqual(scores[at - 1] ?? 1);
+        }
+      }
+    }
+  });
+});
