@@ -1,6 +1,6 @@
 // Which concrete parts make up a server, and in which order they open and close: the only file that names an adapter.
 
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { EmbeddedChunkIndex } from "./adapters/embedded/chunk-index.ts";
 import { Archive } from "./adapters/embedded/duckdb/archive.ts";
@@ -8,7 +8,7 @@ import { lockDirectory } from "./adapters/embedded/native/core.ts";
 import { SqliteAccountStore } from "./adapters/embedded/sqlite/account-store.ts";
 import { openDatabase } from "./adapters/embedded/sqlite/database.ts";
 import { SqliteMemoryStore } from "./adapters/embedded/sqlite/memory-store.ts";
-import { faultOfStore } from "./adapters/embedded/store-error.ts";
+import { faultOfStore, StoreError } from "./adapters/embedded/store-error.ts";
 import { createLanes, type LaneStatus } from "./adapters/inference/lanes.ts";
 import { createReader } from "./adapters/reading/reader-pool.ts";
 import { type App, createApp } from "./api/app.ts";
@@ -69,7 +69,9 @@ async function open(
   opened.add(() => database.close());
   const memories = new SqliteMemoryStore({ database, clock });
   const accounts = new SqliteAccountStore({ database, clock });
-  const archive = await Archive.open({ path: join(config.dataDir, "memories.duckdb"), log });
+  const archivePath = join(config.dataDir, "memories.duckdb");
+  if (!existsSync(archivePath)) refuseLostTexts(archivePath, memories.counts().completed);
+  const archive = await Archive.open({ path: archivePath, log });
   opened.add(() => archive.close());
 
   const lanes = await createLanes({ modelsDir: config.modelsDir, lanes: config.lanes, log });
@@ -105,9 +107,17 @@ async function open(
   worker.start();
 
   let isReady = false;
-  const ready = lanes.ready().then(() => {
-    isReady = true;
-  });
+  const ready = lanes.ready().then(
+    () => {
+      isReady = true;
+    },
+    (error: unknown) => {
+      // The public sentence names no file; whoever starts the server needs it.
+      const reason = error instanceof Error && error.cause !== undefined ? ` ${String(error.cause)}` : "";
+      throw new Error(`${error instanceof Error ? error.message : String(error)}${reason}`, { cause: error });
+    },
+  );
+  ready.catch((err: unknown) => log.debug({ err }, "the models did not become ready"));
   const handle = createApp({
     operations: memoryOperations({
       memories: new MemoryService({ memories, index, wakeIngest: () => worker.wake() }),
@@ -128,6 +138,15 @@ async function open(
     log,
   });
   return { handle, ready, firstKey, close: () => opened.close() };
+}
+
+// An archive made anew would turn every completed memory into a failed one without its text.
+function refuseLostTexts(path: string, completed: number): void {
+  if (completed === 0) return;
+  throw new StoreError(
+    "damaged",
+    `${path} is missing, and ${completed} memories have their texts in it: restore it from a backup.`,
+  );
 }
 
 // What operators see of a lane; why it refused its models stands in the log, with the path.

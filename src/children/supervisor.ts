@@ -2,7 +2,7 @@
 // it when it grows too large, ends it. What the requests mean is known to the caller and the child alone.
 
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -354,11 +354,36 @@ class Supervisor implements SupervisedChild {
   }
 }
 
-/** A folder that only this user can enter, with a path short enough for a socket in it. */
+/** A folder that only this user can enter, with a path short enough for a socket in it, named for this process. */
 async function privateFolder(): Promise<string> {
-  const longestSuffix = "/mneme-XXXXXX/s".length;
+  const longestSuffix = "/mneme-4194304-XXXXXX/s".length;
   const base = Buffer.byteLength(tmpdir()) + longestSuffix <= SOCKET_PATH_BYTES_MAX ? tmpdir() : "/tmp";
-  return mkdtemp(join(base, "mneme-")); // mkdtemp(3) makes it 0700
+  await removeLeftFolders(base);
+  return mkdtemp(join(base, `mneme-${process.pid}-`)); // mkdtemp(3) makes it 0700
+}
+
+/** Removes the folders of servers that were killed: those of our own that name a process which is no more. */
+async function removeLeftFolders(base: string): Promise<void> {
+  for (const name of await readdir(base)) {
+    const pid = /^mneme-(\d+)-[A-Za-z0-9]{6}$/.exec(name)?.[1];
+    if (pid === undefined || isRunning(Number(pid))) continue;
+    const folder = join(base, name);
+    // Another start may have removed it just now.
+    const owner = await lstat(folder).then(
+      ({ uid }) => uid,
+      () => null,
+    );
+    if (owner === process.getuid?.()) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM"; // it runs, as somebody else
+  }
 }
 
 function inheritedEnvironment(): Record<string, string> {

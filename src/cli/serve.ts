@@ -94,6 +94,7 @@ function listen(config: Config, service: Service): Server<undefined> {
     return Bun.serve({
       hostname: config.host,
       port: config.port,
+      development: false, // Bun's error page shows stack, paths and source
       reusePort: false, // Bun's default lets two servers share one port silently
       idleTimeout: IDLE_SECONDS,
       maxRequestBodySize: BODY_BYTES_MAX,

@@ -4,7 +4,7 @@
 import type { ProjectId } from "../domain/ids.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex, Publication } from "../ports/chunk-index.ts";
-import type { Completion, MemoryStore } from "../ports/memory-store.ts";
+import type { Completion, Job, MemoryStore } from "../ports/memory-store.ts";
 
 /** A memory with everything that publishing needs. */
 export interface ReadyMemory {
@@ -20,11 +20,16 @@ const ROUND_WAIT_MS = 400;
 
 /** What a publisher stands on. */
 export interface PublisherParts {
-  readonly memories: Pick<MemoryStore, "complete">;
+  readonly memories: Pick<MemoryStore, "complete"> & {
+    /** Extends the leases of jobs; returns those that are still held. */
+    readonly renew: (jobs: readonly Job[]) => readonly Job[];
+  };
   readonly index: ChunkIndex;
   readonly log: Log;
   /** A round failed for these: they are to be tried again or given up. */
   readonly onFailed: (ready: readonly ReadyMemory[], cause: unknown) => void;
+  /** These were deleted, or rewritten and claimed anew, before their round came: nothing is left to do for them. */
+  readonly onVoid: (ready: readonly ReadyMemory[]) => void;
   /** Whether further memories will be ready soon, so that waiting for them pays. */
   readonly isMoreComing: () => boolean;
 }
@@ -113,15 +118,24 @@ export class Publisher {
 
 /**
  * One round for one project: indexes first, then the rows, then visibility. A crash before the rows leaves the memories
- * in `processing`, so the round is repeated; what the rows refuse (deleted or rewritten meanwhile) is taken back.
+ * in `processing`, so the round is repeated; what the rows refuse (deleted or rewritten meanwhile) is taken back. Work on an
+ * older content than the row's is dropped before it can overwrite the newer one, which may be published already.
  */
-async function publishRound(parts: PublisherParts, projectId: ProjectId, ready: readonly ReadyMemory[]): Promise<void> {
+async function publishRound(
+  parts: PublisherParts,
+  projectId: ProjectId,
+  offered: readonly ReadyMemory[],
+): Promise<void> {
   const index = await parts.index.project(projectId);
+  const held = new Set(parts.memories.renew(offered.map((memory) => memory.completion.job)));
+  const ready = offered.filter((memory) => held.has(memory.completion.job));
+  parts.onVoid(offered.filter((memory) => !held.has(memory.completion.job)));
+  if (ready.length === 0) return;
   await index.publish(ready.map((memory) => memory.publication));
   const visible = parts.memories.complete(ready.map((memory) => memory.completion));
   // No await in between: whoever reads `completed` finds the memory.
   index.show(visible);
-  const held = new Set(visible.map((memory) => memory.memoryKey));
-  const refused = ready.map((memory) => memory.publication.memoryKey).filter((key) => !held.has(key));
+  const shown = new Set(visible.map((memory) => memory.memoryKey));
+  const refused = ready.map((memory) => memory.publication.memoryKey).filter((key) => !shown.has(key));
   if (refused.length > 0) await index.retract(refused);
 }

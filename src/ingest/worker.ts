@@ -26,6 +26,8 @@ const RENEW_MS = LEASE_MS / 4;
 const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 5 * 60_000;
 const ATTEMPTS_MAX = 12;
+/** How soon a job's end that could not be stored is stored again: a full disk is mended by a person. */
+const UNSTORED_RETRY_MS = 5_000;
 /** How often deletions and expiry are carried into the index when nothing wakes the worker. */
 const SWEEP_MS = 30_000;
 const SWEEP_MEMORIES = 1_000;
@@ -64,10 +66,14 @@ export class IngestWorker {
           this.wake();
           return visible;
         },
+        renew: (jobs) => parts.memories.renew(jobs, LEASE_MS),
       },
       index: parts.index,
       log: parts.log,
       isMoreComing: () => this.#embeddingMemories > 0,
+      onVoid: (ready) => {
+        for (const memory of ready) this.#release(memory.completion.job);
+      },
       onFailed: (ready, cause) => {
         for (const memory of ready) this.#giveBack(memory.completion.job, cause);
       },
@@ -183,10 +189,13 @@ export class IngestWorker {
   }
 
   #report(job: Job, stage: Stage, chunksDone = 0, chunksTotal: number | null = null): void {
+    if (this.#held.get(job.memory.key)?.lease !== job.lease) return;
     this.#progress.set(job.memory.key, { stage, chunksDone, chunksTotal });
   }
 
+  // A newer content may have been claimed meanwhile: what is known of that job stays.
   #release(job: Job): void {
+    if (this.#held.get(job.memory.key)?.lease !== job.lease) return;
     this.#held.delete(job.memory.key);
     this.#progress.delete(job.memory.key);
   }
@@ -204,17 +213,30 @@ export class IngestWorker {
     }
     const delayMs = Math.min(RETRY_FIRST_MS * 2 ** (job.attempt - 1), RETRY_MAX_MS);
     this.#parts.log.warn(
-      { memory: job.memory.id, attempt: job.attempt, delayMs, cause },
+      { memory: job.memory.id, attempt: job.attempt, delayMs, err: cause },
       "a memory will be tried again",
     );
-    this.#release(job);
-    this.#parts.memories.retryLater(job, delayMs);
+    this.#end(job, () => this.#parts.memories.retryLater(job, delayMs));
     this.wake();
   }
 
   #giveUp(job: Job, message: string): void {
+    this.#end(job, () => this.#parts.memories.fail(job, "processing_error", message));
+  }
+
+  // Where the end cannot be written down (a full disk), it is tried again until it can; the lease fences it, should it have
+  // run out meanwhile.
+  #end(job: Job, write: () => void): void {
     this.#release(job);
-    this.#parts.memories.fail(job, "processing_error", message);
+    try {
+      write();
+    } catch (err) {
+      this.#parts.log.error({ memory: job.memory.id, err }, "a job's end could not be stored; trying again");
+      void this.#parts.clock.sleep(UNSTORED_RETRY_MS, this.#stop.signal).then(() => {
+        if (!this.#stop.signal.aborted) this.#end(job, write);
+        this.wake();
+      });
+    }
   }
 
   async #renewLoop(): Promise<void> {
