@@ -44,6 +44,11 @@ impl Chance {
             now.map(|elapsed| elapsed.as_nanos() as u64).unwrap_or(1)
         });
         println!("MNEME_TEST_SEED={seed}");
+        Chance::seeded(seed)
+    }
+
+    /// The same numbers each time.
+    pub fn seeded(seed: u64) -> Self {
         Chance { state: seed }
     }
 

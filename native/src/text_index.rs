@@ -175,6 +175,12 @@ mod tests {
     use crate::testing::{Chance, TempDir};
     use std::collections::BTreeMap;
 
+    fn sorted(keys: impl IntoIterator<Item = u64>) -> Vec<u64> {
+        let mut keys: Vec<u64> = keys.into_iter().collect();
+        keys.sort_unstable();
+        keys
+    }
+
     fn chunk_keys(index: &TextIndex) -> Vec<u64> {
         index.chunks().into_iter().map(|(key, _)| key).collect()
     }
@@ -327,31 +333,34 @@ mod tests {
 
     #[test]
     fn scores_as_a_naive_bm25_does_through_changes_and_reopenings() {
-        let (mut chance, directory) = (Chance::new(), TempDir::new("text"));
+        check_history(&mut Chance::new());
+    }
+
+    /// Publishes, removes and reopens at random, and compares every score with the definition's after each step.
+    fn check_history(chance: &mut Chance) {
+        let directory = TempDir::new("text");
         let mut checked = Checked::open(directory.path());
         for _ in 0..60 {
             let first = 1 + chance.below(40) as u64;
             let memories: Vec<u64> = (first..first + 1 + chance.below(8) as u64).collect();
             match chance.below(8) {
-                0..=4 => checked.publish(&memories, &mut chance),
+                0..=4 => checked.publish(&memories, chance),
                 5..=6 => {
                     checked.index.remove(&memories).expect("removed");
                     checked.model.retain(|memory, _| !memories.contains(memory));
                 }
                 _ => checked.reopen(),
             }
-            let query = phrase(&mut chance, 6);
+            assert_eq!(sorted(chunk_keys(&checked.index)), sorted(checked.chunks().map(|(_, chunk)| chunk.key)));
+            let query = phrase(chance, 6);
             let truth = checked.truth(&query);
             let user = Some(1 + chance.below(3) as u64).filter(|_| chance.below(2) == 0);
 
             let hits = checked.index.search(&query, &checked.candidates.admit(user, 0), 1_000).expect("searched");
             let of_user = checked.chunks().filter(|(owner, _)| user.is_none_or(|user| user == *owner));
-            let mut expected: Vec<u64> = of_user.map(|(_, chunk)| chunk.key).filter(|key| truth[key] > 0.0).collect();
-            let mut found: Vec<u64> = hits.iter().map(|hit| hit.chunk_key).collect();
+            let expected = sorted(of_user.map(|(_, chunk)| chunk.key).filter(|key| truth[key] > 0.0));
             assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
-            expected.sort_unstable();
-            found.sort_unstable();
-            assert_eq!(found, expected, "{query}");
+            assert_eq!(sorted(hits.iter().map(|hit| hit.chunk_key)), expected, "{query}");
             for hit in &hits {
                 let expected = truth[&hit.chunk_key];
                 assert!((f64::from(hit.score) - expected).abs() < 1e-5, "{query}: {hit:?}, expected {expected}");
@@ -368,6 +377,12 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// A history in which, without the first operation of `text_writer::new_writer`, a merge mostly brings chunks back.
+    #[test]
+    fn what_is_replaced_right_after_reopening_stays_replaced_through_merges() {
+        check_history(&mut Chance::seeded(1_795_229_384_093_369_304));
     }
 
     #[test]

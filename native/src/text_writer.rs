@@ -75,7 +75,7 @@ impl TextWriter {
     ) -> Result<Searcher> {
         let writer = match &mut self.writer {
             Some(writer) => writer,
-            None => self.writer.insert(new_writer(&self.index)?),
+            None => self.writer.insert(new_writer(&self.index, &self.fields)?),
         };
         for key in memory_keys {
             writer.delete_term(Term::from_field_u64(self.fields.memory_key, *key));
@@ -99,7 +99,7 @@ impl Drop for TextWriter {
     }
 }
 
-fn new_writer(index: &Index) -> Result<IndexWriter> {
+fn new_writer(index: &Index, fields: &TextFields) -> Result<IndexWriter> {
     // One thread each: the rounds are small, and a server has many projects.
     let options = IndexWriterOptions::builder()
         .num_worker_threads(1)
@@ -110,5 +110,9 @@ fn new_writer(index: &Index) -> Result<IndexWriter> {
     let mut merging = LogMergePolicy::default();
     merging.set_del_docs_ratio_before_merge(DEAD_SHARE_MAX);
     writer.set_merge_policy(Box::new(merging));
+    // Tantivy gives the first operation the number of the last commit, and takes a deletion of that number for done in
+    // segments that the last commit touched: a merge would bring the deleted chunks back. The first operation is
+    // therefore one without effect; no memory has key 0.
+    writer.delete_term(Term::from_field_u64(fields.memory_key, 0));
     Ok(writer)
 }
