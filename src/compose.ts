@@ -13,6 +13,7 @@ import { createLanes, type LaneStatus } from "./adapters/inference/lanes.ts";
 import { createReader } from "./adapters/reading/reader-pool.ts";
 import { type App, createApp } from "./api/app.ts";
 import { memoryOperations } from "./api/memories.ts";
+import type { Answer } from "./api/operation.ts";
 import type { Config } from "./config.ts";
 import { type ProjectId, timeOrderedId } from "./domain/ids.ts";
 import { IngestWorker } from "./ingest/worker.ts";
@@ -24,7 +25,7 @@ import { MemoryService } from "./services/memories.ts";
 import { SearchService } from "./services/search.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Deleted memories keep their texts this long (api-decisions, `retention_days`). */
+/** Deleted memories keep their texts this long (the interface's default of `retention_days`). */
 const RETENTION_MS = 30 * DAY_MS;
 
 /** A running program. */
@@ -106,17 +107,11 @@ async function open(
   opened.add(() => worker.stop());
   worker.start();
 
-  let isReady = false;
-  const ready = lanes.ready().then(
-    () => {
-      isReady = true;
-    },
-    (error: unknown) => {
-      // The public sentence names no file; whoever starts the server needs it.
-      const reason = error instanceof Error && error.cause !== undefined ? ` ${String(error.cause)}` : "";
-      throw new Error(`${error instanceof Error ? error.message : String(error)}${reason}`, { cause: error });
-    },
-  );
+  const ready = lanes.ready().catch((error: unknown) => {
+    // The public sentence names no file; whoever starts the server needs it.
+    const reason = error instanceof Error && error.cause !== undefined ? ` ${String(error.cause)}` : "";
+    throw new Error(`${error instanceof Error ? error.message : String(error)}${reason}`, { cause: error });
+  });
   ready.catch((err: unknown) => log.debug({ err }, "the models did not become ready"));
   const handle = createApp({
     operations: memoryOperations({
@@ -127,10 +122,7 @@ async function open(
     }),
     public: {
       health: () => ({ status: 200, body: { status: "ok" } }),
-      ready: () => ({
-        status: isReady ? 200 : 503,
-        body: { status: isReady ? "ready" : "loading the models", lanes: lanes.status().lanes.map(laneView) },
-      }),
+      ready: () => readiness(lanes.status().lanes),
     },
     explainFailure: faultOfStore,
     authenticate: (secret) => accounts.authenticate(secret),
@@ -147,6 +139,13 @@ function refuseLostTexts(path: string, completed: number): void {
     "damaged",
     `${path} is missing, and ${completed} memories have their texts in it: restore it from a backup.`,
   );
+}
+
+// Stores are open as long as the process lives; models come and go.
+function readiness(lanes: readonly LaneStatus[]): Answer {
+  const isReady = lanes.some(({ status }) => status === "up" || status === "draining");
+  const body = { status: isReady ? "ready" : "waiting for the models", lanes: lanes.map(laneView) };
+  return { status: isReady ? 200 : 503, body };
 }
 
 // What operators see of a lane; why it refused its models stands in the log, with the path.

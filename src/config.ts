@@ -70,8 +70,8 @@ export const SETTINGS = {
       flag: null,
       defaultValue: () => null,
       defaultText: "made on first start",
-      expects: "ctx_ and at least 16 letters, digits, - or _",
-      parse: (text) => (/^ctx_[A-Za-z0-9_-]{16,}$/.test(text) ? text : undefined),
+      expects: "ctx_ and 16 to 256 letters, digits, - or _",
+      parse: (text) => (/^ctx_[A-Za-z0-9_-]{16,256}$/.test(text) ? text : undefined),
       isSecret: true,
     },
   ),
@@ -92,7 +92,7 @@ export const SETTINGS = {
     "hnsw-min-chunks",
     "NUMBER",
     "Vectors are searched exactly up to this many chunks in scope, by HNSW beyond",
-    integer(1, 1_000_000_000, 150_000),
+    integer(1, 1_000_000_000, 1_000_000),
   ),
 };
 

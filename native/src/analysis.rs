@@ -93,7 +93,7 @@ const STEMMED: &[(&str, Algorithm)] = &[
 ];
 
 /// Splits texts into terms: NFKC, lower case, ICU words (dictionaries for Thai, Lao, Khmer and Burmese), stems, and
-/// bigrams for runs of Han and Kana. Stop words stay: dropping them gained nothing (engines.md, "Analysis").
+/// bigrams for runs of Han and Kana. Stop words stay: dropping them gained nothing (ARCHITECTURE.md, "Measured").
 #[derive(Debug, Clone, Copy)]
 pub struct Analyzer {
     segmenter: WordSegmenterBorrowed<'static>,

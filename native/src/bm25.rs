@@ -2,7 +2,7 @@
 //!
 //! For each of the two fields, own words and context, BM25 is divided by its greatest possible value for this query,
 //! `(k1 + 1) · Σ idf` over the query's known words; b is the mean of both, and the former alone for a chunk without
-//! context. k1 .9 and b .4 as for passages in Anserini, measured for this engine in retrieval.md, "Scores";
+//! context. k1 .9 and b .4 as for passages in Anserini, measured for this engine in ARCHITECTURE.md, "Measured";
 //! idf = ln(1 + (N − df + .5)/(df + .5)) over the whole project.
 
 use tantivy::postings::{Postings, TermInfo};

@@ -13,7 +13,7 @@ use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 use crate::error::{Error, Result};
 use crate::vector_log::sync_directory;
 
-/// Links per node: the value with which engines.md measured; at ef 400 it reaches the recall that `vector_index` asks for.
+/// Links per node; the first figures were taken with it (ARCHITECTURE.md, "Measured").
 const CONNECTIVITY: usize = 32;
 /// Breadth of the search that places a new node.
 const EXPANSION_ADD: usize = 128;

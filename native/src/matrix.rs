@@ -7,7 +7,7 @@ use memmap2::{Advice, MmapMut};
 use crate::kernels::{self, BLOCK_ROWS, LINE_BYTES, RowLayout, TopRows};
 
 /// Components of a unit vector beyond this many standard deviations are clamped. At 384 dimensions the scale becomes
-/// 508 (a quarter is the largest component), which lost no neighbour within the 40 rescored (engines.md).
+/// 508 (a quarter is the largest component), which lost no neighbour within the 40 rescored (ARCHITECTURE.md, "Measured").
 const CLAMP_DEVIATIONS: f32 = 4.9;
 
 /// Quantised rows, appended and never changed or moved. Memory is taken block by block, and used as it is filled.

@@ -20,11 +20,11 @@ use crate::vector_log::{Record, VectorLog, VectorReader, to_bf16};
 
 /// How far a vector's length may be off 1. Embedders are off by rounding only; a vector that was not normalised is not.
 const UNIT_TOLERANCE: f32 = 1e-2;
-/// Candidates that are rescored in bf16 per wanted hit, and at least: 40 for 10 lost none (engines.md).
+/// Candidates that are rescored in bf16 per wanted hit, and at least: 40 for 10 lost none (ARCHITECTURE.md, "Measured").
 const RESCORED_PER_HIT: usize = 4;
 const RESCORED_MIN: usize = 40;
 /// The graph is asked only when at least this share of the chunks is admissible; below it the predicate makes HNSW
-/// wander, and the scan is faster (engines.md, table "exact first").
+/// wander, and the scan is faster (ARCHITECTURE.md, "Measured", table "exact first").
 const GRAPH_SHARE_MIN: f64 = 0.3;
 /// The log is rewritten, and the graph with it, when this share of it is dead, if it has this many records at all.
 const DEAD_SHARE_MAX: f64 = 0.25;

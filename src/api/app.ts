@@ -6,7 +6,7 @@ import { Fault } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { allows, type Principal } from "../domain/scope.ts";
 import type { Log } from "../kit/log.ts";
-import { readJson } from "./body.ts";
+import { BodyBudget, readJson } from "./body.ts";
 import { check, checkQuery } from "./check.ts";
 import { errorView, faultOf, STATUS_OF } from "./errors.ts";
 import type { Answer, Operation } from "./operation.ts";
@@ -48,6 +48,7 @@ interface Admission {
 /** Builds the HTTP application. */
 export function createApp(parts: AppParts): App {
   const admissions = new WeakMap<Request, Admission>();
+  const bodies = new BodyBudget(LIMITS.bodiesInFlightBytes);
   const routes: readonly Route[] = [
     ...PUBLIC_ROUTES.map((name): Route => ({ method: "GET", path: `/${name}` })),
     ...parts.operations,
@@ -72,7 +73,11 @@ export function createApp(parts: AppParts): App {
   };
 
   // `onRequest` runs before routing and before any body is read; a plugin's guard would miss unknown routes.
-  const elysia = new Elysia({ normalize: false, strictPath: true }).onRequest(({ request }) => {
+  const elysia = new Elysia({
+    normalize: false,
+    strictPath: true,
+    handler: { standardHostname: false }, // its shortcut misreads the path behind host names of one to three letters
+  }).onRequest(({ request }) => {
     const requestId = requestIdOf(request, parts.newRequestId);
     admissions.set(request, { requestId, principal: null });
     if (!isVersioned(request)) return;
@@ -99,7 +104,7 @@ export function createApp(parts: AppParts): App {
       async ({ request, params }: { request: Request; params: PathParameters }) => {
         const { requestId, principal } = admissionOf(request);
         try {
-          return respond(await answer(operation, request, params, principal), requestId);
+          return respond(await answer(operation, request, params, principal, bodies), requestId);
         } catch (error) {
           return fail(request, error);
         }
@@ -110,6 +115,7 @@ export function createApp(parts: AppParts): App {
 
   return async (request) => {
     try {
+      if (!URL.canParse(request.url)) throw new Fault("invalid_request", "The Host header is malformed.");
       return await elysia.fetch(request);
     } catch (error) {
       return fail(request, error);
@@ -122,6 +128,7 @@ async function answer(
   request: Request,
   parameters: PathParameters,
   principal: Principal | null,
+  bodies: BodyBudget,
 ): Promise<Answer> {
   if (principal === null) throw new Fault("missing_api_key", "Send an API key: Authorization: Bearer ctx_…");
   if (!allows(principal, operation.scope)) {
@@ -131,9 +138,21 @@ async function answer(
     );
   }
   const params = readable(parameters);
-  const query = checkQuery(operation.query, new URL(request.url).searchParams);
-  const body = operation.body === null ? null : check(operation.body, await readJson(request, LIMITS.bodyBytes));
-  return operation.run({ principal, params, query, body, signal: request.signal });
+  const query = checkQuery(operation.query, new URL(request.url).search);
+  const call = { principal, params, query, signal: request.signal };
+  if (operation.body === null) return operation.run({ ...call, body: null });
+  if (request.headers.has("idempotency-key")) {
+    throw new Fault("invalid_request", "This version has no Idempotency-Key yet; use externalId to repeat a request.", {
+      param: "Idempotency-Key",
+    });
+  }
+  const reserved = bodies.reserve();
+  try {
+    const body = check(operation.body, await readJson(request, LIMITS.bodyBytes, reserved));
+    return await operation.run({ ...call, body });
+  } finally {
+    reserved.release();
+  }
 }
 
 function readable(parameters: PathParameters): Record<string, string> {

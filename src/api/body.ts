@@ -5,14 +5,14 @@ import { Fault } from "../domain/fault.ts";
 
 /**
  * The parsed body of a request.
- * @throws Fault `unsupported_media_type`, `payload_too_large` or `invalid_request`.
+ * @throws Fault `unsupported_media_type`, `payload_too_large`, `overloaded` or `invalid_request`.
  */
-export async function readJson(request: Request, bytesMax: number): Promise<unknown> {
+export async function readJson(request: Request, bytesMax: number, reserved: BodyReservation): Promise<unknown> {
   const mediaType = (request.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
   if (mediaType !== "application/json") {
     throw new Fault("unsupported_media_type", `Send the body as Content-Type: application/json, not '${mediaType}'.`);
   }
-  const text = decode(await readBytes(request, bytesMax));
+  const text = decode(await readBytes(request, bytesMax, reserved));
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -23,7 +23,7 @@ export async function readJson(request: Request, bytesMax: number): Promise<unkn
   return value;
 }
 
-async function readBytes(request: Request, bytesMax: number): Promise<Uint8Array> {
+async function readBytes(request: Request, bytesMax: number, reserved: BodyReservation): Promise<Uint8Array> {
   const tooLarge = () => new Fault("payload_too_large", `The body is larger than ${bytesMax} bytes. Send it in parts.`);
   if (Number(request.headers.get("content-length") ?? 0) > bytesMax) throw tooLarge();
   if (request.body === null) return new Uint8Array();
@@ -32,6 +32,7 @@ async function readBytes(request: Request, bytesMax: number): Promise<Uint8Array
   try {
     for await (const part of request.body) {
       bytes += part.byteLength;
+      reserved.add(part.byteLength);
       if (bytes > bytesMax) throw tooLarge();
       parts.push(part);
     }
@@ -91,7 +92,8 @@ function refuseUnstorable(body: unknown, isAnyTextSuspicious: boolean): void {
   visit(body);
 }
 
-function refuseBadText(text: string, path: readonly (string | number)[]): void {
+/** @throws Fault `invalid_request` for a text that holds NUL or a lone surrogate; `path` names the field. */
+export function refuseBadText(text: string, path: readonly (string | number)[]): void {
   if (text.includes("\0")) throw unstorable(path, "The text", "contains a NUL character");
   if (!text.isWellFormed()) throw unstorable(path, "The text", "contains a lone surrogate");
 }
@@ -106,4 +108,40 @@ function unstorable(path: readonly (string | number)[], what: string, problem: s
     .replaceAll("\0", "\\0");
   if (place === "") return new Fault("invalid_request", `${what} that is the body ${problem}.`);
   return new Fault("invalid_request", `${what} at '${place}' ${problem}.`, { param: place });
+}
+
+/** Bytes of bodies that may be in memory at once: parsed, each takes a multiple of its size until its request ends. */
+export class BodyBudget {
+  readonly #bytesMax: number;
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** What one request takes of the budget, until it is released. */
+  reserve(): BodyReservation {
+    let taken = 0;
+    return {
+      add: (bytes) => {
+        if (this.#bytes + bytes > this.#bytesMax) {
+          throw new Fault("overloaded", "Too many large requests are under way. Try again in a moment.", {
+            retryAfterSeconds: 1,
+          });
+        }
+        this.#bytes += bytes;
+        taken += bytes;
+      },
+      release: () => {
+        this.#bytes -= taken;
+        taken = 0;
+      },
+    };
+  }
+}
+
+/** A request's share of a `BodyBudget`. `add` throws Fault `overloaded` when there is no room. */
+export interface BodyReservation {
+  add(bytes: number): void;
+  release(): void;
 }

@@ -5,6 +5,7 @@ import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Fault } from "../domain/fault.ts";
 import { nearestName } from "../kit/nearest.ts";
+import { refuseBadText } from "./body.ts";
 
 interface TextOptions {
   readonly minLength?: number;
@@ -66,10 +67,12 @@ function firstErrors(all: Iterable<ValueError>): ValueError[] {
 }
 
 /** Names of query parameters and their values; `schema` says which are numbers or booleans. */
-export function checkQuery<S extends TObject>(schema: S, search: URLSearchParams): Static<S> {
+export function checkQuery<S extends TObject>(schema: S, search: string): Static<S> {
   // without a prototype, where a parameter named __proto__ would vanish
   const values: Record<string, unknown> = Object.create(null);
-  for (const [name, text] of search) {
+  for (const pair of search.replace(/^\?/, "").split("&")) {
+    if (pair === "") continue;
+    const [name, text] = readPair(pair);
     if (Object.hasOwn(values, name)) {
       throw new Fault("invalid_request", `The query parameter '${name}' is given twice. Give it once.`, {
         param: name,
@@ -78,6 +81,21 @@ export function checkQuery<S extends TObject>(schema: S, search: URLSearchParams
     values[name] = readParameter(schema.properties[name], text);
   }
   return check(schema, values);
+}
+
+// By hand: URLSearchParams turns bytes that are no UTF-8 into another character, and with it one user into another.
+function readPair(pair: string): readonly [name: string, text: string] {
+  const equals = pair.indexOf("=");
+  const [name, text] = equals === -1 ? [pair, ""] : [pair.slice(0, equals), pair.slice(equals + 1)];
+  try {
+    const decoded = [name, text].map((part) => decodeURIComponent(part.replaceAll("+", " ")));
+    const [shownName = "", value = ""] = decoded;
+    refuseBadText(value, [shownName]);
+    return [shownName, value];
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause;
+    throw new Fault("invalid_request", "A query parameter is not valid percent-encoded UTF-8.", { param: name, cause });
+  }
 }
 
 function readParameter(schema: TSchema | undefined, text: string): unknown {

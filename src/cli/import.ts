@@ -90,10 +90,11 @@ export function memoryOfLine(text: string, userId: string | null): JsonRecord {
     throw new Error("is not JSON", { cause });
   }
   if (!isRecord(value)) throw new Error("is not a JSON object");
-  if ("content" in value) return userId === null || "userId" in value ? value : { ...value, userId };
+  if ("content" in value) return userId === null ? value : { ...value, userId: value.userId ?? userId };
   if (!("text" in value)) throw new Error("has neither `content` nor `text`");
 
-  const { _id: id, title, text: body, metadata } = value;
+  const { _id: id = null, title, text: body, metadata } = value;
+  if (id !== null && typeof id !== "string" && typeof id !== "number") throw new Error("has an `_id` that is no text");
   if (body === "" && !title) throw new Error("has no text");
   const { userId: owner, ...attributes } = isRecord(metadata) ? metadata : {};
   const ownerId = owner ?? userId;
@@ -101,7 +102,7 @@ export function memoryOfLine(text: string, userId: string | null): JsonRecord {
     // a document that is all title is still worth finding
     content: body === "" && typeof title === "string" ? title : body,
     ...(typeof title === "string" && title !== "" ? { title } : {}),
-    ...(id === undefined ? {} : { externalId: String(id) }),
+    ...(id === null ? {} : { externalId: String(id) }),
     ...(ownerId === null ? {} : { userId: ownerId }),
     ...(Object.keys(attributes).length === 0 ? {} : { metadata: attributes }),
   };
@@ -199,7 +200,7 @@ async function store(client: Client, drafts: readonly Draft[], tally: Tally): Pr
     items = Array.isArray(answer.data) ? answer.data : [];
   } catch (error) {
     // nothing of a batch accepted: each item's own reason is sought one by one
-    if (!(error instanceof RequestRefused) || error.status !== 400) throw error;
+    if (!(error instanceof RequestRefused) || (error.status !== 400 && error.status !== 413)) throw error;
     if (drafts.length > 1) {
       for (const draft of drafts) await store(client, [draft], tally);
     } else {

@@ -1,7 +1,7 @@
 // What can go wrong that a caller or the world is to blame for: one catalogue of codes, with a public message each
 // time one is thrown. Which HTTP status a code becomes is the business of api/errors.ts; the domain knows no status.
 
-/** Every code that an answer's `error.code` can hold; api-decisions of the interface name their meaning. */
+/** Every code that an answer's `error.code` can hold, as the interface names them. */
 export type FaultCode =
   | "invalid_request"
   | "invalid_filter"

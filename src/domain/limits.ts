@@ -7,6 +7,8 @@ const MiB = 1024 * KiB;
 export const LIMITS = {
   /** Largest JSON body. */
   bodyBytes: 100 * MiB,
+  /** JSON bodies that are read or worked on at once, in all. */
+  bodiesInFlightBytes: 400 * MiB,
   /** Compact UTF-8 JSON of `metadata`. */
   metadataBytes: 10 * KiB,
   tagsPerMemory: 50,
@@ -18,6 +20,8 @@ export const LIMITS = {
   memoriesPerBatch: 100,
   pageItemsDefault: 20,
   pageItems: 100,
+  /** Contents of one page of a list in all; a page is shorter where they are longer. */
+  pageContentBytes: 32 * MiB,
   searchResultsDefault: 10,
   searchResults: 100,
   queryCharacters: 8_192,

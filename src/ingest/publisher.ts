@@ -15,7 +15,7 @@ export interface ReadyMemory {
 /** A round begins once this many chunks wait, even while more memories are on their way. */
 const ROUND_CHUNKS = 512;
 /** A ready memory waits at most this long for company. A round costs 50 to 100 ms of disk and merge work whatever its
- * size (engines.md, "Tantivy"), so under load three a second keep it under a third of a core. */
+ * size (ARCHITECTURE.md, "Measured"), so under load three a second keep it under a third of a core. */
 const ROUND_WAIT_MS = 400;
 
 /** What a publisher stands on. */
@@ -46,7 +46,7 @@ export class Publisher {
     this.#parts = parts;
   }
 
-  /** Chunks that wait or are being published. */
+  /** Chunks that wait for their round. */
   get backlogChunks(): number {
     return this.#waitingChunks;
   }

@@ -1,6 +1,7 @@
 // Who works on memories that are `processing`: claims them, keeps the stages busy without piling work up, and sees to it
 // that every job ends. The steps of one memory are in pipeline.ts, publishing in publisher.ts.
 
+import { Fault } from "../domain/fault.ts";
 import type { MemoryKey } from "../domain/ids.ts";
 import type { Progress, Stage } from "../domain/memory.ts";
 import type { Clock } from "../kit/clock.ts";
@@ -26,6 +27,8 @@ const RENEW_MS = LEASE_MS / 4;
 const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 5 * 60_000;
 const ATTEMPTS_MAX = 12;
+/** How soon a memory is tried again while the models are away. */
+const OUTAGE_RETRY_MS = 5_000;
 /** How soon a job's end that could not be stored is stored again: a full disk is mended by a person. */
 const UNSTORED_RETRY_MS = 5_000;
 /** How often deletions and expiry are carried into the index when nothing wakes the worker. */
@@ -73,6 +76,7 @@ export class IngestWorker {
       isMoreComing: () => this.#embeddingMemories > 0,
       onVoid: (ready) => {
         for (const memory of ready) this.#release(memory.completion.job);
+        if (ready.length > 0) this.wake();
       },
       onFailed: (ready, cause) => {
         for (const memory of ready) this.#giveBack(memory.completion.job, cause);
@@ -96,6 +100,9 @@ export class IngestWorker {
     this.wake();
     await this.#publisher.close();
     await this.#running;
+    for (const job of [...this.#held.values()]) {
+      this.#end(job, () => this.#parts.memories.retryLater(job, 0, false)); // a stop is no failed attempt
+    }
   }
 
   async #claimLoop(): Promise<void> {
@@ -146,7 +153,9 @@ export class IngestWorker {
         if (content === null) this.#giveUp(job, "The text of this memory is no longer stored. Send it again.");
         else jobs.push({ job, content });
       }
-      const outcomes = await this.#parts.preparer.prepare(jobs.map(({ job, content }) => prepareInputOf(job, content)));
+      const inputs = jobs.map(({ job, content }) => prepareInputOf(job, content));
+      const outcomes = await unlessStopped(this.#parts.preparer.prepare(inputs), this.#stop.signal);
+      if (outcomes === null) return;
       for (const [position, { job, content }] of jobs.entries()) {
         const outcome = outcomes[position];
         if (outcome === undefined || outcome instanceof PrepareFailure) {
@@ -203,6 +212,10 @@ export class IngestWorker {
   // A passing failure: the job comes back later, until it has come back too often.
   #giveBack(job: Job, cause: unknown): void {
     if (this.#stop.signal.aborted) return;
+    if (isOutage(cause)) {
+      this.#end(job, () => this.#parts.memories.retryLater(job, OUTAGE_RETRY_MS, false));
+      return;
+    }
     if (job.attempt >= ATTEMPTS_MAX) {
       this.#parts.log.error({ memory: job.memory.id, err: cause }, "a memory failed after its last attempt");
       this.#giveUp(
@@ -261,6 +274,24 @@ export class IngestWorker {
       await this.#parts.clock.sleep(SWEEP_MS, this.#stop.signal);
     }
   }
+}
+
+// A stop does not wait for a large text; what is still said of it afterwards is of no use.
+async function unlessStopped<T>(work: Promise<T>, stop: AbortSignal): Promise<T | null> {
+  const stopped = Promise.withResolvers<null>();
+  const onStop = () => stopped.resolve(null);
+  stop.addEventListener("abort", onStop, { once: true });
+  try {
+    return await Promise.race([work, stopped.promise]);
+  } finally {
+    stop.removeEventListener("abort", onStop);
+    if (stop.aborted) work.catch((error: unknown) => error);
+  }
+}
+
+// The models are away or busy: not the memory's fault, however long it lasts.
+function isOutage(cause: unknown): boolean {
+  return cause instanceof Fault && (cause.code === "model_unavailable" || cause.code === "overloaded");
 }
 
 /** Removes what was deleted or has expired from the indexes, and texts and rows whose retention has ended. */

@@ -24,6 +24,8 @@ export interface MemoryListing {
   readonly type?: string;
   readonly userId?: string;
   readonly limit: number;
+  /** A page ends before its memories' contents exceed this in all; it holds one memory at least. */
+  readonly contentBytesMax?: number;
   readonly cursor?: string;
 }
 
@@ -74,8 +76,8 @@ export interface MemoryStore {
   renew(jobs: readonly Job[], leaseMs: number): readonly Job[];
   /** Rows become `completed` and hand their content over to the index; returns those for which that still holds. */
   complete(completions: readonly Completion[]): readonly VisibleMemory[];
-  /** A passing failure: the job comes back after `delayMs`. */
-  retryLater(job: Job, delayMs: number): void;
+  /** A passing failure: the job comes back after `delayMs`. A try that was nobody's fault does not count as an attempt. */
+  retryLater(job: Job, delayMs: number, isCounted?: boolean): void;
   /** The job's end as `failed`; false when the lease or version is no longer the newest. */
   fail(job: Job, code: FailureCode, message: string): boolean;
   /** Puts completed memories back to `processing`, for instance because a damaged index lost them. */

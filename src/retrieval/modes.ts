@@ -1,5 +1,5 @@
-// The three modes as one table: how many candidates, which signals, how deep the reranker looks, and what a final score
-// means. Constants come from retrieval.md's measured recipe; one set for all data.
+// The modes as one table: how many candidates, which signals, how deep the reranker looks, and what a final score
+// means. Constants come from the measured recipe in ARCHITECTURE.md, "Measured"; one set for all data.
 
 import type { ModeName } from "../domain/ranking.ts";
 

@@ -38,7 +38,7 @@ export function ranksOf(scores: ArrayLike<number>): number[] {
 
 /**
  * First stage: H = cosine + wordsWeight * b. Both parts mean the same in every query, which beats fusing ranks
- * (SciFact nDCG@10: RRF .715, H .740; retrieval.md).
+ * (SciFact nDCG@10: RRF .715, H .740; ARCHITECTURE.md, "Measured").
  * @param words b per candidate, or null where words take no part.
  */
 export function firstStage(

@@ -1,6 +1,7 @@
 // What callers do with memories: store, read, list, delete. Decides the order of steps; no HTTP and no SQL here.
 
 import type { MemoryId, ProjectId } from "../domain/ids.ts";
+import { LIMITS } from "../domain/limits.ts";
 import type { Memory, MemoryDraft } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
@@ -63,8 +64,8 @@ export class MemoryService {
   }
 
   /** One page, newest first. Throws Fault `invalid_cursor`. */
-  async list(projectId: ProjectId, listing: MemoryListing): Promise<Page<MemoryWithContent>> {
-    const page = this.#parts.memories.list(projectId, listing);
+  async list(projectId: ProjectId, listing: Omit<MemoryListing, "contentBytesMax">): Promise<Page<MemoryWithContent>> {
+    const page = this.#parts.memories.list(projectId, { ...listing, contentBytesMax: LIMITS.pageContentBytes });
     return { items: await this.withContents(page.items), cursor: page.cursor };
   }
 

@@ -144,7 +144,9 @@ describe("400", () => {
     ["?constructor=x", "invalid_request", "constructor"],
     ["?cursor=", "invalid_request", "cursor"],
     ["?cursor=abc", "invalid_cursor", "cursor"],
-    ["?cursor=%00", "invalid_cursor", "cursor"],
+    ["?cursor=%00", "invalid_request", "cursor"],
+    ["?userId=a%00b", "invalid_request", "userId"],
+    ["?userId=%FF", "invalid_request", "userId"],
   ];
   for (const [query, code, param] of refused) {
     test(`${query.slice(0, 30)} is refused by name`, async () => expectFault(await list(query), 400, code, param));

@@ -191,7 +191,7 @@ describe("routes without a key", () => {
     try {
       const ready = () => loading.send(new Request("http://mneme.test/ready"));
       const before = await ready();
-      expect([before.status, before.body.status]).toEqual([503, "loading the models"]);
+      expect([before.status, before.body.status]).toEqual([503, "waiting for the models"]);
       await loading.service.ready;
       const after = await ready();
       expect([after.status, after.body.status]).toEqual([200, "ready"]);

@@ -42,7 +42,7 @@ describe("sources", () => {
       adminKey: null,
       logLevel: "info",
       lanes: 2,
-      hnswMinChunks: 150_000,
+      hnswMinChunks: 1_000_000,
     });
     expect(start({}).dataDir).toEndWith("/data/store");
   });
@@ -118,7 +118,7 @@ describe("what stops a start names itself and the cure, in one line", () => {
   });
   test("a bad admin key, which is not repeated", () => {
     const message = refusal({ environment: { MNEME_ADMIN_KEY: "ctx_short-secret" } });
-    expect(message).toBe("MNEME_ADMIN_KEY must be ctx_ and at least 16 letters, digits, - or _.");
+    expect(message).toBe("MNEME_ADMIN_KEY must be ctx_ and 16 to 256 letters, digits, - or _.");
   });
 });
 

@@ -234,11 +234,11 @@ describe("failures", () => {
   });
 
   test(
-    "a call over which two lanes die is given up as model_unavailable",
+    "a call over which two lanes die is given up, as a fault of its own",
     async () => {
       const lanes = await start({ lanes: 1, log: killingLog() });
       const fault = await refusalOf(lanes.embed(["poison"], "query"));
-      expect(fault).toMatchObject({ name: "Fault", code: "model_unavailable" });
+      expect(fault).toMatchObject({ name: "Fault", code: "internal_error" });
     },
     TIMEOUT_MS,
   );
@@ -314,8 +314,8 @@ test("the status names process, memory and provider of each lane", async () => {
 /** A log that kills each lane at the moment in which it is reported up, before it is given work. */
 function killingLog(): Log {
   const log: Log = {
-    debug: silent.debug.bind(silent),
-    info: (fields: unknown) => {
+    info: silent.info.bind(silent),
+    debug: (fields: unknown) => {
       const pid = (fields as { readonly pid?: number }).pid;
       if (pid !== undefined) process.kill(pid, "SIGKILL");
     },

@@ -147,7 +147,7 @@ export async function openWorkshop(): Promise<Workshop> {
       archive,
       dimensions: DIMENSIONS,
       fingerprint: embedder.fingerprint,
-      hnswMinChunks: 150_000,
+      hnswMinChunks: 1_000_000,
       reserveChunkKeys: (count) => memories.reserveChunkKeys(count),
     }),
   );

@@ -424,7 +424,8 @@ function checkRow(row: Float32Array, width: number, op: "embed" | "score"): void
 }
 
 function failureOf(error: unknown): unknown {
-  return error instanceof ChildGone ? unavailable("The models failed on this input twice.", error) : error;
+  if (!(error instanceof ChildGone)) return error;
+  return new Fault("internal_error", "The models failed on this input twice.", { cause: error });
 }
 
 function unavailable(message: string, cause: unknown = null): Fault {

@@ -15,7 +15,7 @@ export interface ProjectIndexOptions {
    * to open (`invalid`, naming both).
    */
   fingerprint: string;
-  /** Up to this many admissible chunks the nearest are found by an exact scan, beyond it by HNSW. Default 150,000. */
+  /** Up to this many admissible chunks the nearest are found by an exact scan, beyond it by HNSW. Default 1,000,000. */
   hnswMinChunks?: number;
 }
 
@@ -123,7 +123,7 @@ interface NativeAddon {
 }
 
 /** See `ProjectIndexOptions.hnswMinChunks`: up to here the scan is as fast, with recall 1. */
-const HNSW_MIN_CHUNKS = 150_000;
+const HNSW_MIN_CHUNKS = 1_000_000;
 
 let loaded: NativeAddon | undefined;
 

@@ -88,8 +88,15 @@ export class MemoryJobs {
   }
 
   /** See MemoryStore.retryLater; a job that is no longer held is left alone. */
-  retryLater(job: Job, delayMs: number): void {
-    this.#setClaimable(job, this.clock.now() + delayMs, null);
+  retryLater(job: Job, delayMs: number, isCounted = true): void {
+    this.database.transaction(() => {
+      if (!isCounted) {
+        this.database
+          .prepare<never, Held>(`UPDATE memories SET attempts = attempts - 1 WHERE ${HELD}`)
+          .run(this.#held(job));
+      }
+      this.#setClaimable(job, this.clock.now() + delayMs, null);
+    });
   }
 
   /** See MemoryStore.complete. */

@@ -89,9 +89,9 @@ export class SqliteMemoryStore implements MemoryStore {
         ...(userId !== null && { userId }),
         ...(before !== null && { before }),
       });
-    const items = rows.slice(0, limit).map(toMemory);
+    const items = withinBytes(rows.slice(0, limit).map(toMemory), listing.contentBytesMax ?? Number.POSITIVE_INFINITY);
     const last = items.at(-1);
-    return { items, cursor: rows.length > limit && last !== undefined ? encodeCursor(last.key, binding) : null };
+    return { items, cursor: rows.length > items.length && last !== undefined ? encodeCursor(last.key, binding) : null };
   }
 
   userKey(projectId: ProjectId, userId: string): UserKey | null {
@@ -162,8 +162,8 @@ export class SqliteMemoryStore implements MemoryStore {
     return this.#jobs.complete(completions);
   }
 
-  retryLater(job: Job, delayMs: number): void {
-    this.#jobs.retryLater(job, delayMs);
+  retryLater(job: Job, delayMs: number, isCounted?: boolean): void {
+    this.#jobs.retryLater(job, delayMs, isCounted);
   }
 
   fail(job: Job, code: FailureCode, message: string): boolean {
@@ -197,4 +197,14 @@ export class SqliteMemoryStore implements MemoryStore {
   erase(keys: readonly MemoryKey[]): void {
     this.#retirement.erase(keys);
   }
+}
+
+// A page ends before the texts of its memories exceed `bytes`, but holds one memory at least.
+function withinBytes(memories: readonly Memory[], bytes: number): readonly Memory[] {
+  let sum = 0;
+  const end = memories.findIndex((memory, position) => {
+    sum += memory.contentBytes;
+    return position > 0 && sum > bytes;
+  });
+  return end === -1 ? memories : memories.slice(0, end);
 }
