@@ -1,6 +1,7 @@
 // How a body is read, whatever the operation: media type, size, encoding, syntax, and texts that cannot be stored.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { BodyBudget } from "../../src/api/body.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import { type Answered, startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { expectFault } from "./faults.ts";
@@ -160,5 +161,19 @@ describe("nesting and size of what is parsed", () => {
     expectFault(await post(zeros), 400, "invalid_request", "tags[0]");
     const fields = Array.from({ length: 200_000 }, (_, at) => `"f${at}":0`).join(",");
     expectFault(await post(`{${fields}}`), 400, "invalid_request", "f0");
+  });
+});
+
+describe("bodies in flight", () => {
+  test("beyond the budget are refused as overloaded, until one of the others is done", () => {
+    const budget = new BodyBudget(10);
+    const [first, second] = [budget.reserve(), budget.reserve()];
+    first.add(6);
+    second.add(4);
+    expect(() => second.add(1)).toThrow(expect.objectContaining({ code: "overloaded", retryAfterSeconds: 1 }));
+    first.release();
+    first.release();
+    second.add(6);
+    expect(() => second.add(1)).toThrow();
   });
 });

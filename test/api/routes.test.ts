@@ -180,6 +180,18 @@ describe("404 and 405", () => {
   });
 });
 
+describe("host names", () => {
+  for (const host of ["a", "ab", "api", "db:80", "[::1]", "mneme.example:8383"]) {
+    test(`behind ${host} the routes are the same`, async () => {
+      const list = new Request(`http://${host}/v1/memories?limit=1`, {
+        headers: { authorization: `Bearer ${TEST_KEY}` },
+      });
+      expect((await mneme.send(list)).status).toBe(200);
+      expect((await mneme.send(new Request(`http://${host}/health`))).status).toBe(200);
+    });
+  }
+});
+
 describe("routes without a key", () => {
   test("/health says that the process is up", async () => {
     const { status, body } = await ask("GET", "/health");

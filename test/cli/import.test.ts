@@ -27,6 +27,11 @@ describe("a line", () => {
       metadata: { session: 3 },
     });
   });
+  test("without an id of its own gets none, and an id that is no text is refused", () => {
+    expect(memoryOfLine('{"_id":null,"text":"x"}', null)).toEqual({ content: "x" });
+    expect(() => memoryOfLine('{"_id":{"$oid":"1"},"text":"x"}', null)).toThrow("_id");
+    expect(memoryOfLine('{"content":"x","userId":null}', "ada")).toEqual({ content: "x", userId: "ada" });
+  });
   test("leaves out what is empty, and takes the title where there is no text", () => {
     expect(memoryOfLine('{"_id":"a","title":"","text":"x","metadata":{}}', null)).toEqual({
       content: "x",

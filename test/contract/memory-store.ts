@@ -318,6 +318,17 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
         expect(second.cursor).toBeNull();
       });
 
+      test("ends a page before its contents exceed the bytes asked for, but shows one memory at least", () => {
+        for (const content of ["aaaa", "bb", "cccccccc"]) accept({ content });
+        const sizes = (cursor?: string) => {
+          const page = store.list(project, { limit: 3, contentBytesMax: 6, ...(cursor !== undefined && { cursor }) });
+          return { bytes: page.items.map((memory) => memory.contentBytes), cursor: page.cursor };
+        };
+        const first = sizes();
+        expect(first.bytes).toEqual([8]);
+        expect(sizes(first.cursor ?? "")).toEqual({ bytes: [2, 4], cursor: null });
+      });
+
       test("shows each memory once while others come and go between pages, whatever the pages' sizes", () => {
         const memories = Array.from({ length: 10 }, () => accept().memory);
         const first = store.list(project, { limit: 3 });
@@ -477,6 +488,17 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
         clock.advance(1);
         expect(store.nextJobInMs()).toBe(0);
         expect(claimOne()).toMatchObject({ attempt: 2, content: "some text" });
+      });
+
+      test("put off through nobody's fault keep their attempts", () => {
+        accept();
+        for (let round = 0; round < 3; round++) {
+          const job = claimOne();
+          expect(job.attempt).toBe(1);
+          store.retryLater(job, 0, false);
+        }
+        store.retryLater(claimOne(), 0);
+        expect(claimOne().attempt).toBe(2);
       });
 
       test("that fail keep their content and say why", () => {
