@@ -121,6 +121,7 @@ export interface ImportSummary {
  */
 export async function importFile(options: ImportOptions): Promise<ImportSummary> {
   const client = new Client(options.url, options.key);
+  const failedBefore = options.waits ? await newestFailed(client) : null;
   const progress = new Progress("importing");
   const startedAt = performance.now();
   const tally = new Tally(progress);
@@ -161,7 +162,7 @@ export async function importFile(options: ImportOptions): Promise<ImportSummary>
   if (failures.length > 0) throw failures[0];
 
   progress.finish(`${tally.summary()} in ${readableDuration(performance.now() - startedAt)}`);
-  if (options.waits) await waitUntilSearchable(client);
+  if (options.waits) await waitUntilSearchable(client, failedBefore);
   return tally;
 }
 
@@ -219,7 +220,8 @@ async function store(client: Client, drafts: readonly Draft[], tally: Tally): Pr
   }
 }
 
-async function waitUntilSearchable(client: Client): Promise<void> {
+/** @throws Error when a newer memory failed than `failedBefore` (its id). */
+async function waitUntilSearchable(client: Client, failedBefore: unknown): Promise<void> {
   const progress = new Progress("waiting until everything is searchable:");
   const startedAt = performance.now();
   for (;;) {
@@ -228,5 +230,15 @@ async function waitUntilSearchable(client: Client): Promise<void> {
     progress.show(null, readableDuration(performance.now() - startedAt));
     await client.clock.sleep(POLL_MS);
   }
+  const failed = await newestFailed(client);
+  if (failed !== failedBefore) {
+    progress.finish("no memory is in work any more");
+    throw new Error(`Some memories failed, ${failed} last; GET /v1/memories?status=failed says which and why.`);
+  }
   progress.finish(`all searchable after another ${readableDuration(performance.now() - startedAt)}`);
+}
+
+async function newestFailed(client: Client): Promise<unknown> {
+  const { data } = await client.send("GET", "/v1/memories?status=failed&limit=1");
+  return Array.isArray(data) && isRecord(data[0]) ? data[0].id : null;
 }
