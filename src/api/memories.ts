@@ -1,6 +1,6 @@
 // The operations on /v1/memories: what each asks for and what it answers.
 
-import { Fault } from "../domain/fault.ts";
+import { Fault, invariant } from "../domain/fault.ts";
 import { isId, type MemoryId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Memory, MemoryDraft, Progress } from "../domain/memory.ts";
@@ -39,7 +39,7 @@ export function memoryOperations({ memories, search, progressOf, clock }: Memory
       run: async ({ principal, body }) => {
         const draft = draftOf(body, clock.now());
         const [accepted] = await memories.create(principal.projectId, [draft]);
-        if (accepted === undefined) throw new Error("one draft gives one row: this is a bug in Mneme");
+        invariant(accepted, "one draft gives one row");
         const isUnchanged = accepted.outcome === "updated" && accepted.memory.state.status === "completed";
         return { status: isUnchanged ? 200 : 202, body: acceptedView(accepted, draft.content) };
       },
@@ -75,7 +75,7 @@ export function memoryOperations({ memories, search, progressOf, clock }: Memory
         const data = items.map((item, index) => {
           if (item instanceof Fault) return { index, error: errorView(item) };
           const next = accepted.next().value;
-          if (next === undefined) throw new Error("every draft gives one row: this is a bug in Mneme");
+          invariant(next, "every draft gives one row");
           return { index, memory: acceptedView(next, item.content) };
         });
         return { status: 202, body: { data, accepted: drafts.length, failed: items.length - drafts.length } };

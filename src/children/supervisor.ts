@@ -57,7 +57,10 @@ export interface SupervisedChild {
    * @throws ChildFailure when the child's handler threw
    */
   request(header: JsonObject, payload: Uint8Array | undefined, timeoutMs: number): Promise<ChildRequest>;
-  /** Ends the child (by closing its connection, after `deadlineMs` by SIGKILL) and removes its socket. Requests under way throw ChildGone. */
+  /**
+   * Ends the child (by closing its connection, after `deadlineMs` by SIGKILL) and removes its socket. Requests under way
+   * throw ChildGone.
+   */
   close(deadlineMs?: number): Promise<void>;
 }
 

@@ -4,6 +4,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { lockDirectory, NativeError, ProjectIndex } from "../../src/adapters/embedded/native/core.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { killMidway } from "../support/kill-midway.ts";
 import { seeded } from "../support/seeded.ts";
 import { until } from "../support/until.ts";
 import { chunkKeysOf, DIMENSIONS, FINGERPRINT, SEED } from "./corpus.ts";
@@ -30,7 +31,7 @@ test(`after a kill -9 at any point of a round, all that was acknowledged is ther
     // The point of the kill: after this many lines (an odd number is inside a round's publishing) and moments.
     const lines = 1 + Math.floor(random() * 40);
     const moreMs = random() * 12;
-    const printed = await linesUntilKilled("publishing.ts", folder.path, lines, moreMs);
+    const printed = await killMidway(join(FIXTURES, "publishing.ts"), folder.path, lines, moreMs);
     const acknowledged = printed.filter((line) => line.startsWith("done ")).length;
     const begun = printed.filter((line) => line.startsWith("begun ")).length;
     const point = `killed ${moreMs.toFixed(1)} ms after line ${lines}: ${begun} rounds begun, ${acknowledged} done`;
@@ -77,21 +78,4 @@ function codeOfLocking(path: string): string {
     if (cause instanceof NativeError) return cause.code;
     throw cause;
   }
-}
-
-/** Runs a fixture until it has printed `lines` lines, kills it `moreMs` later, and gives all whole lines. */
-async function linesUntilKilled(fixture: string, path: string, lines: number, moreMs: number): Promise<string[]> {
-  const child = Bun.spawn([process.execPath, join(FIXTURES, fixture), path], { stdout: "pipe", stderr: "inherit" });
-  const decoder = new TextDecoder();
-  let printed = "";
-  let isDoomed = false;
-  for await (const bytes of child.stdout) {
-    printed += decoder.decode(bytes, { stream: true });
-    if (isDoomed || printed.split("\n").length <= lines) continue;
-    isDoomed = true;
-    setTimeout(() => child.kill("SIGKILL"), moreMs);
-  }
-  await child.exited;
-  if (!isDoomed) throw new Error(`${fixture} ended by itself (exit ${child.exitCode})`);
-  return printed.split("\n").slice(0, -1);
 }

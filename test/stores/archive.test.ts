@@ -9,9 +9,9 @@ import { MIGRATIONS, PIECE_CHARACTERS_MAX } from "../../src/adapters/embedded/du
 import { StoreError, type StoreErrorCode } from "../../src/adapters/embedded/store-error.ts";
 import type { ChunkKey, MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import { createLog } from "../../src/kit/log.ts";
+import { killMidway } from "../support/kill-midway.ts";
 import { seeded } from "../support/seeded.ts";
 import { archivedMemory, PROJECT } from "./fixtures/archived-memory.ts";
-import { killMidway } from "./kill-midway.ts";
 import { NO_MOUNT, smallDisk, temporaryFolder } from "./temporary-folder.ts";
 
 const log = createLog("silent");
@@ -313,7 +313,7 @@ describe("kill -9 in the middle of replace", () => {
     test(`leaves the last acknowledged version or the next, whole (${moreMs} ms after the 40th)`, async () => {
       await archive.close();
       rmSync(path);
-      const lines = await killMidway("archiving.ts", path, 40, moreMs);
+      const lines = await killMidway(join(import.meta.dir, "fixtures/archiving.ts"), path, 40, moreMs);
       const acknowledged = Number(lines.at(-1));
       archive = await Archive.open({ path, log });
       const contents = await archive.contents(Array.from({ length: 20 }, (_, at) => key(at + 1)));

@@ -10,7 +10,7 @@ import { MIGRATIONS } from "../../src/adapters/embedded/sqlite/migrations.ts";
 import { StoreError, type StoreErrorCode } from "../../src/adapters/embedded/store-error.ts";
 import type { MemoryId } from "../../src/domain/ids.ts";
 import { systemClock } from "../../src/kit/clock.ts";
-import { killMidway } from "./kill-midway.ts";
+import { killMidway } from "../support/kill-midway.ts";
 import { NO_MOUNT, remount, smallDisk, temporaryFolder } from "./temporary-folder.ts";
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -144,7 +144,7 @@ describe("a transaction", () => {
 describe("kill -9 while memories are accepted", () => {
   for (const moreMs of [0, 3, 20]) {
     test(`loses none that was acknowledged (${moreMs} ms after the 30th batch)`, async () => {
-      const batches = await killMidway("accepting.ts", path, 30, moreMs);
+      const batches = await killMidway(join(import.meta.dir, "fixtures/accepting.ts"), path, 30, moreMs);
       const database = openDatabase(path);
       const { project, store } = storesOf(database);
       const ids = batches.flatMap((line) => line.split(" ")) as MemoryId[];

@@ -1,13 +1,11 @@
 // Runs a fixture and kills it without warning while it works.
 
-import { join } from "node:path";
-
 /**
- * Starts a fixture with `path` as its argument, lets it print `lines` lines and `moreMs` later kills it (SIGKILL).
+ * Starts a fixture (the path of a program) with `path` as its argument, lets it print `lines` lines and `moreMs` later kills it (SIGKILL).
  * Gives all whole lines that it printed.
  */
 export async function killMidway(fixture: string, path: string, lines: number, moreMs: number): Promise<string[]> {
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, "fixtures", fixture), path], {
+  const child = Bun.spawn([process.execPath, fixture, path], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "inherit",
