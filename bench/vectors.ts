@@ -169,7 +169,9 @@ const directory = mkdtempSync(join(tmpdir(), "mneme-bench-vectors-"));
 try {
   console.log("| path by rule | admissible | memories | p50 ms | p95 ms | recall |\n|---|---|---|---|---|---|");
   const startedMs = performance.now();
-  const exact = (await ProjectIndex.open({ directory, dimensions: DIMENSIONS, fingerprint: "bench" })).index;
+  const exact = (
+    await ProjectIndex.open({ directory, dimensions: DIMENSIONS, fingerprint: "bench", hnswMinChunks: count })
+  ).index;
   await fill(exact);
   const filledMs = performance.now();
   await measure(exact, "exact");

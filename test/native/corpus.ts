@@ -9,6 +9,8 @@ export const DIMENSIONS = 24;
 
 /** The fingerprint that every project here is opened with. */
 export const FINGERPRINT = "model-a";
+/** `hnswMinChunks` of tests that are about something else: no corpus here is that large. */
+export const SCAN_ONLY = 1_000_000;
 
 /** Seed of the randomised tests: `MNEME_TEST_SEED=<n>` replays a run. */
 export const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);

@@ -7,7 +7,7 @@ import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { killMidway } from "../support/kill-midway.ts";
 import { seeded } from "../support/seeded.ts";
 import { until } from "../support/until.ts";
-import { chunkKeysOf, DIMENSIONS, FINGERPRINT, SEED } from "./corpus.ts";
+import { chunkKeysOf, DIMENSIONS, FINGERPRINT, SCAN_ONLY, SEED } from "./corpus.ts";
 
 setDefaultTimeout(120_000);
 const KILLS = Number(process.env.MNEME_TEST_KILLS ?? 12);
@@ -36,7 +36,12 @@ test(`after a kill -9 at any point of a round, all that was acknowledged is ther
     const begun = printed.filter((line) => line.startsWith("begun ")).length;
     const point = `killed ${moreMs.toFixed(1)} ms after line ${lines}: ${begun} rounds begun, ${acknowledged} done`;
 
-    const options = { directory: folder.path, dimensions: DIMENSIONS, fingerprint: FINGERPRINT };
+    const options = {
+      directory: folder.path,
+      dimensions: DIMENSIONS,
+      fingerprint: FINGERPRINT,
+      hnswMinChunks: SCAN_ONLY,
+    };
     const { index, repairs } = await ProjectIndex.open(options);
     expect([point, repairs.filter((sentence) => !sentence.includes("unfinished append"))]).toEqual([point, []]);
     const expected = expectedAfter(acknowledged);

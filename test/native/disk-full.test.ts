@@ -6,7 +6,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NativeError, ProjectIndex } from "../../src/adapters/embedded/native/core.ts";
 import { NO_MOUNT, smallDisk } from "../stores/temporary-folder.ts";
-import { chunkKeysOf, DIMENSIONS, FINGERPRINT, publication, vectorOf } from "./corpus.ts";
+import { chunkKeysOf, DIMENSIONS, FINGERPRINT, publication, SCAN_ONLY, vectorOf } from "./corpus.ts";
 
 setDefaultTimeout(120_000);
 const DISK_MB = 24;
@@ -24,7 +24,12 @@ test.skipIf(disk === null)(
     if (disk === null) return;
     const ballast = join(disk.path, "ballast");
     writeFileSync(ballast, new Uint8Array(BALLAST_BYTES));
-    const options = { directory: join(disk.path, "project"), dimensions: DIMENSIONS, fingerprint: FINGERPRINT };
+    const options = {
+      directory: join(disk.path, "project"),
+      dimensions: DIMENSIONS,
+      fingerprint: FINGERPRINT,
+      hnswMinChunks: SCAN_ONLY,
+    };
     let { index } = await ProjectIndex.open(options);
     const publish = (memoryKey: bigint) => {
       const { memoryKeys, chunks, vectors } = publication([memoryKey], 1, CHUNKS_EACH);

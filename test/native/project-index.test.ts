@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { NativeError, ProjectIndex, type ProjectIndexOptions } from "../../src/adapters/embedded/native/core.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { until } from "../support/until.ts";
-import { chunkKeysOf, DIMENSIONS, FINGERPRINT, publication, vectorOf } from "./corpus.ts";
+import { chunkKeysOf, DIMENSIONS, FINGERPRINT, publication, SCAN_ONLY, vectorOf } from "./corpus.ts";
 
 const cleanups: (() => void | Promise<void>)[] = [];
 afterEach(async () => {
@@ -21,7 +21,13 @@ function folder(): string {
 }
 
 async function open(directory: string, options: Partial<ProjectIndexOptions> = {}): Promise<ProjectIndex> {
-  const opened = await ProjectIndex.open({ directory, dimensions: DIMENSIONS, fingerprint: FINGERPRINT, ...options });
+  const opened = await ProjectIndex.open({
+    directory,
+    dimensions: DIMENSIONS,
+    fingerprint: FINGERPRINT,
+    hnswMinChunks: SCAN_ONLY,
+    ...options,
+  });
   expect(opened.repairs).toEqual([]);
   cleanups.push(() => opened.index.close().catch(wasClosedAlready));
   return opened.index;
@@ -351,18 +357,27 @@ describe("refusals", () => {
   test("a project of another model or other dimensions refuses to open, naming both", async () => {
     const directory = folder();
     await (await open(directory)).close();
-    const opening = ProjectIndex.open({ directory, dimensions: DIMENSIONS, fingerprint: "model-b" });
+    const opening = ProjectIndex.open({
+      directory,
+      dimensions: DIMENSIONS,
+      fingerprint: "model-b",
+      hnswMinChunks: SCAN_ONLY,
+    });
     const cause = await opening.catch((thrown: unknown) => thrown);
     expect(codeOf(cause)).toBe("invalid");
     expect(String(cause)).toContain("model-a");
     expect(String(cause)).toContain("model-b");
-    expect(await refusal(() => ProjectIndex.open({ directory, dimensions: 25, fingerprint: FINGERPRINT }))).toBe(
-      "invalid",
-    );
+    expect(
+      await refusal(() =>
+        ProjectIndex.open({ directory, dimensions: 25, fingerprint: FINGERPRINT, hnswMinChunks: SCAN_ONLY }),
+      ),
+    ).toBe("invalid");
     for (const dimensions of [0, 4_097]) {
-      expect(await refusal(() => ProjectIndex.open({ directory: folder(), dimensions, fingerprint: "x" }))).toBe(
-        "invalid",
-      );
+      expect(
+        await refusal(() =>
+          ProjectIndex.open({ directory: folder(), dimensions, fingerprint: "x", hnswMinChunks: SCAN_ONLY }),
+        ),
+      ).toBe("invalid");
     }
     await open(directory);
   });
@@ -392,7 +407,12 @@ describe("refusals", () => {
   test("a folder that cannot be written is an io error", async () => {
     const directory = folder();
     writeFileSync(join(directory, "file"), "");
-    const opening = ProjectIndex.open({ directory: join(directory, "file"), dimensions: 4, fingerprint: "x" });
+    const opening = ProjectIndex.open({
+      directory: join(directory, "file"),
+      dimensions: 4,
+      fingerprint: "x",
+      hnswMinChunks: SCAN_ONLY,
+    });
     expect(await refusal(() => opening)).toBe("io");
   });
 });
@@ -405,7 +425,12 @@ describe("damage", () => {
     await published(index, [1n, 2n, 3n]);
     await index.close();
     spoil(directory);
-    const opened = await ProjectIndex.open({ directory, dimensions: DIMENSIONS, fingerprint: FINGERPRINT });
+    const opened = await ProjectIndex.open({
+      directory,
+      dimensions: DIMENSIONS,
+      fingerprint: FINGERPRINT,
+      hnswMinChunks: SCAN_ONLY,
+    });
     cleanups.push(() => opened.index.close());
     return opened;
   }

@@ -15,8 +15,8 @@ export interface ProjectIndexOptions {
    * to open (`invalid`, naming both).
    */
   fingerprint: string;
-  /** Up to this many admissible chunks the nearest are found by an exact scan, beyond it by HNSW. Default 1,000,000. */
-  hnswMinChunks?: number;
+  /** Up to this many admissible chunks the nearest are found by an exact scan, beyond it by HNSW. */
+  hnswMinChunks: number;
 }
 
 /** What a search found: parallel arrays, best first. */
@@ -118,12 +118,9 @@ interface NativeIndex {
 }
 
 interface NativeAddon {
-  openProject(options: Required<ProjectIndexOptions>): Promise<NativeIndex>;
+  openProject(options: ProjectIndexOptions): Promise<NativeIndex>;
   lockDirectory(path: string): { release(): void };
 }
-
-/** See `ProjectIndexOptions.hnswMinChunks`: up to here the scan is as fast, with recall 1. */
-const HNSW_MIN_CHUNKS = 1_000_000;
 
 let loaded: NativeAddon | undefined;
 
@@ -184,7 +181,7 @@ export class ProjectIndex {
    */
   static open(options: ProjectIndexOptions): Promise<{ index: ProjectIndex; repairs: string[] }> {
     return translatedAsync(async () => {
-      const native = await addon().openProject({ hnswMinChunks: HNSW_MIN_CHUNKS, ...options });
+      const native = await addon().openProject(options);
       return { index: new ProjectIndex(native), repairs: native.repairs() };
     });
   }
