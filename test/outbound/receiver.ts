@@ -1,0 +1,62 @@
+// A receiver of calls on loopback that counts connections and answers byte for byte what a test wants.
+
+import { createServer, type Server, type Socket } from "node:net";
+
+/** A listening receiver. */
+export interface Receiver {
+  readonly port: number;
+  /** Connections accepted so far. */
+  connections(): number;
+  /** Connections that are open now. */
+  open(): number;
+  /** What came in so far, all connections together. */
+  received(): string;
+  close(): void;
+}
+
+/** What a receiver does once it has the first bytes of a request. */
+export type Respond = (socket: Socket) => void;
+
+/** An HTTP answer with a length, after which the connection is closed. */
+export function answering(status: number, headers: readonly string[] = [], body = ""): Respond {
+  const head = [`HTTP/1.1 ${status} Status`, ...headers, `Content-Length: ${Buffer.byteLength(body)}`];
+  return (socket) => socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+}
+
+/** Listens on `address`; port 0 takes a free one. */
+export async function listen(respond: Respond, address = "127.0.0.1", port = 0): Promise<Receiver> {
+  let connections = 0;
+  let received = "";
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    connections++;
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    // a caller that hangs up is what many of these tests are about
+    socket.on("error", () => socket.destroy());
+    socket.on("data", (part) => {
+      received += part.toString("latin1");
+    });
+    socket.once("data", () => respond(socket));
+  });
+  await listening(server, address, port);
+  const place = server.address();
+  if (place === null || typeof place === "string") throw new Error("the receiver has no port");
+  return {
+    port: place.port,
+    connections: () => connections,
+    open: () => sockets.size,
+    received: () => received,
+    close: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+function listening(server: Server, address: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, address, resolve);
+  });
+}
