@@ -1,0 +1,91 @@
+// Who is calling, as far as the network says? The caller's address behind the operator's own proxies, and the part of
+// it that failed attempts are counted by. How many of those there may be stands in rate-limits.ts.
+
+import ipaddr from "ipaddr.js";
+import { UsageError } from "../kit/flags.ts";
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Network = readonly [address: Address, bits: number];
+
+/** The operator's own proxies, whose X-Forwarded-For is believed. */
+export type TrustedProxies = readonly Network[];
+
+/** An address with its zone is far shorter; longer texts are not looked at. */
+const ADDRESS_CHARACTERS_MAX = 100;
+/** One subscriber has at least a /64 (RFC 6177), and with it more addresses than could be counted singly. */
+const SUBSCRIBER_GROUPS = 4;
+
+/**
+ * The proxies of the setting: addresses and CIDRs, comma-separated; an empty text is none.
+ * @throws UsageError with one sentence that names the first bad entry.
+ */
+export function parseTrustedProxies(text: string): TrustedProxies {
+  if (text.trim() === "") return [];
+  return text.split(",").map((entry) => {
+    const network = parseNetwork(entry.trim());
+    if (network !== null) return network;
+    throw new UsageError(
+      `${JSON.stringify(entry.trim())} is neither an address nor a CIDR; write them as in 10.0.0.1, 192.168.0.0/16, fd00::/8.`,
+    );
+  });
+}
+
+/**
+ * The address of whoever sent a request: the socket's; where that is a trusted proxy, the right-most address of
+ * X-Forwarded-For that is none. Only a proxy's own entry is believed: what stands to the left of an address that is not
+ * trusted, or of something that is no address, may have been written by anybody. IPv4 in IPv6 (`::ffff:192.0.2.1`) is
+ * given as IPv4, IPv6 in its shortest form and without a zone.
+ * @param socketAddress returned as it is when it is no address (a Unix socket).
+ * @param forwardedFor the header's value; several headers joined by commas, in their order.
+ */
+export function clientAddress(socketAddress: string, forwardedFor: string | null, trusted: TrustedProxies): string {
+  const socket = parseAddress(socketAddress);
+  if (socket === null) return socketAddress;
+  let client = socket;
+  for (const hop of (forwardedFor ?? "").split(",").reverse()) {
+    if (!isTrusted(client, trusted)) break;
+    const next = parseAddress(withoutPort(hop.trim()));
+    if (next === null) break;
+    client = next;
+  }
+  return client.toString();
+}
+
+/** What an address's failed attempts are counted by: itself for IPv4, its /64 (`2001:db8:0:1::/64`) for IPv6. */
+export function failureKey(address: string): string {
+  const parsed = parseAddress(address);
+  if (parsed === null) return address;
+  if (parsed instanceof ipaddr.IPv4) return parsed.toString();
+  const network = parsed.parts.map((part, at) => (at < SUBSCRIBER_GROUPS ? part : 0));
+  return `${new ipaddr.IPv6(network)}/64`;
+}
+
+function isTrusted(address: Address, trusted: TrustedProxies): boolean {
+  return trusted.some(([network, bits]) => address.kind() === network.kind() && address.match(network, bits));
+}
+
+// Strictly: ipaddr.js by itself also reads 127.1, 0x7f.1 and 010.0.0.1 (as octal), which no proxy writes.
+function parseAddress(text: string): Address | null {
+  if (text.length > ADDRESS_CHARACTERS_MAX) return null;
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
+  if (!ipaddr.IPv6.isValid(text)) return null;
+  const address = ipaddr.IPv6.parse(text);
+  return address.isIPv4MappedAddress() ? address.toIPv4Address() : new ipaddr.IPv6(address.parts);
+}
+
+function parseNetwork(text: string): Network | null {
+  const [, host = "", prefix] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const address = parseAddress(host);
+  if (address === null) return null;
+  const bitsMax = address.kind() === "ipv4" ? 32 : 128;
+  if (prefix === undefined) return [address, bitsMax];
+  // ::ffff:10.0.0.0/104 is 10.0.0.0/8
+  const bits = Number(prefix) - (bitsMax === 32 && host.includes(":") ? 96 : 0);
+  return bits >= 0 && bits <= bitsMax ? [address, bits] : null;
+}
+
+// Some proxies write `192.0.2.1:4711` and `[2001:db8::1]:4711`.
+function withoutPort(hop: string): string {
+  const [, bracketed, v4] = /^(?:\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/.exec(hop) ?? [];
+  return bracketed ?? v4 ?? hop;
+}

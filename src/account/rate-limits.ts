@@ -1,0 +1,167 @@
+// How many requests a minute has which operation, and which operations share a window? The interface's table, what an
+// operator may put in its place, and the way from a route to its bucket. Counting is the business of sliding-window.ts.
+
+import { invariant } from "../domain/fault.ts";
+import { UsageError } from "../kit/flags.ts";
+import { didYouMean } from "../kit/nearest.ts";
+import { UNLIMITED } from "./sliding-window.ts";
+
+/** Length of the sliding window that all limits count in. */
+export const RATE_WINDOW_MS = 60_000;
+
+/**
+ * Requests without a valid key per client address (`failureKey` in client-address.ts) and window. Also where the other
+ * limits are switched off: those guard capacity, this one guards against trying keys.
+ */
+export const AUTH_FAILURES_PER_MINUTE = 30;
+
+/**
+ * Requests per minute by entry: `POST /memories` is one route, `POST *` each other route of its method and, together,
+ * whatever is no route; `* *` is methods that no route has. Path parameters are written `{id}`. UNLIMITED: not counted.
+ */
+export type RateLimitTable = ReadonlyMap<string, number>;
+
+/** The interface's table. */
+export const RATE_LIMITS: RateLimitTable = new Map([
+  ["POST /memories/query", 30],
+  ["POST /memories/search", 60],
+  ["POST /memories", 100],
+  ["POST /memories/upload", 100],
+  ["POST /memories/batch", 100],
+  ["POST /chats", 60],
+  ["POST /chats/{id}/messages", 30],
+  ["POST /chats/{id}/messages/stream", 30],
+  ["POST /users", 100],
+  ["POST /users/{id}/events", 100],
+  ["GET *", 300],
+  ["DELETE *", 100],
+  ["PUT *", 100],
+  ["PATCH *", 100],
+  ["POST *", 100],
+  ["* *", 100],
+]);
+
+/** The two forms of search share one window. */
+const SAME_WINDOW: ReadonlyMap<string, string> = new Map([["GET /memories/search", "POST /memories/search"]]);
+
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+const ANY_OTHER_METHOD = "* *";
+/** A full window of this size takes 8 MiB; who wants more can leave the route uncounted. */
+const LIMIT_MAX = 1_000_000;
+
+/** What a request counts towards. */
+export interface Bucket {
+  /** Tells the windows of one API key apart: `GET /memories/{id}`. */
+  readonly name: string;
+  /** Requests per window. */
+  readonly limit: number;
+}
+
+/** A route of the application: `/v1/memories/:id`. */
+export interface RoutePattern {
+  readonly method: string;
+  readonly path: string;
+}
+
+/**
+ * The table that the setting asks for: `off` (nothing is limited), or the path of a JSON file whose entries take the
+ * place of the interface's: `{"POST /memories/query": 60, "GET *": 1000, "GET /usage": null}`; null is no limit.
+ * Whether an entry names a route is found out by `RateBuckets`, which knows them.
+ * @param readFile the text of a file; may throw.
+ * @throws UsageError with one line that names the file and the entry.
+ */
+export function parseRateLimits(text: string, readFile: (path: string) => string): RateLimitTable {
+  if (text === "off") return new Map([...RATE_LIMITS.keys()].map((name) => [name, UNLIMITED]));
+  const given = new Map<string, number>();
+  for (const [entry, limit] of readEntries(text, readFile)) {
+    const name = entryName(entry);
+    if (name === null) {
+      throw new UsageError(
+        `${JSON.stringify(entry)} in ${text} is no entry: write one of ${METHODS.join(", ")} and a path or *, as in "GET /memories/{id}".`,
+      );
+    }
+    if (given.has(name))
+      throw new UsageError(`${text} sets ${name} twice, the second time as ${JSON.stringify(entry)}.`);
+    given.set(name, limitOf(entry, limit, text));
+  }
+  return new Map([...RATE_LIMITS, ...given]);
+}
+
+/** The buckets of an application's routes. */
+export class RateBuckets {
+  readonly #byMethod = new Map<string, { readonly others: Bucket; readonly byTemplate: Map<string, Bucket> }>();
+  readonly #otherMethods: Bucket;
+
+  /** @throws UsageError when an entry of `table` names none of `routes`. */
+  constructor(table: RateLimitTable, routes: readonly RoutePattern[]) {
+    for (const method of METHODS) {
+      this.#byMethod.set(method, { others: bucketFor(`${method} *`, table), byTemplate: new Map() });
+    }
+    this.#otherMethods = bucketFor(ANY_OTHER_METHOD, table);
+
+    const names = new Set(RATE_LIMITS.keys());
+    for (const { method, path } of routes) {
+      const family = this.#byMethod.get(method);
+      if (family === undefined) continue;
+      const name = windowName(method, path);
+      names.add(name);
+      family.byTemplate.set(path, { name, limit: table.get(name) ?? family.others.limit });
+    }
+    for (const name of table.keys()) {
+      if (names.has(name)) continue;
+      throw new UsageError(`The rate limits name ${name}, which is no route.${didYouMean(name, [...names])}`);
+    }
+  }
+
+  /**
+   * What a request counts towards: the bucket of its route; that of its method where the route is unknown or takes
+   * another method. HEAD counts as GET. Cost: two look-ups.
+   * @param template one of the routes' paths; null: none of them.
+   */
+  bucketOf(method: string, template: string | null): Bucket {
+    const family = this.#byMethod.get(method === "HEAD" ? "GET" : method);
+    if (family === undefined) return this.#otherMethods;
+    return (template === null ? undefined : family.byTemplate.get(template)) ?? family.others;
+  }
+}
+
+function bucketFor(name: string, table: RateLimitTable): Bucket {
+  const limit = table.get(name);
+  invariant(limit !== undefined, `the rate limits have no entry ${name}`);
+  return { name, limit };
+}
+
+function readEntries(path: string, readFile: (path: string) => string): [string, unknown][] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readFile(path));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new UsageError(`${path} (off, or a file of rate limits) cannot be read: ${why}`, { cause });
+  }
+  if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return Object.entries(parsed);
+  throw new UsageError(`${path} must hold an object, as in {"POST /memories/query": 60, "GET *": 1000}.`);
+}
+
+function limitOf(entry: string, limit: unknown, path: string): number {
+  if (limit === null) return UNLIMITED;
+  if (typeof limit === "number" && Number.isInteger(limit) && limit >= 1 && limit <= LIMIT_MAX) return limit;
+  throw new UsageError(
+    `${JSON.stringify(entry)} in ${path} must be an integer from 1 to ${LIMIT_MAX}, or null for no limit, not ${JSON.stringify(limit)}.`,
+  );
+}
+
+// The name under which an entry of a file stands in the table; null when it is not written like one.
+function entryName(entry: string): string | null {
+  if (entry === ANY_OTHER_METHOD) return entry;
+  const [, method, path] = /^([A-Z]+) (\*|\/[^\s*]*)$/.exec(entry) ?? [];
+  if (method === undefined || path === undefined || !METHODS.includes(method)) return null;
+  return path === "*" ? entry : windowName(method, path);
+}
+
+// `/v1/users/:userId/events` and `/users/{userId}/events` are both `/users/{id}/events`, as in the interface's table.
+function windowName(method: string, path: string): string {
+  const plain = path.replace(/^\/v1(?=\/)/, "").replace(/\/(?::[^/]+|\{[^/]*\})(?=\/|$)/g, "/{id}");
+  const name = `${method} ${plain}`;
+  return SAME_WINDOW.get(name) ?? name;
+}
