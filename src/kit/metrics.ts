@@ -1,0 +1,216 @@
+// Counts for operators: counters, gauges and histograms, and their page in the Prometheus text format 0.0.4
+// (prometheus.io/docs/instrumenting/exposition_formats). What is counted, and under which names, is left to callers.
+
+/** Content-Type of `Metrics.text()`. */
+export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+/**
+ * Series of one metric that labels may make, at most: names and statuses stay far below, and a label that a caller can
+ * choose must not fill the memory. What comes beyond is counted under `OTHER`.
+ */
+const SERIES_MAX = 1_000;
+/** The value of every label of the series that takes what is beyond `SERIES_MAX`. */
+const OTHER = "other";
+
+/** Values of a metric's labels, in the order in which they were declared. */
+export type LabelValues = readonly string[];
+
+/** A count that only grows. */
+export interface Counter {
+  /** @param by at least 0; 1 when it is left out. */
+  add(by?: number): void;
+}
+
+/** How values are distributed over buckets. */
+export interface Histogram {
+  observe(value: number): void;
+}
+
+/** One value of a gauge, with the values of its labels. */
+export interface GaugeSample {
+  readonly labels: LabelValues;
+  readonly value: number;
+}
+
+interface Metric {
+  readonly name: string;
+  readonly lines: () => readonly string[];
+}
+
+/** The metrics of one process, and the page that shows them. */
+export class Metrics {
+  readonly #metrics: Metric[] = [];
+
+  /**
+   * Declares a counter (its name ends `_total`).
+   * @returns the counter of given label values; look-ups cost a text, so keep what is used often.
+   * @throws Error for a name or label that the format does not allow, or a name that is taken.
+   */
+  counter(name: string, help: string, labelNames: readonly string[] = []): (...labels: LabelValues) => Counter {
+    const series = new Series(name, labelNames, () => new CounterSeries());
+    this.#declare(name, help, "counter", labelNames, () =>
+      series.all().map(({ labels, of }) => sampleLine(name, labelNames, labels, of.value)),
+    );
+    return (...labels) => series.of(labels);
+  }
+
+  /**
+   * Declares a gauge that is read whenever the page is made: `read` must be quick, and what it throws reaches who asked
+   * for the page.
+   * @throws Error as `counter` does.
+   */
+  gauge(name: string, help: string, labelNames: readonly string[], read: () => Iterable<GaugeSample>): void {
+    this.#declare(name, help, "gauge", labelNames, () =>
+      [...read()].map(({ labels, value }) => {
+        checkLabels(name, labelNames, labels);
+        return sampleLine(name, labelNames, labels, value);
+      }),
+    );
+  }
+
+  /**
+   * Declares a histogram.
+   * @param bounds upper ends of the buckets, inclusive, ascending; `+Inf` is added.
+   * @returns the histogram of given label values.
+   * @throws Error as `counter` does, and for bounds that do not ascend.
+   */
+  histogram(
+    name: string,
+    help: string,
+    bounds: readonly number[],
+    labelNames: readonly string[] = [],
+  ): (...labels: LabelValues) => Histogram {
+    assertThat(
+      bounds.every((bound, at) => bound > (bounds[at - 1] ?? Number.NEGATIVE_INFINITY)),
+      `the buckets of ${name} ascend`,
+    );
+    assertThat(!labelNames.includes("le"), `the buckets of ${name} take the label 'le'`);
+    const series = new Series(name, labelNames, () => new HistogramSeries(bounds));
+    this.#declare(name, help, "histogram", labelNames, () =>
+      series.all().flatMap(({ labels, of }) => of.lines(name, labelNames, labels)),
+    );
+    return (...labels) => series.of(labels);
+  }
+
+  /** The page: every metric with its help and type, in the order in which they were declared. */
+  text(): string {
+    return this.#metrics.flatMap(({ lines }) => lines()).join("\n") + (this.#metrics.length === 0 ? "" : "\n");
+  }
+
+  #declare(
+    name: string,
+    help: string,
+    type: "counter" | "gauge" | "histogram",
+    labelNames: readonly string[],
+    samples: () => readonly string[],
+  ): void {
+    assertThat(/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name), `a metric may not be named ${JSON.stringify(name)}`);
+    assertThat(
+      labelNames.every((label) => /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(label) && !label.startsWith("__")) &&
+        new Set(labelNames).size === labelNames.length,
+      `the labels of ${name} may not be named ${labelNames.join(", ")}`,
+    );
+    assertThat(!this.#metrics.some((metric) => metric.name === name), `there is one metric ${name}`);
+    const head = [`# HELP ${name} ${escapeHelp(help)}`, `# TYPE ${name} ${type}`];
+    this.#metrics.push({ name, lines: () => [...head, ...samples()] });
+  }
+}
+
+// The series of one metric by the values of its labels.
+class Series<S> {
+  readonly #name: string;
+  readonly #labelNames: readonly string[];
+  readonly #make: () => S;
+  readonly #byKey = new Map<string, { readonly labels: LabelValues; readonly of: S }>();
+
+  constructor(name: string, labelNames: readonly string[], make: () => S) {
+    this.#name = name;
+    this.#labelNames = labelNames;
+    this.#make = make;
+    if (labelNames.length === 0) this.of([]);
+  }
+
+  of(labels: LabelValues): S {
+    checkLabels(this.#name, this.#labelNames, labels);
+    const key = JSON.stringify(labels);
+    const known = this.#byKey.get(key);
+    if (known !== undefined) return known.of;
+    const others = labels.map(() => OTHER);
+    if (this.#byKey.size >= SERIES_MAX - 1 && key !== JSON.stringify(others)) return this.of(others);
+    const of = this.#make();
+    this.#byKey.set(key, { labels, of });
+    return of;
+  }
+
+  all(): readonly { readonly labels: LabelValues; readonly of: S }[] {
+    return [...this.#byKey.values()];
+  }
+}
+
+class CounterSeries implements Counter {
+  value = 0;
+
+  add(by = 1): void {
+    assertThat(by >= 0, "a counter only grows");
+    this.value += by;
+  }
+}
+
+class HistogramSeries implements Histogram {
+  readonly #bounds: readonly number[];
+  /** How many fell into each bucket alone; the last one is beyond all bounds. */
+  readonly #counts: Float64Array;
+  #sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#counts = new Float64Array(bounds.length + 1);
+  }
+
+  observe(value: number): void {
+    let at = 0;
+    while (at < this.#bounds.length && value > (this.#bounds[at] ?? 0)) at++;
+    this.#counts[at] = (this.#counts[at] ?? 0) + 1;
+    this.#sum += value;
+  }
+
+  lines(name: string, labelNames: readonly string[], labels: LabelValues): string[] {
+    let count = 0;
+    const buckets = [...this.#counts].map((own, at) => {
+      count += own;
+      const bound = formatNumber(this.#bounds[at] ?? Number.POSITIVE_INFINITY);
+      return sampleLine(`${name}_bucket`, [...labelNames, "le"], [...labels, bound], count);
+    });
+    return [
+      ...buckets,
+      sampleLine(`${name}_sum`, labelNames, labels, this.#sum),
+      sampleLine(`${name}_count`, labelNames, labels, count),
+    ];
+  }
+}
+
+function checkLabels(name: string, labelNames: readonly string[], labels: LabelValues): void {
+  assertThat(labels.length === labelNames.length, `${name} has the labels ${labelNames.join(", ")}`);
+}
+
+function sampleLine(name: string, labelNames: readonly string[], labels: LabelValues, value: number): string {
+  const pairs = labelNames.map((label, at) => `${label}="${escapeLabel(labels[at] ?? "")}"`);
+  return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${formatNumber(value)}`;
+}
+
+function formatNumber(value: number): string {
+  if (Number.isFinite(value) || Number.isNaN(value)) return String(value);
+  return value > 0 ? "+Inf" : "-Inf";
+}
+
+function escapeHelp(text: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+}
+
+function escapeLabel(text: string): string {
+  return escapeHelp(text).replaceAll('"', '\\"');
+}
+
+function assertThat(holds: boolean, sentence: string): void {
+  if (!holds) throw new Error(`${sentence}: this is a bug in Mneme`);
+}
