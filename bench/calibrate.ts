@@ -6,8 +6,9 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Client, isRecord } from "../src/cli/client.ts";
 import { alignRows } from "../src/cli/terminal.ts";
+import type { ModeName } from "../src/domain/ranking.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
-import { MODES, type RunnableMode } from "../src/retrieval/modes.ts";
+import { MODES } from "../src/retrieval/modes.ts";
 import { startServer } from "../test/support/server.ts";
 import { type JudgedQuery, readJudgedQueries } from "./lib/collection.ts";
 import { documentIds, ingestCollection } from "./lib/served-collection.ts";
@@ -39,8 +40,8 @@ async function main(): Promise<void> {
   if (!existsSync(from)) throw new UsageError(`No collections at ${from}; name their folder with --from.`);
   const queriesMax = Number(flags.get("--queries") ?? 400);
 
-  const modes = Object.keys(MODES) as RunnableMode[];
-  const samples = new Map<RunnableMode, Sample[]>(modes.map((mode) => [mode, []]));
+  const modes = Object.keys(MODES) as ModeName[];
+  const samples = new Map<ModeName, Sample[]>(modes.map((mode) => [mode, []]));
   for (const set of (flags.get("--set") ?? "scifact,hotpotqa").split(",")) {
     const folder = join(from, set);
     const queries = (await readJudgedQueries(folder, "train")).slice(0, queriesMax);
@@ -57,7 +58,7 @@ async function main(): Promise<void> {
 
 async function ask(
   client: Client,
-  mode: RunnableMode,
+  mode: ModeName,
   query: JudgedQuery,
   documents: ReadonlyMap<string, string>,
 ): Promise<readonly Sample[]> {
@@ -75,13 +76,13 @@ async function ask(
 }
 
 // The final score of retrieval/rank.ts, put together again from what `explain` shows.
-function finalScore(mode: RunnableMode, explain: unknown): number {
+function finalScore(mode: ModeName, explain: unknown): number {
   const signals = isRecord(explain) && isRecord(explain.signals) ? explain.signals : {};
   const signal = (name: string) => (isRecord(signals[name]) ? Number(signals[name].score) : 0);
   return signal("vector") + MODES[mode].wordsWeight * signal("text") + MODES[mode].rerankWeight * signal("rerank");
 }
 
-function report(mode: RunnableMode, samples: readonly Sample[]): void {
+function report(mode: ModeName, samples: readonly Sample[]): void {
   const { slope, offset } = fitLogistic(samples);
   process.stdout.write(
     `\n${mode}: ${samples.length} results, slope ${slope.toFixed(2)}, offset ${offset.toFixed(2)}\n`,

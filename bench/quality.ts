@@ -14,7 +14,7 @@ import { lastRows, type Row, sameRow, writeRows } from "./lib/record.ts";
 import { documentIds, ingestCollection } from "./lib/served-collection.ts";
 
 const COLLECTIONS = resolve(import.meta.dir, "../../shared/data/ir");
-const MODES = ["fast", "balanced"];
+const MODES = ["fast", "balanced", "precise"];
 const HELP = `bun bench/quality.ts [flags]
   --set NAMES    collections, by comma (all under ${COLLECTIONS})
   --from FOLDER  where the collections are

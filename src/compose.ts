@@ -2,31 +2,71 @@
 
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { Idempotency } from "./account/idempotency.ts";
+import { QueryQuota } from "./account/query-quota.ts";
+import { RATE_WINDOW_MS, RateBuckets } from "./account/rate-limits.ts";
+import { SlidingWindow } from "./account/sliding-window.ts";
 import { EmbeddedChunkIndex } from "./adapters/embedded/chunk-index.ts";
 import { Archive } from "./adapters/embedded/duckdb/archive.ts";
 import { lockDirectory } from "./adapters/embedded/native/core.ts";
 import { SqliteAccountStore } from "./adapters/embedded/sqlite/account-store.ts";
+import { SqliteChatStore } from "./adapters/embedded/sqlite/chat-store.ts";
 import { openDatabase } from "./adapters/embedded/sqlite/database.ts";
+import { SqliteIdempotencyStore } from "./adapters/embedded/sqlite/idempotency-store.ts";
 import { SqliteMemoryStore } from "./adapters/embedded/sqlite/memory-store.ts";
+import { SqliteOutbox } from "./adapters/embedded/sqlite/outbox.ts";
+import { SqliteUserStore } from "./adapters/embedded/sqlite/user-store.ts";
+import { SqliteWebhookStore } from "./adapters/embedded/sqlite/webhook-store.ts";
 import { faultOfStore, StoreError } from "./adapters/embedded/store-error.ts";
 import { createLanes, type LaneStatus } from "./adapters/inference/lanes.ts";
+import { createAddressGuard } from "./adapters/outbound/guard.ts";
+import { createOutboundSender } from "./adapters/outbound/sender.ts";
+import { fileFormats } from "./adapters/reading/formats.ts";
 import { createReader } from "./adapters/reading/reader-pool.ts";
+import { openSpool } from "./adapters/uploads/spool.ts";
 import { type App, createApp } from "./api/app.ts";
+import { chatOperations } from "./api/chats.ts";
+import { CONSOLE_HEADERS, consolePage } from "./api/console.ts";
+import { createCors } from "./api/cors.ts";
+import { DOCS_CSP, docsPage } from "./api/docs.ts";
+import { keyOperations } from "./api/keys.ts";
 import { memoryOperations } from "./api/memories.ts";
-import type { Answer } from "./api/operation.ts";
+import { uploadOperation } from "./api/memory-upload.ts";
+import { RequestMetrics } from "./api/metrics.ts";
+import { openApiDocument } from "./api/openapi.ts";
+import { type Answer, type Operation, Page } from "./api/operation.ts";
+import { projectOperations } from "./api/projects.ts";
+import { searchOperations } from "./api/search.ts";
+import { createUploads } from "./api/upload.ts";
+import { userOperations } from "./api/users.ts";
+import { memoryAttributes, sourceView } from "./api/views.ts";
+import { webhookOperations } from "./api/webhooks.ts";
 import type { Config } from "./config.ts";
 import { type ProjectId, timeOrderedId } from "./domain/ids.ts";
+import type { Memory } from "./domain/memory.ts";
 import { IngestWorker } from "./ingest/worker.ts";
 import type { Clock } from "./kit/clock.ts";
 import type { Log } from "./kit/log.ts";
+import { METRICS_CONTENT_TYPE, Metrics } from "./kit/metrics.ts";
+import { INTERFACE_VERSION } from "./kit/version.ts";
 import type { AccountStore } from "./ports/account-store.ts";
 import type { ChunkIndex } from "./ports/chunk-index.ts";
+import { AnswerService } from "./services/answers.ts";
+import { ChatService } from "./services/chats.ts";
+import { KeyService } from "./services/keys.ts";
 import { MemoryService } from "./services/memories.ts";
+import { ProjectService } from "./services/projects.ts";
 import { SearchService } from "./services/search.ts";
+import { UserService } from "./services/users.ts";
+import { WebhookService } from "./services/webhooks.ts";
+import { WebhookDispatcher } from "./webhooks/dispatcher.ts";
+import { newWebhookSecret } from "./webhooks/signature.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-/** Deleted memories keep their texts this long (the interface's default of `retention_days`). */
-const RETENTION_MS = 30 * DAY_MS;
+/** Keys, and addresses without one, that are counted at once; beyond, a newcomer waits for a window to empty. */
+const COUNTED_KEYS_MAX = 100_000;
+const COUNTED_ADDRESSES_MAX = 20_000;
+/** How often what may lag (when keys were last used, answers that are remembered too long) is put in order. */
+const UPKEEP_MS = 60_000;
 
 /** A running program. */
 export interface Service {
@@ -66,10 +106,24 @@ async function open(
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const lock = lockDirectory(config.dataDir);
   opened.add(() => lock.release());
-  const database = openDatabase(join(config.dataDir, "mneme.sqlite"));
+  const database = openDatabase(join(config.dataDir, "mneme.sqlite"), (err) =>
+    log.error({ err }, "what was to follow a commit failed"),
+  );
   opened.add(() => database.close());
-  const memories = new SqliteMemoryStore({ database, clock });
-  const accounts = new SqliteAccountStore({ database, clock });
+  const outbox = new SqliteOutbox({
+    database,
+    clock,
+    describe: memoryAttributes,
+    onRecorded: () => dispatcher.wake(),
+  });
+  const files = openSpool(join(config.dataDir, "uploads"), log);
+  const memories = new SqliteMemoryStore({ database, clock, outbox, files });
+  const accounts = new SqliteAccountStore({ database, clock, expire: (projectId) => memories.expireDue(projectId) });
+  opened.add(() => accounts.flush());
+  const users = new SqliteUserStore({ database, clock });
+  const chats = new SqliteChatStore({ database, clock });
+  const webhooks = new SqliteWebhookStore({ database, clock, newSecret: newWebhookSecret });
+  const idempotency = new SqliteIdempotencyStore({ database, clock });
   const archivePath = join(config.dataDir, "memories.duckdb");
   if (!existsSync(archivePath)) refuseLostTexts(archivePath, memories.counts().completed);
   const archive = await Archive.open({ path: archivePath, log });
@@ -77,8 +131,8 @@ async function open(
 
   const lanes = await createLanes({ modelsDir: config.modelsDir, lanes: config.lanes, log });
   opened.add(() => lanes.close());
-  const preparer = createReader({ modelsDir: config.modelsDir, log });
-  opened.add(() => preparer.close());
+  const reader = createReader({ modelsDir: config.modelsDir, log });
+  opened.add(() => reader.close());
 
   const index = new EmbeddedChunkIndex({
     directory: join(config.dataDir, "projects"),
@@ -90,6 +144,8 @@ async function open(
   });
   opened.add(() => index.close());
 
+  const loose = memories.removeLooseFiles();
+  if (loose > 0) log.info({ files: loose }, "files of uploads that no memory refers to were removed");
   memories.voidLeases(); // this process holds the directory, so nobody works on them
   const defaultProject = accounts.defaultProject();
   for (const projectId of accounts.projects()) await reconcile(projectId, index, memories, log);
@@ -98,14 +154,61 @@ async function open(
   const worker = new IngestWorker({
     memories,
     index,
-    preparer,
+    documents: reader,
+    preparer: reader,
     embedder: lanes,
     clock,
     log,
-    retentionMs: RETENTION_MS,
   });
   opened.add(() => worker.stop());
+  const wakeIngest = () => worker.wake();
+
+  const allow = config.webhookAllow;
+  const guard = createAddressGuard({ allow });
+  const dispatcher = new WebhookDispatcher({
+    store: webhooks,
+    sender: createOutboundSender({ allow }),
+    clock,
+    log,
+    retryDelaysMs: config.webhookRetriesMs,
+  });
+  opened.add(() => dispatcher.stop());
+  dispatcher.start();
   worker.start();
+
+  const search = new SearchService({ index, memories, embedder: lanes, reranker: lanes, clock });
+  const answers = new AnswerService({ search, accounts });
+  const quota = new QueryQuota(accounts, clock);
+  const projects = new ProjectService({ accounts, index, guard, log });
+  void projects.purgeRemoved();
+  opened.add(
+    startUpkeep(clock, log, [
+      () => accounts.flush(),
+      () => idempotency.prune(),
+      () => void projects.purgeRemoved(), // a command beside the server may have removed one
+    ]),
+  );
+  const aboutMemories = {
+    memories: new MemoryService({ memories, index, transactions: database, wakeIngest }),
+    progressOf: (memory: Memory) => worker.progressOf(memory.key),
+    clock,
+  };
+  const operations: readonly Operation[] = [
+    ...memoryOperations(aboutMemories),
+    uploadOperation(aboutMemories),
+    ...searchOperations({ search, answers, quota }),
+    ...chatOperations(
+      new ChatService({ chats, answers, quota, idempotency, transactions: database, describeSource: sourceView }),
+    ),
+    ...userOperations(
+      new UserService({ users, chats, memories, idempotency, index, transactions: database, wakeIngest }),
+    ),
+    ...keyOperations(new KeyService(accounts), clock),
+    ...projectOperations(projects),
+    ...webhookOperations(
+      new WebhookService({ webhooks, guard, transactions: database, wakeDispatcher: () => dispatcher.wake() }),
+    ),
+  ];
 
   const ready = lanes.ready().catch((error: unknown) => {
     // The public sentence names no file; whoever starts the server needs it.
@@ -113,20 +216,39 @@ async function open(
     throw new Error(`${error instanceof Error ? error.message : String(error)}${reason}`, { cause: error });
   });
   ready.catch((err: unknown) => log.debug({ err }, "the models did not become ready"));
+  const metrics = new Metrics();
+  const requestMetrics = new RequestMetrics(metrics);
+  declareGauges(metrics, memories, lanes);
+  const buckets = new RateBuckets(config.rateLimits, operations);
+  // made when somebody asks: a start does not wait for it
+  const document = once(() => openApiDocument({ operations, version: INTERFACE_VERSION, buckets }));
+  const docs = once(
+    () => new Page("text/html; charset=utf-8", docsPage(document()), { "content-security-policy": DOCS_CSP }),
+  );
+  const console = new Page("text/html; charset=utf-8", consolePage, CONSOLE_HEADERS);
   const handle = createApp({
-    operations: memoryOperations({
-      memories: new MemoryService({ memories, index, wakeIngest: () => worker.wake() }),
-      search: new SearchService({ index, memories, embedder: lanes, reranker: lanes, clock }),
-      progressOf: (memory) => worker.progressOf(memory.key),
-      clock,
-    }),
-    public: {
-      health: () => ({ status: 200, body: { status: "ok" } }),
-      ready: () => readiness(lanes.status().lanes),
+    operations,
+    pages: {
+      "/health": () => ({ status: 200, body: { status: "ok" } }),
+      "/ready": () => readiness(lanes.status().lanes),
+      "/metrics": () => ({ status: 200, body: new Page(METRICS_CONTENT_TYPE, metrics.text()) }),
+      "/openapi.json": () => ({ status: 200, body: document() }),
+      "/docs": () => ({ status: 200, body: docs() }),
+      "/": () => ({ status: 200, body: console }),
     },
+    buckets,
+    cors: createCors(config.corsOrigins),
+    callers: new SlidingWindow({ windowMs: RATE_WINDOW_MS, clock, keysMax: COUNTED_KEYS_MAX }),
+    failures: new SlidingWindow({ windowMs: RATE_WINDOW_MS, clock, keysMax: COUNTED_ADDRESSES_MAX }),
+    trustedProxies: config.trustedProxies,
+    idempotency: new Idempotency({ store: idempotency, transactions: database }),
+    transactions: database,
+    uploads: createUploads({ files, formats: fileFormats }),
+    metrics: requestMetrics,
     explainFailure: faultOfStore,
     authenticate: (secret) => accounts.authenticate(secret),
     newRequestId: () => timeOrderedId(clock.now(), crypto.getRandomValues(new Uint8Array(10))),
+    clock,
     log,
   });
   return { handle, ready, firstKey, close: () => opened.close() };
@@ -168,12 +290,65 @@ async function reconcile(
   memories.reopen(found.incomplete);
 }
 
-// A key of the operator's choice, or a new one on the first start; returns the new one, to be shown once.
+// A key of the operator's choice, or a new one where nobody can administer; returns the new one, to be shown once.
 function admitOperator(accounts: AccountStore, projectId: ProjectId, adminKey: string | null): string | null {
-  if (adminKey === null && accounts.hasKeys(projectId)) return null;
-  const secret = adminKey ?? `ctx_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url")}`;
-  accounts.addKey(projectId, { secret, name: "admin", scopes: ["*", "admin"] });
-  return adminKey === null ? secret : null;
+  if (adminKey !== null) {
+    accounts.setOperatorKey(adminKey);
+    return null;
+  }
+  if (accounts.hasAdminKey(projectId)) return null;
+  return accounts.issueKey(projectId, { name: "admin", scopes: ["*", "admin"], userId: null, expiresAt: null }).secret;
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+// Puts in order what may lag, every minute until the returned function is called.
+function startUpkeep(clock: Clock, log: Log, chores: readonly (() => void)[]): () => Promise<void> {
+  const stop = new AbortController();
+  const loop = async () => {
+    while (!stop.signal.aborted) {
+      await clock.sleep(UPKEEP_MS, stop.signal);
+      try {
+        for (const chore of chores) chore();
+      } catch (err) {
+        log.warn({ err }, "the upkeep of the store failed; it is tried again in a minute");
+      }
+    }
+  };
+  const ended = loop();
+  return () => {
+    stop.abort();
+    return ended;
+  };
+}
+
+// What operators watch beside requests.
+function declareGauges(
+  metrics: Metrics,
+  memories: SqliteMemoryStore,
+  lanes: { status(): { lanes: readonly LaneStatus[] } },
+): void {
+  metrics.gauge("mneme_memories", "Memories that are not deleted, by status.", ["status"], () =>
+    Object.entries(memories.counts()).map(([status, value]) => ({ labels: [status], value })),
+  );
+  metrics.gauge("mneme_lane_up", "Whether a process that runs the models is up.", ["lane", "provider"], () =>
+    lanes.status().lanes.map(({ name, status, provider }) => ({
+      labels: [name, provider ?? "none"],
+      value: status === "up" ? 1 : 0,
+    })),
+  );
+  metrics.gauge("mneme_lane_memory_bytes", "Resident memory of a process that runs the models.", ["lane"], () =>
+    lanes.status().lanes.map(({ name, rssBytes }) => ({ labels: [name], value: rssBytes ?? 0 })),
+  );
+  metrics.gauge("mneme_resident_memory_bytes", "Resident memory of the server itself.", [], () => [
+    { labels: [], value: process.memoryUsage.rss() },
+  ]);
 }
 
 /** What was opened, closed in reverse order, each whatever the others do. */

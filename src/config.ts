@@ -3,9 +3,14 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { parseTrustedProxies, type TrustedProxies } from "./account/client-address.ts";
+import { parseRateLimits, RATE_LIMITS, type RateLimitTable } from "./account/rate-limits.ts";
+import { AllowList } from "./adapters/outbound/addresses.ts";
+import { parseOrigins } from "./api/cors.ts";
 import { parseCommandLine, UsageError } from "./kit/flags.ts";
 import { LOG_LEVELS, type LogLevel } from "./kit/log.ts";
 import { didYouMean } from "./kit/nearest.ts";
+import { parseRetries, RETRIES_EXPECTED } from "./webhooks/schedule.ts";
 
 /** Where a start takes place: what relative paths and defaults refer to. */
 export interface StartPlace {
@@ -25,6 +30,12 @@ export interface Config {
   readonly logLevel: LogLevel;
   readonly lanes: number;
   readonly hnswMinChunks: number;
+  readonly rateLimits: RateLimitTable;
+  readonly trustedProxies: TrustedProxies;
+  readonly corsOrigins: readonly string[];
+  /** Hosts and networks that webhooks may call although they are not public. */
+  readonly webhookAllow: AllowList;
+  readonly webhookRetriesMs: readonly number[];
 }
 
 /** One thing that can be set. */
@@ -41,7 +52,7 @@ export interface Setting<Value> {
   readonly defaultText: string;
   /** Completes "NAME must be …". */
   readonly expects: string;
-  /** The value that `text` stands for; undefined when it stands for none. */
+  /** The value that `text` stands for; undefined (or an Error that says more) when it stands for none. */
   readonly parse: (text: string, place: StartPlace) => Value | undefined;
   /** A secret value is not repeated in messages. */
   readonly isSecret: boolean;
@@ -94,6 +105,52 @@ export const SETTINGS = {
     "Vectors are searched exactly up to this many chunks in scope, by HNSW beyond",
     integer(1, 1_000_000_000, 1_000_000),
   ),
+  rateLimits: setting<RateLimitTable>(
+    "rate-limits",
+    "off|FILE",
+    '`off`, or a JSON file with other limits per minute, such as `{"GET *": 1000}`',
+    {
+      defaultValue: () => RATE_LIMITS,
+      defaultText: "the interface's table",
+      expects: "`off` or a file",
+      parse: (text, place) =>
+        parseRateLimits(text, (path) => readFileSync(resolve(place.workingDirectory, path), "utf8")),
+    },
+  ),
+  trustedProxies: setting<TrustedProxies>(
+    "trusted-proxies",
+    "ADDRESSES",
+    "Proxies whose `X-Forwarded-For` is believed: addresses and CIDRs, comma-separated",
+    { defaultValue: () => [], defaultText: "none", expects: "addresses and CIDRs", parse: parseTrustedProxies },
+  ),
+  corsOrigins: setting<readonly string[]>(
+    "cors-origins",
+    "ORIGINS",
+    "Web origins that may call the API from a browser, comma-separated; `*` for all",
+    { defaultValue: () => [], defaultText: "none", expects: "origins", parse: parseOrigins },
+  ),
+  webhookAllow: setting<AllowList>(
+    "webhook-allow",
+    "HOSTS",
+    "Hosts and CIDRs that webhooks may call although they are not public, comma-separated",
+    {
+      defaultValue: () => AllowList.parse(""),
+      defaultText: "none",
+      expects: "hosts and CIDRs",
+      parse: (text) => AllowList.parse(text),
+    },
+  ),
+  webhookRetriesMs: setting<readonly number[]>(
+    "webhook-retries",
+    "SECONDS",
+    "Waits before the retries of a webhook's delivery, comma-separated",
+    {
+      defaultValue: () => [5_000, 300_000, 1_800_000],
+      defaultText: "5,300,1800",
+      expects: RETRIES_EXPECTED,
+      parse: parseRetries,
+    },
+  ),
 };
 
 /** Variables with our prefix that other parts of the program read; config passes them over. */
@@ -125,7 +182,7 @@ export function parseConfig(
     const source = sources.find(([, text]) => text !== undefined);
     if (source?.[1] === undefined) return setting.defaultValue(place);
     const [name, text] = source;
-    const value = setting.parse(text, place);
+    const value = parseSetting(setting, name ?? setting.environment, text, place);
     if (value !== undefined) return value;
     throw new UsageError(
       `${name} must be ${setting.expects}${setting.isSecret ? "" : `, not ${JSON.stringify(text)}`}.`,
@@ -141,7 +198,25 @@ export function parseConfig(
     logLevel: read(SETTINGS.logLevel),
     lanes: read(SETTINGS.lanes),
     hnswMinChunks: read(SETTINGS.hnswMinChunks),
+    rateLimits: read(SETTINGS.rateLimits),
+    trustedProxies: read(SETTINGS.trustedProxies),
+    corsOrigins: read(SETTINGS.corsOrigins),
+    webhookAllow: read(SETTINGS.webhookAllow),
+    webhookRetriesMs: read(SETTINGS.webhookRetriesMs),
   });
+}
+
+function parseSetting<Value>(
+  setting: Setting<Value>,
+  name: string,
+  text: string,
+  place: StartPlace,
+): Value | undefined {
+  try {
+    return setting.parse(text, place);
+  } catch (cause) {
+    throw new UsageError(`${name}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
 }
 
 /** The settings for a help text: `[flag or variable, description with the default]`. */

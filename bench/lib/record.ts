@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { isRecord } from "../../src/cli/client.ts";
-import { VERSION } from "../../src/cli/version.ts";
 import { isoTime, systemClock } from "../../src/kit/clock.ts";
+import { VERSION } from "../../src/kit/version.ts";
 
 /** One row of a bench: what was measured (texts) and the figures (numbers). */
 export type Row = Readonly<Record<string, string | number>>;

@@ -271,13 +271,18 @@ impl NativeIndex {
 
     /// See `Project::admit`.
     #[napi(catch_unwind)]
-    pub fn admit(&self, user_key: Option<BigInt>, now_ms: f64) -> napi::Result<NativeAdmissible> {
+    pub fn admit(
+        &self,
+        user_key: Option<BigInt>,
+        now_ms: f64,
+        only: Option<BigUint64ArraySlice<'_>>,
+    ) -> napi::Result<NativeAdmissible> {
         let admit = || {
             let user_key = user_key.map(|key| match key.get_u64() {
                 (false, key, true) => Ok(key),
                 _ => Err(Error::invalid("a user key outside of 64 bits")),
             });
-            self.project()?.admit(user_key.transpose()?, checked_ms(now_ms)?)
+            self.project()?.admit(user_key.transpose()?, checked_ms(now_ms)?, only.as_deref())
         };
         guarded(admit).map(|within| NativeAdmissible { within: Arc::new(within) }).map_err(to_js)
     }
@@ -350,6 +355,18 @@ impl NativeIndex {
     ) -> napi::Result<AsyncTask<Reading<Found>>> {
         let within = Arc::clone(&within.within);
         self.read(move |project| found(project, project.matching(&query, &within, limit as usize)?))
+    }
+
+    /// See `Project::similarities`.
+    #[napi(catch_unwind)]
+    pub fn similarities(
+        &self,
+        vector: Float32ArraySlice<'_>,
+        chunk_keys: BigUint64ArraySlice<'_>,
+        memory_keys: BigUint64ArraySlice<'_>,
+    ) -> napi::Result<AsyncTask<Reading<Scores>>> {
+        let (vector, chunk_keys, memory_keys) = (vector.to_vec(), chunk_keys.to_vec(), memory_keys.to_vec());
+        self.read(move |project| project.similarities(&vector, &chunk_keys, &memory_keys).map(Scores))
     }
 
     /// See `Project::lexical`.

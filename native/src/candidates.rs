@@ -101,9 +101,10 @@ impl Candidates {
         }
     }
 
-    /// The visible memories that are not expired at `now_ms`, of one user or, with `None`, of the whole project. Costs a
-    /// copy of one bit per memory, plus the memories that have expired but were not yet hidden.
-    pub fn admit(&self, user: Option<u64>, now_ms: u64) -> Admissible {
+    /// The visible memories that are not expired at `now_ms`, of one user or, with `None`, of the whole project; with
+    /// `only`, those of them that it names (unknown keys are fine). Costs a copy of one bit per memory, plus the memories
+    /// that have expired but were not yet hidden, plus a look-up per key of `only`.
+    pub fn admit(&self, user: Option<u64>, now_ms: u64, only: Option<&[u64]>) -> Admissible {
         let inner = self.read();
         let mut set = match user {
             None => inner.visible.clone(),
@@ -115,6 +116,11 @@ impl Candidates {
         };
         for (_, ordinal) in inner.expiring.range(..=(now_ms, u32::MAX)) {
             set.remove(*ordinal);
+        }
+        if let Some(memory_keys) = only {
+            let mut named = MemorySet::with_room_for(inner.memory_keys.len());
+            inner.known_ordinals(memory_keys).flatten().for_each(|ordinal| named.insert(ordinal));
+            set = set.intersection(&named);
         }
         Admissible { set, user, owner: self.identity }
     }
@@ -146,6 +152,11 @@ impl Candidates {
     pub fn ordinals(&self, memory_keys: impl IntoIterator<Item = u64>) -> Vec<u32> {
         let mut inner = self.write();
         memory_keys.into_iter().map(|key| inner.ordinal(key)).collect()
+    }
+
+    /// The ordinals of memory keys, `None` for keys never seen; order kept.
+    pub fn known_ordinals(&self, memory_keys: &[u64]) -> Vec<Option<u32>> {
+        self.read().known_ordinals(memory_keys).collect()
     }
 
     /// The memory keys behind ordinals that this index gave out; order kept.
@@ -181,6 +192,10 @@ impl Inner {
         self.users.push(NO_USER);
         self.expiries.push(NEVER);
         ordinal
+    }
+
+    fn known_ordinals<'keys>(&'keys self, memory_keys: &'keys [u64]) -> impl Iterator<Item = Option<u32>> + 'keys {
+        memory_keys.iter().map(|key| self.ordinals.get(key).copied())
     }
 
     fn show(&mut self, ordinal: u32, showing: &Showing) {
@@ -239,13 +254,16 @@ mod tests {
             if step % 10 == 0 {
                 let now_ms = chance.below(60) as u64;
                 let user = Some(1 + chance.below(4) as u64).filter(|_| chance.below(2) == 0);
+                let only: Option<Vec<u64>> =
+                    (chance.below(2) == 0).then(|| (0..chance.below(150)).map(|_| chance.below(250) as u64).collect());
                 let expected: Vec<u64> = model
                     .iter()
                     .filter(|(_, (owner, _))| user.is_none_or(|user| user == *owner))
                     .filter(|(_, (_, expiry))| *expiry == NEVER || *expiry > now_ms)
+                    .filter(|(key, _)| only.as_ref().is_none_or(|only| only.contains(key)))
                     .map(|(key, _)| *key)
                     .collect();
-                let within = candidates.admit(user, now_ms);
+                let within = candidates.admit(user, now_ms, only.as_deref());
                 assert_eq!(seen(&candidates, &within), expected);
                 assert_eq!(within.memories(), expected.len());
             }
@@ -258,7 +276,7 @@ mod tests {
         let candidates = Candidates::default();
         let showing = |memory_key| Showing { memory_key, user_key: 7, expires_at_ms: NEVER };
         candidates.show(&[showing(1), showing(2)]);
-        let within = candidates.admit(Some(7), 0);
+        let within = candidates.admit(Some(7), 0, None);
         let mut hits = candidates.ordinals([1, 2]);
         candidates.hide(&[1]);
         assert_eq!(seen(&candidates, &within), [2]);
@@ -267,10 +285,27 @@ mod tests {
     }
 
     #[test]
+    fn keys_named_for_admission_neither_widen_the_set_nor_become_known() {
+        let candidates = Candidates::default();
+        candidates.show(&[
+            Showing { memory_key: 1, user_key: 7, expires_at_ms: NEVER },
+            Showing { memory_key: 2, user_key: 8, expires_at_ms: NEVER },
+            Showing { memory_key: 3, user_key: 7, expires_at_ms: 10 },
+            Showing { memory_key: 4, user_key: 7, expires_at_ms: NEVER },
+        ]);
+        candidates.hide(&[4]);
+        let admitted = |only: &[u64]| seen(&candidates, &candidates.admit(Some(7), 10, Some(only)));
+        assert_eq!(admitted(&[4, 3, 2, 1, 1, 99, u64::MAX, 0]), [1]);
+        assert!(admitted(&[]).is_empty());
+        assert_eq!(candidates.counts(), (4, 3));
+        assert_eq!(candidates.known_ordinals(&[2, 99]), [Some(1), None]);
+    }
+
+    #[test]
     fn a_memory_that_changed_hands_is_not_returned_to_the_old_user() {
         let candidates = Candidates::default();
         candidates.show(&[Showing { memory_key: 1, user_key: 7, expires_at_ms: NEVER }]);
-        let within = candidates.admit(Some(7), 0);
+        let within = candidates.admit(Some(7), 0, None);
         candidates.show(&[Showing { memory_key: 1, user_key: 8, expires_at_ms: NEVER }]);
         let mut hits = candidates.ordinals([1]);
         candidates.retain_admitted(&within, &mut hits, |ordinal| *ordinal);
@@ -280,7 +315,7 @@ mod tests {
     #[test]
     fn a_set_of_another_project_is_refused() {
         let (one, other) = (Candidates::default(), Candidates::default());
-        assert_eq!(other.confine(&one.admit(None, 0)).expect_err("refused").code(), "invalid");
+        assert_eq!(other.confine(&one.admit(None, 0, None)).expect_err("refused").code(), "invalid");
     }
 
     #[test]

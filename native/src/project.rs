@@ -109,10 +109,10 @@ impl Project {
         self.candidates.hide(memory_keys);
     }
 
-    /// The memories that a question of this user, or of the whole project, may see.
-    pub fn admit(&self, user_key: Option<u64>, now_ms: u64) -> Result<Admissible> {
+    /// The memories that a question of this user, or of the whole project, may see: all of them, or of those in `only`.
+    pub fn admit(&self, user_key: Option<u64>, now_ms: u64, only: Option<&[u64]>) -> Result<Admissible> {
         user_key.map_or(Ok(()), |key| check_key("user key", key))?;
-        Ok(self.candidates.admit(user_key, now_ms))
+        Ok(self.candidates.admit(user_key, now_ms, only))
     }
 
     /// Replaces everything that the given memories had by `chunks` and their vectors, `[chunks, dimensions]` in a row.
@@ -143,6 +143,17 @@ impl Project {
     pub fn matching(&self, query: &str, within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
         check_limit(limit)?;
         self.text.search(query, within, limit)
+    }
+
+    /// The cosines of exactly the given chunks of the given memories, two slices of one length, to a unit vector
+    /// `[dimensions]`; NaN where there is no such chunk.
+    pub fn similarities(&self, vector: &[f32], chunk_keys: &[u64], memory_keys: &[u64]) -> Result<Vec<f32>> {
+        if chunk_keys.len() != memory_keys.len() {
+            return Err(Error::invalid("chunk keys and memory keys differ in number"));
+        }
+        let ordinals = self.candidates.known_ordinals(memory_keys);
+        let chunks: Vec<(u64, Option<u32>)> = chunk_keys.iter().copied().zip(ordinals).collect();
+        self.vectors.score(vector, &chunks)
     }
 
     /// b of exactly the given chunks; 0 where nothing matches.

@@ -102,6 +102,12 @@ impl RowTable {
         self.ranges.get(ordinal as usize).map_or(0, |range| range.count as usize)
     }
 
+    /// The live row of a chunk of a memory; `None` where the memory has no such chunk. Looks at all rows of the memory.
+    pub fn row_of(&self, ordinal: u32, chunk_key: u64) -> Option<u32> {
+        let range = self.ranges.get(ordinal as usize)?;
+        (range.start..range.start + range.count).find(|row| self.chunk_keys[*row as usize] == chunk_key)
+    }
+
     /// The live rows of a set's memories.
     pub fn rows_of(&self, set: &MemorySet) -> Vec<u32> {
         let mut rows = Vec::new();
@@ -205,7 +211,11 @@ mod tests {
             set.insert(candidates.ordinal(*memory_key));
             let found: Vec<u64> = table.rows_of(&set).into_iter().map(|row| table.origin(row).chunk_key).collect();
             assert_eq!(&found, chunks);
-            assert_eq!(table.rows_of_memory(candidates.ordinal(*memory_key)), chunks.len());
+            let ordinal = candidates.ordinal(*memory_key);
+            assert_eq!(table.rows_of_memory(ordinal), chunks.len());
+            let origins = chunks.iter().map(|key| table.row_of(ordinal, *key).map(|row| table.origin(row).chunk_key));
+            assert!(origins.eq(chunks.iter().map(|key| Some(*key))));
+            assert_eq!(table.row_of(ordinal, next_chunk), None);
         }
     }
 

@@ -356,7 +356,7 @@ mod tests {
             let truth = checked.truth(&query);
             let user = Some(1 + chance.below(3) as u64).filter(|_| chance.below(2) == 0);
 
-            let hits = checked.index.search(&query, &checked.candidates.admit(user, 0), 1_000).expect("searched");
+            let hits = checked.index.search(&query, &checked.candidates.admit(user, 0, None), 1_000).expect("searched");
             let of_user = checked.chunks().filter(|(owner, _)| user.is_none_or(|user| user == *owner));
             let expected = sorted(of_user.map(|(_, chunk)| chunk.key).filter(|key| truth[key] > 0.0));
             assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
@@ -408,7 +408,7 @@ mod tests {
                 TextChunk { chunk_key: 9, memory_key: 1, own: "apples", context: None, language: "en", passage };
             index.publish(&[1], &[chunk]).expect("published");
         }
-        assert_eq!(index.search("apple", &candidates.admit(None, 0), 10).expect("searched").len(), 1);
+        assert_eq!(index.search("apple", &candidates.admit(None, 0, None), 10).expect("searched").len(), 1);
         assert_eq!(index.passages(&[9]).expect("read"), [Some("second".to_owned())]);
         assert_eq!(chunk_keys(&index), [9]);
     }
@@ -434,7 +434,7 @@ mod tests {
         let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
         show(&candidates, 1, 1);
         let find = |query: &str| {
-            let hits = index.search(query, &candidates.admit(None, 0), 10).expect("searched");
+            let hits = index.search(query, &candidates.admit(None, 0, None), 10).expect("searched");
             let mut keys: Vec<u64> = hits.iter().map(|hit| hit.chunk_key).collect();
             keys.sort_unstable();
             keys

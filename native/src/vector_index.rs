@@ -188,6 +188,28 @@ impl VectorIndex {
         Ok(hits)
     }
 
+    /// The cosines of exactly the given (chunk key, memory's ordinal) to a unit query `[dimensions]`, in their order; NaN
+    /// where there is no such chunk or its record is rotten. `Invalid` for a query that `check` refuses. Reads the log
+    /// once per chunk.
+    pub fn score(&self, query: &[f32], chunks: &[(u64, Option<u32>)]) -> Result<Vec<f32>> {
+        self.check(query)?;
+        let (records, reader) = {
+            let rows = self.shared.rows();
+            let record_of = |(chunk_key, ordinal): &(u64, Option<u32>)| {
+                let row = rows.table.row_of((*ordinal)?, *chunk_key)?;
+                Some(rows.table.origin(row).record)
+            };
+            (chunks.iter().map(record_of).collect::<Vec<_>>(), rows.reader.clone())
+        };
+        let mut vector = Vec::new();
+        let scores = records.into_iter().map(|record| match record.map(|record| reader.read(record, &mut vector)) {
+            Some(Ok(())) => Ok(kernels::cosine(query, &vector)),
+            None | Some(Err(Error::Damaged(_))) => Ok(f32::NAN),
+            Some(Err(other)) => Err(other),
+        });
+        scores.collect()
+    }
+
     /// All chunks that have a vector, as (chunk key, memory's ordinal), in no particular order.
     pub fn chunks(&self) -> Vec<(u64, u32)> {
         let rows = self.shared.rows();
@@ -497,10 +519,23 @@ mod tests {
         }
 
         fn nearest(&self, query: &[f32], user: Option<u64>, limit: usize) -> Vec<u64> {
-            let within = self.candidates.admit(user, 0);
+            let within = self.candidates.admit(user, 0, None);
             let hits = self.index.nearest(query, &within, limit).expect("searched");
             assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
             hits.into_iter().map(|hit| hit.chunk_key).collect()
+        }
+
+        /// Every chunk has the score that plain arithmetic gives it, a chunk that is not there has none.
+        fn expect_scores(&self, query: &[f32]) {
+            let chunks =
+                self.model.iter().flat_map(|(memory, (_, chunks))| chunks.iter().map(move |chunk| (memory, chunk)));
+            let (mut asked, mut expected) = (vec![(self.next_chunk, Some(0)), (1, None)], vec![f32::NAN, f32::NAN]);
+            for (memory, (chunk_key, vector)) in chunks {
+                asked.push((*chunk_key, Some(self.candidates.ordinal(*memory))));
+                expected.push(kernels::cosine(query, &to_bf16(vector)));
+            }
+            let scores = self.index.score(query, &asked).expect("scored");
+            assert!(scores.iter().zip(&expected).all(|(score, truth)| score.total_cmp(truth).is_eq()));
         }
 
         /// The share of the true nearest that were found, over some queries of each scope.
@@ -553,6 +588,7 @@ mod tests {
             let query = chance.unit_vector(DIMENSIONS);
             let user = Some(1 + chance.below(3) as u64).filter(|_| chance.below(2) == 0);
             assert_eq!(checked.nearest(&query, user, 5), checked.truth(&query, user, 5));
+            checked.expect_scores(&query);
         }
         let mut keys = chunk_keys(&checked.index);
         keys.sort_unstable();
@@ -645,11 +681,12 @@ mod tests {
         }
         for bad in [0.0, 0.98, 1.02, f32::NAN, f32::INFINITY] {
             assert_eq!(index.check(&along(bad)).expect_err("refused").code(), "invalid", "{bad}");
-            let within = candidates.admit(None, 0);
+            let within = candidates.admit(None, 0, None);
             assert_eq!(index.nearest(&along(bad), &within, 1).expect_err("refused").code(), "invalid");
+            assert_eq!(index.score(&along(bad), &[]).expect_err("refused").code(), "invalid");
         }
         assert!(index.check(&along(1.0)[1..]).is_err());
         candidates.show(&[Showing { memory_key: 1, user_key: NO_USER, expires_at_ms: NEVER }]);
-        assert!(index.nearest(&along(1.0), &candidates.admit(None, 0), 1).expect("searched").is_empty());
+        assert!(index.nearest(&along(1.0), &candidates.admit(None, 0, None), 1).expect("searched").is_empty());
     }
 }

@@ -1,37 +1,47 @@
-// The way of a request: request id → authentication → route → scope → query and body → operation → answer. Every Response
-// of the server is made here, so that headers and error bodies are the same everywhere.
+// The way of a request: request id → authentication → route → rate limit → scope → query and body → idempotency → operation
+// → answer. Every Response of the server is made here, so that headers and error bodies are the same everywhere.
 
 import { Elysia } from "elysia";
-import { Fault } from "../domain/fault.ts";
+import { type Begun, checkIdempotencyKey, fingerprintOf, type Idempotency } from "../account/idempotency.ts";
+import type { Bucket, RateBuckets } from "../account/rate-limits.ts";
+import { Fault, invariant } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { allows, type Principal } from "../domain/scope.ts";
+import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
+import type { Transactions } from "../ports/transactions.ts";
 import { BodyBudget, readJson } from "./body.ts";
 import { check, checkQuery } from "./check.ts";
+import type { Cors } from "./cors.ts";
 import { errorView, faultOf, STATUS_OF } from "./errors.ts";
-import type { Answer, Operation } from "./operation.ts";
-
-/** Answers of the paths outside `/v1`, which need no key. */
-export interface PublicRoutes {
-  readonly health: () => Answer;
-  readonly ready: () => Answer;
-}
+import { type Admission, Gate, type GateParts, windowHeaders } from "./gate.ts";
+import type { RequestMetrics } from "./metrics.ts";
+import { type Answer, type Call, type Operation, Page } from "./operation.ts";
+import { eventStream } from "./sse.ts";
+import type { Upload, Uploads } from "./upload.ts";
 
 /** What the HTTP layer stands on. */
-export interface AppParts {
+export interface AppParts extends GateParts {
   readonly operations: readonly Operation[];
-  readonly public: PublicRoutes;
-  readonly authenticate: (secret: string) => Principal | null;
-  readonly newRequestId: () => string;
+  /** Answers of GET on paths outside /v1, which need no key. */
+  readonly pages: Readonly<Record<string, () => Answer | Promise<Answer>>>;
+  readonly buckets: RateBuckets;
+  readonly cors: Cors;
+  readonly idempotency: Idempotency;
+  readonly transactions: Transactions;
+  readonly uploads: Uploads;
+  readonly metrics: RequestMetrics;
   /** What a caller is told of an adapter's own error; null: nothing but that something failed inside. */
   readonly explainFailure: (error: unknown) => Fault | null;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Answers any request; never rejects. */
-export type App = (request: Request) => Promise<Response>;
-
-const PUBLIC_ROUTES = ["health", "ready"] as const satisfies readonly (keyof PublicRoutes)[];
+/**
+ * Answers any request; never rejects.
+ * @param socketAddress of the connection that it came over; empty where there is none.
+ */
+export type App = (request: Request, socketAddress?: string) => Promise<Response>;
 
 /** What a path takes. */
 type Route = Pick<Operation, "method" | "path">;
@@ -39,37 +49,126 @@ type Route = Pick<Operation, "method" | "path">;
 /** As Elysia decodes them: null where the percent-encoding is no UTF-8 text, undefined where the path has none. */
 type PathParameters = Readonly<Record<string, string | null>> | undefined;
 
-// What authentication found out about a request before it was routed.
-interface Admission {
-  readonly requestId: string;
-  readonly principal: Principal | null;
-}
+/** Counts requests that no operation took. */
+const UNROUTED = "unrouted";
 
 /** Builds the HTTP application. */
 export function createApp(parts: AppParts): App {
+  const gate = new Gate(parts);
   const admissions = new WeakMap<Request, Admission>();
   const bodies = new BodyBudget(LIMITS.bodiesInFlightBytes);
   const routes: readonly Route[] = [
-    ...PUBLIC_ROUTES.map((name): Route => ({ method: "GET", path: `/${name}` })),
+    ...Object.keys(parts.pages).map((path): Route => ({ method: "GET", path })),
     ...parts.operations,
   ];
 
-  const admissionOf = (request: Request): Admission =>
-    admissions.get(request) ?? { requestId: requestIdOf(request, parts.newRequestId), principal: null };
+  const admissionOf = (request: Request): Admission => {
+    const admission = admissions.get(request);
+    invariant(admission, "a request was received before it was routed");
+    return admission;
+  };
 
-  const fail = (request: Request, error: unknown): Response => {
+  const respond = (
+    request: Request,
+    admission: Admission,
+    answer: Answer,
+    extra?: Record<string, string>,
+  ): Response => {
+    const response = responseOf(answer, {
+      "x-request-id": admission.requestId,
+      ...(admission.window !== null && windowHeaders(admission.window)),
+      ...parts.cors.headersFor(request.headers.get("origin")),
+      ...extra,
+    });
+    // a refusal of HEAD has no body either (RFC 9110, 9.3.2)
+    return request.method === "HEAD" ? new Response(null, response) : response;
+  };
+
+  /** What a caller is told of a failure; logs what is the server's own. */
+  const explain = (request: Request, error: unknown, requestId: string): Fault => {
     const fault = parts.explainFailure(error) ?? faultOf(error);
-    const { requestId } = admissionOf(request);
     if (fault.code === "internal_error") {
       // who hangs up makes the work for him fail: that is no trouble of the server's
       const level = request.signal.aborted ? "debug" : "error";
       parts.log[level]({ requestId, err: fault.cause }, "a request failed inside");
     }
+    return fault;
+  };
+
+  const fail = (request: Request, admission: Admission, error: unknown): Response => {
+    const fault = explain(request, error, admission.requestId);
     const status = STATUS_OF[fault.code];
-    return respond({ status, body: { error: errorView(fault, requestId) } }, requestId, {
-      ...(status === 401 && { "www-authenticate": "Bearer" }),
-      ...(status === 405 && { allow: fault.allow.join(", ") }),
-    });
+    const body = { error: errorView(fault, admission.requestId) };
+    return respond(
+      request,
+      admission,
+      { status, body },
+      {
+        ...(status === 401 && { "www-authenticate": "Bearer" }),
+        ...(status === 405 && { allow: fault.allow.join(", ") }),
+        ...(status === 429 &&
+          fault.retryAfterSeconds !== undefined && { "retry-after": String(fault.retryAfterSeconds) }),
+      },
+    );
+  };
+
+  /** A stream that tells failures as its last event. */
+  const streamFor =
+    (request: Request, requestId: string): Call<unknown, unknown>["stream"] =>
+    (events, onEnd) => {
+      const { promise: ended, resolve } = Promise.withResolvers<void>();
+      const body = eventStream({
+        events,
+        clock: parts.clock,
+        signal: request.signal,
+        errorBody: (error) => ({ error: errorView(explain(request, error, requestId), requestId) }),
+        onEnd: (how) => {
+          onEnd(how);
+          resolve();
+        },
+        onLateError: (err) => parts.log.debug({ requestId, err }, "a stream that had ended failed"),
+      });
+      return { status: 200, body, ended };
+    };
+
+  const run = async (
+    operation: Operation,
+    bucket: Bucket,
+    request: Request,
+    parameters: PathParameters,
+    admission: Admission,
+  ): Promise<Response> => {
+    const principal = known(admission.principal);
+    gate.count(admission, principal, bucket);
+    authorise(operation, principal);
+    const params = readable(parameters);
+    const query = checkQuery(operation.query, admission.search);
+    const reserved = bodies.reserve();
+    let upload: Upload | null = null;
+    try {
+      if (operation.takesFile) upload = await parts.uploads.receive(request);
+      const body =
+        upload === null ? await bodyOf(operation, request, reserved) : check(known(operation.body), upload.fields);
+      const call = {
+        principal,
+        params,
+        query,
+        body,
+        upload,
+        signal: request.signal,
+        stream: streamFor(request, admission.requestId),
+      };
+      const begun = begin(parts.idempotency, operation, request, call);
+      if (begun?.kind === "replay") {
+        const { status, body: text } = begun.answer;
+        const answer = operation.replay({ status, body: JSON.parse(text) }, call);
+        return respond(request, admission, answer, { "idempotent-replayed": "true" });
+      }
+      return respond(request, admission, await runOnce(parts.transactions, operation, call, begun));
+    } finally {
+      reserved.release();
+      await upload?.discard();
+    }
   };
 
   // `onRequest` runs before routing and before any body is read; a plugin's guard would miss unknown routes.
@@ -78,80 +177,150 @@ export function createApp(parts: AppParts): App {
     strictPath: true,
     handler: { standardHostname: false }, // its shortcut misreads the path behind host names of one to three letters
   }).onRequest(({ request }) => {
-    const requestId = requestIdOf(request, parts.newRequestId);
-    admissions.set(request, { requestId, principal: null });
-    if (!isVersioned(request)) return;
+    const admission = admissionOf(request);
+    const isVersioned = admission.path === "/v1" || admission.path.startsWith("/v1/");
+    if (parts.cors.isPreflight(request)) {
+      if (isVersioned) gate.showFailures(admission, request);
+      return respond(request, admission, { status: 204, body: null }, { ...parts.cors.preflight(request) });
+    }
+    if (!isVersioned) return;
     try {
-      admissions.set(request, { requestId, principal: authenticate(request, parts.authenticate) });
+      gate.authenticate(admission, request);
     } catch (error) {
-      return fail(request, error);
+      return fail(request, admission, error);
     }
   });
 
   elysia.onError(({ request, error, code }) => {
-    if (code === "NOT_FOUND") return fail(request, unrouted(request, routes));
-    return fail(request, error);
+    const admission = admissionOf(request);
+    if (code !== "NOT_FOUND") return fail(request, admission, error);
+    parts.metrics.observe(UNROUTED, 404, 0);
+    try {
+      if (admission.principal !== null) {
+        gate.count(admission, admission.principal, parts.buckets.bucketOf(request.method, null));
+      }
+      return fail(request, admission, unrouted(request.method, admission.path, routes));
+    } catch (limited) {
+      return fail(request, admission, limited);
+    }
   });
 
-  for (const name of PUBLIC_ROUTES) {
-    elysia.get(`/${name}`, ({ request }) => respond(parts.public[name](), admissionOf(request).requestId));
+  for (const [path, page] of Object.entries(parts.pages)) {
+    elysia.get(path, async ({ request }) => {
+      const admission = admissionOf(request);
+      try {
+        return respond(request, admission, await page());
+      } catch (error) {
+        return fail(request, admission, error);
+      }
+    });
   }
 
   for (const operation of parts.operations) {
+    const bucket = parts.buckets.bucketOf(operation.method, operation.path);
     elysia.route(
       operation.method,
       operation.path,
       async ({ request, params }: { request: Request; params: PathParameters }) => {
-        const { requestId, principal } = admissionOf(request);
+        const startedAt = performance.now();
+        const admission = admissionOf(request);
+        let response: Response;
         try {
-          return respond(await answer(operation, request, params, principal, bodies), requestId);
+          response = await run(operation, bucket, request, params, admission);
         } catch (error) {
-          return fail(request, error);
+          response = fail(request, admission, error);
         }
+        parts.metrics.observe(operation.name, response.status, performance.now() - startedAt);
+        return response;
       },
       { parse: "none" },
     );
   }
 
-  return async (request) => {
+  return async (request, socketAddress = "") => {
+    let admission: Admission;
     try {
-      if (!URL.canParse(request.url)) throw new Fault("invalid_request", "The Host header is malformed.");
+      admission = gate.receive(request, socketAddress);
+    } catch (error) {
+      const nowhere = { requestId: gate.requestIdOf(request), socketAddress, path: "", search: "" };
+      return fail(request, { ...nowhere, principal: null, window: null }, error);
+    }
+    admissions.set(request, admission);
+    try {
       return await elysia.fetch(request);
     } catch (error) {
-      return fail(request, error);
+      return fail(request, admission, error);
     }
   };
 }
 
-async function answer(
-  operation: Operation,
-  request: Request,
-  parameters: PathParameters,
-  principal: Principal | null,
-  bodies: BodyBudget,
-): Promise<Answer> {
-  if (principal === null) throw new Fault("missing_api_key", "Send an API key: Authorization: Bearer ctx_…");
+function authorise(operation: Operation, principal: Principal): void {
   if (!allows(principal, operation.scope)) {
     throw new Fault(
       "insufficient_scope",
       `This key lacks the scope '${operation.scope}' that ${operation.name} needs.`,
     );
   }
-  const params = readable(parameters);
-  const query = checkQuery(operation.query, new URL(request.url).search);
-  const call = { principal, params, query, signal: request.signal };
-  if (operation.body === null) return operation.run({ ...call, body: null });
-  if (request.headers.has("idempotency-key")) {
-    throw new Fault("invalid_request", "This version has no Idempotency-Key yet; use externalId to repeat a request.", {
-      param: "Idempotency-Key",
-    });
+  if (principal.userId !== null && operation.isForConfinedKeys === false) {
+    throw new Fault("insufficient_scope", `This key is confined to one user, and ${operation.name} concerns them all.`);
   }
-  const reserved = bodies.reserve();
+}
+
+// Only operations that a key can reach ask for it, and only those with a file for its fields' schema.
+function known<T>(value: T | null): T {
+  if (value === null) throw new Fault("missing_api_key", "Send an API key: Authorization: Bearer ctx_…");
+  return value;
+}
+
+async function bodyOf(
+  operation: Operation,
+  request: Request,
+  reserved: ReturnType<BodyBudget["reserve"]>,
+): Promise<unknown> {
+  if (operation.body === null) return null;
+  const isEmpty = request.body === null || request.headers.get("content-length") === "0";
+  if (operation.isBodyOptional === true && isEmpty) return {};
+  return check(operation.body, await readJson(request, LIMITS.bodyBytes, reserved));
+}
+
+type Prepared = Omit<Call<unknown, unknown>, "commit">;
+
+/** What the request's Idempotency-Key says is to be done; null without one. */
+function begin(idempotency: Idempotency, operation: Operation, request: Request, call: Prepared): Begun | null {
+  const key = operation.isIdempotent === true ? request.headers.get("idempotency-key") : null;
+  if (key === null) return null;
+  const { params, query, body, upload, principal } = call;
+  const slot = {
+    projectId: principal.projectId,
+    userId: principal.userId,
+    route: `${operation.method} ${operation.path}`,
+    key: checkIdempotencyKey(key),
+  };
+  const file = upload === null ? null : { sha256: upload.sha256, filename: upload.file.filename };
+  return idempotency.begin(slot, fingerprintOf({ params, query, body, file }));
+}
+
+/** Runs an operation, its change in one transaction with what an Idempotency-Key remembers of it. */
+async function runOnce(
+  transactions: Transactions,
+  operation: Operation,
+  call: Prepared,
+  begun: Extract<Begun, { kind: "run" }> | null,
+): Promise<Answer> {
+  const commit: Call<unknown, unknown>["commit"] = (work) => {
+    if (begun === null) return transactions.atomically(work);
+    return begun.commit(() => {
+      const answer = work();
+      return { ...answer, remembered: answer.remembered ?? answer.body };
+    });
+  };
+  let answer: Answer | null = null;
   try {
-    const body = check(operation.body, await readJson(request, LIMITS.bodyBytes, reserved));
-    return await operation.run({ ...call, body });
+    answer = await operation.run({ ...call, commit });
+    return answer;
   } finally {
-    reserved.release();
+    if (answer?.ended === undefined) begun?.end();
+    else void answer.ended.then(() => begun?.end());
   }
 }
 
@@ -163,35 +332,18 @@ function readable(parameters: PathParameters): Record<string, string> {
   return Object.fromEntries(entries);
 }
 
-function authenticate(request: Request, lookUp: (secret: string) => Principal | null): Principal {
-  const header = request.headers.get("authorization");
-  if (header === null) throw new Fault("missing_api_key", "Send an API key: Authorization: Bearer ctx_…");
-  const secret = /^Bearer +(ctx_[A-Za-z0-9_-]{1,256})$/i.exec(header)?.[1];
-  const principal = secret === undefined ? null : lookUp(secret);
-  if (principal === null) {
-    throw new Fault(
-      "invalid_api_key",
-      "This API key is not known. Keys look like ctx_… and are shown once, when they are made.",
-    );
-  }
-  return principal;
-}
-
-function isVersioned(request: Request): boolean {
-  const path = new URL(request.url).pathname;
-  return path === "/v1" || path.startsWith("/v1/");
-}
-
 // A known path under another method is 405 with `Allow`; everything else is an unknown route. Whoever has GET has HEAD
 // (RFC 9110, 9.3.2): Elysia answers it by itself.
-function unrouted(request: Request, routes: readonly Route[]): Fault {
-  const path = new URL(request.url).pathname;
-  const allow = routes
-    .filter((route) => matches(route.path, path))
-    .flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+function unrouted(method: string, path: string, routes: readonly Route[]): Fault {
+  const allow = new Set(
+    routes
+      .filter((route) => matches(route.path, path))
+      .flatMap((route) => (route.method === "GET" ? ["GET", "HEAD"] : [route.method])),
+  );
   const shown = path.length > 128 ? `${path.slice(0, 128)}…` : path;
-  if (allow.length === 0) return new Fault("not_found", `There is no route ${request.method} ${shown}.`);
-  return new Fault("method_not_allowed", `${shown} takes ${allow.join(", ")}, not ${request.method}.`, { allow });
+  if (allow.size === 0) return new Fault("not_found", `There is no route ${method} ${shown}.`);
+  const methods = [...allow];
+  return new Fault("method_not_allowed", `${shown} takes ${methods.join(", ")}, not ${method}.`, { allow: methods });
 }
 
 function matches(template: string, path: string): boolean {
@@ -203,16 +355,18 @@ function matches(template: string, path: string): boolean {
   );
 }
 
-/** A caller's own request id if it is safe to repeat, else a new one. */
-function requestIdOf(request: Request, newRequestId: () => string): string {
-  const given = request.headers.get("x-request-id");
-  const isSafe = given !== null && given.length <= LIMITS.requestIdCharacters && /^[A-Za-z0-9._:-]+$/.test(given);
-  return isSafe ? given : newRequestId();
-}
-
-function respond(answer: Answer, requestId: string, extra?: Record<string, string>): Response {
-  const headers = new Headers({ "x-request-id": requestId, ...extra });
-  if (answer.body === null) return new Response(null, { status: answer.status, headers });
-  headers.set("content-type", "application/json; charset=utf-8");
-  return new Response(JSON.stringify(answer.body), { status: answer.status, headers });
+function responseOf({ status, body }: Answer, headers: Record<string, string>): Response {
+  if (body === null) return new Response(null, { status, headers });
+  if (body instanceof ReadableStream) {
+    headers["content-type"] = "text/event-stream; charset=utf-8";
+    headers["cache-control"] = "no-cache";
+    headers["x-accel-buffering"] = "no"; // else nginx waits for the end
+    return new Response(body, { status, headers });
+  }
+  if (body instanceof Page) {
+    headers["content-type"] = body.contentType;
+    return new Response(body.text, { status, headers: { ...headers, ...body.headers } });
+  }
+  headers["content-type"] = "application/json; charset=utf-8";
+  return new Response(JSON.stringify(body), { status, headers });
 }

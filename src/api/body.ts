@@ -13,13 +13,22 @@ export async function readJson(request: Request, bytesMax: number, reserved: Bod
     throw new Fault("unsupported_media_type", `Send the body as Content-Type: application/json, not '${mediaType}'.`);
   }
   const text = decode(await readBytes(request, bytesMax, reserved));
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    return parseStorable(text);
   } catch (cause) {
+    if (cause instanceof Fault) throw cause;
     throw new Fault("invalid_request", `The body is not valid JSON: ${jsonProblem(cause)}.`, { cause });
   }
-  refuseUnstorable(value, SUSPICIOUS_ESCAPE.test(text));
+}
+
+/**
+ * The value of a JSON text, where all of it can be kept as it was sent.
+ * @param param the parameter that the text came in, if it is no body.
+ * @throws SyntaxError; Fault `invalid_request` that names the place of what cannot be kept.
+ */
+export function parseStorable(text: string, param?: string): unknown {
+  const value: unknown = JSON.parse(text);
+  refuseUnstorable(value, SUSPICIOUS_ESCAPE.test(text), param === undefined ? [] : [param]);
   return value;
 }
 
@@ -68,8 +77,8 @@ const SUSPICIOUS_ESCAPE = /\\u(?:0000|d[89a-f])/i;
 
 // What could not be kept as it was sent: NUL and lone surrogates are no UTF-8 text for every engine behind, a number
 // beyond a double would come back as null. Bodies can hold millions of values: the path is put together only for an error.
-function refuseUnstorable(body: unknown, isAnyTextSuspicious: boolean): void {
-  const path: (string | number)[] = [];
+function refuseUnstorable(whole: unknown, isAnyTextSuspicious: boolean, at: readonly string[]): void {
+  const path: (string | number)[] = [...at];
   const visit = (value: unknown): void => {
     if (typeof value === "string") {
       if (isAnyTextSuspicious) refuseBadText(value, path);
@@ -89,7 +98,7 @@ function refuseUnstorable(body: unknown, isAnyTextSuspicious: boolean): void {
     visit(value);
     path.pop();
   };
-  visit(body);
+  visit(whole);
 }
 
 /** @throws Fault `invalid_request` for a text that holds NUL or a lone surrogate; `path` names the field. */

@@ -98,10 +98,12 @@ function readPair(pair: string): readonly [name: string, text: string] {
   }
 }
 
+// Every double as JSON writes it: a score that was answered can be asked for.
+const DECIMAL = /^-?\d{1,22}(\.\d{1,24})?(e[+-]?\d{1,3})?$/i;
+
 function readParameter(schema: TSchema | undefined, text: string): unknown {
-  if (schema?.type === "integer" || schema?.type === "number") {
-    return /^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text;
-  }
+  if (schema?.type === "integer") return /^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text;
+  if (schema?.type === "number") return DECIMAL.test(text) ? Number(text) : text;
   if (schema?.type === "boolean" && (text === "true" || text === "false")) return text === "true";
   return text;
 }

@@ -1,60 +1,121 @@
-// A checked createMemory body to a draft: the rules that a schema cannot say.
+// Checked bodies to drafts and changes: the rules that a schema cannot say.
 
 import { Fault } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
-import type { JsonObject, MemoryDraft } from "../domain/memory.ts";
-import type { CreateMemory } from "./schema.ts";
+import type { JsonObject, MemoryChange, MemoryDraft } from "../domain/memory.ts";
+import type { CreateMemory, UpdateMemory } from "./schema/memories.ts";
 
 /**
  * @param at where the body stands in the request (`memories[3]`), for the error's `param`.
  * @throws Fault `invalid_request`, `too_many_tags` or `metadata_too_large`.
  */
 export function draftOf(body: CreateMemory, nowMs: number, at = ""): MemoryDraft {
-  const field = (name: string) => (at === "" ? name : `${at}.${name}`);
-  if (body.content.trim() === "") {
-    throw new Fault("invalid_request", `'${field("content")}' is blank: give the text to store.`, {
-      param: field("content"),
-    });
-  }
-  const { content, title, type, tags, userId, externalId } = body;
-  const metadata =
-    body.metadata === undefined || body.metadata === null ? null : checkMetadata(body.metadata, field("metadata"));
-  const language = body.language ? checkLanguage(body.language, field("language")) : null;
-  const expiresAt = body.expires_at ? checkExpiry(body.expires_at, nowMs, field("expires_at")) : null;
-  if (tags && tags.length > LIMITS.tagsPerMemory) {
-    throw new Fault("too_many_tags", `A memory holds at most ${LIMITS.tagsPerMemory} tags, found ${tags.length}.`, {
-      param: field("tags"),
-    });
-  }
+  const { content, ...attributes } = body;
+  checkContent(content, fieldAt(at, "content"));
+  return { content, ...attributesOf(attributes, nowMs, at) };
+}
+
+/** The attributes of a new memory; `null` counts as left out. Throws like `draftOf`. */
+export function attributesOf(
+  body: Omit<CreateMemory, "content">,
+  nowMs: number,
+  at = "",
+): Omit<MemoryDraft, "content"> {
+  const { title, type, tags, metadata, userId, language, externalId, expires_at } = body;
   return {
-    content,
     ...(title && { title }),
     ...(type && { type }),
-    ...(tags && { tags }),
-    ...(metadata && { metadata }),
+    ...(tags && { tags: checkTags(tags, fieldAt(at, "tags")) }),
+    ...(metadata && { metadata: checkMetadata(metadata, fieldAt(at, "metadata")) }),
     ...(userId && { userId }),
-    ...(language && { language }),
+    ...(language && { language: checkLanguage(language, fieldAt(at, "language")) }),
     ...(externalId && { externalId }),
-    ...(expiresAt !== null && { expiresAt }),
+    ...(expires_at && { expiresAt: checkFuture(expires_at, nowMs, fieldAt(at, "expires_at")) }),
   };
 }
 
-function checkMetadata(metadata: Record<string, unknown>, param: string): JsonObject {
-  const bytes = Buffer.byteLength(JSON.stringify(metadata), "utf8");
-  if (bytes > LIMITS.metadataBytes) {
-    throw new Fault(
-      "metadata_too_large",
-      `'${param}' is ${bytes} bytes as compact JSON; at most ${LIMITS.metadataBytes} are stored.`,
-      { param },
-    );
+/**
+ * The change that an updateMemory body asks for; `null` clears.
+ * @throws Fault `invalid_request` (also when nothing is asked for), `too_many_tags` or `metadata_too_large`.
+ */
+export function changeOf(body: UpdateMemory, nowMs: number): MemoryChange {
+  const { content, title, type, tags, metadata, userId, language, externalId, expires_at } = body;
+  if (Object.keys(body).length === 0) {
+    throw new Fault("invalid_request", "Name at least one field to change.");
   }
+  if (content !== undefined) checkContent(content, "content");
+  return {
+    ...(content !== undefined && { content }),
+    ...(title !== undefined && { title }),
+    ...(type !== undefined && { type }),
+    ...(tags !== undefined && { tags: tags && checkTags(tags, "tags") }),
+    ...(metadata !== undefined && { metadata: metadata && checkMetadata(metadata, "metadata") }),
+    ...(userId !== undefined && { userId }),
+    ...(language !== undefined && { language: language === null ? null : checkLanguage(language, "language") }),
+    ...(externalId !== undefined && { externalId }),
+    ...(expires_at !== undefined && {
+      expiresAt: expires_at === null ? null : checkFuture(expires_at, nowMs, "expires_at"),
+    }),
+  };
+}
+
+/**
+ * Metadata of a memory: bounded, and without the names that search results use.
+ * @throws Fault `metadata_too_large` or `invalid_request`.
+ */
+export function checkMetadata(metadata: Record<string, unknown>, param: string): JsonObject {
+  const checked = checkJsonSize(metadata, LIMITS.metadataBytes, param);
   const reserved = Object.keys(metadata).find((name) => name.startsWith("_"));
-  if (reserved !== undefined) {
-    throw new Fault("invalid_request", `'${param}.${reserved}': keys that begin with '_' are used by search results.`, {
-      param: `${param}.${reserved}`,
+  if (reserved === undefined) return checked;
+  throw new Fault("invalid_request", `'${param}.${reserved}': keys that begin with '_' are used by search results.`, {
+    param: `${param}.${reserved}`,
+  });
+}
+
+/** @throws Fault `metadata_too_large` when the compact JSON of `value` has more than `bytesMax` bytes. */
+export function checkJsonSize(value: Record<string, unknown>, bytesMax: number, param: string): JsonObject {
+  const bytes = Buffer.byteLength(JSON.stringify(value), "utf8");
+  if (bytes <= bytesMax) return value as JsonObject;
+  throw new Fault(
+    "metadata_too_large",
+    `'${param}' is ${bytes} bytes as compact JSON; at most ${bytesMax} are stored.`,
+    {
+      param,
+    },
+  );
+}
+
+/** A text that is more than blanks. @throws Fault `invalid_request` */
+export function checkNotBlank(text: string, param: string, cure: string): void {
+  if (text.trim() === "") throw new Fault("invalid_request", `'${param}' is blank: ${cure}.`, { param });
+}
+
+const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
+
+/** A time to come, as Unix milliseconds. @throws Fault `invalid_request` for anything else. */
+export function checkFuture(text: string, nowMs: number, param: string): number {
+  const [, year, month, day] = DATE_TIME.exec(text) ?? [];
+  // Date.parse turns 31 February into 3 March
+  const isDay = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
+  const time = isDay ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(time)) {
+    throw new Fault("invalid_request", `'${param}' must be an ISO 8601 time such as "2030-01-31T12:00:00Z".`, {
+      param,
     });
   }
-  return metadata as JsonObject;
+  if (time <= nowMs) throw new Fault("invalid_request", `'${param}' lies in the past.`, { param });
+  return time;
+}
+
+function checkContent(content: string, param: string): void {
+  checkNotBlank(content, param, "give the text to store");
+}
+
+function checkTags(tags: readonly string[], param: string): readonly string[] {
+  if (tags.length <= LIMITS.tagsPerMemory) return tags;
+  throw new Fault("too_many_tags", `A memory holds at most ${LIMITS.tagsPerMemory} tags, found ${tags.length}.`, {
+    param,
+  });
 }
 
 function checkLanguage(language: string, param: string): string {
@@ -72,18 +133,6 @@ function checkLanguage(language: string, param: string): string {
   }
 }
 
-const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
-
-function checkExpiry(text: string, nowMs: number, param: string): number {
-  const [, year, month, day] = DATE_TIME.exec(text) ?? [];
-  // Date.parse turns 31 February into 3 March
-  const isDay = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
-  const time = isDay ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(time)) {
-    throw new Fault("invalid_request", `'${param}' must be an ISO 8601 time such as "2030-01-31T12:00:00Z".`, {
-      param,
-    });
-  }
-  if (time <= nowMs) throw new Fault("invalid_request", `'${param}' lies in the past.`, { param });
-  return time;
+function fieldAt(at: string, name: string): string {
+  return at === "" ? name : `${at}.${name}`;
 }

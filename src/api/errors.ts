@@ -1,29 +1,13 @@
-// How failures look to a caller: one table from code to HTTP status, one error body. Nothing internal leaves here.
+// How failures look to a caller: one error body, and the status that goes with its code. Which codes there are and what each
+// means stands in catalogue.ts. Nothing internal leaves here.
 
 import { Fault, type FaultCode } from "../domain/fault.ts";
+import { FAULTS } from "./catalogue.ts";
 
-/** HTTP status of each code. */
-export const STATUS_OF: Readonly<Record<FaultCode, number>> = {
-  invalid_request: 400,
-  invalid_filter: 400,
-  invalid_cursor: 400,
-  too_many_tags: 400,
-  metadata_too_large: 400,
-  batch_too_large: 400,
-  missing_api_key: 401,
-  invalid_api_key: 401,
-  insufficient_scope: 403,
-  not_found: 404,
-  memory_not_found: 404,
-  method_not_allowed: 405,
-  external_id_conflict: 409,
-  invalid_state: 409,
-  payload_too_large: 413,
-  unsupported_media_type: 415,
-  internal_error: 500,
-  overloaded: 503,
-  model_unavailable: 503,
-};
+/** HTTP status of each code, as the catalogue has it. */
+export const STATUS_OF = Object.fromEntries(
+  Object.entries(FAULTS).map(([code, { status }]) => [code, status]),
+) as Readonly<Record<FaultCode, number>>;
 
 /** The interface's error object. */
 export interface ErrorView {

@@ -1,58 +1,77 @@
-// The operations on /v1/memories: what each asks for and what it answers.
+// The operations on /v1/memories that store and read: what each asks for and what it answers.
 
 import { Fault, invariant } from "../domain/fault.ts";
-import { isId, type MemoryId } from "../domain/ids.ts";
+import type { MemoryId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Memory, MemoryDraft, Progress } from "../domain/memory.ts";
+import { type Principal, userOf } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Accepted } from "../ports/memory-store.ts";
 import type { MemoryService } from "../services/memories.ts";
-import type { SearchService } from "../services/search.ts";
 import { check } from "./check.ts";
-import { draftOf } from "./drafts.ts";
+import { changeOf, draftOf } from "./drafts.ts";
 import { errorView } from "./errors.ts";
+import { pathId, shortened } from "./ids.ts";
 import { type Operation, operation } from "./operation.ts";
-import { BatchCreate, CreateMemory, ListMemoriesQuery, NoQuery, SearchMemories } from "./schema.ts";
-import { memoryView, searchView } from "./views.ts";
+import { NoQuery } from "./schema/fields.ts";
+import * as schema from "./schema/memories.ts";
+import { listView, memoryView } from "./views.ts";
 
 /** What the operations on memories stand on. */
 export interface MemoryOperationsParts {
   readonly memories: MemoryService;
-  readonly search: SearchService;
   readonly progressOf: (memory: Memory) => Progress;
   readonly clock: Clock;
 }
 
-/** The operations on /v1/memories. */
-export function memoryOperations({ memories, search, progressOf, clock }: MemoryOperationsParts): readonly Operation[] {
-  const acceptedView = (accepted: Accepted, content: string) =>
-    memoryView({ memory: accepted.memory, content }, progressOf);
+/** The operations on /v1/memories, but for search, query and upload. */
+export function memoryOperations({ memories, progressOf, clock }: MemoryOperationsParts): readonly Operation[] {
+  const view = (memory: Memory, content: string) => memoryView({ memory, content }, progressOf);
 
   return [
     operation({
       name: "createMemory",
+      group: "Memories",
+      summary: "Store a text. A known externalId updates its memory: 202 when the text is new, else 200.",
       method: "POST",
       path: "/v1/memories",
       scope: "memories:write",
       query: NoQuery,
-      body: CreateMemory,
-      run: async ({ principal, body }) => {
-        const draft = draftOf(body, clock.now());
-        const [accepted] = await memories.create(principal.projectId, [draft]);
-        invariant(accepted, "one draft gives one row");
-        const isUnchanged = accepted.outcome === "updated" && accepted.memory.state.status === "completed";
-        return { status: isUnchanged ? 200 : 202, body: acceptedView(accepted, draft.content) };
+      body: schema.CreateMemory,
+      answers: { 200: schema.Memory, 202: schema.Memory },
+      faults: ["too_many_tags", "metadata_too_large", "document_quota_exceeded", "storage_quota_exceeded"],
+      isIdempotent: true,
+      run: async ({ principal, body, commit }) => {
+        const draft = ownedDraft(principal, draftOf(body, clock.now()));
+        const desk = await memories.open(principal);
+        return commit(() => {
+          const [accepted] = desk.create([draft]);
+          invariant(accepted, "one draft gives one row");
+          if (accepted instanceof Fault) throw accepted;
+          const shown = view(accepted.memory, draft.content);
+          return { status: statusOf(accepted), body: shown, remembered: { ...shown, content: null } };
+        });
       },
+      // the text is the request's own
+      replay: ({ status, body }, { body: asked }) => ({
+        status,
+        body: { ...(body as object), content: (asked as schema.CreateMemory).content },
+      }),
     }),
 
     operation({
       name: "batchCreate",
+      group: "Memories",
+      summary: "Store up to 100 texts; each is taken or refused on its own.",
       method: "POST",
       path: "/v1/memories/batch",
       scope: "memories:write",
       query: NoQuery,
-      body: BatchCreate,
-      run: async ({ principal, body }) => {
+      body: schema.BatchCreate,
+      answers: { 202: schema.BatchResult },
+      faults: ["batch_too_large", "document_quota_exceeded", "storage_quota_exceeded"],
+      isIdempotent: true,
+      run: async ({ principal, body, commit }) => {
         if (body.memories.length > LIMITS.memoriesPerBatch) {
           throw new Fault(
             "batch_too_large",
@@ -60,135 +79,221 @@ export function memoryOperations({ memories, search, progressOf, clock }: Memory
             { param: "memories" },
           );
         }
-        const items = body.memories.map((item, index) => checkItem(item, index, clock.now()));
+        const items = body.memories.map((item, index) => checkItem(principal, item, index, clock.now()));
         const drafts = items.filter((item): item is MemoryDraft => !(item instanceof Fault));
-        if (drafts.length === 0) {
-          throw new Fault(
-            "invalid_request",
-            "None of the batch's memories could be accepted; 'items' says why for each.",
-            {
-              items: items.flatMap((item, index) => (item instanceof Fault ? [{ index, error: item }] : [])),
-            },
-          );
-        }
-        const accepted = (await memories.create(principal.projectId, drafts)).values();
-        const data = items.map((item, index) => {
-          if (item instanceof Fault) return { index, error: errorView(item) };
-          const next = accepted.next().value;
-          invariant(next, "every draft gives one row");
-          return { index, memory: acceptedView(next, item.content) };
+        const desk = await memories.open(principal);
+        return commit(() => {
+          const stored = desk.create(drafts).values();
+          const outcomes = items.map((item) => {
+            const outcome = item instanceof Fault ? item : stored.next().value;
+            invariant(outcome, "every draft has an outcome");
+            return outcome;
+          });
+          const accepted = outcomes.filter((outcome) => !(outcome instanceof Fault)).length;
+          if (accepted === 0) throw noneAccepted(outcomes.filter((outcome) => outcome instanceof Fault));
+          const shown = (withContent: boolean) => ({
+            data: outcomes.map((outcome, index) => {
+              if (outcome instanceof Fault) return { index, error: errorView(outcome) };
+              const item = items[index];
+              const content = withContent && item !== undefined && !(item instanceof Fault) ? item.content : "";
+              return { index, memory: view(outcome.memory, content) };
+            }),
+            accepted,
+            failed: outcomes.length - accepted,
+          });
+          return { status: 202, body: shown(true), remembered: shown(false) };
         });
-        return { status: 202, body: { data, accepted: drafts.length, failed: items.length - drafts.length } };
       },
+      replay: ({ status, body }, { body: asked }) => ({ status, body: withContents(body, asked) }),
     }),
 
     operation({
       name: "listMemories",
+      group: "Memories",
+      summary: "List memories, newest first.",
       method: "GET",
       path: "/v1/memories",
       scope: "memories:read",
-      query: ListMemoriesQuery,
+      query: schema.ListMemories,
+      answers: { 200: schema.MemoryList },
+      faults: ["invalid_cursor"],
       run: async ({ principal, query }) => {
-        const page = await memories.list(principal.projectId, { limit: LIMITS.pageItemsDefault, ...query });
-        return {
-          status: 200,
-          body: {
-            data: page.items.map((item) => memoryView(item, progressOf)),
-            has_more: page.cursor !== null,
-            cursor: page.cursor,
-          },
-        };
+        const { userId: named, ...conditions } = query;
+        const userId = userOf(principal, named);
+        const page = await memories.list(principal, {
+          limit: LIMITS.pageItemsDefault,
+          ...conditions,
+          ...(userId !== undefined && { userId }),
+        });
+        return { status: 200, body: listView(page, (item) => memoryView(item, progressOf)) };
       },
     }),
 
     operation({
       name: "getMemory",
+      group: "Memories",
+      summary: "Read one memory.",
       method: "GET",
       path: "/v1/memories/:id",
       scope: "memories:read",
       query: NoQuery,
+      answers: { 200: schema.Memory },
+      faults: ["memory_not_found"],
       run: async ({ principal, params }) => {
         const id = memoryId(params.id);
-        const found = await memories.get(principal.projectId, id);
+        const found = await memories.get(principal, id);
         if (found === null) throw absent(id);
         return { status: 200, body: memoryView(found, progressOf) };
       },
     }),
 
     operation({
-      name: "deleteMemory",
-      method: "DELETE",
+      name: "updateMemory",
+      group: "Memories",
+      summary: "Change a memory: what is left out stays, null clears. 202 with new content, else 200.",
+      method: "PUT",
       path: "/v1/memories/:id",
       scope: "memories:write",
       query: NoQuery,
-      run: async ({ principal, params }) => {
+      body: schema.UpdateMemory,
+      answers: { 200: schema.Memory, 202: schema.Memory },
+      faults: [
+        "memory_not_found",
+        "external_id_conflict",
+        "too_many_tags",
+        "metadata_too_large",
+        "storage_quota_exceeded",
+      ],
+      run: async ({ principal, params, body, commit }) => {
         const id = memoryId(params.id);
-        if (!(await memories.remove(principal.projectId, id))) throw absent(id);
-        return { status: 204, body: null };
+        const change = changeOf(body, clock.now());
+        if (change.userId !== undefined) userOf(principal, change.userId);
+        const desk = await memories.open(principal);
+        let changed: Accepted | null = null;
+        const { status } = commit(() => {
+          changed = desk.change(id, change);
+          if (changed === null) throw absent(id);
+          return { status: changed.outcome === "rewritten" ? 202 : 200, body: null };
+        });
+        invariant(changed, "what was committed was changed");
+        const { memory }: Accepted = changed;
+        const [shown] = await memories.withContents([memory]);
+        return { status, body: view(memory, change.content ?? shown?.content ?? "") };
       },
     }),
 
     operation({
-      name: "searchMemories",
+      name: "retryMemory",
+      group: "Memories",
+      summary: "Process a failed memory again.",
       method: "POST",
-      path: "/v1/memories/search",
-      scope: "memories:read",
+      path: "/v1/memories/:id/retry",
+      scope: "memories:write",
       query: NoQuery,
-      body: SearchMemories,
-      run: async ({ principal, body, signal }) => {
-        refuseUnavailable(body);
-        const mode = body.mode ?? "balanced";
-        const ranking = await search.search(
-          principal.projectId,
-          {
-            query: body.query,
-            mode,
-            limit: body.limit ?? LIMITS.searchResultsDefault,
-            scoreMin: body.min_score ?? 0,
-            ...(body.userId && { userId: body.userId }),
-          },
-          signal,
-        );
-        return { status: 200, body: searchView(ranking, mode, body.explain === true) };
+      answers: { 202: schema.Memory },
+      faults: ["memory_not_found", "invalid_state"],
+      isIdempotent: true,
+      run: async ({ principal, params, commit }) => {
+        const id = memoryId(params.id);
+        const desk = await memories.open(principal);
+        const before = await memories.get(principal, id);
+        return commit(() => {
+          const memory = desk.retry(id);
+          if (memory === null) throw absent(id);
+          const shown = view(memory, before?.content ?? "");
+          return { status: 202, body: shown, remembered: { ...shown, content: "" } };
+        });
+      },
+    }),
+
+    operation({
+      name: "deleteMemory",
+      group: "Memories",
+      summary: "Delete a memory: at once out of every answer, for good after the project's retention.",
+      method: "DELETE",
+      path: "/v1/memories/:id",
+      scope: "memories:write",
+      query: schema.DeleteMemory,
+      answers: { 204: null },
+      faults: ["memory_not_found"],
+      run: async ({ principal, params, query, commit }) => {
+        const id = memoryId(params.id);
+        const purges = query.purge ?? false;
+        const desk = await memories.open(principal);
+        let removed: Memory | null = null;
+        const answer = commit(() => {
+          removed = desk.remove(id, { purges });
+          if (removed === null) throw absent(id);
+          return { status: 204, body: null };
+        });
+        invariant(removed, "what was committed was removed");
+        const { key }: Memory = removed;
+        if (purges) await memories.purgeNow(principal.projectId, [key]);
+        return answer;
       },
     }),
   ];
 }
 
-function checkItem(item: unknown, index: number, nowMs: number): MemoryDraft | Fault {
+/** The draft with the user that it is stored for. @throws Fault `insufficient_scope` */
+export function ownedDraft<D extends { readonly userId?: string }>(
+  principal: Principal,
+  draft: D,
+  param = "userId",
+): D {
+  const userId = userOf(principal, draft.userId, param);
+  return userId === undefined ? draft : { ...draft, userId };
+}
+
+/** 200 for an update that left the text as it was, 202 for what is (or still is) processed. */
+export function statusOf({ outcome, memory }: Accepted): 200 | 202 {
+  return outcome === "updated" && memory.state.status === "completed" ? 200 : 202;
+}
+
+function checkItem(principal: Principal, item: unknown, index: number, nowMs: number): MemoryDraft | Fault {
   const at = `memories[${index}]`;
   try {
-    return draftOf(check(CreateMemory, item, at), nowMs, at);
+    return ownedDraft(principal, draftOf(check(schema.CreateMemory, item, at), nowMs, at), `${at}.userId`);
   } catch (error) {
     if (error instanceof Fault) return error;
     throw error;
   }
 }
 
-// What is not there yet is refused, never ignored: a dropped filter would show what it should have hidden.
-function refuseUnavailable(body: SearchMemories): void {
-  if (body.query.trim() === "") {
-    throw new Fault("invalid_request", "'query' is blank: say what to search for.", { param: "query" });
-  }
-  const { filters = null } = body;
-  if (filters !== null && (typeof filters !== "object" || Array.isArray(filters) || Object.keys(filters).length > 0)) {
-    throw new Fault("invalid_filter", "This version has no 'filters' yet; 'userId' is the only restriction.", {
-      param: "filters",
-    });
-  }
-  if (body.includeGraph) {
-    throw new Fault("invalid_request", "This version has no knowledge graph yet; leave 'includeGraph' out.", {
-      param: "includeGraph",
-    });
-  }
+// Nothing of a batch was taken: the quota's own code where nothing else was wrong.
+function noneAccepted(faults: readonly Fault[]): Fault {
+  const quota = faults[0]?.code;
+  const isQuota = quota === "document_quota_exceeded" || quota === "storage_quota_exceeded";
+  const areQuotas = faults.every(({ code }) => code === "document_quota_exceeded" || code === "storage_quota_exceeded");
+  return new Fault(
+    isQuota && areQuotas ? quota : "invalid_request",
+    areQuotas
+      ? "None of the batch's memories fits into the project's plan; 'items' says why for each."
+      : "None of the batch's memories could be accepted; 'items' says why for each.",
+    { items: faults.map((error, index) => ({ index, error })) },
+  );
+}
+
+// The texts of a replayed batch are the request's own.
+function withContents(remembered: unknown, asked: unknown): unknown {
+  const { data, ...rest } = remembered as {
+    readonly data: readonly { readonly index: number; readonly memory?: object }[];
+  };
+  const { memories } = asked as { readonly memories: readonly { readonly content?: string }[] };
+  return {
+    data: data.map((item) =>
+      item.memory === undefined
+        ? item
+        : { ...item, memory: { ...item.memory, content: memories[item.index]?.content ?? "" } },
+    ),
+    ...rest,
+  };
 }
 
 function memoryId(text: string | undefined): MemoryId {
-  if (text === undefined || !isId("mem", text)) throw absent(text ?? "");
-  return text as MemoryId;
+  return pathId("mem", text, "memory_not_found");
 }
 
 function absent(id: string): Fault {
-  const shown = id.length > 64 ? `${id.slice(0, 64)}…` : id;
-  return new Fault("memory_not_found", `There is no memory '${shown}' in this project.`, { param: "id" });
+  return new Fault("memory_not_found", `There is no memory '${shortened(id)}' in this project.`, { param: "id" });
 }

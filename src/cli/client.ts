@@ -25,6 +25,12 @@ export class RequestRefused extends Error {
   }
 }
 
+/** How a request is sent. */
+export interface SendOptions {
+  /** Whether it may arrive twice, so that it can be sent again when its answer was lost; default: yes. */
+  readonly isRepeatable?: boolean;
+}
+
 /** A JSON object of an answer, not looked into yet. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
@@ -43,17 +49,23 @@ export class Client {
   ) {}
 
   /**
-   * Sends a request and returns the answer's JSON object. Busy answers (429, 503) and lost connections are tried again
-   * after the time that the server asks for: meant for requests that can be repeated.
+   * Sends a request and returns the answer's JSON object, an empty one where there is none. Busy answers (429, 503) are tried
+   * again after the time that the server asks for, and so are lost connections where the request can be repeated.
    * @throws RequestRefused on any other status from 400, and when the server stays busy; Error when it cannot be reached.
    */
-  async send(method: "GET" | "POST", path: string, body?: unknown): Promise<JsonRecord> {
+  async send(
+    method: "GET" | "POST" | "PUT" | "DELETE",
+    path: string,
+    body?: unknown,
+    { isRepeatable = true }: SendOptions = {},
+  ): Promise<JsonRecord> {
     const text = body === undefined ? null : JSON.stringify(body);
     let waitMs = WAIT_FIRST_MS;
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#sendOnce(method, path, text);
       if (outcome.kind === "answered") return outcome.body;
-      const attemptsMax = outcome.kind === "busy" ? BUSY_ATTEMPTS_MAX : LOST_ATTEMPTS_MAX;
+      const lostAttemptsMax = isRepeatable ? LOST_ATTEMPTS_MAX : 1;
+      const attemptsMax = outcome.kind === "busy" ? BUSY_ATTEMPTS_MAX : lostAttemptsMax;
       if (attempt >= attemptsMax) throw outcome.error;
       await this.clock.sleep((outcome.kind === "busy" ? outcome.waitMs : null) ?? waitMs);
       waitMs = Math.min(WAIT_LAST_MS, waitMs * 2);

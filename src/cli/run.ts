@@ -1,11 +1,13 @@
 // Which command was asked for? Dispatches the command line and turns failures into one line and an exit code.
 // Commands load their code when they run, so that `help` is instant and a child loads nothing of the server.
 
-import { type Config, parseConfig, settingsHelp } from "../config.ts";
+import { type Config, parseConfig, type StartPlace, settingsHelp } from "../config.ts";
+import { systemClock } from "../kit/clock.ts";
 import { UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
+import { VERSION } from "../kit/version.ts";
+import type { AccountsCommand } from "./accounts.ts";
 import { alignRows } from "./terminal.ts";
-import { VERSION } from "./version.ts";
 
 /** What differs between a source checkout and the single binary. */
 export interface Distribution {
@@ -22,11 +24,23 @@ interface Command {
   readonly summary: string | null;
   /** @returns the exit code. */
   readonly run: (argv: readonly string[], distribution: Distribution) => Promise<number>;
+  /** What `--help` shows behind this command's name; absent: the help of the program. */
+  readonly help?: () => Promise<readonly string[]>;
 }
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   serve: { summary: "Start the server (the default)", run: runServe },
   import: { summary: "Store a JSONL file of memories or documents in a running server", run: runImport },
+  keys: {
+    summary: "List, create, rotate and revoke API keys",
+    run: (argv, distribution) => runAccountsCommand("keys", argv, distribution),
+    help: async () => (await import("./accounts.ts")).accountsHelp("keys"),
+  },
+  projects: {
+    summary: "List, create and delete projects, and set their plans",
+    run: (argv, distribution) => runAccountsCommand("projects", argv, distribution),
+    help: async () => (await import("./accounts.ts")).accountsHelp("projects"),
+  },
   version: { summary: "Print the version", run: runVersion },
   help: { summary: "Print this", run: runHelp },
   child: { summary: null, run: runChild },
@@ -42,9 +56,9 @@ export async function run(argv: readonly string[], distribution: Distribution): 
   const wantsHelp = argv.includes("--help") || first === "-h";
   const isNamed = !first.startsWith("-");
   try {
-    if (wantsHelp) return await runHelp();
-    if (first === "--version") return await runVersion();
     const command = isNamed && Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;
+    if (wantsHelp) return command?.help === undefined ? await runHelp() : print(await command.help());
+    if (first === "--version") return await runVersion();
     if (isNamed && command === undefined) {
       throw new UsageError(`Unknown command ${first}.${didYouMean(first, shownCommands())} See mneme help.`);
     }
@@ -68,10 +82,7 @@ export function failureText(error: unknown): string {
 }
 
 async function runServe(argv: readonly string[], distribution: Distribution): Promise<number> {
-  const config = parseConfig(argv, process.env, {
-    workingDirectory: process.cwd(),
-    shippedModelsDirectory: distribution.shippedModelsDirectory,
-  });
+  const config = parseConfig(argv, process.env, placeOf(distribution));
   await distribution.unpack?.(config);
   const [{ serve }, { compose }] = await Promise.all([import("./serve.ts"), import("../compose.ts")]);
   return serve(config, compose, () => distribution.afterOpening?.(config));
@@ -81,6 +92,26 @@ async function runImport(argv: readonly string[]): Promise<number> {
   const { importFile, parseImportOptions } = await import("./import.ts");
   const { refused } = await importFile(parseImportOptions(argv, process.env));
   return refused > 0 ? 1 : 0;
+}
+
+async function runAccountsCommand(
+  command: AccountsCommand,
+  argv: readonly string[],
+  distribution: Distribution,
+): Promise<number> {
+  const [{ runAccounts }, { openLocalAccounts }] = await Promise.all([
+    import("./accounts.ts"),
+    import("../local-accounts.ts"),
+  ]);
+  const text = await runAccounts(command, argv, {
+    environment: process.env,
+    place: placeOf(distribution),
+    clock: systemClock,
+    openLocal: openLocalAccounts,
+  });
+  // a long list must be out before the process ends
+  await Bun.write(Bun.stdout, text);
+  return 0;
 }
 
 async function runChild(argv: readonly string[]): Promise<number> {
@@ -95,7 +126,7 @@ async function runVersion(): Promise<number> {
 }
 
 async function runHelp(): Promise<number> {
-  const { IMPORT_HELP } = await import("./import.ts");
+  const [{ IMPORT_HELP }, { ACCOUNTS_HELP }] = await Promise.all([import("./import.ts"), import("./accounts.ts")]);
   const commands = Object.entries(COMMANDS).flatMap(([name, { summary }]) =>
     summary === null ? [] : [[name, summary]],
   );
@@ -112,9 +143,20 @@ async function runHelp(): Promise<number> {
     "",
     "Flags of import FILE.jsonl[.gz]:",
     ...indent(alignRows(IMPORT_HELP)),
+    "",
+    "Keys and projects (their flags: mneme keys --help, mneme projects --help):",
+    ...indent(alignRows(ACCOUNTS_HELP)),
   ];
+  return print(lines);
+}
+
+function print(lines: readonly string[]): number {
   process.stdout.write(`${lines.join("\n")}\n`);
   return 0;
+}
+
+function placeOf({ shippedModelsDirectory }: Distribution): StartPlace {
+  return { workingDirectory: process.cwd(), shippedModelsDirectory };
 }
 
 function shownCommands(): string[] {

@@ -4,12 +4,11 @@
 import type { Server } from "bun";
 import type { compose as Compose, Service } from "../compose.ts";
 import type { Config } from "../config.ts";
-import { LIMITS } from "../domain/limits.ts";
 import { systemClock } from "../kit/clock.ts";
 import { UsageError } from "../kit/flags.ts";
 import { createLog, type Log } from "../kit/log.ts";
+import { VERSION } from "../kit/version.ts";
 import { readableDuration } from "./terminal.ts";
-import { VERSION } from "./version.ts";
 
 /** Requests under way get this long to finish after a signal, then their connections are closed. */
 const DRAIN_MS = 10_000;
@@ -17,8 +16,8 @@ const DRAIN_MS = 10_000;
 const CLOSE_MS = 20_000;
 /** Without a byte in either direction for this long a connection is dropped. Searches take well under a second. */
 const IDLE_SECONDS = 60;
-/** Above the interface's bound, so that the interface itself answers 413 with a body and Bun does not without one. */
-const BODY_BYTES_MAX = LIMITS.bodyBytes + 1024 * 1024;
+/** Far above what the interface takes, so that it answers 413 itself, with a body: Bun would without one. */
+const BODY_BYTES_MAX = 2 ** 40;
 
 /**
  * Serves until SIGTERM or SIGINT, then stops in order: no new connections, requests under way finish, stores close.
@@ -98,7 +97,7 @@ function listen(config: Config, service: Service): Server<undefined> {
       reusePort: false, // Bun's default lets two servers share one port silently
       idleTimeout: IDLE_SECONDS,
       maxRequestBodySize: BODY_BYTES_MAX,
-      fetch: (request) => service.handle(request),
+      fetch: (request, server) => service.handle(request, server.requestIP(request)?.address),
     });
   } catch (cause) {
     const isTaken = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE";

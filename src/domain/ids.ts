@@ -11,6 +11,16 @@ export type ChunkId = Branded<string, "ChunkId">;
 export type ProjectId = Branded<string, "ProjectId">;
 /** Public id of an API key: `key_` and 26 characters. */
 export type KeyId = Branded<string, "KeyId">;
+/** Public id of a chat: `chat_` and 26 characters. */
+export type ChatId = Branded<string, "ChatId">;
+/** Public id of a chat's message: `msg_` and 26 characters. */
+export type MessageId = Branded<string, "MessageId">;
+/** Public id of a user's event: `evt_` and 26 characters. */
+export type EventId = Branded<string, "EventId">;
+/** Public id of a webhook: `wh_` and 26 characters. */
+export type WebhookId = Branded<string, "WebhookId">;
+/** Public id of a delivery to a webhook: `dlv_` and 26 characters. */
+export type DeliveryId = Branded<string, "DeliveryId">;
 
 /** Key of a memory inside the stores, u64, never reused. */
 export type MemoryKey = Branded<bigint, "MemoryKey">;
@@ -20,7 +30,7 @@ export type ChunkKey = Branded<bigint, "ChunkKey">;
 export type UserKey = Branded<bigint, "UserKey">;
 
 /** Prefixes of public ids. */
-export type IdPrefix = "mem" | "chunk" | "prj" | "key";
+export type IdPrefix = "mem" | "chunk" | "prj" | "key" | "chat" | "msg" | "evt" | "wh" | "dlv";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const ID_CHARACTERS = 26;
@@ -31,17 +41,26 @@ const ID_CHARACTERS = 26;
  * @param random at least 10 random bytes.
  */
 export function timeOrderedId(nowMs: number, random: Uint8Array): string {
-  let value = BigInt(Math.floor(nowMs)) << 80n;
-  let tail = 0n;
-  for (const byte of random.subarray(0, 10)) tail = (tail << 8n) | BigInt(byte);
-  value |= tail;
-  // version 7 in bits 76..79, variant 10 in bits 62..63
-  value = (value & ~(0xfn << 76n)) | (7n << 76n);
-  value = (value & ~(3n << 62n)) | (2n << 62n);
+  const bytes = new Uint8Array(16);
+  let time = Math.floor(nowMs);
+  for (let at = 5; at >= 0; at--) {
+    bytes[at] = time % 256;
+    time = Math.floor(time / 256);
+  }
+  bytes.set(random.subarray(0, 10), 6);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70; // version 7
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80; // variant 10
+  // 26 characters hold 130 bits: the first two are zero, so each step of five bits begins two bits early
   let text = "";
-  for (let position = 0; position < ID_CHARACTERS; position++) {
-    text = ALPHABET.charAt(Number(value & 31n)) + text;
-    value >>= 5n;
+  let bits = 0;
+  let held = 2;
+  for (const byte of bytes) {
+    bits = ((bits << 8) | byte) & 0xfff;
+    held += 8;
+    while (held >= 5) {
+      held -= 5;
+      text += ALPHABET.charAt((bits >> held) & 31);
+    }
   }
   return text;
 }

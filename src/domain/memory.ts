@@ -6,7 +6,7 @@ import type { MemoryId, MemoryKey, UserKey } from "./ids.ts";
 export type MemoryStatus = "processing" | "completed" | "failed";
 
 /** Where a memory in work stands; shown as `progress.stage`. */
-export type Stage = "queued" | "preparing" | "embedding" | "publishing";
+export type Stage = "queued" | "reading" | "preparing" | "embedding" | "publishing";
 
 /** How far a memory in work has come. */
 export interface Progress {
@@ -49,10 +49,41 @@ export interface Memory {
   readonly updatedAt: number;
   /** From then on the memory behaves as deleted. */
   readonly expiresAt: number | null;
-  /** UTF-8 bytes of the content. */
+  /** UTF-8 bytes of the content; of an upload that was not read yet, bytes of the file. */
   readonly contentBytes: number;
+  /** The file that an uploaded memory came from. */
+  readonly source: MemorySource | null;
   /** Attributes that the caller gave: those are never overwritten by extraction. */
   readonly given: readonly ExtractedField[];
+}
+
+/** A file that was uploaded; the names are the interface's. */
+export interface MemorySource {
+  readonly filename: string;
+  readonly media_type: string;
+  readonly bytes: number;
+}
+
+/** A file that was received, and whose text was not read yet. */
+export interface ReceivedFile {
+  /** Where it lies until a memory keeps it. */
+  readonly path: string;
+  readonly sha256: Uint8Array;
+  readonly source: MemorySource;
+}
+
+/** What changes in a memory: absent stays, null clears, `metadata` replaces whole. */
+export interface MemoryChange {
+  readonly content?: string;
+  readonly title?: string | null;
+  readonly type?: string | null;
+  readonly tags?: readonly string[] | null;
+  readonly metadata?: JsonObject | null;
+  readonly userId?: string | null;
+  readonly language?: string | null;
+  readonly externalId?: string | null;
+  /** Unix milliseconds. */
+  readonly expiresAt?: number | null;
 }
 
 /** The state of a memory; each status carries what only it can have. */
@@ -63,7 +94,9 @@ export type MemoryState =
 
 /** What a caller gives to make a memory; all values are checked (domain/limits.ts) before this type exists. */
 export interface MemoryDraft {
+  /** Empty where a file stands in its place. */
   readonly content: string;
+  readonly upload?: ReceivedFile;
   readonly title?: string;
   readonly type?: string;
   readonly tags?: readonly string[];

@@ -9,6 +9,9 @@ export interface Page<T> {
   readonly cursor: string | null;
 }
 
+/** Stores number their rows below 2^63. */
+const KEY_MAX = 2n ** 63n - 1n;
+
 /** Encodes where the next page begins. `binding` names list, project and filters; another binding refuses it. */
 export function encodeCursor(lastKey: bigint, binding: string): string {
   const body = `${lastKey.toString(36)}.${fingerprint(`${lastKey}|${binding}`)}`;
@@ -23,7 +26,12 @@ export function decodeCursor(cursor: string, binding: string): bigint {
   const body = Buffer.from(cursor, "base64url").toString("utf8");
   const match = /^([0-9a-z]{1,13})\.([0-9a-z]{1,16})$/.exec(body);
   const key = match?.[1] === undefined ? null : parseBase36(match[1]);
-  if (key === null || fingerprint(`${key}|${binding}`) !== match?.[2] || encodeCursor(key, binding) !== cursor) {
+  if (
+    key === null ||
+    key > KEY_MAX ||
+    fingerprint(`${key}|${binding}`) !== match?.[2] ||
+    encodeCursor(key, binding) !== cursor
+  ) {
     throw new Fault("invalid_cursor", "The cursor is damaged or belongs to another list or filter. Start without it.", {
       param: "cursor",
     });

@@ -18,7 +18,7 @@ export interface Signal {
 /** What the legs said of a passage; a leg that took no part is absent. */
 export interface Signals {
   /** Cosine similarity to the query. */
-  readonly vector: Signal;
+  readonly vector?: Signal;
   /** Words score, 0..1. */
   readonly text?: Signal;
   /** Squashed logit of the reranker, -1..1. */
@@ -38,9 +38,22 @@ export interface RankedPassage {
   readonly fusedRank: number;
 }
 
+/** The stages that `explain` can show; a search shows those that it went through, in the order in which it did. */
+export const STAGE_NAMES = [
+  "queue",
+  "embed",
+  "filter",
+  "vector",
+  "text",
+  "graph",
+  "fuse",
+  "rerank",
+  "hydrate",
+] as const;
+
 /** What a stage took and how many candidates left it. */
 export interface StageRecord {
-  readonly name: "embed" | "filter" | "vector" | "text" | "fuse" | "rerank" | "hydrate";
+  readonly name: (typeof STAGE_NAMES)[number];
   readonly ms: number;
   readonly candidates: number;
 }

@@ -7,8 +7,8 @@ import type { Embedder } from "../ports/models.ts";
 import type { Prepared, PrepareInput } from "../ports/preparer.ts";
 import type { ReadyMemory } from "./publisher.ts";
 
-/** Chunks of one memory that are embedded between two reports of progress; large enough to fill both lanes. */
-const EMBED_SLICE_CHUNKS = 256;
+/** Chunks of one memory that are embedded before others have their turn: about a second of two lanes, which it fills. */
+const EMBED_SLICE_CHUNKS = 64;
 
 /**
  * Texts of jobs in their order: from the row, or from the index where the row handed its text over before. null where
@@ -20,13 +20,20 @@ export async function contentsOf(index: ChunkIndex, jobs: readonly Job[]): Promi
   return jobs.map((job) => job.content ?? archived.get(job.memory.key) ?? null);
 }
 
-/** What preparation is told: the caller's values, and null where it shall find one. */
-export function prepareInputOf(job: Job, content: string): PrepareInput {
-  const { memory } = job;
+/** A job whose text is there. */
+export interface ReadJob {
+  readonly job: Job;
+  readonly content: string;
+  /** The title that a file has beside its text; null: none. */
+  readonly title: string | null;
+}
+
+/** What preparation is told: the caller's values, what a file says, and null where it shall find one. */
+export function prepareInputOf({ job: { memory }, content, title }: ReadJob): PrepareInput {
   const given = new Set(memory.given);
   return {
     content,
-    title: given.has("title") ? memory.title : null,
+    title: given.has("title") ? memory.title : title,
     type: given.has("type") ? memory.type : null,
     tags: given.has("tags") ? memory.tags : null,
     language: given.has("language") ? memory.language : null,
@@ -34,20 +41,21 @@ export function prepareInputOf(job: Job, content: string): PrepareInput {
 }
 
 /**
- * Vectors of chunks, `[n, dimensions]`, at low priority, a slice at a time.
- * @param onProgress called with the number of chunks done after each slice.
+ * Vectors of chunks, `[n, dimensions]`, at low priority, a slice at a time, so that what else is in work comes in between.
+ * @param goesOn asked between two slices, with the number of chunks done; false ends the work, and there are no vectors.
  */
 export async function embedChunks(
   embedder: Embedder,
   chunks: readonly Chunk[],
   signal: AbortSignal,
-  onProgress: (chunksDone: number) => void,
-): Promise<Float32Array> {
+  goesOn: (chunksDone: number) => boolean,
+): Promise<Float32Array | null> {
   const vectors = new Float32Array(chunks.length * embedder.dimensions);
   for (let first = 0; first < chunks.length; first += EMBED_SLICE_CHUNKS) {
     const slice = chunks.slice(first, first + EMBED_SLICE_CHUNKS).map((chunk) => chunk.own);
     vectors.set(await embedder.embed(slice, "ingest", signal), first * embedder.dimensions);
-    onProgress(first + slice.length);
+    const chunksDone = first + slice.length;
+    if (chunksDone < chunks.length && !goesOn(chunksDone)) return null;
   }
   return vectors;
 }
@@ -55,7 +63,12 @@ export async function embedChunks(
 /** Puts together what publishing needs. */
 export function readyMemory(job: Job, content: string, prepared: Prepared, vectors: Float32Array): ReadyMemory {
   return {
-    completion: { job, extracted: prepared.extracted, chunkCount: prepared.chunks.length },
+    completion: {
+      job,
+      extracted: prepared.extracted,
+      chunkCount: prepared.chunks.length,
+      ...(job.upload !== null && { contentBytes: Buffer.byteLength(content, "utf8") }),
+    },
     publication: {
       memoryKey: job.memory.key,
       version: job.memory.version,

@@ -126,8 +126,11 @@ async function publishRound(
   projectId: ProjectId,
   offered: readonly ReadyMemory[],
 ): Promise<void> {
+  const jobs = offered.map((memory) => memory.completion.job);
+  // a project that is gone has no index to open
+  if (parts.memories.renew(jobs).length === 0) return parts.onVoid(offered);
   const index = await parts.index.project(projectId);
-  const held = new Set(parts.memories.renew(offered.map((memory) => memory.completion.job)));
+  const held = new Set(parts.memories.renew(jobs));
   const ready = offered.filter((memory) => held.has(memory.completion.job));
   parts.onVoid(offered.filter((memory) => !held.has(memory.completion.job)));
   if (ready.length === 0) return;

@@ -3,14 +3,21 @@
 
 import { Fault } from "../domain/fault.ts";
 import type { MemoryKey } from "../domain/ids.ts";
-import type { Progress, Stage } from "../domain/memory.ts";
+import type { FailureCode, Progress, Stage } from "../domain/memory.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
 import type { Job, MemoryStore } from "../ports/memory-store.ts";
 import type { Embedder } from "../ports/models.ts";
-import { type Prepared, PrepareFailure, type Preparer } from "../ports/preparer.ts";
-import { contentsOf, embedChunks, prepareInputOf, readyMemory } from "./pipeline.ts";
+import {
+  type DocumentFile,
+  type DocumentReader,
+  type Prepared,
+  PrepareFailure,
+  type Preparer,
+  ReadFailure,
+} from "../ports/preparer.ts";
+import { contentsOf, embedChunks, prepareInputOf, type ReadJob, readyMemory } from "./pipeline.ts";
 import { Publisher } from "./publisher.ts";
 
 /** Jobs per claim and their texts in bytes: enough that a round trip to the reader child is small beside the work. */
@@ -18,6 +25,13 @@ const CLAIM_JOBS = 64;
 const CLAIM_CONTENT_BYTES = 1024 * 1024;
 /** Tokens that are being embedded at most before the next claim waits; about two seconds of two lanes. */
 const EMBEDDING_TOKENS = 48_000;
+/** Files that wait to be read at most before the next claim waits; each is a name only. */
+const WAITING_FILES = 256;
+/** How often it is looked whether there is room for the text of the next file. */
+const ROOM_LOOK_MS = 200;
+/** What a memory counts of them at most: it is embedded in slices, between which others have their turn, so that three books do
+ * not keep everybody else's notes waiting for minutes. */
+const MEMORY_TOKENS_COUNTED = EMBEDDING_TOKENS / 4;
 /** Chunks that wait for publishing at most before the next claim waits. */
 const PUBLISHING_CHUNKS = 4_096;
 /** A lease outlives three renewals, so that a stall of the event loop does not hand a job out twice. */
@@ -39,12 +53,11 @@ const SWEEP_MEMORIES = 1_000;
 export interface IngestParts {
   readonly memories: MemoryStore;
   readonly index: ChunkIndex;
+  readonly documents: DocumentReader;
   readonly preparer: Preparer;
   readonly embedder: Embedder;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long deleted memories keep their texts, in milliseconds. */
-  readonly retentionMs: number;
 }
 
 /** The only mover of a memory's status. */
@@ -54,6 +67,9 @@ export class IngestWorker {
   readonly #stop = new AbortController();
   readonly #held = new Map<MemoryKey, Job>();
   readonly #progress = new Map<MemoryKey, Progress>();
+  /** Done when all files that were claimed are read. */
+  #fileTurn: Promise<void> = Promise.resolve();
+  #waitingFiles = 0;
   #embeddingTokens = 0;
   #embeddingMemories = 0;
   #wake: AbortController = new AbortController();
@@ -100,6 +116,7 @@ export class IngestWorker {
     this.wake();
     await this.#publisher.close();
     await this.#running;
+    await this.#fileTurn;
     for (const job of [...this.#held.values()]) {
       this.#end(job, () => this.#parts.memories.retryLater(job, 0, false)); // a stop is no failed attempt
     }
@@ -124,6 +141,10 @@ export class IngestWorker {
   }
 
   #hasRoom(): boolean {
+    return this.#waitingFiles < WAITING_FILES && this.#hasRoomForTexts();
+  }
+
+  #hasRoomForTexts(): boolean {
     return this.#embeddingTokens < EMBEDDING_TOKENS && this.#publisher.backlogChunks < PUBLISHING_CHUNKS;
   }
 
@@ -142,44 +163,85 @@ export class IngestWorker {
     return jobs;
   }
 
-  // Prepares a claim; embedding goes on in the background while the next claim is prepared.
+  // Files are read one after the other beside the texts: one file may take as long as thousands of those.
   async #startJobs(claimed: readonly Job[]): Promise<void> {
+    for (const job of claimed) {
+      if (job.upload === null) continue;
+      const { upload } = job;
+      this.#waitingFiles += 1;
+      this.#fileTurn = this.#fileTurn.then(() => this.#startFile(job, upload));
+    }
+    await this.#startTexts(claimed.filter((job) => job.upload === null));
+  }
+
+  async #startTexts(claimed: readonly Job[]): Promise<void> {
+    if (claimed.length === 0) return;
     try {
       for (const job of claimed) this.#report(job, "preparing");
       const texts = await contentsOf(this.#parts.index, claimed);
-      const jobs: { job: Job; content: string }[] = [];
+      const read: ReadJob[] = [];
       for (const [position, job] of claimed.entries()) {
         const content = texts[position] ?? null;
         if (content === null) this.#giveUp(job, "The text of this memory is no longer stored. Send it again.");
-        else jobs.push({ job, content });
+        else read.push({ job, content, title: null });
       }
-      const inputs = jobs.map(({ job, content }) => prepareInputOf(job, content));
-      const outcomes = await unlessStopped(this.#parts.preparer.prepare(inputs), this.#stop.signal);
-      if (outcomes === null) return;
-      for (const [position, { job, content }] of jobs.entries()) {
-        const outcome = outcomes[position];
-        if (outcome === undefined || outcome instanceof PrepareFailure) {
-          this.#giveUp(job, outcome?.message ?? "The text could not be prepared.");
-        } else {
-          void this.#embed(job, content, outcome);
-        }
-      }
+      await this.#prepare(read);
     } catch (cause) {
       for (const job of claimed) this.#giveBack(job, cause);
     }
   }
 
+  async #startFile(job: Job, file: DocumentFile): Promise<void> {
+    while (!this.#hasRoomForTexts() && !this.#stop.signal.aborted) {
+      await this.#parts.clock.sleep(ROOM_LOOK_MS, this.#stop.signal);
+    }
+    this.#waitingFiles -= 1;
+    if (this.#stop.signal.aborted) return;
+    try {
+      this.#report(job, "reading");
+      const text = await unlessStopped(this.#parts.documents.read(file), this.#stop.signal);
+      if (text === null) return;
+      if (text instanceof ReadFailure) return this.#giveUp(job, text.message, text.code);
+      this.#report(job, "preparing");
+      await this.#prepare([{ job, ...text }]);
+    } catch (cause) {
+      this.#giveBack(job, cause);
+    }
+  }
+
+  // Embedding goes on in the background while the next texts are prepared.
+  async #prepare(read: readonly ReadJob[]): Promise<void> {
+    const outcomes = await unlessStopped(this.#parts.preparer.prepare(read.map(prepareInputOf)), this.#stop.signal);
+    if (outcomes === null) return;
+    for (const [position, { job, content }] of read.entries()) {
+      const outcome = outcomes[position];
+      if (outcome === undefined || outcome instanceof PrepareFailure) {
+        const code = job.upload === null ? "processing_error" : "unreadable_document";
+        this.#giveUp(job, outcome?.message ?? "The text could not be prepared.", code);
+      } else {
+        void this.#embed(job, content, outcome);
+      }
+    }
+  }
+
   async #embed(job: Job, content: string, prepared: Prepared): Promise<void> {
     const { chunks } = prepared;
-    const tokens = chunks.reduce((sum, chunk) => sum + Math.min(chunk.tokens, this.#parts.embedder.tokensMax), 0);
+    const all = chunks.reduce((sum, chunk) => sum + Math.min(chunk.tokens, this.#parts.embedder.tokensMax), 0);
+    const tokens = Math.min(all, MEMORY_TOKENS_COUNTED);
     this.#embeddingTokens += tokens;
     this.#embeddingMemories += 1;
     this.#report(job, "embedding", 0, chunks.length);
     try {
       const vectors = await embedChunks(this.#parts.embedder, chunks, this.#stop.signal, (chunksDone) => {
         this.#report(job, "embedding", chunksDone, chunks.length);
+        return this.#parts.memories.renew([job], LEASE_MS).length > 0; // not one that was deleted or rewritten
       });
       this.#embeddingMemories -= 1;
+      if (vectors === null) {
+        this.#release(job);
+        this.#publisher.schedule();
+        return;
+      }
       this.#report(job, "publishing", chunks.length, chunks.length);
       if (!this.#stop.signal.aborted) this.#publisher.add(readyMemory(job, content, prepared, vectors));
     } catch (cause) {
@@ -233,8 +295,8 @@ export class IngestWorker {
     this.wake();
   }
 
-  #giveUp(job: Job, message: string): void {
-    this.#end(job, () => this.#parts.memories.fail(job, "processing_error", message));
+  #giveUp(job: Job, message: string, code: FailureCode = "processing_error"): void {
+    this.#end(job, () => this.#parts.memories.fail(job, code, message));
   }
 
   // Where the end cannot be written down (a full disk), it is tried again until it can; the lease fences it, should it have
@@ -294,8 +356,8 @@ function isOutage(cause: unknown): boolean {
   return cause instanceof Fault && (cause.code === "model_unavailable" || cause.code === "overloaded");
 }
 
-/** Removes what was deleted or has expired from the indexes, and texts and rows whose retention has ended. */
-export async function sweep(parts: Pick<IngestParts, "memories" | "index" | "clock" | "retentionMs">): Promise<void> {
+/** Removes what was deleted or has expired from the indexes, texts and rows whose retention has ended, and files that nobody needs. */
+export async function sweep(parts: Pick<IngestParts, "memories" | "index">): Promise<void> {
   for (;;) {
     const retired = parts.memories.retired(SWEEP_MEMORIES);
     if (retired.length === 0) break;
@@ -308,9 +370,11 @@ export async function sweep(parts: Pick<IngestParts, "memories" | "index" | "clo
     }
   }
   for (;;) {
-    const keys = parts.memories.purgeable(parts.clock.now() - parts.retentionMs, SWEEP_MEMORIES);
+    const keys = parts.memories.purgeable(SWEEP_MEMORIES);
     if (keys.length === 0) break;
     await parts.index.purge(keys);
     parts.memories.erase(keys);
   }
+  // what a removed project, or an intake that was undone, left behind
+  parts.memories.removeLooseFiles();
 }

@@ -1,10 +1,15 @@
-// Projects and API keys. Implemented by adapters/embedded on SQLite.
+// Projects, API keys and what is used of a plan. Implemented by adapters/embedded on SQLite.
 //
-// Owed by an implementation: keys are stored as SHA-256 only and compared in constant time; each method is one
-// transaction and durable when it returns.
+// Owed by an implementation: of keys only the SHA-256 is stored, compared in constant time; each method is one
+// transaction (ports/transactions.ts) and durable when it returns, but for `last used` of keys, which may lag by a minute.
+// Lists are keyset-paged, newest first, and stable. Deleted projects are absent from every read, and their keys with them.
 
 import type { KeyId, ProjectId } from "../domain/ids.ts";
-import type { KeyScope, Principal } from "../domain/scope.ts";
+import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../domain/key.ts";
+import type { Page } from "../domain/page.ts";
+import type { Plan, Project, ProjectChange, ProjectSettings, Usage } from "../domain/project.ts";
+import type { Principal } from "../domain/scope.ts";
+import type { Listing } from "./user-store.ts";
 
 /** Projects and keys. Synchronous: a call takes microseconds. */
 export interface AccountStore {
@@ -12,13 +17,55 @@ export interface AccountStore {
   defaultProject(): ProjectId;
   /** All projects, oldest first. */
   projects(): readonly ProjectId[];
-  /** Whether any key was ever made in this project. */
-  hasKeys(projectId: ProjectId): boolean;
-  /** Stores a key's hash; storing the same key again changes nothing. */
-  addKey(
-    projectId: ProjectId,
-    key: { readonly secret: string; readonly name: string; readonly scopes: readonly KeyScope[] },
-  ): KeyId;
-  /** Who holds this key; null when nobody does. */
+  createProject(draft: { readonly name: string; readonly plan: Plan; readonly settings: ProjectSettings }): Project;
+  project(id: ProjectId): Project | null;
+  /** @throws Fault `invalid_cursor` */
+  listProjects(listing: Listing): Page<Project>;
+  /** null: there is no such project. */
+  changeProject(id: ProjectId, change: ProjectChange): Project | null;
+  /**
+   * The project is gone from every read and its keys open nothing; its data is `removedProjects`' business. False: there was none.
+   * @throws Fault `invalid_state` for the default project
+   */
+  removeProject(id: ProjectId): boolean;
+  /** Projects whose data still has to go. */
+  removedProjects(): readonly ProjectId[];
+  /** Memories (up to `limit`, whatever their state) of a removed project, to be purged before its rows; none of any other. */
+  memoriesOfRemoved(id: ProjectId, limit: number): readonly bigint[];
+  /** Erases the rows of those memories; of a project that was not removed, none. */
+  eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): void;
+  /** Erases all that is left of a removed project; its memories must be gone. Nothing happens to any other project. */
+  eraseProject(id: ProjectId): void;
+
+  /** Whether somebody can administer through this project: it has an `admin` key that has not expired and is not confined. */
+  hasAdminKey(projectId: ProjectId): boolean;
+  /**
+   * A new key; the secret is in the result and nowhere else.
+   * @throws Fault `project_not_found`
+   */
+  issueKey(projectId: ProjectId, draft: KeyDraft): IssuedKey;
+  /**
+   * The key of the operator's choice, with all rights on the default project; one chosen earlier ends. The same one again keeps its
+   * id, and has all rights again, whatever was changed of it since.
+   * @throws Fault `invalid_request` when the secret is that of an issued key
+   */
+  setOperatorKey(secret: string): void;
+  key(projectId: ProjectId, id: KeyId): ApiKey | null;
+  /** @throws Fault `invalid_cursor` */
+  listKeys(projectId: ProjectId, listing: Listing): Page<ApiKey>;
+  /** null: there is no such key. */
+  changeKey(projectId: ProjectId, id: KeyId, change: KeyChange): ApiKey | null;
+  /** A new secret under the same id; the old ones open nothing `graceMs` from now on. null: there is no such key. */
+  rotateKey(projectId: ProjectId, id: KeyId, graceMs: number): IssuedKey | null;
+  /** The key opens nothing from now on; false: there was none. */
+  removeKey(projectId: ProjectId, id: KeyId): boolean;
+  /** Who holds this secret; null when nobody does, or not any more. */
   authenticate(secret: string): Principal | null;
+  /** Writes down when keys were last used, if that waits: to be called every minute, and before closing. */
+  flush(): void;
+
+  /** What a project has used of its plan; expired memories no longer count. @throws Fault `project_not_found` */
+  usage(projectId: ProjectId): Usage;
+  /** Counts one query of this month, and the tokens that it took; nothing for a project that is gone. */
+  countQuery(projectId: ProjectId, tokens: { readonly prompt: number; readonly completion: number }): void;
 }

@@ -7,6 +7,7 @@
 //   gone. Both act at once, on searches that are under way too.
 // - Every leg works inside the admissible set that `admit` made: nothing outside it is returned, and nothing inside it is
 //   missed because something outside ranked higher. Scores of one leg are comparable only among themselves.
+// - Writes take effect in the order of their calls: what is retracted or purged after it was published stays away.
 // - A project's data cannot be reached through another project.
 
 import type { Chunk, ChunkPlace } from "../domain/chunk.ts";
@@ -70,12 +71,17 @@ export interface ProjectIndex {
   show(memories: readonly VisibleMemory[]): void;
   hide(memoryKeys: readonly MemoryKey[]): void;
 
-  /** @param userKey null: every user's memories. */
-  admit(userKey: UserKey | null, nowMs: number): AdmissibleSet;
+  /**
+   * @param userKey null: every user's memories.
+   * @param only null: all of these; else those of them that it names. A key that is not known names nothing.
+   */
+  admit(userKey: UserKey | null, nowMs: number, only: readonly MemoryKey[] | null): AdmissibleSet;
   /** Nearest chunks by cosine similarity. */
   nearest(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits>;
   /** Best chunks by words; score in 0..1, absolute (see retrieval/modes.ts), only above 0. */
   match(query: string, within: AdmissibleSet, limit: number): Promise<Hits>;
+  /** The cosine similarity of exactly these chunks, NaN for one that is gone. */
+  similarities(vector: Float32Array, chunks: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array>;
   /** The words score of exactly these chunks, 0 where nothing matches. */
   lexical(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
   /** What to show of these chunks, in their order; null for one that is gone. */
@@ -87,7 +93,10 @@ export interface ProjectIndex {
 
 /** All projects' indexes. */
 export interface ChunkIndex {
-  /** Opens (or makes) a project's index; the same instance for the same project. */
+  /**
+   * Opens (or makes) a project's index; the same instance for the same project.
+   * @throws Fault `project_not_found` for one that was dropped
+   */
   project(id: ProjectId): Promise<ProjectIndex>;
   /** Contents of published memories, by key; a key that is not stored is absent from the map. */
   contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, string>>;
@@ -98,6 +107,8 @@ export interface ChunkIndex {
    * @param completed memories that the rows call completed, deleted ones not among them.
    */
   reconcile(id: ProjectId, completed: readonly VisibleMemory[]): Promise<Reconciliation>;
+  /** Removes a project's vectors and postings for good, and opens it no more; its texts go with `purge`. Idempotent. */
+  drop(id: ProjectId): Promise<void>;
   /** Closes every project; afterwards every call fails. */
   close(): Promise<void>;
 }

@@ -1,10 +1,11 @@
-// What ingest needs of text preparation: chunks and the attributes that the caller did not give. Implemented by
-// adapters/reading, in a child process that a hostile text can kill without harm to others.
+// What ingest needs of reading: the texts of files, and of texts chunks and the attributes that the caller did not give.
+// Implemented by adapters/reading, in a child process that a hostile file or text can kill without harm to others.
 //
-// Owed by an implementation: results in the inputs' order; a text that cannot be prepared yields an error for itself only.
+// Owed by an implementation: results in the inputs' order; what cannot be read or prepared yields an error for itself only, after
+// a bounded time.
 
 import type { Chunk } from "../domain/chunk.ts";
-import type { Extracted } from "../domain/memory.ts";
+import type { Extracted, FailureCode } from "../domain/memory.ts";
 
 /** A text to prepare and what is known of it; null: to be extracted. */
 export interface PrepareInput {
@@ -30,4 +31,40 @@ export interface Preparer {
 /** Why a single text could not be prepared; its message is shown to the caller. */
 export class PrepareFailure extends Error {
   override readonly name = "PrepareFailure";
+}
+
+/** A file to read. */
+export interface DocumentFile {
+  readonly path: string;
+  readonly bytes: number;
+  /** As its uploader named it. */
+  readonly filename: string;
+  readonly mediaType: string;
+}
+
+/** What a file says. */
+export interface DocumentText {
+  /** With at least one visible character; no NUL and no lone surrogate. */
+  readonly content: string;
+  /** The title that the file has beside its text; null: to be found in the text. */
+  readonly title: string | null;
+}
+
+/** Reads files. */
+export interface DocumentReader {
+  /** Rejects only for what lies outside the file (a passing failure). */
+  read(file: DocumentFile): Promise<DocumentText | ReadFailure>;
+}
+
+/** Why a file could not be read; its message is shown to the caller. */
+export class ReadFailure extends Error {
+  override readonly name = "ReadFailure";
+
+  constructor(
+    readonly code: FailureCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
 }

@@ -52,7 +52,8 @@ function firstSentence(sample: string): string {
   return "";
 }
 
-function shortTitle(text: string): string {
+/** A text as a title: on one line, at most 80 characters, `…` at its end where it was cut at a word. */
+export function shortTitle(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();
   if (pointsOf(line) <= TITLE_CHARACTERS_MAX) return line;
   const head = Array.from(line)

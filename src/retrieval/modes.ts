@@ -7,6 +7,10 @@ import type { ModeName } from "../domain/ranking.ts";
 export interface Mode {
   /** Candidates that the vector leg contributes, at least; a request's `limit` raises it. */
   readonly vectorCandidates: number;
+  /** Candidates that the full-text leg contributes of its own; 0: words only score what the vectors found. */
+  readonly textCandidates: number;
+  /** Whether the graph takes part without being asked for. */
+  readonly usesGraph: boolean;
   /** Weight of the words score b (0..1) beside the cosine; 0: words take no part. */
   readonly wordsWeight: number;
   /** How many of the first stage's best are read by the reranker; 0: none. */
@@ -23,10 +27,15 @@ export interface Mode {
   readonly calibration: { readonly slope: number; readonly offset: number };
 }
 
-/** The modes that this version can run; `precise` joins with the graph. */
-export const MODES: Readonly<Record<Exclude<ModeName, "precise">, Mode>> = {
+// A final score means the same in both: the same sum, of the same signals.
+const BALANCED_CALIBRATION = { slope: 3.62, offset: -5.52 };
+
+/** The modes by name. */
+export const MODES: Readonly<Record<ModeName, Mode>> = {
   fast: {
     vectorCandidates: 10,
+    textCandidates: 0,
+    usesGraph: false,
     wordsWeight: 0,
     rerankDepth: 0,
     rerankWeight: 0,
@@ -35,13 +44,23 @@ export const MODES: Readonly<Record<Exclude<ModeName, "precise">, Mode>> = {
   },
   balanced: {
     vectorCandidates: 200,
+    textCandidates: 0,
+    usesGraph: false,
     wordsWeight: 1.5,
     rerankDepth: 20,
     rerankWeight: 0.4,
     rerankDeadlineMs: 2_000,
-    calibration: { slope: 3.62, offset: -5.52 },
+    calibration: BALANCED_CALIBRATION,
+  },
+  precise: {
+    vectorCandidates: 200,
+    textCandidates: 200,
+    usesGraph: true,
+    wordsWeight: 1.5,
+    rerankDepth: 30,
+    rerankWeight: 0.4,
+    rerankDeadlineMs: 2_000,
+    // borrowed: not fitted for this mode, which reads ten passages more and reaches passages by their words alone
+    calibration: BALANCED_CALIBRATION,
   },
 };
-
-/** A mode that `MODES` holds. */
-export type RunnableMode = keyof typeof MODES;

@@ -3,32 +3,32 @@
 
 import { indexedText } from "../domain/chunk.ts";
 import { Fault, invariant } from "../domain/fault.ts";
-import type { ProjectId } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
-import type { RankedPassage, Ranking, StageRecord } from "../domain/ranking.ts";
-import type { SearchScope } from "../domain/scope.ts";
+import type { ModeName, RankedPassage, Ranking, StageRecord } from "../domain/ranking.ts";
 import type { Clock } from "../kit/clock.ts";
-import type { ChunkIndex, Passage, ProjectIndex } from "../ports/chunk-index.ts";
+import type { AdmissibleSet, ChunkIndex, Passage, ProjectIndex } from "../ports/chunk-index.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Embedder, Reranker } from "../ports/models.ts";
-import { MODES, type Mode, type RunnableMode } from "./modes.ts";
-import { blendRerank, type Candidate, calibrate, firstStage } from "./rank.ts";
+import { admissibleSet, type Confinement, isWithin } from "./admissible.ts";
+import { MODES, type Mode } from "./modes.ts";
+import { beyondPool, blendRerank, type Candidate, calibrate, firstStage, joinPools, type Pool } from "./rank.ts";
 
 /** What a search is about. */
-export interface SearchRequest {
+export interface SearchRequest extends Confinement {
   readonly query: string;
-  readonly mode: RunnableMode;
+  readonly mode: ModeName;
   readonly limit: number;
   /** Results below this calibrated score are left out. */
   readonly scoreMin: number;
-  readonly scope: SearchScope;
+  /** Whether the graph takes part whatever the mode. */
+  readonly includeGraph: boolean;
   readonly signal?: AbortSignal;
 }
 
 /** What retrieval stands on. */
 export interface RetrievalParts {
   readonly index: ChunkIndex;
-  readonly memories: Pick<MemoryStore, "getMany">;
+  readonly memories: Pick<MemoryStore, "getMany" | "filterablePage">;
   readonly embedder: Embedder;
   readonly reranker: Reranker;
   readonly clock: Clock;
@@ -43,26 +43,30 @@ export async function search(parts: RetrievalParts, request: SearchRequest): Pro
   const watch = new Stopwatch();
   const index = await parts.index.project(request.scope.projectId);
 
-  const within = admit(parts, index, request.scope);
+  const within = await admissibleSet({ ...parts, index }, request, request.signal);
   watch.lap("filter", within?.memories ?? 0);
   if (within === null || within.memories === 0) return { results: [], stages: watch.stages, admissible: 0 };
 
   const vector = await parts.embedder.embed([request.query], "query", request.signal);
   watch.lap("embed", 1);
-  const hits = await index.nearest(vector, within, Math.max(mode.vectorCandidates, request.limit));
-  watch.lap("vector", hits.chunkKeys.length);
+  const near = await index.nearest(vector, within, Math.max(mode.vectorCandidates, request.limit));
+  let pool: Pool = { chunkKeys: near.chunkKeys, memoryKeys: near.memoryKeys, cosines: near.scores };
+  watch.lap("vector", near.chunkKeys.length);
 
   let words: Float32Array | null = null;
   if (mode.wordsWeight > 0) {
-    words = await index.lexical(request.query, hits.chunkKeys);
+    if (mode.textCandidates > 0) pool = await withMatches(index, request, mode, vector, within, pool);
+    words = await index.lexical(request.query, pool.chunkKeys);
     watch.lap("text", words.length);
   }
-  const fused = firstStage(hits, words, mode);
+  // Nothing is linked to anything yet, so whoever asks for the graph gets nothing from it.
+  if (mode.usesGraph || request.includeGraph) watch.lap("graph", 0);
+  const fused = firstStage(pool, words, mode);
   const fusedRanks = new Map(fused.map((candidate, position) => [candidate.chunkKey, position + 1]));
   watch.lap("fuse", fused.length);
 
   const wanted = fused.slice(0, Math.max(mode.rerankDepth, request.limit));
-  const found = await hydrate(parts, index, request.scope.projectId, wanted);
+  const found = await hydrate(parts, index, request, wanted);
   watch.lap("hydrate", found.size);
 
   let ranked: readonly Candidate[] = wanted.filter((candidate) => found.has(candidate.chunkKey));
@@ -91,10 +95,18 @@ export async function search(parts: RetrievalParts, request: SearchRequest): Pro
   return { results, stages: watch.stages, admissible: within.memories };
 }
 
-// A user that nobody has named yet owns nothing: the scope is empty, never the whole project.
-function admit(parts: RetrievalParts, index: ProjectIndex, scope: SearchScope) {
-  if (scope.user !== null && scope.user.key === null) return null;
-  return index.admit(scope.user?.key ?? null, parts.clock.now());
+// The pool with what the words of the query find by themselves, each with its cosine: both legs then mean the same.
+async function withMatches(
+  index: ProjectIndex,
+  request: SearchRequest,
+  mode: Mode,
+  vector: Float32Array,
+  within: AdmissibleSet,
+  pool: Pool,
+): Promise<Pool> {
+  const matches = await index.match(request.query, within, Math.max(mode.textCandidates, request.limit));
+  const added = beyondPool(pool, matches);
+  return joinPools(pool, { ...added, cosines: await index.similarities(vector, added) });
 }
 
 interface Hydrated {
@@ -106,16 +118,18 @@ interface Hydrated {
 async function hydrate(
   parts: RetrievalParts,
   index: ProjectIndex,
-  projectId: ProjectId,
+  request: SearchRequest,
   candidates: readonly Candidate[],
 ): Promise<ReadonlyMap<bigint, Hydrated>> {
   const passages = await index.passages(BigUint64Array.from(candidates, (candidate) => candidate.chunkKey));
-  const rows = parts.memories.getMany(projectId, [...new Set(candidates.map((candidate) => candidate.memoryKey))]);
+  const rows = parts.memories.getMany(request.scope.projectId, [
+    ...new Set(candidates.map((candidate) => candidate.memoryKey)),
+  ]);
   const found = new Map<bigint, Hydrated>();
   for (const [position, candidate] of candidates.entries()) {
     const passage = passages[position];
     const memory = rows.get(candidate.memoryKey);
-    if (passage && memory?.state.status === "completed") found.set(candidate.chunkKey, { memory, passage });
+    if (passage && memory && isWithin(request, memory)) found.set(candidate.chunkKey, { memory, passage });
   }
   return found;
 }

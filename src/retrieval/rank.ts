@@ -15,6 +15,14 @@ export interface Candidate {
   readonly final: number;
 }
 
+/** The passages that a search chooses from; the arrays run in parallel. */
+export interface Pool {
+  readonly chunkKeys: BigUint64Array;
+  readonly memoryKeys: BigUint64Array;
+  /** NaN where it is not known. */
+  readonly cosines: Float32Array;
+}
+
 /** Logits beyond this say no more than this; the reranker is well calibrated only within. */
 const LOGIT_BOUND = 8;
 
@@ -24,11 +32,10 @@ export function squashLogit(logit: number): number {
   return Math.max(-LOGIT_BOUND, Math.min(LOGIT_BOUND, logit)) / LOGIT_BOUND;
 }
 
-/** Ranks from 1 of `scores`, best first; equal scores keep their order. */
+/** Ranks from 1 of `scores`, best first; equal scores keep their order, and what is no number comes last. */
 export function ranksOf(scores: ArrayLike<number>): number[] {
-  const order = Array.from(scores, (_, position) => position).sort(
-    (left, right) => (scores[right] ?? 0) - (scores[left] ?? 0) || left - right,
-  );
+  const worth = Array.from(scores, (score) => (Number.isNaN(score) ? Number.NEGATIVE_INFINITY : score));
+  const order = [...worth.keys()].sort((left, right) => byFalling(worth[left] ?? 0, worth[right] ?? 0) || left - right);
   const ranks = new Array<number>(scores.length).fill(0);
   order.forEach((position, place) => {
     ranks[position] = place + 1;
@@ -36,27 +43,45 @@ export function ranksOf(scores: ArrayLike<number>): number[] {
   return ranks;
 }
 
+/** What of `hits` is not in the pool, in its order: chunk and memory keys in parallel. */
+export function beyondPool(
+  pool: Pool,
+  hits: Pick<Pool, "chunkKeys" | "memoryKeys">,
+): Pick<Pool, "chunkKeys" | "memoryKeys"> {
+  const known = new Set(pool.chunkKeys);
+  const isNew = (_: bigint, position: number) => !known.has(hits.chunkKeys[position] ?? 0n);
+  return { chunkKeys: hits.chunkKeys.filter(isNew), memoryKeys: hits.memoryKeys.filter(isNew) };
+}
+
+/** Two pools that share no passage as one, in this order. */
+export function joinPools(first: Pool, second: Pool): Pool {
+  return {
+    chunkKeys: new BigUint64Array([...first.chunkKeys, ...second.chunkKeys]),
+    memoryKeys: new BigUint64Array([...first.memoryKeys, ...second.memoryKeys]),
+    cosines: new Float32Array([...first.cosines, ...second.cosines]),
+  };
+}
+
 /**
  * First stage: H = cosine + wordsWeight * b. Both parts mean the same in every query, which beats fusing ranks
  * (SciFact nDCG@10: RRF .715, H .740; ARCHITECTURE.md, "Measured").
- * @param words b per candidate, or null where words take no part.
+ * A passage whose cosine is not known gets nothing for it, and shows no vector signal.
+ * @param words b per passage of the pool, or null where words take no part.
  */
-export function firstStage(
-  hits: { readonly chunkKeys: BigUint64Array; readonly memoryKeys: BigUint64Array; readonly scores: Float32Array },
-  words: Float32Array | null,
-  mode: Mode,
-): Candidate[] {
+export function firstStage(pool: Pool, words: Float32Array | null, mode: Mode): Candidate[] {
+  const vectorRanks = ranksOf(pool.cosines);
   const wordRanks = words === null ? null : ranksOf(words);
   const candidates: Candidate[] = [];
-  for (let position = 0; position < hits.chunkKeys.length; position++) {
-    const cosine = hits.scores[position] ?? 0;
+  for (let position = 0; position < pool.chunkKeys.length; position++) {
+    const cosine = pool.cosines[position] ?? Number.NaN;
+    const hasCosine = !Number.isNaN(cosine);
     const word = words?.[position] ?? 0;
-    const score = cosine + mode.wordsWeight * word;
+    const score = (hasCosine ? cosine : 0) + mode.wordsWeight * word;
     candidates.push({
-      chunkKey: (hits.chunkKeys[position] ?? 0n) as ChunkKey,
-      memoryKey: (hits.memoryKeys[position] ?? 0n) as MemoryKey,
+      chunkKey: (pool.chunkKeys[position] ?? 0n) as ChunkKey,
+      memoryKey: (pool.memoryKeys[position] ?? 0n) as MemoryKey,
       signals: {
-        vector: { rank: position + 1, score: cosine },
+        ...(hasCosine && { vector: { rank: vectorRanks[position] ?? 0, score: cosine } }),
         ...(wordRanks !== null && { text: { rank: wordRanks[position] ?? 0, score: word } }),
       },
       firstStage: score,
@@ -99,8 +124,13 @@ export function calibrate(candidates: readonly Candidate[], mode: Mode): number[
   });
 }
 
+// Of equals the nearer goes first, and what has no cosine last.
 function sortByFinal(candidates: Candidate[]): Candidate[] {
-  return candidates.sort(
-    (left, right) => right.final - left.final || left.signals.vector.rank - right.signals.vector.rank,
-  );
+  const place = ({ signals }: Candidate) => signals.vector?.rank ?? candidates.length + 1;
+  return candidates.sort((left, right) => byFalling(left.final, right.final) || place(left) - place(right));
+}
+
+// A difference would not do: two infinities have none.
+function byFalling(left: number, right: number): number {
+  return left < right ? 1 : left > right ? -1 : 0;
 }

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startService, type TestService } from "../support/service.ts";
+import { startWithoutModels } from "../support/unfinished.ts";
 import { expectFault } from "./faults.ts";
 
 let mneme: TestService;
@@ -117,6 +118,110 @@ describe("400", () => {
     const answer = await mneme.call("POST", "/v1/memories/batch", { memories: [{ content: "x" }], userId: "ada" });
     expectFault(answer, 400, "invalid_request", "userId");
   });
+});
+
+test("a confined key's items are its user's; one that names another user is refused alone", async () => {
+  const headers = { authorization: `Bearer ${mneme.addKey(["memories:write"], undefined, { userId: "ada" })}` };
+  const memories = [
+    { content: "Implied." },
+    { content: "Named.", userId: "ada" },
+    { content: "Not mine.", userId: "bob" },
+  ];
+  const { status, body } = await mneme.call("POST", "/v1/memories/batch", { memories }, headers);
+  expect([status, body.accepted, body.failed]).toEqual([202, 2, 1]);
+  expect(body.data.slice(0, 2).map((item: { memory: { userId: string } }) => item.memory.userId)).toEqual([
+    "ada",
+    "ada",
+  ]);
+  expect(body.data[2]).toMatchObject({
+    index: 2,
+    error: { code: "insufficient_scope", status: 403, param: "memories[2].userId" },
+  });
+});
+
+describe("quotas", () => {
+  const MiB = 1024 * 1024;
+  /** 5 MiB as UTF-8, in half as many characters. */
+  const fiveMiB = "é".repeat(2.5 * MiB);
+  let bare: TestService;
+  beforeAll(async () => {
+    bare = await startWithoutModels(); // nobody has to embed 50 MiB
+  });
+  afterAll(() => bare.stop());
+
+  /** A new project of the plan `free`, and how to talk to it. */
+  async function freeProject() {
+    const { body } = await bare.call("POST", "/v1/projects", { name: "free", plan: "free" });
+    const headers = { authorization: `Bearer ${body.key}` };
+    const on = (method: string, path: string, content?: unknown) => bare.call(method, `/v1${path}`, content, headers);
+    return { on, batch: (memories: unknown) => on("POST", "/memories/batch", { memories }) };
+  }
+
+  interface Item {
+    readonly index: number;
+    readonly error?: { readonly code: string; readonly status: number };
+  }
+  const refusals = (items: readonly Item[]) =>
+    items.flatMap(({ index, error }) => (error === undefined ? [] : [[index, error.code, error.status]]));
+
+  test("202: items are taken in their order until the tenth, those beyond are refused singly", async () => {
+    const { batch, on } = await freeProject();
+    const { status, body, headers } = await batch([...notes(4, "a"), { content: "" }, ...notes(8, "b")]);
+    expect([status, body.accepted, body.failed]).toEqual([202, 10, 3]);
+    expect(refusals(body.data)).toEqual([
+      [4, "invalid_request", 400],
+      [11, "document_quota_exceeded", 429],
+      [12, "document_quota_exceeded", 429],
+    ]);
+    expect(headers.has("retry-after")).toBeFalse();
+    expect((await on("GET", "/memories")).body.data).toHaveLength(10);
+  });
+
+  test("429: quotas were the only reason; with another reason beside them it is 400", async () => {
+    const { batch } = await freeProject();
+    expect((await batch(notes(10, "full"))).status).toBe(202);
+    const refused = await batch(notes(2, "more"));
+    expectFault(refused, 429, "document_quota_exceeded");
+    expect(refusals(refused.body.error.items)).toEqual([
+      [0, "document_quota_exceeded", 429],
+      [1, "document_quota_exceeded", 429],
+    ]);
+    expect(refused.headers.has("retry-after")).toBeFalse();
+    expect(refused.body.error.retry_after_seconds).toBeUndefined();
+
+    const mixed = await batch([...notes(1, "more"), { content: "" }]);
+    expectFault(mixed, 400, "invalid_request");
+    expect(refusals(mixed.body.error.items)).toEqual([
+      [0, "document_quota_exceeded", 429],
+      [1, "invalid_request", 400],
+    ]);
+  });
+
+  test("a full project still takes updates of what it holds, and new memories after a deletion", async () => {
+    const { batch, on } = await freeProject();
+    const named = notes(10, "first").map((note, at) => ({ ...note, externalId: `e${at}` }));
+    const { body } = await batch(named);
+    const again = await batch(named.map((note) => ({ ...note, content: `${note.content}, again` })));
+    expect([again.status, again.body.accepted]).toEqual([202, 10]);
+    expect((await on("DELETE", `/memories/${body.data[3].memory.id}`)).status).toBe(204);
+    expect((await batch(notes(2, "new"))).body).toMatchObject({ accepted: 1, failed: 1 });
+  });
+
+  test("storage counts UTF-8 bytes: 50 MiB pass to the byte, one more is refused", async () => {
+    const { batch, on } = await freeProject();
+    const fives = Array.from({ length: 9 }, () => ({ content: fiveMiB }));
+    const { body } = await batch([...fives, { content: `${fiveMiB}x` }, { content: fiveMiB }]);
+    expect([body.accepted, body.failed]).toEqual([10, 1]);
+    expect(refusals(body.data)).toEqual([[9, "storage_quota_exceeded", 429]]);
+    expect((await on("GET", "/usage")).body.storage_bytes).toEqual({ used: 50 * MiB, limit: 50 * MiB, remaining: 0 });
+
+    expect((await on("DELETE", `/memories/${body.data[0].memory.id}`)).status).toBe(204);
+    expect((await on("GET", "/usage")).body.storage_bytes.remaining).toBe(5 * MiB);
+    const refused = await batch([{ content: `${fiveMiB}x` }]);
+    expectFault(refused, 429, "storage_quota_exceeded");
+    expect(refused.headers.has("retry-after")).toBeFalse();
+    expect((await batch([{ content: fiveMiB }])).status).toBe(202);
+  }, 30_000);
 });
 
 test("401 without a key, 403 for a key that cannot write", async () => {

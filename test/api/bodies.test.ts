@@ -83,6 +83,18 @@ describe("size", () => {
     }
   });
 
+  test("a body of exactly 100 MB is taken, one byte more is 413", async () => {
+    const text = '{"content":"Mostly blanks."}';
+    const padded = (bytesInAll: number) => {
+      const body = new Uint8Array(bytesInAll).fill(0x20);
+      body.set(bytes(text));
+      return body;
+    };
+    const taken = await post(padded(LIMITS.bodyBytes));
+    expect([taken.status, taken.body.content]).toEqual([202, "Mostly blanks."]);
+    expectFault(await post(padded(LIMITS.bodyBytes + 1)), 413, "payload_too_large");
+  });
+
   test("a body that breaks off is refused, and no failure of the server's", async () => {
     const stream = new ReadableStream<Uint8Array>({
       start(controller) {

@@ -1,12 +1,14 @@
 // POST /v1/memories: what is accepted, what is extracted, what an externalId does, and each bound at its edge.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startService, type TestService } from "../support/service.ts";
+import { SettableClock, startService, type TestService } from "../support/service.ts";
+import { markFailed } from "../support/unfinished.ts";
 import { expectFault } from "./faults.ts";
 
+const clock = new SettableClock();
 let mneme: TestService;
 beforeAll(async () => {
-  mneme = await startService();
+  mneme = await startService({ clock });
 });
 afterAll(() => mneme.stop());
 
@@ -32,7 +34,7 @@ describe("202", () => {
     const { status, body } = await create(given);
     expect(status).toBe(202);
     const { id, created_at, updated_at, progress, ...rest } = body;
-    expect(rest).toEqual({ ...given, status: "processing", expires_at: "2999-01-31T10:00:00.000Z" });
+    expect(rest).toEqual({ ...given, status: "processing", source: null, expires_at: "2999-01-31T10:00:00.000Z" });
     expect(id).toMatch(/^mem_[0-9a-hjkmnp-tv-z]{26}$/);
     expect(created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     expect(updated_at).toBe(created_at);
@@ -50,7 +52,19 @@ describe("202", () => {
     expect(body.type).toBeString();
     expect(body.tags.length).toBeGreaterThan(0);
     expect(body.chunk_count).toBe(1);
+    expect(body.extraction).toBe("local");
     expect(body.progress).toBeUndefined();
+  });
+
+  test("one missing value is extracted, and extraction says 'caller' only where none was", async () => {
+    const given = { title: "Given", type: "note", tags: ["given"], language: "nl" };
+    const { body: whole } = await mneme.store({ content: "The cellar is damp in spring.", ...given });
+    expect(whole).toMatchObject({ ...given, extraction: "caller" });
+    for (const missing of ["title", "type", "tags", "language"] as const) {
+      const { body } = await mneme.store({ content: "The cellar is damp in spring.", ...given, [missing]: null });
+      expect(body).toMatchObject({ ...given, [missing]: body[missing], extraction: "local" });
+      expect(body[missing]).not.toBeNull();
+    }
   });
 
   test("keeps what the caller gives, an empty list of tags too", async () => {
@@ -102,6 +116,17 @@ describe("an externalId", () => {
     expect((await read(first.body.id)).body.content).toBe(text("mirror"));
   });
 
+  test("makes one memory of any number of requests at once", async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        create({ content: text(`bench ${at % 4}`), externalId: "e8", title: `${at}` }),
+      ),
+    );
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
+    const settled = (await mneme.settled(answers[0]?.body.id)).body;
+    expect(settled.content).toBe(text(`bench ${Number(settled.title) % 4}`));
+  });
+
   test("the same content while it is processing is 202, with the attributes updated", async () => {
     const body = { content: text("lamp"), externalId: "e2" };
     const first = await create(body);
@@ -131,6 +156,23 @@ describe("an externalId", () => {
     await mneme.call("DELETE", `/v1/memories/${first.body.id}`);
     const second = await create({ content: text("rug"), externalId: "e5" });
     expect(second.status).toBe(202);
+    expect(second.body.id).not.toBe(first.body.id);
+  });
+
+  test("of a failed memory tries it again, with the same content too", async () => {
+    const { body } = await create({ content: text("stove"), externalId: "e6" });
+    markFailed(mneme, body.id);
+    const again = await create({ content: text("stove"), externalId: "e6", title: "Stove" });
+    expect([again.status, again.body.id, again.body.status]).toEqual([202, body.id, "processing"]);
+    expect((await mneme.settled(body.id)).body).toMatchObject({ status: "completed", title: "Stove" });
+  });
+
+  test("is free again once its memory has expired", async () => {
+    const expires_at = new Date(clock.now() + 60_000).toISOString();
+    const first = await create({ content: text("stool"), externalId: "e7", expires_at });
+    clock.advance(60_000);
+    const second = await create({ content: text("stool"), externalId: "e7" });
+    expect([second.status, second.body.expires_at]).toEqual([202, null]);
     expect(second.body.id).not.toBe(first.body.id);
   });
 
@@ -248,6 +290,36 @@ describe("bounds", () => {
     const { body } = await create({ content });
     expect((await read(body.id)).body.content === content).toBeTrue();
     await mneme.call("DELETE", `/v1/memories/${body.id}`); // its 10,000 chunks need not be embedded
+  });
+});
+
+describe("429", () => {
+  test("the 11th memory of a free project is refused, an update of the tenth is not, and a deletion makes room", async () => {
+    const project = await mneme.call("POST", "/v1/projects", { name: "small", plan: "free" });
+    const headers = { authorization: `Bearer ${project.body.key}` };
+    const post = (body: object) => mneme.call("POST", "/v1/memories", body, headers);
+    for (let at = 1; at <= 9; at++) expect((await post({ content: `Note ${at}.` })).status).toBe(202);
+    const tenth = await post({ content: "Note 10.", externalId: "tenth" });
+    expect(tenth.status).toBe(202);
+
+    const refused = await post({ content: "Note 11." });
+    expectFault(refused, 429, "document_quota_exceeded");
+    expect(refused.headers.has("retry-after")).toBeFalse();
+    expect(refused.body.error.retry_after_seconds).toBeUndefined();
+
+    expect((await post({ content: "Note 10, again.", externalId: "tenth" })).body.id).toBe(tenth.body.id);
+    expect((await mneme.call("DELETE", `/v1/memories/${tenth.body.id}`, undefined, headers)).status).toBe(204);
+    expect((await post({ content: "Note 11." })).status).toBe(202);
+  });
+
+  test("one byte more than the plan's storage is refused, and nothing of it is stored", async () => {
+    const project = await mneme.call("POST", "/v1/projects", { name: "narrow", plan: "free" });
+    const headers = { authorization: `Bearer ${project.body.key}` };
+    const content = "x".repeat(50 * 1024 * 1024 + 1);
+    const refused = await mneme.call("POST", "/v1/memories", { content }, headers);
+    expectFault(refused, 429, "storage_quota_exceeded");
+    expect(refused.headers.has("retry-after")).toBeFalse();
+    expect((await mneme.call("GET", "/v1/memories", undefined, headers)).body.data).toEqual([]);
   });
 });
 

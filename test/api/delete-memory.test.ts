@@ -1,12 +1,15 @@
 // DELETE /v1/memories/{id}: once it is answered, nothing shows the memory any more.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startService, type TestService } from "../support/service.ts";
+import { join } from "node:path";
+import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { SettableClock, startService, type TestService } from "../support/service.ts";
 import { expectFault } from "./faults.ts";
 
+const clock = new SettableClock();
 let mneme: TestService;
 beforeAll(async () => {
-  mneme = await startService();
+  mneme = await startService({ clock });
 });
 afterAll(() => mneme.stop());
 
@@ -59,6 +62,139 @@ describe("204", () => {
     const found = await mneme.call("POST", "/v1/memories/search", { query: "deleted before ready", userId: "p" });
     expect(found.body.results.map((result: { content: string }) => result.content)).toEqual(["The one after it."]);
     expectFault(await mneme.call("GET", `/v1/memories/${body.id}`), 404, "memory_not_found", "id");
+  });
+});
+
+/** Tables of the system of record in which some value holds `marker`. */
+function tablesWith(marker: string): readonly string[] {
+  const database = openDatabase(join(mneme.dataDir, "mneme.sqlite"));
+  try {
+    const tables = database
+      .prepare<{ name: string }, Record<string, never>>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+      .all({})
+      .map(({ name }) => name);
+    return tables.filter((name) =>
+      database
+        .prepare<Record<string, unknown>, Record<string, never>>(`SELECT * FROM "${name}"`)
+        .all({})
+        .some((row) => Object.values(row).some((value) => String(value).includes(marker))),
+    );
+  } finally {
+    database.close();
+  }
+}
+
+describe("purge", () => {
+  const marked = (marker: string) => ({
+    content: `The ${marker} was found in the attic.`,
+    title: `Title ${marker}`,
+    tags: [`tag-${marker}`],
+    metadata: { [`key-${marker}`]: `value-${marker}` },
+    externalId: `id-${marker}`,
+  });
+
+  test("false, or nothing: the row is kept for the retention, and nothing shows it", async () => {
+    for (const query of ["", "?purge=false"]) {
+      const marker = `kept${query.length}`;
+      const { body } = await mneme.store(marked(marker));
+      expect((await remove(`${body.id}${query}`)).status).toBe(204);
+      expect(tablesWith(`Title ${marker}`)).toEqual(["memories"]);
+      expectFault(await mneme.call("GET", `/v1/memories/${body.id}`), 404, "memory_not_found", "id");
+      expectFault(await remove(`${body.id}?purge=true`), 404, "memory_not_found", "id");
+    }
+  });
+
+  test("true: nothing of the memory is left in any table, what chats and repeated requests kept of it included", async () => {
+    const marker = "lantern-7c1";
+    const key = { "idempotency-key": "purged-1" };
+    const created = await mneme.call("POST", "/v1/memories", marked(marker), key);
+    await mneme.settled(created.body.id);
+    const chat = (await mneme.call("POST", "/v1/chats", { title: "Attic" })).body.id;
+    const asked = await mneme.call("POST", `/v1/chats/${chat}/messages`, { message: "What was found in the attic?" });
+    expect(asked.body.message.sources.map((source: { memory_id: string }) => source.memory_id)).toContain(
+      created.body.id,
+    );
+    expect(tablesWith(marker).length).toBeGreaterThan(1);
+
+    expect((await remove(`${created.body.id}?purge=true`)).status).toBe(204);
+    // the assistant's own words are the chat's
+    expect(tablesWith(marker).filter((table) => table !== "messages")).toEqual([]);
+    expect((await mneme.call("DELETE", `/v1/chats/${chat}`)).status).toBe(204);
+    expect(tablesWith(marker)).toEqual([]);
+    expect(tablesWith(created.body.id)).toEqual([]);
+
+    const found = await mneme.call("POST", "/v1/memories/search", { query: `${marker} attic`, limit: 100 });
+    expect(JSON.stringify(found.body)).not.toContain(marker);
+    expectFault(await remove(created.body.id), 404, "memory_not_found", "id");
+    const again = await mneme.call("POST", "/v1/memories", marked(marker));
+    expect([again.status, again.body.id === created.body.id]).toEqual([202, false]);
+  });
+
+  test("true, while the memory is processing: its job leaves nothing behind", async () => {
+    const created = await Promise.all(
+      Array.from({ length: 10 }, (_, at) => mneme.call("POST", "/v1/memories", marked(`hurried-${at}`))),
+    );
+    const deletions = await Promise.all(created.map(({ body }) => remove(`${body.id}?purge=true`)));
+    expect(deletions.map(({ status }) => status)).toEqual(Array(10).fill(204));
+    await mneme.store({ content: "The next one, done after their jobs." });
+    expect(tablesWith("hurried")).toEqual([]);
+    const found = await mneme.call("POST", "/v1/memories/search", { query: "hurried attic", limit: 100 });
+    expect(JSON.stringify(found.body)).not.toContain("hurried");
+  });
+
+  for (const value of ["yes", "1", "TRUE", ""]) {
+    test(`'${value}' is refused by name`, async () => {
+      expectFault(await remove(`mem_00000000000000000000000000?purge=${value}`), 400, "invalid_request", "purge");
+    });
+  }
+});
+
+describe("the sources of stored chat messages", () => {
+  const sourcesOf = async (chat: string): Promise<string[]> => {
+    const [history, page] = [
+      (await mneme.call("GET", `/v1/chats/${chat}`)).body.messages,
+      (await mneme.call("GET", `/v1/chats/${chat}/messages`)).body.data,
+    ];
+    expect(page).toEqual(history);
+    return history[1].sources.map((source: { memory_id: string }) => source.memory_id);
+  };
+  const ways: [name: string, leave: (id: string) => Promise<unknown>][] = [
+    ["deleted", (id) => remove(id)],
+    ["purged", (id) => remove(`${id}?purge=true`)],
+    ["expired", async () => clock.advance(60_000)],
+  ];
+  for (const [name, leave] of ways) {
+    test(`a ${name} memory is in none of them, the others stay in their order`, async () => {
+      const userId = `reader-${name}`;
+      const ids: string[] = [];
+      for (const at of [1, 2, 3]) {
+        const expires_at = new Date(clock.now() + (at === 2 && name === "expired" ? 60_000 : 9e9)).toISOString();
+        ids.push((await mneme.store({ content: `The heron was seen at pond ${at}.`, userId, expires_at })).body.id);
+      }
+      const { id } = (await mneme.call("POST", "/v1/chats", { userId })).body;
+      const asked = { message: "Where was the heron seen?" };
+      await mneme.call("POST", `/v1/chats/${id}/messages`, asked);
+      const before = await sourcesOf(id);
+      expect([...before].sort()).toEqual([...ids].sort());
+      await leave(ids[1] ?? "");
+      expect(await sourcesOf(id)).toEqual(before.filter((source) => source !== ids[1]));
+    });
+  }
+});
+
+describe("expiry is a deletion", () => {
+  test("that frees its place in the plan and its externalId, and is final", async () => {
+    const project = await mneme.call("POST", "/v1/projects", { name: "small", plan: "free" });
+    const headers = { authorization: `Bearer ${project.body.key}` };
+    const post = (body: object) => mneme.call("POST", "/v1/memories", body, headers);
+    const expires_at = new Date(clock.now() + 60_000).toISOString();
+    for (let at = 0; at < 10; at++) await post({ content: `Passing ${at}.`, externalId: `p${at}`, expires_at });
+    expectFault(await post({ content: "One too many." }), 429, "document_quota_exceeded");
+    clock.advance(60_000);
+    expect((await post({ content: "Now there is room." })).status).toBe(202);
+    expect((await post({ content: "Passing 0, again.", externalId: "p0" })).status).toBe(202);
+    expect((await mneme.call("GET", "/v1/memories", undefined, headers)).body.data).toHaveLength(2);
+    expect((await mneme.call("GET", "/v1/usage", undefined, headers)).body.documents.used).toBe(2);
   });
 });
 

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SettableClock, startService, type TestService } from "../support/service.ts";
+import { markFailed, startWithoutModels } from "../support/unfinished.ts";
 import { expectFault } from "./faults.ts";
 
 const clock = new SettableClock();
@@ -21,12 +22,41 @@ test("200: the whole memory, the same as in the list", async () => {
   expect(status).toBe(200);
   expect(Object.keys(body).sort()).toEqual(
     [
-      ...["chunk_count", "content", "created_at", "expires_at", "externalId", "id", "language", "metadata"],
-      ...["status", "tags", "title", "type", "updated_at", "userId"],
+      ...["chunk_count", "content", "created_at", "expires_at", "externalId", "extraction", "id", "language"],
+      ...["metadata", "source", "status", "tags", "title", "type", "updated_at", "userId"],
     ].sort(),
   );
   expect(body).toMatchObject({ id, status: "completed", content: "The ferry leaves at noon.", metadata: { pier: 4 } });
   expect((await mneme.call("GET", "/v1/memories?userId=ada")).body.data).toEqual([body]);
+});
+
+test("200: a memory in work tells its progress, and nothing that only a finished one has", async () => {
+  const bare = await startWithoutModels();
+  try {
+    const { body } = await bare.call("POST", "/v1/memories", { content: "Waits for the models." });
+    const { status, body: waiting } = await bare.call("GET", `/v1/memories/${body.id}`);
+    expect([status, waiting.status]).toEqual([200, "processing"]);
+    expect(waiting.progress).toEqual({
+      stage: expect.stringMatching(/^(queued|preparing|embedding|publishing)$/),
+      chunks_done: expect.any(Number),
+      chunks_total: waiting.progress.chunks_total === null ? null : expect.any(Number),
+    });
+    for (const field of ["chunk_count", "extraction", "error"]) expect(waiting).not.toHaveProperty(field);
+  } finally {
+    await bare.stop();
+  }
+});
+
+test("200: a failed memory says why, and keeps its content", async () => {
+  const { body } = await mneme.call("POST", "/v1/memories", { content: "Too much for the reader.", userId: "eve" });
+  markFailed(mneme, body.id, "The text could not be prepared.");
+  const { body: failed } = await get(body.id);
+  expect(failed).toMatchObject({
+    status: "failed",
+    content: "Too much for the reader.",
+    error: { code: "processing_error", message: "The text could not be prepared." },
+  });
+  for (const field of ["chunk_count", "extraction", "progress"]) expect(failed).not.toHaveProperty(field);
 });
 
 test("200: a percent-encoded id is the same id", async () => {
@@ -45,16 +75,7 @@ test("a memory never falls back from completed while it is polled", async () => 
 
 describe("404", () => {
   const absent = [
-    ...[
-      "mem_00000000000000000000000000",
-      "mem_x",
-      "x",
-      "MEM_01m7xygsx5eab84ws2hc66ym7d",
-      "search",
-      "a%2Fb",
-      "%00",
-      "%20",
-    ],
+    ...["mem_00000000000000000000000000", "mem_x", "x", "MEM_01m7xygsx5eab84ws2hc66ym7d", "a%2Fb", "%00", "%20"],
     ...["chunk_00000000000000000000000001", `mem_${"0".repeat(5_000)}`, "%F0%9D%9B%82", "..%2F..%2Fetc"],
   ];
   for (const path of absent) {

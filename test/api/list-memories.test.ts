@@ -1,20 +1,26 @@
 // GET /v1/memories: order, pages that stay whole while others write, filters, and who may see what.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { seeded } from "../support/seeded.ts";
 import { type Answered, SettableClock, startService, type TestService } from "../support/service.ts";
+import { markFailed, startWithoutModels } from "../support/unfinished.ts";
 import { expectFault } from "./faults.ts";
+
+const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 
 const clock = new SettableClock();
 let mneme: TestService;
-/** Ids of 120 memories, oldest first: user `even` or `odd`, type `a`, `b` or `c` in turn. */
+/** Ids of 180 memories, oldest first: user `even` or `odd`, type `a`, `b` or `c` in turn, every fourth with a tag. */
 let ids: string[] = [];
 beforeAll(async () => {
   mneme = await startService({ clock });
-  for (const first of [0, 60]) {
+  for (const first of [0, 60, 120]) {
     const memories = Array.from({ length: 60 }, (_, at) => ({
       content: `note ${first + at}`,
       userId: at % 2 === 0 ? "even" : "odd",
       type: ["a", "b", "c"][at % 3],
+      title: `Shelf ${first + at}`,
+      tags: at % 4 === 0 ? ["Fourth", "any"] : ["any"],
     }));
     const { body } = await mneme.call("POST", "/v1/memories/batch", { memories });
     ids.push(...body.data.map((item: { memory: { id: string } }) => item.memory.id));
@@ -47,7 +53,7 @@ describe("200", () => {
     expect(Object.keys(page.body).sort()).toEqual(["cursor", "data", "has_more"]);
     expect(idsOf(page)).toEqual(ids.slice(-20).reverse());
     expect(page.body.has_more).toBeTrue();
-    expect(page.body.data[0]).toMatchObject({ content: "note 119", status: "completed", userId: "odd", type: "c" });
+    expect(page.body.data[0]).toMatchObject({ content: "note 179", status: "completed", userId: "odd", type: "c" });
   });
 
   test("pages of any size show everything once", async () => {
@@ -56,9 +62,9 @@ describe("200", () => {
   });
 
   test("a page that ends exactly at the end has no cursor", async () => {
-    const page = await list("?limit=60");
-    const last = await list(`?limit=60&cursor=${page.body.cursor}`);
-    expect(last.body.data).toHaveLength(60);
+    const page = await list("?limit=90");
+    const last = await list(`?limit=90&cursor=${page.body.cursor}`);
+    expect(last.body.data).toHaveLength(90);
     expect([last.body.has_more, last.body.cursor]).toEqual([false, null]);
   });
 
@@ -74,6 +80,60 @@ describe("200", () => {
     expect(await walk("type=b&limit=50")).toEqual(where((at) => at % 3 === 1));
     expect(await walk("type=b&userId=odd&status=completed&limit=9")).toEqual(where((at) => at % 6 === 1));
     expect(await walk("status=failed")).toEqual([]);
+  });
+
+  test("tag is one whole tag in its own case", async () => {
+    const fourths = ids.filter((_, at) => (at % 60) % 4 === 0).reverse();
+    expect(await walk("tag=Fourth&limit=7")).toEqual(fourths);
+    expect(await walk("tag=any&limit=100")).toEqual([...ids].reverse());
+    expect(await walk("tag=Fourth&userId=odd")).toEqual([]);
+    for (const tag of ["fourth", "Four", "Fourth%20", "any%2CFourth", "%25"]) {
+      expect((await list(`?tag=${tag}`)).body.data).toEqual([]);
+    }
+  });
+
+  test("q is a part of the title whatever its case, and no pattern", async () => {
+    expect(await walk("q=shelf&limit=50")).toEqual([...ids].reverse());
+    expect(await walk("q=SHELF%2011&limit=3")).toEqual(ids.filter((_, at) => /^11/.test(String(at))).reverse());
+    expect(await walk("q=elf%207&type=b")).toEqual(
+      ids.filter((_, at) => /^7/.test(String(at)) && (at % 60) % 3 === 1).reverse(),
+    );
+    for (const q of ["sh%25f", "shel_", "shelf.*", "note", "shelf%20%2011"]) {
+      expect((await list(`?q=${q}`)).body.data).toEqual([]);
+    }
+  });
+
+  test("q finds letters that have no ASCII in either case", async () => {
+    const { body } = await mneme.store({ content: "x", title: "ÉCOLE Άλφας Straße", userId: "letters" });
+    for (const q of ["école", "École", "άλφας", "ΆΛΦΑΣ", "straße"]) {
+      expect(idsOf(await list(`?userId=letters&q=${encodeURIComponent(q)}`))).toEqual([body.id]);
+    }
+    await mneme.call("DELETE", `/v1/memories/${body.id}`);
+  });
+
+  test("status tells what is processing, completed and failed apart", async () => {
+    const bare = await startWithoutModels();
+    try {
+      const made: string[] = [];
+      for (const content of ["one", "two", "three", "four"]) {
+        made.push((await bare.call("POST", "/v1/memories", { content, userId: "ada" })).body.id);
+      }
+      const [one = "", two = "", three = "", four = ""] = made;
+      markFailed(bare, two);
+      markFailed(bare, four);
+      const listed = async (query: string) => idsOf(await bare.call("GET", `/v1/memories?${query}`));
+      expect(await listed("status=processing")).toEqual([three, one]);
+      expect(await listed("status=failed")).toEqual([four, two]);
+      expect(await listed("status=completed")).toEqual([]);
+      expect(await listed("status=failed&userId=bob")).toEqual([]);
+      const first = await bare.call("GET", "/v1/memories?status=failed&limit=1");
+      expect(idsOf(first)).toEqual([four]);
+      expect(await listed(`status=failed&limit=1&cursor=${first.body.cursor}`)).toEqual([two]);
+      const foreign = await bare.call("GET", `/v1/memories?status=processing&cursor=${first.body.cursor}`);
+      expectFault(foreign, 400, "invalid_cursor", "cursor");
+    } finally {
+      await bare.stop();
+    }
   });
 
   test("an unknown user or type has an empty list", async () => {
@@ -100,6 +160,41 @@ describe("paging while others write", () => {
     expect(seen.filter((id) => made.includes(id))).toEqual([]);
     for (const id of [...made, ...victims]) await mneme.call("DELETE", `/v1/memories/${id}`);
     ids = stays;
+    expect(await walk("limit=100")).toEqual([...ids].reverse());
+  });
+
+  test(`whatever comes and goes, what stays is shown once and in order (seed ${SEED})`, async () => {
+    const chance = seeded(SEED);
+    const within = (count: number) => Math.floor(chance() * count);
+    const doomed = new Set<string>();
+    const made: string[] = [];
+    const conditions = ["", "userId=odd&", "tag=any&", "q=shelf&", "type=a&"];
+    for (const condition of conditions) {
+      const start = await walk(`${condition}limit=100`);
+      const seen: string[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: Answered = await list(
+          `?${condition}limit=${1 + within(30)}${cursor === null ? "" : `&cursor=${cursor}`}`,
+        );
+        seen.push(...idsOf(page));
+        cursor = page.body.cursor;
+        for (let change = within(3); change > 0; change--) {
+          const victim = ids[within(ids.length)];
+          if (chance() < 0.5 && victim !== undefined) {
+            doomed.add(victim);
+            await mneme.call("DELETE", `/v1/memories/${victim}`);
+          } else {
+            const more = { userId: "odd", type: "a", title: "Shelf", tags: ["any"] };
+            made.push((await mneme.call("POST", "/v1/memories", { content: "came meanwhile", ...more })).body.id);
+          }
+        }
+      } while (cursor !== null);
+      expect(seen).toEqual(start.filter((id) => seen.includes(id)));
+      expect(start.filter((id) => !seen.includes(id) && !doomed.has(id))).toEqual([]);
+      for (const id of made.splice(0)) await mneme.call("DELETE", `/v1/memories/${id}`);
+      ids = ids.filter((id) => !doomed.has(id));
+    }
     expect(await walk("limit=100")).toEqual([...ids].reverse());
   });
 
@@ -138,6 +233,12 @@ describe("400", () => {
     ["?status=done", "invalid_request", "status"],
     ["?status=COMPLETED", "invalid_request", "status"],
     ["?type=", "invalid_request", "type"],
+    [`?type=${"t".repeat(129)}`, "invalid_request", "type"],
+    ["?tag=", "invalid_request", "tag"],
+    [`?tag=${"t".repeat(257)}`, "invalid_request", "tag"],
+    ["?q=", "invalid_request", "q"],
+    [`?q=${"q".repeat(1_025)}`, "invalid_request", "q"],
+    ["?tags=any", "invalid_request", "tags"],
     ["?user_id=a", "invalid_request", "user_id"],
     ["?page=2", "invalid_request", "page"],
     ["?__proto__=x", "invalid_request", "__proto__"],
@@ -152,6 +253,11 @@ describe("400", () => {
     test(`${query.slice(0, 30)} is refused by name`, async () => expectFault(await list(query), 400, code, param));
   }
 
+  test("tag, q, type and userId are taken at their longest", async () => {
+    const longest = `?tag=${"t".repeat(256)}&q=${"q".repeat(1_024)}&type=${"t".repeat(128)}&userId=${"u".repeat(256)}`;
+    expect((await list(longest)).body).toEqual({ data: [], has_more: false, cursor: null });
+  });
+
   test("limit is taken at both ends of its range", async () => {
     expect((await list("?limit=1")).body.data).toHaveLength(1);
     expect((await list("?limit=100")).body.data).toHaveLength(100);
@@ -164,9 +270,14 @@ describe("400", () => {
 
   test("a cursor belongs to its filters and its project, and no byte of it can be changed", async () => {
     const { cursor } = (await list("?limit=2&userId=odd")).body;
-    for (const query of [`?cursor=${cursor}`, `?userId=even&cursor=${cursor}`, `?userId=odd&type=a&cursor=${cursor}`]) {
-      expectFault(await list(query), 400, "invalid_cursor", "cursor");
+    for (const other of [
+      "",
+      "userId=even&",
+      ...["type=a", "tag=any", "q=shelf"].map((more) => `userId=odd&${more}&`),
+    ]) {
+      expectFault(await list(`?${other}cursor=${cursor}`), 400, "invalid_cursor", "cursor");
     }
+    expectFault(await mneme.call("GET", `/v1/chats?cursor=${cursor}`), 400, "invalid_cursor", "cursor");
     for (let at = 0; at < cursor.length; at++) {
       const changed = `${cursor.slice(0, at)}${cursor[at] === "A" ? "B" : "A"}${cursor.slice(at + 1)}`;
       expectFault(await list(`?userId=odd&cursor=${changed}`), 400, "invalid_cursor", "cursor");

@@ -1,7 +1,12 @@
 // POST /v1/memories/search: what a result says, who is searched, from when on, and what is refused.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import { type Answered, SettableClock, startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { startWithoutModels } from "../support/unfinished.ts";
 import { until } from "../support/until.ts";
 import { expectFault } from "./faults.ts";
 
@@ -26,6 +31,10 @@ afterAll(() => mneme.stop());
 
 const search = (body: unknown) => mneme.call("POST", "/v1/memories/search", body);
 const contents = (answer: Answered): string[] => answer.body.results.map((result: Result) => result.content);
+
+interface Explained {
+  readonly explain: { readonly signals: Record<string, unknown> };
+}
 
 interface Result {
   readonly id: string;
@@ -61,7 +70,7 @@ describe("200", () => {
     });
   });
 
-  for (const mode of ["fast", "balanced"]) {
+  for (const mode of MODE_NAMES) {
     test(`${mode}: scores lie in 0..1 and fall, every chunk stands once, total_results counts them`, async () => {
       const { body } = await search({ query: "spare key in a jar of plum jam", mode, limit: 100 });
       const results: Result[] = body.results;
@@ -125,15 +134,7 @@ describe("200", () => {
   });
 
   test("null counts as absent for every optional field, an empty filter restricts nothing", async () => {
-    const nulls = {
-      mode: null,
-      limit: null,
-      userId: null,
-      filters: null,
-      includeGraph: null,
-      explain: null,
-      min_score: null,
-    };
+    const nulls = { mode: null, limit: null, userId: null, includeGraph: null, explain: null, min_score: null };
     const plain = await search({ query: "spare key" });
     expect((await search({ query: "spare key", ...nulls })).body).toEqual(plain.body);
     expect((await search({ query: "spare key", filters: {}, includeGraph: false })).body).toEqual(plain.body);
@@ -159,7 +160,7 @@ describe("200", () => {
     "a".repeat(300),
   ]) {
     test(`the query ${JSON.stringify(query.slice(0, 20))} is words, no syntax`, async () => {
-      for (const mode of ["fast", "balanced"]) expect((await search({ query, mode })).status).toBe(200);
+      for (const mode of MODE_NAMES) expect((await search({ query, mode })).status).toBe(200);
     });
   }
 });
@@ -188,6 +189,55 @@ describe("explain", () => {
     expect([...fused].sort((left, right) => left - right)).toEqual(fused.map((_, at) => at + 1));
   });
 
+  test("precise: the same signals, the graph among the stages, and a deeper look by the reranker", async () => {
+    const { body } = await search({ query: "spare key", explain: true, mode: "precise", limit: 40 });
+    expect(body.explain.mode).toBe("precise");
+    const names: string[] = body.explain.stages.map((stage: { name: string }) => stage.name);
+    expect(names).toEqual(["filter", "embed", "vector", "text", "graph", "fuse", "hydrate", "rerank"]);
+    expect(body.results.length).toBe(40);
+    const read = body.results.filter((result: Explained) => result.explain.signals.rerank !== undefined);
+    expect(read).toHaveLength(30);
+    for (const [at, result] of (body.results as Explained[]).entries()) {
+      for (const name of Object.keys(result.explain.signals)) {
+        expect(["vector", "text", "graph", "rerank"]).toContain(name);
+      }
+      expect(result.explain.signals.rerank !== undefined).toBe(at < 30);
+    }
+  });
+
+  test("includeGraph puts the graph among the stages of any mode, false and nothing leave it out", async () => {
+    for (const mode of ["fast", "balanced"]) {
+      for (const includeGraph of [true, false, undefined]) {
+        const { body } = await search({ query: "spare key", explain: true, mode, includeGraph });
+        const names: string[] = body.explain.stages.map((stage: { name: string }) => stage.name);
+        expect(names.includes("graph")).toBe(includeGraph === true);
+        expect(body.results).toHaveLength(10);
+      }
+    }
+  });
+
+  test("stages have no other names than the interface's, times from 0 on and whole numbers of candidates", async () => {
+    const known = ["queue", "embed", "filter", "vector", "text", "graph", "fuse", "rerank", "hydrate"];
+    for (const mode of MODE_NAMES) {
+      const { body } = await search({ query: "plum jam", explain: true, mode, filters: { userId: "pantry" } });
+      for (const stage of body.explain.stages) {
+        expect(Object.keys(stage).sort()).toEqual(["candidates", "ms", "name"]);
+        expect(known).toContain(stage.name);
+        expect(stage.ms).toBeGreaterThanOrEqual(0);
+        expect(Number.isInteger(stage.candidates)).toBeTrue();
+      }
+      expect(body.explain.admissible).toBe(60);
+    }
+  });
+
+  test("false, or nothing: neither the answer nor a result has it", async () => {
+    for (const explain of [false, null, undefined]) {
+      const { body } = await search({ query: "spare key", explain });
+      expect(Object.keys(body).sort()).toEqual(["results", "total_results"]);
+      for (const result of body.results) expect(result).not.toHaveProperty("explain");
+    }
+  });
+
   test("fast: vectors only", async () => {
     const { body } = await search({ query: "spare key", explain: true, mode: "fast", limit: 3 });
     expect(body.explain.stages.map((stage: { name: string }) => stage.name)).not.toContain("rerank");
@@ -205,10 +255,49 @@ describe("explain", () => {
   });
 });
 
+describe("includeGraph", () => {
+  test("stays inside limit and scope, in one ranking, in every mode", async () => {
+    for (const mode of MODE_NAMES) {
+      const { body } = await search({ query: "spare key", mode, includeGraph: true, limit: 3, userId: "ada" });
+      const results: (Result & { metadata: { _memory: { userId: string } } })[] = body.results;
+      expect(results.map((result) => result.metadata._memory.userId)).toEqual(["ada", "ada"]);
+      expect(results.map((result) => result.score)).toEqual(
+        results.map((result) => result.score).sort((left, right) => right - left),
+      );
+      expect((await search({ query: "plum jam", mode, includeGraph: true, limit: 7 })).body.results).toHaveLength(7);
+    }
+  });
+});
+
+describe("filters", () => {
+  test("results do not fall short: the one memory inside is found behind sixty better ones, in every mode", async () => {
+    for (const mode of MODE_NAMES) {
+      const found = await search({ query: "shelf with jars of plum jam", mode, limit: 1, filters: { tags: "keys" } });
+      expect(contents(found)).toEqual(["The spare key hangs behind the kitchen door."]);
+    }
+  });
+
+  test("and scope both hold", async () => {
+    expect(contents(await search({ query: "key", userId: "ada", filters: { userId: "bob" } }))).toEqual([]);
+    expect(contents(await search({ query: "key", userId: "ada", filters: { $not: { userId: "ada" } } }))).toEqual([]);
+    const both = await search({ query: "key", userId: "ada", filters: { "metadata.room": "porch" }, explain: true });
+    expect(contents(both)).toEqual(["The spare key lies under the blue flower pot."]);
+    expect(both.body.explain.admissible).toBe(1);
+  });
+
+  test("and min_score both hold", async () => {
+    const all = (await search({ query: "spare key", filters: { userId: { $in: ["ada", "bob"] } } })).body.results;
+    expect(all).toHaveLength(4);
+    const bound = all[1].score;
+    const some = await search({ query: "spare key", filters: { userId: { $in: ["ada", "bob"] } }, min_score: bound });
+    expect(some.body.results).toEqual(all.filter((result: Result) => result.score >= bound));
+  });
+});
+
 describe("scope", () => {
   test("a userId sees its own memories and no other's, however well those match", async () => {
     for (const [userId, count] of [["ada", 2] as const, ["bob", 2] as const]) {
-      for (const mode of ["fast", "balanced"]) {
+      for (const mode of MODE_NAMES) {
         const { body } = await search({ query: "the spare key is with the caretaker", userId, mode, limit: 100 });
         const owners: string[] = body.results.map(
           (r: { metadata: { _memory: { userId: string } } }) => r.metadata._memory.userId,
@@ -299,14 +388,14 @@ describe("400", () => {
     ["a limit of 1.5", { query: "x", limit: 1.5 }, "invalid_request", "limit"],
     ["a limit that is a text", { query: "x", limit: "5" }, "invalid_request", "limit"],
     ["an unknown mode", { query: "x", mode: "best" }, "invalid_request", "mode"],
-    ["a mode that is not there yet", { query: "x", mode: "precise" }, "invalid_request", "mode"],
     ["a min_score below 0", { query: "x", min_score: -0.01 }, "invalid_request", "min_score"],
     ["a min_score above 1", { query: "x", min_score: 1.01 }, "invalid_request", "min_score"],
     ["explain as a text", { query: "x", explain: "true" }, "invalid_request", "explain"],
     ["an empty userId", { query: "x", userId: "" }, "invalid_request", "userId"],
     ["257 characters of userId", { query: "x", userId: "u".repeat(257) }, "invalid_request", "userId"],
-    ["a graph that is not there yet", { query: "x", includeGraph: true }, "invalid_request", "includeGraph"],
-    ["filters that are not there yet", { query: "x", filters: { type: "note" } }, "invalid_filter", "filters"],
+    ["a graph that is a text", { query: "x", includeGraph: "yes" }, "invalid_request", "includeGraph"],
+    ["a min_score that is a text", { query: "x", min_score: "0.5" }, "invalid_request", "min_score"],
+    ["filters of null", { query: "x", filters: null }, "invalid_filter", "filters"],
     ["filters that are a list", { query: "x", filters: [] }, "invalid_filter", "filters"],
     ["filters that are a text", { query: "x", filters: "type=note" }, "invalid_filter", "filters"],
     ["an unknown field", { query: "x", top_k: 5 }, "invalid_request", "top_k"],
@@ -317,7 +406,7 @@ describe("400", () => {
   }
 
   test("a wrong mode names the right ones, a wrong field the one that was meant", async () => {
-    expect((await search({ query: "x", mode: "best" })).body.error.message).toContain('"fast", "balanced"');
+    expect((await search({ query: "x", mode: "best" })).body.error.message).toContain('"fast", "balanced", "precise"');
     expect((await search({ query: "x", user_id: "ada" })).body.error.message).toContain("'userId'");
   });
 });
@@ -327,6 +416,26 @@ test("401 without a key, 403 for a key that cannot read", async () => {
   expectFault(await mneme.send(unkeyed), 401, "missing_api_key");
   const headers = { authorization: `Bearer ${mneme.addKey(["memories:write"])}` };
   expectFault(await mneme.call("POST", "/v1/memories/search", { query: "x" }, headers), 403, "insufficient_scope");
+});
+
+describe("503", () => {
+  test("when the models are away: told with seconds to wait in the body, without Retry-After", async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), "mneme-test-"));
+    const first = await startService({ dataDir });
+    await first.store({ content: "Stored while the models were there." });
+    await first.stop();
+    const bare = await startWithoutModels({ dataDir });
+    try {
+      await until("the models are given up", async () => (await bare.call("GET", "/ready")).status === 503);
+      const answer = await bare.call("POST", "/v1/memories/search", { query: "models" });
+      expectFault(answer, 503, "model_unavailable");
+      expect(answer.body.error.retry_after_seconds).toBeGreaterThan(0);
+      expect(answer.headers.has("retry-after")).toBeFalse();
+    } finally {
+      await bare.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  });
 });
 
 test("a caller who hangs up leaves the service as it was", async () => {

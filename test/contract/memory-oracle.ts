@@ -1,17 +1,25 @@
 // What a MemoryStore should answer, computed the simplest way: lists in memory, walked from end to end. The randomised part
 // of the contract compares a store with it, step by step.
 
+import type { FaultCode } from "../../src/domain/fault.ts";
 import type { MemoryId, MemoryKey } from "../../src/domain/ids.ts";
-import type { MemoryStatus } from "../../src/domain/memory.ts";
-import { EXTRACTED_FIELDS, type Extracted, type ExtractedField, type MemoryDraft } from "../../src/domain/memory.ts";
+import {
+  EXTRACTED_FIELDS,
+  type Extracted,
+  type ExtractedField,
+  type MemoryChange,
+  type MemoryDraft,
+  type MemoryStatus,
+} from "../../src/domain/memory.ts";
+import type { WebhookEvent } from "../../src/domain/webhook.ts";
 
 /** A memory as the oracle keeps it. */
 export interface OracleMemory {
   readonly project: number;
   readonly key: MemoryKey;
   readonly id: MemoryId;
-  readonly userId: string | null;
-  readonly externalId: string | null;
+  userId: string | null;
+  externalId: string | null;
   version: number;
   status: MemoryStatus;
   content: string;
@@ -21,16 +29,44 @@ export interface OracleMemory {
   expiresAt: number | null;
   deletedAt: number | null;
   isRetracted: boolean;
+  isPurgeAsked: boolean;
   attempts: number;
   lease: number | null;
   claimableAt: number;
 }
 
+/** What a project may hold, and what it holds beside the oracle's memories. */
+export interface OracleQuota {
+  readonly documents: number;
+  readonly bytes: number;
+  readonly bytesOccupied: number;
+}
+
+/** What became of a draft or change. */
+export interface OracleOutcome {
+  readonly memory: OracleMemory;
+  readonly outcome: "created" | "rewritten" | "updated";
+}
+
+/** Which memories a list shows. */
+export interface OracleFilter {
+  readonly status?: MemoryStatus;
+  readonly type?: string;
+  readonly userId?: string;
+  readonly tag?: string;
+  readonly q?: string;
+}
+
 /** The oracle; `now` is handed to every call. */
 export class MemoryOracle {
   memories: OracleMemory[] = [];
+  /** Everything that somebody is to be told, in order. */
+  events: { event: WebhookEvent; key: MemoryKey }[] = [];
   readonly #lastServed = [0, 0];
   #services = 0;
+
+  /** @param quotas of the projects, by their number. */
+  constructor(private readonly quotas: readonly OracleQuota[]) {}
 
   /** Whether a memory is readable. */
   isLive(memory: OracleMemory, now: number): boolean {
@@ -38,9 +74,9 @@ export class MemoryOracle {
   }
 
   /** Readable memories of a project, newest first. */
-  live(project: number, now: number): readonly OracleMemory[] {
+  live(project: number, now: number, filter: OracleFilter = {}): readonly OracleMemory[] {
     return this.memories
-      .filter((memory) => memory.project === project && this.isLive(memory, now))
+      .filter((memory) => memory.project === project && this.isLive(memory, now) && isListed(memory, filter))
       .sort((a, b) => (a.key < b.key ? 1 : -1));
   }
 
@@ -49,36 +85,49 @@ export class MemoryOracle {
     project: number,
     draft: MemoryDraft,
     now: number,
-    created: { readonly key: MemoryKey; readonly id: MemoryId },
-  ): { readonly memory: OracleMemory; readonly outcome: "created" | "rewritten" | "updated" } {
-    const known = this.live(project, now).find(
-      (memory) =>
-        draft.externalId !== undefined &&
-        memory.externalId === draft.externalId &&
-        memory.userId === (draft.userId ?? null),
-    );
-    const memory = known ?? this.#create(project, draft, now, created);
-    const isRework = known !== undefined && (known.status === "failed" || known.content !== draft.content);
-    if (isRework) {
-      for (const field of EXTRACTED_FIELDS) if (!memory.given.has(field)) memory.attributes[field] = null;
-      Object.assign(memory, {
-        version: memory.version + 1,
-        status: "processing",
-        content: draft.content,
-        isContentWaiting: true,
-        attempts: 0,
-        lease: null,
-        claimableAt: now,
-      });
+    created: { readonly key: MemoryKey; readonly id: MemoryId } | null,
+  ): OracleOutcome | FaultCode {
+    const known =
+      draft.externalId === undefined ? undefined : this.#holder(project, draft.userId ?? null, draft.externalId, now);
+    if (known !== undefined) return this.#apply(known, draft, now);
+    const refusal = this.#refusal(project, 1, Buffer.byteLength(draft.content), now);
+    if (refusal !== null) return refusal;
+    if (created === null) throw new Error("the store made no memory where it should have");
+    return { memory: this.#create(project, draft, now, created), outcome: "created" };
+  }
+
+  /** Changes a memory; what is refused leaves no trace. */
+  change(memory: OracleMemory, change: MemoryChange, now: number): OracleOutcome | FaultCode | null {
+    if (!this.isLive(memory, now)) return null;
+    const before = { deletedAt: this.memories.map(({ deletedAt }) => deletedAt), events: this.events.length };
+    const changed = this.#apply(memory, change, now);
+    if (typeof changed === "string") {
+      for (const [at, other] of this.memories.entries()) other.deletedAt = before.deletedAt[at] ?? null;
+      this.events.length = before.events;
     }
-    for (const field of EXTRACTED_FIELDS) {
-      const value = draft[field];
-      if (value === undefined) continue;
-      memory.attributes[field] = value;
-      memory.given.add(field);
-    }
-    if (draft.expiresAt !== undefined) memory.expiresAt = draft.expiresAt;
-    return { memory, outcome: known === undefined ? "created" : isRework ? "rewritten" : "updated" };
+    return changed;
+  }
+
+  /** Puts a failed memory back to work. */
+  retry(memory: OracleMemory, now: number): "invalid_state" | null {
+    if (!this.isLive(memory, now)) return null;
+    if (memory.status !== "failed") return "invalid_state";
+    toWork(memory, now);
+    return null;
+  }
+
+  /** Deletes a memory that is readable. */
+  remove(memory: OracleMemory, now: number, purges: boolean): void {
+    memory.deletedAt = now;
+    memory.isPurgeAsked = purges;
+    this.#tell("memory.deleted", memory);
+  }
+
+  /** Deletes what a user owns; oldest first. */
+  removeAllOf(project: number, userId: string, now: number): readonly OracleMemory[] {
+    const owned = this.live(project, now, { userId }).toReversed();
+    for (const memory of owned) this.remove(memory, now, false);
+    return owned;
   }
 
   /** The keys that a claim hands out, in its order; `leases` gives each its token afterwards. */
@@ -121,6 +170,14 @@ export class MemoryOracle {
     for (const field of EXTRACTED_FIELDS) {
       if (!memory.given.has(field)) memory.attributes[field] = extracted[field];
     }
+    this.#tell("memory.completed", memory);
+  }
+
+  /** Ends a job badly. */
+  fail(memory: OracleMemory): void {
+    memory.status = "failed";
+    memory.lease = null;
+    this.#tell("memory.failed", memory);
   }
 
   /** Milliseconds until a job can be claimed. */
@@ -132,10 +189,84 @@ export class MemoryOracle {
 
   /** Marks expired memories as deleted and gives all whose index entries have to go. */
   retired(now: number): readonly OracleMemory[] {
-    for (const memory of this.memories) {
-      if (memory.deletedAt === null && !this.isLive(memory, now)) memory.deletedAt = memory.expiresAt;
-    }
+    this.#endDue(now, this.memories);
     return this.memories.filter((memory) => memory.deletedAt !== null && !memory.isRetracted);
+  }
+
+  #apply(memory: OracleMemory, change: MemoryChange, now: number): OracleOutcome | FaultCode {
+    const externalId = change.externalId === undefined ? memory.externalId : change.externalId;
+    const userId = change.userId === undefined ? memory.userId : change.userId;
+    const isMoved = externalId !== memory.externalId || userId !== memory.userId;
+    if (externalId !== null && isMoved && this.#holder(memory.project, userId, externalId, now) !== undefined) {
+      return "external_id_conflict";
+    }
+    const { content } = change;
+    const isRework = content !== undefined && (memory.status === "failed" || memory.content !== content);
+    if (isRework) {
+      const refusal = this.#refusal(
+        memory.project,
+        0,
+        Buffer.byteLength(content) - Buffer.byteLength(memory.content),
+        now,
+      );
+      if (refusal !== null) return refusal;
+      for (const field of EXTRACTED_FIELDS) if (!memory.given.has(field)) memory.attributes[field] = null;
+      toWork(memory, now);
+      Object.assign(memory, { content, isContentWaiting: true });
+    }
+    for (const field of EXTRACTED_FIELDS) {
+      const value = change[field];
+      if (value === undefined) continue;
+      memory.attributes[field] = value;
+      if (value === null) memory.given.delete(field);
+      else memory.given.add(field);
+    }
+    Object.assign(memory, { externalId, userId });
+    if (change.expiresAt !== undefined) memory.expiresAt = change.expiresAt;
+    if (!isRework) this.#tell("memory.updated", memory);
+    return { memory, outcome: isRework ? "rewritten" : "updated" };
+  }
+
+  // Whoever holds the pair but has expired lets go of it.
+  #holder(project: number, userId: string | null, externalId: string, now: number): OracleMemory | undefined {
+    const holders = this.memories.filter(
+      (memory) => memory.project === project && memory.externalId === externalId && memory.userId === userId,
+    );
+    this.#endDue(now, holders);
+    return holders.find((memory) => memory.deletedAt === null);
+  }
+
+  #refusal(project: number, documents: number, bytes: number, now: number): FaultCode | null {
+    const refusal = this.#exceeded(project, documents, bytes);
+    if (refusal !== null) {
+      this.#endDue(
+        now,
+        this.memories.filter((memory) => memory.project === project),
+      );
+    }
+    return refusal === null ? null : this.#exceeded(project, documents, bytes);
+  }
+
+  #exceeded(project: number, documents: number, bytes: number): FaultCode | null {
+    const quota = this.quotas[project];
+    const counted = this.memories.filter((memory) => memory.project === project && memory.deletedAt === null);
+    const stored = counted.reduce((sum, memory) => sum + Buffer.byteLength(memory.content), 0);
+    if (quota === undefined) return null;
+    if (documents > 0 && counted.length + documents > quota.documents) return "document_quota_exceeded";
+    if (bytes > 0 && quota.bytesOccupied + stored + bytes > quota.bytes) return "storage_quota_exceeded";
+    return null;
+  }
+
+  #endDue(now: number, among: readonly OracleMemory[]): void {
+    const due = among.filter((memory) => memory.deletedAt === null && !this.isLive(memory, now));
+    for (const memory of due) {
+      memory.deletedAt = memory.expiresAt;
+      this.#tell("memory.deleted", memory);
+    }
+  }
+
+  #tell(event: WebhookEvent, { key }: OracleMemory): void {
+    this.events.push({ event, key });
   }
 
   #oldest(project: number, now: number): OracleMemory | undefined {
@@ -159,11 +290,17 @@ export class MemoryOracle {
       status: "processing",
       content: draft.content,
       isContentWaiting: true,
-      attributes: { title: null, type: null, tags: null, language: null },
-      given: new Set(),
-      expiresAt: null,
+      attributes: {
+        title: draft.title ?? null,
+        type: draft.type ?? null,
+        tags: draft.tags ?? null,
+        language: draft.language ?? null,
+      },
+      given: new Set(EXTRACTED_FIELDS.filter((field) => draft[field] !== undefined)),
+      expiresAt: draft.expiresAt ?? null,
       deletedAt: null,
       isRetracted: false,
+      isPurgeAsked: false,
       attempts: 0,
       lease: null,
       claimableAt: now,
@@ -171,4 +308,20 @@ export class MemoryOracle {
     this.memories.push(memory);
     return memory;
   }
+}
+
+function toWork(memory: OracleMemory, now: number): void {
+  const version = memory.version + 1;
+  Object.assign(memory, { version, status: "processing", attempts: 0, lease: null, claimableAt: now });
+}
+
+function isListed(memory: OracleMemory, { status, type, userId, tag, q }: OracleFilter): boolean {
+  const { title, tags } = memory.attributes;
+  return (
+    (status === undefined || memory.status === status) &&
+    (type === undefined || memory.attributes.type === type) &&
+    (userId === undefined || memory.userId === userId) &&
+    (tag === undefined || (tags ?? []).includes(tag)) &&
+    (q === undefined || (typeof title === "string" && title.toLowerCase().includes(q.toLowerCase())))
+  );
 }

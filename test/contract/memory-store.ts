@@ -2,21 +2,38 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";
-import type { MemoryId, MemoryKey, ProjectId } from "../../src/domain/ids.ts";
-import type { Extracted, Memory, MemoryDraft } from "../../src/domain/memory.ts";
+import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
+import type { Extracted, Memory, MemoryChange, MemoryDraft } from "../../src/domain/memory.ts";
+import { PLANS, type Plan } from "../../src/domain/project.ts";
+import type { WebhookEvent } from "../../src/domain/webhook.ts";
 import type { Clock } from "../../src/kit/clock.ts";
-import type { Job, MemoryListing, MemoryStore } from "../../src/ports/memory-store.ts";
+import type { Accepted, Job, MemoryListing, MemoryStore } from "../../src/ports/memory-store.ts";
 import { seeded } from "../support/seeded.ts";
 import { ManualClock } from "./manual-clock.ts";
-import { MemoryOracle, type OracleMemory } from "./memory-oracle.ts";
+import { RandomWalk } from "./memory-walk.ts";
 
-/** An empty store with two projects. */
+/** Something that a store told whoever listens. */
+export interface ToldEvent {
+  readonly projectId: ProjectId;
+  readonly event: WebhookEvent;
+  readonly memory: Memory;
+}
+
+/** An empty store with two projects of the plan `enterprise`, and what a test does to those from outside. */
 export interface OpenedMemoryStore {
   readonly store: MemoryStore;
   readonly projects: readonly [ProjectId, ProjectId];
+  /** What was told since the last call, in order. */
+  told(): readonly ToldEvent[];
+  setPlan(projectId: ProjectId, plan: Plan): void;
+  setRetention(projectId: ProjectId, days: number): void;
+  /** As if that many bytes of content were stored besides. */
+  occupy(projectId: ProjectId, bytes: number): void;
+  removeProject(projectId: ProjectId): void;
   close(): void;
 }
 
+const DAY_MS = 24 * 60 * 60 * 1000;
 const EXTRACTED: Extracted = { title: "Extracted", type: "note", tags: ["found"], language: "en" };
 const MINUTE_MS = 60_000;
 
@@ -38,9 +55,24 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
     afterEach(() => opened.close());
 
     const accept = (draft: Partial<MemoryDraft> = {}, into = project) => {
-      const [accepted] = store.accept(into, [{ content: "some text", ...draft }]);
+      const [accepted] = acceptAll([{ content: "some text", ...draft }], into);
       if (accepted === undefined) throw new Error("nothing was accepted");
       return accepted;
+    };
+    const acceptAll = (drafts: readonly MemoryDraft[], into = project): readonly Accepted[] =>
+      store.accept(into, drafts).map((result) => {
+        if (result instanceof Fault) throw result;
+        return result;
+      });
+    const codes = (results: readonly (Accepted | Fault)[]) =>
+      results.map((result) => (result instanceof Fault ? result.code : result.outcome));
+    const told = () => opened.told().map(({ event, memory }) => [event, memory.key]);
+    const failed = (draft: Partial<MemoryDraft> = {}): Memory => {
+      const { memory } = accept(draft);
+      const job = claim().find((candidate) => candidate.memory.key === memory.key);
+      if (job === undefined) throw new Error("the new memory's job was not claimed");
+      store.fail(job, "processing_error", "no luck");
+      return reread(memory);
     };
     const claim = (jobs = 100) => store.claim({ jobs, contentBytes: 1e9, leaseMs: MINUTE_MS });
     const claimOne = (): Job => {
@@ -96,6 +128,7 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
           updatedAt: clock.now(),
           expiresAt: clock.now() + 5,
           contentBytes: 12,
+          source: null,
           given: ["title", "type", "tags", "language"],
         });
         expect(reread(memory)).toEqual(memory);
@@ -113,7 +146,7 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
 
       test("answers in the drafts' order, with ids and rising keys of their own", () => {
         const drafts = Array.from({ length: 20 }, (_, index) => ({ content: `text ${index}`, title: `${index}` }));
-        const memories = store.accept(project, drafts).map(({ memory }) => memory);
+        const memories = acceptAll(drafts).map(({ memory }) => memory);
         expect(memories.map(({ title }) => title)).toEqual(drafts.map(({ title }) => title));
         expect(new Set(memories.map(({ id }) => id)).size).toBe(20);
         expect(memories.every(({ key }, index) => index === 0 || key > (memories[index - 1]?.key ?? key))).toBe(true);
@@ -213,7 +246,7 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
       });
 
       test("can update a draft that came earlier in the same batch", () => {
-        const results = store.accept(project, [
+        const results = acceptAll([
           { content: "a", externalId: "e", title: "first" },
           { content: "a", externalId: "e", type: "second" },
           { content: "b", externalId: "e" },
@@ -309,6 +342,58 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
         expect(keysOf({ userId: "nobody" })).toEqual([]);
       });
 
+      test("filters by a tag as it is written and by a part of the title whatever its case", () => {
+        const a = accept({ tags: ["x", "Größe"], title: "Über STRASSEN" }).memory;
+        const b = accept({ tags: ["x"], title: "ｆｕｌｌ width ΟΔΟΣ", userId: "u" }).memory;
+        const c = accept({ tags: ["X"], title: "100% _done_" }).memory;
+        accept({ tags: ["x"] }, other);
+        expect(keysOf({ tag: "x" })).toEqual([b.key, a.key]);
+        expect(keysOf({ tag: "Größe" })).toEqual([a.key]);
+        expect(keysOf({ tag: "größe" })).toEqual([]);
+        expect(keysOf({ q: "über straß" })).toEqual([]);
+        expect(keysOf({ q: "ÜBER strass" })).toEqual([a.key]);
+        expect(keysOf({ q: "FULL W" })).toEqual([b.key]);
+        expect(keysOf({ q: "οδος" })).toEqual([b.key]);
+        expect(keysOf({ q: "% _D" })).toEqual([c.key]);
+        expect(keysOf({ q: "%" })).toEqual([c.key]);
+        expect(keysOf({ tag: "x", q: "width", userId: "u", status: "processing" })).toEqual([b.key]);
+        expect(keysOf({ tag: "x", q: "100" })).toEqual([]);
+      });
+
+      test("follows titles and tags as they change, by extraction, by callers and by deletion", () => {
+        const memory = completed({ externalId: "e" });
+        expect(keysOf({ q: "EXTRACT", tag: "found" })).toEqual([memory.key]);
+        store.change(project, memory.id, { title: "Renamed", tags: ["a", "b"] });
+        expect(keysOf({ q: "extract" })).toEqual([]);
+        expect(keysOf({ tag: "found" })).toEqual([]);
+        expect(keysOf({ q: "renamed", tag: "b" })).toEqual([memory.key]);
+        accept({ externalId: "e", tags: ["b", "b", "c"] });
+        expect(keysOf({ tag: "a" })).toEqual([]);
+        expect(keysOf({ tag: "b" })).toEqual([memory.key]);
+        store.change(project, memory.id, { title: null, tags: null });
+        expect([keysOf({ q: "e" }), keysOf({ tag: "b" })]).toEqual([[], []]);
+        store.change(project, memory.id, { content: "afresh" });
+        complete(claimOne());
+        expect(keysOf({ q: "extracted", tag: "found" })).toEqual([memory.key]);
+        store.remove(project, memory.id);
+        expect(keysOf({ tag: "found" })).toEqual([]);
+      });
+
+      test("pages through a tag and a part of the title without a gap or a repetition", () => {
+        const memories = Array.from({ length: 12 }, (_, at) =>
+          accept({ title: at % 3 === 0 ? "other" : `match ${at}`, tags: at % 2 === 0 ? ["t"] : ["u"] }),
+        ).map(({ memory }) => memory.key);
+        const wanted = memories.filter((_, at) => at % 3 !== 0 && at % 2 === 0).reverse();
+        const seen: MemoryKey[] = [];
+        let cursor: string | null = null;
+        do {
+          const page = store.list(project, { limit: 1, tag: "t", q: "Match", ...(cursor !== null && { cursor }) });
+          seen.push(...page.items.map(({ key }) => key));
+          cursor = page.cursor;
+        } while (cursor !== null);
+        expect(seen).toEqual(wanted);
+      });
+
       test("gives a cursor exactly when more follows", () => {
         for (let index = 0; index < 4; index++) accept();
         const first = store.list(project, { limit: 2 });
@@ -354,12 +439,40 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
           [project, { limit: 1, cursor, type: "x" }],
           [project, { limit: 1, cursor, status: "processing" }],
           [project, { limit: 1, cursor, userId: "u" }],
+          [project, { limit: 1, cursor, tag: "x" }],
+          [project, { limit: 1, cursor, q: "x" }],
           [project, { limit: 1, cursor: `${cursor}A` }],
           [project, { limit: 1, cursor: "" }],
         ];
         for (const [of, listing] of attempts) {
           expect(() => store.list(of, listing)).toThrow(Fault);
         }
+      });
+    });
+
+    describe("filterablePage", () => {
+      test("walks the completed, live memories in the order of their keys, of all users or one", () => {
+        const keys = Array.from({ length: 5 }, (_, at) => completed(at % 2 === 0 ? { userId: "u" } : {}).key);
+        accept();
+        failed();
+        completed({ expiresAt: clock.now() + 1 });
+        store.remove(project, completed().id);
+        clock.advance(1);
+        const walk = (user: UserKey | null, limit: number, of = project) => {
+          const seen: MemoryKey[] = [];
+          for (;;) {
+            const page = store.filterablePage(of, user, seen.at(-1) ?? null, limit);
+            seen.push(...page.map(({ key }) => key));
+            if (page.length < limit) return seen;
+          }
+        };
+        expect(walk(null, 2)).toEqual(keys);
+        expect(walk(null, 100)).toEqual(keys);
+        const user = store.userKey(project, "u");
+        expect(walk(user, 1)).toEqual(keys.filter((_, at) => at % 2 === 0));
+        expect(walk(null, 2, other)).toEqual([]);
+        expect(walk(user, 2, other)).toEqual([]);
+        expect(store.filterablePage(project, null, null, 5)).toEqual([...store.getMany(project, keys).values()]);
       });
     });
 
@@ -386,6 +499,371 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
         expect(claim()).toEqual([]);
         expect(store.nextJobInMs()).toBeNull();
         expect(store.waitingContents([memory.key]).size).toBe(0);
+      });
+    });
+
+    describe("change", () => {
+      const change = (memory: Memory, changes: MemoryChange, of = project): Accepted => {
+        const changed = store.change(of, memory.id, changes);
+        if (changed === null) throw new Error(`${memory.id} is not there`);
+        return changed;
+      };
+
+      test("of attributes replaces what is named and leaves the rest, the status too", () => {
+        const before = completed({ title: "old", metadata: { a: 1 }, userId: "u" });
+        clock.advance(1_000);
+        const { memory, outcome } = change(before, { title: "new", metadata: { b: [2] }, expiresAt: clock.now() + 5 });
+        expect(outcome).toBe("updated");
+        expect(memory).toEqual({
+          ...before,
+          title: "new",
+          metadata: { b: [2] },
+          expiresAt: clock.now() + 5,
+          updatedAt: clock.now(),
+        });
+        expect(reread(before)).toEqual(memory);
+        expect(store.nextJobInMs()).toBeNull();
+      });
+
+      test("to null clears, and the attribute counts as never given", () => {
+        const before = completed({
+          title: "T",
+          tags: ["a"],
+          metadata: { a: 1 },
+          externalId: "e",
+          userId: "u",
+          expiresAt: clock.now() + 9e6,
+        });
+        const cleared = { title: null, tags: null, metadata: null, externalId: null, userId: null, expiresAt: null };
+        const { memory } = change(before, cleared);
+        expect(memory).toEqual({ ...before, ...cleared, userKey: null, given: [] });
+        change(memory, { content: "afresh" });
+        complete(claimOne());
+        expect(reread(memory)).toMatchObject({ title: "Extracted", tags: ["found"] });
+      });
+
+      test("to other content works on it again: given attributes stay, extracted ones are cleared", () => {
+        const before = completed({ title: "given", externalId: "e" });
+        clock.advance(1_000);
+        const { memory, outcome } = change(before, { content: "other text", language: "fr" });
+        expect(outcome).toBe("rewritten");
+        expect(memory).toEqual({
+          ...before,
+          version: 2,
+          state: { status: "processing", attempts: 0 },
+          type: null,
+          tags: null,
+          language: "fr",
+          updatedAt: clock.now(),
+          contentBytes: 10,
+          given: ["title", "language"],
+        });
+        expect(claimOne()).toMatchObject({ content: "other text", attempt: 1 });
+      });
+
+      test("to the same content is no new content, unless the memory had failed", () => {
+        const done = completed();
+        expect(change(done, { content: "some text" }).outcome).toBe("updated");
+        expect(reread(done).state.status).toBe("completed");
+        const waiting = accept().memory;
+        expect(change(waiting, { content: "some text" }).outcome).toBe("updated");
+        complete(claimOne());
+        const broken = failed();
+        expect(change(broken, { title: "still failed" })).toMatchObject({
+          outcome: "updated",
+          memory: { state: { status: "failed" } },
+        });
+        expect(change(broken, { content: "some text" })).toMatchObject({
+          outcome: "rewritten",
+          memory: { version: 2, title: "still failed", state: { status: "processing", attempts: 0 } },
+        });
+        expect(claimOne()).toMatchObject({ content: "some text", attempt: 1 });
+      });
+
+      test("while in work is respected by the holder, or makes the job void where the content is new", () => {
+        const { memory } = accept();
+        const job = claimOne();
+        change(memory, { type: "given meanwhile" });
+        expect(complete(job)).toHaveLength(1);
+        expect(reread(memory)).toMatchObject({ type: "given meanwhile", title: "Extracted" });
+        const second = accept().memory;
+        const late = claimOne();
+        change(second, { content: "newer" });
+        expect(complete(late)).toEqual([]);
+        expect(claimOne().content).toBe("newer");
+      });
+
+      test("of the owner makes the new one known and shows the memory as theirs", () => {
+        const memory = completed({ userId: "u" });
+        const moved = change(memory, { userId: "v" }).memory;
+        expect(moved).toMatchObject({ userId: "v", userKey: store.userKey(project, "v") });
+        expect(keysOf({ userId: "u" })).toEqual([]);
+        expect(keysOf({ userId: "v" })).toEqual([memory.key]);
+        expect(store.visible(project)).toEqual([{ memoryKey: memory.key, userKey: moved.userKey, expiresAt: null }]);
+      });
+
+      test("onto a pair of externalId and user that is taken is refused, and leaves no trace", () => {
+        accept({ externalId: "e", userId: "u" });
+        accept({ externalId: "f" });
+        const memory = completed({ externalId: "e" });
+        const taken: MemoryChange[] = [
+          { userId: "u", title: "x" },
+          { externalId: "f", title: "x" },
+          { externalId: "e", userId: "u", content: "x" },
+        ];
+        for (const changes of taken) {
+          const refusal = faultOf(() => store.change(project, memory.id, changes));
+          expect([refusal.code, refusal.param]).toEqual(["external_id_conflict", "externalId"]);
+          expect(reread(memory)).toEqual(memory);
+        }
+        expect(change(memory, { externalId: "e", userId: null }).outcome).toBe("updated");
+        expect(change(memory, { externalId: "f", userId: "u" }).outcome).toBe("updated");
+        expect(change(memory, { externalId: "e", userId: "new" }).outcome).toBe("updated");
+      });
+
+      test("onto a pair whose memory was deleted or has expired is allowed", () => {
+        store.remove(project, accept({ externalId: "deleted" }).memory.id);
+        const expiring = accept({ externalId: "expired", expiresAt: clock.now() + 1 }).memory;
+        clock.advance(1);
+        const memory = completed();
+        expect(change(memory, { externalId: "deleted" }).memory.externalId).toBe("deleted");
+        expect(change(memory, { externalId: "expired" }).memory.externalId).toBe("expired");
+        expect(store.retired(10).map(({ memoryKey }) => memoryKey)).toContain(expiring.key);
+      });
+
+      test("of what is not there, another project's, deleted or expired changes nothing", () => {
+        const memory = completed();
+        expect(store.change(other, memory.id, { title: "x" })).toBeNull();
+        expect(store.change(project, "mem_x" as MemoryId, { title: "x" })).toBeNull();
+        const gone = completed();
+        store.remove(project, gone.id);
+        expect(store.change(project, gone.id, { userId: "nobody" })).toBeNull();
+        const expired = completed({ expiresAt: clock.now() + 1 });
+        clock.advance(1);
+        expect(store.change(project, expired.id, { expiresAt: null })).toBeNull();
+        expect(store.userKey(project, "nobody")).toBeNull();
+        expect(reread(memory)).toEqual(memory);
+      });
+    });
+
+    describe("retry", () => {
+      test("puts a failed memory back to work with what it had", () => {
+        const memory = failed({ title: "T", userId: "u" });
+        clock.advance(5);
+        const retried = store.retry(project, memory.id);
+        expect(retried).toEqual({
+          ...memory,
+          version: 2,
+          state: { status: "processing", attempts: 0 },
+          updatedAt: clock.now(),
+        });
+        expect(claimOne()).toMatchObject({ content: "some text", attempt: 1, memory: { key: memory.key } });
+      });
+
+      test("refuses any other status, and finds nothing where nothing is", () => {
+        const { memory } = accept();
+        expect(faultOf(() => store.retry(project, memory.id)).code).toBe("invalid_state");
+        complete(claimOne());
+        expect(faultOf(() => store.retry(project, memory.id)).code).toBe("invalid_state");
+        const broken = failed();
+        expect(store.retry(other, broken.id)).toBeNull();
+        store.remove(project, broken.id);
+        expect(store.retry(project, broken.id)).toBeNull();
+        expect(store.nextJobInMs()).toBeNull();
+      });
+    });
+
+    describe("quotas", () => {
+      const { documents, storageBytes } = PLANS.free;
+      beforeEach(() => opened.setPlan(project, "free"));
+
+      test("let in exactly as many memories as the plan holds; what is beyond is refused singly and leaves nothing", () => {
+        const drafts = Array.from({ length: documents + 2 }, (_, at) => ({ content: "x", userId: `u${at}` }));
+        const results = store.accept(project, drafts);
+        expect(codes(results)).toEqual([
+          ...Array(documents).fill("created"),
+          "document_quota_exceeded",
+          "document_quota_exceeded",
+        ]);
+        expect(keysOf()).toHaveLength(documents);
+        expect(store.userKey(project, `u${documents - 1}`)).not.toBeNull();
+        expect(store.userKey(project, `u${documents}`)).toBeNull();
+        expect(accept({}, other).outcome).toBe("created");
+      });
+
+      test("say what is used, what the limit is and what would help", () => {
+        opened.occupy(project, storageBytes);
+        const [bytes] = store.accept(project, [{ content: "ab" }]);
+        expect((bytes as Fault).message).toBe(
+          'The plan "free" holds 52,428,800 bytes of content; 52,428,800 are stored, and this would add 2: ' +
+            "delete memories or choose another plan.",
+        );
+        opened.occupy(project, -storageBytes);
+        for (let index = 0; index < documents; index++) accept();
+        const [count] = store.accept(project, [{ content: "ab" }]);
+        expect((count as Fault).message).toBe(
+          'The plan "free" holds 10 memories, and 10 are stored: delete memories or choose another plan.',
+        );
+      });
+
+      test("let in content up to the last byte", () => {
+        opened.occupy(project, storageBytes - 5);
+        const results = store.accept(project, [
+          { content: "abc" },
+          { content: "grü" },
+          { content: "de" },
+          { content: "f" },
+        ]);
+        expect(codes(results)).toEqual(["created", "storage_quota_exceeded", "created", "storage_quota_exceeded"]);
+      });
+
+      test("count of a new content only what it is larger by, and never refuse what does not grow", () => {
+        const memory = completed({ content: "four", externalId: "e" });
+        opened.occupy(project, storageBytes - 6);
+        expect(codes(store.accept(project, [{ content: "sevenn!", externalId: "e", title: "x" }]))).toEqual([
+          "storage_quota_exceeded",
+        ]);
+        expect(faultOf(() => store.change(project, memory.id, { content: "sevenn!", userId: "u" })).code).toBe(
+          "storage_quota_exceeded",
+        );
+        expect(reread(memory)).toEqual(memory);
+        expect(store.userKey(project, "u")).toBeNull();
+        expect(accept({ content: "sixsix", externalId: "e" }).outcome).toBe("rewritten");
+        opened.occupy(project, 1_000);
+        expect(accept({ content: "sixsix", externalId: "e", title: "y" }).outcome).toBe("updated");
+        expect(accept({ content: "five!", externalId: "e" }).outcome).toBe("rewritten");
+        expect(store.change(project, memory.id, { content: "five?" })?.outcome).toBe("rewritten");
+      });
+
+      test("are free again by deletion at once, and by expiry in the moment of need", () => {
+        const [first] = Array.from({ length: documents }, () => accept({ expiresAt: clock.now() + 100 }).memory);
+        if (first === undefined) throw new Error("nothing was accepted");
+        expect(codes(store.accept(project, [{ content: "x" }]))).toEqual(["document_quota_exceeded"]);
+        store.remove(project, first.id);
+        expect(codes(store.accept(project, [{ content: "x" }, { content: "y" }]))).toEqual([
+          "created",
+          "document_quota_exceeded",
+        ]);
+        clock.advance(100);
+        expect(codes(store.accept(project, Array(documents).fill({ content: "x" })))).toEqual([
+          ...Array(documents - 1).fill("created"),
+          "document_quota_exceeded",
+        ]);
+      });
+
+      test("are unlimited in the plan enterprise", () => {
+        opened.setPlan(project, "enterprise");
+        opened.occupy(project, 1e15);
+        expect(codes(store.accept(project, Array(600).fill({ content: "x" })))).toEqual(Array(600).fill("created"));
+      });
+    });
+
+    describe("removeAllOf", () => {
+      test("takes all that a user owns, and nothing else", () => {
+        const owned = [completed({ userId: "u" }), accept({ userId: "u" }).memory, failed({ userId: "u" })];
+        const kept = [accept().memory, accept({ userId: "v" }).memory, accept({ userId: "u" }, other).memory];
+        store.remove(project, accept({ userId: "u" }).memory.id);
+        expect(store.removeAllOf(project, "u")).toEqual(owned.map(({ key }) => key));
+        expect(keysOf({ userId: "u" })).toEqual([]);
+        expect([...keysOf({}, other), ...keysOf()].sort()).toEqual(kept.map(({ key }) => key).sort());
+        expect(store.removeAllOf(project, "u")).toEqual([]);
+        expect(store.removeAllOf(project, "nobody")).toEqual([]);
+      });
+
+      test("makes jobs void and retires thousands in one go", () => {
+        acceptAll(Array.from({ length: 2_500 }, (_, at) => ({ content: `${at}`, userId: "u" })));
+        const [job] = claim(1);
+        expect(store.removeAllOf(project, "u")).toHaveLength(2_500);
+        expect(job && complete(job)).toEqual([]);
+        expect(store.nextJobInMs()).toBeNull();
+        expect(told()).toHaveLength(2_500);
+        expect(store.retired(10_000)).toHaveLength(2_500);
+      });
+    });
+
+    describe("what is told", () => {
+      test("of a memory's life: completed and failed by its jobs, updated without new content, deleted as it was", () => {
+        const { memory } = accept({ externalId: "e" });
+        expect(told()).toEqual([]);
+        complete(claimOne());
+        store.change(project, memory.id, { title: "T" });
+        accept({ externalId: "e", tags: ["x"] });
+        store.change(project, memory.id, { content: "other" });
+        store.fail(claimOne(), "processing_error", "no luck");
+        store.retry(project, memory.id);
+        complete(claimOne());
+        const last = reread(memory);
+        store.remove(project, memory.id);
+        const events = opened.told();
+        expect(events.map(({ event }) => event)).toEqual([
+          "memory.completed",
+          "memory.updated",
+          "memory.updated",
+          "memory.failed",
+          "memory.completed",
+          "memory.deleted",
+        ]);
+        expect(events.map((told) => [told.memory.state.status, told.memory.title, told.memory.tags])).toEqual([
+          ["completed", "Extracted", ["found"]],
+          ["completed", "T", ["found"]],
+          ["completed", "T", ["x"]],
+          ["failed", "T", ["x"]],
+          ["completed", "T", ["x"]],
+          ["completed", "T", ["x"]],
+        ]);
+        expect(events.at(-1)).toEqual({ projectId: project, event: "memory.deleted", memory: last });
+      });
+
+      test("of expiry once, when it is noticed: by the sweep, by a successor or by a quota", () => {
+        opened.setPlan(project, "free");
+        const expiresAt = clock.now() + 10;
+        const swept = accept({ expiresAt }).memory;
+        const succeeded = accept({ expiresAt, externalId: "e" }).memory;
+        const crowded = Array.from({ length: 8 }, () => accept({ expiresAt: expiresAt + 10 }).memory);
+        clock.advance(10);
+        expect(told()).toEqual([]);
+        accept({ externalId: "e" });
+        expect(told()).toEqual([["memory.deleted", succeeded.key]]);
+        store.retired(10);
+        expect(told()).toEqual([["memory.deleted", swept.key]]);
+        accept();
+        clock.advance(10);
+        accept();
+        expect(told()).toEqual(crowded.map(({ key }) => ["memory.deleted", key]));
+        store.retired(10);
+        expect(told()).toEqual([]);
+      });
+
+      test("is nothing of what was refused, void or undone", () => {
+        const { memory } = accept({ externalId: "e" });
+        accept({ externalId: "f" });
+        const [job] = claim();
+        store.remove(project, memory.id);
+        expect(told()).toEqual([["memory.deleted", memory.key]]);
+        if (job !== undefined) {
+          complete(job);
+          store.fail(job, "processing_error", "x");
+        }
+        store.remove(project, memory.id);
+        store.reopen([memory.key]);
+        store.removeAllOf(project, "u");
+        expect(told()).toEqual([]);
+      });
+    });
+
+    describe("a removed project", () => {
+      test("is absent from reads, takes nothing in, and its jobs are passed over", () => {
+        const { memory } = accept({ expiresAt: clock.now() + 10 }, other);
+        const mine = accept().memory;
+        opened.removeProject(other);
+        expect(store.get(other, memory.id)).toBeNull();
+        expect(keysOf({}, other)).toEqual([]);
+        expect(store.change(other, memory.id, { title: "x" })).toBeNull();
+        expect(faultOf(() => store.accept(other, [{ content: "x" }])).code).toBe("project_not_found");
+        expect(claim().map((job) => job.memory.key)).toEqual([mine.key]);
+        clock.advance(10);
+        expect(store.retired(10)).toEqual([]);
+        expect(told()).toEqual([]);
       });
     });
 
@@ -553,32 +1031,56 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
     });
 
     describe("retirement", () => {
-      test("goes from deleted through retracted to erased, after the retention", () => {
+      test("goes from deleted through retracted to erased, after 30 days", () => {
         const removed = completed();
         const kept = completed();
         store.remove(project, removed.id);
-        const deletedAt = clock.now();
         expect(store.retired(10)).toEqual([{ projectId: project, memoryKey: removed.key }]);
-        expect(store.purgeable(deletedAt + 1, 10)).toEqual([]);
+        clock.advance(30 * DAY_MS + 1);
+        expect(store.purgeable(10)).toEqual([]);
         store.markRetracted([removed.key, kept.key]);
         expect(store.retired(10)).toEqual([]);
-        expect(store.purgeable(deletedAt, 10)).toEqual([]);
-        expect(store.purgeable(deletedAt + 1, 10)).toEqual([removed.key]);
+        expect(store.purgeable(10)).toEqual([removed.key]);
         store.erase([removed.key, kept.key]);
-        expect(store.purgeable(deletedAt + 1, 10)).toEqual([]);
+        expect(store.purgeable(10)).toEqual([]);
         expect(reread(kept)).toEqual(kept);
         expect(accept().memory.key).toBeGreaterThan(kept.key);
       });
 
-      test("counts an expired memory as deleted when it expired", () => {
-        const memory = completed({ expiresAt: clock.now() + 100 });
-        clock.advance(100);
-        const expiredAt = clock.now();
-        clock.advance(10_000);
+      test("waits as long as the project's settings say, to the millisecond", () => {
+        opened.setRetention(other, 7);
+        const [here, there] = [accept().memory, accept({}, other).memory];
+        store.remove(project, here.id);
+        store.remove(other, there.id);
+        store.markRetracted([here.key, there.key]);
+        clock.advance(7 * DAY_MS);
+        expect(store.purgeable(10)).toEqual([]);
+        clock.advance(1);
+        expect(store.purgeable(10)).toEqual([there.key]);
+        clock.advance(23 * DAY_MS);
+        expect([...store.purgeable(10)].sort()).toEqual([here.key, there.key].sort());
+      });
+
+      test("does not wait for what is to be purged", () => {
+        const memory = completed();
+        store.remove(project, memory.id, { purges: true });
+        expect(store.purgeable(10)).toEqual([]);
         expect(store.retired(10)).toEqual([{ projectId: project, memoryKey: memory.key }]);
         store.markRetracted([memory.key]);
-        expect(store.purgeable(expiredAt, 10)).toEqual([]);
-        expect(store.purgeable(expiredAt + 1, 10)).toEqual([memory.key]);
+        expect(store.purgeable(10)).toEqual([memory.key]);
+        store.erase([memory.key]);
+        expect(store.purgeable(10)).toEqual([]);
+      });
+
+      test("counts an expired memory as deleted when it expired", () => {
+        const memory = completed({ expiresAt: clock.now() + 100 });
+        clock.advance(100 + 10_000);
+        expect(store.retired(10)).toEqual([{ projectId: project, memoryKey: memory.key }]);
+        store.markRetracted([memory.key]);
+        clock.advance(30 * DAY_MS - 10_000);
+        expect(store.purgeable(10)).toEqual([]);
+        clock.advance(1);
+        expect(store.purgeable(10)).toEqual([memory.key]);
       });
 
       test("keeps to its limits and reaches all in the end", () => {
@@ -593,7 +1095,8 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
           seen.push(...keys);
         }
         expect(new Set(seen).size).toBe(10);
-        expect(store.purgeable(clock.now() + 1, 3)).toHaveLength(3);
+        clock.advance(31 * DAY_MS);
+        expect(store.purgeable(3)).toHaveLength(3);
       });
 
       test("never gives a key out again", () => {
@@ -629,194 +1132,12 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
   });
 }
 
-/** Random operations on a store and the oracle at once, compared at every step. */
-class RandomWalk {
-  readonly #oracle = new MemoryOracle();
-  #jobs: { readonly job: Job; readonly memory: OracleMemory }[] = [];
-
-  constructor(
-    private readonly opened: OpenedMemoryStore,
-    private readonly clock: ManualClock,
-    private readonly random: () => number,
-  ) {}
-
-  run(steps: number): void {
-    const operations: readonly (() => void)[] = [
-      () => this.#accept(),
-      () => this.#accept(),
-      () => this.#claim(),
-      () => this.#finish(),
-      () => this.#finish(),
-      () => this.#remove(),
-      () => this.clock.advance(this.#integer(2_000)),
-      () => this.#retire(),
-      () => this.#reopen(),
-    ];
-    for (let step = 0; step < steps; step++) {
-      operations[this.#integer(operations.length)]?.();
-      this.#compare();
-    }
+function faultOf(call: () => unknown): Fault {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
   }
-
-  get #store(): MemoryStore {
-    return this.opened.store;
-  }
-
-  #integer(below: number): number {
-    return Math.floor(this.random() * below);
-  }
-
-  #maybe<T extends object>(value: T): T | Record<string, never> {
-    return this.random() < 0.4 ? value : {};
-  }
-
-  #accept(): void {
-    const project = this.#integer(2) as 0 | 1;
-    const now = this.clock.now();
-    const drafts: MemoryDraft[] = Array.from({ length: 1 + this.#integer(3) }, () => ({
-      content: "text".repeat(1 + this.#integer(3)),
-      ...this.#maybe({ externalId: `e${this.#integer(4)}` }),
-      ...this.#maybe({ userId: `u${this.#integer(2)}` }),
-      ...this.#maybe({ title: `t${this.#integer(9)}` }),
-      ...this.#maybe({ type: `k${this.#integer(2)}` }),
-      ...this.#maybe({ tags: [`g${this.#integer(9)}`] }),
-      ...(this.random() < 0.2 && { expiresAt: now + 1 + this.#integer(5_000) }),
-    }));
-    const accepted = this.#store.accept(this.opened.projects[project], drafts);
-    for (const [index, draft] of drafts.entries()) {
-      const { memory, outcome } = accepted[index] ?? { memory: undefined, outcome: undefined };
-      if (memory === undefined) throw new Error(`draft ${index} got no answer`);
-      const expected = this.#oracle.accept(project, draft, now, { key: memory.key, id: memory.id });
-      expect({ key: memory.key, outcome }).toEqual({ key: expected.memory.key, outcome: expected.outcome });
-    }
-  }
-
-  #claim(): void {
-    const [jobs, contentBytes, leaseMs] = [1 + this.#integer(4), 1 + this.#integer(30), 1 + this.#integer(3_000)];
-    const claimed = this.#store.claim({ jobs, contentBytes, leaseMs });
-    const expected = this.#oracle.claim(jobs, contentBytes, leaseMs, this.clock.now());
-    expect(claimed.map((job) => [job.memory.key, job.attempt, job.content])).toEqual(
-      expected.map((memory) => [memory.key, memory.attempts, memory.isContentWaiting ? memory.content : null]),
-    );
-    for (const [index, memory] of expected.entries()) {
-      const job = claimed[index];
-      if (job === undefined) continue;
-      memory.lease = job.lease;
-      this.#jobs.push({ job, memory });
-    }
-  }
-
-  // Any job ever claimed, so that most attempts come from a holder who is out.
-  #finish(): void {
-    const now = this.clock.now();
-    const chosen = this.#jobs[this.#jobs.length - 1 - this.#integer(Math.min(6, this.#jobs.length))];
-    if (chosen === undefined) return;
-    const { job, memory } = chosen;
-    const isHeld = this.#oracle.isHeld(memory, job.lease, job.memory.version, now);
-    switch (this.#integer(4)) {
-      case 0:
-        expect(this.#store.fail(job, "processing_error", "x")).toBe(isHeld);
-        if (isHeld) Object.assign(memory, { status: "failed", lease: null });
-        break;
-      case 1:
-        this.#store.retryLater(job, 500);
-        if (isHeld) Object.assign(memory, { claimableAt: now + 500, lease: null });
-        break;
-      case 2:
-        expect(this.#store.renew([job], 700)).toHaveLength(isHeld ? 1 : 0);
-        if (isHeld) memory.claimableAt = now + 700;
-        break;
-      default:
-        expect(this.#store.complete([{ job, extracted: EXTRACTED, chunkCount: 1 }])).toHaveLength(isHeld ? 1 : 0);
-        if (isHeld) this.#oracle.complete(memory, EXTRACTED);
-    }
-  }
-
-  #remove(): void {
-    const memory = this.#oracle.memories[this.#integer(this.#oracle.memories.length)];
-    if (memory === undefined || this.random() < 0.5) return;
-    const isLive = this.#oracle.isLive(memory, this.clock.now());
-    expect(this.#store.remove(this.opened.projects[memory.project as 0 | 1], memory.id) !== null).toBe(isLive);
-    if (isLive) memory.deletedAt = this.clock.now();
-  }
-
-  #retire(): void {
-    const expected = this.#oracle.retired(this.clock.now());
-    const retired = this.#store.retired(10_000);
-    expect(retired.map(({ memoryKey }) => memoryKey).sort()).toEqual(expected.map(({ key }) => key).sort());
-    const gone = expected.filter(() => this.random() < 0.5);
-    this.#store.markRetracted(gone.map(({ key }) => key));
-    for (const memory of gone) memory.isRetracted = true;
-    const before = this.clock.now() - this.#integer(2_000);
-    const purgeable = this.#oracle.memories.filter(
-      (memory) => memory.isRetracted && memory.deletedAt !== null && memory.deletedAt < before,
-    );
-    expect([...this.#store.purgeable(before, 10_000)].sort()).toEqual(purgeable.map(({ key }) => key).sort());
-    this.#store.erase(purgeable.map(({ key }) => key));
-    this.#oracle.memories = this.#oracle.memories.filter((memory) => !purgeable.includes(memory));
-  }
-
-  #reopen(): void {
-    const memory = this.#oracle.memories[this.#integer(this.#oracle.memories.length)];
-    if (memory === undefined) return;
-    this.#store.reopen([memory.key]);
-    if (memory.status !== "completed" || !this.#oracle.isLive(memory, this.clock.now())) return;
-    const version = memory.version + 1;
-    Object.assign(memory, { version, status: "processing", attempts: 0, claimableAt: this.clock.now() });
-  }
-
-  #compare(): void {
-    const now = this.clock.now();
-    for (const project of [0, 1] as const) {
-      const expected = this.#oracle.live(project, now);
-      expect<object[]>(this.#listAll(this.opened.projects[project]).map(comparable)).toEqual(
-        expected.map((memory) => ({
-          key: memory.key,
-          version: memory.version,
-          status: memory.status,
-          ...memory.attributes,
-          userId: memory.userId,
-          externalId: memory.externalId,
-          expiresAt: memory.expiresAt,
-          given: [...memory.given].sort(),
-        })),
-      );
-      expect(
-        this.#store
-          .visible(this.opened.projects[project])
-          .map(({ memoryKey }) => memoryKey)
-          .sort(),
-      ).toEqual(
-        expected
-          .filter(({ status }) => status === "completed")
-          .map(({ key }) => key)
-          .sort(),
-      );
-    }
-    const live = [...this.#oracle.live(0, now), ...this.#oracle.live(1, now)];
-    const count = (status: string) => live.filter((memory) => memory.status === status).length;
-    expect(this.#store.counts()).toEqual({
-      processing: count("processing"),
-      completed: count("completed"),
-      failed: count("failed"),
-    });
-    expect(this.#store.nextJobInMs()).toBe(this.#oracle.nextJobInMs(now));
-  }
-
-  #listAll(project: ProjectId): Memory[] {
-    const items: Memory[] = [];
-    let cursor: string | null = null;
-    do {
-      const page = this.#store.list(project, { limit: 1 + this.#integer(20), ...(cursor !== null && { cursor }) });
-      items.push(...page.items);
-      cursor = page.cursor;
-    } while (cursor !== null);
-    return items;
-  }
-}
-
-function comparable(memory: Memory) {
-  const { key, version, state, title, type, tags, language, userId, externalId, expiresAt, given } = memory;
-  const status = state.status;
-  return { key, version, status, title, type, tags, language, userId, externalId, expiresAt, given: [...given].sort() };
+  throw new Error("nothing was refused");
 }

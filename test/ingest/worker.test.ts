@@ -16,6 +16,48 @@ afterEach(() => shop.close());
 const contentOf = async ({ key }: Memory) => (await shop.index.contents([key])).get(key);
 const chunksInIndex = async () => (await shop.index.project(shop.projectId)).stats().chunks;
 
+describe("a text of many chunks", () => {
+  // some 75,000 tokens: more than may be embedded at once, in five slices or more
+  const BOOK = Array.from({ length: 6_000 }, (_, at) => `Kettle ${at} boils at noon, and pot ${at * 7} at night.`).join(
+    " ",
+  );
+
+  /** Stops each further slice of the book at a gate. */
+  const gateAfterFirstSlice = () => {
+    const gate = new Gate();
+    let slices = 0;
+    shop.embedder.before = (texts) => {
+      if (!texts.some((text) => text.includes("Kettle"))) return;
+      slices += 1;
+      if (slices > 1) return gate.pass();
+    };
+    return { gate, slices: () => slices };
+  };
+
+  test("does not keep others waiting until all of it is embedded", async () => {
+    const { gate } = gateAfterFirstSlice();
+    const [book] = shop.accept({ content: BOOK });
+    await until("the book's second slice waits", () => gate.waiting > 0);
+    const [note] = shop.accept({ content: "A note." });
+    await shop.settled(note);
+    expect(shop.read(book)?.state.status).toBe("processing");
+    gate.open();
+    await shop.settled(book);
+  });
+
+  test("is not embedded to its end when it is deleted meanwhile", async () => {
+    const { gate, slices } = gateAfterFirstSlice();
+    const [book] = shop.accept({ content: BOOK });
+    await until("the book's second slice waits", () => gate.waiting > 0);
+    shop.memories.remove(shop.projectId, book.id);
+    gate.open();
+    const [note] = shop.accept({ content: "A note." });
+    await shop.settled(note);
+    await until("the worker holds it no more", () => shop.worker.progressOf(book.key).stage === "queued");
+    expect(slices()).toBe(2);
+  });
+});
+
 describe("a failure that passes", () => {
   const breakingTimes = (times: number) => {
     let left = times;
@@ -157,8 +199,21 @@ describe("a deletion", () => {
       shop.clock.advance(30_000);
       return (await contentOf(doomed)) === undefined;
     });
-    await until("its row is gone", () => shop.memories.purgeable(Number.MAX_SAFE_INTEGER, 10).length === 0);
+    await until("its row is gone", () => shop.memories.purgeable(10).length === 0);
     expect(await contentOf(other)).toBe("Keep me.");
+  });
+
+  test("that asks for a purge takes the text with the next sweep", async () => {
+    const [doomed, other] = shop.accept({ content: "Forget me now." }, { content: "Keep me." });
+    for (const memory of [doomed, other]) await shop.settled(memory);
+    shop.memories.remove(shop.projectId, doomed.id, { purges: true });
+    await until("its text is gone", async () => {
+      shop.clock.advance(30_000);
+      return (await contentOf(doomed)) === undefined;
+    });
+    await until("its row is gone", () => shop.memories.purgeable(10).length === 0);
+    expect(await contentOf(other)).toBe("Keep me.");
+    expect(await shop.searchable()).toEqual(["Keep me."]);
   });
 
   test("by expiry goes the same way", async () => {

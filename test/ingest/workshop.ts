@@ -8,23 +8,37 @@ import { join } from "node:path";
 import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
 import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
-import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
+import { openSpool } from "../../src/adapters/uploads/spool.ts";
+import { Fault } from "../../src/domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
+import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import { IngestWorker } from "../../src/ingest/worker.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { ChunkIndex, ProjectIndex, Publication } from "../../src/ports/chunk-index.ts";
 import type { Embedder } from "../../src/ports/models.ts";
-import type { Prepared, PrepareFailure, PrepareInput, Preparer } from "../../src/ports/preparer.ts";
+import {
+  type DocumentFile,
+  type DocumentReader,
+  type DocumentText,
+  type Prepared,
+  type PrepareFailure,
+  type PrepareInput,
+  type Preparer,
+  ReadFailure,
+} from "../../src/ports/preparer.ts";
+import type { UploadFiles } from "../../src/ports/upload-files.ts";
 import { prepare } from "../../src/reading/prepare.ts";
+import { readFileText } from "../../src/reading/read-file.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { models } from "../reading/fixtures/models.ts";
 import { until } from "../support/until.ts";
 
 const DIMENSIONS = 24;
-/** How long deleted memories keep their texts here. */
-export const RETENTION_MS = 1_000_000;
+/** How long deleted memories keep their texts here: a project's default. */
+export const RETENTION_MS = DEFAULT_SETTINGS.retention_days * 24 * 60 * 60 * 1000;
 
 /** Runs before a step does its work; what it throws, the step throws. */
 type Hook<Input> = (input: Input) => void | Promise<void>;
@@ -64,6 +78,17 @@ export class WatchedPreparer implements Preparer {
   }
 }
 
+/** The real reading of files; `before` runs before each. */
+class WatchedDocuments implements DocumentReader {
+  before: Hook<DocumentFile> = () => undefined;
+
+  async read(file: DocumentFile): Promise<DocumentText | ReadFailure> {
+    await this.before(file);
+    const text = await readFileText(file);
+    return text instanceof ReadFailure ? text : { content: text.pieces.join(""), title: text.title };
+  }
+}
+
 /** The real index; `before` and `after` run around each publishing. */
 class WatchedIndex implements ChunkIndex {
   before: Hook<readonly Publication[]> = () => undefined;
@@ -85,9 +110,10 @@ class WatchedIndex implements ChunkIndex {
       retract: (keys) => project.retract(keys),
       show: (memories) => project.show(memories),
       hide: (keys) => project.hide(keys),
-      admit: (userKey, nowMs) => project.admit(userKey, nowMs),
+      admit: (userKey, nowMs, only) => project.admit(userKey, nowMs, only),
       nearest: (vector, within, limit) => project.nearest(vector, within, limit),
       match: (query, within, limit) => project.match(query, within, limit),
+      similarities: (vector, hits) => project.similarities(vector, hits),
       lexical: (query, keys) => project.lexical(query, keys),
       passages: (keys) => project.passages(keys),
       stats: () => project.stats(),
@@ -102,6 +128,10 @@ class WatchedIndex implements ChunkIndex {
     return this.#index.purge(keys);
   }
 
+  drop(id: ProjectId): Promise<void> {
+    return this.#index.drop(id);
+  }
+
   reconcile: ChunkIndex["reconcile"] = (id, completed) => this.#index.reconcile(id, completed);
 
   close(): Promise<void> {
@@ -112,8 +142,11 @@ class WatchedIndex implements ChunkIndex {
 /** Everything a test of ingest needs; `close` takes it down. */
 export interface Workshop {
   readonly clock: ManualClock;
+  readonly database: SqliteDatabase;
   readonly memories: SqliteMemoryStore;
   readonly index: WatchedIndex;
+  readonly files: UploadFiles;
+  readonly documents: WatchedDocuments;
   readonly preparer: WatchedPreparer;
   readonly embedder: HashEmbedder;
   readonly projectId: ProjectId;
@@ -136,9 +169,11 @@ export async function openWorkshop(): Promise<Workshop> {
   const clock = new ManualClock();
   const log = createLog("silent");
   const database = openDatabase(join(folder, "mneme.sqlite"));
-  const memories = new SqliteMemoryStore({ database, clock });
+  const files = openSpool(join(folder, "uploads"), log);
+  const memories = new SqliteMemoryStore({ database, clock, files });
   const projectId = new SqliteAccountStore({ database, clock }).defaultProject();
   const archive = await Archive.open({ path: join(folder, "memories.duckdb"), log });
+  const documents = new WatchedDocuments();
   const preparer = new WatchedPreparer();
   const embedder = new HashEmbedder();
   const index = new WatchedIndex(
@@ -151,18 +186,20 @@ export async function openWorkshop(): Promise<Workshop> {
       reserveChunkKeys: (count) => memories.reserveChunkKeys(count),
     }),
   );
-  const newWorker = () =>
-    new IngestWorker({ memories, index, preparer, embedder, clock, log, retentionMs: RETENTION_MS });
+  const newWorker = () => new IngestWorker({ memories, index, documents, preparer, embedder, clock, log });
 
   const workshop: Workshop = {
-    ...{ clock, memories, index, preparer, embedder, projectId },
+    ...{ clock, database, memories, index, files, documents, preparer, embedder, projectId },
     worker: newWorker(),
     startWorker: () => {
       workshop.worker = newWorker();
       workshop.worker.start();
     },
     accept: <Drafts extends readonly MemoryDraft[]>(...drafts: Drafts) => {
-      const accepted = memories.accept(projectId, drafts).map(({ memory }) => memory);
+      const accepted = memories.accept(projectId, drafts).map((result) => {
+        if (result instanceof Fault) throw result;
+        return result.memory;
+      });
       workshop.worker.wake();
       return accepted as { [At in keyof Drafts]: Memory };
     },
@@ -176,7 +213,7 @@ export async function openWorkshop(): Promise<Workshop> {
       }),
     searchable: async () => {
       const project = await index.project(projectId);
-      const within = project.admit(null, clock.now());
+      const within = project.admit(null, clock.now(), null);
       const hits = await project.nearest(hashVector(""), within, 1_000);
       const passages = await project.passages(hits.chunkKeys);
       return passages.map((passage) => passage?.text ?? "(gone)").sort();

@@ -67,8 +67,13 @@ function show(index: ProjectIndex, memoryKeys: bigint[], userKey = 0n, expiresAt
 }
 
 /** The memories that both engines find for everything there is, which must agree. */
-async function found(index: ProjectIndex, userKey: bigint | null = null, nowMs = 1): Promise<bigint[]> {
-  const within = index.admit(userKey, nowMs);
+async function found(
+  index: ProjectIndex,
+  userKey: bigint | null = null,
+  nowMs = 1,
+  only?: BigUint64Array,
+): Promise<bigint[]> {
+  const within = index.admit(userKey, nowMs, only);
   const near = await index.nearest(vectorOf(1n), within, 1_000);
   const matching = await index.match("of", within, 1_000);
   const sorted = (memoryKeys: BigUint64Array) => [...memoryKeys].sort((a, b) => (a < b ? -1 : 1));
@@ -96,6 +101,20 @@ describe("visibility", () => {
     expect(await found(index, 8n)).toEqual([3n]);
     expect(await found(index, 9n)).toEqual([]);
     expect(await found(index)).toEqual([1n, 2n, 3n, 4n]);
+  });
+
+  test("a question about given memories sees those of them that its scope has, in both legs", async () => {
+    const index = await open(folder());
+    await published(index, [1n, 2n, 3n], 7n);
+    await published(index, [4n], 8n);
+    await published(index, [5n], 7n, 1_000);
+    index.hide(keys(3n));
+    const asked = (userKey: bigint | null, ...only: bigint[]) => found(index, userKey, 1_000, keys(...only));
+    expect(await asked(7n, 5n, 4n, 3n, 2n, 2n, 99n, 0n, 2n ** 64n - 1n)).toEqual([2n]);
+    expect(await asked(null, 4n, 1n)).toEqual([1n, 4n]);
+    expect(await asked(null)).toEqual([]);
+    expect(await asked(9n, 1n)).toEqual([]);
+    expect(await found(index, null, 1_000)).toEqual([1n, 2n, 4n]);
   });
 
   test("a memory is gone from the millisecond of its expiry on", async () => {
@@ -188,6 +207,33 @@ describe("contents", () => {
     expect(again).toBe(atTwo ?? Number.NaN);
     const best = await index.match(`c${two}`, index.admit(null, 1), 10);
     expect(best.scores[0]).toBe(atTwo ?? Number.NaN);
+  });
+
+  test("similarities are those that a search gives, in the order asked for; what is not there has none", async () => {
+    const index = await open(folder());
+    await published(index, [1n, 2n, 3n]);
+    const [one = 0n, two = 0n, three = 0n] = [1n, 2n, 3n].flatMap((memoryKey) => chunkKeysOf(memoryKey, 1, 1));
+    await index.remove(keys(3n));
+    const query = vectorOf(77n);
+    const asked = [
+      [two, 2n],
+      [one, 2n],
+      [one, 1n],
+      [two, 2n],
+      [three, 3n],
+      [9n, 99n],
+    ] as const;
+    const similarities = await index.similarities(
+      query,
+      keys(...asked.map(([chunkKey]) => chunkKey)),
+      keys(...asked.map(([, memoryKey]) => memoryKey)),
+    );
+    const near = await index.nearest(query, index.admit(null, 1), 10);
+    const byChunk = new Map([...near.chunkKeys].map((chunkKey, at) => [chunkKey, near.scores[at]]));
+    const [atTwo, atOne] = [byChunk.get(two) ?? 0, byChunk.get(one) ?? 0];
+    expect([...similarities]).toEqual([atTwo, Number.NaN, atOne, atTwo, Number.NaN, Number.NaN]);
+    expect(await index.similarities(query, keys(), keys())).toHaveLength(0);
+    expect(index.stats().memories).toBe(3);
   });
 
   test("any string can be indexed and asked", async () => {
@@ -330,6 +376,8 @@ describe("refusals", () => {
       ["a negative user", () => index.admit(-1n, 1)],
       ["a user beyond 64 bits", () => index.admit(2n ** 64n, 1)],
       ["no moment", () => index.admit(null, Number.NaN)],
+      ["chunks without their memories", () => index.similarities(query, keys(1n, 2n), keys(1n))],
+      ["similarities to a zero vector", () => index.similarities(new Float32Array(DIMENSIONS), keys(), keys())],
       ["arrays of different lengths", () => index.show(keys(1n), keys(), new Float64Array(1))],
       ["a negative expiry", () => index.show(keys(1n), keys(0n), new Float64Array([-1]))],
       ["a reserved memory key", () => index.show(keys(0n), keys(0n), new Float64Array(1))],
@@ -343,6 +391,7 @@ describe("refusals", () => {
     const wrong: [string, () => unknown][] = [
       ["keys as numbers", () => index.hide([1, 2] as unknown as BigUint64Array)],
       ["a query that is no string", () => index.match(7 as unknown as string, index.admit(null, 1), 10)],
+      ["given memories that are no keys", () => index.admit(null, 1, [1n] as unknown as BigUint64Array)],
       ["a set that is none", () => index.match("of", {} as unknown as { memories: number }, 10)],
       ["chunks that are none", () => index.publish(keys(1n), [{}] as never, new Float32Array(DIMENSIONS))],
       ["nothing at all", () => index.passages(undefined as unknown as BigUint64Array)],
@@ -392,7 +441,8 @@ describe("refusals", () => {
     for (const search of underWay) expect((await search).chunkKeys).toHaveLength(1);
     const calls = [
       () => index.hide(keys(1n)),
-      () => index.admit(null, 1),
+      () => index.admit(null, 1, keys(1n)),
+      () => index.similarities(vectorOf(1n), keys(1n), keys(1n)),
       () => index.match("of", within, 10),
       () => index.remove(keys(1n)),
       () => index.stats(),

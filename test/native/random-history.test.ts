@@ -37,10 +37,11 @@ for (const [path, hnswMinChunks] of [
       index.show(BigUint64Array.of(memoryKey), BigUint64Array.of(shelved.userKey), new Float64Array(1));
       shelved.isShown = true;
     };
-    const nearestByHand = (query: Float32Array, userKey: bigint | null) =>
-      [...shelf.values()]
-        .filter((shelved) => shelved.isShown && (userKey === null || shelved.userKey === userKey))
-        .flatMap(({ chunkKeys }) =>
+    const nearestByHand = (query: Float32Array, userKey: bigint | null, only: readonly bigint[] | null) =>
+      [...shelf]
+        .filter(([memoryKey]) => only === null || only.includes(memoryKey))
+        .filter(([, shelved]) => shelved.isShown && (userKey === null || shelved.userKey === userKey))
+        .flatMap(([, { chunkKeys }]) =>
           chunkKeys.map((chunkKey) => ({ chunkKey, score: cosine(query, vectorOf(chunkKey)) })),
         )
         .sort((left, right) => right.score - left.score);
@@ -79,14 +80,26 @@ for (const [path, hnswMinChunks] of [
 
         const userKey = below(2) === 0 ? null : BigInt(1 + below(USERS));
         const query = unitVector(random);
-        const within = index.admit(userKey, 1);
-        const expected = nearestByHand(query, userKey);
+        const only = below(2) === 0 ? null : [...shelf.keys(), 999n].filter(() => below(3) === 0);
+        const within = index.admit(userKey, 1, only === null ? undefined : BigUint64Array.from(only));
+        const expected = nearestByHand(query, userKey, only);
         const near = await index.nearest(query, within, 5);
         // bf16 may swap neighbours whose cosines agree to the third digit, so scores are compared, not keys.
         expect(near.chunkKeys).toHaveLength(Math.min(5, expected.length));
         for (const [at, chunkKey] of near.chunkKeys.entries()) {
           expect(near.scores[at]).toBeCloseTo(expected[at]?.score ?? Number.NaN, 2);
           expect(cosine(query, vectorOf(chunkKey))).toBeCloseTo(near.scores[at] ?? Number.NaN, 2);
+        }
+        const memoryOf = new Map(
+          [...shelf].flatMap(([memoryKey, { chunkKeys }]) => chunkKeys.map((key) => [key, memoryKey])),
+        );
+        const similarities = await index.similarities(
+          query,
+          BigUint64Array.from(memoryOf.keys()),
+          BigUint64Array.from(memoryOf.values()),
+        );
+        for (const [at, chunkKey] of [...memoryOf.keys()].entries()) {
+          expect(similarities[at]).toBeCloseTo(cosine(query, vectorOf(chunkKey)), 2);
         }
         const sorted = (chunkKeys: Iterable<bigint>) => [...chunkKeys].sort((a, b) => (a < b ? -1 : 1));
         const matching = await index.match("of", within, 2_000);

@@ -3,12 +3,13 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";
-import type { Memory } from "../../src/domain/memory.ts";
-import type { SearchScope } from "../../src/domain/scope.ts";
+import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
+import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import type { Reranker } from "../../src/ports/models.ts";
 import { MODES } from "../../src/retrieval/modes.ts";
-import { type SearchRequest, search } from "../../src/retrieval/plan.ts";
+import type { SearchRequest } from "../../src/retrieval/plan.ts";
 import { openWorkshop, type Workshop } from "../ingest/workshop.ts";
+import { askIn, indifferent, ofUser, storeIn } from "./asking.ts";
 
 let shop: Workshop;
 beforeEach(async () => {
@@ -16,25 +17,8 @@ beforeEach(async () => {
 });
 afterEach(() => shop.close());
 
-const indifferent: Reranker = { score: async (_, passages) => new Float32Array(passages.length) };
-const everyone = (): SearchScope => ({ projectId: shop.projectId, user: null });
-const ofUser = (id: string): SearchScope => ({
-  projectId: shop.projectId,
-  user: { id, key: shop.memories.userKey(shop.projectId, id) },
-});
-
-const ask = (request: Partial<SearchRequest> = {}, reranker: Reranker = indifferent) =>
-  search(
-    { index: shop.index, memories: shop.memories, embedder: shop.embedder, reranker, clock: shop.clock },
-    { query: "red kite", mode: "balanced", limit: 10, scoreMin: 0, scope: everyone(), ...request },
-  );
-const store = async (
-  ...drafts: { readonly content: string; readonly userId?: string }[]
-): Promise<readonly Memory[]> => {
-  const accepted = shop.accept(...drafts);
-  for (const memory of accepted) await shop.settled(memory);
-  return accepted;
-};
+const ask = (request: Partial<SearchRequest> = {}, reranker: Reranker = indifferent) => askIn(shop, request, reranker);
+const store = (...drafts: readonly MemoryDraft[]) => storeIn(shop, ...drafts);
 const stages = async (request: Partial<SearchRequest> = {}) => (await ask(request)).stages.map(({ name }) => name);
 
 describe("the scope comes first", () => {
@@ -46,7 +30,7 @@ describe("the scope comes first", () => {
     expect(await ask()).toMatchObject({ results: [], admissible: 0 });
     await store({ content: "A red kite.", userId: "ada" });
     embedded = 0;
-    expect(await ask({ scope: ofUser("nobody") })).toMatchObject({ results: [], admissible: 0 });
+    expect(await ask({ scope: ofUser(shop, "nobody") })).toMatchObject({ results: [], admissible: 0 });
     expect(embedded).toBe(0);
   });
 
@@ -55,8 +39,8 @@ describe("the scope comes first", () => {
       content: "Unlike anything.",
       userId: "few",
     });
-    for (const mode of ["fast", "balanced"] as const) {
-      const { results, admissible } = await ask({ mode, scope: ofUser("few") });
+    for (const mode of MODE_NAMES) {
+      const { results, admissible } = await ask({ mode, scope: ofUser(shop, "few") });
       expect([results.map(({ text }) => text), admissible]).toEqual([["Unlike anything."], 1]);
     }
   });

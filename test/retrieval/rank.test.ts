@@ -3,19 +3,29 @@
 import { describe, expect, test } from "bun:test";
 import type { ChunkKey, MemoryKey } from "../../src/domain/ids.ts";
 import { MODES, type Mode } from "../../src/retrieval/modes.ts";
-import { blendRerank, type Candidate, calibrate, firstStage, ranksOf, squashLogit } from "../../src/retrieval/rank.ts";
+import {
+  beyondPool,
+  blendRerank,
+  type Candidate,
+  calibrate,
+  firstStage,
+  joinPools,
+  type Pool,
+  ranksOf,
+  squashLogit,
+} from "../../src/retrieval/rank.ts";
 import { seeded } from "../support/seeded.ts";
 
 const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
 const ROUNDS = 300;
 const { fast, balanced } = MODES;
 
-/** Hits of these cosines, which fall as an index returns them; chunk key 1 is the first. */
-function hits(cosines: readonly number[]) {
+/** Passages of these cosines; the first has this chunk key, and memory keys are greater by 100. */
+function hits(cosines: readonly number[], firstKey = 1): Pool {
   return {
-    chunkKeys: BigUint64Array.from(cosines, (_, at) => BigInt(at + 1)),
-    memoryKeys: BigUint64Array.from(cosines, (_, at) => BigInt(at + 101)),
-    scores: Float32Array.from(cosines),
+    chunkKeys: BigUint64Array.from(cosines, (_, at) => BigInt(at + firstKey)),
+    memoryKeys: BigUint64Array.from(cosines, (_, at) => BigInt(at + firstKey + 100)),
+    cosines: Float32Array.from(cosines),
   };
 }
 
@@ -60,6 +70,32 @@ describe("ranksOf", () => {
     expect(ranksOf([5, 5, 7, 5])).toEqual([2, 3, 1, 4]);
     expect(ranksOf([])).toEqual([]);
   });
+
+  test("what is no number comes last", () => {
+    expect(ranksOf([Number.NaN, -1, Number.NaN, 0])).toEqual([3, 2, 4, 1]);
+  });
+});
+
+describe("pools", () => {
+  test("of two legs, a passage that both found is there once, and the others keep their order", () => {
+    const near = hits([0.9, 0.8, 0.7]);
+    const added = beyondPool(near, hits([0, 0, 0, 0], 2));
+    expect([[...added.chunkKeys], [...added.memoryKeys]]).toEqual([
+      [4n, 5n],
+      [104n, 105n],
+    ]);
+    const joined = joinPools(near, { ...added, cosines: Float32Array.of(0.1, 0.2) });
+    expect([...joined.chunkKeys]).toEqual([1n, 2n, 3n, 4n, 5n]);
+    expect([...joined.memoryKeys]).toEqual([101n, 102n, 103n, 104n, 105n]);
+    expect([...joined.cosines].map((cosine) => Number(cosine.toFixed(1)))).toEqual([0.9, 0.8, 0.7, 0.1, 0.2]);
+  });
+
+  test("an empty leg adds nothing and takes nothing away", () => {
+    const [some, none] = [hits([0.5]), hits([])];
+    expect(beyondPool(some, none).chunkKeys).toHaveLength(0);
+    expect([...beyondPool(none, some).chunkKeys]).toEqual([1n]);
+    expect(joinPools(none, some)).toEqual(some);
+  });
 });
 
 describe("firstStage", () => {
@@ -82,6 +118,17 @@ describe("firstStage", () => {
 
   test("equal scores keep the order of the vectors", () => {
     expect(keys(firstStage(hits([0.5, 0.5, 0.5]), Float32Array.from([0.1, 0.1, 0.1]), balanced))).toEqual([1, 2, 3]);
+  });
+
+  test("a passage without a cosine counts by its words alone, shows no vector signal, and ranks no other", () => {
+    const found = firstStage(hits([Number.NaN, 0.2, 0.6]), Float32Array.from([0.3, 0, 0]), balanced);
+    expect(keys(found)).toEqual([3, 1, 2]);
+    expect(found[1]?.final).toBeCloseTo(0.45);
+    expect(found.map(({ signals }) => signals.vector?.rank)).toEqual([1, undefined, 2]);
+  });
+
+  test("of equal scores one without a cosine comes last", () => {
+    expect(keys(firstStage(hits([Number.NaN, 0, Number.NaN]), new Float32Array(3), balanced))).toEqual([2, 1, 3]);
   });
 
   test("nothing stays nothing", () => expect(firstStage(hits([]), new Float32Array(), balanced)).toEqual([]));
@@ -160,7 +207,9 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
           const before = list[at - 1];
           if (before === undefined) continue;
           expect(before.final).toBeGreaterThanOrEqual(final);
-          if (before.final === final) expect(before.signals.vector.rank).toBeLessThan(signals.vector.rank);
+          if (before.final === final) {
+            expect(before.signals.vector?.rank).toBeLessThan(signals.vector?.rank ?? Number.NaN);
+          }
         }
       }
     }

@@ -1,77 +1,266 @@
-// What the port AccountStore owes (src/ports/account-store.ts), on SQLite.
+// The contract of AccountStore, on SQLite, and what only a file can promise: no secret in it, and changes by another process
+// that count at once.
 
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
 import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
-import { Fault } from "../../src/domain/fault.ts";
-import { isId, type ProjectId } from "../../src/domain/ids.ts";
+import type { ProjectId } from "../../src/domain/ids.ts";
+import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
+import { accountStoreContract, type OpenedAccountStore } from "../contract/account-store.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { NO_MOUNT, smallDisk, temporaryFolder } from "./temporary-folder.ts";
 
-const SECRET = "ctx_Zm9ydHktdHdvLWJ5dGVzLW9mLXNlY3JldC1mb3ItdGVzdHM";
+const MINUTE_MS = 60_000;
 
-let folder: ReturnType<typeof temporaryFolder>;
-let database: SqliteDatabase;
-let accounts: SqliteAccountStore;
-beforeEach(() => {
-  folder = temporaryFolder();
-  database = openDatabase(join(folder.path, "mneme.sqlite"));
-  accounts = new SqliteAccountStore({ database, clock: new ManualClock() });
+accountStoreContract("SQLite", (clock) => {
+  const folder = temporaryFolder();
+  const database = openDatabase(join(folder.path, "mneme.sqlite"));
+  let memories = 0;
+  const opened: OpenedAccountStore = {
+    store: new SqliteAccountStore({ database, clock, expire: (projectId) => opened.expire(projectId) }),
+    expire: () => {},
+    addMemory: (projectId, contentBytes) => {
+      memories += 1;
+      return insertMemory(database, projectId, `mem_${memories}`, contentBytes);
+    },
+    deleteMemory: (key) => {
+      database
+        .prepare<never, { key: bigint }>("UPDATE memories SET deleted_at = 1 WHERE memory_key = $key")
+        .run({ key });
+    },
+    close: () => {
+      database.close();
+      folder.remove();
+    },
+  };
+  return opened;
 });
-afterEach(() => {
-  database.close();
-  folder.remove();
+
+describe("on a file", () => {
+  let folder: ReturnType<typeof temporaryFolder>;
+  let clock: ManualClock;
+  let database: SqliteDatabase;
+  let accounts: SqliteAccountStore;
+  /** A process beside the first. */
+  let otherDatabase: SqliteDatabase;
+  let others: SqliteAccountStore;
+  let projectId: ProjectId;
+
+  beforeEach(() => {
+    folder = temporaryFolder();
+    clock = new ManualClock();
+    const path = join(folder.path, "mneme.sqlite");
+    database = openDatabase(path);
+    accounts = new SqliteAccountStore({ database, clock });
+    otherDatabase = openDatabase(path);
+    others = new SqliteAccountStore({ database: otherDatabase, clock });
+    projectId = accounts.defaultProject();
+  });
+  afterEach(() => {
+    database.close();
+    otherDatabase.close();
+    folder.remove();
+  });
+  const issue = (store = accounts, of = projectId) =>
+    store.issueKey(of, { name: "k", scopes: ["*"], userId: null, expiresAt: null });
+
+  test("no secret stands in any file, issued, rotated or the operator's", () => {
+    const { key, secret } = issue();
+    const rotated = accounts.rotateKey(projectId, key.id, MINUTE_MS)?.secret ?? "";
+    const operators = "ctx_chosen_by_the_operator_0001";
+    accounts.setOperatorKey(operators);
+    for (const text of [secret, rotated, operators]) accounts.authenticate(text);
+    const files = readdirSync(folder.path).map((name) => readFileSync(join(folder.path, name)));
+    expect(files.length).toBeGreaterThan(1);
+    for (const text of [secret, rotated, operators]) {
+      expect(files.some((bytes) => bytes.includes(text.slice(6, -4)))).toBe(false);
+    }
+  });
+
+  test("what another process does to keys and projects counts at once", () => {
+    const { secret } = issue(others);
+    const principal = accounts.authenticate(secret);
+    if (principal === null) throw new Error("the new key opens nothing");
+    const { keyId } = principal;
+    others.changeKey(projectId, keyId, { scopes: ["query"] });
+    expect(accounts.authenticate(secret)?.scopes).toEqual(["query"]);
+    const rotated = others.rotateKey(projectId, keyId, 0)?.secret ?? "";
+    expect(accounts.authenticate(secret)).toBeNull();
+    expect(accounts.authenticate(rotated)?.keyId).toBe(keyId);
+    others.removeKey(projectId, keyId);
+    expect(accounts.authenticate(rotated)).toBeNull();
+
+    const project = others.createProject({ name: "p", plan: "free", settings: DEFAULT_SETTINGS });
+    const inProject = issue(others, project.id);
+    expect(accounts.authenticate(inProject.secret)?.projectId).toBe(project.id);
+    others.removeProject(project.id);
+    expect(accounts.authenticate(inProject.secret)).toBeNull();
+  });
+
+  test("the last use of keys is written down at most once a minute, and by flush", () => {
+    const { key, secret } = issue();
+    const second = issue();
+    const written = (id = key.id) => others.key(projectId, id)?.lastUsedAt;
+    const first = clock.now();
+    accounts.authenticate(secret);
+    expect(written()).toBe(first);
+    clock.advance(MINUTE_MS - 1);
+    accounts.authenticate(secret);
+    accounts.authenticate(second.secret);
+    expect([written(), written(second.key.id)]).toEqual([first, null]);
+    clock.advance(1);
+    accounts.authenticate(second.secret);
+    expect([written(), written(second.key.id)]).toEqual([clock.now() - 1, clock.now()]);
+    clock.advance(1);
+    accounts.authenticate(secret);
+    expect(written()).toBe(clock.now() - 2);
+    accounts.flush();
+    expect(written()).toBe(clock.now());
+  });
+
+  test("the last use of keys is the newest of what several processes saw", () => {
+    const { key, secret } = issue();
+    accounts.authenticate(secret);
+    clock.advance(10);
+    accounts.authenticate(secret);
+    clock.advance(10);
+    others.authenticate(secret);
+    accounts.flush();
+    expect(others.key(projectId, key.id)?.lastUsedAt).toBe(clock.now());
+    expect(accounts.key(projectId, key.id)?.lastUsedAt).toBe(clock.now());
+  });
+
+  test("a setting that came later than its project has its default", () => {
+    const { id } = accounts.createProject({ name: "p", plan: "free", settings: DEFAULT_SETTINGS });
+    const store = (settings: object) =>
+      database
+        .prepare<never, { id: string; settings: string }>("UPDATE projects SET settings = $settings WHERE id = $id")
+        .run({ id, settings: JSON.stringify(settings) });
+    store({});
+    expect(accounts.project(id)?.settings).toEqual(DEFAULT_SETTINGS);
+    store({ llm: { model: "m" }, smart_ingestion: { enabled: false }, min_evidence: 0.5 });
+    expect(accounts.project(id)?.settings).toEqual({
+      ...DEFAULT_SETTINGS,
+      llm: { ...DEFAULT_SETTINGS.llm, model: "m" },
+      smart_ingestion: { ...DEFAULT_SETTINGS.smart_ingestion, enabled: false },
+      min_evidence: 0.5,
+    });
+  });
+
+  test("an operator's key from before keys said whose they are is taken over", () => {
+    const { key, secret } = issue();
+    database.prepare<never>("UPDATE api_keys SET redacted = 'ctx_…'").run({});
+    accounts.setOperatorKey(secret);
+    expect(accounts.authenticate(secret)).toMatchObject({ keyId: key.id, scopes: ["*", "admin"] });
+    expect(accounts.key(projectId, key.id)).toMatchObject({ name: "operator", redacted: key.redacted });
+    accounts.setOperatorKey("ctx_chosen_by_the_operator_0002");
+    expect(accounts.authenticate(secret)).toBeNull();
+  });
+
+  test("a removed project leaves no row behind", () => {
+    const { id } = accounts.createProject({ name: "p", plan: "free", settings: DEFAULT_SETTINGS });
+    const tables = fillProject(database, id);
+    issue(accounts, id);
+    accounts.countQuery(id, { prompt: 1, completion: 1 });
+    const before = new Map(tables.map((table) => [table, rowsOf(database, table)]));
+    expect([...before].filter(([, rows]) => rows === 0n)).toEqual([]);
+    accounts.removeProject(id);
+    accounts.eraseMemoriesOfRemoved(id, accounts.memoriesOfRemoved(id, 9));
+    accounts.eraseProject(id);
+    expect(tables.filter((table) => rowsOf(database, table) > 0n)).toEqual([]);
+    expect(accounts.projects()).toEqual([projectId]);
+  });
 });
 
-test("the default project is made once and stays the same", () => {
-  const project = accounts.defaultProject();
-  expect(isId("prj", project)).toBe(true);
-  expect(accounts.defaultProject()).toBe(project);
-  expect(accounts.projects()).toEqual([project]);
-});
-
-test("a key authenticates for its project and scopes, and no other text does", () => {
-  const projectId = accounts.defaultProject();
-  expect(accounts.hasKeys(projectId)).toBe(false);
-  const keyId = accounts.addKey(projectId, { secret: SECRET, name: "admin", scopes: ["*", "admin"] });
-  expect(isId("key", keyId)).toBe(true);
-  expect(accounts.hasKeys(projectId)).toBe(true);
-  expect(accounts.authenticate(SECRET)).toEqual({ keyId, projectId, scopes: ["*", "admin"] });
-  for (const wrong of ["", "ctx_", SECRET.slice(0, -1), `${SECRET}x`, SECRET.toLowerCase(), "x".repeat(100_000)]) {
-    expect(accounts.authenticate(wrong)).toBeNull();
+const probe = smallDisk(4);
+probe?.remove();
+test.skipIf(probe === null)(`keys open while the disk is full${probe === null ? `: ${NO_MOUNT}` : ""}`, () => {
+  const disk = smallDisk(4);
+  if (disk === null) throw new Error(NO_MOUNT);
+  const clock = new ManualClock();
+  const database = openDatabase(join(disk.path, "mneme.sqlite"));
+  try {
+    const accounts = new SqliteAccountStore({ database, clock });
+    const projectId = accounts.defaultProject();
+    const { key, secret } = accounts.issueKey(projectId, { name: "k", scopes: ["*"], userId: null, expiresAt: null });
+    const ballast = join(disk.path, "ballast");
+    expect(() => writeFileSync(ballast, Buffer.alloc(8 * 1024 * 1024))).toThrow("ENOSPC");
+    // what is open already has some room left
+    const isFull = Array.from({ length: 100 }).some(() => {
+      clock.advance(MINUTE_MS);
+      expect(accounts.authenticate(secret)?.keyId).toBe(key.id);
+      return written(database) !== clock.now();
+    });
+    expect(isFull).toBe(true);
+    expect(accounts.key(projectId, key.id)?.lastUsedAt).toBe(clock.now());
+    expect(() => accounts.flush()).toThrow("disk is full");
+    rmSync(ballast);
+    accounts.flush();
+    expect(written(database)).toBe(clock.now());
+  } finally {
+    database.close();
+    disk.remove();
   }
 });
 
-test("storing the same key again changes nothing", () => {
-  const projectId = accounts.defaultProject();
-  const keyId = accounts.addKey(projectId, { secret: SECRET, name: "first", scopes: ["query"] });
-  expect(accounts.addKey(projectId, { secret: SECRET, name: "second", scopes: ["*"] })).toBe(keyId);
-  expect(accounts.authenticate(SECRET)?.scopes).toEqual(["query"]);
-});
+function written(database: SqliteDatabase): number {
+  const row = database.prepare<{ at: bigint | null }>("SELECT max(last_used_at) AS at FROM api_keys").get({});
+  return Number(row?.at ?? 0n);
+}
 
-test("a key of one project is refused to another", () => {
-  const first = accounts.defaultProject();
-  const second = "prj_00000000000000000000000000" as ProjectId;
-  database
-    .prepare<never, { id: string }>(
-      "INSERT INTO projects (id, name, plan, created_at) VALUES ($id, 'second', 'free', 0)",
+function insertMemory(database: SqliteDatabase, project: ProjectId, id: string, bytes: number): bigint {
+  const row = database
+    .prepare<{ memory_key: bigint }, { project: string; id: string; bytes: number }>(
+      `INSERT INTO memories (id, project_key, version, status, given, content_bytes, content_sha256, created_at,
+         updated_at, claimable_at, tags)
+       SELECT $id, project_key, 1, 'completed', '[]', $bytes, x'00', 0, 0, 0, '["t"]' FROM projects WHERE id = $project
+       RETURNING memory_key`,
     )
-    .run({ id: second });
-  accounts.addKey(first, { secret: SECRET, name: "admin", scopes: ["*"] });
-  expect(() => accounts.addKey(second, { secret: SECRET, name: "thief", scopes: ["*"] })).toThrow(Fault);
-  expect(accounts.hasKeys(second)).toBe(false);
-  expect(accounts.projects()).toEqual([first, second]);
-});
+    .get({ project, id, bytes });
+  if (row === null) throw new Error(`${project} takes no memory`);
+  return row.memory_key;
+}
 
-test("a project that does not exist gets no key", () => {
-  const key = { secret: SECRET, name: "x", scopes: ["*"] as const };
-  expect(() => accounts.addKey("prj_nowhere" as ProjectId, key)).toThrow("bug in Mneme");
-});
+// A row in each table that belongs to a project; returns their names.
+function fillProject(database: SqliteDatabase, project: ProjectId): readonly string[] {
+  const memory = insertMemory(database, project, "mem_of_removed", 1);
+  const insert = (table: string, values: string) => {
+    database
+      .prepare<never, { project: string }>(
+        `INSERT INTO ${table} SELECT ${values} FROM projects LEFT JOIN users USING (project_key)
+           LEFT JOIN chats USING (project_key) WHERE projects.id = $project`,
+      )
+      .run({ project });
+    return table;
+  };
+  const filled = [
+    insert("users (project_key, id, created_at)", "project_key, 'u', 0"),
+    insert("user_events (id, user_key, type, data, created_at)", "'evt', users.user_key, 't', '{}', 0"),
+    insert("chats (id, project_key, user_key, created_at)", "'chat', project_key, users.user_key, 0"),
+    insert("messages (id, chat_key, role, content, created_at)", "'msg', chat_key, 'user', 'c', 0"),
+    insert("message_sources (message_key, position, memory_key, shown)", `1, 1, ${memory}, '{}'`),
+    insert(
+      "webhooks (id, project_key, url, events, is_enabled, secret, created_at)",
+      "'wh', project_key, '', '', 1, '', 0",
+    ),
+    insert("deliveries (id, webhook_key, event, body, status, created_at)", "'dlv', 1, 'e', '', 'pending', 0"),
+    insert(
+      "idempotency_records (project_key, user_id, route, idempotency_key, fingerprint, status, body, created_at)",
+      "project_key, '', '', '', x'00', 201, '{}', 0",
+    ),
+    insert("idempotency_subjects (subject, record_key)", "'chat', 1"),
+  ];
+  database
+    .prepare<never, { memory: bigint }>("INSERT INTO waiting_contents (memory_key, content) VALUES ($memory, 'c')")
+    .run({ memory });
+  database.prepare<never>("UPDATE memories SET user_key = (SELECT user_key FROM users)").run({});
+  const inserted = filled.map((table) => table.split(" ")[0] ?? "");
+  return [...inserted, "memories", "memory_tags", "waiting_contents"];
+}
 
-test("the secret stands nowhere in the files", () => {
-  accounts.addKey(accounts.defaultProject(), { secret: SECRET, name: "admin", scopes: ["*"] });
-  database.close();
-  expect(readFileSync(join(folder.path, "mneme.sqlite")).includes(SECRET)).toBe(false);
-});
+function rowsOf(database: SqliteDatabase, table: string): bigint {
+  const row = database.prepare<{ rows: bigint }>(`SELECT count(*) AS rows FROM ${table}`).get({});
+  return row?.rows ?? 0n;
+}

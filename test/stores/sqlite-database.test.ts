@@ -1,6 +1,8 @@
 // What the SQLite file owes whoever opens it: durability, a schema that fits, and a sentence an operator can act on.
 
+import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
@@ -8,8 +10,10 @@ import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/s
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
 import { MIGRATIONS } from "../../src/adapters/embedded/sqlite/migrations.ts";
 import { StoreError, type StoreErrorCode } from "../../src/adapters/embedded/store-error.ts";
-import type { MemoryId } from "../../src/domain/ids.ts";
+import { Fault } from "../../src/domain/fault.ts";
+import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
 import { systemClock } from "../../src/kit/clock.ts";
+import type { MemoryListing } from "../../src/ports/memory-store.ts";
 import { killMidway } from "../support/kill-midway.ts";
 import { NO_MOUNT, remount, smallDisk, temporaryFolder } from "./temporary-folder.ts";
 
@@ -120,7 +124,7 @@ describe("a transaction", () => {
     const database = openDatabase(path);
     const { project, store } = storesOf(database);
     expect(() =>
-      database.transaction(() => {
+      database.atomically(() => {
         store.accept(project, [{ content: "x" }]);
         throw new Error("changed my mind");
       }),
@@ -131,13 +135,220 @@ describe("a transaction", () => {
     database.close();
   });
 
+  test("inside another is undone alone where the outer one catches that and goes on", () => {
+    const database = openDatabase(path);
+    const { project, store } = storesOf(database);
+    const contents = () => store.list(project, { limit: 9 }).items.map(({ title }) => title);
+    database.atomically(() => {
+      store.accept(project, [{ content: "x", title: "before" }]);
+      try {
+        database.atomically(() => {
+          store.accept(project, [{ content: "x", title: "undone" }]);
+          throw new Error("only this part");
+        });
+      } catch {
+        store.accept(project, [{ content: "x", title: "after" }]);
+      }
+    });
+    expect(contents()).toEqual(["after", "before"]);
+    database.close();
+  });
+
   test("of another process is waited for, and what it wrote is seen", () => {
     const [mine, theirs] = [openDatabase(path), openDatabase(path)];
     const { project, store } = storesOf(mine);
     const [accepted] = store.accept(project, [{ content: "x" }]);
-    expect(storesOf(theirs).store.get(project, accepted?.memory.id as MemoryId)).toEqual(accepted?.memory ?? null);
+    if (accepted === undefined || accepted instanceof Fault) throw new Error("nothing was accepted");
+    expect(storesOf(theirs).store.get(project, accepted.memory.id)).toEqual(accepted.memory);
     mine.close();
     theirs.close();
+  });
+});
+
+describe("afterCommit", () => {
+  const opened = (failures: unknown[] = []) => {
+    const database = openDatabase(path, (error) => failures.push(error));
+    const done: string[] = [];
+    return { database, done, note: (what: string) => database.afterCommit(() => done.push(what)) };
+  };
+
+  test("runs its effects in order, once the outermost transaction is durable", () => {
+    const { database, done, note } = opened();
+    const theirs = openDatabase(path);
+    const { project, store } = storesOf(database);
+    database.atomically(() => {
+      const [accepted] = store.accept(project, [{ content: "x" }]);
+      if (accepted === undefined || accepted instanceof Fault) throw new Error("nothing was accepted");
+      database.afterCommit(() => {
+        done.push(storesOf(theirs).store.get(project, accepted.memory.id) === null ? "unseen" : "durable");
+      });
+      database.atomically(() => note("inner"));
+      note("outer");
+      expect(done).toEqual([]);
+    });
+    expect(done).toEqual(["durable", "inner", "outer"]);
+    theirs.close();
+    database.close();
+  });
+
+  test("runs an effect at once outside of a transaction, another effect's too", () => {
+    const { database, done, note } = opened();
+    note("first");
+    expect(done).toEqual(["first"]);
+    database.atomically(() =>
+      database.afterCommit(() => {
+        note("within an effect");
+        database.atomically(() => note("of its own transaction"));
+        done.push("end");
+      }),
+    );
+    expect(done).toEqual(["first", "within an effect", "of its own transaction", "end"]);
+    database.close();
+  });
+
+  test("drops the effects of what is undone, and only those", () => {
+    const { database, done, note } = opened();
+    expect(() =>
+      database.atomically(() => {
+        note("undone");
+        throw new Error("changed my mind");
+      }),
+    ).toThrow("changed my mind");
+    database.atomically(() => {
+      note("kept");
+      try {
+        database.atomically(() => {
+          note("undone part");
+          throw new Error("only this part");
+        });
+      } catch {
+        note("kept too");
+      }
+    });
+    expect(done).toEqual(["kept", "kept too"]);
+    database.close();
+  });
+
+  test("hands on what an effect throws: the transaction stands, and the other effects run", () => {
+    const failures: unknown[] = [];
+    const { database, done, note } = opened(failures);
+    const { project, store } = storesOf(database);
+    const result = database.atomically(() => {
+      database.afterCommit(() => {
+        throw new Error("an effect failed");
+      });
+      note("next");
+      store.accept(project, [{ content: "x" }]);
+      return "done";
+    });
+    expect([result, done, failures.map(String)]).toEqual(["done", ["next"], ["Error: an effect failed"]]);
+    expect(store.list(project, { limit: 9 }).items).toHaveLength(1);
+    database.close();
+  });
+});
+
+describe("a file of schema version 1", () => {
+  const secret = "ctx_of_an_older_version";
+  const sha256 = (text: string) => createHash("sha256").update(text).digest();
+
+  function writeVersion1(): void {
+    const file = new Database(path, { create: true, safeIntegers: true });
+    file.run(MIGRATIONS[0] ?? "");
+    file.run("PRAGMA user_version = 1");
+    file.run("INSERT INTO projects (id, name, plan, is_default, created_at) VALUES ('prj_a', 'default', 'free', 1, 5)");
+    file.run("INSERT INTO projects (id, name, plan, created_at) VALUES ('prj_b', 'second', 'free', 6)");
+    file.run("INSERT INTO api_keys VALUES ('key_a', 1, 'admin', ?, '[\"*\",\"admin\"]', 7)", [sha256(secret)]);
+    file.run("INSERT INTO users (project_key, id, created_at) VALUES (1, 'u', 8)");
+    const add = (id: string, columns: Record<string, string | number | null>) => {
+      const all = {
+        ...{ id, project_key: 1, version: 1, status: "completed", given: "[]", content_bytes: 4, claimable_at: 9 },
+        ...{ created_at: 9, updated_at: 9 },
+        ...columns,
+      };
+      const names = Object.keys(all);
+      file.run(
+        `INSERT INTO memories (${names.join(",")}, content_sha256) VALUES (${names.map(() => "?").join(",")}, ?)`,
+        [...Object.values(all), sha256("text")],
+      );
+    };
+    add("mem_1", {
+      title: "Hello World",
+      type: "note",
+      tags: '["a","b"]',
+      user_key: 1,
+      external_id: "e",
+      language: "en",
+    });
+    add("mem_2", { status: "processing", title: "Given", given: '["title"]', metadata: '{"k":1}' });
+    add("mem_3", { status: "failed", error_code: "processing_error", error_message: "no luck", tags: "[]" });
+    add("mem_4", { deleted_at: 10, is_retracted: 1, tags: '["a"]', content_bytes: 1_000 });
+    add("mem_5", { project_key: 2, expires_at: 9_000_000_000_000, tags: '["a"]' });
+    file.run("INSERT INTO waiting_contents VALUES (2, 'text'), (3, 'text')");
+    file.close();
+  }
+
+  test("is read, listed and worked on as if it had been made today", () => {
+    writeVersion1();
+    const database = openDatabase(path);
+    const { project, store } = storesOf(database);
+    expect(project).toBe("prj_a" as ProjectId);
+    const ids = (listing: Partial<MemoryListing>, of = project) =>
+      store.list(of, { limit: 9, ...listing }).items.map(({ id }) => String(id));
+    expect(ids({})).toEqual(["mem_3", "mem_2", "mem_1"]);
+    expect(ids({ tag: "a" })).toEqual(["mem_1"]);
+    expect(ids({ q: "O WOR" })).toEqual(["mem_1"]);
+    expect(ids({ userId: "u" })).toEqual(["mem_1"]);
+    expect(ids({ tag: "a" }, "prj_b" as ProjectId)).toEqual(["mem_5"]);
+    expect(store.get(project, "mem_1" as MemoryId)).toEqual({
+      key: 1n as MemoryKey,
+      id: "mem_1" as MemoryId,
+      version: 1,
+      state: { status: "completed", chunkCount: 0 },
+      title: "Hello World",
+      type: "note",
+      tags: ["a", "b"],
+      language: "en",
+      metadata: null,
+      userId: "u",
+      userKey: 1n as UserKey,
+      externalId: "e",
+      createdAt: 9,
+      updatedAt: 9,
+      expiresAt: null,
+      contentBytes: 4,
+      source: null,
+      given: [],
+    });
+    expect(store.claim({ jobs: 9, contentBytes: 9, leaseMs: 9 })).toMatchObject([
+      { content: "text", memory: { id: "mem_2", metadata: { k: 1 } } },
+    ]);
+    expect(store.retry(project, "mem_3" as MemoryId)?.state.status).toBe("processing");
+    expect(store.accept(project, [{ content: "text", externalId: "e", userId: "u" }])).toMatchObject([
+      { outcome: "updated", memory: { id: "mem_1" } },
+    ]);
+    expect(store.purgeable(9)).toEqual([4n as MemoryKey]);
+    expect(new SqliteAccountStore({ database, clock: systemClock }).authenticate(secret)).toMatchObject({
+      keyId: "key_a",
+      projectId: "prj_a",
+      scopes: ["*", "admin"],
+    });
+    database.close();
+  });
+
+  test("has its memories counted for the plan: those that are not deleted", () => {
+    writeVersion1();
+    const database = openDatabase(path);
+    const { project, store } = storesOf(database);
+    const results = store.accept(project, Array(8).fill({ content: "x" }));
+    expect(results.map((result) => (result instanceof Fault ? result.code : result.outcome))).toEqual([
+      ...Array(7).fill("created"),
+      "document_quota_exceeded",
+    ]);
+    expect(database.prepare("SELECT documents, storage_bytes FROM projects ORDER BY project_key").all({})).toEqual([
+      { documents: 10n, storage_bytes: 19n },
+      { documents: 1n, storage_bytes: 4n },
+    ]);
+    database.close();
   });
 });
 
@@ -176,7 +387,8 @@ describe.skipIf(disk === null)(`a file system of its own (${disk === null ? NO_M
       });
       expect(failure.code).toBe("no_space");
       expect(failure.message).toContain("disk is full");
-      expect(store.get(project, kept?.memory.id as MemoryId)).toEqual(kept?.memory ?? null);
+      if (kept === undefined || kept instanceof Fault) throw new Error("nothing was accepted");
+      expect(store.get(project, kept.memory.id)).toEqual(kept.memory);
       Bun.spawnSync(["rm", join(small.path, "ballast")]);
       expect(store.accept(project, [{ content: "goes on" }])).toHaveLength(1);
       database.close();

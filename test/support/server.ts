@@ -147,6 +147,8 @@ function environmentFor(
     MNEME_PORT: "0",
     MNEME_DATA_DIR: dataDir,
     MNEME_ADMIN_KEY: TEST_KEY,
+    // tests and benches send more requests in a minute than a caller may
+    MNEME_RATE_LIMITS: "off",
   };
   for (const [name, value] of Object.entries(more)) environment[name] = value ?? undefined;
   for (const name of Object.keys(environment)) if (environment[name] === undefined) delete environment[name];

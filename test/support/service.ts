@@ -24,6 +24,14 @@ export interface Answered {
   readonly body: any;
 }
 
+/** What else a further key can be given. */
+export interface KeyOptions {
+  /** The user that it is confined to. */
+  readonly userId?: string;
+  /** Unix milliseconds. */
+  readonly expiresAt?: number;
+}
+
 /** A running service and how to talk to it. */
 export interface TestService {
   readonly service: Service;
@@ -37,7 +45,7 @@ export interface TestService {
   /** Waits until a memory is no longer processing. */
   settled(id: string): Promise<Answered>;
   /** Makes a further key; `project` names another project than the default one, made when it is new. */
-  addKey(scopes: readonly KeyScope[], project?: string): string;
+  addKey(scopes: readonly KeyScope[], project?: string, options?: KeyOptions): string;
   stop(): Promise<void>;
 }
 
@@ -74,7 +82,8 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "mneme-test-"));
   const defaults = parseConfig(
     [],
-    { MNEME_DATA_DIR: dataDir, MNEME_ADMIN_KEY: TEST_KEY },
+    // tests send more requests in a minute than a caller may; those of the limits set their own
+    { MNEME_DATA_DIR: dataDir, MNEME_ADMIN_KEY: TEST_KEY, MNEME_RATE_LIMITS: "off" },
     {
       workingDirectory: dataDir,
       shippedModelsDirectory: () => join(import.meta.dir, "../../data/models"),
@@ -117,7 +126,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
       const accepted = await call("POST", "/v1/memories", body);
       return accepted.status === 202 ? settled(accepted.body.id) : accepted;
     },
-    addKey: (scopes, project) => addKey(dataDir, scopes, project),
+    addKey: (scopes, project, options) => addKey(dataDir, scopes, project, options),
     stop: async () => {
       await service.close();
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
@@ -125,12 +134,16 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   };
 }
 
-// Through a connection of its own, as a command beside the server would: no operation makes keys or projects.
-function addKey(dataDir: string, scopes: readonly KeyScope[], project?: string): string {
+// Through a connection of its own, as a command beside the server would, so that tests can name a project as they like.
+function addKey(
+  dataDir: string,
+  scopes: readonly KeyScope[],
+  project?: string,
+  { userId, expiresAt }: KeyOptions = {},
+): string {
   const database = openDatabase(join(dataDir, "mneme.sqlite"));
   try {
     const accounts = new SqliteAccountStore({ database, clock: systemClock });
-    const secret = `ctx_${crypto.randomUUID()}`;
     const projectId = project === undefined ? accounts.defaultProject() : (project as ProjectId);
     if (!accounts.projects().includes(projectId)) {
       database
@@ -139,8 +152,12 @@ function addKey(dataDir: string, scopes: readonly KeyScope[], project?: string):
         )
         .run({ id: projectId });
     }
-    accounts.addKey(projectId, { secret, name: "a test's", scopes });
-    return secret;
+    return accounts.issueKey(projectId, {
+      name: "a test's",
+      scopes,
+      userId: userId ?? null,
+      expiresAt: expiresAt ?? null,
+    }).secret;
   } finally {
     database.close();
   }

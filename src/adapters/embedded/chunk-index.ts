@@ -2,9 +2,10 @@
 // Keeps the two in step; what either does inside is its own business (duckdb/archive.ts, native/core.ts).
 
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ChunkPlace } from "../../domain/chunk.ts";
-import { invariant } from "../../domain/fault.ts";
+import { Fault, invariant } from "../../domain/fault.ts";
 import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../../domain/ids.ts";
 import type {
   AdmissibleSet,
@@ -37,12 +38,15 @@ export interface EmbeddedIndexParts {
 export class EmbeddedChunkIndex implements ChunkIndex {
   readonly #parts: EmbeddedIndexParts;
   readonly #projects = new Map<ProjectId, Promise<EmbeddedProjectIndex>>();
+  /** Who asked for one of these before it went must not make its folder anew. */
+  readonly #dropped = new Set<ProjectId>();
 
   constructor(parts: EmbeddedIndexParts) {
     this.#parts = parts;
   }
 
-  project(id: ProjectId): Promise<EmbeddedProjectIndex> {
+  async project(id: ProjectId): Promise<EmbeddedProjectIndex> {
+    if (this.#dropped.has(id)) throw new Fault("project_not_found", `There is no project '${id}' any more.`);
     let opening = this.#projects.get(id);
     if (opening === undefined) {
       opening = openProject(id, this.#parts);
@@ -64,6 +68,14 @@ export class EmbeddedChunkIndex implements ChunkIndex {
   async reconcile(id: ProjectId, completed: readonly VisibleMemory[]): Promise<Reconciliation> {
     const index = await this.project(id);
     return index.reconcile(completed);
+  }
+
+  async drop(id: ProjectId): Promise<void> {
+    this.#dropped.add(id);
+    const opened = this.#projects.get(id);
+    this.#projects.delete(id);
+    if (opened !== undefined) await (await opened).close();
+    await rm(join(this.#parts.directory, id), { recursive: true, force: true });
   }
 
   async close(): Promise<void> {
@@ -151,8 +163,9 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     this.#native.hide(BigUint64Array.from(memoryKeys));
   }
 
-  admit(userKey: UserKey | null, nowMs: number): AdmissibleSet {
-    return this.#native.admit(userKey, nowMs);
+  admit(userKey: UserKey | null, nowMs: number, only: readonly MemoryKey[] | null): AdmissibleSet {
+    // the constructor takes half the time of `from`: 4 ms for 132,000 keys, and the look-ups 5
+    return this.#native.admit(userKey, nowMs, only === null ? undefined : new BigUint64Array(only));
   }
 
   nearest(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits> {
@@ -161,6 +174,10 @@ export class EmbeddedProjectIndex implements ProjectIndex {
 
   match(query: string, within: AdmissibleSet, limit: number): Promise<Hits> {
     return this.#native.match(query, within, limit);
+  }
+
+  similarities(vector: Float32Array, hits: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array> {
+    return this.#native.similarities(vector, hits.chunkKeys, hits.memoryKeys);
   }
 
   lexical(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {

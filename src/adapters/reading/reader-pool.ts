@@ -1,8 +1,9 @@
-// The server's side of text preparation: one reader process, its requests in bounded groups, and what happens to a text
-// that the reader dies over. What a preparation is stands in reading/.
+// The server's side of reading: one reader process, its requests in bounded groups, and what happens to a file or text
+// that the reader dies over. How files are read and what a preparation is stands in reading/.
 
 import { join } from "node:path";
 import { childCommand } from "../../children/command.ts";
+import type { ChildMessage } from "../../children/serve.ts";
 import {
   ChildFailure,
   ChildGone,
@@ -12,9 +13,25 @@ import {
 } from "../../children/supervisor.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Log } from "../../kit/log.ts";
-import { type Prepared, PrepareFailure, type PrepareInput, type Preparer } from "../../ports/preparer.ts";
+import {
+  type DocumentFile,
+  type DocumentReader,
+  type DocumentText,
+  type Prepared,
+  PrepareFailure,
+  type PrepareInput,
+  type Preparer,
+  ReadFailure,
+} from "../../ports/preparer.ts";
 import { assemble } from "../../reading/assemble.ts";
-import { decodeLayouts, encodeInputs, TOKENIZER_VARIABLE } from "../../reading/reader-protocol.ts";
+import {
+  decodeLayouts,
+  decodeText,
+  encodeFile,
+  encodeInputs,
+  FileUnavailable,
+  TOKENIZER_VARIABLE,
+} from "../../reading/reader-protocol.ts";
 
 /** What a reader needs. */
 export interface ReaderOptions {
@@ -23,14 +40,16 @@ export interface ReaderOptions {
   readonly log: Log;
   /** Resident bytes above which the reader is replaced between groups. */
   readonly memoryBytesMax?: number;
-  /** Time for a group of texts, of which there is more the larger they are. */
+  /** Time for a group of texts or a file, of which there is more the larger they are. */
   readonly groupTimeoutMs?: (contentBytes: number) => number;
   /** Program and arguments of the child; tests put one in that breaks. */
   readonly command?: readonly string[];
 }
 
-/** Text preparation in a process of its own. */
-export interface Reader extends Preparer {
+/** Reading and text preparation in a process of its own. */
+export interface Reader extends DocumentReader, Preparer {
+  /** @throws Fault `overloaded` when 64 calls wait, `model_unavailable` when no reader can be had; an Error for trouble with the disk */
+  read(file: DocumentFile): Promise<DocumentText | ReadFailure>;
   /** @throws Fault `overloaded` when 64 calls wait, `model_unavailable` when no reader can be had; the signal's reason */
   prepare(inputs: readonly PrepareInput[], signal?: AbortSignal): Promise<readonly (Prepared | PrepareFailure)[]>;
   /** Where the child stands; null before it was first started. */
@@ -55,7 +74,7 @@ const GROUP_TEXTS_MAX = 64;
 const GROUP_UNITS_MAX = 4 * 1024 * 1024;
 /** Calls that wait at most; ingestion makes one at a time. */
 const WAITING_CALLS_MAX = 64;
-/** Times that a reader may die over one text, alone, before the text is given up: once can be chance. */
+/** Times that a reader may die over one file or text, alone, before that is given up: once can be chance. */
 const DEATHS_MAX = 2;
 
 /** Of preparation's 0.1 s per MiB at most twenty times that, and room for a machine that is busy with something else. */
@@ -97,12 +116,7 @@ class SupervisedReader implements Reader {
   }
 
   async prepare(inputs: readonly PrepareInput[], signal?: AbortSignal): Promise<readonly Outcome[]> {
-    if (this.waiting >= WAITING_CALLS_MAX) {
-      throw new Fault("overloaded", "Too many texts are waiting to be prepared; try again later.");
-    }
-    this.waiting += 1;
-    // One call at a time: the parts of a large text must not mix with another's.
-    const call = this.turn.then(async () => {
+    return this.inTurn(async () => {
       const outcomes: Outcome[] = [];
       for (const group of groupsOf(inputs)) {
         signal?.throwIfAborted();
@@ -110,11 +124,10 @@ class SupervisedReader implements Reader {
       }
       return outcomes;
     });
-    const settled = () => {
-      this.waiting -= 1;
-    };
-    this.turn = call.then(settled, settled);
-    return call;
+  }
+
+  async read(file: DocumentFile): Promise<DocumentText | ReadFailure> {
+    return this.inTurn(() => this.readAlone(file));
   }
 
   async close(): Promise<void> {
@@ -137,6 +150,36 @@ class SupervisedReader implements Reader {
       onDown: () => this.wake(),
     });
     return this.child;
+  }
+
+  /** One call at a time: the parts of a large text must not mix with another's. */
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.waiting >= WAITING_CALLS_MAX) {
+      throw new Fault("overloaded", "Too many texts are waiting to be prepared; try again later.");
+    }
+    this.waiting += 1;
+    const call = this.turn.then(work);
+    const settled = () => {
+      this.waiting -= 1;
+    };
+    this.turn = call.then(settled, settled);
+    return call;
+  }
+
+  private async readAlone(file: DocumentFile): Promise<DocumentText | ReadFailure> {
+    for (let deaths = 1; ; deaths++) {
+      try {
+        return decodeText(await this.request(encodeFile(file), file.bytes));
+      } catch (error) {
+        if (!isAboutTexts(error) || this.isClosed) throw error;
+        if (error instanceof ChildFailure && error.thrown === FileUnavailable.name) throw error;
+        if (error instanceof ChildFailure || deaths === DEATHS_MAX) {
+          this.options.log.warn({ err: error, bytes: file.bytes, mediaType: file.mediaType }, "a file cannot be read");
+          const why = error instanceof ChildFailure ? "it is damaged" : "it takes too much time or memory";
+          return new ReadFailure("unreadable_document", `The file could not be read: ${why}.`, { cause: error });
+        }
+      }
+    }
   }
 
   /** Together, and one by one when that fails: then only the text that is at fault pays for it. */
@@ -170,17 +213,20 @@ class SupervisedReader implements Reader {
   }
 
   private async ask(group: readonly PrepareInput[]): Promise<Prepared[]> {
-    const child = await this.upChild();
     const requests = encodeInputs(group);
     const bytes = requests.reduce((sum, { payload }) => sum + (payload?.byteLength ?? 0), 0);
-    const timeoutMs = (this.options.groupTimeoutMs ?? groupTimeout)(bytes);
-    // All are sent at once: between two requests an overgrown reader would be replaced, and the first parts be lost.
-    const answers = await Promise.all(requests.map(({ header, payload }) => child.request(header, payload, timeoutMs)));
-    const answer = answers.at(-1);
+    const answer = (await this.request(requests, bytes)).at(-1);
     const layouts = answer === undefined ? [] : decodeLayouts(answer);
     return layouts.map(({ extracted, cut }, position) => {
       return { extracted, chunks: assemble(group[position]?.content ?? "", cut) };
     });
+  }
+
+  /** All are sent at once: between two requests an overgrown reader would be replaced, and the first parts be lost. */
+  private async request(requests: readonly ChildMessage[], contentBytes: number): Promise<readonly ChildMessage[]> {
+    const child = await this.upChild();
+    const timeoutMs = (this.options.groupTimeoutMs ?? groupTimeout)(contentBytes);
+    return Promise.all(requests.map(({ header, payload }) => child.request(header, payload, timeoutMs)));
   }
 
   /** The child when it takes requests. @throws Fault `model_unavailable` when it is not up within 30 s or will never be */

@@ -98,7 +98,7 @@ interface NativeIndex {
   repairs(): string[];
   show(memoryKeys: BigUint64Array, userKeys: BigUint64Array, expiresAtMs: Float64Array): void;
   hide(memoryKeys: BigUint64Array): void;
-  admit(userKey: bigint | null, nowMs: number): Admissible;
+  admit(userKey: bigint | null, nowMs: number, only?: BigUint64Array): Admissible;
   publish(
     memoryKeys: BigUint64Array,
     chunkKeys: BigUint64Array,
@@ -110,6 +110,7 @@ interface NativeIndex {
   compactIfNeeded(): Promise<boolean>;
   nearest(vector: Float32Array, within: Admissible, limit: number): Promise<Hits>;
   matching(query: string, within: Admissible, limit: number): Promise<Hits>;
+  similarities(vector: Float32Array, chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Promise<Float32Array>;
   lexical(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
   passages(chunkKeys: BigUint64Array): Promise<(string | null)[]>;
   reconcile(expected: BigUint64Array): Promise<Differences>;
@@ -199,9 +200,12 @@ export class ProjectIndex {
     translated(() => this.#native.hide(memoryKeys));
   }
 
-  /** The visible memories, not expired at `nowMs`, of one user or (`null`) of the whole project. Microseconds. */
-  admit(userKey: bigint | null, nowMs: number): Admissible {
-    return translated(() => this.#native.admit(userKey, nowMs));
+  /**
+   * The visible memories, not expired at `nowMs`, of one user or (`null`) of the whole project. With `only`, those of them
+   * that it names; keys that are not known name nothing. Microseconds, and a look-up per key of `only`.
+   */
+  admit(userKey: bigint | null, nowMs: number, only?: BigUint64Array): Admissible {
+    return translated(() => this.#native.admit(userKey, nowMs, only));
   }
 
   /**
@@ -231,6 +235,14 @@ export class ProjectIndex {
   /** The admissible chunks that match a query's words best; scores are b in 0..1, above 0. `limit` 1 to 2,000. */
   match(query: string, within: Admissible, limit: number): Promise<Hits> {
     return translatedAsync(() => this.#native.matching(query, within, limit));
+  }
+
+  /**
+   * Cosines of exactly the given chunks, each with its memory, to a unit vector `[dimensions]`, in their order; NaN where
+   * there is no such chunk.
+   */
+  similarities(vector: Float32Array, chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Promise<Float32Array> {
+    return translatedAsync(() => this.#native.similarities(vector, chunkKeys, memoryKeys));
   }
 
   /** b of exactly the given chunks, in their order; 0 where nothing matches or there is no such chunk. */

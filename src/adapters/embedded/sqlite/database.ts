@@ -3,6 +3,7 @@
 
 import { type Statement as BunStatement, Database, SQLiteError, type SQLQueryBindings } from "bun:sqlite";
 import { chmodSync, closeSync, openSync } from "node:fs";
+import type { Transactions } from "../../../ports/transactions.ts";
 import { refuseNewerVersion, StoreError, type StoreErrorCode, storeError } from "../store-error.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
@@ -23,14 +24,20 @@ export interface Statement<Row, Params extends Bindings> {
   run(params: Params): number;
 }
 
+/** Takes what an effect of `afterCommit` threw. */
+export type EffectFailure = (error: unknown) => void;
+
 /** One open SQLite file: durable at every commit, safe to share with other processes. */
-export class SqliteDatabase {
+export class SqliteDatabase implements Transactions {
   readonly #statements = new Map<string, Statement<unknown, Bindings>>();
+  /** What is to run once the transaction under way is durable. */
+  #effects: (() => void)[] = [];
 
   /** Use `openDatabase`. */
   constructor(
     readonly path: string,
     private readonly connection: Database,
+    private readonly onEffectFailure: EffectFailure,
   ) {}
 
   /** A statement for this SQL; prepared once, then kept, so SQL texts must be constants and values parameters. */
@@ -44,22 +51,33 @@ export class SqliteDatabase {
   }
 
   /**
-   * Runs `work` in one transaction that is durable when this returns, and undone when `work` throws. Inside another
-   * transaction it becomes part of that one. `work` must not await.
+   * See Transactions.atomically. A call inside another that throws is undone alone, should the outer one catch that and
+   * go on.
    */
-  transaction<T>(work: () => T): T {
-    if (this.connection.inTransaction) return work();
+  atomically<T>(work: () => T): T {
+    if (this.connection.inTransaction) return this.#partly(work);
     // IMMEDIATE: a transaction that reads first cannot find, when it writes, that another process came between
-    this.#attempt(() => this.connection.run("BEGIN IMMEDIATE"));
+    this.#run("BEGIN IMMEDIATE");
+    let result: T;
     try {
-      const result = work();
-      this.#attempt(() => this.connection.run("COMMIT"));
-      return result;
+      result = work();
+      this.#run("COMMIT");
     } catch (error) {
+      this.#effects = [];
       // a full disk has SQLite roll back by itself
-      if (this.connection.inTransaction) this.#attempt(() => this.connection.run("ROLLBACK"));
+      if (this.connection.inTransaction) this.#run("ROLLBACK");
       throw error;
     }
+    const effects = this.#effects;
+    this.#effects = [];
+    for (const effect of effects) this.#perform(effect);
+    return result;
+  }
+
+  /** See Transactions.afterCommit. What an effect throws goes to `onEffectFailure`: the transaction stands, and the other effects run. */
+  afterCommit(effect: () => void): void {
+    if (this.connection.inTransaction) this.#effects.push(effect);
+    else this.#perform(effect);
   }
 
   /** Closes the file; a second call does nothing. */
@@ -78,11 +96,40 @@ export class SqliteDatabase {
     refuseNewerVersion(this.path, version, MIGRATIONS.length);
     for (const [index, sql] of MIGRATIONS.entries()) {
       if (index < version) continue;
-      this.transaction(() => {
+      this.atomically(() => {
         this.connection.run(sql);
         this.connection.run(`PRAGMA user_version = ${index + 1}`);
       });
     }
+  }
+
+  #partly<T>(work: () => T): T {
+    const effectsBefore = this.#effects.length;
+    this.#run("SAVEPOINT part");
+    try {
+      const result = work();
+      this.#run("RELEASE part");
+      return result;
+    } catch (error) {
+      this.#effects.length = effectsBefore;
+      if (this.connection.inTransaction) {
+        this.#run("ROLLBACK TO part");
+        this.#run("RELEASE part");
+      }
+      throw error;
+    }
+  }
+
+  #perform(effect: () => void): void {
+    try {
+      effect();
+    } catch (error) {
+      this.onEffectFailure(error);
+    }
+  }
+
+  #run(sql: string): void {
+    this.#attempt(() => this.connection.run(sql));
   }
 
   #guarded(statement: BunStatement<unknown, SQLQueryBindings[]>): Statement<unknown, Bindings> {
@@ -105,9 +152,10 @@ export class SqliteDatabase {
 /**
  * Opens the file, makes it when it is missing (readable by its owner only), and brings its schema up to date. The folder
  * must exist.
+ * @param onEffectFailure by default such a failure ends up as an uncaught exception: it is a bug, and nobody else sees it.
  * @throws StoreError
  */
-export function openDatabase(path: string): SqliteDatabase {
+export function openDatabase(path: string, onEffectFailure: EffectFailure = throwUncaught): SqliteDatabase {
   let connection: Database | null = null;
   try {
     // SQLite gives its log and shared-memory files the mode of the main file
@@ -115,13 +163,19 @@ export function openDatabase(path: string): SqliteDatabase {
     chmodSync(path, 0o600);
     connection = new Database(path, { readwrite: true, create: true, safeIntegers: true, strict: true });
     configure(connection);
-    const database = new SqliteDatabase(path, connection);
+    const database = new SqliteDatabase(path, connection, onEffectFailure);
     database.migrate();
     return database;
   } catch (error) {
     connection?.close();
     throw toStoreError(path, error);
   }
+}
+
+function throwUncaught(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
 }
 
 function configure(connection: Database): void {

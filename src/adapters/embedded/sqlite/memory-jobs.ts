@@ -2,13 +2,15 @@
 // claimed from `claimable_at` on, and its `lease` is the token of whoever claimed it last.
 
 import { invariant } from "../../../domain/fault.ts";
-import type { MemoryKey, ProjectId, UserKey } from "../../../domain/ids.ts";
+import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { ExtractedField, FailureCode } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { VisibleMemory } from "../../../ports/chunk-index.ts";
 import type { Completion, Job } from "../../../ports/memory-store.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { KEYS, keyList, LIVE, MEMORY_COLUMNS, type MemoryRow, toMemory } from "./memory-row.ts";
+import { type MemoryFiles, readSource } from "./memory-files.ts";
+import type { MemoryOutbox } from "./memory-outbox.ts";
+import { foldTitle, KEYS, keyList, LIVE, MEMORY_COLUMNS, type MemoryRow, TO_WORK, toMemory } from "./memory-row.ts";
 
 const CLAIMABLE = `memories.status = 'processing' AND ${LIVE} AND memories.claimable_at <= $now`;
 
@@ -19,6 +21,7 @@ const NEXT_JOB = `SELECT memories.memory_key, memories.content_bytes, memories.p
     SELECT memories.memory_key FROM memories
     WHERE memories.project_key = projects.project_key AND ${CLAIMABLE}
     ORDER BY memories.claimable_at, memories.memory_key LIMIT 1)
+  WHERE projects.deleted_at IS NULL
   ORDER BY projects.served_lease, projects.project_key LIMIT 1`;
 
 const CLAIM = `UPDATE memories SET lease = $lease, claimable_at = $claimableAt, attempts = attempts + 1
@@ -30,19 +33,20 @@ const CLAIM = `UPDATE memories SET lease = $lease, claimable_at = $claimableAt, 
 const HELD = `memories.memory_key = $key AND memories.lease = $lease AND memories.version = $version
   AND memories.status = 'processing' AND ${LIVE}`;
 
-const COMPLETE = `UPDATE memories SET status = 'completed', title = $title, type = $type, tags = $tags,
-    language = $language, chunk_count = $chunkCount, lease = NULL, updated_at = $now
-  WHERE memory_key = $key`;
+const COMPLETE = `UPDATE memories SET status = 'completed', title = $title, title_folded = $titleFolded, type = $type,
+    tags = $tags, language = $language, chunk_count = $chunkCount, content_bytes = $contentBytes, source = $source,
+    lease = NULL, updated_at = $now
+  WHERE memory_key = $key RETURNING ${MEMORY_COLUMNS}`;
 
 const FAIL = `UPDATE memories SET status = 'failed', error_code = $code, error_message = $message, lease = NULL,
     updated_at = $now
-  WHERE ${HELD}`;
+  WHERE ${HELD} RETURNING ${MEMORY_COLUMNS}`;
 
 const NEXT_CLAIMABLE_AT = `SELECT min(at) AS at FROM (
     SELECT (SELECT memories.claimable_at FROM memories
       WHERE memories.project_key = projects.project_key AND memories.status = 'processing' AND ${LIVE}
       ORDER BY memories.claimable_at LIMIT 1) AS at
-    FROM projects)`;
+    FROM projects WHERE projects.deleted_at IS NULL)`;
 
 type Held = { readonly key: bigint; readonly lease: number; readonly version: number; readonly now: number };
 
@@ -51,12 +55,14 @@ export class MemoryJobs {
   constructor(
     private readonly database: SqliteDatabase,
     private readonly clock: Clock,
+    private readonly outbox: MemoryOutbox,
+    private readonly files: MemoryFiles,
   ) {}
 
   /** See MemoryStore.claim. Stops before the first job that would exceed `contentBytes`, so that none is passed over. */
   claim(options: { readonly jobs: number; readonly contentBytes: number; readonly leaseMs: number }): readonly Job[] {
     invariant(options.leaseMs > 0, `a lease of ${options.leaseMs} ms was asked for`);
-    return this.database.transaction(() => {
+    return this.database.atomically(() => {
       const now = this.clock.now();
       const jobs: Job[] = [];
       let bytesLeft = options.contentBytes;
@@ -82,14 +88,14 @@ export class MemoryJobs {
 
   /** See MemoryStore.renew. */
   renew(jobs: readonly Job[], leaseMs: number): readonly Job[] {
-    return this.database.transaction(() =>
+    return this.database.atomically(() =>
       jobs.filter((job) => this.#setClaimable(job, this.clock.now() + leaseMs, job.lease)),
     );
   }
 
   /** See MemoryStore.retryLater; a job that is no longer held is left alone. */
   retryLater(job: Job, delayMs: number, isCounted = true): void {
-    this.database.transaction(() => {
+    this.database.atomically(() => {
       if (!isCounted) {
         this.database
           .prepare<never, Held>(`UPDATE memories SET attempts = attempts - 1 WHERE ${HELD}`)
@@ -101,7 +107,7 @@ export class MemoryJobs {
 
   /** See MemoryStore.complete. */
   complete(completions: readonly Completion[]): readonly VisibleMemory[] {
-    return this.database.transaction(() => {
+    return this.database.atomically(() => {
       const visible: VisibleMemory[] = [];
       for (const completion of completions) {
         const memory = this.#completeOne(completion);
@@ -113,19 +119,20 @@ export class MemoryJobs {
 
   /** See MemoryStore.fail. The content stays, so that the memory can be tried again. */
   fail(job: Job, code: FailureCode, message: string): boolean {
-    return (
-      this.database
-        .prepare<never, Held & { code: string; message: string }>(FAIL)
-        .run({ ...this.#held(job), code, message }) > 0
-    );
+    return this.database.atomically(() => {
+      const row = this.database
+        .prepare<MemoryRow, Held & { code: string; message: string }>(FAIL)
+        .get({ ...this.#held(job), code, message });
+      if (row !== null) this.outbox.record(row.project_key, "memory.failed", toMemory(row));
+      return row !== null;
+    });
   }
 
   /** See MemoryStore.reopen. Counts as a new version: nothing of the one that got lost may pass for it. */
   reopen(keys: readonly MemoryKey[]): void {
     this.database
       .prepare<never, { keys: string; now: number }>(
-        `UPDATE memories SET version = version + 1, status = 'processing', chunk_count = 0, attempts = 0, lease = NULL,
-           claimable_at = $now, updated_at = $now
+        `UPDATE memories SET ${TO_WORK}, updated_at = $now
          WHERE memory_key IN ${KEYS} AND status = 'completed' AND ${LIVE}`,
       )
       .run({ keys: keyList(keys), now: this.clock.now() });
@@ -158,6 +165,7 @@ export class MemoryJobs {
       projectId: next.project_id as ProjectId,
       memory,
       content: row.content,
+      upload: this.files.documentOf(row),
       lease,
       attempt: Number(row.attempts),
     };
@@ -181,7 +189,7 @@ export class MemoryJobs {
     );
   }
 
-  #completeOne({ job, extracted, chunkCount }: Completion): VisibleMemory | null {
+  #completeOne({ job, extracted, chunkCount, contentBytes }: Completion): VisibleMemory | null {
     const held = this.#held(job);
     // the attributes of the row, not of the job: a caller may have given some since it was claimed
     const row = this.database
@@ -189,11 +197,15 @@ export class MemoryJobs {
       .get(held);
     if (row === null) return null;
     const given = JSON.parse(row.given) as readonly ExtractedField[];
-    this.database.prepare<never, CompletedColumns>(COMPLETE).run({
+    const title = given.includes("title") ? row.title : extracted.title;
+    const done = this.database.prepare<MemoryRow, CompletedColumns>(COMPLETE).get({
       key: held.key,
       now: held.now,
       chunkCount,
-      title: given.includes("title") ? row.title : extracted.title,
+      contentBytes: contentBytes ?? Number(row.content_bytes),
+      source: readSource(row),
+      title,
+      titleFolded: title === null ? null : foldTitle(title),
       type: given.includes("type") ? row.type : extracted.type,
       tags: given.includes("tags") ? row.tags : JSON.stringify(extracted.tags),
       language: given.includes("language") ? row.language : extracted.language,
@@ -201,11 +213,11 @@ export class MemoryJobs {
     this.database
       .prepare<never, { key: bigint }>("DELETE FROM waiting_contents WHERE memory_key = $key")
       .run({ key: held.key });
-    return {
-      memoryKey: job.memory.key,
-      userKey: row.user_key as UserKey | null,
-      expiresAt: row.expires_at === null ? null : Number(row.expires_at),
-    };
+    invariant(done !== null, `memory ${row.id} was gone within its own completion`);
+    this.files.release(row);
+    const memory = toMemory(done);
+    this.outbox.record(row.project_key, "memory.completed", memory);
+    return { memoryKey: memory.key, userKey: memory.userKey, expiresAt: memory.expiresAt };
   }
 
   #held(job: Job): Held {
@@ -224,7 +236,10 @@ type CompletedColumns = {
   readonly key: bigint;
   readonly now: number;
   readonly chunkCount: number;
+  readonly contentBytes: number;
+  readonly source: string | null;
   readonly title: string | null;
+  readonly titleFolded: string | null;
   readonly type: string | null;
   readonly tags: string | null;
   readonly language: string | null;

@@ -2,11 +2,19 @@
 
 import { invariant } from "../../../domain/fault.ts";
 import type { MemoryId, MemoryKey, UserKey } from "../../../domain/ids.ts";
-import type { ExtractedField, FailureCode, JsonObject, Memory, MemoryState } from "../../../domain/memory.ts";
+import type {
+  ExtractedField,
+  FailureCode,
+  JsonObject,
+  Memory,
+  MemorySource,
+  MemoryState,
+} from "../../../domain/memory.ts";
 
 /** The columns of `MEMORY_COLUMNS`, as SQLite gives them back. */
 export interface MemoryRow {
   readonly memory_key: bigint;
+  readonly project_key: bigint;
   readonly id: string;
   readonly version: bigint;
   readonly status: string;
@@ -20,6 +28,7 @@ export interface MemoryRow {
   readonly user_id: string | null;
   readonly external_id: string | null;
   readonly content_bytes: bigint;
+  readonly source: string | null;
   readonly chunk_count: bigint;
   readonly attempts: bigint;
   readonly error_code: string | null;
@@ -29,18 +38,35 @@ export interface MemoryRow {
   readonly expires_at: bigint | null;
 }
 
+/** The column `source`: what callers see of a file, and while its text was not read the name that the file is kept under. */
+export interface StoredSource extends MemorySource {
+  readonly file?: string;
+}
+
+/** The column `source` of a row; null where the memory came from no file. */
+export function storedSource({ source }: Pick<MemoryRow, "source">): StoredSource | null {
+  return source === null ? null : (JSON.parse(source) as StoredSource);
+}
+
 /** What to select from `memories` (or to return from a change of it) for `toMemory`. */
-export const MEMORY_COLUMNS = `memories.memory_key, memories.id, memories.version, memories.status, memories.title,
-  memories.type, memories.tags, memories.language, memories.metadata, memories.given, memories.user_key,
+export const MEMORY_COLUMNS = `memories.memory_key, memories.project_key, memories.id, memories.version, memories.status,
+  memories.title, memories.type, memories.tags, memories.language, memories.metadata, memories.given, memories.user_key,
   (SELECT users.id FROM users WHERE users.user_key = memories.user_key) AS user_id,
-  memories.external_id, memories.content_bytes, memories.chunk_count, memories.attempts, memories.error_code,
-  memories.error_message, memories.created_at, memories.updated_at, memories.expires_at`;
+  memories.external_id, memories.content_bytes, memories.source, memories.chunk_count, memories.attempts,
+  memories.error_code, memories.error_message, memories.created_at, memories.updated_at, memories.expires_at`;
+
+/** What a memory's columns become when it is to be worked on (again) from `$now` on. */
+export const TO_WORK = `version = version + 1, status = 'processing', chunk_count = 0, error_code = NULL,
+  error_message = NULL, attempts = 0, lease = NULL, claimable_at = $now`;
 
 /** The rows that are readable at `$now`: neither deleted nor expired. */
 export const LIVE = "memories.deleted_at IS NULL AND (memories.expires_at IS NULL OR memories.expires_at > $now)";
 
-/** The key of the project `$project`; null (which equals nothing) for an unknown one. */
+/** The key of the project `$project`, also of a removed one; null (which equals nothing) for an unknown one. */
 export const PROJECT_KEY = "(SELECT project_key FROM projects WHERE id = $project)";
+
+/** The key of the project `$project`; null (which equals nothing) for one that is unknown or was removed. */
+export const OPEN_PROJECT = "(SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NULL)";
 
 /** The keys that `$keys` lists, see `keyList`. */
 export const KEYS = "(SELECT value FROM json_each($keys))";
@@ -48,6 +74,14 @@ export const KEYS = "(SELECT value FROM json_each($keys))";
 /** Any number of keys as one parameter: a JSON array, because SQLite limits the number of parameters. */
 export function keyList(keys: readonly bigint[]): string {
   return `[${keys.join(",")}]`;
+}
+
+/**
+ * A title, or a part of one that is looked for, in the form of the column `title_folded`. A capital sigma becomes another
+ * letter at the end of a word than within it: both are written as one, or a part of a word would not be found.
+ */
+export function foldTitle(title: string): string {
+  return title.normalize("NFKC").toLowerCase().replaceAll("ς", "σ");
 }
 
 /** A row as the Memory it stands for. */
@@ -69,8 +103,16 @@ export function toMemory(row: MemoryRow): Memory {
     updatedAt: Number(row.updated_at),
     expiresAt: row.expires_at === null ? null : Number(row.expires_at),
     contentBytes: Number(row.content_bytes),
+    source: toSource(row),
     given: JSON.parse(row.given) as readonly ExtractedField[],
   };
+}
+
+function toSource(row: MemoryRow): MemorySource | null {
+  const source = storedSource(row);
+  if (source === null) return null;
+  const { filename, media_type, bytes } = source;
+  return { filename, media_type, bytes };
 }
 
 function toState(row: MemoryRow): MemoryState {

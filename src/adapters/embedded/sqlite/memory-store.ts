@@ -1,40 +1,66 @@
-// The memories of mneme.sqlite as the port MemoryStore sees them: reads stand here, intake, jobs and retirement in the
-// files named for them.
+// The memories of mneme.sqlite as the port MemoryStore sees them: reads by id or key stand here, lists, intake, changes,
+// jobs and retirement in the files named for them.
 
-import { invariant } from "../../../domain/fault.ts";
+import { type Fault, invariant } from "../../../domain/fault.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../../../domain/ids.ts";
-import type { FailureCode, Memory, MemoryDraft, MemoryStatus } from "../../../domain/memory.ts";
-import { decodeCursor, encodeCursor, type Page } from "../../../domain/page.ts";
+import type { FailureCode, Memory, MemoryChange, MemoryDraft, MemoryStatus } from "../../../domain/memory.ts";
+import type { Page } from "../../../domain/page.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { VisibleMemory } from "../../../ports/chunk-index.ts";
 import type { Accepted, Completion, Job, MemoryListing, MemoryStore } from "../../../ports/memory-store.ts";
+import type { UploadFiles } from "../../../ports/upload-files.ts";
 import type { SqliteDatabase } from "./database.ts";
+import { MemoryChanges } from "./memory-change.ts";
+import { MemoryExpiry } from "./memory-expiry.ts";
+import { MemoryFiles } from "./memory-files.ts";
 import { MemoryIntake } from "./memory-intake.ts";
 import { MemoryJobs } from "./memory-jobs.ts";
+import { MemoryLists } from "./memory-list.ts";
+import { type MemoryOutbox, NO_OUTBOX } from "./memory-outbox.ts";
 import { MemoryRetirement } from "./memory-retirement.ts";
-import { KEYS, keyList, LIVE, MEMORY_COLUMNS, type MemoryRow, PROJECT_KEY, toMemory } from "./memory-row.ts";
+import { KEYS, keyList, LIVE, MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, toMemory } from "./memory-row.ts";
+import { ProjectQuotas } from "./project-quotas.ts";
 import { type RandomBytes, systemRandom } from "./random.ts";
+import { projectKeyOf, userKeyOf } from "./user-rows.ts";
 
 /** MemoryStore on SQLite. */
 export class SqliteMemoryStore implements MemoryStore {
   readonly #database: SqliteDatabase;
   readonly #clock: Clock;
+  readonly #lists: MemoryLists;
+  readonly #expiry: MemoryExpiry;
+  readonly #changes: MemoryChanges;
   readonly #intake: MemoryIntake;
   readonly #jobs: MemoryJobs;
   readonly #retirement: MemoryRetirement;
+  readonly #files: MemoryFiles;
 
-  constructor(options: { readonly database: SqliteDatabase; readonly clock: Clock; readonly random?: RandomBytes }) {
-    this.#database = options.database;
-    this.#clock = options.clock;
-    this.#intake = new MemoryIntake(options.database, options.clock, options.random ?? systemRandom);
-    this.#jobs = new MemoryJobs(options.database, options.clock);
-    this.#retirement = new MemoryRetirement(options.database, options.clock);
+  constructor(options: {
+    readonly database: SqliteDatabase;
+    readonly clock: Clock;
+    readonly random?: RandomBytes;
+    /** Is told what happens to memories; by default nobody is. */
+    readonly outbox?: MemoryOutbox;
+    /** Where the files of uploads lie; without it no upload can be stored. */
+    readonly files?: UploadFiles;
+  }) {
+    const { database, clock, random = systemRandom, outbox = NO_OUTBOX, files = null } = options;
+    this.#database = database;
+    this.#clock = clock;
+    this.#lists = new MemoryLists(database, clock);
+    this.#expiry = new MemoryExpiry(database, clock, outbox);
+    const quotas = new ProjectQuotas(database, this.#expiry);
+    this.#files = new MemoryFiles(database, files);
+    this.#changes = new MemoryChanges(database, clock, this.#expiry, quotas, outbox, this.#files);
+    this.#intake = new MemoryIntake(database, clock, random, this.#changes, quotas, this.#files);
+    this.#jobs = new MemoryJobs(database, clock, outbox, this.#files);
+    this.#retirement = new MemoryRetirement(database, clock, this.#expiry, outbox, this.#files);
   }
 
   get(projectId: ProjectId, id: MemoryId): Memory | null {
     const row = this.#database
       .prepare<MemoryRow, { project: string; id: string; now: number }>(
-        `SELECT ${MEMORY_COLUMNS} FROM memories WHERE id = $id AND project_key = ${PROJECT_KEY} AND ${LIVE}`,
+        `SELECT ${MEMORY_COLUMNS} FROM memories WHERE id = $id AND project_key = ${OPEN_PROJECT} AND ${LIVE}`,
       )
       .get({ project: projectId, id, now: this.#clock.now() });
     return row === null ? null : toMemory(row);
@@ -43,8 +69,9 @@ export class SqliteMemoryStore implements MemoryStore {
   getMany(projectId: ProjectId, keys: readonly MemoryKey[]): ReadonlyMap<MemoryKey, Memory> {
     const rows = this.#database
       .prepare<MemoryRow, { project: string; keys: string; now: number }>(
+        // the plus keeps the search to the keys alone
         `SELECT ${MEMORY_COLUMNS} FROM memories
-         WHERE memory_key IN ${KEYS} AND project_key = ${PROJECT_KEY} AND ${LIVE}`,
+         WHERE memory_key IN ${KEYS} AND +project_key = ${OPEN_PROJECT} AND ${LIVE}`,
       )
       .all({ project: projectId, keys: keyList(keys), now: this.#clock.now() });
     return new Map(rows.map((row) => [row.memory_key as MemoryKey, toMemory(row)]));
@@ -61,46 +88,20 @@ export class SqliteMemoryStore implements MemoryStore {
   }
 
   list(projectId: ProjectId, listing: MemoryListing): Page<Memory> {
-    const { status = null, type = null, userId = null, limit } = listing;
-    const binding = JSON.stringify(["memories", projectId, status, type, userId]);
-    const before = listing.cursor === undefined ? null : decodeCursor(listing.cursor, binding);
-    // one statement per combination, so that each finds the index made for it
-    const conditions = [`memories.project_key = ${PROJECT_KEY}`, LIVE];
-    if (status !== null) conditions.push("memories.status = $status");
-    if (type !== null) conditions.push("memories.type = $type");
-    if (userId !== null) {
-      conditions.push(
-        `memories.user_key = (SELECT user_key FROM users WHERE project_key = ${PROJECT_KEY} AND id = $userId)`,
-      );
-    }
-    if (before !== null) conditions.push("memories.memory_key < $before");
-    const rows = this.#database
-      .prepare<MemoryRow, Record<string, string | bigint | number>>(
-        `SELECT ${MEMORY_COLUMNS} FROM memories WHERE ${conditions.join(" AND ")}
-         ORDER BY memories.memory_key DESC LIMIT $rows`,
-      )
-      .all({
-        project: projectId,
-        now: this.#clock.now(),
-        // one more than asked for tells whether the page is the last
-        rows: limit + 1,
-        ...(status !== null && { status }),
-        ...(type !== null && { type }),
-        ...(userId !== null && { userId }),
-        ...(before !== null && { before }),
-      });
-    const items = withinBytes(rows.slice(0, limit).map(toMemory), listing.contentBytesMax ?? Number.POSITIVE_INFINITY);
-    const last = items.at(-1);
-    return { items, cursor: rows.length > items.length && last !== undefined ? encodeCursor(last.key, binding) : null };
+    return this.#lists.page(projectId, listing);
+  }
+
+  filterablePage(
+    projectId: ProjectId,
+    user: UserKey | null,
+    afterKey: MemoryKey | null,
+    limit: number,
+  ): readonly Memory[] {
+    return this.#lists.filterable(projectId, user, afterKey, limit);
   }
 
   userKey(projectId: ProjectId, userId: string): UserKey | null {
-    const user = this.#database
-      .prepare<{ user_key: bigint }, { project: string; userId: string }>(
-        `SELECT user_key FROM users WHERE project_key = ${PROJECT_KEY} AND id = $userId`,
-      )
-      .get({ project: projectId, userId });
-    return user === null ? null : (user.user_key as UserKey);
+    return userKeyOf(this.#database, projectId, userId);
   }
 
   visible(projectId: ProjectId): readonly VisibleMemory[] {
@@ -110,7 +111,7 @@ export class SqliteMemoryStore implements MemoryStore {
         { project: string; now: number }
       >(
         `SELECT memory_key, user_key, expires_at FROM memories
-         WHERE project_key = ${PROJECT_KEY} AND status = 'completed' AND ${LIVE} ORDER BY memory_key`,
+         WHERE project_key = ${OPEN_PROJECT} AND status = 'completed' AND ${LIVE} ORDER BY memory_key`,
       )
       .all({ project: projectId, now: this.#clock.now() })
       .map((row) => ({
@@ -142,8 +143,16 @@ export class SqliteMemoryStore implements MemoryStore {
     return reserved.first;
   }
 
-  accept(projectId: ProjectId, drafts: readonly MemoryDraft[]): readonly Accepted[] {
+  accept(projectId: ProjectId, drafts: readonly MemoryDraft[]): readonly (Accepted | Fault)[] {
     return this.#intake.accept(projectId, drafts);
+  }
+
+  change(projectId: ProjectId, id: MemoryId, change: MemoryChange): Accepted | null {
+    return this.#changes.change(projectId, id, change);
+  }
+
+  retry(projectId: ProjectId, id: MemoryId): Memory | null {
+    return this.#changes.retry(projectId, id);
   }
 
   claim(options: { readonly jobs: number; readonly contentBytes: number; readonly leaseMs: number }): readonly Job[] {
@@ -178,8 +187,18 @@ export class SqliteMemoryStore implements MemoryStore {
     return this.#jobs.nextJobInMs();
   }
 
-  remove(projectId: ProjectId, id: MemoryId): Memory | null {
-    return this.#retirement.remove(projectId, id);
+  remove(projectId: ProjectId, id: MemoryId, options = { purges: false }): Memory | null {
+    return this.#retirement.remove(projectId, id, options);
+  }
+
+  removeAllOf(projectId: ProjectId, userId: string): readonly MemoryKey[] {
+    return this.#retirement.removeAllOf(projectId, userId);
+  }
+
+  /** Writes down the expiry of all memories that are due, of one project or of all: what counts them comes after. */
+  expireDue(projectId?: ProjectId): void {
+    if (projectId === undefined) this.#expiry.endAllDue();
+    else this.#expiry.endDueOf(projectKeyOf(this.#database, projectId));
   }
 
   retired(limit: number): readonly { readonly projectId: ProjectId; readonly memoryKey: MemoryKey }[] {
@@ -190,21 +209,15 @@ export class SqliteMemoryStore implements MemoryStore {
     this.#retirement.markRetracted(keys);
   }
 
-  purgeable(beforeMs: number, limit: number): readonly MemoryKey[] {
-    return this.#retirement.purgeable(beforeMs, limit);
+  purgeable(limit: number): readonly MemoryKey[] {
+    return this.#retirement.purgeable(limit);
   }
 
   erase(keys: readonly MemoryKey[]): void {
     this.#retirement.erase(keys);
   }
-}
 
-// A page ends before the texts of its memories exceed `bytes`, but holds one memory at least.
-function withinBytes(memories: readonly Memory[], bytes: number): readonly Memory[] {
-  let sum = 0;
-  const end = memories.findIndex((memory, position) => {
-    sum += memory.contentBytes;
-    return position > 0 && sum > bytes;
-  });
-  return end === -1 ? memories : memories.slice(0, end);
+  removeLooseFiles(): number {
+    return this.#files.removeLoose();
+  }
 }

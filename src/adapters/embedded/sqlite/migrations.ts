@@ -95,5 +95,237 @@ CREATE TABLE sequences (name TEXT PRIMARY KEY, next INTEGER NOT NULL) STRICT, WI
 INSERT INTO sequences (name, next) VALUES ('chunk_key', 1), ('lease', 1);
 `;
 
+// Accounts, users, chats, webhooks and what is remembered of answers: the whole interface.
+//
+// Triggers keep what is counted and looked up beside a memory in step with it, so that no statement that changes memories
+// (intake, completion, deletion, expiry, cascade) can forget to.
+const WHOLE_INTERFACE = `
+ALTER TABLE projects ADD COLUMN documents INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE projects ADD COLUMN storage_bytes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE projects ADD COLUMN deleted_at INTEGER;
+
+CREATE TABLE monthly_usage (
+  project_key INTEGER NOT NULL REFERENCES projects,
+  -- first instant of the month, UTC
+  month_start INTEGER NOT NULL,
+  queries INTEGER NOT NULL DEFAULT 0,
+  prompt_tokens INTEGER NOT NULL DEFAULT 0,
+  completion_tokens INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (project_key, month_start)
+) STRICT, WITHOUT ROWID;
+
+ALTER TABLE api_keys RENAME TO api_keys_before;
+DROP INDEX api_keys_by_project;
+CREATE TABLE api_keys (
+  key_key INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  project_key INTEGER NOT NULL REFERENCES projects,
+  name TEXT NOT NULL,
+  scopes TEXT NOT NULL,
+  -- the user that the key is confined to
+  user_id TEXT,
+  redacted TEXT NOT NULL,
+  -- chosen by the operator's configuration rather than made here
+  is_operator INTEGER NOT NULL DEFAULT 0 CHECK (is_operator IN (0, 1)),
+  expires_at INTEGER,
+  last_used_at INTEGER,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX api_keys_by_project ON api_keys (project_key, key_key);
+-- a rotated key has several secrets for a while
+CREATE TABLE key_secrets (
+  sha256 BLOB PRIMARY KEY,
+  key_key INTEGER NOT NULL REFERENCES api_keys ON DELETE CASCADE,
+  valid_until INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX key_secrets_by_key ON key_secrets (key_key);
+INSERT INTO api_keys (id, project_key, name, scopes, redacted, created_at)
+  SELECT id, project_key, name, scopes, 'ctx_…', created_at FROM api_keys_before ORDER BY id;
+INSERT INTO key_secrets (sha256, key_key)
+  SELECT secret_sha256, key_key FROM api_keys_before JOIN api_keys USING (id);
+DROP TABLE api_keys_before;
+
+-- counts every change of who may do what, by whatever process: what was learned under an older count is void
+INSERT INTO sequences (name, next) VALUES ('access', 1);
+CREATE TRIGGER access_by_secret AFTER INSERT ON key_secrets BEGIN
+  UPDATE sequences SET next = next + 1 WHERE name = 'access';
+END;
+CREATE TRIGGER access_by_changed_secret AFTER UPDATE ON key_secrets BEGIN
+  UPDATE sequences SET next = next + 1 WHERE name = 'access';
+END;
+CREATE TRIGGER access_by_removed_secret AFTER DELETE ON key_secrets BEGIN
+  UPDATE sequences SET next = next + 1 WHERE name = 'access';
+END;
+CREATE TRIGGER access_by_changed_key AFTER UPDATE OF scopes, user_id, expires_at ON api_keys BEGIN
+  UPDATE sequences SET next = next + 1 WHERE name = 'access';
+END;
+CREATE TRIGGER access_by_removed_key AFTER DELETE ON api_keys BEGIN
+  UPDATE sequences SET next = next + 1 WHERE name = 'access';
+END;
+CREATE TRIGGER access_by_project AFTER UPDATE OF deleted_at ON projects BEGIN
+  UPDATE sequences SET next = next + 1 WHERE name = 'access';
+END;
+
+-- known_key: the place in the list of users; null while the user is not known
+ALTER TABLE users ADD COLUMN known_key INTEGER;
+ALTER TABLE users ADD COLUMN name TEXT;
+ALTER TABLE users ADD COLUMN email TEXT;
+ALTER TABLE users ADD COLUMN metadata TEXT;
+UPDATE users SET known_key = user_key;
+INSERT INTO sequences (name, next) SELECT 'known_user', ifnull(max(user_key), 0) + 1 FROM users;
+CREATE UNIQUE INDEX users_known ON users (project_key, known_key) WHERE known_key IS NOT NULL;
+
+CREATE TABLE user_events (
+  event_key INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  user_key INTEGER NOT NULL REFERENCES users,
+  type TEXT NOT NULL,
+  data TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX user_events_by_user ON user_events (user_key, event_key);
+CREATE INDEX user_events_by_type ON user_events (user_key, type, event_key);
+
+CREATE TABLE chats (
+  chat_key INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  project_key INTEGER NOT NULL REFERENCES projects,
+  user_key INTEGER REFERENCES users,
+  title TEXT,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX chats_by_project ON chats (project_key, chat_key);
+CREATE INDEX chats_by_user ON chats (user_key, chat_key);
+
+CREATE TABLE messages (
+  message_key INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  chat_key INTEGER NOT NULL REFERENCES chats ON DELETE CASCADE,
+  role TEXT NOT NULL CHECK (role IN ('user', 'assistant')),
+  content TEXT NOT NULL,
+  is_interrupted INTEGER NOT NULL DEFAULT 0 CHECK (is_interrupted IN (0, 1)),
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX messages_by_chat ON messages (chat_key, message_key);
+
+-- no reference to memories: its rows are looked up when sources are read, and go when the memory is erased
+CREATE TABLE message_sources (
+  message_key INTEGER NOT NULL REFERENCES messages ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  memory_key INTEGER NOT NULL,
+  shown TEXT NOT NULL,
+  PRIMARY KEY (message_key, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX message_sources_by_memory ON message_sources (memory_key);
+
+CREATE TABLE webhooks (
+  webhook_key INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  project_key INTEGER NOT NULL REFERENCES projects,
+  url TEXT NOT NULL,
+  events TEXT NOT NULL,
+  description TEXT,
+  is_enabled INTEGER NOT NULL CHECK (is_enabled IN (0, 1)),
+  secret TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX webhooks_by_project ON webhooks (project_key, webhook_key);
+
+CREATE TABLE deliveries (
+  delivery_key INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  webhook_key INTEGER NOT NULL REFERENCES webhooks ON DELETE CASCADE,
+  event TEXT NOT NULL,
+  body TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('pending', 'delivered', 'failed')),
+  -- a redelivery is one attempt only
+  is_retried INTEGER NOT NULL DEFAULT 1 CHECK (is_retried IN (0, 1)),
+  -- attempts since the last (re)start, all attempts as JSON, and when the next is due
+  attempts_counted INTEGER NOT NULL DEFAULT 0,
+  attempts TEXT NOT NULL DEFAULT '[]',
+  next_attempt_at INTEGER,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX deliveries_by_webhook ON deliveries (webhook_key, delivery_key);
+CREATE INDEX deliveries_due ON deliveries (next_attempt_at, delivery_key) WHERE status = 'pending';
+CREATE INDEX deliveries_waiting ON deliveries (webhook_key, next_attempt_at, delivery_key) WHERE status = 'pending';
+CREATE INDEX deliveries_ended ON deliveries (created_at) WHERE status <> 'pending';
+
+CREATE TABLE idempotency_records (
+  record_key INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_key INTEGER NOT NULL REFERENCES projects,
+  -- the user that the caller's key is confined to; empty: none (ids of users are never empty)
+  user_id TEXT NOT NULL,
+  route TEXT NOT NULL,
+  idempotency_key TEXT NOT NULL,
+  fingerprint BLOB NOT NULL,
+  status INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  UNIQUE (project_key, user_id, route, idempotency_key)
+) STRICT;
+CREATE INDEX idempotency_records_by_age ON idempotency_records (created_at);
+CREATE TABLE idempotency_subjects (
+  subject TEXT NOT NULL,
+  record_key INTEGER NOT NULL REFERENCES idempotency_records ON DELETE CASCADE,
+  PRIMARY KEY (subject, record_key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotency_subjects_by_record ON idempotency_subjects (record_key);
+
+ALTER TABLE memories ADD COLUMN source TEXT;
+-- the title as lists compare it: NFKC, lower case
+ALTER TABLE memories ADD COLUMN title_folded TEXT;
+UPDATE memories SET title_folded = lower(title);
+-- asked to go for good at once, whatever the retention
+ALTER TABLE memories ADD COLUMN is_purge_asked INTEGER NOT NULL DEFAULT 0 CHECK (is_purge_asked IN (0, 1));
+
+CREATE INDEX memories_purge_asked ON memories (is_retracted, deleted_at)
+  WHERE is_purge_asked = 1 AND deleted_at IS NOT NULL;
+-- what a removed project or user leaves is found by these
+CREATE INDEX memories_of_user ON memories (user_key) WHERE user_key IS NOT NULL;
+CREATE INDEX memories_of_project ON memories (project_key);
+
+CREATE TABLE memory_tags (
+  project_key INTEGER NOT NULL,
+  tag TEXT NOT NULL,
+  memory_key INTEGER NOT NULL,
+  PRIMARY KEY (project_key, tag, memory_key)
+) STRICT, WITHOUT ROWID;
+INSERT OR IGNORE INTO memory_tags (project_key, tag, memory_key)
+  SELECT project_key, value, memory_key FROM memories, json_each(memories.tags) WHERE tags IS NOT NULL;
+
+UPDATE projects SET
+  documents = (SELECT count(*) FROM memories WHERE memories.project_key = projects.project_key AND deleted_at IS NULL),
+  storage_bytes = (SELECT ifnull(sum(content_bytes), 0) FROM memories
+    WHERE memories.project_key = projects.project_key AND deleted_at IS NULL);
+
+CREATE TRIGGER memories_inserted AFTER INSERT ON memories BEGIN
+  UPDATE projects SET documents = documents + 1, storage_bytes = storage_bytes + new.content_bytes
+    WHERE project_key = new.project_key AND new.deleted_at IS NULL;
+  INSERT OR IGNORE INTO memory_tags (project_key, tag, memory_key)
+    SELECT new.project_key, value, new.memory_key FROM json_each(new.tags) WHERE new.tags IS NOT NULL;
+END;
+CREATE TRIGGER memories_counted AFTER UPDATE OF content_bytes, deleted_at ON memories
+WHEN old.content_bytes <> new.content_bytes OR (old.deleted_at IS NULL) <> (new.deleted_at IS NULL) BEGIN
+  UPDATE projects SET
+    documents = documents - (old.deleted_at IS NULL) + (new.deleted_at IS NULL),
+    storage_bytes = storage_bytes - iif(old.deleted_at IS NULL, old.content_bytes, 0)
+      + iif(new.deleted_at IS NULL, new.content_bytes, 0)
+    WHERE project_key = new.project_key;
+END;
+CREATE TRIGGER memories_tagged AFTER UPDATE OF tags ON memories WHEN old.tags IS NOT new.tags BEGIN
+  DELETE FROM memory_tags WHERE project_key = old.project_key AND memory_key = old.memory_key
+    AND tag IN (SELECT value FROM json_each(ifnull(old.tags, '[]')));
+  INSERT OR IGNORE INTO memory_tags (project_key, tag, memory_key)
+    SELECT new.project_key, value, new.memory_key FROM json_each(new.tags) WHERE new.tags IS NOT NULL;
+END;
+CREATE TRIGGER memories_erased AFTER DELETE ON memories BEGIN
+  DELETE FROM memory_tags WHERE project_key = old.project_key AND memory_key = old.memory_key
+    AND tag IN (SELECT value FROM json_each(ifnull(old.tags, '[]')));
+  DELETE FROM message_sources WHERE memory_key = old.memory_key;
+  DELETE FROM idempotency_records WHERE record_key IN (SELECT record_key FROM idempotency_subjects WHERE subject = old.id);
+END;
+`;
+
 /** All steps in their order; their number is the schema version that this Mneme knows. */
-export const MIGRATIONS: readonly string[] = [ACCOUNTS_AND_MEMORIES];
+export const MIGRATIONS: readonly string[] = [ACCOUNTS_AND_MEMORIES, WHOLE_INTERFACE];

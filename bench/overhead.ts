@@ -1,0 +1,110 @@
+// What the interface costs: requests per second of GET /v1/memories/{id} (authentication, rate limit, scope, checks, row,
+// text, JSON) beside a bare Elysia route that returns a constant object. `bun bench/overhead.ts --help` names the flags.
+
+import { join } from "node:path";
+import { alignRows } from "../src/cli/terminal.ts";
+import { parseCommandLine } from "../src/kit/flags.ts";
+import { startServer } from "../test/support/server.ts";
+import { until } from "../test/support/until.ts";
+import { load } from "./lib/load.ts";
+import { percentile } from "./lib/metrics.ts";
+import { writeRows } from "./lib/record.ts";
+
+const HELP = `bun bench/overhead.ts [flags]
+  --memories N     memories that are read in turn (200)
+  --rounds N       both servers are measured in turn this often (5)
+  --seconds N      per measurement (3)
+  --connections N  (16)
+  --record         write bench/results/overhead.json`;
+
+async function main(): Promise<void> {
+  const { flags } = parseCommandLine(process.argv.slice(2), {
+    "--help": "switch",
+    "--memories": "value",
+    "--rounds": "value",
+    "--seconds": "value",
+    "--connections": "value",
+    "--record": "switch",
+  });
+  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+  const count = Number(flags.get("--memories") ?? 200);
+  const rounds = Number(flags.get("--rounds") ?? 5);
+  const shape = { seconds: Number(flags.get("--seconds") ?? 3), connections: Number(flags.get("--connections") ?? 16) };
+
+  await using mneme = await startServer();
+  const paths = await storeMemories(mneme, count);
+  const bare = await startBare();
+  try {
+    const authorization = { authorization: `Bearer ${mneme.key}` };
+    const port = Number(new URL(mneme.url).port);
+    const measured: { readonly bare: number; readonly mneme: number }[] = [];
+    await load(port, paths, authorization, { ...shape, seconds: 1 });
+    await load(bare.port, paths, authorization, { ...shape, seconds: 1 });
+    for (let round = 0; round < rounds; round++) {
+      const alone = await load(bare.port, paths, authorization, shape);
+      const whole = await load(port, paths, authorization, shape);
+      if (whole.others > 0) throw new Error(`${whole.others} answers were no 200`);
+      measured.push({ bare: alone.requestsPerSecond, mneme: whole.requestsPerSecond });
+    }
+    const ratios = measured.map((round) => round.mneme / round.bare);
+    const row = {
+      memories: count,
+      connections: shape.connections,
+      barePerSecond: Math.round(
+        percentile(
+          0.5,
+          measured.map((round) => round.bare),
+        ),
+      ),
+      mnemePerSecond: Math.round(
+        percentile(
+          0.5,
+          measured.map((round) => round.mneme),
+        ),
+      ),
+      ratio: Number(percentile(0.5, ratios).toFixed(3)),
+      ratioLeast: Number(Math.min(...ratios).toFixed(3)),
+    };
+    const lines = alignRows([Object.keys(row), Object.values(row).map(String)], true);
+    process.stdout.write(`${lines.join("\n")}\n`);
+    if (flags.has("--record")) writeRows("overhead", [row]);
+  } finally {
+    bare.child.kill();
+    await bare.child.exited;
+  }
+}
+
+async function storeMemories(
+  mneme: Awaited<ReturnType<typeof startServer>>,
+  count: number,
+): Promise<readonly string[]> {
+  const paths: string[] = [];
+  for (let first = 0; first < count; first += 100) {
+    const memories = Array.from({ length: Math.min(100, count - first) }, (_, at) => ({
+      content: `Kettle ${first + at} boils at a hundred degrees, and a little below on a mountain.`,
+      metadata: { kettle: first + at },
+      userId: "ada",
+    }));
+    const { body } = await mneme.call("POST", "/v1/memories/batch", { memories });
+    const { data } = body as { readonly data: readonly { readonly memory: { readonly id: string } }[] };
+    paths.push(...data.map(({ memory }) => `/v1/memories/${memory.id}`));
+  }
+  await until(
+    "everything is completed",
+    async () => {
+      const { body } = await mneme.call("GET", "/v1/memories?status=processing&limit=1");
+      return (body as { readonly data: readonly unknown[] }).data.length === 0;
+    },
+    120_000,
+  );
+  return paths;
+}
+
+async function startBare() {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "fixtures/bare-elysia.ts")], { stdout: "pipe" });
+  const reader = child.stdout.getReader();
+  const { value } = await reader.read();
+  return { child, port: Number(new TextDecoder().decode(value)) };
+}
+
+await main();

@@ -1,0 +1,308 @@
+// Chats, their messages and the passages beside them in mneme.sqlite. Which memories a passage may come from is decided
+// where answers are made; here a passage is shown for as long as its memory is live.
+
+import type { Chat, Message, MessageDraft, MessageRole, MessageSource } from "../../../domain/chat.ts";
+import { invariant } from "../../../domain/fault.ts";
+import { type ChatId, type MemoryKey, type MessageId, type ProjectId, timeOrderedId } from "../../../domain/ids.ts";
+import type { JsonObject } from "../../../domain/memory.ts";
+import { decodeCursor, encodeCursor, type Page } from "../../../domain/page.ts";
+import type { Clock } from "../../../kit/clock.ts";
+import type { ChatStore } from "../../../ports/chat-store.ts";
+import type { Listing } from "../../../ports/user-store.ts";
+import type { SqliteDatabase } from "./database.ts";
+import { KEYS, keyList, LIVE, PROJECT_KEY } from "./memory-row.ts";
+import { type RandomBytes, systemRandom } from "./random.ts";
+import { nameUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
+
+const ID_RANDOM_BYTES = 10;
+
+/** Longest title that is made of a message, in code points, `…` included: one line in a list of chats. */
+const TITLE_CHARACTERS_MAX = 80;
+
+const CHAT_COLUMNS = `chats.chat_key, chats.id, chats.title, chats.created_at,
+  (SELECT users.id FROM users WHERE users.user_key = chats.user_key) AS user_id`;
+
+const INSERT_CHAT = `INSERT INTO chats (id, project_key, user_key, title, created_at)
+  VALUES ($id, $projectKey, $userKey, $title, $now) RETURNING ${CHAT_COLUMNS}`;
+
+const FIND_CHAT = `SELECT ${CHAT_COLUMNS} FROM chats WHERE id = $id AND project_key = ${PROJECT_KEY}`;
+
+const RETITLE = `UPDATE chats SET title = $title WHERE id = $id AND project_key = ${PROJECT_KEY}
+  RETURNING ${CHAT_COLUMNS}`;
+
+const REMOVE_CHAT = `DELETE FROM chats WHERE id = $id AND project_key = ${PROJECT_KEY}`;
+
+const REMOVE_CHATS_OF_USER = `DELETE FROM chats WHERE user_key = ${USER_KEY}`;
+
+// a chat that has been without title since its first message was named once, and is not named again
+const TITLE_FROM_FIRST_MESSAGE = `UPDATE chats SET title = $title WHERE chat_key = $chatKey AND title IS NULL
+  AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.chat_key = chats.chat_key AND role = 'user')`;
+
+const MESSAGE_COLUMNS = `messages.message_key, messages.id, messages.role, messages.content, messages.is_interrupted,
+  messages.created_at`;
+
+// a clock that was set back does not put a message before the one that it answers
+const INSERT_MESSAGE = `INSERT INTO messages (id, chat_key, role, content, is_interrupted, created_at)
+  SELECT $id, chat_key, $role, $content, $isInterrupted, max($now, created_at, ifnull((SELECT created_at FROM messages
+    WHERE messages.chat_key = chats.chat_key ORDER BY message_key DESC LIMIT 1), 0))
+  FROM chats WHERE chat_key = $chatKey
+  RETURNING ${MESSAGE_COLUMNS}`;
+
+// of a memory that went while the answer was made nothing is kept: nobody would come to remove it
+const INSERT_SOURCE = `INSERT INTO message_sources (message_key, position, memory_key, shown)
+  SELECT $messageKey, $position, memory_key, $shown FROM memories
+  WHERE memory_key = $memoryKey AND project_key = ${PROJECT_KEY} AND ${LIVE}`;
+
+const CHAT_KEY = `(SELECT chat_key FROM chats WHERE id = $id AND project_key = ${PROJECT_KEY})`;
+
+const ALL_MESSAGES = `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE chat_key = ${CHAT_KEY} ORDER BY message_key`;
+const FIRST_MESSAGES = `${ALL_MESSAGES} LIMIT $rows`;
+const MESSAGES_AFTER = `SELECT ${MESSAGE_COLUMNS} FROM messages
+  WHERE chat_key = ${CHAT_KEY} AND message_key > $after ORDER BY message_key LIMIT $rows`;
+
+const ONE_MESSAGE = `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE chat_key = ${CHAT_KEY} AND id = $messageId`;
+
+// a memory that was given to another user is none of this chat's any more
+const LIVE_SOURCES = `SELECT message_sources.message_key, message_sources.memory_key, message_sources.shown
+  FROM message_sources JOIN memories USING (memory_key) JOIN messages USING (message_key) JOIN chats USING (chat_key)
+  WHERE message_sources.message_key IN ${KEYS} AND ${LIVE}
+    AND (chats.user_key IS NULL OR memories.user_key = chats.user_key)
+  ORDER BY message_sources.message_key, message_sources.position`;
+
+type ChatRow = {
+  readonly chat_key: bigint;
+  readonly id: string;
+  readonly user_id: string | null;
+  readonly title: string | null;
+  readonly created_at: bigint;
+};
+
+type MessageRow = {
+  readonly message_key: bigint;
+  readonly id: string;
+  readonly role: string;
+  readonly content: string;
+  readonly is_interrupted: bigint;
+  readonly created_at: bigint;
+};
+
+type SourceRow = { readonly message_key: bigint; readonly memory_key: bigint; readonly shown: string };
+
+type OneChat = { readonly project: string; readonly id: string };
+
+/** ChatStore on SQLite. */
+export class SqliteChatStore implements ChatStore {
+  readonly #database: SqliteDatabase;
+  readonly #clock: Clock;
+  readonly #random: RandomBytes;
+
+  constructor(options: { readonly database: SqliteDatabase; readonly clock: Clock; readonly random?: RandomBytes }) {
+    this.#database = options.database;
+    this.#clock = options.clock;
+    this.#random = options.random ?? systemRandom;
+  }
+
+  create(projectId: ProjectId, draft: { readonly userId: string | null; readonly title: string | null }): Chat {
+    return this.#database.atomically(() => {
+      const now = this.#clock.now();
+      const projectKey = projectKeyOf(this.#database, projectId);
+      const row = this.#database
+        .prepare<
+          ChatRow,
+          { id: string; projectKey: bigint; userKey: bigint | null; title: string | null; now: number }
+        >(INSERT_CHAT)
+        .get({
+          id: this.#newId("chat", now),
+          projectKey,
+          userKey: draft.userId === null ? null : nameUser(this.#database, projectKey, draft.userId, now),
+          title: draft.title,
+          now,
+        });
+      invariant(row !== null, "an inserted chat gave no row back");
+      return toChat(row);
+    });
+  }
+
+  get(projectId: ProjectId, id: ChatId): Chat | null {
+    const row = this.#find(projectId, id);
+    return row === null ? null : toChat(row);
+  }
+
+  list(projectId: ProjectId, listing: Listing & { readonly userId?: string }): Page<Chat> {
+    const { userId = null, limit, cursor } = listing;
+    const binding = JSON.stringify(["chats", projectId, userId]);
+    const before = cursor === undefined ? null : decodeCursor(cursor, binding);
+    // one statement per combination, so that each finds the index made for it
+    const conditions = [userId === null ? `chats.project_key = ${PROJECT_KEY}` : `chats.user_key = ${USER_KEY}`];
+    if (before !== null) conditions.push("chats.chat_key < $before");
+    const rows = this.#database
+      .prepare<ChatRow, Record<string, string | bigint | number>>(
+        `SELECT ${CHAT_COLUMNS} FROM chats WHERE ${conditions.join(" AND ")} ORDER BY chats.chat_key DESC LIMIT $rows`,
+      )
+      .all({
+        project: projectId,
+        // one more than asked for tells whether the page is the last
+        rows: limit + 1,
+        ...(userId !== null && { userId }),
+        ...(before !== null && { before }),
+      });
+    const shown = rows.slice(0, limit);
+    const last = shown.at(-1);
+    return {
+      items: shown.map(toChat),
+      cursor: rows.length > limit && last !== undefined ? encodeCursor(last.chat_key, binding) : null,
+    };
+  }
+
+  retitle(projectId: ProjectId, id: ChatId, title: string | null): Chat | null {
+    const row = this.#database
+      .prepare<ChatRow, OneChat & { title: string | null }>(RETITLE)
+      .get({ project: projectId, id, title });
+    return row === null ? null : toChat(row);
+  }
+
+  remove(projectId: ProjectId, id: ChatId): boolean {
+    return this.#database.prepare<never, OneChat>(REMOVE_CHAT).run({ project: projectId, id }) > 0;
+  }
+
+  removeAllOf(projectId: ProjectId, userId: string): void {
+    this.#database
+      .prepare<never, { project: string; userId: string }>(REMOVE_CHATS_OF_USER)
+      .run({ project: projectId, userId });
+  }
+
+  append(projectId: ProjectId, id: ChatId, draft: MessageDraft): Message | null {
+    return this.#database.atomically(() => {
+      const chat = this.#find(projectId, id);
+      if (chat === null) return null;
+      if (draft.role === "user") this.#nameChat(chat.chat_key, draft.content);
+      const message = this.#insertMessage(chat.chat_key, draft);
+      for (const [position, source] of draft.sources.entries()) {
+        this.#insertSource(projectId, message.message_key, position, source);
+      }
+      const [stored] = this.#withSources([message]);
+      return stored ?? null;
+    });
+  }
+
+  history(projectId: ProjectId, id: ChatId): readonly Message[] {
+    return this.#withSources(this.#database.prepare<MessageRow, OneChat>(ALL_MESSAGES).all({ project: projectId, id }));
+  }
+
+  messages(projectId: ProjectId, id: ChatId, { limit, cursor }: Listing): Page<Message> {
+    const binding = JSON.stringify(["messages", projectId, id]);
+    const asked = { project: projectId, id, rows: limit + 1 };
+    const rows =
+      cursor === undefined
+        ? this.#database.prepare<MessageRow, OneChat & { rows: number }>(FIRST_MESSAGES).all(asked)
+        : this.#database
+            .prepare<MessageRow, OneChat & { rows: number; after: bigint }>(MESSAGES_AFTER)
+            .all({ ...asked, after: decodeCursor(cursor, binding) });
+    const shown = rows.slice(0, limit);
+    const last = shown.at(-1);
+    return {
+      items: this.#withSources(shown),
+      cursor: rows.length > limit && last !== undefined ? encodeCursor(last.message_key, binding) : null,
+    };
+  }
+
+  message(projectId: ProjectId, id: ChatId, messageId: MessageId): Message | null {
+    const row = this.#database
+      .prepare<MessageRow, OneChat & { messageId: string }>(ONE_MESSAGE)
+      .get({ project: projectId, id, messageId });
+    return row === null ? null : (this.#withSources([row])[0] ?? null);
+  }
+
+  #find(projectId: ProjectId, id: ChatId): ChatRow | null {
+    return this.#database.prepare<ChatRow, OneChat>(FIND_CHAT).get({ project: projectId, id });
+  }
+
+  #nameChat(chatKey: bigint, content: string): void {
+    this.#database
+      .prepare<never, { chatKey: bigint; title: string | null }>(TITLE_FROM_FIRST_MESSAGE)
+      .run({ chatKey, title: titleOf(content) });
+  }
+
+  #insertMessage(chatKey: bigint, { role, content, isInterrupted }: MessageDraft): MessageRow {
+    const now = this.#clock.now();
+    const row = this.#database
+      .prepare<
+        MessageRow,
+        { id: string; chatKey: bigint; role: MessageRole; content: string; isInterrupted: number; now: number }
+      >(INSERT_MESSAGE)
+      .get({
+        id: this.#newId("msg", now),
+        chatKey,
+        role,
+        content,
+        isInterrupted: isInterrupted ? 1 : 0,
+        now,
+      });
+    invariant(row !== null, "a chat was gone within its own transaction");
+    return row;
+  }
+
+  #insertSource(projectId: ProjectId, messageKey: bigint, position: number, source: MessageSource): void {
+    this.#database
+      .prepare<
+        never,
+        { project: string; messageKey: bigint; position: number; memoryKey: bigint; shown: string; now: number }
+      >(INSERT_SOURCE)
+      .run({
+        project: projectId,
+        messageKey,
+        position,
+        memoryKey: source.memoryKey,
+        shown: JSON.stringify(source.shown),
+        now: this.#clock.now(),
+      });
+  }
+
+  #withSources(rows: readonly MessageRow[]): readonly Message[] {
+    const sources = this.#database
+      .prepare<SourceRow, { keys: string; now: number }>(LIVE_SOURCES)
+      .all({ keys: keyList(rows.map((row) => row.message_key)), now: this.#clock.now() });
+    const byMessage = Map.groupBy(sources, (source) => source.message_key);
+    return rows.map((row) => toMessage(row, byMessage.get(row.message_key) ?? []));
+  }
+
+  #newId(prefix: "chat" | "msg", now: number): string {
+    return `${prefix}_${timeOrderedId(now, this.#random(ID_RANDOM_BYTES))}`;
+  }
+}
+
+/**
+ * What a chat is called after its first message: that message's first line, cut before a word to 80 code points. null for a
+ * message without any visible character.
+ */
+function titleOf(message: string): string | null {
+  const line = (/\S.*/.exec(message)?.[0] ?? "").replace(/\s+/g, " ").trim();
+  const characters = Array.from(line);
+  if (characters.length <= TITLE_CHARACTERS_MAX) return line === "" ? null : line;
+  const head = characters.slice(0, TITLE_CHARACTERS_MAX - 1).join("");
+  const isWordWhole = characters[TITLE_CHARACTERS_MAX - 1] === " ";
+  const lastSpace = isWordWhole ? head.length : head.lastIndexOf(" ");
+  // a script without spaces, or an address: half a line says more than its first word
+  const cut = lastSpace < head.length / 2 ? head : head.slice(0, lastSpace);
+  return `${cut.trimEnd()}…`;
+}
+
+function toChat(row: ChatRow): Chat {
+  return { id: row.id as ChatId, userId: row.user_id, title: row.title, createdAt: Number(row.created_at) };
+}
+
+function toMessage(row: MessageRow, sources: readonly SourceRow[]): Message {
+  return {
+    id: row.id as MessageId,
+    role: row.role as MessageRole,
+    content: row.content,
+    sources: sources.map(
+      (source): MessageSource => ({
+        memoryKey: source.memory_key as MemoryKey,
+        shown: JSON.parse(source.shown) as JsonObject,
+      }),
+    ),
+    isInterrupted: row.is_interrupted === 1n,
+    createdAt: Number(row.created_at),
+  };
+}

@@ -1,0 +1,90 @@
+// Answers that are remembered under an Idempotency-Key, in mneme.sqlite. When one is given again and when a request is
+// refused is account/idempotency.ts.
+
+import { invariant } from "../../../domain/fault.ts";
+import type { ProjectId } from "../../../domain/ids.ts";
+import { LIMITS } from "../../../domain/limits.ts";
+import type { Clock } from "../../../kit/clock.ts";
+import type { IdempotencySlot, IdempotencyStore, RememberedAnswer } from "../../../ports/idempotency-store.ts";
+import type { SqliteDatabase } from "./database.ts";
+import { PROJECT_KEY } from "./memory-row.ts";
+
+const SLOT = `project_key = ${PROJECT_KEY} AND user_id = $userId AND route = $route AND idempotency_key = $key`;
+
+const RECALL = `SELECT fingerprint, status, body FROM idempotency_records WHERE ${SLOT} AND created_at >= $oldest`;
+
+const REMOVE_OUTDATED = `DELETE FROM idempotency_records WHERE ${SLOT} AND created_at < $oldest`;
+
+const REMEMBER = `INSERT INTO idempotency_records
+    (project_key, user_id, route, idempotency_key, fingerprint, status, body, created_at)
+  VALUES (${PROJECT_KEY}, $userId, $route, $key, $fingerprint, $status, $body, $now)
+  ON CONFLICT (project_key, user_id, route, idempotency_key) DO NOTHING
+  RETURNING record_key`;
+
+const ADD_SUBJECTS = `INSERT OR IGNORE INTO idempotency_subjects (subject, record_key)
+  SELECT value, $recordKey FROM json_each($subjects)`;
+
+// the + keeps SQLite from going through all answers of the project
+const FORGET = `DELETE FROM idempotency_records WHERE +project_key = ${PROJECT_KEY} AND record_key IN
+  (SELECT record_key FROM idempotency_subjects WHERE subject IN (SELECT value FROM json_each($subjects)))`;
+
+const PRUNE = "DELETE FROM idempotency_records WHERE created_at < $oldest";
+
+type AnswerColumns = { readonly fingerprint: Uint8Array; readonly status: number; readonly body: string };
+
+type RecordRow = { readonly fingerprint: Uint8Array; readonly status: bigint; readonly body: string };
+
+type SlotColumns = { readonly project: string; readonly userId: string; readonly route: string; readonly key: string };
+
+/** IdempotencyStore on SQLite. */
+export class SqliteIdempotencyStore implements IdempotencyStore {
+  readonly #database: SqliteDatabase;
+  readonly #clock: Clock;
+
+  constructor(options: { readonly database: SqliteDatabase; readonly clock: Clock }) {
+    this.#database = options.database;
+    this.#clock = options.clock;
+  }
+
+  recall(slot: IdempotencySlot): RememberedAnswer | null {
+    const row = this.#database
+      .prepare<RecordRow, SlotColumns & { oldest: number }>(RECALL)
+      .get({ ...columnsOf(slot), oldest: this.#oldest() });
+    return row === null ? null : { fingerprint: row.fingerprint, status: Number(row.status), body: row.body };
+  }
+
+  remember(slot: IdempotencySlot, { fingerprint, status, body }: RememberedAnswer, subjects: readonly string[]): void {
+    this.#database.atomically(() => {
+      this.#database
+        .prepare<never, SlotColumns & { oldest: number }>(REMOVE_OUTDATED)
+        .run({ ...columnsOf(slot), oldest: this.#oldest() });
+      const made = this.#database
+        .prepare<{ record_key: bigint }, SlotColumns & AnswerColumns & { now: number }>(REMEMBER)
+        .get({ ...columnsOf(slot), fingerprint, status, body, now: this.#clock.now() });
+      // the change that this answer belongs to is undone with it: it would have been the second one
+      invariant(made !== null, `two answers were to be remembered for one request to ${slot.route}`);
+      this.#database
+        .prepare<never, { recordKey: bigint; subjects: string }>(ADD_SUBJECTS)
+        .run({ recordKey: made.record_key, subjects: JSON.stringify(subjects) });
+    });
+  }
+
+  forget(projectId: ProjectId, subjects: readonly string[]): void {
+    this.#database
+      .prepare<never, { project: string; subjects: string }>(FORGET)
+      .run({ project: projectId, subjects: JSON.stringify(subjects) });
+  }
+
+  prune(): void {
+    this.#database.prepare<never, { oldest: number }>(PRUNE).run({ oldest: this.#oldest() });
+  }
+
+  /** The creation time, Unix milliseconds, of the oldest records that count. */
+  #oldest(): number {
+    return this.#clock.now() - LIMITS.idempotencyMs;
+  }
+}
+
+function columnsOf(slot: IdempotencySlot): SlotColumns {
+  return { project: slot.projectId, userId: slot.userId ?? "", route: slot.route, key: slot.key };
+}

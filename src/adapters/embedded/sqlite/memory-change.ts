@@ -1,0 +1,229 @@
+// How a memory that is there changes: its attributes, its owner, its content, and that it is tried again. How one comes to
+// be is memory-intake.ts; what follows for the work on it, memory-jobs.ts.
+
+import { createHash } from "node:crypto";
+import { Fault, invariant } from "../../../domain/fault.ts";
+import type { MemoryId, ProjectId } from "../../../domain/ids.ts";
+import {
+  EXTRACTED_FIELDS,
+  type ExtractedField,
+  type Memory,
+  type MemoryChange,
+  type ReceivedFile,
+} from "../../../domain/memory.ts";
+import type { Clock } from "../../../kit/clock.ts";
+import type { Accepted } from "../../../ports/memory-store.ts";
+import type { SqliteDatabase } from "./database.ts";
+import type { MemoryExpiry } from "./memory-expiry.ts";
+import { type MemoryFiles, marksOfFile } from "./memory-files.ts";
+import type { MemoryOutbox } from "./memory-outbox.ts";
+import { foldTitle, LIVE, MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, TO_WORK, toMemory } from "./memory-row.ts";
+import type { ProjectQuotas } from "./project-quotas.ts";
+import { nameUser, userKeyOf } from "./user-rows.ts";
+
+const FIND = `SELECT ${MEMORY_COLUMNS}, memories.content_sha256, projects.id AS project_id
+  FROM memories JOIN projects USING (project_key)`;
+const FIND_BY_ID = `${FIND} WHERE memories.id = $id AND memories.project_key = ${OPEN_PROJECT} AND ${LIVE}`;
+// an expired memory may still hold its externalId here; holderOf tells it apart by expires_at
+const FIND_BY_EXTERNAL_ID = `${FIND}
+  WHERE memories.project_key = ${OPEN_PROJECT} AND ifnull(memories.user_key, 0) = $userOrNone
+    AND memories.external_id = $externalId AND memories.external_id IS NOT NULL AND memories.deleted_at IS NULL`;
+
+const REWORK = `UPDATE memories SET ${TO_WORK}, content_bytes = $contentBytes, content_sha256 = $contentSha256,
+    source = $source
+  WHERE memory_key = $key`;
+
+const RETRY = `UPDATE memories SET ${TO_WORK}, updated_at = $now WHERE memory_key = $key RETURNING ${MEMORY_COLUMNS}`;
+
+const UPDATE = `UPDATE memories SET user_key = $userKey, external_id = $externalId, title = $title,
+    title_folded = $titleFolded, type = $type, tags = $tags, language = $language, metadata = $metadata, given = $given,
+    expires_at = $expiresAt, updated_at = $now
+  WHERE memory_key = $key RETURNING ${MEMORY_COLUMNS}`;
+
+const PUT_CONTENT = `INSERT INTO waiting_contents (memory_key, content) VALUES ($key, $content)
+  ON CONFLICT (memory_key) DO UPDATE SET content = excluded.content`;
+
+/** A row with what a change of it has to know. */
+export type KnownRow = MemoryRow & { readonly content_sha256: Uint8Array; readonly project_id: string };
+
+/** The columns that hold what callers can give, as they are stored. */
+export type AttributeColumns = {
+  readonly title: string | null;
+  readonly titleFolded: string | null;
+  readonly type: string | null;
+  readonly tags: string | null;
+  readonly language: string | null;
+  readonly metadata: string | null;
+  readonly given: string;
+  readonly expiresAt: number | null;
+};
+
+/** What tells one content from another after it was handed over to the index. */
+export type ContentMarks = { readonly contentBytes: number; readonly contentSha256: Uint8Array };
+
+/** Changes memories. */
+export class MemoryChanges {
+  constructor(
+    private readonly database: SqliteDatabase,
+    private readonly clock: Clock,
+    private readonly expiry: MemoryExpiry,
+    private readonly quotas: ProjectQuotas,
+    private readonly outbox: MemoryOutbox,
+    private readonly files: MemoryFiles,
+  ) {}
+
+  /** See MemoryStore.change. */
+  change(projectId: ProjectId, id: MemoryId, change: MemoryChange): Accepted | null {
+    return this.database.atomically(() => {
+      const known = this.#find(projectId, id);
+      if (known === null) return null;
+      const changed = this.apply(known, change);
+      if (changed instanceof Fault) throw changed;
+      return changed;
+    });
+  }
+
+  /** See MemoryStore.retry. */
+  retry(projectId: ProjectId, id: MemoryId): Memory | null {
+    return this.database.atomically(() => {
+      const known = this.#find(projectId, id);
+      if (known === null) return null;
+      if (known.status !== "failed") {
+        throw new Fault("invalid_state", `Only a failed memory can be tried again; this one is ${known.status}.`);
+      }
+      const row = this.database
+        .prepare<MemoryRow, { key: bigint; now: number }>(RETRY)
+        .get({ key: known.memory_key, now: this.clock.now() });
+      invariant(row !== null, `memory ${known.id} was gone within its own retry`);
+      return toMemory(row);
+    });
+  }
+
+  /** The live memory that holds this pair; the expiry of one that holds it no longer is written down. */
+  holderOf(projectId: ProjectId, userId: string | null, externalId: string): KnownRow | null {
+    const userKey = userId === null ? null : userKeyOf(this.database, projectId, userId);
+    if (userId !== null && userKey === null) return null; // nobody ever named that user
+    const holder = this.database
+      .prepare<KnownRow, { project: string; userOrNone: bigint; externalId: string }>(FIND_BY_EXTERNAL_ID)
+      .get({ project: projectId, userOrNone: userKey ?? 0n, externalId });
+    if (holder === null || holder.expires_at === null || holder.expires_at > this.clock.now()) return holder;
+    this.expiry.endOne(holder.memory_key);
+    return null;
+  }
+
+  /** Changes a row; what speaks against it comes back as a Fault, and then nothing was written but others' expiry. */
+  apply(known: KnownRow, change: MemoryChange & { readonly upload?: ReceivedFile }): Accepted | Fault {
+    const work = newWork(known, change);
+    const refusal = this.#conflict(known, change) ?? this.#overQuota(known, work);
+    if (refusal !== null) return refusal;
+
+    const [key, now] = [known.memory_key, this.clock.now()];
+    if (work !== null) {
+      const { content, marks, upload } = work;
+      const source = upload === null ? null : this.files.keep(upload, known.id, Number(known.version) + 1);
+      this.database
+        .prepare<never, ContentMarks & { key: bigint; now: number; source: string | null }>(REWORK)
+        .run({ key, now, source, ...marks });
+      putContent(this.database, key, content);
+      this.files.release(known);
+    }
+    const row = this.database.prepare<MemoryRow, AttributeColumns & Owner & { key: bigint; now: number }>(UPDATE).get({
+      key,
+      now,
+      userKey: this.#userKey(known, change.userId, now),
+      externalId: after(change.externalId, known.external_id),
+      ...attributesOf(change, known, work !== null),
+    });
+    invariant(row !== null, `memory ${known.id} was gone within its own change`);
+    const memory = toMemory(row);
+    if (work === null) this.outbox.record(known.project_key, "memory.updated", memory);
+    return { memory, outcome: work === null ? "updated" : "rewritten" };
+  }
+
+  #find(projectId: ProjectId, id: MemoryId): KnownRow | null {
+    return this.database
+      .prepare<KnownRow, { project: string; id: string; now: number }>(FIND_BY_ID)
+      .get({ project: projectId, id, now: this.clock.now() });
+  }
+
+  #conflict(known: KnownRow, change: MemoryChange): Fault | null {
+    const externalId = after(change.externalId, known.external_id);
+    const userId = after(change.userId, known.user_id);
+    if (externalId === null || (externalId === known.external_id && userId === known.user_id)) return null;
+    if (this.holderOf(known.project_id as ProjectId, userId, externalId) === null) return null;
+    const owner = userId === null ? "that belongs to no user" : "of this user";
+    return new Fault("external_id_conflict", `Another memory ${owner} has this externalId: choose one that is free.`, {
+      param: "externalId",
+    });
+  }
+
+  #overQuota(known: KnownRow, work: NewWork | null): Fault | null {
+    if (work === null) return null;
+    const bytes = work.marks.contentBytes - Number(known.content_bytes);
+    return this.quotas.refusal(known.project_key, { documents: 0, bytes });
+  }
+
+  #userKey(known: KnownRow, userId: string | null | undefined, now: number): bigint | null {
+    if (userId === undefined) return known.user_key;
+    return userId === null ? null : nameUser(this.database, known.project_key, userId, now);
+  }
+}
+
+/** Stores a content that waits for its work, in place of the one that waited before. */
+export function putContent(database: SqliteDatabase, key: bigint, content: string): void {
+  database.prepare<never, { key: bigint; content: string }>(PUT_CONTENT).run({ key, content });
+}
+
+/** The marks of a content. Cost: SHA-256 over its UTF-8. */
+export function marksOf(content: string): ContentMarks {
+  return {
+    contentBytes: Buffer.byteLength(content, "utf8"),
+    contentSha256: createHash("sha256").update(content, "utf8").digest(),
+  };
+}
+
+/**
+ * The attributes after a change: what it sets replaces and counts as given, what it sets to null is cleared and does not,
+ * what it leaves out stays as `known` has it. With `isRework` the values that no caller ever gave are cleared, so that they
+ * are extracted afresh.
+ */
+export function attributesOf(change: MemoryChange, known: MemoryRow | null, isRework: boolean): AttributeColumns {
+  const givenBefore = known === null ? [] : (JSON.parse(known.given) as readonly ExtractedField[]);
+  const stays = (field: ExtractedField) =>
+    known === null || (isRework && !givenBefore.includes(field)) ? null : known[field];
+  const isGiven = (field: ExtractedField) =>
+    change[field] === undefined ? givenBefore.includes(field) : change[field] !== null;
+  const expiresBefore = known === null || known.expires_at === null ? null : Number(known.expires_at);
+  const title = after(change.title, stays("title"));
+  return {
+    title,
+    titleFolded: title === null ? null : foldTitle(title),
+    type: after(change.type, stays("type")),
+    tags: after(jsonOf(change.tags), stays("tags")),
+    language: after(change.language, stays("language")),
+    metadata: after(jsonOf(change.metadata), known?.metadata ?? null),
+    given: JSON.stringify(EXTRACTED_FIELDS.filter(isGiven)),
+    expiresAt: after(change.expiresAt, expiresBefore),
+  };
+}
+
+type Owner = { readonly userKey: bigint | null; readonly externalId: string | null };
+
+type NewWork = { readonly content: string; readonly marks: ContentMarks; readonly upload: ReceivedFile | null };
+
+// The same content again is no new work, unless it came to nothing before.
+function newWork(known: KnownRow, change: Pick<MemoryChange, "content"> & { upload?: ReceivedFile }): NewWork | null {
+  const { content, upload = null } = change;
+  if (content === undefined) return null;
+  const marks = upload === null ? marksOf(content) : marksOfFile(upload);
+  const isSame = Buffer.from(known.content_sha256).equals(marks.contentSha256);
+  return isSame && known.status !== "failed" ? null : { content, marks, upload };
+}
+
+function after<T>(change: T | null | undefined, before: T | null): T | null {
+  return change === undefined ? before : change;
+}
+
+function jsonOf(value: object | null | undefined): string | null | undefined {
+  return value === null || value === undefined ? value : JSON.stringify(value);
+}

@@ -1,0 +1,240 @@
+// The projects of mneme.sqlite: made, read, changed, and in two steps removed: first from every read, then, once their
+// memories were purged, from the file.
+
+import { Fault, invariant } from "../../../domain/fault.ts";
+import { type ProjectId, timeOrderedId } from "../../../domain/ids.ts";
+import { decodeCursor, encodeCursor, type Page } from "../../../domain/page.ts";
+import {
+  DEFAULT_SETTINGS,
+  type Plan,
+  type Project,
+  type ProjectChange,
+  type ProjectSettings,
+} from "../../../domain/project.ts";
+import type { Clock } from "../../../kit/clock.ts";
+import type { Listing } from "../../../ports/user-store.ts";
+import type { SqliteDatabase } from "./database.ts";
+import { KEYS, keyList, PROJECT_KEY } from "./memory-row.ts";
+import type { RandomBytes } from "./random.ts";
+
+const ID_RANDOM_BYTES = 10;
+const DEFAULT_NAME = "default";
+const DEFAULT_PLAN: Plan = "enterprise";
+const LIST_BINDING = JSON.stringify(["projects"]);
+
+interface ProjectRow {
+  readonly project_key: bigint;
+  readonly id: string;
+  readonly name: string;
+  readonly plan: string;
+  readonly settings: string;
+  readonly is_default: bigint;
+  readonly created_at: bigint;
+}
+
+const COLUMNS = "project_key, id, name, plan, settings, is_default, created_at";
+/** The key of the removed project `$project`; null for one that exists. */
+const REMOVED_KEY = "(SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NOT NULL)";
+
+const FIND_DEFAULT = "SELECT id FROM projects WHERE is_default = 1";
+const INSERT = `INSERT INTO projects (id, name, plan, settings, is_default, created_at)
+  VALUES ($id, $name, $plan, $settings, $isDefault, $now) RETURNING ${COLUMNS}`;
+const ALL_IDS = "SELECT id FROM projects WHERE deleted_at IS NULL ORDER BY project_key";
+const FIND = `SELECT ${COLUMNS} FROM projects WHERE id = $project AND deleted_at IS NULL`;
+const NEWEST = `SELECT ${COLUMNS} FROM projects WHERE deleted_at IS NULL ORDER BY project_key DESC LIMIT $rows`;
+const NEWEST_BEFORE = `SELECT ${COLUMNS} FROM projects WHERE deleted_at IS NULL AND project_key < $before
+  ORDER BY project_key DESC LIMIT $rows`;
+const CHANGE = `UPDATE projects SET name = ifnull($name, name), plan = ifnull($plan, plan),
+  settings = ifnull($settings, settings) WHERE id = $project AND deleted_at IS NULL RETURNING ${COLUMNS}`;
+
+const REMOVE = "UPDATE projects SET deleted_at = $now WHERE id = $project AND deleted_at IS NULL";
+// what is worked on at this moment must not be published any more
+const VOID_LEASES = `UPDATE memories SET lease = NULL
+  WHERE project_key = ${PROJECT_KEY} AND status = 'processing' AND lease IS NOT NULL`;
+const REMOVE_KEYS = `DELETE FROM api_keys WHERE project_key = ${PROJECT_KEY}`;
+// nobody is told of what happens to a project that is gone
+const REMOVE_WEBHOOKS = `DELETE FROM webhooks WHERE project_key = ${PROJECT_KEY}`;
+const REMOVED_IDS = "SELECT id FROM projects WHERE deleted_at IS NOT NULL ORDER BY project_key";
+// two halves, because each has an index and their union has none
+const MEMORIES_LIVE = `SELECT memory_key FROM memories
+  WHERE project_key = ${REMOVED_KEY} AND deleted_at IS NULL LIMIT $limit`;
+const MEMORIES_DELETED = `SELECT memory_key FROM memories
+  WHERE project_key = ${REMOVED_KEY} AND deleted_at IS NOT NULL LIMIT $limit`;
+const ERASE_MEMORIES = `DELETE FROM memories WHERE memory_key IN ${KEYS} AND project_key = ${REMOVED_KEY}`;
+// what refers to something stands before it; messages, sources, deliveries and secrets go with their owners
+const ERASE: readonly string[] = [
+  `DELETE FROM chats WHERE project_key = ${REMOVED_KEY}`,
+  `DELETE FROM user_events WHERE user_key IN (SELECT user_key FROM users WHERE project_key = ${REMOVED_KEY})`,
+  `DELETE FROM users WHERE project_key = ${REMOVED_KEY}`,
+  `DELETE FROM webhooks WHERE project_key = ${REMOVED_KEY}`,
+  `DELETE FROM idempotency_records WHERE project_key = ${REMOVED_KEY}`,
+  `DELETE FROM monthly_usage WHERE project_key = ${REMOVED_KEY}`,
+  `DELETE FROM memory_tags WHERE project_key = ${REMOVED_KEY}`,
+  `DELETE FROM api_keys WHERE project_key = ${REMOVED_KEY}`,
+  "DELETE FROM projects WHERE id = $project AND deleted_at IS NOT NULL",
+];
+
+/** The part of AccountStore that is about projects; what each method owes stands there. */
+export class ProjectRows {
+  constructor(
+    private readonly database: SqliteDatabase,
+    private readonly clock: Clock,
+    private readonly random: RandomBytes,
+  ) {}
+
+  /** See AccountStore.defaultProject. */
+  defaultProject(): ProjectId {
+    return this.database.atomically(() => {
+      const found = this.database.prepare<{ id: string }>(FIND_DEFAULT).get({});
+      if (found !== null) return found.id as ProjectId;
+      return this.#insert({ name: DEFAULT_NAME, plan: DEFAULT_PLAN, settings: DEFAULT_SETTINGS }, 1).id;
+    });
+  }
+
+  /** See AccountStore.projects. */
+  all(): readonly ProjectId[] {
+    return this.database
+      .prepare<{ id: string }>(ALL_IDS)
+      .all({})
+      .map((row) => row.id as ProjectId);
+  }
+
+  /** See AccountStore.createProject. */
+  create(draft: { readonly name: string; readonly plan: Plan; readonly settings: ProjectSettings }): Project {
+    return this.#insert(draft, 0);
+  }
+
+  /** See AccountStore.project. */
+  get(id: ProjectId): Project | null {
+    const row = this.database.prepare<ProjectRow, { project: string }>(FIND).get({ project: id });
+    return row === null ? null : toProject(row);
+  }
+
+  /** See AccountStore.listProjects. */
+  list({ limit, cursor }: Listing): Page<Project> {
+    // one more than asked for tells whether the page is the last
+    const rows = limit + 1;
+    const found =
+      cursor === undefined
+        ? this.database.prepare<ProjectRow, { rows: number }>(NEWEST).all({ rows })
+        : this.database
+            .prepare<ProjectRow, { before: bigint; rows: number }>(NEWEST_BEFORE)
+            .all({ before: decodeCursor(cursor, LIST_BINDING), rows });
+    const page = found.slice(0, limit);
+    const last = page.at(-1);
+    const hasMore = found.length > limit && last !== undefined;
+    return { items: page.map(toProject), cursor: hasMore ? encodeCursor(last.project_key, LIST_BINDING) : null };
+  }
+
+  /** See AccountStore.changeProject. */
+  change(id: ProjectId, { name, plan, settings }: ProjectChange): Project | null {
+    const row = this.database
+      .prepare<ProjectRow, { project: string; name: string | null; plan: string | null; settings: string | null }>(
+        CHANGE,
+      )
+      .get({
+        project: id,
+        name: name ?? null,
+        plan: plan ?? null,
+        settings: settings === undefined ? null : JSON.stringify(settings),
+      });
+    return row === null ? null : toProject(row);
+  }
+
+  /** See AccountStore.removeProject. */
+  remove(id: ProjectId): boolean {
+    return this.database.atomically(() => {
+      const project = this.get(id);
+      if (project === null) return false;
+      if (project.isDefault) throw new Fault("invalid_state", "The default project cannot be deleted.");
+      this.database
+        .prepare<never, { project: string; now: number }>(REMOVE)
+        .run({ project: id, now: this.clock.now() });
+      this.database.prepare<never, { project: string }>(REMOVE_KEYS).run({ project: id });
+      this.database.prepare<never, { project: string }>(REMOVE_WEBHOOKS).run({ project: id });
+      this.database.prepare<never, { project: string }>(VOID_LEASES).run({ project: id });
+      return true;
+    });
+  }
+
+  /** See AccountStore.removedProjects. */
+  removed(): readonly ProjectId[] {
+    return this.database
+      .prepare<{ id: string }>(REMOVED_IDS)
+      .all({})
+      .map((row) => row.id as ProjectId);
+  }
+
+  /** See AccountStore.memoriesOfRemoved. */
+  memoriesOfRemoved(id: ProjectId, limit: number): readonly bigint[] {
+    return this.database.atomically(() => {
+      const live = this.#memories(MEMORIES_LIVE, id, limit);
+      return live.length < limit ? [...live, ...this.#memories(MEMORIES_DELETED, id, limit - live.length)] : live;
+    });
+  }
+
+  /** See AccountStore.eraseMemoriesOfRemoved. */
+  eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): void {
+    this.database
+      .prepare<never, { project: string; keys: string }>(ERASE_MEMORIES)
+      .run({ project: id, keys: keyList(keys) });
+  }
+
+  /** See AccountStore.eraseProject. */
+  erase(id: ProjectId): void {
+    this.database.atomically(() => {
+      invariant(this.memoriesOfRemoved(id, 1).length === 0, `project ${id} was to be erased before its memories`);
+      for (const sql of ERASE) this.database.prepare<never, { project: string }>(sql).run({ project: id });
+    });
+  }
+
+  #insert(
+    { name, plan, settings }: { readonly name: string; readonly plan: Plan; readonly settings: ProjectSettings },
+    isDefault: 0 | 1,
+  ): Project {
+    const now = this.clock.now();
+    const row = this.database
+      .prepare<
+        ProjectRow,
+        { id: string; name: string; plan: string; settings: string; isDefault: number; now: number }
+      >(INSERT)
+      .get({
+        id: `prj_${timeOrderedId(now, this.random(ID_RANDOM_BYTES))}`,
+        name,
+        plan,
+        settings: JSON.stringify(settings),
+        isDefault,
+        now,
+      });
+    invariant(row !== null, "a new project was not given back");
+    return toProject(row);
+  }
+
+  #memories(sql: string, id: ProjectId, limit: number): readonly bigint[] {
+    return this.database
+      .prepare<{ memory_key: bigint }, { project: string; limit: number }>(sql)
+      .all({ project: id, limit })
+      .map((row) => row.memory_key);
+  }
+}
+
+function toProject(row: ProjectRow): Project {
+  return {
+    id: row.id as ProjectId,
+    name: row.name,
+    plan: row.plan as Plan,
+    settings: toSettings(JSON.parse(row.settings) as Partial<ProjectSettings>),
+    isDefault: row.is_default === 1n,
+    createdAt: Number(row.created_at),
+  };
+}
+
+// A setting that came later than the row has its default.
+function toSettings(stored: Partial<ProjectSettings>): ProjectSettings {
+  return {
+    ...DEFAULT_SETTINGS,
+    ...stored,
+    llm: { ...DEFAULT_SETTINGS.llm, ...stored.llm },
+    smart_ingestion: { ...DEFAULT_SETTINGS.smart_ingestion, ...stored.smart_ingestion },
+  };
+}

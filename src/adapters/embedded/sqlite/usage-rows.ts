@@ -1,0 +1,61 @@
+// What the projects of mneme.sqlite have used of their plans. Memories are counted by triggers (migrations.ts), queries and
+// tokens here, one row per month.
+
+import { Fault } from "../../../domain/fault.ts";
+import type { ProjectId } from "../../../domain/ids.ts";
+import { monthOf, type Plan, type Usage } from "../../../domain/project.ts";
+import type { Clock } from "../../../kit/clock.ts";
+import type { SqliteDatabase } from "./database.ts";
+
+interface UsageRow {
+  readonly plan: string;
+  readonly documents: bigint;
+  readonly storage_bytes: bigint;
+  readonly queries: bigint | null;
+  readonly prompt_tokens: bigint | null;
+  readonly completion_tokens: bigint | null;
+}
+
+const READ = `SELECT plan, documents, storage_bytes, queries, prompt_tokens, completion_tokens
+  FROM projects LEFT JOIN monthly_usage
+    ON monthly_usage.project_key = projects.project_key AND monthly_usage.month_start = $month
+  WHERE projects.id = $project AND projects.deleted_at IS NULL`;
+const COUNT = `INSERT INTO monthly_usage (project_key, month_start, queries, prompt_tokens, completion_tokens)
+  SELECT project_key, $month, 1, $prompt, $completion FROM projects WHERE id = $project AND deleted_at IS NULL
+  ON CONFLICT (project_key, month_start) DO UPDATE SET queries = queries + 1,
+    prompt_tokens = prompt_tokens + excluded.prompt_tokens,
+    completion_tokens = completion_tokens + excluded.completion_tokens`;
+
+/** The part of AccountStore that is about usage; what each method owes stands there. */
+export class UsageRows {
+  constructor(
+    private readonly database: SqliteDatabase,
+    private readonly clock: Clock,
+    private readonly expire: (projectId: ProjectId) => void,
+  ) {}
+
+  /** See AccountStore.usage. */
+  read(projectId: ProjectId): Usage {
+    const period = monthOf(this.clock.now());
+    this.expire(projectId);
+    const row = this.database
+      .prepare<UsageRow, { project: string; month: number }>(READ)
+      .get({ project: projectId, month: period.start });
+    if (row === null) throw new Fault("project_not_found", `There is no project ${projectId}.`);
+    return {
+      plan: row.plan as Plan,
+      period,
+      queries: Number(row.queries ?? 0n),
+      documents: Number(row.documents),
+      storageBytes: Number(row.storage_bytes),
+      tokens: { prompt: Number(row.prompt_tokens ?? 0n), completion: Number(row.completion_tokens ?? 0n) },
+    };
+  }
+
+  /** See AccountStore.countQuery. */
+  countQuery(projectId: ProjectId, tokens: { readonly prompt: number; readonly completion: number }): void {
+    this.database
+      .prepare<never, { project: string; month: number; prompt: number; completion: number }>(COUNT)
+      .run({ project: projectId, month: monthOf(this.clock.now()).start, ...tokens });
+  }
+}

@@ -1,0 +1,62 @@
+// How a project and the users that are named in it become the keys that other rows refer to. What is told of users is
+// user-store.ts.
+
+import { invariant } from "../../../domain/fault.ts";
+import type { ProjectId, UserKey } from "../../../domain/ids.ts";
+import type { SqliteDatabase } from "./database.ts";
+
+const FIND_PROJECT = "SELECT project_key FROM projects WHERE id = $project";
+
+const FIND_USER = "SELECT user_key, known_key FROM users WHERE project_key = $projectKey AND id = $userId";
+
+const NEXT_KNOWN_KEY = "UPDATE sequences SET next = next + 1 WHERE name = 'known_user' RETURNING next - 1 AS known_key";
+
+// who was forgotten begins anew: at the head of the list, without what was known before
+const MAKE_KNOWN = `INSERT INTO users (project_key, id, known_key, created_at)
+  VALUES ($projectKey, $userId, $knownKey, $now)
+  ON CONFLICT (project_key, id) DO UPDATE SET known_key = excluded.known_key, created_at = excluded.created_at,
+    name = NULL, email = NULL, metadata = NULL
+  RETURNING user_key`;
+
+/** The key of the user `$userId` of the project `$project`; null for one that was never named. */
+export const USER_KEY = `(SELECT user_key FROM users
+  WHERE id = $userId AND project_key = (SELECT project_key FROM projects WHERE id = $project))`;
+
+/**
+ * The key of a project that exists, for rows that are about to refer to it.
+ * @throws Error when there is none
+ */
+export function projectKeyOf(database: SqliteDatabase, projectId: ProjectId): bigint {
+  const project = database
+    .prepare<{ project_key: bigint }, { project: string }>(FIND_PROJECT)
+    .get({ project: projectId });
+  invariant(project !== null, `something was to be stored for the unknown project ${projectId}`);
+  return project.project_key;
+}
+
+/** The key of a user that is known or was so once; null for one that was never named. */
+export function userKeyOf(database: SqliteDatabase, projectId: ProjectId, userId: string): UserKey | null {
+  const user = database
+    .prepare<{ user_key: bigint | null }, { project: string; userId: string }>(`SELECT ${USER_KEY} AS user_key`)
+    .get({ project: projectId, userId });
+  return (user?.user_key ?? null) as UserKey | null;
+}
+
+/**
+ * The key of the user that something new names, and who is known from now on. One that was not known so far gets `now` as
+ * `created_at` and an empty profile. To be called within the transaction that stores what names the user.
+ * @param now Unix milliseconds.
+ */
+export function nameUser(database: SqliteDatabase, projectKey: bigint, userId: string, now: number): bigint {
+  const found = database
+    .prepare<{ user_key: bigint; known_key: bigint | null }, { projectKey: bigint; userId: string }>(FIND_USER)
+    .get({ projectKey, userId });
+  if (found !== null && found.known_key !== null) return found.user_key;
+  const next = database.prepare<{ known_key: bigint }>(NEXT_KNOWN_KEY).get({});
+  invariant(next !== null, "the counter of known users is missing");
+  const made = database
+    .prepare<{ user_key: bigint }, { projectKey: bigint; userId: string; knownKey: bigint; now: number }>(MAKE_KNOWN)
+    .get({ projectKey, userId, knownKey: next.known_key, now });
+  invariant(made !== null, "a user that was just named is unknown");
+  return made.user_key;
+}

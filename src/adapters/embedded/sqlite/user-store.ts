@@ -1,0 +1,214 @@
+// Users and their events in mneme.sqlite. How naming a user makes it known is user-rows.ts; what users own stands in the
+// other stores and refers to the same rows.
+
+import { invariant } from "../../../domain/fault.ts";
+import { type EventId, type ProjectId, timeOrderedId, type UserKey } from "../../../domain/ids.ts";
+import type { JsonObject } from "../../../domain/memory.ts";
+import { decodeCursor, encodeCursor, type Page } from "../../../domain/page.ts";
+import type { User, UserDraft, UserEvent } from "../../../domain/user.ts";
+import type { Clock } from "../../../kit/clock.ts";
+import type { Listing, UserStore } from "../../../ports/user-store.ts";
+import type { SqliteDatabase } from "./database.ts";
+import { PROJECT_KEY } from "./memory-row.ts";
+import { type RandomBytes, systemRandom } from "./random.ts";
+import { nameUser, projectKeyOf, USER_KEY, userKeyOf } from "./user-rows.ts";
+
+const ID_RANDOM_BYTES = 10;
+
+const USER_COLUMNS = "known_key, id, name, email, metadata, created_at";
+
+// a flag per field tells "null was given" from "nothing was given"
+const CHANGE_PROFILE = `UPDATE users SET
+    name = iif($hasName, $name, name),
+    email = iif($hasEmail, $email, email),
+    metadata = iif($hasMetadata, $metadata, metadata)
+  WHERE user_key = $userKey RETURNING ${USER_COLUMNS}`;
+
+const FIND_KNOWN = `SELECT ${USER_COLUMNS} FROM users
+  WHERE id = $userId AND project_key = ${PROJECT_KEY} AND known_key IS NOT NULL`;
+
+const LIST_USERS = `SELECT ${USER_COLUMNS} FROM users
+  WHERE project_key = ${PROJECT_KEY} AND known_key IS NOT NULL ORDER BY known_key DESC LIMIT $rows`;
+const LIST_USERS_BEFORE = `SELECT ${USER_COLUMNS} FROM users
+  WHERE project_key = ${PROJECT_KEY} AND known_key < $before ORDER BY known_key DESC LIMIT $rows`;
+
+const FORGET = `UPDATE users SET known_key = NULL, name = NULL, email = NULL, metadata = NULL
+  WHERE id = $userId AND project_key = ${PROJECT_KEY} AND known_key IS NOT NULL`;
+
+const EVENT_COLUMNS = "event_key, id, type, data, created_at";
+
+const ADD_EVENT = `INSERT INTO user_events (id, user_key, type, data, created_at)
+  VALUES ($id, $userKey, $type, $data, $now) RETURNING ${EVENT_COLUMNS}`;
+
+const REMOVE_EVENTS = `DELETE FROM user_events WHERE user_key = ${USER_KEY}`;
+
+type UserRow = {
+  readonly known_key: bigint;
+  readonly id: string;
+  readonly name: string | null;
+  readonly email: string | null;
+  readonly metadata: string | null;
+  readonly created_at: bigint;
+};
+
+type EventRow = {
+  readonly event_key: bigint;
+  readonly id: string;
+  readonly type: string;
+  readonly data: string;
+  readonly created_at: bigint;
+};
+
+type ProfileChange = {
+  readonly userKey: bigint;
+  readonly hasName: number;
+  readonly name: string | null;
+  readonly hasEmail: number;
+  readonly email: string | null;
+  readonly hasMetadata: number;
+  readonly metadata: string | null;
+};
+
+type OneUser = { readonly project: string; readonly userId: string };
+
+/** UserStore on SQLite. */
+export class SqliteUserStore implements UserStore {
+  readonly #database: SqliteDatabase;
+  readonly #clock: Clock;
+  readonly #random: RandomBytes;
+
+  constructor(options: { readonly database: SqliteDatabase; readonly clock: Clock; readonly random?: RandomBytes }) {
+    this.#database = options.database;
+    this.#clock = options.clock;
+    this.#random = options.random ?? systemRandom;
+  }
+
+  upsert(projectId: ProjectId, draft: UserDraft): User {
+    return this.#database.atomically(() => {
+      const userKey = this.#name(projectId, draft.id, this.#clock.now());
+      const row = this.#database.prepare<UserRow, ProfileChange>(CHANGE_PROFILE).get({
+        userKey,
+        hasName: flag(draft.name),
+        name: draft.name ?? null,
+        hasEmail: flag(draft.email),
+        email: draft.email ?? null,
+        hasMetadata: flag(draft.metadata),
+        metadata: draft.metadata === undefined || draft.metadata === null ? null : JSON.stringify(draft.metadata),
+      });
+      invariant(row !== null, "a user was gone within its own upsert");
+      return toUser(row);
+    });
+  }
+
+  get(projectId: ProjectId, userId: string): User | null {
+    const row = this.#database.prepare<UserRow, OneUser>(FIND_KNOWN).get({ project: projectId, userId });
+    return row === null ? null : toUser(row);
+  }
+
+  keyOf(projectId: ProjectId, userId: string): UserKey | null {
+    return userKeyOf(this.#database, projectId, userId);
+  }
+
+  list(projectId: ProjectId, { limit, cursor }: Listing): Page<User> {
+    const binding = JSON.stringify(["users", projectId]);
+    // one more than asked for tells whether the page is the last
+    const asked = { project: projectId, rows: limit + 1 };
+    const rows =
+      cursor === undefined
+        ? this.#database.prepare<UserRow, { project: string; rows: number }>(LIST_USERS).all(asked)
+        : this.#database
+            .prepare<UserRow, { project: string; rows: number; before: bigint }>(LIST_USERS_BEFORE)
+            .all({ ...asked, before: decodeCursor(cursor, binding) });
+    const shown = rows.slice(0, limit);
+    const last = shown.at(-1);
+    return {
+      items: shown.map(toUser),
+      cursor: rows.length > limit && last !== undefined ? encodeCursor(last.known_key, binding) : null,
+    };
+  }
+
+  forget(projectId: ProjectId, userId: string): boolean {
+    return this.#database.prepare<never, OneUser>(FORGET).run({ project: projectId, userId }) === 1;
+  }
+
+  addEvent(
+    projectId: ProjectId,
+    userId: string,
+    event: { readonly type: string; readonly data: JsonObject },
+  ): UserEvent {
+    return this.#database.atomically(() => {
+      const now = this.#clock.now();
+      const row = this.#database
+        .prepare<EventRow, { id: string; userKey: bigint; type: string; data: string; now: number }>(ADD_EVENT)
+        .get({
+          id: `evt_${timeOrderedId(now, this.#random(ID_RANDOM_BYTES))}`,
+          userKey: this.#name(projectId, userId, now),
+          type: event.type,
+          data: JSON.stringify(event.data),
+          now,
+        });
+      invariant(row !== null, "an inserted event gave no row back");
+      return toEvent(row, userId);
+    });
+  }
+
+  events(projectId: ProjectId, userId: string, listing: Listing & { readonly type?: string }): Page<UserEvent> {
+    const { type = null, limit, cursor } = listing;
+    const binding = JSON.stringify(["events", projectId, userId, type]);
+    const before = cursor === undefined ? null : decodeCursor(cursor, binding);
+    // one statement per combination, so that each finds the index made for it
+    const conditions = [`user_key = ${USER_KEY}`];
+    if (type !== null) conditions.push("type = $type");
+    if (before !== null) conditions.push("event_key < $before");
+    const rows = this.#database
+      .prepare<EventRow, Record<string, string | bigint | number>>(
+        `SELECT ${EVENT_COLUMNS} FROM user_events WHERE ${conditions.join(" AND ")}
+         ORDER BY event_key DESC LIMIT $rows`,
+      )
+      .all({
+        project: projectId,
+        userId,
+        rows: limit + 1,
+        ...(type !== null && { type }),
+        ...(before !== null && { before }),
+      });
+    const shown = rows.slice(0, limit);
+    const last = shown.at(-1);
+    return {
+      items: shown.map((row) => toEvent(row, userId)),
+      cursor: rows.length > limit && last !== undefined ? encodeCursor(last.event_key, binding) : null,
+    };
+  }
+
+  removeEvents(projectId: ProjectId, userId: string): void {
+    this.#database.prepare<never, OneUser>(REMOVE_EVENTS).run({ project: projectId, userId });
+  }
+
+  #name(projectId: ProjectId, userId: string, now: number): bigint {
+    return nameUser(this.#database, projectKeyOf(this.#database, projectId), userId, now);
+  }
+}
+
+function flag(value: unknown): number {
+  return value === undefined ? 0 : 1;
+}
+
+function toUser(row: UserRow): User {
+  return {
+    id: row.id,
+    name: row.name,
+    email: row.email,
+    metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as JsonObject),
+    createdAt: Number(row.created_at),
+  };
+}
+
+function toEvent(row: EventRow, userId: string): UserEvent {
+  return {
+    id: row.id as EventId,
+    userId,
+    type: row.type,
+    data: JSON.parse(row.data) as JsonObject,
+    createdAt: Number(row.created_at),
+  };
+}

@@ -1,0 +1,418 @@
+// Webhooks and how telling them goes, in mneme.sqlite. Which deliveries an event of a memory makes is outbox.ts; sending
+// is src/webhooks/.
+//
+// Switching a webhook off, by a caller or by a receiver that is gone, fails its pending deliveries in the same transaction,
+// so that switching it on again revives none. What is asked for by name (a test, a redelivery) is sent even while it is off.
+
+import { Fault, invariant } from "../../../domain/fault.ts";
+import { type DeliveryId, type ProjectId, timeOrderedId, type WebhookId } from "../../../domain/ids.ts";
+import { LIMITS } from "../../../domain/limits.ts";
+import { decodeCursor, encodeCursor, type Page } from "../../../domain/page.ts";
+import type {
+  Delivery,
+  DeliveryAttempt,
+  DeliveryStatus,
+  Webhook,
+  WebhookChange,
+  WebhookDraft,
+  WebhookEvent,
+} from "../../../domain/webhook.ts";
+import type { Clock } from "../../../kit/clock.ts";
+import type { Listing } from "../../../ports/user-store.ts";
+import type { AttemptOutcome, DueDelivery, WebhookStore, WebhookWithSecret } from "../../../ports/webhook-store.ts";
+import type { SqliteDatabase } from "./database.ts";
+import { PROJECT_KEY } from "./memory-row.ts";
+import { addDelivery, eventBody } from "./outbox.ts";
+import { type RandomBytes, systemRandom } from "./random.ts";
+
+const ID_RANDOM_BYTES = 10;
+/** Attempts that a delivery remembers: its own four, and then what was asked for again. */
+const ATTEMPTS_KEPT = 20;
+/** Due deliveries of one webhook that `due` looks at; as many as are sent to one host at once. */
+const DUE_PER_WEBHOOK = 2;
+/** Deliveries that one `prune` removes at most: 500 take about 10 ms. */
+const PRUNED_AT_ONCE = 500;
+
+const WEBHOOK_COLUMNS = `webhooks.webhook_key, webhooks.id, webhooks.url, webhooks.events, webhooks.description,
+  webhooks.is_enabled, webhooks.secret, webhooks.created_at`;
+
+const DELIVERY_COLUMNS = `deliveries.delivery_key, deliveries.id,
+  (SELECT webhooks.id FROM webhooks WHERE webhooks.webhook_key = deliveries.webhook_key) AS webhook_id,
+  deliveries.event, deliveries.status, deliveries.attempts, deliveries.next_attempt_at, deliveries.created_at`;
+
+const COUNT = `SELECT count(*) AS webhooks FROM webhooks WHERE project_key = ${PROJECT_KEY}`;
+
+const INSERT = `INSERT INTO webhooks (id, project_key, url, events, description, is_enabled, secret, created_at)
+  SELECT $id, project_key, $url, $events, $description, $isEnabled, $secret, $now FROM projects WHERE id = $project
+  RETURNING ${WEBHOOK_COLUMNS}`;
+
+const THIS_WEBHOOK = `webhooks.project_key = ${PROJECT_KEY} AND webhooks.id = $id`;
+
+const GET = `SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE ${THIS_WEBHOOK}`;
+
+const LIST = `SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE project_key = ${PROJECT_KEY}
+  ORDER BY webhook_key DESC LIMIT $rows`;
+
+const LIST_BEFORE = `SELECT ${WEBHOOK_COLUMNS} FROM webhooks
+  WHERE project_key = ${PROJECT_KEY} AND webhook_key < $before
+  ORDER BY webhook_key DESC LIMIT $rows`;
+
+const CHANGE = `UPDATE webhooks SET url = $url, events = $events, description = $description, is_enabled = $isEnabled
+  WHERE webhook_key = $webhookKey RETURNING ${WEBHOOK_COLUMNS}`;
+
+const REMOVE = `DELETE FROM webhooks WHERE ${THIS_WEBHOOK}`;
+
+const ROTATE = `UPDATE webhooks SET secret = $secret WHERE ${THIS_WEBHOOK} RETURNING ${WEBHOOK_COLUMNS}`;
+
+const SWITCH_OFF = "UPDATE webhooks SET is_enabled = 0 WHERE webhook_key = $webhookKey";
+
+const FAIL_PENDING = `UPDATE deliveries SET status = 'failed', next_attempt_at = NULL
+  WHERE webhook_key = $webhookKey AND status = 'pending'`;
+
+const OF_THIS_WEBHOOK = `deliveries.webhook_key = (SELECT webhook_key FROM webhooks WHERE ${THIS_WEBHOOK})`;
+
+const DELIVERY = `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${OF_THIS_WEBHOOK} AND deliveries.id = $deliveryId`;
+
+const DELIVERIES = `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${OF_THIS_WEBHOOK}
+  ORDER BY deliveries.delivery_key DESC LIMIT $rows`;
+
+const DELIVERIES_BEFORE = `SELECT ${DELIVERY_COLUMNS} FROM deliveries
+  WHERE ${OF_THIS_WEBHOOK} AND deliveries.delivery_key < $before
+  ORDER BY deliveries.delivery_key DESC LIMIT $rows`;
+
+// one that is pending keeps its retries, and is only due sooner
+const REDELIVER = `UPDATE deliveries SET status = 'pending', next_attempt_at = $now,
+    is_retried = iif(status = 'pending', is_retried, 0), attempts_counted = iif(status = 'pending', attempts_counted, 0)
+  WHERE ${OF_THIS_WEBHOOK} AND deliveries.id = $deliveryId
+  RETURNING ${DELIVERY_COLUMNS}`;
+
+// Webhooks that wait for something are stepped through in the index, and of each only the first few are looked at: what
+// one slow receiver has piled up is not walked past to find the next receiver's.
+const DUE = `WITH RECURSIVE waiting (webhook_key) AS (
+    SELECT min(webhook_key) FROM deliveries WHERE status = 'pending'
+    UNION ALL
+    SELECT (SELECT min(deliveries.webhook_key) FROM deliveries
+      WHERE status = 'pending' AND deliveries.webhook_key > waiting.webhook_key)
+    FROM waiting WHERE waiting.webhook_key IS NOT NULL)
+  SELECT deliveries.id, webhooks.url, webhooks.secret, deliveries.body, deliveries.attempts_counted, deliveries.is_retried
+  FROM waiting
+    JOIN webhooks ON webhooks.webhook_key = waiting.webhook_key
+    JOIN deliveries ON deliveries.delivery_key IN (
+      SELECT first.delivery_key FROM deliveries AS first
+      WHERE first.webhook_key = waiting.webhook_key AND first.status = 'pending' AND first.next_attempt_at <= $now
+      ORDER BY first.next_attempt_at, first.delivery_key LIMIT ${DUE_PER_WEBHOOK})
+  WHERE deliveries.id NOT IN (SELECT value FROM json_each($except))
+  ORDER BY deliveries.next_attempt_at, deliveries.delivery_key LIMIT $limit`;
+
+const NEXT_DUE_AT = "SELECT min(next_attempt_at) AS at FROM deliveries WHERE status = 'pending'";
+
+const STANDING = `SELECT webhook_key, status, attempts, next_attempt_at FROM deliveries WHERE id = $id`;
+
+const RECORD = `UPDATE deliveries SET status = $status, next_attempt_at = $nextAttemptAt, attempts = $attempts,
+    attempts_counted = attempts_counted + 1
+  WHERE id = $id`;
+
+// an old delivery that was sent again lately ended lately
+const PRUNE = `DELETE FROM deliveries WHERE delivery_key IN (
+    SELECT delivery_key FROM deliveries
+    WHERE status <> 'pending' AND created_at < $before
+      AND ifnull(json_extract(attempts, '$[#-1].at'), created_at) < $before
+    ORDER BY created_at LIMIT ${PRUNED_AT_ONCE})`;
+
+type WebhookRow = {
+  readonly webhook_key: bigint;
+  readonly id: string;
+  readonly url: string;
+  readonly events: string;
+  readonly description: string | null;
+  readonly is_enabled: bigint;
+  readonly secret: string;
+  readonly created_at: bigint;
+};
+
+type DeliveryRow = {
+  readonly delivery_key: bigint;
+  readonly id: string;
+  readonly webhook_id: string;
+  readonly event: string;
+  readonly status: string;
+  readonly attempts: string;
+  readonly next_attempt_at: bigint | null;
+  readonly created_at: bigint;
+};
+
+type DueRow = {
+  readonly id: string;
+  readonly url: string;
+  readonly secret: string;
+  readonly body: string;
+  readonly attempts_counted: bigint;
+  readonly is_retried: bigint;
+};
+
+type StandingRow = Pick<DeliveryRow, "status" | "attempts" | "next_attempt_at"> & { readonly webhook_key: bigint };
+
+/** Names one webhook of a project, as THIS_WEBHOOK asks for it. */
+type WebhookName = { readonly project: string; readonly id: string };
+type DeliveryName = WebhookName & { readonly deliveryId: string };
+type ListParams = { readonly project: string; readonly rows: number };
+
+/** What a draft sets, as it is stored. */
+type DraftColumns = {
+  readonly url: string;
+  readonly events: string;
+  readonly description: string | null;
+  readonly isEnabled: number;
+};
+
+/** WebhookStore on SQLite. */
+export class SqliteWebhookStore implements WebhookStore {
+  readonly #database: SqliteDatabase;
+  readonly #clock: Clock;
+  readonly #random: RandomBytes;
+  readonly #newSecret: (random: RandomBytes) => string;
+
+  /** `newSecret` makes a `whsec_…` from random bytes. */
+  constructor(options: {
+    readonly database: SqliteDatabase;
+    readonly clock: Clock;
+    readonly random?: RandomBytes;
+    readonly newSecret: (random: RandomBytes) => string;
+  }) {
+    this.#database = options.database;
+    this.#clock = options.clock;
+    this.#random = options.random ?? systemRandom;
+    this.#newSecret = options.newSecret;
+  }
+
+  create(projectId: ProjectId, draft: WebhookDraft): WebhookWithSecret {
+    return this.#database.atomically(() => {
+      const count = this.#database
+        .prepare<{ webhooks: bigint }, { project: string }>(COUNT)
+        .get({ project: projectId });
+      if (Number(count?.webhooks ?? 0n) >= LIMITS.webhooksPerProject) throw limitReached();
+      const now = this.#clock.now();
+      const row = this.#database
+        .prepare<WebhookRow, DraftColumns & WebhookName & { secret: string; now: number }>(INSERT)
+        .get({
+          ...columnsOf(draft),
+          id: `wh_${timeOrderedId(now, this.#random(ID_RANDOM_BYTES))}`,
+          project: projectId,
+          secret: this.#newSecret(this.#random),
+          now,
+        });
+      invariant(row !== null, `a webhook was made for the unknown project ${projectId}`);
+      return { webhook: toWebhook(row), secret: row.secret };
+    });
+  }
+
+  get(projectId: ProjectId, id: WebhookId): Webhook | null {
+    const row = this.#find(projectId, id);
+    return row === null ? null : toWebhook(row);
+  }
+
+  list(projectId: ProjectId, { limit, cursor }: Listing): Page<Webhook> {
+    const binding = JSON.stringify(["webhooks", projectId]);
+    // one more than asked for tells whether the page is the last
+    const params = { project: projectId, rows: limit + 1 };
+    const rows =
+      cursor === undefined
+        ? this.#database.prepare<WebhookRow, ListParams>(LIST).all(params)
+        : this.#database
+            .prepare<WebhookRow, ListParams & { before: bigint }>(LIST_BEFORE)
+            .all({ ...params, before: decodeCursor(cursor, binding) });
+    return pageOf(rows, { limit, binding, keyOf: (row) => row.webhook_key, convert: toWebhook });
+  }
+
+  change(projectId: ProjectId, id: WebhookId, change: WebhookChange): Webhook | null {
+    return this.#database.atomically(() => {
+      const before = this.#find(projectId, id);
+      if (before === null) return null;
+      const row = this.#database
+        .prepare<WebhookRow, DraftColumns & { webhookKey: bigint }>(CHANGE)
+        .get({ webhookKey: before.webhook_key, ...columnsOf({ ...toWebhook(before), ...change }) });
+      invariant(row !== null, `webhook ${id} was gone within its own change`);
+      if (before.is_enabled === 1n && row.is_enabled === 0n) this.#failPending(row.webhook_key);
+      return toWebhook(row);
+    });
+  }
+
+  remove(projectId: ProjectId, id: WebhookId): boolean {
+    return this.#database.prepare<never, WebhookName>(REMOVE).run({ project: projectId, id }) > 0;
+  }
+
+  rotateSecret(projectId: ProjectId, id: WebhookId): WebhookWithSecret | null {
+    const row = this.#database
+      .prepare<WebhookRow, WebhookName & { secret: string }>(ROTATE)
+      .get({ project: projectId, id, secret: this.#newSecret(this.#random) });
+    return row === null ? null : { webhook: toWebhook(row), secret: row.secret };
+  }
+
+  addTest(projectId: ProjectId, id: WebhookId): Delivery | null {
+    return this.#database.atomically(() => {
+      const webhook = this.#find(projectId, id);
+      if (webhook === null) return null;
+      const now = this.#clock.now();
+      const deliveryId = addDelivery(this.#database, {
+        webhookKey: webhook.webhook_key,
+        event: "webhook.test",
+        body: eventBody("webhook.test", now, { webhook_id: id }),
+        now,
+        random: this.#random,
+      });
+      return this.delivery(projectId, id, deliveryId);
+    });
+  }
+
+  delivery(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Delivery | null {
+    const row = this.#database.prepare<DeliveryRow, DeliveryName>(DELIVERY).get({ project: projectId, id, deliveryId });
+    return row === null ? null : toDelivery(row);
+  }
+
+  /** Empty for an unknown webhook. */
+  deliveries(projectId: ProjectId, id: WebhookId, { limit, cursor }: Listing): Page<Delivery> {
+    const binding = JSON.stringify(["deliveries", projectId, id]);
+    const params = { project: projectId, id, rows: limit + 1 };
+    const rows =
+      cursor === undefined
+        ? this.#database.prepare<DeliveryRow, WebhookName & ListParams>(DELIVERIES).all(params)
+        : this.#database
+            .prepare<DeliveryRow, WebhookName & ListParams & { before: bigint }>(DELIVERIES_BEFORE)
+            .all({ ...params, before: decodeCursor(cursor, binding) });
+    return pageOf(rows, { limit, binding, keyOf: (row) => row.delivery_key, convert: toDelivery });
+  }
+
+  redeliver(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Delivery | null {
+    const row = this.#database
+      .prepare<DeliveryRow, DeliveryName & { now: number }>(REDELIVER)
+      .get({ project: projectId, id, deliveryId, now: this.#clock.now() });
+    return row === null ? null : toDelivery(row);
+  }
+
+  /** Of one webhook, no more than the DUE_PER_WEBHOOK that wait longest, whether they are in `except` or not. */
+  due(limit: number, except: ReadonlySet<DeliveryId>): readonly DueDelivery[] {
+    return this.#database
+      .prepare<DueRow, { now: number; except: string; limit: number }>(DUE)
+      .all({ now: this.#clock.now(), except: JSON.stringify([...except]), limit })
+      .map(toDueDelivery);
+  }
+
+  nextDueInMs(): number | null {
+    const next = this.#database.prepare<{ at: bigint | null }>(NEXT_DUE_AT).get({});
+    return next === null || next.at === null ? null : Math.max(0, Number(next.at) - this.#clock.now());
+  }
+
+  record(id: DeliveryId, outcome: AttemptOutcome): void {
+    this.#database.atomically(() => {
+      const standing = this.#database.prepare<StandingRow, { id: string }>(STANDING).get({ id });
+      if (standing === null) return;
+      this.#database
+        .prepare<never, { id: string; attempts: string } & After>(RECORD)
+        .run({ id, attempts: withAttempt(standing.attempts, outcome.attempt), ...after(standing, outcome) });
+      if (!outcome.disables) return;
+      this.#database.prepare<never, { webhookKey: bigint }>(SWITCH_OFF).run({ webhookKey: standing.webhook_key });
+      this.#failPending(standing.webhook_key);
+    });
+  }
+
+  /** Removes at most PRUNED_AT_ONCE, oldest first; the rest goes with the next calls. */
+  prune(beforeMs: number): void {
+    this.#database.prepare<never, { before: number }>(PRUNE).run({ before: beforeMs });
+  }
+
+  #find(projectId: ProjectId, id: WebhookId): WebhookRow | null {
+    return this.#database.prepare<WebhookRow, WebhookName>(GET).get({ project: projectId, id });
+  }
+
+  #failPending(webhookKey: bigint): void {
+    this.#database.prepare<never, { webhookKey: bigint }>(FAIL_PENDING).run({ webhookKey });
+  }
+}
+
+type After = { readonly status: DeliveryStatus; readonly nextAttemptAt: number | bigint | null };
+
+/**
+ * Where a delivery stands after an attempt: as the outcome says, unless something else was decided while the attempt was
+ * under way. What arrived has arrived either way.
+ */
+function after(standing: StandingRow, { attempt, next }: AttemptOutcome): After {
+  if (next === "delivered") return { status: "delivered", nextAttemptAt: null };
+  // the webhook was switched off
+  if (standing.next_attempt_at === null) return { status: "failed", nextAttemptAt: null };
+  // it was asked for again: that is another attempt than this one
+  if (standing.next_attempt_at > attempt.at) return { status: "pending", nextAttemptAt: standing.next_attempt_at };
+  return next === "failed" ? { status: "failed", nextAttemptAt: null } : { status: "pending", nextAttemptAt: next.at };
+}
+
+// The interface's names, as they are stored and shown; the newest at the end.
+function withAttempt(attempts: string, attempt: DeliveryAttempt): string {
+  return JSON.stringify([...(JSON.parse(attempts) as readonly DeliveryAttempt[]), attempt].slice(-ATTEMPTS_KEPT));
+}
+
+function columnsOf(draft: WebhookDraft): DraftColumns {
+  return {
+    url: draft.url,
+    events: JSON.stringify(draft.events),
+    description: draft.description,
+    isEnabled: draft.isEnabled ? 1 : 0,
+  };
+}
+
+function pageOf<Row, Item>(
+  rows: readonly Row[],
+  options: {
+    readonly limit: number;
+    readonly binding: string;
+    readonly keyOf: (row: Row) => bigint;
+    readonly convert: (row: Row) => Item;
+  },
+): Page<Item> {
+  const shown = rows.slice(0, options.limit);
+  const last = shown.at(-1);
+  const isMore = rows.length > shown.length && last !== undefined;
+  return {
+    items: shown.map(options.convert),
+    cursor: isMore ? encodeCursor(options.keyOf(last), options.binding) : null,
+  };
+}
+
+function limitReached(): Fault {
+  return new Fault(
+    "webhook_limit_reached",
+    `The project has ${LIMITS.webhooksPerProject} webhooks, which is the limit. Delete one first.`,
+  );
+}
+
+function toWebhook(row: WebhookRow): Webhook {
+  return {
+    id: row.id as WebhookId,
+    url: row.url,
+    events: JSON.parse(row.events) as readonly WebhookEvent[],
+    description: row.description,
+    isEnabled: row.is_enabled === 1n,
+    createdAt: Number(row.created_at),
+  };
+}
+
+function toDelivery(row: DeliveryRow): Delivery {
+  return {
+    id: row.id as DeliveryId,
+    webhookId: row.webhook_id as WebhookId,
+    event: row.event as WebhookEvent,
+    status: row.status as DeliveryStatus,
+    attempts: JSON.parse(row.attempts) as readonly DeliveryAttempt[],
+    createdAt: Number(row.created_at),
+    nextAttemptAt: row.next_attempt_at === null ? null : Number(row.next_attempt_at),
+  };
+}
+
+function toDueDelivery(row: DueRow): DueDelivery {
+  return {
+    id: row.id as DeliveryId,
+    url: row.url,
+    secret: row.secret,
+    body: row.body,
+    attempts: Number(row.attempts_counted),
+    isRetried: row.is_retried === 1n,
+  };
+}

@@ -1,0 +1,125 @@
+// What can be refused and what each refusal means: the one table from code to HTTP status and public meaning, and which
+// codes an operation can answer. What a single refusal says in its message is left to whoever throws it.
+
+import type { FaultCode } from "../domain/fault.ts";
+import type { Operation } from "./operation.ts";
+
+/** What a code stands for in every answer that holds it. */
+export interface FaultMeaning {
+  /** The HTTP status of the answer. */
+  readonly status: number;
+  /** One public sentence. */
+  readonly summary: string;
+}
+
+/** Every code that an answer's `error.code` can hold, by status. */
+export const FAULTS: Readonly<Record<FaultCode, FaultMeaning>> = {
+  invalid_request: {
+    status: 400,
+    summary: "A field, parameter or header is missing, unknown or malformed; `param` names it.",
+  },
+  invalid_filter: {
+    status: 400,
+    summary: "`filters` name an unknown field or operator, or an operand is malformed; `param` is the path to it.",
+  },
+  invalid_cursor: {
+    status: 400,
+    summary: "The cursor is damaged, or belongs to another list or to other filters.",
+  },
+  too_many_tags: { status: 400, summary: "A memory has more than 50 tags." },
+  metadata_too_large: {
+    status: 400,
+    summary: "`metadata`, or an event's `data`, is larger than 10 KB as JSON.",
+  },
+  batch_too_large: { status: 400, summary: "The batch holds more than 100 memories; none was stored." },
+  webhook_limit_reached: { status: 400, summary: "The project has 10 webhooks already." },
+  unsafe_url: {
+    status: 400,
+    summary: "The address is not http or https, does not resolve, or leads to a network that is not public.",
+  },
+  missing_api_key: { status: 401, summary: "The request has no `Authorization: Bearer ctx_…` header." },
+  invalid_api_key: { status: 401, summary: "The API key is unknown, expired or revoked." },
+  insufficient_scope: {
+    status: 403,
+    summary: "The API key lacks the scope, or is confined to another user.",
+  },
+  not_found: { status: 404, summary: "There is no such route." },
+  memory_not_found: { status: 404, summary: "There is no such memory for this key." },
+  chat_not_found: { status: 404, summary: "There is no such chat for this key." },
+  user_not_found: { status: 404, summary: "There is no such user for this key." },
+  webhook_not_found: { status: 404, summary: "There is no such webhook in this project." },
+  delivery_not_found: { status: 404, summary: "This webhook has no such delivery." },
+  key_not_found: { status: 404, summary: "There is no such API key in this project." },
+  project_not_found: { status: 404, summary: "There is no such project." },
+  method_not_allowed: { status: 405, summary: "The route takes other methods; the header `Allow` names them." },
+  idempotency_conflict: {
+    status: 409,
+    summary: "The Idempotency-Key was used with another body, or its first request is still running.",
+  },
+  external_id_conflict: { status: 409, summary: "Another memory of the user has this `externalId` already." },
+  invalid_state: { status: 409, summary: "The resource is not in a state that allows this." },
+  payload_too_large: { status: 413, summary: "The body or file is larger than 100 MB." },
+  unsupported_media_type: {
+    status: 415,
+    summary: "The Content-Type is not what the operation takes, or the file is of a format that is not read.",
+  },
+  rate_limit_exceeded: {
+    status: 429,
+    summary: "Too many requests in the last 60 seconds; `Retry-After` says how long to wait.",
+  },
+  query_quota_exceeded: {
+    status: 429,
+    summary:
+      "The plan's queries of this month are used up; `Retry-After` lasts until the month ends. Search still works.",
+  },
+  document_quota_exceeded: {
+    status: 429,
+    summary: "The plan's number of memories is reached; deleting memories makes room.",
+  },
+  storage_quota_exceeded: {
+    status: 429,
+    summary: "The plan's storage is used up; deleting memories frees space.",
+  },
+  internal_error: {
+    status: 500,
+    summary: "Something failed inside the server; its log has the details under the `request_id`.",
+  },
+  llm_error: { status: 502, summary: "The language model refused, failed or answered nonsense." },
+  overloaded: {
+    status: 503,
+    summary: "Too much is under way; `retry_after_seconds` says when to try again.",
+  },
+  model_unavailable: {
+    status: 503,
+    summary: "The embedding or reranking model is not ready; `retry_after_seconds` says when to try again.",
+  },
+  llm_timeout: { status: 504, summary: "The language model did not answer in time." },
+};
+
+/** Every code, in the catalogue's order. */
+export const FAULT_CODES = Object.keys(FAULTS) as readonly FaultCode[];
+
+const OF_EVERY_OPERATION: readonly FaultCode[] = [
+  "invalid_request",
+  "missing_api_key",
+  "invalid_api_key",
+  "insufficient_scope",
+  "rate_limit_exceeded",
+  "internal_error",
+  "overloaded",
+];
+const WITH_A_BODY: readonly FaultCode[] = ["payload_too_large", "unsupported_media_type"];
+const WHEN_IDEMPOTENT: readonly FaultCode[] = ["idempotency_conflict"];
+
+/** The codes that an operation can answer, in the catalogue's order: those of its kind, and its own. */
+export function faultsOf(
+  operation: Pick<Operation, "body" | "takesFile" | "isIdempotent" | "faults">,
+): readonly FaultCode[] {
+  const codes = new Set([
+    ...OF_EVERY_OPERATION,
+    ...(operation.body !== null || operation.takesFile ? WITH_A_BODY : []),
+    ...(operation.isIdempotent ? WHEN_IDEMPOTENT : []),
+    ...(operation.faults ?? []),
+  ]);
+  return FAULT_CODES.filter((code) => codes.has(code));
+}

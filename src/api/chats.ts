@@ -1,0 +1,232 @@
+// The operations on /v1/chats.
+
+import { userSubject } from "../account/idempotency.ts";
+import type { Chat, Message } from "../domain/chat.ts";
+import { invariant } from "../domain/fault.ts";
+import type { ChatId } from "../domain/ids.ts";
+import { LIMITS } from "../domain/limits.ts";
+import type { Viewer } from "../domain/scope.ts";
+import type { ChatQuestion, ChatService, MessageEvent } from "../services/chats.ts";
+import { checkNotBlank } from "./drafts.ts";
+import { pathId } from "./ids.ts";
+import { type Answer, type Operation, operation } from "./operation.ts";
+import * as schema from "./schema/chats.ts";
+import { NoQuery } from "./schema/fields.ts";
+import { filterOf } from "./search.ts";
+import type { SseEvent } from "./sse.ts";
+import { chatView, listView, messageView } from "./views.ts";
+
+const MESSAGE_FAULTS = [
+  "chat_not_found",
+  "invalid_filter",
+  "query_quota_exceeded",
+  "model_unavailable",
+  "llm_error",
+  "llm_timeout",
+] as const;
+
+/** The operations on /v1/chats. */
+export function chatOperations(chats: ChatService): readonly Operation[] {
+  return [
+    operation({
+      name: "createChat",
+      group: "Chats",
+      summary: "Begin a chat. Its messages search what its user owns, or the whole project without one.",
+      method: "POST",
+      path: "/v1/chats",
+      scope: "chats:write",
+      query: NoQuery,
+      body: schema.CreateChat,
+      isBodyOptional: true,
+      answers: { 201: schema.Chat },
+      isIdempotent: true,
+      run: async ({ principal, body, commit }) =>
+        commit(() => ({ status: 201, body: chatView(chats.create(principal, body)) })),
+    }),
+
+    operation({
+      name: "listChats",
+      group: "Chats",
+      summary: "List chats, newest first.",
+      method: "GET",
+      path: "/v1/chats",
+      scope: "chats:read",
+      query: schema.ListChats,
+      answers: { 200: schema.ChatList },
+      faults: ["invalid_cursor"],
+      run: async ({ principal, query }) => {
+        const page = chats.list(principal, { limit: LIMITS.pageItemsDefault, ...query });
+        return { status: 200, body: listView(page, chatView) };
+      },
+    }),
+
+    operation({
+      name: "getChatHistory",
+      group: "Chats",
+      summary: "Read a chat with all its messages, oldest first.",
+      method: "GET",
+      path: "/v1/chats/:id",
+      scope: "chats:read",
+      query: NoQuery,
+      answers: { 200: schema.ChatHistory },
+      faults: ["chat_not_found"],
+      run: async ({ principal, params }) => {
+        const { chat, messages } = chats.history(principal, chatId(params.id));
+        return { status: 200, body: { ...chatView(chat), messages: messages.map(messageView) } };
+      },
+    }),
+
+    operation({
+      name: "updateChat",
+      group: "Chats",
+      summary: "Give a chat another title.",
+      method: "PUT",
+      path: "/v1/chats/:id",
+      scope: "chats:write",
+      query: NoQuery,
+      body: schema.UpdateChat,
+      answers: { 200: schema.Chat },
+      faults: ["chat_not_found"],
+      run: async ({ principal, params, body, commit }) => {
+        const id = chatId(params.id);
+        return commit(() => ({ status: 200, body: chatView(chats.retitle(principal, id, body.title)) }));
+      },
+    }),
+
+    operation({
+      name: "deleteChat",
+      group: "Chats",
+      summary: "Delete a chat with its messages, for good.",
+      method: "DELETE",
+      path: "/v1/chats/:id",
+      scope: "chats:write",
+      query: NoQuery,
+      answers: { 204: null },
+      faults: ["chat_not_found"],
+      run: async ({ principal, params, commit }) => {
+        const id = chatId(params.id);
+        return commit(() => {
+          chats.remove(principal, id);
+          return { status: 204, body: null };
+        });
+      },
+    }),
+
+    operation({
+      name: "listMessages",
+      group: "Chats",
+      summary: "Read a chat's messages page by page, oldest first.",
+      method: "GET",
+      path: "/v1/chats/:id/messages",
+      scope: "chats:read",
+      query: schema.ListMessages,
+      answers: { 200: schema.MessageList },
+      faults: ["chat_not_found", "invalid_cursor"],
+      run: async ({ principal, params, query }) => {
+        const listing = { limit: LIMITS.messagesPageDefault, ...query };
+        return { status: 200, body: listView(chats.messages(principal, chatId(params.id), listing), messageView) };
+      },
+    }),
+
+    operation({
+      name: "sendMessage",
+      group: "Chats",
+      summary: "Ask in a chat and wait for the whole answer.",
+      method: "POST",
+      path: "/v1/chats/:id/messages",
+      scope: "chats:write",
+      query: NoQuery,
+      body: schema.SendMessage,
+      answers: { 200: schema.MessageResponse },
+      faults: MESSAGE_FAULTS,
+      isIdempotent: true,
+      run: async ({ principal, params, body, commit, signal }) => {
+        const chat = chats.get(principal, chatId(params.id));
+        const events = chats.send(principal, chat.id, questionOf(body), {
+          signal,
+          keep: (store) => commit(() => keptAnswer(chat, store())),
+        });
+        for await (const event of events) if (event.type === "message") return messageAnswer(event.message);
+        invariant(false, "an answer ends with its message");
+      },
+      replay: ({ body }, { principal, params }) => messageAnswer(keptMessage(chats, principal, params.id, body)),
+    }),
+
+    operation({
+      name: "streamMessage",
+      group: "Chats",
+      summary: "Ask in a chat and read the answer while it comes about.",
+      method: "POST",
+      path: "/v1/chats/:id/messages/stream",
+      scope: "chats:write",
+      query: NoQuery,
+      body: schema.SendMessage,
+      answers: { 200: schema.MessageResponse },
+      streams: "always",
+      faults: MESSAGE_FAULTS,
+      isIdempotent: true,
+      run: async ({ principal, params, body, commit, stream, signal }) => {
+        const chat = chats.get(principal, chatId(params.id));
+        const events = chats.send(principal, chat.id, questionOf(body), {
+          signal,
+          keep: (store) => commit(() => keptAnswer(chat, store())),
+        });
+        return stream(messageEvents(events), () => void events.return(undefined));
+      },
+      // the finished answer, in one piece
+      replay: ({ body }, { principal, params, stream }) =>
+        stream(replayedEvents(keptMessage(chats, principal, params.id, body)), () => undefined),
+    }),
+  ];
+}
+
+function questionOf(body: {
+  readonly message: string;
+  readonly mode?: ChatQuestion["mode"] | null;
+  readonly maxSources?: number | null;
+  readonly filters?: unknown;
+}): ChatQuestion {
+  checkNotBlank(body.message, "message", "say something");
+  return {
+    text: body.message,
+    mode: body.mode ?? "balanced",
+    maxSources: body.maxSources ?? LIMITS.sourcesDefault,
+    filter: filterOf(body.filters),
+  };
+}
+
+function messageAnswer(message: Message): Answer {
+  return { status: 200, body: { message: messageView(message) } };
+}
+
+async function* messageEvents(events: AsyncIterable<MessageEvent>): AsyncGenerator<SseEvent> {
+  for await (const event of events) {
+    if (event.type === "text") {
+      yield { name: "text", data: { content: event.content } };
+    } else {
+      yield { name: "sources", data: event.message.sources.map((source) => source.shown) };
+      yield { name: "usage", data: { tokens_used: event.tokensUsed } };
+    }
+  }
+}
+
+async function* replayedEvents(message: Message): AsyncGenerator<SseEvent> {
+  yield { name: "text", data: { content: message.content } };
+  yield { name: "sources", data: message.sources.map((source) => source.shown) };
+  yield { name: "usage", data: { tokens_used: 0 } };
+}
+
+// Of an answer only the message's id is remembered: a repetition reads it again, without what was deleted meanwhile. It goes
+// with the chat, and with its user.
+function keptAnswer(chat: Chat, message: Message): Answer {
+  const subjects = chat.userId === null ? [chat.id] : [chat.id, userSubject(chat.userId)];
+  return { ...messageAnswer(message), remembered: { id: message.id }, subjects };
+}
+
+function keptMessage(chats: ChatService, viewer: Viewer, chat: string | undefined, remembered: unknown): Message {
+  return chats.message(viewer, chatId(chat), (remembered as Pick<Message, "id">).id);
+}
+
+function chatId(text: string | undefined): ChatId {
+  return pathId("chat", text, "chat_not_found");
+}

@@ -1,0 +1,92 @@
+// Which operations of the API the console calls, and what each of them answers. How they are sent stands in api.js.
+
+/**
+ * Method and route of every call, by the operation's name.
+ * @satisfies {Record<keyof Answers, string>}
+ */
+export const CALLS = {
+  getUsage: "GET /v1/usage",
+  createMemory: "POST /v1/memories",
+  listMemories: "GET /v1/memories",
+  getMemory: "GET /v1/memories/:id",
+  updateMemory: "PUT /v1/memories/:id",
+  retryMemory: "POST /v1/memories/:id/retry",
+  deleteMemory: "DELETE /v1/memories/:id",
+  searchMemories: "POST /v1/memories/search",
+  queryMemories: "POST /v1/memories/query",
+  upsertUser: "POST /v1/users",
+  listUsers: "GET /v1/users",
+  deleteUser: "DELETE /v1/users/:userId",
+  listEvents: "GET /v1/users/:userId/events",
+  createKey: "POST /v1/keys",
+  listKeys: "GET /v1/keys",
+  rotateKey: "POST /v1/keys/:id/rotate",
+  deleteKey: "DELETE /v1/keys/:id",
+  createWebhook: "POST /v1/webhooks",
+  listWebhooks: "GET /v1/webhooks",
+  updateWebhook: "PUT /v1/webhooks/:id",
+  deleteWebhook: "DELETE /v1/webhooks/:id",
+  testWebhook: "POST /v1/webhooks/:id/test",
+  rotateWebhookSecret: "POST /v1/webhooks/:id/rotate-secret",
+  listDeliveries: "GET /v1/webhooks/:id/deliveries",
+  redeliver: "POST /v1/webhooks/:id/deliveries/:deliveryId/redeliver",
+  createProject: "POST /v1/projects",
+  listProjects: "GET /v1/projects",
+  updateProject: "PUT /v1/projects/:id",
+  deleteProject: "DELETE /v1/projects/:id",
+};
+
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/memories.ts").Memory>} Memory */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/memories.ts").SearchResult>} SearchResult */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/memories.ts").SearchResults>} SearchResults */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/users.ts").User>} User */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/users.ts").Event>} UserEvent */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/platform.ts").Key>} Key */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/platform.ts").KeyWithSecret>} KeyWithSecret */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/platform.ts").Project>} Project */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/platform.ts").ProjectWithKey>} ProjectWithKey */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/platform.ts").Usage>} Usage */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/webhooks.ts").Webhook>} Webhook */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/webhooks.ts").WebhookWithSecret>} WebhookWithSecret */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/webhooks.ts").Delivery>} Delivery */
+
+/**
+ * One page of a list.
+ * @template Item
+ * @typedef {{ data: Item[], has_more: boolean, cursor: string | null }} Listed
+ */
+
+/**
+ * What each call answers; null: no body. A streamed query is read with `stream` in api.js.
+ * @typedef {{
+ *   getUsage: Usage,
+ *   createMemory: Memory,
+ *   listMemories: Listed<Memory>,
+ *   getMemory: Memory,
+ *   updateMemory: Memory,
+ *   retryMemory: Memory,
+ *   deleteMemory: null,
+ *   searchMemories: SearchResults,
+ *   queryMemories: null,
+ *   upsertUser: User,
+ *   listUsers: Listed<User>,
+ *   deleteUser: null,
+ *   listEvents: Listed<UserEvent>,
+ *   createKey: KeyWithSecret,
+ *   listKeys: Listed<Key>,
+ *   rotateKey: KeyWithSecret,
+ *   deleteKey: null,
+ *   createWebhook: WebhookWithSecret,
+ *   listWebhooks: Listed<Webhook>,
+ *   updateWebhook: Webhook,
+ *   deleteWebhook: null,
+ *   testWebhook: Delivery,
+ *   rotateWebhookSecret: WebhookWithSecret,
+ *   listDeliveries: Listed<Delivery>,
+ *   redeliver: Delivery,
+ *   createProject: ProjectWithKey,
+ *   listProjects: Listed<Project>,
+ *   updateProject: Project,
+ *   deleteProject: null,
+ * }} Answers
+ */

@@ -1,0 +1,208 @@
+// The first part: how the server is, what is used of the plan, how many memories there are, and how to go on from here.
+
+import { ApiError, call, pause, peek } from "./api.js";
+import { badge, bytesText, copyButton, fill, h, problem, time } from "./dom.js";
+import { denied } from "./lists.js";
+
+/** How often a server that is ready, and one that is not, is asked how it is. */
+const READY_MS = 15_000;
+const WAITING_MS = 2_000;
+/** The share of a quota from which its bar warns. */
+const NEARLY = 0.8;
+
+/**
+ * @typedef {object} ServerState
+ * @property {"ready" | "waiting" | "unreachable"} state
+ * @property {{ name: string, status: string, restarts: number, rss_bytes: number | null, provider: string | null }[]} lanes
+ */
+
+/**
+ * Tells how the server is, for as long as the page is open.
+ * @param {(state: ServerState) => void} tell
+ */
+export async function watchServer(tell) {
+  for (;;) {
+    const state = await serverState();
+    tell(state);
+    await pause(state.state === "ready" ? READY_MS : WAITING_MS);
+    while (document.hidden) await pause(WAITING_MS);
+  }
+}
+
+/** @returns {Promise<ServerState>} */
+async function serverState() {
+  try {
+    const { status, text } = await peek("/ready");
+    return { state: status === 200 ? "ready" : "waiting", lanes: lanesOf(text) };
+  } catch (error) {
+    if (error instanceof ApiError) return { state: "unreachable", lanes: [] };
+    throw error;
+  }
+}
+
+/** @param {string} text */
+function lanesOf(text) {
+  try {
+    return JSON.parse(text).lanes ?? [];
+  } catch {
+    return []; // a proxy's page in place of the server's: the state says enough
+  }
+}
+
+/** In words. @param {ServerState["state"]} state */
+export function stateText(state) {
+  return { ready: "Server ready", waiting: "Models are loading", unreachable: "Server not reachable" }[state];
+}
+
+/** What is seen of the part before there is a key: `server` is filled by `showServer`. */
+export function startPart() {
+  const server = h("div", { class: "card-body" }, h("p", { class: "empty" }, "Asking…"));
+  const usage = h("div", { class: "card-body" });
+  const counts = h("div", { class: "card-body" });
+  const cards = h("div", { class: "cards" }, [
+    card("Plan", usage),
+    card("Memories on this server", counts),
+    card("Server", server),
+  ]);
+  return {
+    element: h("div", {}, h("h1", {}, "Overview"), cards, nextSteps()),
+    /** @param {ServerState} state */
+    showServer: (state) => fill(server, serverView(state)),
+    refresh: async () => {
+      await Promise.all([show(usage, usageView), show(counts, countsView)]);
+    },
+  };
+}
+
+/** @param {string} title @param {HTMLElement} body */
+function card(title, body) {
+  return h("section", { class: "card" }, h("h2", {}, title), body);
+}
+
+/** @param {HTMLElement} place @param {() => Promise<Node>} view */
+async function show(place, view) {
+  try {
+    fill(place, await view());
+  } catch (error) {
+    fill(place, error instanceof ApiError && error.code === "insufficient_scope" ? denied(error) : problem(error));
+  }
+}
+
+/** @param {ServerState} state */
+function serverView({ state, lanes }) {
+  return h(
+    "div",
+    {},
+    h("p", {}, h("span", { class: "dot", "data-state": state }), stateText(state)),
+    lanes.length > 0 &&
+      h(
+        "dl",
+        { class: "facts" },
+        lanes.flatMap(({ name, status, restarts, rss_bytes, provider }) => [
+          h("dt", {}, `Models, ${name}`),
+          h(
+            "dd",
+            {},
+            [status, rss_bytes === null ? null : bytesText(rss_bytes), provider, restarts > 0 && `${restarts} restarts`]
+              .filter((fact) => typeof fact === "string")
+              .join(" · "),
+          ),
+        ]),
+      ),
+  );
+}
+
+async function usageView() {
+  const { plan, period, queries, documents, storage_bytes, tokens } = await call("getUsage");
+  const count = (/** @type {number} */ value) => value.toLocaleString();
+  return h(
+    "div",
+    {},
+    h("p", { class: "fine" }, h("strong", {}, plan), " plan · queries are counted anew from ", time(period.end)),
+    quotaBar("Memories", documents, count),
+    quotaBar("Storage", storage_bytes, bytesText),
+    quotaBar("Queries", queries, count),
+    h("p", { class: "fine" }, `Tokens: ${count(tokens.prompt)} read, ${count(tokens.completion)} written`),
+  );
+}
+
+/**
+ * @param {string} label
+ * @param {{ used: number, limit: number | null }} quota
+ * @param {(value: number) => string} text
+ */
+function quotaBar(label, { used, limit }, text) {
+  return h(
+    "div",
+    { class: "quota" },
+    h("span", {}, label),
+    h("span", { class: "number" }, limit === null ? `${text(used)} · no limit` : `${text(used)} of ${text(limit)}`),
+    limit !== null && bar(`${label} used`, used / limit),
+  );
+}
+
+/** @param {string} label @param {number} share may be more than 1, after a change to a smaller plan */
+function bar(label, share) {
+  const used = h("div", { class: share > NEARLY ? "bar-used nearly" : "bar-used" });
+  const percent = Math.min(100, Math.round(share * 100));
+  used.style.width = `${percent}%`;
+  return h(
+    "div",
+    {
+      class: "bar-track",
+      role: "meter",
+      "aria-label": label,
+      "aria-valuemin": 0,
+      "aria-valuemax": 100,
+      "aria-valuenow": percent,
+    },
+    used,
+  );
+}
+
+// The API counts no memories by status; the operators' figures do, for all projects together.
+async function countsView() {
+  const { status, text } = await peek("/metrics");
+  const counts = [...text.matchAll(/^mneme_memories\{status="(\w+)"\} (\d+)/gm)];
+  if (status !== 200 || counts.length === 0)
+    return h("p", { class: "empty" }, "This server does not show its metrics.");
+  return h(
+    "dl",
+    { class: "facts" },
+    counts.flatMap(([, name = "", value]) => [
+      h("dt", {}, Number(value) > 0 ? badge(name) : name),
+      h("dd", { class: "number" }, Number(value).toLocaleString()),
+    ]),
+    h("dt", { class: "fine" }, "All projects together."),
+  );
+}
+
+function nextSteps() {
+  const snippet = h(
+    "code",
+    {},
+    [
+      `curl ${location.origin}/v1/memories \\`,
+      '  -H "Authorization: Bearer $MNEME_KEY" -H "Content-Type: application/json" \\',
+      `  -d '{"content": "Lena prefers meetings before noon.", "userId": "lena"}'`,
+      "",
+      `curl ${location.origin}/v1/memories/search \\`,
+      '  -H "Authorization: Bearer $MNEME_KEY" -H "Content-Type: application/json" \\',
+      `  -d '{"query": "when should I meet Lena?"}'`,
+    ].join("\n"),
+  );
+  return h(
+    "section",
+    { class: "card" },
+    h("h2", {}, "First steps"),
+    h(
+      "ol",
+      { class: "steps" },
+      h("li", {}, h("a", { href: "#memories" }, "Add a memory"), " and watch it being processed."),
+      h("li", {}, h("a", { href: "#ask" }, "Search for it"), ", or ask a question that it answers."),
+      h("li", {}, h("a", { href: "#keys" }, "Make a key"), " for your application and do the same from there:"),
+    ),
+    h("pre", { class: "snippet" }, snippet),
+    h("div", { class: "row" }, copyButton(snippet), h("a", { href: "/docs" }, "All operations in the API reference")),
+  );
+}

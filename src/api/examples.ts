@@ -1,0 +1,221 @@
+// A believable example for every schema of the contract, so that the documentation shows bodies that could have been sent.
+// Values follow from a field's name; that each fits its schema is checked in test/api/openapi.test.ts.
+
+import { type JsonSchema, SCHEMA_REFERENCE } from "./json-schema.ts";
+import type { Group } from "./operation.ts";
+
+/** The opaque part of every id in the examples. */
+const OPAQUE = "01jd3vqm5yf8rbk0t6zn2hx9ea";
+const PASSAGE = "Ada keeps the spare key under the blue pot.";
+const NOW = "2026-11-20T09:30:00.000Z";
+
+/** Resources with ids of the interface's own, and their prefixes. */
+const ID_PREFIXES: Readonly<Record<string, string>> = {
+  memory: "mem",
+  chat: "chat",
+  key: "key",
+  project: "prj",
+  webhook: "wh",
+  delivery: "dlv",
+};
+
+/** Whether the interface gives such resources their ids. */
+export function isResource(resource: string): boolean {
+  return Object.hasOwn(ID_PREFIXES, resource);
+}
+
+/** An id of a resource, such as `memory`; where the application chooses ids, a user's. */
+export function exampleOfResource(resource: string): string {
+  const prefix = ID_PREFIXES[resource];
+  return prefix === undefined ? "ada" : exampleId(prefix);
+}
+
+/** `memory` for `memories`, as paths name collections. */
+export function singular(plural: string): string {
+  return plural.replace(/ies$/, "y").replace(/s$/, "");
+}
+
+function exampleId(prefix: string): string {
+  return `${prefix}_${OPAQUE}`;
+}
+
+/** By field name, `Schema.field` before `field`. Where the schema wants a text instead of an object or array, its JSON. */
+const BY_NAME: Readonly<Record<string, unknown>> = {
+  "Message.content": "The spare key is under the blue pot [1].",
+  "Message.role": "assistant",
+  "Delivery.status": "delivered",
+  "Memory.status": "completed",
+  "SearchResult.metadata": {
+    room: "hall",
+    _memory: {
+      title: "Spare key",
+      type: "note",
+      tags: ["house", "keys"],
+      userId: "ada",
+      language: "en",
+      created_at: NOW,
+    },
+    _chunk: { ordinal: 0, start: 0, end: PASSAGE.length },
+  },
+  "Usage.end": "2026-12-01T00:00:00.000Z",
+  "Usage.limit": null,
+  "Usage.start": "2026-11-01T00:00:00.000Z",
+  accepted: 1,
+  answer: "The spare key is under the blue pot [1].",
+  content: PASSAGE,
+  data: { path: "/pricing" },
+  description: "tells the search page",
+  email: "ada@example.com",
+  enabled: true,
+  event: "memory.completed",
+  events: ["memory.completed", "memory.failed"],
+  grace_seconds: 3_600,
+  key: "ctx_this-is-an-example-and-it-opens-nothing",
+  language: "en",
+  limit: 5,
+  memories: [
+    { content: PASSAGE, userId: "ada" },
+    { content: "The boiler was serviced in May.", userId: "ada" },
+  ],
+  memory_id: exampleId("mem"),
+  message: "Where is the spare key?",
+  metadata: { room: "hall" },
+  mode: "balanced",
+  ms: 84,
+  name: "Ada Lovelace",
+  plan: "enterprise",
+  projectId: exampleId("prj"),
+  query: "How do I get into the house?",
+  redacted: "ctx_th…hing",
+  retention_days: 30,
+  scopes: ["memories:read", "memories:write", "query"],
+  score: 0.87,
+  secret: "whsec_dGhpcyBpcyBhbiBleGFtcGxlLCBub3QgYSBzZWNyZXQ=",
+  status_code: 204,
+  tags: ["house", "keys"],
+  title: "Spare key",
+  total_results: 1,
+  type: "note",
+  url: "https://app.example.com/hooks/mneme",
+  used: 412,
+  userId: "ada",
+  webhook_id: exampleId("wh"),
+};
+
+/** What the fields of a group's bodies hold where that differs. */
+const BY_GROUP: Readonly<Partial<Record<Group, Readonly<Record<string, unknown>>>>> = {
+  Users: { id: "ada", type: "page_view" },
+  Keys: { name: "backend" },
+  Projects: { name: "support bot" },
+};
+
+/** What a request's example gives beside what it must. */
+const SHOWN_OF_REQUESTS: readonly string[] = [
+  "data",
+  "description",
+  "email",
+  "enabled",
+  "grace_seconds",
+  "limit",
+  "metadata",
+  "mode",
+  "name",
+  "retention_days",
+  "tags",
+  "title",
+  "userId",
+];
+
+/** What an answer's example gives beside what it must: what is shown once only. */
+const SHOWN_OF_ANSWERS: readonly string[] = ["key", "secret"];
+
+/** Named schemas that a `$ref` can lead to. */
+export type Components = Readonly<Record<string, JsonSchema>>;
+
+/** What an example belongs to. */
+export interface ExampleContext {
+  readonly components: Components;
+  readonly group: Group;
+  readonly known?: Readonly<Record<string, unknown>>;
+}
+
+// Where a part of an example is made up.
+interface Place {
+  readonly components: Components;
+  /** Values that go before the ones by name. */
+  readonly preset: Readonly<Record<string, unknown>>;
+  /** Name of the schema that a field stands in. */
+  readonly within: string;
+}
+
+/**
+ * An example that fits the schema, for a body of an operation of `group`.
+ * @param known values of fields, by name, that the operation knows better.
+ */
+export function exampleOf(schema: JsonSchema, { components, group, known = {} }: ExampleContext): unknown {
+  return exampleAt(schema, { components, preset: { ...BY_GROUP[group], ...known }, within: "" });
+}
+
+function exampleAt(schema: JsonSchema, place: Place): unknown {
+  if (typeof schema.$ref === "string") {
+    const within = schema.$ref.slice(SCHEMA_REFERENCE.length);
+    return exampleAt(place.components[within] ?? {}, { ...place, within });
+  }
+  if (Array.isArray(schema.anyOf)) return exampleAt(schema.anyOf[0] as JsonSchema, place);
+  if (Array.isArray(schema.enum)) return schema.enum[0];
+  if ("const" in schema) return schema.const;
+  switch (mainType(schema)) {
+    case "object":
+      return objectAt(schema, place);
+    case "array":
+      return [exampleAt((schema.items ?? {}) as JsonSchema, place)];
+    case "string":
+      return schema.format === "date-time" ? NOW : "text";
+    case "integer":
+    case "number":
+      return schema.default ?? schema.minimum ?? 0;
+    case "boolean":
+      return schema.default ?? false;
+    default:
+      return {};
+  }
+}
+
+function objectAt(schema: JsonSchema, place: Place): Record<string, unknown> {
+  const fields = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);
+  const required = (schema.required ?? []) as readonly string[];
+  const shown = schema.additionalProperties === false ? SHOWN_OF_REQUESTS : SHOWN_OF_ANSWERS;
+  return Object.fromEntries(
+    fields
+      .filter(([name]) => required.includes(name) || shown.includes(name))
+      .map(([name, field]) => [name, fieldAt(name, field, place)]),
+  );
+}
+
+function fieldAt(name: string, schema: JsonSchema, place: Place): unknown {
+  const prefix = /^([a-z]+)_…/.exec(String(schema.description ?? ""))?.[1];
+  if (prefix !== undefined && name !== "secret" && name !== "key") return exampleId(prefix);
+  const named = [place.preset[name], BY_NAME[`${place.within}.${name}`], BY_NAME[name]]
+    .map((value) => (typeof value === "object" && mainType(schema) === "string" ? JSON.stringify(value) : value))
+    .find((value) => value !== undefined && fits(value, schema));
+  if (named !== undefined) return named;
+  return isNullable(schema) ? null : exampleAt(schema, place);
+}
+
+function fits(value: unknown, schema: JsonSchema): boolean {
+  if (value === null) return isNullable(schema);
+  if (Array.isArray(schema.enum)) return schema.enum.includes(value);
+  const type = mainType(schema);
+  if (type === "array") return Array.isArray(value);
+  if (type === "object") return typeof value === "object" && schema.properties === undefined && !Array.isArray(value);
+  return type === (Number.isInteger(value) && type === "integer" ? "integer" : typeof value);
+}
+
+function isNullable(schema: JsonSchema): boolean {
+  const members = (schema.anyOf ?? []) as readonly JsonSchema[];
+  return (Array.isArray(schema.type) && schema.type.includes("null")) || members.some(({ type }) => type === "null");
+}
+
+function mainType(schema: JsonSchema): unknown {
+  return Array.isArray(schema.type) ? schema.type[0] : schema.type;
+}

@@ -1,0 +1,127 @@
+// Who asks, and whether it may ask now? Authentication in front of everything else, the windows that requests are counted
+// in, and the headers that tell of them.
+
+import { clientAddress, failureKey, type TrustedProxies } from "../account/client-address.ts";
+import type { Bucket } from "../account/rate-limits.ts";
+import { AUTH_FAILURES_PER_MINUTE } from "../account/rate-limits.ts";
+import type { SlidingWindow, WindowState } from "../account/sliding-window.ts";
+import { Fault } from "../domain/fault.ts";
+import { LIMITS } from "../domain/limits.ts";
+import type { Principal } from "../domain/scope.ts";
+
+/** What the gate stands on. */
+export interface GateParts {
+  readonly authenticate: (secret: string) => Principal | null;
+  readonly newRequestId: () => string;
+  /** Counts requests by key and route. */
+  readonly callers: SlidingWindow;
+  /** Counts failed authentications by address. */
+  readonly failures: SlidingWindow;
+  readonly trustedProxies: TrustedProxies;
+}
+
+/** What is known of a request besides what it asks for. */
+export interface Admission {
+  readonly requestId: string;
+  /** Of the connection; empty where there is none. */
+  readonly socketAddress: string;
+  /** Decoded by nobody yet: as it stands in the request line. */
+  readonly path: string;
+  /** With its question mark; empty without one. */
+  readonly search: string;
+  /** null: it needed no key, or had no valid one. */
+  principal: Principal | null;
+  /** The window that it was counted in; null outside of /v1. */
+  window: WindowState | null;
+}
+
+/** Lets requests in, one by one. */
+export class Gate {
+  readonly #parts: GateParts;
+
+  constructor(parts: GateParts) {
+    this.#parts = parts;
+  }
+
+  /** A caller's own request id if it is safe to repeat, else a new one. */
+  requestIdOf(request: Request): string {
+    const given = request.headers.get("x-request-id");
+    const isSafe = given !== null && given.length <= LIMITS.requestIdCharacters && /^[A-Za-z0-9._:-]+$/.test(given);
+    return isSafe ? given : this.#parts.newRequestId();
+  }
+
+  /**
+   * A request before anything is decided about it.
+   * @throws Fault `invalid_request` for a malformed Host header
+   */
+  receive(request: Request, socketAddress: string): Admission {
+    const url = URL.parse(request.url);
+    if (url === null) throw new Fault("invalid_request", "The Host header is malformed.");
+    const { pathname, search } = url;
+    return {
+      requestId: this.requestIdOf(request),
+      socketAddress,
+      path: pathname,
+      search,
+      principal: null,
+      window: null,
+    };
+  }
+
+  /**
+   * Finds out who asks. A failure counts for the address that it came from; a valid key always passes.
+   * @throws Fault `missing_api_key`, `invalid_api_key`, or `rate_limit_exceeded` after too many failures
+   */
+  authenticate(admission: Admission, request: Request): void {
+    const header = request.headers.get("authorization");
+    const secret = header === null ? undefined : BEARER.exec(header)?.[1];
+    admission.principal = secret === undefined ? null : this.#parts.authenticate(secret);
+    if (admission.principal !== null) return;
+
+    admission.window = this.#parts.failures.admit(this.#failureKeyOf(admission, request), AUTH_FAILURES_PER_MINUTE);
+    if (!admission.window.isAdmitted) {
+      throw tooMany("Too many requests without a valid API key came from this address", admission.window);
+    }
+    if (header === null) throw new Fault("missing_api_key", "Send an API key: Authorization: Bearer ctx_…");
+    throw new Fault(
+      "invalid_api_key",
+      "This API key is not known, or not any more. Keys look like ctx_… and are shown once, when they are made.",
+    );
+  }
+
+  /** The window of the address, for answers that need no key. */
+  showFailures(admission: Admission, request: Request): void {
+    const key = this.#failureKeyOf(admission, request);
+    admission.window = this.#parts.failures.look(key, AUTH_FAILURES_PER_MINUTE);
+  }
+
+  /**
+   * Counts a request of a known key.
+   * @throws Fault `rate_limit_exceeded`
+   */
+  count(admission: Admission, principal: Principal, bucket: Bucket): void {
+    const window = this.#parts.callers.admit(`${principal.keyId} ${bucket.name}`, bucket.limit);
+    admission.window = window;
+    if (!window.isAdmitted) throw tooMany(`${bucket.name} takes ${window.limit} requests a minute of a key`, window);
+  }
+
+  #failureKeyOf({ socketAddress }: Admission, request: Request): string {
+    const forwarded = request.headers.get("x-forwarded-for");
+    return failureKey(clientAddress(socketAddress, forwarded, this.#parts.trustedProxies));
+  }
+}
+
+/** Header names are lower case. */
+export function windowHeaders({ limit, remaining, resetAtSeconds }: WindowState): Record<string, string> {
+  return {
+    "x-ratelimit-limit": String(limit),
+    "x-ratelimit-remaining": String(remaining),
+    "x-ratelimit-reset": String(resetAtSeconds),
+  };
+}
+
+const BEARER = /^Bearer +(ctx_[A-Za-z0-9_-]{1,256})$/i;
+
+function tooMany(what: string, { retryAfterSeconds }: WindowState): Fault {
+  return new Fault("rate_limit_exceeded", `${what}. Try again in ${retryAfterSeconds} s.`, { retryAfterSeconds });
+}

@@ -1,0 +1,118 @@
+// Turns the contract's schemas into plain JSON Schema 2020-12, as OpenAPI 3.1 holds it: named schemas stand once and are
+// referred to; the library's own ways of writing enums, values that may be null, and maps become the standard's.
+
+import type { TSchema } from "@sinclair/typebox";
+import { invariant } from "../domain/fault.ts";
+
+/** A JSON Schema, or a part of one, as plain JSON. */
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** What a `$ref` to a named schema begins with. */
+export const SCHEMA_REFERENCE = "#/components/schemas/";
+/** How a map of anything is written: a pattern that every name matches. */
+const ANY_NAME = "^(.*)$";
+/** A name that OpenAPI allows for a component. */
+const COMPONENT_NAME = /^[A-Za-z0-9._-]+$/;
+/** Keywords that forbid nothing. */
+const ANNOTATIONS: readonly string[] = ["description", "default"];
+
+/** Converts schemas, and collects those that have a name (`$id`). */
+export class SchemaCollection {
+  readonly #named = new Map<string, JsonSchema>();
+  /** What was converted already: the same schemas stand in many bodies. */
+  readonly #converted = new Map<TSchema, JsonSchema>();
+
+  /**
+   * The schema as plain JSON Schema; a named one becomes a `$ref` into `components`.
+   * @throws Error when two different schemas have one name.
+   */
+  of(schema: TSchema): JsonSchema {
+    const known = this.#converted.get(schema);
+    if (known !== undefined) return known;
+    const converted = this.#convert(schema);
+    this.#converted.set(schema, converted);
+    return converted;
+  }
+
+  /** The named schemas so far, sorted by name. */
+  get components(): Readonly<Record<string, JsonSchema>> {
+    return Object.fromEntries([...this.#named].sort(([left], [right]) => (left < right ? -1 : 1)));
+  }
+
+  #convert(schema: TSchema): JsonSchema {
+    const { $id: name, ...unnamed } = schema;
+    if (name === undefined) return this.#plain(unnamed);
+    invariant(COMPONENT_NAME.test(name), `a schema is named ${JSON.stringify(name)}`);
+    const converted = this.#plain(unnamed);
+    const known = this.#named.get(name) ?? converted;
+    invariant(JSON.stringify(known) === JSON.stringify(converted), `two schemas are named ${name}`);
+    this.#named.set(name, converted);
+    return { $ref: SCHEMA_REFERENCE + name };
+  }
+
+  #plain(schema: JsonSchema): JsonSchema {
+    if (Array.isArray(schema.anyOf)) return this.#union(schema, schema.anyOf);
+    // the library's marks are symbols, which entries leave out
+    const entries = Object.entries(schema).map(([keyword, value]) => [keyword, this.#keyword(keyword, value)] as const);
+    return withMaps(Object.fromEntries(entries));
+  }
+
+  #keyword(keyword: string, value: unknown): unknown {
+    switch (keyword) {
+      case "$ref":
+        return SCHEMA_REFERENCE + String(value);
+      case "properties":
+      case "patternProperties":
+        return mapValues(value as Record<string, TSchema>, (part) => this.of(part));
+      case "items":
+      case "not":
+        return this.of(value as TSchema);
+      case "additionalProperties":
+        return typeof value === "object" ? this.of(value as TSchema) : value;
+      case "allOf":
+        return (value as TSchema[]).map((part) => this.of(part));
+      default:
+        return value;
+    }
+  }
+
+  // Of what stands beside the members only annotations are taken: a value that may be null repeats its bounds there, for
+  // error messages, where they would hold for null as well.
+  #union(schema: JsonSchema, members: readonly TSchema[]): JsonSchema {
+    const outer = Object.fromEntries(ANNOTATIONS.filter((name) => name in schema).map((name) => [name, schema[name]]));
+    const converted = members.map((member) => this.of(member));
+    const others = converted.filter((member) => member.type !== "null");
+    const isNullable = others.length < converted.length;
+    if (others.every((member) => "const" in member)) {
+      const values = others.map((member) => member.const);
+      return { ...enumOf(isNullable ? [...values, null] : values), ...outer };
+    }
+    const [only] = others;
+    if (isNullable && others.length === 1 && only !== undefined) return { ...nullable(only), ...outer };
+    return { anyOf: converted, ...outer };
+  }
+}
+
+function nullable(schema: JsonSchema): JsonSchema {
+  if (Array.isArray(schema.enum)) return { ...schema, ...enumOf([...schema.enum, null]) };
+  if (typeof schema.type === "string") return { ...schema, type: [schema.type, "null"] };
+  const takesAnything = Object.keys(schema).every((keyword) => ANNOTATIONS.includes(keyword));
+  return takesAnything ? schema : { anyOf: [schema, { type: "null" }] };
+}
+
+function enumOf(values: readonly unknown[]): JsonSchema {
+  const types = [...new Set(values.map((value) => (value === null ? "null" : typeof value)))];
+  return { type: types.length === 1 ? types[0] : types, enum: values };
+}
+
+function withMaps(schema: JsonSchema): JsonSchema {
+  const { patternProperties, ...rest } = schema;
+  const patterns = Object.entries((patternProperties ?? {}) as Record<string, JsonSchema>);
+  const [only] = patterns;
+  if (patterns.length !== 1 || only === undefined || only[0] !== ANY_NAME) return schema;
+  return { ...rest, additionalProperties: Object.keys(only[1]).length === 0 ? true : only[1] };
+}
+
+function mapValues<In, Out>(record: Readonly<Record<string, In>>, change: (value: In) => Out): Record<string, Out> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
+}

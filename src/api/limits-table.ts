@@ -1,0 +1,52 @@
+// The bounds of the interface as tables for people: what plans allow, and what one request may hold. The numbers stand in
+// domain/limits.ts and domain/project.ts.
+
+import { LIMITS } from "../domain/limits.ts";
+import { PLAN_NAMES, PLANS } from "../domain/project.ts";
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+const GiB = 1024 * MiB;
+
+/** One row per plan: name, queries per month, memories, storage. */
+export function planRows(): readonly (readonly string[])[] {
+  return PLAN_NAMES.map((name) => {
+    const { queriesPerMonth, documents, storageBytes } = PLANS[name];
+    return [name, count(queriesPerMonth), count(documents), storageBytes === null ? count(null) : size(storageBytes)];
+  });
+}
+
+/** What a request may hold: what (code in backticks), at most how much. */
+export function requestBoundRows(): readonly (readonly [what: string, atMost: string])[] {
+  return [
+    ["JSON body", size(LIMITS.bodyBytes)],
+    ["uploaded file", size(LIMITS.uploadBytes)],
+    ["memories per batch", count(LIMITS.memoriesPerBatch)],
+    ["tags per memory", count(LIMITS.tagsPerMemory)],
+    ["`metadata` as JSON", size(LIMITS.metadataBytes)],
+    ["an event's `data` as JSON", size(LIMITS.eventDataBytes)],
+    ["`userId`, `externalId`", characters(LIMITS.callerIdCharacters)],
+    ["`title`", characters(LIMITS.titleCharacters)],
+    ["`query`", characters(LIMITS.queryCharacters)],
+    ["a chat's `message`", characters(LIMITS.messageCharacters)],
+    ["`instructions`", characters(LIMITS.instructionsCharacters)],
+    ["items per page", `${LIMITS.pageItems} (${LIMITS.pageItemsDefault} without \`limit\`)`],
+    ["messages per page", `${LIMITS.messagesPage} (${LIMITS.messagesPageDefault} without \`limit\`)`],
+    ["results of a search", `${LIMITS.searchResults} (${LIMITS.searchResultsDefault} without \`limit\`)`],
+    ["sources of an answer", `${LIMITS.sources} (${LIMITS.sourcesDefault} without \`maxSources\`)`],
+    ["webhooks per project", count(LIMITS.webhooksPerProject)],
+  ];
+}
+
+function count(limit: number | null): string {
+  return limit === null ? "unlimited" : limit.toLocaleString("en-US");
+}
+
+function characters(limit: number): string {
+  return `${count(limit)} characters`;
+}
+
+function size(bytes: number): string {
+  if (bytes >= GiB) return `${bytes / GiB} GB`;
+  return bytes >= MiB ? `${bytes / MiB} MB` : `${bytes / KiB} KB`;
+}

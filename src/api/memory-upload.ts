@@ -1,0 +1,89 @@
+// The operation that stores a file: what its form may say beside it, and what it answers. How the form is received is
+// upload.ts, what becomes of the file ingest's business.
+
+import { Fault, invariant } from "../domain/fault.ts";
+import type { Memory, MemoryDraft } from "../domain/memory.ts";
+import type { Accepted } from "../ports/memory-store.ts";
+import { parseStorable } from "./body.ts";
+import { check } from "./check.ts";
+import { attributesOf } from "./drafts.ts";
+import { type MemoryOperationsParts, ownedDraft, statusOf } from "./memories.ts";
+import { type Operation, operation } from "./operation.ts";
+import { Body, JsonMap, NoQuery, Optional } from "./schema/fields.ts";
+import * as schema from "./schema/memories.ts";
+import type { Upload } from "./upload.ts";
+import { memoryView } from "./views.ts";
+
+/** The operation POST /v1/memories/upload. */
+export function uploadOperation({ memories, progressOf, clock }: MemoryOperationsParts): Operation {
+  const view = (memory: Memory, content: string) => memoryView({ memory, content }, progressOf);
+
+  return operation({
+    name: "uploadMemory",
+    group: "Memories",
+    summary: "Store a file. A known externalId updates its memory: 202 when the file is new, else 200.",
+    method: "POST",
+    path: "/v1/memories/upload",
+    scope: "memories:write",
+    query: NoQuery,
+    body: schema.UploadFields,
+    takesFile: true,
+    answers: { 200: schema.Memory, 202: schema.Memory },
+    faults: ["too_many_tags", "metadata_too_large", "document_quota_exceeded", "storage_quota_exceeded"],
+    isIdempotent: true,
+    run: async ({ principal, body, upload, commit }) => {
+      invariant(upload, "uploadMemory is called with a file");
+      const draft = ownedDraft(principal, draftOf(body, upload, clock.now()));
+      const desk = await memories.open(principal);
+      let stored: Accepted | null = null;
+      const answer = commit(() => {
+        const [accepted] = desk.create([draft]);
+        invariant(accepted, "one draft gives one row");
+        if (accepted instanceof Fault) throw accepted;
+        stored = accepted;
+        return { status: statusOf(accepted), body: view(accepted.memory, "") };
+      });
+      invariant(stored, "what was committed was stored");
+      const { memory, outcome }: Accepted = stored;
+      if (outcome !== "updated") return answer;
+      const [shown] = await memories.withContents([memory]);
+      return { status: answer.status, body: view(memory, shown?.content ?? "") };
+    },
+  });
+}
+
+type Fields = Parameters<typeof attributesOf>[0];
+
+/** Forms have texts only: what is a list or an object in JSON bodies is its JSON here. */
+const Structured = Body({ tags: schema.CreateMemory.properties.tags, metadata: Optional(JsonMap) });
+
+/** An empty text counts as left out, as forms of web pages send every field. */
+function draftOf(texts: Readonly<Record<string, string | undefined>>, upload: Upload, nowMs: number): MemoryDraft {
+  const { tags, metadata, ...plain } = Object.fromEntries(
+    Object.entries(texts).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== ""),
+  );
+  const structured = check(Structured, {
+    ...(tags !== undefined && { tags: parsed(tags, "tags") }),
+    ...(metadata !== undefined && { metadata: parsed(metadata, "metadata") }),
+  });
+  const { path, filename, mediaType, bytes } = upload.file;
+  return {
+    ...attributesOf({ ...plain, ...structured } as Fields, nowMs),
+    content: "",
+    upload: {
+      path,
+      sha256: Buffer.from(upload.sha256, "hex"),
+      source: { filename, media_type: mediaType, bytes },
+    },
+  };
+}
+
+/** The JSON of a field. @throws Fault `invalid_request` */
+function parsed(text: string, param: string): unknown {
+  try {
+    return parseStorable(text, param);
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause;
+    throw new Fault("invalid_request", `'${param}' is not valid JSON.`, { param, cause });
+  }
+}

@@ -1,0 +1,165 @@
+// What can come back from an operation, as the OpenAPI document says it: successes, errors with their codes, headers.
+
+import type { FaultCode } from "../domain/fault.ts";
+import { FAULTS } from "./catalogue.ts";
+import { type Components, exampleOf, exampleOfResource, isResource, singular } from "./examples.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import type { MediaType, Reference, ResponseObject } from "./openapi-types.ts";
+import type { Operation } from "./operation.ts";
+
+const SUCCESSES: Readonly<Record<number, string>> = {
+  200: "Done.",
+  201: "Made.",
+  202: "Taken; work goes on in the background.",
+  204: "Done. There is no body.",
+};
+
+/** Errors that many operations share, by the name of the shared response. */
+const SHARED_ERRORS: Readonly<Record<string, readonly FaultCode[]>> = {
+  BadRequest: ["invalid_request"],
+  Unauthorized: ["missing_api_key", "invalid_api_key"],
+  Forbidden: ["insufficient_scope"],
+  UnknownRoute: ["not_found"],
+  MethodNotAllowed: ["method_not_allowed"],
+  IdempotencyConflict: ["idempotency_conflict"],
+  PayloadTooLarge: ["payload_too_large"],
+  UnsupportedMediaType: ["unsupported_media_type"],
+  TooManyRequests: ["rate_limit_exceeded"],
+  InternalError: ["internal_error"],
+  Overloaded: ["overloaded"],
+};
+
+const EVERYWHERE = ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
+/** Codes that say in a header when to try again: where waiting helps, and on 429 only. */
+const WITH_RETRY_AFTER: readonly FaultCode[] = ["rate_limit_exceeded", "query_quota_exceeded"];
+
+/** Every header of an answer, for `components.headers`. */
+export const HEADERS: Readonly<Record<string, { readonly description: string; readonly schema: JsonSchema }>> = {
+  "X-Request-Id": { description: "Names the request, in the server's log too.", schema: { type: "string" } },
+  "X-RateLimit-Limit": { description: "Requests per window of 60 seconds.", schema: { type: "integer" } },
+  "X-RateLimit-Remaining": { description: "Requests left in the current window.", schema: { type: "integer" } },
+  "X-RateLimit-Reset": {
+    description: "Unix time in seconds at which the oldest counted request leaves the window.",
+    schema: { type: "integer" },
+  },
+  "Retry-After": {
+    description: "Seconds to wait; not sent where waiting lifts nothing.",
+    schema: { type: "integer", minimum: 1 },
+  },
+  "Idempotent-Replayed": {
+    description: "The answer is that of the first request with this Idempotency-Key.",
+    schema: { type: "string", enum: ["true"] },
+  },
+  "WWW-Authenticate": { description: "Names the scheme.", schema: { type: "string", enum: ["Bearer"] } },
+  Allow: { description: "The methods that the path takes.", schema: { type: "string" } },
+};
+
+const STREAM_EXAMPLE = [
+  ["text", { content: "The spare key is " }],
+  ["text", { content: "under the blue pot [1]." }],
+  ["sources", []],
+  ["usage", { tokens_used: 0 }],
+  ["done", {}],
+]
+  .map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
+  .join("");
+
+/**
+ * The answer of an operation that went well.
+ * @param schema null: it has no body.
+ */
+export function successResponse(
+  operation: Operation,
+  status: number,
+  schema: JsonSchema | null,
+  components: Components,
+): ResponseObject {
+  const json = schema !== null && {
+    "application/json": {
+      schema,
+      example: exampleOf(schema, { components, group: operation.group, known: knownOf(operation, status) }),
+    },
+  };
+  const content = {
+    ...(operation.streams !== "always" && json),
+    ...(operation.streams !== undefined && { "text/event-stream": eventStream() }),
+  };
+  return {
+    description: SUCCESSES[status] ?? "Done.",
+    headers: headerReferences([...EVERYWHERE, ...(operation.isIdempotent ? ["Idempotent-Replayed"] : [])]),
+    ...(Object.keys(content).length > 0 && { content }),
+  };
+}
+
+/** An answer for each status of the given codes; those that many operations share are references. */
+export function errorResponses(
+  codes: readonly FaultCode[],
+  schema: JsonSchema,
+): readonly (readonly [status: number, response: ResponseObject | Reference])[] {
+  const byStatus = Map.groupBy(codes, (code) => FAULTS[code].status);
+  return [...byStatus].map(([status, those]) => {
+    const shared = Object.entries(SHARED_ERRORS).find(([, known]) => known.join() === those.join());
+    return [status, shared === undefined ? errorResponse(those, schema) : reference("responses", shared[0])];
+  });
+}
+
+/** The errors that many operations share, for `components.responses`. */
+export function sharedErrorResponses(schema: JsonSchema): Readonly<Record<string, ResponseObject>> {
+  return Object.fromEntries(Object.entries(SHARED_ERRORS).map(([name, codes]) => [name, errorResponse(codes, schema)]));
+}
+
+/** A reference into `components`. */
+export function reference(kind: "headers" | "parameters" | "responses", name: string): Reference {
+  return { $ref: `#/components/${kind}/${name}` };
+}
+
+function errorResponse(codes: readonly FaultCode[], schema: JsonSchema): ResponseObject {
+  const headers = [
+    ...EVERYWHERE,
+    ...(codes.some((code) => WITH_RETRY_AFTER.includes(code)) ? ["Retry-After"] : []),
+    ...(codes.some((code) => FAULTS[code].status === 401) ? ["WWW-Authenticate"] : []),
+    ...(codes.includes("method_not_allowed") ? ["Allow"] : []),
+  ];
+  const examples = Object.fromEntries(codes.map((code) => [code, { value: { error: exampleError(code) } }]));
+  return {
+    description: codes.map((code) => `- \`${code}\`: ${FAULTS[code].summary}`).join("\n"),
+    headers: headerReferences(headers),
+    content: { "application/json": { schema, examples } },
+  };
+}
+
+function exampleError(code: FaultCode): object {
+  const { status, summary } = FAULTS[code];
+  return {
+    code,
+    message: summary.replaceAll("`", ""),
+    status,
+    request_id: "4f1c9a70-6f0e-4b8e-9d5d-2f6f3c1b7a42",
+    ...(status === 503 && { retry_after_seconds: 1 }),
+  };
+}
+
+function eventStream(): MediaType {
+  return {
+    schema: {
+      type: "string",
+      description:
+        "Server-Sent Events in this order: any number of `text` (`{content}`), then `sources` (an array of SearchResult), `usage` (`{tokens_used}`) and `done` (`{}`). A failure is one `error` event with the body of an error answer, in place of all that was to come. Comments keep the connection open.",
+    },
+    example: STREAM_EXAMPLE,
+  };
+}
+
+// What an example can take from the operation: the id of the resource in its path, and that work has only begun.
+function knownOf(operation: Operation, status: number): Readonly<Record<string, unknown>> {
+  const resource = singular(operation.path.split("/").findLast((part) => !part.startsWith(":")) ?? "");
+  const isDelivery = operation.group === "Webhooks";
+  return {
+    ...(isResource(resource) && { id: exampleOfResource(resource) }),
+    ...(status === 202 && (isDelivery ? { status: "pending", attempts: [] } : { status: "processing" })),
+  };
+}
+
+function headerReferences(names: readonly string[]): Record<string, Reference> {
+  return Object.fromEntries(names.map((name) => [name, reference("headers", name)]));
+}

@@ -1,0 +1,293 @@
+// The OpenAPI 3.1 document of the interface, made from the operations' declarations: what can be asked, by whom, how often,
+// and everything that can come back. How it is shown to people is the business of docs.ts.
+
+import { Type } from "@sinclair/typebox";
+import type { RateBuckets } from "../account/rate-limits.ts";
+import { UNLIMITED } from "../account/sliding-window.ts";
+import { invariant } from "../domain/fault.ts";
+import { LIMITS } from "../domain/limits.ts";
+import { WEBHOOK_EVENTS, type WebhookEvent } from "../domain/webhook.ts";
+import { faultsOf } from "./catalogue.ts";
+import { type Components, exampleOf, exampleOfResource, singular } from "./examples.ts";
+import { type JsonSchema, SchemaCollection } from "./json-schema.ts";
+import { errorResponses, HEADERS, reference, sharedErrorResponses, successResponse } from "./openapi-responses.ts";
+import type { OpenApiDocument, OperationObject, ParameterObject } from "./openapi-types.ts";
+import { GROUPS, type Group, type Operation } from "./operation.ts";
+import { ErrorAnswer } from "./schema/errors.ts";
+import { Time } from "./schema/fields.ts";
+import { Memory } from "./schema/memories.ts";
+
+/** What the document is made from. */
+export interface OpenApiParts {
+  readonly operations: readonly Operation[];
+  /** Of the interface, as `info.version` shows it. */
+  readonly version: string;
+  readonly buckets: RateBuckets;
+}
+
+const BASE = "/v1";
+
+const GROUP_DESCRIPTIONS: Readonly<Record<Group, string>> = {
+  Memories: "Texts that are stored, indexed and found again.",
+  Chats: "Conversations that are answered from the memories.",
+  Users: "The application's own users, and events that are logged for them.",
+  Keys: "API keys of a project: what each may do, for whom and how long.",
+  Projects: "Projects with their plans and settings, and what is used of them.",
+  Webhooks: "Addresses that are told when memories change.",
+};
+
+const PARAMETERS: Readonly<Record<string, ParameterObject>> = {
+  IdempotencyKey: {
+    name: "Idempotency-Key",
+    in: "header",
+    required: false,
+    description:
+      "The same key with the same body within 24 hours gives the first answer again, and nothing is done twice. Counted per project and route.",
+    schema: { type: "string", minLength: 1, maxLength: LIMITS.idempotencyKeyCharacters, pattern: "^[!-~]+$" },
+  },
+  RequestId: {
+    name: "X-Request-Id",
+    in: "header",
+    required: false,
+    description: `The caller's own name for the request: kept if it is 1 to ${LIMITS.requestIdCharacters} letters, digits and \`._:-\`, else replaced by a new one.`,
+    schema: { type: "string" },
+  },
+};
+
+/** What an operation is described with. */
+interface Context extends Pick<OpenApiParts, "operations" | "buckets"> {
+  readonly schemas: SchemaCollection;
+  readonly components: Components;
+  /** The body of every error. */
+  readonly errors: JsonSchema;
+}
+
+/**
+ * The document; plain JSON once it is written as such.
+ * @throws Error when an operation lies outside of /v1, or two schemas share a name.
+ */
+export function openApiDocument({ operations, version, buckets }: OpenApiParts): OpenApiDocument {
+  const schemas = new SchemaCollection();
+  const errors = schemas.of(ErrorAnswer);
+  const webhooks = webhookObjects(schemas);
+  // an example needs every named schema, so all of them are collected before the first operation is described
+  for (const { body, answers } of operations) {
+    for (const schema of [body, ...Object.values(answers)]) if (schema !== null) schemas.of(schema);
+  }
+  const { components } = schemas;
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Mneme",
+      summary: "A self-hosted memory and retrieval engine for AI applications",
+      description:
+        "Every operation takes an API key as a bearer token. Bodies are JSON; unknown fields are refused. Every answer has the headers `X-Request-Id` and `X-RateLimit-*`; an unknown path answers `not_found` (404), a known one under another method `method_not_allowed` (405).",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+      version,
+    },
+    servers: [{ url: BASE }],
+    tags: GROUPS.filter((group) => operations.some((operation) => operation.group === group)).map((name) => ({
+      name,
+      description: GROUP_DESCRIPTIONS[name],
+    })),
+    paths: pathsOf({ operations, buckets, schemas, components, errors }),
+    webhooks,
+    components: {
+      schemas: components,
+      parameters: PARAMETERS,
+      responses: sharedErrorResponses(errors),
+      headers: HEADERS,
+      securitySchemes: {
+        apiKey: { type: "http", scheme: "bearer", bearerFormat: "ctx_…", description: "An API key of the project." },
+      },
+    },
+  };
+}
+
+/** `/v1/memories/:id` as the document writes it below its server: `/memories/{id}`. */
+export function openApiPath(path: string): string {
+  invariant(path.startsWith(`${BASE}/`), `the operation at ${path} is not below ${BASE}`);
+  return path.slice(BASE.length).replace(/:(\w+)/g, "{$1}");
+}
+
+/** How often one key may call an operation, and which others count with it. */
+export interface OperationRateLimit {
+  /** null: not limited. */
+  readonly perMinute: number | null;
+  /** Names of operations. */
+  readonly sharedWith: readonly string[];
+}
+
+/** The rate limit of an operation among all `operations`. */
+export function rateLimitOf(
+  operation: Operation,
+  operations: readonly Operation[],
+  buckets: RateBuckets,
+): OperationRateLimit {
+  const { name, limit } = buckets.bucketOf(operation.method, operation.path);
+  const sharedWith = operations
+    .filter((other) => other !== operation && buckets.bucketOf(other.method, other.path).name === name)
+    .map((other) => other.name);
+  return { perMinute: limit >= UNLIMITED ? null : limit, sharedWith };
+}
+
+function pathsOf(context: Context): OpenApiDocument["paths"] {
+  const paths: Record<string, Record<string, OperationObject>> = {};
+  for (const operation of context.operations) {
+    const path = openApiPath(operation.path);
+    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: operationObject(operation, context) };
+  }
+  return paths;
+}
+
+function operationObject(operation: Operation, context: Context): OperationObject {
+  const { schemas, components, errors } = context;
+  const limit = rateLimitOf(operation, context.operations, context.buckets);
+  const codes = faultsOf(operation);
+  const successes = Object.entries(operation.answers).map(([status, answer]) => {
+    const schema = answer === null ? null : schemas.of(answer);
+    return [Number(status), successResponse(operation, Number(status), schema, components)] as const;
+  });
+  return {
+    operationId: operation.name,
+    summary: operation.summary,
+    description: descriptionOf(operation, limit),
+    tags: [operation.group],
+    security: [{ apiKey: [operation.scope] }],
+    parameters: [
+      ...pathParameters(operation.path),
+      ...queryParameters(operation, schemas, components),
+      ...(operation.isIdempotent ? [reference("parameters", "IdempotencyKey")] : []),
+      reference("parameters", "RequestId"),
+    ],
+    ...(operation.body !== null && {
+      requestBody: requestBody(operation, schemas.of(operation.body), components),
+    }),
+    responses: Object.fromEntries([...successes, ...errorResponses(codes, errors)]),
+    "x-scope": operation.scope,
+    "x-confined-keys": operation.isForConfinedKeys ?? true,
+    "x-rate-limit-per-minute": limit.perMinute,
+    "x-rate-limit-shared-with": limit.sharedWith,
+    "x-idempotent": operation.isIdempotent ?? false,
+    "x-error-codes": codes,
+  };
+}
+
+function descriptionOf(operation: Operation, { perMinute, sharedWith }: OperationRateLimit): string {
+  const isConfinable = operation.isForConfinedKeys ?? true;
+  const together = sharedWith.length === 0 ? "" : `, counted together with ${sharedWith.map(code).join(", ")}`;
+  return [
+    `Needs the scope ${code(operation.scope)}. ${
+      isConfinable
+        ? "A key that is confined to a user may call it, for that user only."
+        : "A key that is confined to a user may not call it."
+    }`,
+    perMinute === null ? "Not rate-limited." : `At most ${perMinute} requests per minute and key${together}.`,
+    ...(operation.isIdempotent ? ["Heeds an `Idempotency-Key`."] : []),
+    ...(operation.streams === "always" ? ["Answers with Server-Sent Events."] : []),
+    ...(operation.streams === "when asked" ? ["With `stream` true it answers with Server-Sent Events."] : []),
+  ].join("\n\n");
+}
+
+function pathParameters(path: string): ParameterObject[] {
+  const parts = path.split("/");
+  return parts.flatMap((part, at) => {
+    if (!part.startsWith(":")) return [];
+    const resource = singular(parts[at - 1] ?? "");
+    return [
+      {
+        name: part.slice(1),
+        in: "path",
+        required: true,
+        description: resource === "user" ? "The application's own id of the user." : `The ${resource}'s id.`,
+        schema: { type: "string", minLength: 1 },
+        example: exampleOfResource(resource),
+      },
+    ];
+  });
+}
+
+function queryParameters({ query, group }: Operation, schemas: SchemaCollection, components: Components) {
+  const object = schemas.of(query);
+  const required = query.required ?? [];
+  const examples = exampleOf(object, { components, group }) as Readonly<Record<string, unknown>>;
+  return Object.entries((object.properties ?? {}) as Readonly<Record<string, JsonSchema>>).map(
+    ([name, property]): ParameterObject => {
+      const { description, ...schema } = property;
+      const isRequired = required.includes(name);
+      return {
+        name,
+        in: "query",
+        required: isRequired,
+        ...(typeof description === "string" && { description }),
+        schema,
+        ...(isRequired && { example: examples[name] }),
+      };
+    },
+  );
+}
+
+function requestBody(
+  operation: Operation,
+  schema: JsonSchema,
+  components: Components,
+): NonNullable<OperationObject["requestBody"]> {
+  const required = !(operation.isBodyOptional ?? false);
+  if (!operation.takesFile) {
+    return {
+      required,
+      content: { "application/json": { schema, example: exampleOf(schema, { components, group: operation.group }) } },
+    };
+  }
+  const file = {
+    type: "string",
+    format: "binary",
+    contentMediaType: "application/octet-stream",
+    description: "PDF, DOCX, XLSX, PPTX, TXT, CSV, Markdown, HTML or JSON, at most 100 MB",
+  };
+  const { properties, required: others, ...rest } = schema;
+  const form = {
+    ...rest,
+    required: ["file", ...((others ?? []) as string[])],
+    properties: { file, ...(properties as object) },
+  };
+  const example = { file: "notes.pdf", ...(exampleOf(schema, { components, group: operation.group }) as object) };
+  return { required, content: { "multipart/form-data": { schema: form, example } } };
+}
+
+/** What webhooks are sent; all but `webhook.test` are told of a memory. */
+function webhookObjects(schemas: SchemaCollection): Record<string, object> {
+  const memory = Type.Omit(Memory, ["content"], { $id: "MemoryWithoutContent" });
+  const data = (event: WebhookEvent) =>
+    event === "webhook.test" ? Type.Object({ webhook_id: Type.String() }) : memory;
+  return Object.fromEntries(
+    WEBHOOK_EVENTS.map((event) => [
+      event,
+      {
+        post: {
+          operationId: event,
+          summary: `Sent for ${event}.`,
+          parameters: ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => ({
+            name,
+            in: "header",
+            required: true,
+            schema: { type: "string" },
+          })),
+          requestBody: {
+            required: true,
+            content: {
+              "application/json": {
+                schema: schemas.of(Type.Object({ type: Type.Literal(event), timestamp: Time, data: data(event) })),
+              },
+            },
+          },
+          responses: { "2XX": { description: "Received; any other answer is tried again." } },
+        },
+      },
+    ]),
+  );
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}

@@ -1,0 +1,169 @@
+// The operations on projects and on what is used of their plans.
+
+import type { ProjectId } from "../domain/ids.ts";
+import { LIMITS } from "../domain/limits.ts";
+import type { ProjectService } from "../services/projects.ts";
+import { pathId } from "./ids.ts";
+import { type Operation, operation } from "./operation.ts";
+import { NoQuery } from "./schema/fields.ts";
+import * as schema from "./schema/platform.ts";
+import { listView, projectView, usageView } from "./views.ts";
+
+/** The operations on /v1/project, /v1/projects and /v1/usage. */
+export function projectOperations(projects: ProjectService): readonly Operation[] {
+  return [
+    operation({
+      name: "getOwnProject",
+      group: "Projects",
+      summary: "Read the key's project.",
+      method: "GET",
+      path: "/v1/project",
+      scope: "project",
+      isForConfinedKeys: false,
+      query: schema.OfProject,
+      answers: { 200: schema.Project },
+      faults: ["project_not_found"],
+      run: async ({ principal, query }) => {
+        return { status: 200, body: projectView(projects.get(principal, optionalId(query.projectId))) };
+      },
+    }),
+
+    operation({
+      name: "updateOwnProject",
+      group: "Projects",
+      summary: "Change the key's project: what is left out stays, null goes back to the default.",
+      method: "PUT",
+      path: "/v1/project",
+      scope: "project",
+      isForConfinedKeys: false,
+      query: schema.OfProject,
+      body: schema.UpdateProject,
+      answers: { 200: schema.Project },
+      faults: ["unsafe_url", "project_not_found"],
+      run: async ({ principal, query, body, commit }) => {
+        await projects.checkAddress(principal, body);
+        return commit(() => {
+          return { status: 200, body: projectView(projects.change(principal, optionalId(query.projectId), body)) };
+        });
+      },
+    }),
+
+    operation({
+      name: "createProject",
+      group: "Projects",
+      summary: "Make a project with its first key, which is shown this once.",
+      method: "POST",
+      path: "/v1/projects",
+      scope: "admin",
+      isForConfinedKeys: false,
+      query: NoQuery,
+      body: schema.CreateProject,
+      answers: { 201: schema.ProjectWithKey },
+      faults: ["unsafe_url"],
+      isIdempotent: true,
+      run: async ({ principal, body, commit }) => {
+        await projects.checkAddress(principal, body);
+        return commit(() => {
+          const { project, issued } = projects.create(body);
+          const shown = projectView(project);
+          return { status: 201, body: { ...shown, key: issued.secret }, remembered: shown };
+        });
+      },
+    }),
+
+    operation({
+      name: "listProjects",
+      group: "Projects",
+      summary: "List all projects, newest first.",
+      method: "GET",
+      path: "/v1/projects",
+      scope: "admin",
+      isForConfinedKeys: false,
+      query: schema.ListProjects,
+      answers: { 200: schema.ProjectList },
+      faults: ["invalid_cursor"],
+      run: async ({ query }) => {
+        const page = projects.list({ limit: LIMITS.pageItemsDefault, ...query });
+        return { status: 200, body: listView(page, projectView) };
+      },
+    }),
+
+    operation({
+      name: "getProject",
+      group: "Projects",
+      summary: "Read any project.",
+      method: "GET",
+      path: "/v1/projects/:id",
+      scope: "admin",
+      isForConfinedKeys: false,
+      query: NoQuery,
+      answers: { 200: schema.Project },
+      faults: ["project_not_found"],
+      run: async ({ principal, params }) => {
+        return { status: 200, body: projectView(projects.get(principal, projectId(params.id), "id")) };
+      },
+    }),
+
+    operation({
+      name: "updateProject",
+      group: "Projects",
+      summary: "Change any project, its plan included.",
+      method: "PUT",
+      path: "/v1/projects/:id",
+      scope: "admin",
+      isForConfinedKeys: false,
+      query: NoQuery,
+      body: schema.UpdateProject,
+      answers: { 200: schema.Project },
+      faults: ["unsafe_url", "project_not_found"],
+      run: async ({ principal, params, body, commit }) => {
+        const id = projectId(params.id);
+        await projects.checkAddress(principal, body);
+        return commit(() => ({ status: 200, body: projectView(projects.change(principal, id, body, "id")) }));
+      },
+    }),
+
+    operation({
+      name: "deleteProject",
+      group: "Projects",
+      summary: "Delete a project with everything in it; its keys open nothing from now on.",
+      method: "DELETE",
+      path: "/v1/projects/:id",
+      scope: "admin",
+      isForConfinedKeys: false,
+      query: NoQuery,
+      answers: { 204: null },
+      faults: ["project_not_found", "invalid_state"],
+      run: async ({ principal, params, commit }) => {
+        const id = projectId(params.id);
+        const answer = commit(() => {
+          projects.remove(principal, id);
+          return { status: 204, body: null };
+        });
+        void projects.purgeRemoved();
+        return answer;
+      },
+    }),
+
+    operation({
+      name: "getUsage",
+      group: "Projects",
+      summary: "What is used of the project's plan.",
+      method: "GET",
+      path: "/v1/usage",
+      scope: "usage",
+      isForConfinedKeys: false,
+      query: NoQuery,
+      answers: { 200: schema.Usage },
+      run: async ({ principal }) => ({ status: 200, body: usageView(projects.usage(principal)) }),
+    }),
+  ];
+}
+
+function optionalId(named: string | undefined): ProjectId | null {
+  return named === undefined ? null : pathId("prj", named, "project_not_found", "projectId");
+}
+
+function projectId(text: string | undefined): ProjectId {
+  return pathId("prj", text, "project_not_found");
+}

@@ -1,0 +1,79 @@
+// The contract of /v1/chats.
+
+import { Type } from "@sinclair/typebox";
+import { LIMITS } from "../../domain/limits.ts";
+import { Text } from "../check.ts";
+import {
+  Body,
+  CallerId,
+  Filters,
+  Instructions,
+  ListOf,
+  MaxSources,
+  Mode,
+  Nullable,
+  OneOf,
+  Optional,
+  paging,
+  Query,
+  Time,
+} from "./fields.ts";
+import { SearchResult } from "./memories.ts";
+
+const Title = Text({ minLength: 1, maxLength: LIMITS.titleCharacters });
+
+/** Body of createChat. */
+export const CreateChat = Body({ userId: Optional(CallerId), title: Optional(Title) });
+/** Body of updateChat; a title of null is cleared. */
+export const UpdateChat = Body({ title: Nullable(Title) });
+/** Query parameters of listChats. */
+export const ListChats = Query({ ...paging, userId: CallerId });
+/** Query parameters of listMessages. */
+export const ListMessages = Query({
+  limit: Type.Integer({ minimum: 1, maximum: LIMITS.messagesPage, default: LIMITS.messagesPageDefault }),
+  cursor: paging.cursor,
+});
+/** Body of sendMessage and streamMessage. */
+export const SendMessage = Body({
+  message: Text({ minLength: 1, maxLength: LIMITS.messageCharacters }),
+  mode: Optional(Mode),
+  instructions: Optional(Instructions),
+  maxSources: Optional(MaxSources),
+  filters: Type.Optional(Filters),
+});
+
+/** A Chat of the interface. */
+export const Chat = Type.Object(
+  { id: Text({ description: "chat_…" }), userId: Nullable(Text()), title: Nullable(Text()), created_at: Time },
+  { $id: "Chat" },
+);
+/** A ChatList of the interface. */
+export const ChatList = ListOf("ChatList", Chat);
+
+/** A Message of the interface. */
+export const Message = Type.Object(
+  {
+    id: Text({ description: "msg_…" }),
+    role: OneOf(["user", "assistant"]),
+    content: Text(),
+    sources: Type.Array(SearchResult),
+    created_at: Time,
+    interrupted: Type.Optional(Type.Boolean({ description: "the caller hung up before the answer was whole" })),
+  },
+  { $id: "Message" },
+);
+/** One page of messages, oldest first. */
+export const MessageList = ListOf("MessageList", Message);
+/** A MessageResponse of the interface. */
+export const MessageResponse = Type.Object({ message: Message }, { $id: "MessageResponse" });
+/** A ChatHistory of the interface. */
+export const ChatHistory = Type.Object(
+  {
+    id: Text(),
+    userId: Nullable(Text()),
+    title: Nullable(Text()),
+    created_at: Time,
+    messages: Type.Array(Message),
+  },
+  { $id: "ChatHistory" },
+);

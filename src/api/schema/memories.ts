@@ -1,0 +1,248 @@
+// The contract of /v1/memories: what requests may hold and what answers look like.
+
+import { type Static, Type } from "@sinclair/typebox";
+import { LIMITS } from "../../domain/limits.ts";
+import { Text } from "../check.ts";
+import { ErrorBody } from "./errors.ts";
+import {
+  Body,
+  CallerId,
+  Filters,
+  Instructions,
+  JsonMap,
+  ListOf,
+  MaxSources,
+  Mode,
+  Nullable,
+  OneOf,
+  Optional,
+  paging,
+  Query,
+  QueryWith,
+  Time,
+  TimeToCome,
+} from "./fields.ts";
+
+const STATUSES = ["processing", "completed", "failed"] as const;
+const Status = OneOf(STATUSES);
+
+const Metadata = Type.Unsafe<Record<string, unknown>>({
+  ...JsonMap,
+  description: `at most ${LIMITS.metadataBytes} bytes as compact JSON; no name begins with \`_\``,
+});
+
+const attributes = {
+  title: Optional(
+    Text({ minLength: 1, maxLength: LIMITS.titleCharacters, description: "found in the text otherwise" }),
+  ),
+  type: Optional(Text({ minLength: 1, maxLength: LIMITS.typeCharacters, description: "found in the text otherwise" })),
+  tags: Optional(
+    Type.Array(Text({ minLength: 1, maxLength: LIMITS.tagCharacters }), {
+      description: `at most ${LIMITS.tagsPerMemory}; found in the text otherwise`,
+    }),
+  ),
+  metadata: Optional(Metadata),
+  userId: Optional(CallerId),
+  language: Optional(Text({ minLength: 1, maxLength: 64, description: "BCP 47" })),
+  externalId: Optional(CallerId),
+  expires_at: Optional(TimeToCome("ISO 8601; from then on it behaves as deleted")),
+};
+
+/** Body of createMemory, and an item of batchCreate; `null` counts as left out. */
+export const CreateMemory = Body({
+  content: Text({ minLength: 1, description: "the text to store" }),
+  ...attributes,
+});
+/** A checked body of createMemory. */
+export type CreateMemory = Static<typeof CreateMemory>;
+
+/** Body of updateMemory; `null` clears. */
+export const UpdateMemory = Body({
+  content: Type.Optional(Text({ minLength: 1, description: "new text: the memory is processed again" })),
+  ...attributes,
+});
+/** A checked body of updateMemory. */
+export type UpdateMemory = Static<typeof UpdateMemory>;
+
+/** Body of batchCreate; items are checked one by one, so that one bad item refuses only itself. */
+export const BatchCreate = Body({
+  memories: Type.Array(Type.Unknown(), { minItems: 1, description: "1 to 100 bodies of createMemory" }),
+});
+
+/** Form fields of uploadMemory; `tags` and `metadata` are JSON texts. */
+export const UploadFields = Body({
+  title: Type.Optional(Text({ maxLength: LIMITS.titleCharacters })),
+  type: Type.Optional(Text({ maxLength: LIMITS.typeCharacters })),
+  tags: Type.Optional(Text({ description: "a JSON array of texts" })),
+  metadata: Type.Optional(Text({ description: "a JSON object" })),
+  userId: Type.Optional(CallerId),
+  language: Type.Optional(Text({ maxLength: 64 })),
+  externalId: Type.Optional(CallerId),
+  expires_at: Type.Optional(Text({ maxLength: 40 })),
+});
+
+/** Query parameters of listMemories. */
+export const ListMemories = Query({
+  ...paging,
+  status: Status,
+  type: Text({ minLength: 1, maxLength: LIMITS.typeCharacters }),
+  userId: CallerId,
+  tag: Text({ minLength: 1, maxLength: LIMITS.tagCharacters }),
+  q: Text({ minLength: 1, maxLength: LIMITS.titleCharacters, description: "part of the title, whatever its case" }),
+});
+
+/** Query parameters of deleteMemory. */
+export const DeleteMemory = Query({
+  purge: Type.Boolean({ default: false, description: "true: remove it for good at once, without retention" }),
+});
+
+const search = {
+  limit: Type.Integer({ minimum: 1, maximum: LIMITS.searchResults, default: LIMITS.searchResultsDefault }),
+  userId: CallerId,
+  includeGraph: Type.Boolean({ default: false, description: "adds neighbours in the knowledge graph" }),
+  mode: Mode,
+  min_score: Type.Number({ minimum: 0, maximum: 1, description: "results below it are left out" }),
+  explain: Type.Boolean({ default: false, description: "how the ranking came about" }),
+};
+const SearchText = Text({ minLength: 1, maxLength: LIMITS.queryCharacters });
+
+/** Body of searchMemories. */
+export const SearchMemories = Body({
+  query: SearchText,
+  limit: Optional(search.limit),
+  userId: Optional(search.userId),
+  filters: Type.Optional(Filters),
+  includeGraph: Optional(search.includeGraph),
+  mode: Optional(search.mode),
+  min_score: Optional(search.min_score),
+  explain: Optional(search.explain),
+});
+/** A checked body of searchMemories. */
+export type SearchMemories = Static<typeof SearchMemories>;
+
+/** Query parameters of the GET form of search. */
+export const SearchMemoriesQuery = QueryWith(
+  { query: SearchText },
+  { ...search, filters: Text({ description: "the filters as JSON" }) },
+);
+
+/** Body of queryMemories. */
+export const QueryMemories = Body({
+  query: SearchText,
+  stream: Optional(Type.Boolean({ default: false, description: "true: Server-Sent Events" })),
+  mode: Optional(Mode),
+  maxSources: Optional(MaxSources),
+  instructions: Optional(Instructions),
+  userId: Optional(CallerId),
+  filters: Type.Optional(Filters),
+  includeGraph: Optional(search.includeGraph),
+  model: Optional(Text({ minLength: 1, maxLength: LIMITS.nameCharacters })),
+});
+
+/** A Memory of the interface. */
+export const Memory = Type.Object(
+  {
+    id: Text({ description: "mem_…" }),
+    status: Status,
+    content: Text(),
+    title: Nullable(Text()),
+    type: Nullable(Text()),
+    tags: Nullable(Type.Array(Text())),
+    metadata: JsonMap,
+    userId: Nullable(Text()),
+    language: Nullable(Text()),
+    externalId: Nullable(Text()),
+    created_at: Time,
+    updated_at: Time,
+    expires_at: Nullable(Time),
+    source: Nullable(Type.Object({ filename: Text(), media_type: Text(), bytes: Type.Integer() })),
+    chunk_count: Type.Optional(Type.Integer({ description: "when completed" })),
+    extraction: Type.Optional(
+      OneOf(["llm", "local", "caller"], "where title, type, tags and language come from, when completed"),
+    ),
+    error: Type.Optional(
+      Type.Object(
+        { code: OneOf(["unreadable_document", "processing_error"]), message: Text() },
+        { description: "when failed" },
+      ),
+    ),
+    progress: Type.Optional(
+      Type.Object(
+        { stage: Text(), chunks_done: Type.Integer(), chunks_total: Nullable(Type.Integer()) },
+        { description: "while processing" },
+      ),
+    ),
+  },
+  { $id: "Memory" },
+);
+/** A MemoryList of the interface. */
+export const MemoryList = ListOf("MemoryList", Memory);
+
+/** What batchCreate answers. */
+export const BatchResult = Type.Object(
+  {
+    data: Type.Array(
+      Type.Union([
+        Type.Object({ index: Type.Integer(), memory: Memory }),
+        Type.Object({ index: Type.Integer(), error: ErrorBody }),
+      ]),
+    ),
+    accepted: Type.Integer(),
+    failed: Type.Integer(),
+  },
+  { $id: "BatchResult" },
+);
+
+const Signal = Type.Object({ rank: Type.Integer(), score: Type.Number() });
+
+/** A SearchResult of the interface. */
+export const SearchResult = Type.Object(
+  {
+    id: Text({ description: "chunk_…" }),
+    content: Text({ description: "the passage" }),
+    score: Type.Number({ minimum: 0, maximum: 1 }),
+    memory_id: Text(),
+    metadata: Type.Unsafe<object>({ ...JsonMap, description: "the memory's, with _memory and _chunk beside it" }),
+    cited: Type.Optional(
+      Type.Boolean({ description: "of a query's or message's sources: whether the answer cites it" }),
+    ),
+    explain: Type.Optional(
+      Type.Object({
+        signals: Type.Object({
+          vector: Type.Optional(Signal),
+          text: Type.Optional(Signal),
+          graph: Type.Optional(Type.Object({ rank: Type.Integer(), score: Type.Number(), path: Type.Array(Text()) })),
+          rerank: Type.Optional(Signal),
+        }),
+        fused_rank: Type.Integer(),
+      }),
+    ),
+  },
+  { $id: "SearchResult" },
+);
+
+/** SearchResults of the interface. */
+export const SearchResults = Type.Object(
+  {
+    results: Type.Array(SearchResult),
+    total_results: Type.Integer(),
+    explain: Type.Optional(
+      Type.Object({
+        mode: Mode,
+        stages: Type.Array(Type.Object({ name: Text(), ms: Type.Number(), candidates: Type.Integer() })),
+        admissible: Type.Integer({ description: "memories that scope and filters admit" }),
+      }),
+    ),
+  },
+  { $id: "SearchResults" },
+);
+
+/** A QueryResult of the interface. */
+export const QueryResult = Type.Object(
+  {
+    answer: Text(),
+    sources: Type.Array(SearchResult),
+    usage: Type.Object({ tokens_used: Type.Integer() }),
+  },
+  { $id: "QueryResult" },
+);

@@ -1,0 +1,141 @@
+// The contract of keys, projects and usage.
+
+import { Type } from "@sinclair/typebox";
+import { LIMITS } from "../../domain/limits.ts";
+import { PLAN_NAMES } from "../../domain/project.ts";
+import { KEY_SCOPES } from "../../domain/scope.ts";
+import { Text } from "../check.ts";
+import { Body, CallerId, ListOf, Nullable, OneOf, Optional, paging, Query, Time, TimeToCome } from "./fields.ts";
+
+const Name = Text({ minLength: 1, maxLength: LIMITS.nameCharacters });
+const Id = Text({ minLength: 1, maxLength: 64 });
+const Scopes = Type.Array(OneOf(KEY_SCOPES), { minItems: 1, maxItems: KEY_SCOPES.length, uniqueItems: true });
+const Expiry = TimeToCome("ISO 8601; from then on it opens nothing");
+const ProjectScope = Query({ projectId: Text({ ...Id, description: "another project's (needs the scope admin)" }) });
+
+/** Body of createKey. */
+export const CreateKey = Body({
+  name: Name,
+  scopes: Scopes,
+  userId: Optional(CallerId),
+  expires_at: Optional(Expiry),
+  projectId: Optional(Id),
+});
+/** Query parameters of listKeys. */
+export const ListKeys = Query({ ...paging, ...ProjectScope.properties });
+/** Query parameters of operations on one key. */
+export const OfProject = ProjectScope;
+/** Body of updateKey; an `expires_at` of null lifts the expiry. */
+export const UpdateKey = Body({
+  name: Type.Optional(Name),
+  scopes: Type.Optional(Scopes),
+  expires_at: Optional(Expiry),
+});
+/** Body of rotateKey. */
+export const RotateKey = Body({
+  grace_seconds: Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: LIMITS.graceSeconds,
+      default: 0,
+      description: "how long the old secret lives on",
+    }),
+  ),
+});
+
+const keyFields = {
+  id: Text({ description: "key_…" }),
+  projectId: Text(),
+  name: Text(),
+  scopes: Type.Array(OneOf(KEY_SCOPES)),
+  userId: Nullable(Text({ description: "the user that the key is confined to" })),
+  expires_at: Nullable(Time),
+  last_used_at: Nullable(Time),
+  created_at: Time,
+  redacted: Text({ description: "what may be shown of the secret" }),
+};
+/** A key without its secret. */
+export const Key = Type.Object(keyFields, { $id: "Key" });
+/** A key with its secret, on creation and rotation. */
+export const KeyWithSecret = Type.Object(
+  {
+    ...keyFields,
+    key: Type.Optional(Text({ description: "ctx_…, shown this once" })),
+  },
+  { $id: "KeyWithSecret" },
+);
+/** One page of keys. */
+export const KeyList = ListOf("KeyList", Key);
+
+const Llm = Body({
+  base_url: Optional(Text({ minLength: 1, maxLength: LIMITS.webhookUrlCharacters })),
+  model: Optional(Name),
+  api_key: Optional(Text({ minLength: 1, maxLength: 1_024, description: "never shown again" })),
+  temperature: Optional(Type.Number({ minimum: 0, maximum: 2 })),
+  max_output_tokens: Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+});
+const settings = {
+  name: Type.Optional(Name),
+  plan: Type.Optional(OneOf(PLAN_NAMES, "set by the scope admin only")),
+  llm: Optional(Llm),
+  smart_ingestion: Type.Optional(
+    Body({
+      enabled: Type.Optional(Type.Boolean()),
+      daily_token_limit: Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+    }),
+  ),
+  retention_days: Type.Optional(Type.Integer({ minimum: 0, maximum: LIMITS.retentionDays })),
+  min_evidence: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+};
+/** Body of createProject. */
+export const CreateProject = Body({ ...settings, name: Name });
+/** Body of updateProject: what is left out stays, inside `llm` and `smart_ingestion` too; null clears. */
+export const UpdateProject = Body(settings);
+
+const projectFields = {
+  id: Text({ description: "prj_…" }),
+  name: Text(),
+  plan: OneOf(PLAN_NAMES),
+  llm: Type.Object({
+    base_url: Nullable(Text()),
+    model: Nullable(Text()),
+    temperature: Nullable(Type.Number()),
+    max_output_tokens: Nullable(Type.Integer()),
+  }),
+  smart_ingestion: Type.Object({ enabled: Type.Boolean(), daily_token_limit: Nullable(Type.Integer()) }),
+  retention_days: Type.Integer(),
+  min_evidence: Type.Number(),
+  created_at: Time,
+};
+/** A project. */
+export const Project = Type.Object(projectFields, { $id: "Project" });
+/** A project with its first key, on creation. */
+export const ProjectWithKey = Type.Object(
+  {
+    ...projectFields,
+    key: Type.Optional(Text({ description: "the project's first key (scopes *), shown this once" })),
+  },
+  { $id: "ProjectWithKey" },
+);
+/** One page of projects. */
+export const ProjectList = ListOf("ProjectList", Project);
+/** Query parameters of listProjects. */
+export const ListProjects = Query(paging);
+
+const quota = Type.Object({
+  used: Type.Integer(),
+  limit: Nullable(Type.Integer({ description: "null: unlimited" })),
+  remaining: Nullable(Type.Integer()),
+});
+/** What is used of a project's plan. */
+export const Usage = Type.Object(
+  {
+    plan: OneOf(PLAN_NAMES),
+    period: Type.Object({ start: Time, end: Time }),
+    queries: quota,
+    documents: quota,
+    storage_bytes: quota,
+    tokens: Type.Object({ prompt: Type.Integer(), completion: Type.Integer() }),
+  },
+  { $id: "Usage" },
+);

@@ -1,0 +1,42 @@
+// The contract of /v1/users.
+
+import { Type } from "@sinclair/typebox";
+import { LIMITS } from "../../domain/limits.ts";
+import { Text } from "../check.ts";
+import { Body, CallerId, JsonMap, ListOf, Nullable, Optional, paging, Query, Time } from "./fields.ts";
+
+/** Body of upsertUser: what is left out stays, null clears. */
+export const UpsertUser = Body({
+  id: CallerId,
+  name: Optional(Text({ minLength: 1, maxLength: LIMITS.nameCharacters })),
+  email: Optional(Text({ minLength: 1, maxLength: LIMITS.emailCharacters })),
+  metadata: Optional(JsonMap),
+});
+/** Query parameters of listUsers. */
+export const ListUsers = Query(paging);
+/** Query parameters of deleteUser. */
+export const DeleteUser = Query({
+  cascade: Type.Boolean({ default: false, description: "true: memories, chats and events of the user go as well" }),
+});
+/** Body of createEvent. */
+export const CreateEvent = Body({
+  type: Text({ minLength: 1, maxLength: LIMITS.eventTypeCharacters }),
+  data: Optional(JsonMap),
+});
+/** Query parameters of listEvents. */
+export const ListEvents = Query({ ...paging, type: Text({ minLength: 1, maxLength: LIMITS.eventTypeCharacters }) });
+
+/** A User of the interface. */
+export const User = Type.Object(
+  { id: Text(), name: Nullable(Text()), email: Nullable(Text()), metadata: JsonMap, created_at: Time },
+  { $id: "User" },
+);
+/** One page of users, newest first. */
+export const UserList = ListOf("UserList", User);
+/** An Event of the interface. */
+export const Event = Type.Object(
+  { id: Text({ description: "evt_…" }), userId: Text(), type: Text(), data: JsonMap, created_at: Time },
+  { $id: "Event" },
+);
+/** One page of events, newest first. */
+export const EventList = ListOf("EventList", Event);

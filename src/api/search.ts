@@ -1,0 +1,187 @@
+// Search in both its forms, and query: questions to what is stored.
+
+import type { QueryQuota } from "../account/query-quota.ts";
+import { type AnswerEvent, collectAnswer } from "../answer/events.ts";
+import { Fault } from "../domain/fault.ts";
+import { type Filter, parseFilter } from "../domain/filter.ts";
+import { LIMITS } from "../domain/limits.ts";
+import { type Principal, userOf } from "../domain/scope.ts";
+import type { AnswerService, Question } from "../services/answers.ts";
+import type { SearchQuestion, SearchService } from "../services/search.ts";
+import { parseStorable } from "./body.ts";
+import { checkNotBlank } from "./drafts.ts";
+import { type Answer, type Operation, operation } from "./operation.ts";
+import { NoQuery } from "./schema/fields.ts";
+import * as schema from "./schema/memories.ts";
+import type { SseEvent } from "./sse.ts";
+import { queryView, searchView, sourceView } from "./views.ts";
+
+/** What search and query stand on. */
+export interface SearchOperationsParts {
+  readonly search: SearchService;
+  readonly answers: AnswerService;
+  readonly quota: QueryQuota;
+}
+
+/** What a search asks for, whichever form it came in. */
+interface SearchBody {
+  readonly query: string;
+  readonly limit?: number | null;
+  readonly userId?: string | null;
+  readonly includeGraph?: boolean | null;
+  readonly mode?: SearchQuestion["mode"] | null;
+  readonly min_score?: number | null;
+  readonly explain?: boolean | null;
+}
+
+/** The operations searchMemories (POST and GET) and queryMemories. */
+export function searchOperations({ search, answers, quota }: SearchOperationsParts): readonly Operation[] {
+  const searchFor = async (
+    principal: Principal,
+    body: SearchBody,
+    filter: Filter | null,
+    signal: AbortSignal,
+  ): Promise<Answer> => {
+    checkNotBlank(body.query, "query", "say what to search for");
+    const userId = userOf(principal, body.userId);
+    const mode = body.mode ?? "balanced";
+    const question: SearchQuestion = {
+      query: body.query,
+      mode,
+      limit: body.limit ?? LIMITS.searchResultsDefault,
+      scoreMin: body.min_score ?? 0,
+      includeGraph: body.includeGraph ?? false,
+      filter,
+      ...(userId !== undefined && { userId }),
+    };
+    const ranking = await search.search(principal.projectId, question, signal);
+    return { status: 200, body: searchView(ranking, mode, body.explain === true) };
+  };
+
+  return [
+    operation({
+      name: "searchMemories",
+      group: "Memories",
+      summary: "Find passages, best first.",
+      method: "POST",
+      path: "/v1/memories/search",
+      scope: "memories:read",
+      query: NoQuery,
+      body: schema.SearchMemories,
+      answers: { 200: schema.SearchResults },
+      faults: ["invalid_filter", "model_unavailable"],
+      run: async ({ principal, body, signal }) => searchFor(principal, body, filterOf(body.filters), signal),
+    }),
+
+    operation({
+      name: "searchMemoriesByUrl",
+      group: "Memories",
+      summary: "Find passages, best first; the same as POST, and in the same rate-limit window.",
+      method: "GET",
+      path: "/v1/memories/search",
+      scope: "memories:read",
+      query: schema.SearchMemoriesQuery,
+      answers: { 200: schema.SearchResults },
+      faults: ["invalid_filter", "model_unavailable"],
+      run: async ({ principal, query, signal }) => {
+        const { filters, ...rest } = query;
+        const filter = filters === undefined ? null : filterOf(parseFilterText(filters));
+        return searchFor(principal, rest, filter, signal);
+      },
+    }),
+
+    operation({
+      name: "queryMemories",
+      group: "Memories",
+      summary: "Answer a question from what is stored, with its sources.",
+      method: "POST",
+      path: "/v1/memories/query",
+      scope: "query",
+      query: NoQuery,
+      body: schema.QueryMemories,
+      answers: { 200: schema.QueryResult },
+      streams: "when asked",
+      faults: ["invalid_filter", "query_quota_exceeded", "model_unavailable", "llm_error", "llm_timeout"],
+      run: async ({ principal, body, commit, stream, signal }) => {
+        checkNotBlank(body.query, "query", "ask a question");
+        refuseModel(body.model);
+        const userId = userOf(principal, body.userId);
+        const question: Question = {
+          text: body.query,
+          mode: body.mode ?? "balanced",
+          maxSources: body.maxSources ?? LIMITS.sourcesDefault,
+          filter: filterOf(body.filters),
+          includeGraph: body.includeGraph ?? false,
+          ...(userId !== undefined && { userId }),
+        };
+        const place = quota.take(principal.projectId);
+        let isCounted = false;
+        const count = () => {
+          if (!isCounted) place.count({ prompt: 0, completion: 0 });
+          isCounted = true;
+          return { status: 200, body: null };
+        };
+        if (body.stream === true) {
+          let isBegun = false;
+          const events = answerEvents(answers.answer(principal, question, signal), (event) => {
+            isBegun = true;
+            if (event.type === "usage") commit(count);
+          });
+          return stream(events, (how) => {
+            // who hangs up in the middle of an answer was answered
+            if (how === "aborted" && isBegun) commit(count);
+            place.release();
+          });
+        }
+        try {
+          const answered = await collectAnswer(answers.answer(principal, question, signal));
+          commit(count);
+          return { status: 200, body: queryView(answered) };
+        } finally {
+          place.release();
+        }
+      },
+    }),
+  ];
+}
+
+async function* answerEvents(
+  events: AsyncIterable<AnswerEvent>,
+  onEvent: (event: AnswerEvent) => void,
+): AsyncGenerator<SseEvent> {
+  for await (const event of events) {
+    onEvent(event);
+    switch (event.type) {
+      case "text":
+        yield { name: "text", data: { content: event.content } };
+        break;
+      case "sources":
+        yield { name: "sources", data: event.sources.map(sourceView) };
+        break;
+      case "usage":
+        yield { name: "usage", data: { tokens_used: event.tokensUsed } };
+    }
+  }
+}
+
+/** The conditions that a request gives; null: none. @throws Fault `invalid_filter` */
+export function filterOf(filters: unknown): Filter | null {
+  return filters === undefined ? null : parseFilter(filters);
+}
+
+/** @throws Fault `invalid_request`: there is no language model whose name could be chosen. */
+export function refuseModel(model: string | null | undefined): void {
+  if (model === null || model === undefined) return;
+  throw new Fault("invalid_request", "No language model is configured, so 'model' cannot be chosen.", {
+    param: "model",
+  });
+}
+
+function parseFilterText(text: string): unknown {
+  try {
+    return parseStorable(text, "filters");
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause;
+    throw new Fault("invalid_filter", "'filters' must be a JSON object, URL-encoded.", { param: "filters", cause });
+  }
+}

@@ -1,0 +1,208 @@
+// Files on their way in: what a form with a file may hold, and what it is once it was received. How a form is read is
+// multipart.ts, where files lie adapters/uploads, which formats there are adapters/reading.
+
+import { createHash, type Hash } from "node:crypto";
+import { Fault } from "../domain/fault.ts";
+import { LIMITS } from "../domain/limits.ts";
+import type { FileFormats, IncomingFile, UploadFiles } from "../ports/upload-files.ts";
+import { refuseBadText } from "./body.ts";
+import { type FormPart, readForm } from "./multipart.ts";
+
+/** A form with one file; the file lies on the disk until it is kept or discarded. */
+export interface Upload {
+  /** The form's other fields, as texts. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** SHA-256 of the file, in hexadecimal. */
+  readonly sha256: string;
+  readonly file: {
+    readonly path: string;
+    /** As the form names it, without folders and control characters; 1 to 255 characters. */
+    readonly filename: string;
+    /** By content first, then by name. */
+    readonly mediaType: string;
+    readonly bytes: number;
+  };
+  /** Removes the file unless somebody moved it away. Never rejects. */
+  discard(): Promise<void>;
+}
+
+/** Takes forms with files in. */
+export interface Uploads {
+  /**
+   * Streams the file to the disk; never holds it whole in memory. What is refused leaves nothing behind.
+   * @throws Fault `unsupported_media_type` (no form, or a format that is not read), `payload_too_large`, `invalid_request` (no file, two,
+   *   an empty one, a field given twice), `overloaded`
+   */
+  receive(request: Request): Promise<Upload>;
+}
+
+/** What receiving stands on. */
+export interface UploadParts {
+  readonly files: UploadFiles;
+  readonly formats: FileFormats;
+}
+
+/** The field that holds the file. */
+const FILE = "file";
+/** One file, the eight fields of the interface, and some that are wrong: each of those is to be named in the refusal. */
+const PARTS_MAX = 16;
+/** 50 tags of 256 characters, each written as an escape of JSON, fit; so does metadata written with wide indents. */
+const FIELD_BYTES_MAX = 256 * 1024;
+/** Boundaries, headers and fields around the file. */
+const FORM_BYTES_MAX = LIMITS.uploadBytes + 1024 * 1024;
+/** Files that arrive at once; each holds a connection and up to 100 MB of disk. */
+const RECEIVING_MAX = 64;
+
+/** Receives forms with files; one per process. */
+export function createUploads(parts: UploadParts): Uploads {
+  let receiving = 0;
+  return {
+    receive: async (request) => {
+      if (receiving === RECEIVING_MAX) {
+        throw new Fault("overloaded", "Too many files are being received. Try again in a moment.", {
+          retryAfterSeconds: 1,
+        });
+      }
+      receiving += 1;
+      try {
+        return await receive(request, parts);
+      } finally {
+        receiving -= 1;
+      }
+    },
+  };
+}
+
+async function receive(request: Request, { files, formats }: UploadParts): Promise<Upload> {
+  const form = new Form(files);
+  try {
+    await readForm(request, { bytes: FORM_BYTES_MAX, parts: PARTS_MAX }, (part) => form.take(part));
+    const received = form.whole();
+    const mediaType = await formats.mediaTypeOf(received.path, received.filename);
+    if (mediaType === null) {
+      throw new Fault("unsupported_media_type", `This file is none of the formats that are read: ${formats.names}.`, {
+        param: FILE,
+      });
+    }
+    const { fields, sha256, path, bytes } = received;
+    // cut here: what the name says of the format stands at its end
+    const filename = [...received.filename].slice(0, LIMITS.filenameCharacters).join("");
+    return { fields, sha256, file: { path, filename, mediaType, bytes }, discard: () => form.discard() };
+  } catch (error) {
+    await form.discard();
+    throw error;
+  }
+}
+
+/** A form while it arrives. */
+class Form {
+  readonly #files: UploadFiles;
+  // without a prototype, where a field named __proto__ would vanish
+  readonly #fields: Record<string, string> = Object.create(null);
+  readonly #hash: Hash = createHash("sha256");
+  #filename: string | null = null;
+  #file: IncomingFile | null = null;
+  #bytes = 0;
+
+  constructor(files: UploadFiles) {
+    this.#files = files;
+  }
+
+  async take(part: FormPart): Promise<void> {
+    if (part.name === FILE) await this.#takeFile(part);
+    else await this.#takeField(part);
+  }
+
+  /** What arrived, when all of it did. @throws Fault `invalid_request` without a file, or with an empty one */
+  whole() {
+    if (this.#file === null || this.#filename === null) {
+      throw new Fault("invalid_request", "The form holds no file. Send one in the field 'file'.", { param: FILE });
+    }
+    if (this.#bytes === 0) throw new Fault("invalid_request", "The file is empty.", { param: FILE });
+    return {
+      fields: this.#fields,
+      sha256: this.#hash.digest("hex"),
+      path: this.#file.path,
+      filename: this.#filename,
+      bytes: this.#bytes,
+    };
+  }
+
+  async discard(): Promise<void> {
+    await this.#file?.discard();
+  }
+
+  async #takeFile({ filename, bytes }: FormPart): Promise<void> {
+    if (this.#file !== null) throw new Fault("invalid_request", "Send one file, not two.", { param: FILE });
+    const name = filename === null ? "" : cleanName(filename);
+    if (name === "") {
+      throw new Fault("invalid_request", "'file' must be sent as a file, with its name.", { param: FILE });
+    }
+    this.#filename = name;
+    const file = await this.#files.begin();
+    this.#file = file;
+    for await (const piece of bytes) {
+      this.#bytes += piece.byteLength;
+      if (this.#bytes > LIMITS.uploadBytes) throw tooLarge();
+      this.#hash.update(piece);
+      await file.write(piece);
+    }
+    await file.end();
+  }
+
+  async #takeField({ name, filename, bytes }: FormPart): Promise<void> {
+    const shown = shownName(name);
+    if (filename !== null) {
+      throw new Fault("invalid_request", `The file belongs into the field 'file', not '${shown}'.`, { param: shown });
+    }
+    if (Object.hasOwn(this.#fields, name)) {
+      throw new Fault("invalid_request", `The field '${shown}' is given twice. Give it once.`, { param: shown });
+    }
+    const text = decode(await readField(bytes, shown), shown);
+    refuseBadText(text, [shown]);
+    this.#fields[name] = text;
+  }
+}
+
+async function readField(bytes: AsyncIterable<Uint8Array>, name: string): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of bytes) {
+    length += piece.byteLength;
+    if (length > FIELD_BYTES_MAX) {
+      throw new Fault("invalid_request", `The field '${name}' is longer than ${FIELD_BYTES_MAX} bytes.`, {
+        param: name,
+      });
+    }
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces, length);
+}
+
+function decode(bytes: Uint8Array, name: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw new Fault("invalid_request", `The field '${name}' is not valid UTF-8.`, { param: name, cause });
+  }
+}
+
+/** A file's name without folders and control characters; empty where nothing is left. */
+function cleanName(name: string): string {
+  const last = name.split(/[/\\]/).at(-1) ?? "";
+  const clean = last
+    .toWellFormed()
+    .replace(/\p{Cc}/gu, "")
+    .trim();
+  return clean === "." || clean === ".." ? "" : clean;
+}
+
+function shownName(name: string): string {
+  return name.length > 64 ? `${name.slice(0, 64)}…` : name;
+}
+
+function tooLarge(): Fault {
+  return new Fault("payload_too_large", `A file holds at most ${LIMITS.uploadBytes} bytes. Send it in parts.`, {
+    param: FILE,
+  });
+}

@@ -1,0 +1,131 @@
+// The operations on /v1/users.
+
+import { userSubject } from "../account/idempotency.ts";
+import { LIMITS } from "../domain/limits.ts";
+import type { UserService } from "../services/users.ts";
+import { checkJsonSize, checkMetadata } from "./drafts.ts";
+import { checkCallerId } from "./ids.ts";
+import { type Operation, operation } from "./operation.ts";
+import { NoQuery } from "./schema/fields.ts";
+import * as schema from "./schema/users.ts";
+import { eventView, listView, userView } from "./views.ts";
+
+/** The operations on /v1/users. */
+export function userOperations(users: UserService): readonly Operation[] {
+  return [
+    operation({
+      name: "upsertUser",
+      group: "Users",
+      summary: "Make a user known, or change what is given; null clears.",
+      method: "POST",
+      path: "/v1/users",
+      scope: "users:write",
+      query: NoQuery,
+      body: schema.UpsertUser,
+      answers: { 200: schema.User },
+      faults: ["metadata_too_large"],
+      isIdempotent: true,
+      run: async ({ principal, body, commit }) => {
+        const { metadata, ...rest } = body;
+        const draft = {
+          ...rest,
+          ...(metadata !== undefined && { metadata: metadata && checkMetadata(metadata, "metadata") }),
+        };
+        return commit(() => ({
+          status: 200,
+          body: userView(users.upsert(principal, draft)),
+          subjects: [userSubject(draft.id)],
+        }));
+      },
+    }),
+
+    operation({
+      name: "listUsers",
+      group: "Users",
+      summary: "List known users, newest first.",
+      method: "GET",
+      path: "/v1/users",
+      scope: "users:read",
+      query: schema.ListUsers,
+      answers: { 200: schema.UserList },
+      faults: ["invalid_cursor"],
+      run: async ({ principal, query }) => {
+        const page = users.list(principal, { limit: LIMITS.pageItemsDefault, ...query });
+        return { status: 200, body: listView(page, userView) };
+      },
+    }),
+
+    operation({
+      name: "getUser",
+      group: "Users",
+      summary: "Read one user.",
+      method: "GET",
+      path: "/v1/users/:userId",
+      scope: "users:read",
+      query: NoQuery,
+      answers: { 200: schema.User },
+      faults: ["user_not_found"],
+      run: async ({ principal, params }) => {
+        return { status: 200, body: userView(users.get(principal, checkCallerId(params.userId, "userId"))) };
+      },
+    }),
+
+    operation({
+      name: "deleteUser",
+      group: "Users",
+      summary: "Forget a user; with cascade, all memories, chats and events of the user as well, in one step.",
+      method: "DELETE",
+      path: "/v1/users/:userId",
+      scope: "users:write",
+      query: schema.DeleteUser,
+      answers: { 204: null },
+      faults: ["user_not_found"],
+      run: async ({ principal, params, query, commit }) => {
+        const userId = checkCallerId(params.userId, "userId");
+        const index = await users.openIndex(principal);
+        return commit(() => {
+          users.remove(principal, userId, query.cascade ?? false, index);
+          return { status: 204, body: null };
+        });
+      },
+    }),
+
+    operation({
+      name: "createEvent",
+      group: "Users",
+      summary: "Log an event of a user; the user becomes known.",
+      method: "POST",
+      path: "/v1/users/:userId/events",
+      scope: "users:write",
+      query: NoQuery,
+      body: schema.CreateEvent,
+      answers: { 201: schema.Event },
+      faults: ["metadata_too_large"],
+      isIdempotent: true,
+      run: async ({ principal, params, body, commit }) => {
+        const userId = checkCallerId(params.userId, "userId");
+        const data = checkJsonSize(body.data ?? {}, LIMITS.eventDataBytes, "data");
+        return commit(() => {
+          return { status: 201, body: eventView(users.addEvent(principal, userId, { type: body.type, data })) };
+        });
+      },
+    }),
+
+    operation({
+      name: "listEvents",
+      group: "Users",
+      summary: "List a user's events, newest first.",
+      method: "GET",
+      path: "/v1/users/:userId/events",
+      scope: "users:read",
+      query: schema.ListEvents,
+      answers: { 200: schema.EventList },
+      faults: ["user_not_found", "invalid_cursor"],
+      run: async ({ principal, params, query }) => {
+        const listing = { limit: LIMITS.pageItemsDefault, ...query };
+        const page = users.events(principal, checkCallerId(params.userId, "userId"), listing);
+        return { status: 200, body: listView(page, eventView) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,180 @@
+// The operations on /v1/webhooks.
+
+import { Fault } from "../domain/fault.ts";
+import type { DeliveryId, WebhookId } from "../domain/ids.ts";
+import { LIMITS } from "../domain/limits.ts";
+import type { WebhookWithSecret } from "../ports/webhook-store.ts";
+import type { WebhookService } from "../services/webhooks.ts";
+import { pathId } from "./ids.ts";
+import { type Answer, type Operation, operation } from "./operation.ts";
+import { NoQuery } from "./schema/fields.ts";
+import * as schema from "./schema/webhooks.ts";
+import { deliveryView, listView, webhookView } from "./views.ts";
+
+/** The operations on /v1/webhooks. */
+export function webhookOperations(webhooks: WebhookService): readonly Operation[] {
+  const shared = { group: "Webhooks", scope: "webhooks", isForConfinedKeys: false } as const;
+  return [
+    operation({
+      ...shared,
+      name: "createWebhook",
+      summary: "Have an address told of events. The secret that signs them is shown this once.",
+      method: "POST",
+      path: "/v1/webhooks",
+      query: NoQuery,
+      body: schema.CreateWebhook,
+      answers: { 201: schema.WebhookWithSecret },
+      faults: ["unsafe_url", "webhook_limit_reached"],
+      isIdempotent: true,
+      run: async ({ principal, body, commit }) => {
+        await webhooks.checkAddress(body.url);
+        const { url, events, description, enabled } = body;
+        const draft = { url, events, description: description ?? null, isEnabled: enabled ?? true };
+        return commit(() => secretAnswer(201, webhooks.create(principal.projectId, draft)));
+      },
+    }),
+
+    operation({
+      ...shared,
+      name: "listWebhooks",
+      summary: "List webhooks, newest first.",
+      method: "GET",
+      path: "/v1/webhooks",
+      query: schema.ListWebhooks,
+      answers: { 200: schema.WebhookList },
+      faults: ["invalid_cursor"],
+      run: async ({ principal, query }) => {
+        const page = webhooks.list(principal.projectId, { limit: LIMITS.pageItemsDefault, ...query });
+        return { status: 200, body: listView(page, webhookView) };
+      },
+    }),
+
+    operation({
+      ...shared,
+      name: "getWebhook",
+      summary: "Read one webhook.",
+      method: "GET",
+      path: "/v1/webhooks/:id",
+      query: NoQuery,
+      answers: { 200: schema.Webhook },
+      faults: ["webhook_not_found"],
+      run: async ({ principal, params }) => {
+        return { status: 200, body: webhookView(webhooks.get(principal.projectId, webhookId(params.id))) };
+      },
+    }),
+
+    operation({
+      ...shared,
+      name: "updateWebhook",
+      summary: "Change a webhook: what is left out stays.",
+      method: "PUT",
+      path: "/v1/webhooks/:id",
+      query: NoQuery,
+      body: schema.UpdateWebhook,
+      answers: { 200: schema.Webhook },
+      faults: ["webhook_not_found", "unsafe_url"],
+      run: async ({ principal, params, body, commit }) => {
+        const id = webhookId(params.id);
+        const { enabled, ...rest } = body;
+        if (Object.keys(body).length === 0) throw new Fault("invalid_request", "Name at least one field to change.");
+        webhooks.get(principal.projectId, id);
+        await webhooks.checkAddress(body.url);
+        const change = { ...rest, ...(enabled !== undefined && { isEnabled: enabled }) };
+        return commit(() => ({ status: 200, body: webhookView(webhooks.change(principal.projectId, id, change)) }));
+      },
+    }),
+
+    operation({
+      ...shared,
+      name: "deleteWebhook",
+      summary: "Delete a webhook with what waits for it.",
+      method: "DELETE",
+      path: "/v1/webhooks/:id",
+      query: NoQuery,
+      answers: { 204: null },
+      faults: ["webhook_not_found"],
+      run: async ({ principal, params, commit }) => {
+        const id = webhookId(params.id);
+        return commit(() => {
+          webhooks.remove(principal.projectId, id);
+          return { status: 204, body: null };
+        });
+      },
+    }),
+
+    operation({
+      ...shared,
+      name: "testWebhook",
+      summary: "Send a webhook.test event to this webhook.",
+      method: "POST",
+      path: "/v1/webhooks/:id/test",
+      query: NoQuery,
+      answers: { 202: schema.Delivery },
+      faults: ["webhook_not_found"],
+      isIdempotent: true,
+      run: async ({ principal, params, commit }) => {
+        const id = webhookId(params.id);
+        return commit(() => ({ status: 202, body: deliveryView(webhooks.test(principal.projectId, id)) }));
+      },
+    }),
+
+    operation({
+      ...shared,
+      name: "rotateWebhookSecret",
+      summary: "Give a webhook a new secret, which is shown this once.",
+      method: "POST",
+      path: "/v1/webhooks/:id/rotate-secret",
+      query: NoQuery,
+      answers: { 200: schema.WebhookWithSecret },
+      faults: ["webhook_not_found"],
+      run: async ({ principal, params, commit }) => {
+        const id = webhookId(params.id);
+        return commit(() => secretAnswer(200, webhooks.rotateSecret(principal.projectId, id)));
+      },
+    }),
+
+    operation({
+      ...shared,
+      name: "listDeliveries",
+      summary: "List what was sent to a webhook and how that went, newest first.",
+      method: "GET",
+      path: "/v1/webhooks/:id/deliveries",
+      query: schema.ListWebhooks,
+      answers: { 200: schema.DeliveryList },
+      faults: ["webhook_not_found", "invalid_cursor"],
+      run: async ({ principal, params, query }) => {
+        const listing = { limit: LIMITS.pageItemsDefault, ...query };
+        const page = webhooks.deliveries(principal.projectId, webhookId(params.id), listing);
+        return { status: 200, body: listView(page, deliveryView) };
+      },
+    }),
+
+    operation({
+      ...shared,
+      name: "redeliver",
+      summary: "Send a delivery once more, under the same webhook-id.",
+      method: "POST",
+      path: "/v1/webhooks/:id/deliveries/:deliveryId/redeliver",
+      query: NoQuery,
+      answers: { 202: schema.Delivery },
+      faults: ["webhook_not_found", "delivery_not_found"],
+      isIdempotent: true,
+      run: async ({ principal, params, commit }) => {
+        const id = webhookId(params.id);
+        const delivery: DeliveryId = pathId("dlv", params.deliveryId, "delivery_not_found", "deliveryId");
+        return commit(() => {
+          return { status: 202, body: deliveryView(webhooks.redeliver(principal.projectId, id, delivery)) };
+        });
+      },
+    }),
+  ];
+}
+
+function secretAnswer(status: number, { webhook, secret }: WebhookWithSecret): Answer {
+  const shown = webhookView(webhook);
+  return { status, body: { ...shown, secret }, remembered: shown };
+}
+
+function webhookId(text: string | undefined): WebhookId {
+  return pathId("wh", text, "webhook_not_found");
+}

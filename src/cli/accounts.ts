@@ -1,0 +1,383 @@
+// `mneme keys` and `mneme projects`: how an operator hands out keys and plans from a terminal, on a data directory or through
+// a server. What the operations do stands in local-accounts.ts and behind the interface.
+
+import { parseConfig, type StartPlace } from "../config.ts";
+import { LIMITS } from "../domain/limits.ts";
+import { PLAN_NAMES } from "../domain/project.ts";
+import { KEY_SCOPES } from "../domain/scope.ts";
+import type { Clock } from "../kit/clock.ts";
+import { type CommandLine, parseCommandLine, UsageError } from "../kit/flags.ts";
+import { didYouMean } from "../kit/nearest.ts";
+import type { Accounts } from "../local-accounts.ts";
+import { Client, isRecord, type JsonRecord } from "./client.ts";
+import { RemoteAccounts } from "./remote-accounts.ts";
+import { alignRows } from "./terminal.ts";
+
+/** The two commands. */
+export type AccountsCommand = "keys" | "projects";
+
+/** Where a command runs, and what it takes from there. */
+export interface AccountsStart {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly place: StartPlace;
+  readonly clock: Clock;
+  /** Opens the accounts of a data directory. */
+  readonly openLocal: (dataDir: string, clock: Clock) => Accounts;
+}
+
+interface Action {
+  /** What follows the action's name, for the help. */
+  readonly usage: string;
+  readonly summary: string;
+  /** What its one argument is called; null: it takes none. */
+  readonly argument: string | null;
+  readonly flags: readonly string[];
+  /** Returns what to print. */
+  readonly run: (accounts: Accounts, call: Call) => Promise<string>;
+}
+
+const ACTIONS: Readonly<Record<AccountsCommand, Readonly<Record<string, Action>>>> = {
+  keys: {
+    list: {
+      usage: "",
+      summary: "List the keys of a project, newest first",
+      argument: null,
+      flags: ["--project"],
+      run: listKeys,
+    },
+    create: {
+      usage: "--name NAME --scopes A,B",
+      summary: "Make a key and print its secret, this once",
+      argument: null,
+      flags: ["--project", "--name", "--scopes", "--user", "--expires"],
+      run: createKey,
+    },
+    rotate: {
+      usage: "KEY_ID",
+      summary: "Give a key a new secret and print it, this once",
+      argument: "KEY_ID",
+      flags: ["--project", "--grace"],
+      run: rotateKey,
+    },
+    revoke: {
+      usage: "KEY_ID",
+      summary: "Remove a key; it opens nothing from then on",
+      argument: "KEY_ID",
+      flags: ["--project"],
+      run: revokeKey,
+    },
+  },
+  projects: {
+    list: { usage: "", summary: "List all projects, newest first", argument: null, flags: [], run: listProjects },
+    create: {
+      usage: "--name NAME [--plan PLAN]",
+      summary: "Make a project and print the secret of its first key, this once",
+      argument: null,
+      flags: ["--name", "--plan"],
+      run: createProject,
+    },
+    delete: {
+      usage: "PROJECT",
+      summary: "Delete a project with its keys and all its data",
+      argument: "PROJECT",
+      flags: [],
+      run: deleteProject,
+    },
+    "set-plan": {
+      usage: "PROJECT --plan PLAN",
+      summary: "Put a project on another plan",
+      argument: "PROJECT",
+      flags: ["--plan"],
+      run: setPlan,
+    },
+  },
+};
+
+const FLAGS_HELP: readonly (readonly [string, string])[] = [
+  ["--project PROJECT", "Id or name of the project (default: the default project; with --url that of the key)"],
+  ["--name NAME", "What the key or project is called"],
+  ["--scopes A,B", `What the key allows: ${KEY_SCOPES.join(", ")}`],
+  ["--user ID", "Confine the key to this user"],
+  ["--expires TIME", "When the key ends, such as 2030-01-31T12:00:00Z (never)"],
+  ["--grace SECONDS", `How long the old secret of a rotated key lives on, up to ${LIMITS.graceSeconds} (0)`],
+  ["--plan PLAN", `One of ${PLAN_NAMES.join(", ")} (free)`],
+  ["--data-dir DIRECTORY", "The data to work on, beside a running server or without one (as for serve)"],
+  ["--config FILE", "Settings file that names the data directory (as for serve)"],
+  ["--url URL", "Work through this server instead, with the key in MNEME_API_KEY or MNEME_ADMIN_KEY"],
+  ["--json", "Print the interface's JSON"],
+];
+
+const COMMON_FLAGS = ["--data-dir", "--config", "--url", "--json"];
+const SWITCHES: readonly string[] = ["--json"];
+const SHOWN_ONCE = "This secret is shown this once: only its hash is kept.";
+
+/** What can be done with keys and projects, for the help: `[usage, description]`. */
+export const ACCOUNTS_HELP: readonly (readonly [string, string])[] = [...usagesOf("keys"), ...usagesOf("projects")];
+
+/** The lines of `mneme keys --help` and `mneme projects --help`. */
+export function accountsHelp(command: AccountsCommand): readonly string[] {
+  const taken = new Set([...Object.values(ACTIONS[command]).flatMap(({ flags }) => flags), ...COMMON_FLAGS]);
+  const flags = FLAGS_HELP.filter(([flag]) => taken.has(flag.split(" ")[0] ?? ""));
+  return ["Usage:", ...indent(alignRows(usagesOf(command))), "", "Flags:", ...indent(alignRows(flags))];
+}
+
+/**
+ * Runs `mneme keys …` or `mneme projects …`.
+ * @param argv what follows the command's name.
+ * @returns what to print, ending with a line break.
+ * @throws Error whose message is one sentence for the person at the terminal.
+ */
+export async function runAccounts(
+  command: AccountsCommand,
+  argv: readonly string[],
+  start: AccountsStart,
+): Promise<string> {
+  const call = parseCall(command, argv);
+  const accounts = open(command, call, start);
+  try {
+    return `${await call.action.run(accounts, call)}\n`;
+  } finally {
+    accounts.close();
+  }
+}
+
+interface Call extends CommandLine {
+  readonly action: Action;
+  /** The action's argument; an empty text where it takes none. */
+  readonly argument: string;
+}
+
+function parseCall(command: AccountsCommand, argv: readonly string[]): Call {
+  const [name = "", ...rest] = argv;
+  const actions = ACTIONS[command];
+  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+  if (action === undefined) {
+    const isNamed = name !== "" && !name.startsWith("-");
+    const complaint = isNamed ? `Unknown command ${command} ${name}.` : `${command} needs a command.`;
+    const guess = didYouMean(name, Object.keys(actions)) || ` It is one of ${Object.keys(actions).join(", ")}.`;
+    throw new UsageError(`${complaint}${guess} See mneme ${command} --help.`);
+  }
+  const known = [...action.flags, ...COMMON_FLAGS].map(
+    (flag) => [flag, SWITCHES.includes(flag) ? "switch" : "value"] as const,
+  );
+  const line = parseCommandLine(rest, Object.fromEntries(known));
+  const [argument, surplus] = line.positionals;
+  if (action.argument === null && argument !== undefined) {
+    throw new UsageError(`Unexpected argument ${JSON.stringify(argument)}.`);
+  }
+  if (action.argument !== null && argument === undefined) {
+    throw new UsageError(`${command} ${name} needs its ${action.argument}: mneme ${command} ${name} ${action.usage}`);
+  }
+  if (surplus !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(surplus)}.`);
+  return { ...line, action, argument: argument ?? "" };
+}
+
+function open(command: AccountsCommand, { flags }: Call, start: AccountsStart): Accounts {
+  const url = flags.get("--url");
+  const ofData = [...flags].filter(([flag]) => flag === "--data-dir" || flag === "--config");
+  if (url === undefined) {
+    const { dataDir } = parseConfig(ofData.flat(), start.environment, start.place);
+    return start.openLocal(dataDir, start.clock);
+  }
+  const [conflict] = ofData;
+  if (conflict !== undefined) throw new UsageError(`--url and ${conflict[0]} exclude each other.`);
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
+    throw new UsageError(`--url must be an http or https address, not ${JSON.stringify(url)}.`);
+  }
+  const key = start.environment.MNEME_API_KEY ?? start.environment.MNEME_ADMIN_KEY;
+  if (key === undefined) throw new UsageError(`${command} with --url needs an API key in MNEME_API_KEY.`);
+  return new RemoteAccounts(new Client(url.replace(/\/+$/, "").replace(/\/v1$/, ""), key, start.clock));
+}
+
+async function listKeys(accounts: Accounts, call: Call): Promise<string> {
+  const list = await accounts.listKeys(await projectOf(accounts, call));
+  if (call.flags.has("--json")) return json(list);
+  return tableOf(list, "There are no keys.", [
+    ["ID", ({ id }) => shown(id)],
+    ["NAME", ({ name }) => shown(name)],
+    ["SCOPES", ({ scopes }) => shown(scopes)],
+    ["USER", ({ userId }) => shown(userId)],
+    ["EXPIRES", ({ expires_at }) => shownTime(expires_at)],
+    ["LAST USED", ({ last_used_at }) => shownTime(last_used_at)],
+    ["CREATED", ({ created_at }) => shownTime(created_at)],
+    ["SECRET", ({ redacted }) => shown(redacted)],
+  ]);
+}
+
+async function createKey(accounts: Accounts, call: Call): Promise<string> {
+  const { flags } = call;
+  const body = {
+    name: nameOf(flags),
+    scopes: scopesOf(flags),
+    userId: textOf(flags, "--user", LIMITS.callerIdCharacters),
+    expires_at: flags.get("--expires") ?? null,
+  };
+  const key = fieldsOf(await accounts.createKey(await projectOf(accounts, call), body));
+  if (flags.has("--json")) return json(key);
+  return secretLines(`${shown(key.id)} (${shown(key.name)}) allows ${shown(key.scopes)}.`, key);
+}
+
+async function rotateKey(accounts: Accounts, call: Call): Promise<string> {
+  const graceSeconds = graceOf(call.flags);
+  const key = fieldsOf(await accounts.rotateKey(await projectOf(accounts, call), call.argument, graceSeconds));
+  if (call.flags.has("--json")) return json(key);
+  const end = graceSeconds === 0 ? "opens nothing from now on" : `lives on for ${graceSeconds} s`;
+  return secretLines(`${shown(key.id)} (${shown(key.name)}) has a new secret; the old one ${end}.`, key);
+}
+
+async function revokeKey(accounts: Accounts, call: Call): Promise<string> {
+  await accounts.removeKey(await projectOf(accounts, call), call.argument);
+  return call.flags.has("--json") ? json({}) : `${call.argument} opens nothing from now on.`;
+}
+
+async function listProjects(accounts: Accounts, call: Call): Promise<string> {
+  const list = await accounts.listProjects();
+  if (call.flags.has("--json")) return json(list);
+  return tableOf(list, "There are no projects.", [
+    ["ID", ({ id }) => shown(id)],
+    ["NAME", ({ name }) => shown(name)],
+    ["PLAN", ({ plan }) => shown(plan)],
+    ["CREATED", ({ created_at }) => shownTime(created_at)],
+  ]);
+}
+
+async function createProject(accounts: Accounts, call: Call): Promise<string> {
+  const { flags } = call;
+  const plan = flags.has("--plan") ? planOf(flags) : "free";
+  const project = fieldsOf(await accounts.createProject({ name: nameOf(flags), plan }));
+  if (flags.has("--json")) return json(project);
+  const { id, name } = project;
+  return secretLines(
+    `${shown(id)} (${shown(name)}) is on plan ${shown(project.plan)}; its first key allows *.`,
+    project,
+  );
+}
+
+async function deleteProject(accounts: Accounts, call: Call): Promise<string> {
+  const id = await projectNamed(accounts, call.argument);
+  await accounts.removeProject(id);
+  return call.flags.has("--json")
+    ? json({})
+    : `${id} is deleted: its keys open nothing from now on, and the server removes its data.`;
+}
+
+async function setPlan(accounts: Accounts, call: Call): Promise<string> {
+  const plan = planOf(call.flags);
+  const project = fieldsOf(await accounts.changePlan(await projectNamed(accounts, call.argument), plan));
+  return call.flags.has("--json") ? json(project) : `${shown(project.id)} (${shown(project.name)}) is on plan ${plan}.`;
+}
+
+async function projectOf(accounts: Accounts, { flags }: Call): Promise<string | null> {
+  const project = flags.get("--project");
+  return project === undefined ? null : projectNamed(accounts, project);
+}
+
+// The list is asked for names only: who may work in a project may not be allowed to list all.
+async function projectNamed(accounts: Accounts, idOrName: string): Promise<string> {
+  if (/^prj_[0-9a-z]{26}$/.test(idOrName)) return idOrName;
+  const projects = itemsOf(await accounts.listProjects());
+  const found = projects.filter(({ id, name }) => id === idOrName || name === idOrName);
+  const [first, second] = found;
+  if (first === undefined) {
+    const names = projects.map(({ name }) => shown(name));
+    throw new UsageError(`There is no project ${JSON.stringify(idOrName)}.${didYouMean(idOrName, names)}`);
+  }
+  if (second === undefined) return shown(first.id);
+  const ids = found.map(({ id }) => shown(id)).join(", ");
+  throw new UsageError(
+    `${JSON.stringify(idOrName)} is the name of ${found.length} projects; name one by its id: ${ids}.`,
+  );
+}
+
+type Flags = ReadonlyMap<string, string>;
+
+function nameOf(flags: Flags): string {
+  const name = textOf(flags, "--name", LIMITS.nameCharacters);
+  if (name === null) throw new UsageError("It needs a name: give --name.");
+  return name;
+}
+
+function textOf(flags: Flags, flag: string, charactersMax: number): string | null {
+  const text = flags.get(flag) ?? null;
+  if (text !== null && (text === "" || [...text].length > charactersMax)) {
+    throw new UsageError(`${flag} must be 1 to ${charactersMax} characters.`);
+  }
+  return text;
+}
+
+function scopesOf(flags: Flags): (typeof KEY_SCOPES)[number][] {
+  const text = flags.get("--scopes");
+  if (text === undefined) throw new UsageError(`It needs scopes: give --scopes, of ${KEY_SCOPES.join(", ")}.`);
+  const scopes = text.split(",").map((part) => {
+    const scope = KEY_SCOPES.find((known) => known === part.trim());
+    if (scope !== undefined) return scope;
+    const guess = didYouMean(part.trim(), KEY_SCOPES) || ` They are ${KEY_SCOPES.join(", ")}.`;
+    throw new UsageError(`--scopes has no ${JSON.stringify(part.trim())}.${guess}`);
+  });
+  return [...new Set(scopes)];
+}
+
+function graceOf(flags: Flags): number {
+  const text = flags.get("--grace") ?? "0";
+  const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (seconds <= LIMITS.graceSeconds) return seconds;
+  throw new UsageError(`--grace must be an integer from 0 to ${LIMITS.graceSeconds}, not ${JSON.stringify(text)}.`);
+}
+
+function planOf(flags: Flags): (typeof PLAN_NAMES)[number] {
+  const text = flags.get("--plan");
+  const plan = PLAN_NAMES.find((name) => name === text);
+  if (plan !== undefined) return plan;
+  const complaint = text === undefined ? "It needs a plan: give --plan" : `${JSON.stringify(text)} is no plan`;
+  throw new UsageError(`${complaint}, one of ${PLAN_NAMES.join(", ")}.${didYouMean(text ?? "", PLAN_NAMES)}`);
+}
+
+type Column = readonly [title: string, cell: (row: JsonRecord) => string];
+
+function tableOf(list: object, nothing: string, columns: readonly Column[]): string {
+  const rows = itemsOf(list).map((item) => columns.map(([, cell]) => cell(item)));
+  return rows.length === 0 ? nothing : alignRows([columns.map(([title]) => title), ...rows]).join("\n");
+}
+
+function secretLines(what: string, made: JsonRecord): string {
+  if (typeof made.key !== "string") throw new Error(`${what} But the server gave no secret back.`);
+  return [what, made.key, SHOWN_ONCE].join("\n");
+}
+
+function itemsOf(list: object): readonly JsonRecord[] {
+  const { data } = fieldsOf(list);
+  return Array.isArray(data) ? data.filter(isRecord) : [];
+}
+
+function fieldsOf(value: object): JsonRecord {
+  return isRecord(value) ? value : {};
+}
+
+function json(value: object): string {
+  return JSON.stringify(value, null, 2);
+}
+
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return value.join(",");
+  return value === null || value === undefined ? "–" : printable(String(value));
+}
+
+// Names come from callers: whatever would steer a terminal is written as an escape.
+function printable(text: string): string {
+  return text.replace(/\p{C}/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+}
+
+function shownTime(value: unknown): string {
+  return shown(value).replace(/\.\d{3}Z$/, "Z");
+}
+
+function usagesOf(command: AccountsCommand): (readonly [string, string])[] {
+  return Object.entries(ACTIONS[command]).map(([name, { usage, summary }]) => [
+    `mneme ${command} ${name} ${usage}`.trimEnd(),
+    summary,
+  ]);
+}
+
+function indent(lines: readonly string[]): string[] {
+  return lines.map((line) => `  ${line}`);
+}

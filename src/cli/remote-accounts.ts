@@ -1,0 +1,82 @@
+// How does a command reach the accounts of a server? The same operations as on a data directory (local-accounts.ts), through
+// the interface.
+
+import { LIMITS } from "../domain/limits.ts";
+import type { Plan } from "../domain/project.ts";
+import type { Accounts, KeyBody } from "../local-accounts.ts";
+import type { Client, JsonRecord } from "./client.ts";
+
+/** Made or changed twice, a secret would be lost with the first answer: such a request is sent once. */
+const ONCE = { isRepeatable: false } as const;
+
+/** The accounts that one key of a server may see. */
+export class RemoteAccounts implements Accounts {
+  constructor(private readonly client: Client) {}
+
+  listKeys(projectId: string | null): Promise<object> {
+    return this.#everything("/v1/keys", inProject(projectId));
+  }
+
+  createKey(projectId: string | null, body: KeyBody): Promise<object> {
+    return this.client.send("POST", "/v1/keys", { ...body, ...inProject(projectId) }, ONCE);
+  }
+
+  rotateKey(projectId: string | null, id: string, graceSeconds: number): Promise<object> {
+    const body = { grace_seconds: graceSeconds };
+    return this.client.send(
+      "POST",
+      pathOf(`/v1/keys/${encodeURIComponent(id)}/rotate`, inProject(projectId)),
+      body,
+      ONCE,
+    );
+  }
+
+  async removeKey(projectId: string | null, id: string): Promise<void> {
+    const path = pathOf(`/v1/keys/${encodeURIComponent(id)}`, inProject(projectId));
+    await this.client.send("DELETE", path, undefined, ONCE);
+  }
+
+  listProjects(): Promise<object> {
+    return this.#everything("/v1/projects", {});
+  }
+
+  createProject(body: { readonly name: string; readonly plan: Plan }): Promise<object> {
+    return this.client.send("POST", "/v1/projects", body, ONCE);
+  }
+
+  changePlan(projectId: string, plan: Plan): Promise<object> {
+    return this.client.send("PUT", `/v1/projects/${encodeURIComponent(projectId)}`, { plan });
+  }
+
+  async removeProject(projectId: string): Promise<void> {
+    await this.client.send("DELETE", `/v1/projects/${encodeURIComponent(projectId)}`, undefined, ONCE);
+  }
+
+  close(): void {
+    // a connection lives no longer than its request
+  }
+
+  async #everything(path: string, parameters: Readonly<Record<string, string>>): Promise<object> {
+    const data: unknown[] = [];
+    let cursor: unknown = null;
+    do {
+      const place = typeof cursor === "string" ? { cursor } : {};
+      const page: JsonRecord = await this.client.send(
+        "GET",
+        pathOf(path, { ...parameters, limit: String(LIMITS.pageItems), ...place }),
+      );
+      if (Array.isArray(page.data)) data.push(...page.data);
+      cursor = page.cursor;
+    } while (typeof cursor === "string");
+    return { data, has_more: false, cursor: null };
+  }
+}
+
+function inProject(projectId: string | null): Readonly<Record<string, string>> {
+  return projectId === null ? {} : { projectId };
+}
+
+function pathOf(path: string, parameters: Readonly<Record<string, string>>): string {
+  const query = new URLSearchParams(parameters).toString();
+  return query === "" ? path : `${path}?${query}`;
+}

@@ -1,0 +1,35 @@
+// Chats and their messages. Implemented by adapters/embedded on SQLite.
+//
+// Owed by an implementation: each method is one transaction (ports/transactions.ts) and durable when it returns. Lists are
+// keyset-paged and stable; chats newest first, messages oldest first. A message's sources are those of memories that are
+// live when it is read: what was deleted, has expired or was given to another user is left out, and when a memory is erased its
+// sources go for good.
+
+import type { Chat, Message, MessageDraft } from "../domain/chat.ts";
+import type { ChatId, MessageId, ProjectId } from "../domain/ids.ts";
+import type { Page } from "../domain/page.ts";
+import type { Listing } from "./user-store.ts";
+
+/** Rows of chats and messages. Synchronous: a call takes microseconds. */
+export interface ChatStore {
+  /** Makes the user known where one is given. */
+  create(projectId: ProjectId, draft: { readonly userId: string | null; readonly title: string | null }): Chat;
+  get(projectId: ProjectId, id: ChatId): Chat | null;
+  /** @param listing `userId` absent: every chat of the project. @throws Fault `invalid_cursor` */
+  list(projectId: ProjectId, listing: Listing & { readonly userId?: string }): Page<Chat>;
+  /** null: there is no such chat. */
+  retitle(projectId: ProjectId, id: ChatId, title: string | null): Chat | null;
+  /** Removes a chat with its messages for good; false: there was none. */
+  remove(projectId: ProjectId, id: ChatId): boolean;
+  /** Removes all chats of a user for good. */
+  removeAllOf(projectId: ProjectId, userId: string): void;
+
+  /** Appends a message; null: there is no such chat (any more). The first user's message names a chat without title. */
+  append(projectId: ProjectId, id: ChatId, draft: MessageDraft): Message | null;
+  /** null: there is no such message in this chat. */
+  message(projectId: ProjectId, id: ChatId, messageId: MessageId): Message | null;
+  /** All messages, oldest first. */
+  history(projectId: ProjectId, id: ChatId): readonly Message[];
+  /** One page of messages, oldest first. @throws Fault `invalid_cursor` */
+  messages(projectId: ProjectId, id: ChatId, listing: Listing): Page<Message>;
+}

@@ -1,0 +1,38 @@
+// Answers that are remembered under an `Idempotency-Key`. Implemented by adapters/embedded on SQLite.
+//
+// Owed by an implementation: `remember` inside a transaction (ports/transactions.ts) becomes durable with the change that it
+// answers, so that a repeated request can never make a second one.
+
+import type { ProjectId } from "../domain/ids.ts";
+
+/** Under what an answer is remembered. */
+export interface IdempotencySlot {
+  readonly projectId: ProjectId;
+  /** The user that the key is confined to: confined keys never see each other's answers. */
+  readonly userId: string | null;
+  /** Method and route template. */
+  readonly route: string;
+  /** The caller's Idempotency-Key. */
+  readonly key: string;
+}
+
+/** A remembered answer. */
+export interface RememberedAnswer {
+  /** SHA-256 of the request: path parameters, query and body by value. */
+  readonly fingerprint: Uint8Array;
+  readonly status: number;
+  /** JSON, without secrets and without what the request itself brings. */
+  readonly body: string;
+}
+
+/** Remembered answers. Synchronous: a call takes microseconds. */
+export interface IdempotencyStore {
+  /** null: nothing is remembered there, or not any more (LIMITS.idempotencyMs). */
+  recall(slot: IdempotencySlot): RememberedAnswer | null;
+  /** @param subjects ids that the answer speaks of, see `forget`. */
+  remember(slot: IdempotencySlot, answer: RememberedAnswer, subjects: readonly string[]): void;
+  /** Removes answers that speak of these ids: they were erased for good. */
+  forget(projectId: ProjectId, subjects: readonly string[]): void;
+  /** Removes answers older than LIMITS.idempotencyMs. */
+  prune(): void;
+}

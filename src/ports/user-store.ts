@@ -1,0 +1,41 @@
+// The application's users and their events. Implemented by adapters/embedded on SQLite.
+//
+// Owed by an implementation: each method is one transaction (ports/transactions.ts) and durable when it returns. A user
+// becomes known when a memory, chat or event names it, and stops being known by `forget`; only known users are read. Lists
+// are keyset-paged, newest first, and stable under inserts and deletes.
+
+import type { ProjectId, UserKey } from "../domain/ids.ts";
+import type { JsonObject } from "../domain/memory.ts";
+import type { Page } from "../domain/page.ts";
+import type { User, UserDraft, UserEvent } from "../domain/user.ts";
+
+/** Which part of a list. */
+export interface Listing {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+/** Rows of users and events. Synchronous: a call takes microseconds. */
+export interface UserStore {
+  /** Makes the user known, or changes what is given; see UserDraft. */
+  upsert(projectId: ProjectId, draft: UserDraft): User;
+  /** null: not known. */
+  get(projectId: ProjectId, userId: string): User | null;
+  /** The key of a known user, or of one that is not known any more; null for one that was never named. */
+  keyOf(projectId: ProjectId, userId: string): UserKey | null;
+  /** @throws Fault `invalid_cursor` */
+  list(projectId: ProjectId, listing: Listing): Page<User>;
+  /** The profile goes and the user is no longer known; what the user owns stays. False: it was not known. */
+  forget(projectId: ProjectId, userId: string): boolean;
+
+  /** Logs an event; makes the user known. */
+  addEvent(
+    projectId: ProjectId,
+    userId: string,
+    event: { readonly type: string; readonly data: JsonObject },
+  ): UserEvent;
+  /** Newest first; empty for a user that was never named. @throws Fault `invalid_cursor` */
+  events(projectId: ProjectId, userId: string, listing: Listing & { readonly type?: string }): Page<UserEvent>;
+  /** Removes all events of a user for good. */
+  removeEvents(projectId: ProjectId, userId: string): void;
+}

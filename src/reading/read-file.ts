@@ -1,0 +1,82 @@
+// What the file of an upload says: its text, and the title that it has beside it. Which format it has was found before
+// (sniff.ts); what is made of the text is prepare.ts.
+
+import { readFile } from "node:fs/promises";
+import { type DocumentFile, ReadFailure } from "../ports/preparer.ts";
+import { decoded, encodingNamed, encodingOf } from "./encoding.ts";
+import { type Format, formatOfMediaType, isTextFormat, stemOf, type TextFormat } from "./formats.ts";
+import { textOfPage } from "./html-text.ts";
+import { FileUnavailable } from "./reader-protocol.ts";
+import { isOleContainer } from "./sniff.ts";
+import { shortTitle } from "./title.ts";
+
+/** A text in pieces, so that a large one need not be held twice. */
+export interface FileText {
+  /** Put together, they have at least one visible character. */
+  readonly pieces: readonly string[];
+  /** null: to be found in the text. */
+  readonly title: string | null;
+}
+
+/** Bytes at a page's beginning in which it names its encoding (HTML, 13.2.3.2 looks at 1,024; some pages name it later). */
+const CHARSET_WITHIN = 4_096;
+
+/**
+ * Reads a file. Holds it once and its text once in memory.
+ * @throws FileUnavailable when the operating system does not hand it out
+ */
+export async function readFileText(file: DocumentFile): Promise<FileText | ReadFailure> {
+  const bytes = await bytesOf(file.path);
+  if (bytes === null) {
+    return new ReadFailure("processing_error", "The file of this memory is no longer stored. Upload it again.");
+  }
+  const format = formatOfMediaType(file.mediaType);
+  if (isOleContainer(bytes)) {
+    return new ReadFailure("unreadable_document", "The file is encrypted. Upload it without a password.");
+  }
+  if (!isTextFormat(format)) return notYetRead(format);
+  const text = textOf(bytes, format, file.filename);
+  if (text === null)
+    return new ReadFailure("unreadable_document", "The file is damaged: it holds bytes that are no text.");
+  const isBlank = text.pieces.every((piece) => piece.trim() === "");
+  return isBlank ? new ReadFailure("unreadable_document", "The file holds no text.") : text;
+}
+
+/** null: it is not there. */
+async function bytesOf(path: string): Promise<Buffer | null> {
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return null;
+    throw new FileUnavailable("the file of an upload cannot be read", { cause });
+  }
+}
+
+function notYetRead(format: Format): ReadFailure {
+  const name = format.toUpperCase();
+  return new ReadFailure(
+    "processing_error",
+    `This version cannot read ${name} files yet; the file is kept, and retrying after an update reads it.`,
+  );
+}
+
+/** null: the bytes are no text. */
+function textOf(bytes: Uint8Array, format: TextFormat, filename: string): FileText | null {
+  const encoding = encodingOf(bytes, true);
+  if (encoding === null) return null;
+  if (format === "html") {
+    const label = encoding === "windows-1252" ? (namedEncoding(bytes) ?? encoding) : encoding;
+    const { text, title } = textOfPage(decoded(bytes, label));
+    return { pieces: [text], title: title === null ? null : shortTitle(title) };
+  }
+  // data has no line that could be its title
+  const isData = format === "csv" || format === "json";
+  return { pieces: [...decoded(bytes, encoding)], title: isData ? shortTitle(stemOf(filename)) : null };
+}
+
+/** The encoding that a page names, as far as it is known. */
+function namedEncoding(bytes: Uint8Array): string | null {
+  const head = new TextDecoder("latin1").decode(bytes.subarray(0, CHARSET_WITHIN));
+  const label = /<meta\b[^>]{0,512}?\bcharset\s*=\s*["']?([\w.:-]{1,32})/i.exec(head)?.[1];
+  return label === undefined ? null : encodingNamed(label);
+}

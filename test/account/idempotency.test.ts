@@ -1,0 +1,413 @@
+// Requests under an Idempotency-Key: the fingerprint, the book of what is under way, and both put together on SQLite.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import {
+  type Begun,
+  checkIdempotencyKey,
+  fingerprintOf,
+  Idempotency,
+  InFlight,
+  subjectsOf,
+  userSubject,
+} from "../../src/account/idempotency.ts";
+import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { SqliteIdempotencyStore } from "../../src/adapters/embedded/sqlite/idempotency-store.ts";
+import { SqliteUserStore } from "../../src/adapters/embedded/sqlite/user-store.ts";
+import { Fault } from "../../src/domain/fault.ts";
+import type { ProjectId } from "../../src/domain/ids.ts";
+import { LIMITS } from "../../src/domain/limits.ts";
+import type { Json } from "../../src/domain/memory.ts";
+import type { IdempotencySlot } from "../../src/ports/idempotency-store.ts";
+import { ManualClock } from "../contract/manual-clock.ts";
+import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { seeded } from "../support/seeded.ts";
+
+const PIECE_UNITS = 64 * 1024;
+
+describe("a fingerprint", () => {
+  const hex = (value: unknown) => Buffer.from(fingerprintOf(value)).toString("hex");
+
+  test("is that of the value: the order of keys, how numbers are written and absent members do not matter", () => {
+    const [one, other] = [
+      '{"a": 1.0, "b": {"x": [1, 2], "y": 1e2}, "c": -0, "__proto__": 1}',
+      '{"__proto__":1,"c":0,"b":{"y":100,"x":[1,2]},"a":1}',
+    ].map((text) => hex(JSON.parse(text)));
+    expect(one).toBe(other as string);
+    expect(hex({ a: undefined, b: 1 })).toBe(hex({ b: 1 }));
+    expect(hex(Object.assign(Object.create(null), { a: 1 }))).toBe(hex({ a: 1 }));
+  });
+
+  test("is another for every other value", () => {
+    const values: readonly unknown[] = [
+      null,
+      true,
+      false,
+      0,
+      1,
+      -1,
+      "",
+      "0",
+      "null",
+      "a",
+      "A",
+      "é",
+      "e\u0301",
+      [],
+      [[]],
+      [null],
+      [0],
+      ["0"],
+      [1, 2],
+      [2, 1],
+      [[1], 2],
+      [12],
+      ["a", "b"],
+      ["ab"],
+      ["a,b"],
+      ['a",1:b'],
+      ['"1:a'],
+      {},
+      { a: null },
+      { a: {} },
+      { a: [] },
+      { a: "" },
+      { "": "a" },
+      { a: 1, b: 2 },
+      { a: 2, b: 1 },
+      { ab: 12 },
+      { a: { b: 1 } },
+      { a: 1.5 },
+      JSON.parse('{"__proto__": 1}'),
+      "x".repeat(PIECE_UNITS),
+      "x".repeat(PIECE_UNITS + 1),
+    ];
+    expect(new Set(values.map(hex)).size).toBe(values.length);
+  });
+
+  test("sees every character of a long text, those on the edge of a piece too", () => {
+    const fill = "x".repeat(PIECE_UNITS - 1);
+    const texts = ["😀", "😁", "é", "xx"].flatMap((edge) => [`${fill}${edge}${fill}`, `${fill}x${edge}${fill}`]);
+    expect(new Set([...texts, `${fill}😀${fill}x`].map(hex)).size).toBe(texts.length + 1);
+    expect(hex(texts[0])).toBe(hex(`${fill}\u{1f600}${fill}`));
+  });
+
+  test("is made of values as deep as a body may be", () => {
+    const nested = (depth: number): Json =>
+      depth === 0 ? 1 : depth % 2 === 0 ? [nested(depth - 1)] : { a: nested(depth - 1) };
+    expect(hex(nested(64))).toBe(hex(nested(64)));
+    expect(hex(nested(64))).not.toBe(hex(nested(66)));
+  });
+
+  test("of what is no JSON is refused rather than taken for something else", () => {
+    for (const value of [Number.NaN, Number.POSITIVE_INFINITY, 1n, () => 1]) {
+      expect(() => fingerprintOf({ value })).toThrow("this is a bug in Mneme");
+    }
+  });
+
+  const seed = Number(process.env.MNEME_TEST_SEED ?? 20_261_125);
+  test(`is equal exactly where the values are, for random values written in any order (seed ${seed})`, () => {
+    const random = seeded(seed);
+    const integer = (below: number) => Math.floor(random() * below);
+    const scalar = (): Json => [null, true, "", "a", "b", 0, 1][integer(7)] ?? null;
+    const value = (depth: number): Json => {
+      if (depth === 0 || integer(3) === 0) return scalar();
+      if (integer(2) === 0) return Array.from({ length: integer(3) }, () => value(depth - 1));
+      return Object.fromEntries(
+        Array.from({ length: integer(3) }, () => [["a", "b", ""][integer(3)], value(depth - 1)]),
+      );
+    };
+    const shuffled = (json: Json): Json => {
+      if (typeof json !== "object" || json === null) return json;
+      if (Array.isArray(json)) return json.map(shuffled);
+      const members = Object.entries(json).map(([name, member]) => [name, shuffled(member)] as const);
+      return Object.fromEntries(members.reverse());
+    };
+    const values = Array.from({ length: 300 }, () => value(3));
+    for (const one of values) expect(hex(shuffled(one))).toBe(hex(one));
+    const distinct = new Set<string>();
+    const classes: Json[] = [];
+    for (const one of values) {
+      distinct.add(hex(one));
+      if (!classes.some((other) => Bun.deepEquals(one, other, true))) classes.push(one);
+    }
+    expect(distinct.size).toBe(classes.length);
+  });
+});
+
+describe("subjects", () => {
+  const [mem, chunk, webhook] = ["mem", "chunk", "wh"].map((prefix) => `${prefix}_${"0".repeat(26)}`) as [
+    string,
+    string,
+    string,
+  ];
+
+  test("are the ids and users that an answer speaks of, at any depth, each once", () => {
+    const body = {
+      data: [
+        { index: 0, memory: { id: mem, userId: "u", title: "id", metadata: null } },
+        { index: 1, error: { code: "too_many_tags", status: 400 } },
+      ],
+      message: {
+        id: `msg_${"0".repeat(26)}`,
+        sources: [{ id: chunk, memory_id: mem, metadata: { _memory: { userId: "v" } } }],
+      },
+      delivery: { webhook_id: webhook },
+    };
+    expect([...subjectsOf(body)].sort()).toEqual(
+      [mem, chunk, webhook, `msg_${"0".repeat(26)}`, "user:u", "user:v"].sort(),
+    );
+  });
+
+  test("of a user are the user", () => {
+    expect(subjectsOf({ id: "ada", name: "Ada" })).toEqual([userSubject("ada")]);
+    expect(subjectsOf({ id: "mem_of mine" })).toEqual([userSubject("mem_of mine")]);
+  });
+
+  test("of what has none are none", () => {
+    for (const body of [null, "id", 1, [], {}, { id: null, userId: null, memory_id: 3 }]) {
+      expect(subjectsOf(body)).toEqual([]);
+    }
+  });
+});
+
+describe("an Idempotency-Key", () => {
+  test("is 1 to 256 visible ASCII characters", () => {
+    for (const key of ["a", "!", "~", "0b9f-{}\"'", "x".repeat(256)]) expect(checkIdempotencyKey(key)).toBe(key);
+  });
+
+  for (const key of ["", " ", "a b", "a\t", "a\n", "é", "\u007f", "\u00a0", "x".repeat(257)]) {
+    test(`is refused as ${JSON.stringify(key.slice(0, 8))} of ${key.length} characters`, () => {
+      const fault = thrownBy(() => checkIdempotencyKey(key));
+      expect([fault.code, fault.param]).toEqual(["invalid_request", "Idempotency-Key"]);
+    });
+  }
+});
+
+test("the book of what is under way holds each key once, until its end, which a second end does not repeat", () => {
+  const book = new InFlight();
+  const first = book.begin("a");
+  expect(book.begin("a")).toBeNull();
+  expect(book.begin("b")).not.toBeNull();
+  first?.end();
+  const second = book.begin("a");
+  expect(second).not.toBeNull();
+  first?.end();
+  expect(book.begin("a")).toBeNull();
+});
+
+describe("a request under an Idempotency-Key", () => {
+  const project = "prj_00000000000000000000000001" as ProjectId;
+  const slot: IdempotencySlot = { projectId: project, userId: null, route: "POST /v1/users", key: "k" };
+  const [fingerprint, otherFingerprint] = [fingerprintOf({ body: 1 }), fingerprintOf({ body: 2 })];
+
+  let folder: ReturnType<typeof temporaryFolder>;
+  let clock: ManualClock;
+  let database: SqliteDatabase;
+  let store: SqliteIdempotencyStore;
+  let users: SqliteUserStore;
+  let idempotency: Idempotency;
+
+  const start = () => {
+    database = openDatabase(join(folder.path, "mneme.sqlite"));
+    store = new SqliteIdempotencyStore({ database, clock });
+    users = new SqliteUserStore({ database, clock });
+    idempotency = new Idempotency({ store, transactions: database });
+  };
+  beforeEach(() => {
+    folder = temporaryFolder();
+    clock = new ManualClock();
+    start();
+    database
+      .prepare<never, { id: string }>("INSERT INTO projects (id, name, plan, created_at) VALUES ($id, 'p', 'free', 0)")
+      .run({ id: project });
+  });
+  afterEach(() => {
+    database.close();
+    folder.remove();
+  });
+
+  const running = (of = slot, print = fingerprint): Extract<Begun, { kind: "run" }> => {
+    const begun = idempotency.begin(of, print);
+    if (begun.kind === "replay") throw new Error(`replayed: ${begun.answer.body}`);
+    return begun;
+  };
+  /** One whole request that logs an event for the user `u`: what it does twice can be counted. */
+  const request = (of = slot, status = 201) => {
+    const begun = running(of);
+    try {
+      return begun.commit(() => {
+        const { id } = users.addEvent(of.projectId, "u", { type: "made", data: {} });
+        return { status, remembered: { id, userId: "u" }, secret: "shown once" };
+      });
+    } finally {
+      begun.end();
+    }
+  };
+  const changes = () => users.events(project, "u", { limit: 100 }).items.length;
+  const conflictOf = (of = slot, print = fingerprint) => thrownBy(() => idempotency.begin(of, print));
+
+  test("runs once, and its repetition gets what was remembered", () => {
+    const { remembered, secret } = request();
+    expect(secret).toBe("shown once");
+    expect(idempotency.begin(slot, fingerprint)).toEqual({
+      kind: "replay",
+      answer: { fingerprint, status: 201, body: JSON.stringify(remembered) },
+    });
+    expect(changes()).toBe(1);
+  });
+
+  test("is replayed after a restart", () => {
+    request();
+    database.close();
+    start();
+    expect(idempotency.begin(slot, fingerprint).kind).toBe("replay");
+    expect(conflictOf(slot, otherFingerprint).code).toBe("idempotency_conflict");
+  });
+
+  test("is a conflict when the key was used for another one", () => {
+    request();
+    const fault = conflictOf(slot, otherFingerprint);
+    expect([fault.code, fault.param]).toEqual(["idempotency_conflict", "Idempotency-Key"]);
+    expect(idempotency.begin(slot, fingerprint).kind).toBe("replay");
+  });
+
+  test("is a conflict while the first is running, the same or another, and is replayed from the commit on", () => {
+    const first = running();
+    expect([conflictOf(), conflictOf(slot, otherFingerprint)].map(({ code }) => code)).toEqual([
+      "idempotency_conflict",
+      "idempotency_conflict",
+    ]);
+    first.commit(() => ({ status: 201, remembered: {} }));
+    expect(idempotency.begin(slot, fingerprint).kind).toBe("replay");
+    first.end();
+    expect(idempotency.begin(slot, fingerprint).kind).toBe("replay");
+  });
+
+  test("made many times at once changes one thing", async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        try {
+          const begun = idempotency.begin(slot, fingerprint);
+          if (begun.kind === "replay") return "replay";
+          await Promise.resolve();
+          begun.commit(() => {
+            users.addEvent(project, "u", { type: "made", data: {} });
+            return { status: 201, remembered: {} };
+          });
+          begun.end();
+          return "made";
+        } catch (error) {
+          return error instanceof Fault ? error.code : "another error";
+        }
+      }),
+    );
+    expect(answers.filter((answer) => answer === "made")).toHaveLength(1);
+    expect(new Set(answers)).toEqual(new Set(["made", "idempotency_conflict"]));
+    expect(changes()).toBe(1);
+  });
+
+  test("that is refused while it works leaves neither change nor answer, and can be made again", () => {
+    const begun = running();
+    const refuse = () =>
+      begun.commit(() => {
+        users.addEvent(project, "u", { type: "made", data: {} });
+        throw new Fault("document_quota_exceeded", "full");
+      });
+    expect(thrownBy(refuse).code).toBe("document_quota_exceeded");
+    begun.end();
+    expect(changes()).toBe(0);
+    expect(request(slot, 202).status).toBe(202);
+  });
+
+  test("whose answer is no success is not remembered", () => {
+    request(slot, 429);
+    expect(store.recall(slot)).toBeNull();
+    request(slot, 400);
+    expect(idempotency.begin(slot, otherFingerprint).kind).toBe("run");
+  });
+
+  test("that ends without a commit is not remembered", () => {
+    running().end();
+    running(slot, otherFingerprint).end();
+    expect(store.recall(slot)).toBeNull();
+  });
+
+  test("whose transaction is undone from outside is not remembered", () => {
+    const begun = running();
+    const undone = () =>
+      database.atomically(() => {
+        begun.commit(() => ({ status: 201, remembered: {} }));
+        throw new Error("the disk is full");
+      });
+    expect(undone).toThrow("the disk is full");
+    begun.end();
+    expect(idempotency.begin(slot, fingerprint).kind).toBe("run");
+  });
+
+  test("cannot store anything after its end, when another one may run, nor twice", () => {
+    const begun = running();
+    begun.end();
+    const late = () => begun.commit(() => ({ status: 201, remembered: {} }));
+    expect(late).toThrow("this is a bug in Mneme");
+    const next = running();
+    begun.end();
+    expect(conflictOf().code).toBe("idempotency_conflict");
+    const commit = () =>
+      next.commit(() => ({ status: 201, remembered: users.upsert(project, { id: "u", name: "Ada" }) }));
+    commit();
+    users.forget(project, "u");
+    expect(commit).toThrow("this is a bug in Mneme");
+    expect(users.get(project, "u")).toBeNull();
+  });
+
+  test("is remembered for 24 hours, and is a new one after them, with any body", () => {
+    request();
+    clock.advance(LIMITS.idempotencyMs);
+    expect(idempotency.begin(slot, fingerprint).kind).toBe("replay");
+    clock.advance(1);
+    const begun = running(slot, otherFingerprint);
+    begun.commit(() => ({ status: 201, remembered: { second: true } }));
+    begun.end();
+    expect(idempotency.begin(slot, otherFingerprint)).toMatchObject({ answer: { body: '{"second":true}' } });
+  });
+
+  test("meets none of another project, route, key or confined user", () => {
+    const slots: readonly IdempotencySlot[] = [
+      slot,
+      { ...slot, userId: "u" },
+      { ...slot, userId: "v" },
+      { ...slot, userId: "null" },
+      { ...slot, route: "POST /v1/chats" },
+      { ...slot, key: "K" },
+    ];
+    const begun = slots.map((one) => running(one));
+    for (const one of begun) one.end();
+    for (const one of slots) request(one);
+    expect(changes()).toBe(slots.length);
+  });
+
+  test("is forgotten with what its answer speaks of, in its body or beside it", () => {
+    const { remembered } = request();
+    store.forget(project, [remembered.id]);
+    request();
+    store.forget(project, [userSubject("u")]);
+    const begun = running();
+    begun.commit(() => ({ status: 201, remembered: { content: "x" }, subjects: ["chat_a"] }));
+    begun.end();
+    store.forget(project, ["chat_b"]);
+    expect(idempotency.begin(slot, fingerprint).kind).toBe("replay");
+    store.forget(project, ["chat_a"]);
+    expect(idempotency.begin(slot, fingerprint).kind).toBe("run");
+  });
+});
+
+function thrownBy(work: () => unknown): Fault {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+  throw new Error("nothing was thrown");
+}

@@ -1,0 +1,90 @@
+// The catalogue of errors: which code has which status, and which codes an operation can answer.
+
+import { describe, expect, test } from "bun:test";
+import { FAULT_CODES, FAULTS, faultsOf } from "../../src/api/catalogue.ts";
+import { errorView, STATUS_OF } from "../../src/api/errors.ts";
+import { CreateChat } from "../../src/api/schema/chats.ts";
+import { UploadFields } from "../../src/api/schema/memories.ts";
+import { Fault, type FaultCode } from "../../src/domain/fault.ts";
+import { DECLARED_OPERATIONS } from "../support/declared-operations.ts";
+
+/** The interface's list. */
+const STATUSES: Readonly<Record<number, string>> = {
+  400: "invalid_request invalid_filter invalid_cursor too_many_tags metadata_too_large batch_too_large webhook_limit_reached unsafe_url",
+  401: "missing_api_key invalid_api_key",
+  403: "insufficient_scope",
+  404: "not_found memory_not_found chat_not_found user_not_found webhook_not_found delivery_not_found key_not_found project_not_found",
+  405: "method_not_allowed",
+  409: "idempotency_conflict external_id_conflict invalid_state",
+  413: "payload_too_large",
+  415: "unsupported_media_type",
+  429: "rate_limit_exceeded query_quota_exceeded document_quota_exceeded storage_quota_exceeded",
+  500: "internal_error",
+  502: "llm_error",
+  503: "overloaded model_unavailable",
+  504: "llm_timeout",
+};
+
+describe("the catalogue", () => {
+  test("has the interface's codes, each with its status, and no other", () => {
+    const byStatus = Map.groupBy(FAULT_CODES, (code) => FAULTS[code].status);
+    expect(Object.fromEntries([...byStatus].map(([status, codes]) => [status, codes.join(" ")]))).toEqual(STATUSES);
+  });
+
+  for (const code of FAULT_CODES) {
+    test(`says in one or two sentences what ${code} means`, () => {
+      expect(FAULTS[code].summary).toMatch(/^[A-Z`].*[\w`]\.$/);
+      expect(FAULTS[code].summary.split("`").length % 2).toBe(1);
+    });
+  }
+
+  test("is where an error body takes its status from", () => {
+    for (const code of FAULT_CODES) {
+      expect(STATUS_OF[code]).toBe(FAULTS[code].status);
+      expect(errorView(new Fault(code, "No."))).toEqual({ code, message: "No.", status: FAULTS[code].status });
+    }
+  });
+});
+
+describe("what an operation can answer", () => {
+  const always: FaultCode[] = [
+    "invalid_request",
+    "missing_api_key",
+    "invalid_api_key",
+    "insufficient_scope",
+    "rate_limit_exceeded",
+    "internal_error",
+    "overloaded",
+  ];
+  const bare = { body: null, takesFile: false } as const;
+
+  test("whatever it is", () => {
+    expect(faultsOf(bare)).toEqual(always);
+  });
+
+  test("with a body: too large, and of another type", () => {
+    const codes = faultsOf({ ...bare, body: CreateChat });
+    expect(codes.filter((code) => !always.includes(code))).toEqual(["payload_too_large", "unsupported_media_type"]);
+    expect(faultsOf({ body: UploadFields, takesFile: true })).toEqual(codes);
+  });
+
+  test("with an Idempotency-Key: a conflict", () => {
+    const codes = faultsOf({ ...bare, isIdempotent: true });
+    expect(codes.filter((code) => !always.includes(code))).toEqual(["idempotency_conflict"]);
+  });
+
+  test("its own, once each and in the catalogue's order", () => {
+    const codes = faultsOf({ ...bare, faults: ["llm_timeout", "memory_not_found", "internal_error", "llm_timeout"] });
+    expect(codes.filter((code) => !always.includes(code))).toEqual(["memory_not_found", "llm_timeout"]);
+    expect(codes.filter((code) => code === "internal_error")).toHaveLength(1);
+  });
+
+  for (const { name, path, faults = [] } of DECLARED_OPERATIONS) {
+    test(`${name} declares what it refuses itself, and no code of routing`, () => {
+      expect(faults.filter((code) => always.includes(code))).toEqual([]);
+      expect(faults).not.toContain("not_found");
+      expect(faults).not.toContain("method_not_allowed");
+      if (path.includes(":")) expect(faults.some((code) => code.endsWith("_not_found"))).toBe(name !== "createEvent");
+    });
+  }
+});

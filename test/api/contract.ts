@@ -1,0 +1,258 @@
+// What the interface promises of each operation, written down by hand from its description and never from the code: the other
+// side of the comparison wherever a test looks at all operations.
+
+/** What an API key can allow. */
+export const SCOPES = [
+  "memories:read",
+  "memories:write",
+  "query",
+  "chats:read",
+  "chats:write",
+  "users:read",
+  "users:write",
+  "webhooks",
+  "keys",
+  "usage",
+  "project",
+  "admin",
+  "*",
+] as const;
+/** One thing that an API key can allow. */
+export type Scope = (typeof SCOPES)[number];
+
+/** One operation as the interface describes it. */
+export interface Promised {
+  /** The interface's name; null where it gives none. */
+  readonly name: string | null;
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Below /v1, with `{}` for each path parameter. */
+  readonly path: string;
+  readonly scope: Scope;
+  /** Requests per minute and key. */
+  readonly perMinute: number;
+  /** Statuses of success. */
+  readonly successes: readonly number[];
+  /** Whether a key that is confined to a user may call it at all. */
+  readonly isForConfinedKeys: boolean;
+  readonly heedsIdempotencyKey: boolean;
+  /** Names of the query parameters. */
+  readonly query: readonly string[];
+  /** Names of the body's fields; null: it has no body. */
+  readonly body: readonly string[] | null;
+  /** Of those, the ones that must be there. */
+  readonly required: readonly string[];
+}
+
+type Rest = Partial<Pick<Promised, "name" | "perMinute" | "query" | "body" | "required">>;
+type Area = readonly [scope: Scope, isForConfinedKeys: boolean];
+
+const PER_MINUTE = { GET: 300, POST: 100, PUT: 100, PATCH: 100, DELETE: 100 } as const;
+const PAGE = ["limit", "cursor"];
+const MEMORY = ["content", "title", "type", "tags", "metadata", "userId", "language", "externalId", "expires_at"];
+const UPLOAD = ["file", ...MEMORY.filter((field) => field !== "content")];
+const SEARCH = ["query", "filters", "limit", "includeGraph", "userId", "mode", "explain", "min_score"];
+const QUERY = [
+  ...["query", "stream", "mode", "maxSources", "instructions", "userId"],
+  ...["filters", "includeGraph", "model"],
+];
+const MESSAGE = ["message", "mode", "instructions", "maxSources", "filters"];
+const PROJECT = ["name", "plan", "llm", "smart_ingestion", "retention_days", "min_evidence"];
+const WEBHOOK = ["url", "events", "description", "enabled"];
+
+/** One row of the table. @param rest what is not as it usually is. */
+function promised(
+  route: `${Promised["method"]} ${string}`,
+  [scope, isForConfinedKeys]: Area,
+  successes: readonly number[],
+  heedsIdempotencyKey: boolean,
+  rest: Rest = {},
+): Promised {
+  const [method, path] = route.split(" ") as [Promised["method"], string];
+  return {
+    name: null,
+    method,
+    path,
+    scope,
+    perMinute: PER_MINUTE[method],
+    successes,
+    isForConfinedKeys,
+    heedsIdempotencyKey,
+    query: [],
+    body: null,
+    required: [],
+    ...rest,
+  };
+}
+
+const readMemories: Area = ["memories:read", true];
+const writeMemories: Area = ["memories:write", true];
+const readChats: Area = ["chats:read", true];
+const writeChats: Area = ["chats:write", true];
+const readUsers: Area = ["users:read", true];
+const writeUsers: Area = ["users:write", true];
+const keys: Area = ["keys", false];
+const project: Area = ["project", false];
+const admin: Area = ["admin", false];
+const webhooks: Area = ["webhooks", false];
+
+/** Every operation of the interface. */
+export const OPERATIONS: readonly Promised[] = [
+  promised("POST /memories", writeMemories, [200, 202], true, {
+    name: "createMemory",
+    body: MEMORY,
+    required: ["content"],
+  }),
+  promised("GET /memories", readMemories, [200], false, {
+    name: "listMemories",
+    query: [...PAGE, "status", "type", "userId", "tag", "q"],
+  }),
+  promised("GET /memories/{}", readMemories, [200], false, { name: "getMemory" }),
+  promised("PUT /memories/{}", writeMemories, [200, 202], false, { name: "updateMemory", body: MEMORY }),
+  promised("DELETE /memories/{}", writeMemories, [204], false, { name: "deleteMemory", query: ["purge"] }),
+  promised("POST /memories/{}/retry", writeMemories, [202], true, { name: "retryMemory" }),
+  promised("POST /memories/upload", writeMemories, [200, 202], true, {
+    name: "uploadMemory",
+    body: UPLOAD,
+    required: ["file"],
+  }),
+  promised("POST /memories/batch", writeMemories, [202], true, {
+    name: "batchCreate",
+    body: ["memories"],
+    required: ["memories"],
+  }),
+  promised("POST /memories/search", readMemories, [200], false, {
+    name: "searchMemories",
+    perMinute: 60,
+    body: SEARCH,
+    required: ["query"],
+  }),
+  promised("GET /memories/search", readMemories, [200], false, { perMinute: 60, query: SEARCH }),
+  promised("POST /memories/query", ["query", true], [200], false, {
+    name: "queryMemories",
+    perMinute: 30,
+    body: QUERY,
+    required: ["query"],
+  }),
+
+  promised("POST /chats", writeChats, [201], true, { name: "createChat", perMinute: 60, body: ["userId", "title"] }),
+  promised("GET /chats", readChats, [200], false, { name: "listChats", query: [...PAGE, "userId"] }),
+  promised("GET /chats/{}", readChats, [200], false, { name: "getChatHistory" }),
+  promised("PUT /chats/{}", writeChats, [200], false, { body: ["title"], required: ["title"] }),
+  promised("DELETE /chats/{}", writeChats, [204], false),
+  promised("GET /chats/{}/messages", readChats, [200], false, { query: PAGE }),
+  promised("POST /chats/{}/messages", writeChats, [200], true, {
+    name: "sendMessage",
+    perMinute: 30,
+    body: MESSAGE,
+    required: ["message"],
+  }),
+  promised("POST /chats/{}/messages/stream", writeChats, [200], true, {
+    name: "streamMessage",
+    perMinute: 30,
+    body: MESSAGE,
+    required: ["message"],
+  }),
+
+  promised("POST /users", writeUsers, [200], true, {
+    name: "upsertUser",
+    body: ["id", "name", "email", "metadata"],
+    required: ["id"],
+  }),
+  promised("GET /users", readUsers, [200], false, { query: PAGE }),
+  promised("GET /users/{}", readUsers, [200], false),
+  promised("DELETE /users/{}", writeUsers, [204], false, { name: "deleteUser", query: ["cascade"] }),
+  promised("POST /users/{}/events", writeUsers, [201], true, {
+    name: "createEvent",
+    body: ["type", "data"],
+    required: ["type"],
+  }),
+  promised("GET /users/{}/events", readUsers, [200], false, { query: ["type", ...PAGE] }),
+
+  promised("POST /keys", keys, [201], true, {
+    body: ["name", "scopes", "userId", "expires_at", "projectId"],
+    required: ["name", "scopes"],
+  }),
+  promised("GET /keys", keys, [200], false, { query: [...PAGE, "projectId"] }),
+  promised("PATCH /keys/{}", keys, [200], false, { query: ["projectId"], body: ["name", "scopes", "expires_at"] }),
+  promised("DELETE /keys/{}", keys, [204], false, { query: ["projectId"] }),
+  promised("POST /keys/{}/rotate", keys, [200], false, { query: ["projectId"], body: ["grace_seconds"] }),
+
+  promised("GET /project", project, [200], false, { query: ["projectId"] }),
+  promised("PUT /project", project, [200], false, { query: ["projectId"], body: PROJECT }),
+  promised("POST /projects", admin, [201], true, { body: PROJECT, required: ["name"] }),
+  promised("GET /projects", admin, [200], false, { query: PAGE }),
+  promised("GET /projects/{}", admin, [200], false),
+  promised("PUT /projects/{}", admin, [200], false, { body: PROJECT }),
+  promised("DELETE /projects/{}", admin, [204], false),
+  promised("GET /usage", ["usage", false], [200], false),
+
+  promised("POST /webhooks", webhooks, [201], true, { body: WEBHOOK, required: ["url", "events"] }),
+  promised("GET /webhooks", webhooks, [200], false, { query: PAGE }),
+  promised("GET /webhooks/{}", webhooks, [200], false),
+  promised("PUT /webhooks/{}", webhooks, [200], false, { body: WEBHOOK }),
+  promised("DELETE /webhooks/{}", webhooks, [204], false),
+  promised("POST /webhooks/{}/test", webhooks, [202], true),
+  promised("POST /webhooks/{}/rotate-secret", webhooks, [200], false),
+  promised("GET /webhooks/{}/deliveries", webhooks, [200], false, { query: PAGE }),
+  promised("POST /webhooks/{}/deliveries/{}/redeliver", webhooks, [202], true),
+];
+
+/** Operations that are counted in one window. */
+export const SAME_WINDOW: readonly (readonly string[])[] = [["POST /memories/search", "GET /memories/search"]];
+
+/** How a route is named in these tests. */
+export function routeOf({ method, path }: Pick<Promised, "method" | "path">): string {
+  return `${method} ${path}`;
+}
+
+/** Whether a key with these scopes may do what asks for `scope`. */
+export function allows(scopes: readonly Scope[], scope: Scope): boolean {
+  if (scopes.includes(scope)) return true;
+  if (scope === "admin") return false;
+  // admin brings the keys and the settings of every project
+  return scopes.includes("*") || (scopes.includes("admin") && (scope === "keys" || scope === "project"));
+}
+
+/** Fields of the resources that answers show, those that are there now and then only among them. */
+export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
+  Memory: [
+    ...["id", "status", "content", "title", "type", "tags", "metadata", "userId", "created_at", "updated_at"],
+    ...["language", "externalId", "expires_at", "source", "error", "progress", "chunk_count", "extraction"],
+  ],
+  SearchResult: ["id", "content", "score", "memory_id", "metadata", "explain", "cited"],
+  SearchResults: ["results", "total_results", "explain"],
+  QueryResult: ["answer", "sources", "usage"],
+  Chat: ["id", "userId", "title", "created_at"],
+  Message: ["id", "role", "content", "sources", "created_at", "interrupted"],
+  User: ["id", "name", "email", "metadata", "created_at"],
+  Event: ["id", "userId", "type", "data", "created_at"],
+  Key: ["id", "projectId", "name", "scopes", "userId", "expires_at", "last_used_at", "created_at", "redacted"],
+  Project: ["id", "name", "plan", "llm", "smart_ingestion", "retention_days", "min_evidence", "created_at"],
+  Usage: ["plan", "period", "queries", "documents", "storage_bytes", "tokens"],
+  Webhook: ["id", "url", "events", "description", "enabled", "created_at"],
+  Delivery: ["id", "webhook_id", "event", "status", "attempts", "created_at", "next_attempt_at"],
+  ErrorBody: ["code", "message", "status", "param", "request_id", "retry_after_seconds", "items"],
+};
+
+/** Every code of an error, by status. */
+export const CODES: Readonly<Record<number, readonly string[]>> = {
+  400: [
+    ...["invalid_request", "invalid_filter", "invalid_cursor", "too_many_tags", "metadata_too_large"],
+    ...["batch_too_large", "webhook_limit_reached", "unsafe_url"],
+  ],
+  401: ["missing_api_key", "invalid_api_key"],
+  403: ["insufficient_scope"],
+  404: [
+    ...["not_found", "memory_not_found", "chat_not_found", "user_not_found", "webhook_not_found"],
+    ...["delivery_not_found", "key_not_found", "project_not_found"],
+  ],
+  405: ["method_not_allowed"],
+  409: ["idempotency_conflict", "external_id_conflict", "invalid_state"],
+  413: ["payload_too_large"],
+  415: ["unsupported_media_type"],
+  429: ["rate_limit_exceeded", "query_quota_exceeded", "document_quota_exceeded", "storage_quota_exceeded"],
+  500: ["internal_error"],
+  502: ["llm_error"],
+  503: ["overloaded", "model_unavailable"],
+  504: ["llm_timeout"],
+};

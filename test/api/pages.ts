@@ -1,0 +1,33 @@
+// Lists as a caller walks through them: page by page until the cursor ends.
+
+import { expect } from "bun:test";
+import type { TestService } from "../support/service.ts";
+
+/** Far more pages than any test fills: a list that never ends fails instead of hanging. */
+const PAGES_MAX = 500;
+
+/**
+ * All items of a list, in order, checking each page's shape on the way.
+ * @param path with its query, without `limit` and `cursor`.
+ */
+export async function walk(
+  mneme: Pick<TestService, "call">,
+  path: string,
+  { limit = 100, headers }: { readonly limit?: number; readonly headers?: Record<string, string> } = {},
+): Promise<readonly Record<string, unknown>[]> {
+  const items: Record<string, unknown>[] = [];
+  const join = path.includes("?") ? "&" : "?";
+  let cursor: string | null = null;
+  for (let page = 0; page < PAGES_MAX; page++) {
+    const more: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+    const { status, body } = await mneme.call("GET", `${path}${join}limit=${limit}${more}`, undefined, headers);
+    expect(status).toBe(200);
+    expect(Object.keys(body).sort()).toEqual(["cursor", "data", "has_more"]);
+    expect(body.data.length).toBeLessThanOrEqual(limit);
+    expect(body.has_more).toBe(body.cursor !== null);
+    items.push(...body.data);
+    cursor = body.cursor;
+    if (cursor === null) return items;
+  }
+  throw new Error(`${path} did not end within ${PAGES_MAX} pages`);
+}

@@ -1,0 +1,278 @@
+// POST /v1/chats/{id}/messages/stream: the answer while it comes about, what is stored of it, and what a hang-up leaves.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type EventReader, expectWholeAnswer, openStream } from "../support/event-stream.ts";
+import { startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { startWithoutModels } from "../support/unfinished.ts";
+import { until } from "../support/until.ts";
+import { expectFault } from "./faults.ts";
+
+let mneme: TestService;
+beforeAll(async () => {
+  mneme = await startService();
+  const memories = [
+    { content: "The observatory on Mount Kell was opened in 1924 by Nora Lind.", userId: "ada" },
+    { content: "The telescope of the observatory weighs four tonnes and is turned by hand.", userId: "ada" },
+    { content: "Visitors reach the observatory by a cable car from the village of Torp.", userId: "ada" },
+    { content: "The observatory on Mount Kell is haunted.", userId: "bob" },
+  ];
+  const { body } = await mneme.call("POST", "/v1/memories/batch", { memories });
+  for (const { memory } of body.data) await mneme.settled(memory.id);
+});
+afterAll(() => mneme.stop());
+
+const newChat = async (userId = "ada"): Promise<string> => (await mneme.call("POST", "/v1/chats", { userId })).body.id;
+const stream = (chat: string, body: object): Promise<EventReader> =>
+  openStream(mneme, `/v1/chats/${chat}/messages/stream`, body);
+const messages = async (chat: string) => (await mneme.call("GET", `/v1/chats/${chat}`)).body.messages;
+const used = async (): Promise<number> => (await mneme.call("GET", "/v1/usage")).body.queries.used;
+
+const QUESTION = "When was the observatory opened, how heavy is its telescope, and how do visitors reach it?";
+
+describe("200", () => {
+  test("texts, then sources, usage and done; stored as it was streamed", async () => {
+    for (const mode of ["fast", "balanced", "precise"]) {
+      const chat = await newChat();
+      const whole = expectWholeAnswer(await (await stream(chat, { message: QUESTION, mode })).rest());
+      expect(whole.usage).toEqual({ tokens_used: 0 });
+      const [asked, answered] = await messages(chat);
+      expect([asked.role, asked.content]).toEqual(["user", QUESTION]);
+      expect(answered).toMatchObject({ role: "assistant", content: whole.answer, sources: whole.sources });
+      expect(answered).not.toHaveProperty("interrupted");
+    }
+  });
+
+  test("is the same answer as sendMessage's", async () => {
+    const whole = expectWholeAnswer(await (await stream(await newChat(), { message: QUESTION })).rest());
+    const sent = await mneme.call("POST", `/v1/chats/${await newChat()}/messages`, { message: QUESTION });
+    expect(sent.body.message).toMatchObject({ content: whole.answer, sources: whole.sources });
+  });
+
+  test("comes sentence by sentence, each with its citation, numbered by first appearance", async () => {
+    const events = await (await stream(await newChat(), { message: QUESTION })).rest();
+    const texts = events.filter(({ name }) => name === "text").map(({ data }) => data.content);
+    expect(texts.length).toBeGreaterThan(1);
+    for (const text of texts) expect(text).toMatch(/ \[\d\]$/);
+    const numbers = new Set([...texts.join("").matchAll(/\[(\d+)\]/g)].map(([, number]) => Number(number)));
+    expect([...numbers]).toEqual([...numbers].map((_, at) => at + 1));
+  });
+
+  test("has the headers of every answer", async () => {
+    const reader = await stream(await newChat(), { message: QUESTION });
+    const { response } = reader;
+    expect(response.status).toBe(200);
+    for (const name of ["x-request-id", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"]) {
+      expect(response.headers.get(name)).toBeString();
+    }
+    await reader.hangUp();
+  });
+
+  test("searches what the chat's user owns, and takes filters and maxSources", async () => {
+    const whole = async (chat: string, more: object) =>
+      expectWholeAnswer(await (await stream(chat, { message: QUESTION, ...more })).rest());
+    expect((await whole(await newChat("bob"), {})).sources).toHaveLength(1);
+    expect((await whole(await newChat(), { maxSources: 2 })).sources).toHaveLength(2);
+    expect((await whole(await newChat(), { filters: { userId: "bob" } })).sources).toEqual([]);
+    expect((await whole(await newChat("nobody"), {})).sources).toEqual([]);
+  });
+
+  test("the user's message is stored when the first event is there, the assistant's not yet", async () => {
+    const chat = await newChat();
+    const reader = await stream(chat, { message: QUESTION });
+    expect((await reader.next())?.name).toBe("text");
+    expect((await messages(chat)).map(({ role }: { role: string }) => role)).toEqual(["user"]);
+    await reader.rest();
+    expect((await messages(chat)).map(({ role }: { role: string }) => role)).toEqual(["user", "assistant"]);
+  });
+
+  test("counts as a query once it is whole", async () => {
+    const before = await used();
+    const reader = await stream(await newChat(), { message: QUESTION });
+    await reader.next();
+    expect(await used()).toBe(before);
+    await reader.rest();
+    expect(await used()).toBe(before + 1);
+  });
+});
+
+describe("two at once", () => {
+  test("a message that comes while another is streamed is answered after it", async () => {
+    const chat = await newChat();
+    const first = await stream(chat, { message: QUESTION });
+    await first.next();
+    let isAnswered = false;
+    const second = mneme.call("POST", `/v1/chats/${chat}/messages`, { message: "Is it haunted?" }).then((answer) => {
+      isAnswered = true;
+      return answer;
+    });
+    await first.next();
+    expect([isAnswered, (await messages(chat)).length]).toEqual([false, 1]);
+    await first.rest();
+    expect((await second).status).toBe(200);
+    expect(
+      (await messages(chat)).map(({ role, content }: Record<string, string>) => (role === "user" ? content : role)),
+    ).toEqual([QUESTION, "assistant", "Is it haunted?", "assistant"]);
+  });
+
+  test("a stream that is hung up lets the next one in", async () => {
+    const chat = await newChat();
+    const [first, second] = [await stream(chat, { message: QUESTION }), await stream(chat, { message: "How heavy?" })];
+    await first.next();
+    await first.hangUp();
+    expectWholeAnswer(await second.rest());
+    expect((await messages(chat)).map(({ interrupted = false }) => interrupted)).toEqual([false, true, false, false]);
+  });
+
+  test("one that is hung up before it was its turn leaves nothing", async () => {
+    const chat = await newChat();
+    const before = await used();
+    const [first, second] = [
+      await stream(chat, { message: QUESTION }),
+      await stream(chat, { message: "Never asked." }),
+    ];
+    await first.next();
+    await second.hangUp();
+    await first.rest();
+    const third = await stream(chat, { message: "How heavy?" });
+    expectWholeAnswer(await third.rest());
+    expect(JSON.stringify(await messages(chat))).not.toContain("Never asked.");
+    expect(await used()).toBe(before + 2);
+  });
+});
+
+describe("a caller who hangs up", () => {
+  test("leaves what was said, marked as interrupted, with its numbering and its sources; it counts as a query", async () => {
+    const whole = expectWholeAnswer(await (await stream(await newChat(), { message: QUESTION })).rest());
+    for (const heard of [1, 2]) {
+      const chat = await newChat();
+      const before = await used();
+      const reader = await stream(chat, { message: QUESTION });
+      let said = "";
+      for (let at = 0; at < heard; at++) said += (await reader.next())?.data.content;
+      await reader.hangUp();
+      const [, stored] = await until("what was said is stored", async () => {
+        const found = await messages(chat);
+        return found.length === 2 && found;
+      });
+      expect(whole.answer).toStartWith(said);
+      expect(stored).toMatchObject({ role: "assistant", content: said, interrupted: true });
+      const cited = new Set([...said.matchAll(/\[(\d+)\]/g)].map(([, number]) => Number(number))).size;
+      expect(stored.sources).toEqual(whole.sources.slice(0, cited));
+      expect((await mneme.call("GET", `/v1/chats/${chat}/messages`)).body.data[1]).toEqual(stored);
+      expect(await used()).toBe(before + 1);
+    }
+  });
+
+  test("by the connection's end leaves the same", async () => {
+    const chat = await newChat();
+    const connection = new AbortController();
+    const response = await mneme.service.handle(
+      new Request(`http://mneme.test/v1/chats/${chat}/messages/stream`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${TEST_KEY}`, "content-type": "application/json" },
+        body: JSON.stringify({ message: QUESTION }),
+        signal: connection.signal,
+      }),
+    );
+    const reader = response.body?.getReader();
+    await reader?.read();
+    connection.abort();
+    const [, stored] = await until("what was said is stored", async () => {
+      const found = await messages(chat);
+      return found.length === 2 && found;
+    });
+    expect(stored).toMatchObject({ interrupted: true, content: expect.stringMatching(/ \[1\]$/) });
+    expect(stored.sources).toHaveLength(1);
+  });
+
+  test("before the first event leaves the chat as it was", async () => {
+    const chat = await newChat();
+    const before = await used();
+    await (await stream(chat, { message: QUESTION })).hangUp();
+    expect([await messages(chat), await used()]).toEqual([[], before]);
+  });
+
+  test("after the last text has the whole answer, whenever that was", async () => {
+    const chat = await newChat();
+    const reader = await stream(chat, { message: QUESTION });
+    for (let event = await reader.next(); event?.name !== "sources"; event = await reader.next());
+    await reader.hangUp();
+    const [, stored] = await messages(chat);
+    expect(stored).not.toHaveProperty("interrupted");
+    expect(stored.sources.length).toBeGreaterThan(0);
+  });
+});
+
+describe("what is refused before work is an HTTP status", () => {
+  const refused: [name: string, body: unknown, code: string, param: string | undefined][] = [
+    ["no message", {}, "invalid_request", "message"],
+    ["a blank message", { message: " " }, "invalid_request", "message"],
+    ["32,769 characters of message", { message: "m".repeat(32_769) }, "invalid_request", "message"],
+    ["an unknown mode", { message: "x", mode: "deep" }, "invalid_request", "mode"],
+    ["a maxSources of 0", { message: "x", maxSources: 0 }, "invalid_request", "maxSources"],
+    ["a maxSources of 51", { message: "x", maxSources: 51 }, "invalid_request", "maxSources"],
+    ["filters that are a text", { message: "x", filters: "type" }, "invalid_filter", "filters"],
+    ["stream, which it always does", { message: "x", stream: true }, "invalid_request", "stream"],
+  ];
+  for (const [name, body, code, param] of refused) {
+    test(`400: ${name}`, async () => {
+      const chat = await newChat();
+      expectFault(await mneme.call("POST", `/v1/chats/${chat}/messages/stream`, body), 400, code, param);
+      expect(await messages(chat)).toEqual([]);
+    });
+  }
+
+  test("32,768 characters of message pass", async () => {
+    expectWholeAnswer(await (await stream(await newChat("nobody"), { message: "m".repeat(32_768) })).rest());
+  });
+
+  test("404: an unknown chat", async () => {
+    const path = "/v1/chats/chat_00000000000000000000000000/messages/stream";
+    expectFault(await mneme.call("POST", path, { message: "x" }), 404, "chat_not_found", "id");
+  });
+});
+
+describe("what fails afterwards is an event", () => {
+  test("error: a chat that is deleted while it is answered", async () => {
+    const chat = await newChat();
+    const before = await used();
+    const reader = await stream(chat, { message: QUESTION });
+    await reader.next();
+    expect((await mneme.call("DELETE", `/v1/chats/${chat}`)).status).toBe(204);
+    const last = (await reader.rest()).at(-1);
+    expect(last).toMatchObject({ name: "error", data: { error: { code: "chat_not_found", status: 404 } } });
+    expect(await used()).toBe(before);
+  });
+
+  test("error: the models are away; the user's message is kept, no answer is, and it does not count", async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), "mneme-test-"));
+    const first = await startService({ dataDir });
+    await first.store({ content: "Stored while the models were there." });
+    await first.stop();
+    const bare = await startWithoutModels({ dataDir });
+    try {
+      await until("the models are given up", async () => (await bare.call("GET", "/ready")).status === 503);
+      const { id } = (await bare.call("POST", "/v1/chats", {})).body;
+      const reader = await openStream(bare, `/v1/chats/${id}/messages/stream`, { message: "models?" });
+      const events = await reader.rest();
+      expect(events.map(({ name }) => name)).toEqual(["error"]);
+      expect(events[0]?.data.error).toMatchObject({
+        ...{ code: "model_unavailable", status: 503 },
+        request_id: reader.response.headers.get("x-request-id"),
+      });
+      expectFault(await bare.call("POST", `/v1/chats/${id}/messages`, { message: "and?" }), 503, "model_unavailable");
+      const stored = (await bare.call("GET", `/v1/chats/${id}`)).body.messages;
+      expect(stored.map(({ role, content }: Record<string, string>) => [role, content])).toEqual([
+        ["user", "models?"],
+        ["user", "and?"],
+      ]);
+      expect((await bare.call("GET", "/v1/usage")).body.queries.used).toBe(0);
+    } finally {
+      await bare.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  });
+});

@@ -1,0 +1,315 @@
+// Random operations on a MemoryStore and on the oracle at once, compared at every step: the part of the contract that finds
+// what nobody thought of. What is owed in so many words stands in memory-store.ts.
+
+import { expect } from "bun:test";
+import { Fault, type FaultCode } from "../../src/domain/fault.ts";
+import type { ProjectId } from "../../src/domain/ids.ts";
+import type { Extracted, Memory, MemoryChange, MemoryDraft } from "../../src/domain/memory.ts";
+import { PLANS } from "../../src/domain/project.ts";
+import type { Accepted, Job, MemoryStore } from "../../src/ports/memory-store.ts";
+import type { ManualClock } from "./manual-clock.ts";
+import { MemoryOracle, type OracleFilter, type OracleMemory, type OracleOutcome } from "./memory-oracle.ts";
+import type { OpenedMemoryStore } from "./memory-store.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const EXTRACTED: Extracted = { title: "Extracted", type: "note", tags: ["found"], language: "en" };
+/** Days that the two projects keep what was deleted. */
+const RETENTION_DAYS = [30, 0] as const;
+/** Room that is left to the second project, whose plan is the smallest. */
+const BYTES_LEFT = 60;
+
+/** A walk over a store with two projects: the first without quotas, the second with hardly any room. */
+export class RandomWalk {
+  readonly #oracle: MemoryOracle;
+  #jobs: { readonly job: Job; readonly memory: OracleMemory }[] = [];
+
+  constructor(
+    private readonly opened: OpenedMemoryStore,
+    private readonly clock: ManualClock,
+    private readonly random: () => number,
+  ) {
+    const { documents, storageBytes } = PLANS.free;
+    const bytesOccupied = storageBytes - BYTES_LEFT;
+    this.#oracle = new MemoryOracle([
+      { documents: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY, bytesOccupied: 0 },
+      { documents, bytes: storageBytes, bytesOccupied },
+    ]);
+    const [, second] = opened.projects;
+    opened.setPlan(second, "free");
+    opened.occupy(second, bytesOccupied);
+    for (const project of [0, 1] as const) opened.setRetention(opened.projects[project], RETENTION_DAYS[project]);
+  }
+
+  /** Takes `steps` steps; throws at the first that the oracle would not have taken. */
+  run(steps: number): void {
+    const operations: readonly (() => void)[] = [
+      () => this.#accept(),
+      () => this.#accept(),
+      () => this.#change(),
+      () => this.#change(),
+      () => this.#retry(),
+      () => this.#claim(),
+      () => this.#finish(),
+      () => this.#finish(),
+      () => this.#remove(),
+      () => this.#removeAllOf(),
+      () => this.clock.advance(this.#integer(2_000)),
+      () => this.clock.advance(this.random() < 0.1 ? 20 * DAY_MS : 1),
+      () => this.#retire(),
+      () => this.#reopen(),
+    ];
+    for (let step = 0; step < steps; step++) {
+      operations[this.#integer(operations.length)]?.();
+      this.#compare();
+    }
+  }
+
+  get #store(): MemoryStore {
+    return this.opened.store;
+  }
+
+  #integer(below: number): number {
+    return Math.floor(this.random() * below);
+  }
+
+  #maybe<T extends object>(value: T): T | Record<string, never> {
+    return this.random() < 0.4 ? value : {};
+  }
+
+  #anyMemory(): OracleMemory | undefined {
+    return this.#oracle.memories[this.#integer(this.#oracle.memories.length)];
+  }
+
+  #projectOf(memory: OracleMemory): ProjectId {
+    return this.opened.projects[memory.project as 0 | 1];
+  }
+
+  #accept(): void {
+    const project = this.#integer(2) as 0 | 1;
+    const now = this.clock.now();
+    const drafts: MemoryDraft[] = Array.from({ length: 1 + this.#integer(3) }, () => ({
+      content: "text".repeat(1 + this.#integer(3)),
+      ...this.#maybe({ externalId: `e${this.#integer(4)}` }),
+      ...this.#maybe({ userId: `u${this.#integer(2)}` }),
+      ...this.#maybe({ title: `Ärger ${this.#integer(9)}` }),
+      ...this.#maybe({ type: `k${this.#integer(2)}` }),
+      ...this.#maybe({ tags: [`g${this.#integer(3)}`, `g${this.#integer(3)}`] }),
+      ...(this.random() < 0.2 && { expiresAt: now + 1 + this.#integer(5_000) }),
+    }));
+    const accepted = this.#store.accept(this.opened.projects[project], drafts);
+    expect(accepted).toHaveLength(drafts.length);
+    for (const [index, draft] of drafts.entries()) {
+      const result = accepted[index];
+      const created = result instanceof Fault || result === undefined ? null : result.memory;
+      expect(shown(result)).toEqual(shown(this.#oracle.accept(project, draft, now, created)));
+    }
+  }
+
+  #change(): void {
+    const memory = this.#anyMemory();
+    if (memory === undefined) return;
+    const now = this.clock.now();
+    const orNull = <T>(value: T): T | null => (this.random() < 0.3 ? null : value);
+    const change: MemoryChange = {
+      ...this.#maybe({ content: "text".repeat(1 + this.#integer(5)) }),
+      ...this.#maybe({ externalId: orNull(`e${this.#integer(4)}`) }),
+      ...this.#maybe({ userId: orNull(`u${this.#integer(2)}`) }),
+      ...this.#maybe({ title: orNull(`Übel ${this.#integer(9)}`) }),
+      ...this.#maybe({ type: orNull(`k${this.#integer(2)}`) }),
+      ...this.#maybe({ tags: orNull([`g${this.#integer(3)}`]) }),
+      ...(this.random() < 0.2 && { expiresAt: orNull(now + 1 + this.#integer(5_000)) }),
+    };
+    const expected = this.#oracle.change(memory, change, now);
+    expect(shown(attempt(() => this.#store.change(this.#projectOf(memory), memory.id, change)))).toEqual(
+      shown(expected),
+    );
+  }
+
+  #retry(): void {
+    const memory = this.#anyMemory();
+    if (memory === undefined) return;
+    const isLive = this.#oracle.isLive(memory, this.clock.now());
+    const refusal = this.#oracle.retry(memory, this.clock.now());
+    const retried = attempt(() => this.#store.retry(this.#projectOf(memory), memory.id));
+    if (refusal !== null) expect(retried).toMatchObject({ code: refusal });
+    else if (isLive) expect(retried).toMatchObject({ key: memory.key, version: memory.version });
+    else expect(retried).toBeNull();
+  }
+
+  #claim(): void {
+    const [jobs, contentBytes, leaseMs] = [1 + this.#integer(4), 1 + this.#integer(30), 1 + this.#integer(3_000)];
+    const claimed = this.#store.claim({ jobs, contentBytes, leaseMs });
+    const expected = this.#oracle.claim(jobs, contentBytes, leaseMs, this.clock.now());
+    expect(claimed.map((job) => [job.memory.key, job.attempt, job.content])).toEqual(
+      expected.map((memory) => [memory.key, memory.attempts, memory.isContentWaiting ? memory.content : null]),
+    );
+    for (const [index, memory] of expected.entries()) {
+      const job = claimed[index];
+      if (job === undefined) continue;
+      memory.lease = job.lease;
+      this.#jobs.push({ job, memory });
+    }
+  }
+
+  // Any job ever claimed, so that most attempts come from a holder who is out.
+  #finish(): void {
+    const now = this.clock.now();
+    const chosen = this.#jobs[this.#jobs.length - 1 - this.#integer(Math.min(6, this.#jobs.length))];
+    if (chosen === undefined) return;
+    const { job, memory } = chosen;
+    const isHeld = this.#oracle.isHeld(memory, job.lease, job.memory.version, now);
+    switch (this.#integer(4)) {
+      case 0:
+        expect(this.#store.fail(job, "processing_error", "x")).toBe(isHeld);
+        if (isHeld) this.#oracle.fail(memory);
+        break;
+      case 1:
+        this.#store.retryLater(job, 500);
+        if (isHeld) Object.assign(memory, { claimableAt: now + 500, lease: null });
+        break;
+      case 2:
+        expect(this.#store.renew([job], 700)).toHaveLength(isHeld ? 1 : 0);
+        if (isHeld) memory.claimableAt = now + 700;
+        break;
+      default:
+        expect(this.#store.complete([{ job, extracted: EXTRACTED, chunkCount: 1 }])).toHaveLength(isHeld ? 1 : 0);
+        if (isHeld) this.#oracle.complete(memory, EXTRACTED);
+    }
+  }
+
+  #remove(): void {
+    const memory = this.#anyMemory();
+    if (memory === undefined || this.random() < 0.5) return;
+    const purges = this.random() < 0.3;
+    const isLive = this.#oracle.isLive(memory, this.clock.now());
+    expect(this.#store.remove(this.#projectOf(memory), memory.id, { purges }) !== null).toBe(isLive);
+    if (isLive) this.#oracle.remove(memory, this.clock.now(), purges);
+  }
+
+  #removeAllOf(): void {
+    if (this.random() < 0.7) return;
+    const [project, userId] = [this.#integer(2) as 0 | 1, `u${this.#integer(3)}`];
+    const expected = this.#oracle.removeAllOf(project, userId, this.clock.now());
+    expect(this.#store.removeAllOf(this.opened.projects[project], userId)).toEqual(expected.map(({ key }) => key));
+  }
+
+  #retire(): void {
+    const now = this.clock.now();
+    const expected = this.#oracle.retired(now);
+    const retired = this.#store.retired(10_000);
+    expect(retired.map(({ memoryKey }) => memoryKey).sort()).toEqual(expected.map(({ key }) => key).sort());
+    const gone = expected.filter(() => this.random() < 0.5);
+    this.#store.markRetracted(gone.map(({ key }) => key));
+    for (const memory of gone) memory.isRetracted = true;
+    const purgeable = this.#oracle.memories.filter(
+      ({ isRetracted, isPurgeAsked, deletedAt, project }) =>
+        isRetracted &&
+        deletedAt !== null &&
+        (isPurgeAsked || deletedAt < now - (RETENTION_DAYS[project] ?? 0) * DAY_MS),
+    );
+    expect([...this.#store.purgeable(10_000)].sort()).toEqual(purgeable.map(({ key }) => key).sort());
+    this.#store.erase(purgeable.map(({ key }) => key));
+    this.#oracle.memories = this.#oracle.memories.filter((memory) => !purgeable.includes(memory));
+  }
+
+  #reopen(): void {
+    const memory = this.#anyMemory();
+    if (memory === undefined) return;
+    this.#store.reopen([memory.key]);
+    if (memory.status !== "completed" || !this.#oracle.isLive(memory, this.clock.now())) return;
+    const version = memory.version + 1;
+    Object.assign(memory, { version, status: "processing", attempts: 0, claimableAt: this.clock.now() });
+  }
+
+  #compare(): void {
+    const now = this.clock.now();
+    for (const project of [0, 1] as const) this.#compareProject(project, now);
+    const live = [...this.#oracle.live(0, now), ...this.#oracle.live(1, now)];
+    const count = (status: string) => live.filter((memory) => memory.status === status).length;
+    expect(this.#store.counts()).toEqual({
+      processing: count("processing"),
+      completed: count("completed"),
+      failed: count("failed"),
+    });
+    expect(this.#store.nextJobInMs()).toBe(this.#oracle.nextJobInMs(now));
+    // several that expired by the same statement come in no order
+    const told = this.opened.told().map(({ event, memory }) => `${event} ${memory.key}`);
+    expect(told.sort()).toEqual(this.#oracle.events.map(({ event, key }) => `${event} ${key}`).sort());
+    this.#oracle.events = [];
+  }
+
+  #compareProject(project: 0 | 1, now: number): void {
+    const id = this.opened.projects[project];
+    const expected = this.#oracle.live(project, now);
+    expect<object[]>(this.#listAll(id, {}).map(comparable)).toEqual(
+      expected.map((memory) => ({
+        key: memory.key,
+        version: memory.version,
+        status: memory.status,
+        ...memory.attributes,
+        userId: memory.userId,
+        externalId: memory.externalId,
+        expiresAt: memory.expiresAt,
+        given: [...memory.given].sort(),
+      })),
+    );
+    const filter: OracleFilter = {
+      ...this.#maybe({ status: (["processing", "completed", "failed"] as const)[this.#integer(3)] ?? "failed" }),
+      ...this.#maybe({ type: `k${this.#integer(2)}` }),
+      ...this.#maybe({ userId: `u${this.#integer(2)}` }),
+      ...this.#maybe({ tag: ["g0", "g1", "found"][this.#integer(3)] ?? "" }),
+      ...this.#maybe({ q: ["ÄRGER", "übel", "r 1", "XTR"][this.#integer(4)] ?? "" }),
+    };
+    expect(this.#listAll(id, filter).map(({ key }) => key)).toEqual(
+      this.#oracle.live(project, now, filter).map(({ key }) => key),
+    );
+    const completed = expected.filter(({ status }) => status === "completed").toReversed();
+    expect(
+      this.#store
+        .visible(id)
+        .map(({ memoryKey }) => memoryKey)
+        .sort(),
+    ).toEqual(completed.map(({ key }) => key).sort());
+    const from = completed[this.#integer(completed.length + 1)]?.key ?? null;
+    expect(this.#store.filterablePage(id, null, from, 5).map(({ key }) => key)).toEqual(
+      completed
+        .filter(({ key }) => from === null || key > from)
+        .slice(0, 5)
+        .map(({ key }) => key),
+    );
+  }
+
+  #listAll(project: ProjectId, filter: OracleFilter): Memory[] {
+    const items: Memory[] = [];
+    let cursor: string | null = null;
+    do {
+      const limit = 1 + this.#integer(20);
+      const page = this.#store.list(project, { ...filter, limit, ...(cursor !== null && { cursor }) });
+      items.push(...page.items);
+      cursor = page.cursor;
+    } while (cursor !== null);
+    return items;
+  }
+}
+
+function attempt<T>(call: () => T): T | Fault {
+  try {
+    return call();
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+}
+
+function shown(result: Accepted | OracleOutcome | Fault | FaultCode | null | undefined): object | string | null {
+  if (result === null || result === undefined) return null;
+  if (typeof result === "string") return result;
+  if (result instanceof Fault) return result.code;
+  return { key: result.memory.key, outcome: result.outcome };
+}
+
+function comparable(memory: Memory) {
+  const { key, version, state, title, type, tags, language, userId, externalId, expiresAt, given } = memory;
+  const status = state.status;
+  return { key, version, status, title, type, tags, language, userId, externalId, expiresAt, given: [...given].sort() };
+}

@@ -1,0 +1,660 @@
+// The filter language rule by rule, what it refuses and how, and any filter on any memory against a second reading of the
+// rules that shares no code with the first.
+
+import { describe, expect, test } from "bun:test";
+import { Fault } from "../../src/domain/fault.ts";
+import { type FilteredAttributes, matchesFilter, parseFilter } from "../../src/domain/filter.ts";
+import type { MemoryId } from "../../src/domain/ids.ts";
+import type { Json, JsonObject } from "../../src/domain/memory.ts";
+import { seeded } from "../support/seeded.ts";
+
+const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
+const CASES = Number(process.env.MNEME_TEST_CASES ?? 10_000);
+
+const BARE: FilteredAttributes = {
+  id: "mem_01" as MemoryId,
+  title: null,
+  type: null,
+  tags: null,
+  language: null,
+  source: null,
+  externalId: null,
+  createdAt: Date.UTC(2026, 0, 31, 12),
+  updatedAt: Date.UTC(2026, 1, 28),
+  userId: null,
+  metadata: null,
+};
+const memory = (attributes: Partial<FilteredAttributes>): FilteredAttributes => ({ ...BARE, ...attributes });
+const withMetadata = (metadata: JsonObject) => memory({ metadata });
+
+const admits = (filter: unknown, of: FilteredAttributes) => matchesFilter(parseFilter(filter), of);
+/** Filters on `metadata.a`, each with the values of `a` (undefined: absent) that it has to admit and to leave out. */
+function expectOnA(
+  cases: readonly (readonly [filter: Json, admitted: readonly unknown[], refused: readonly unknown[]])[],
+) {
+  for (const [filter, admitted, refused] of cases) {
+    for (const [values, verdict] of [
+      [admitted, true],
+      [refused, false],
+    ] as const) {
+      for (const value of values) {
+        const found = admits({ "metadata.a": filter }, withMetadata(value === undefined ? {} : { a: value as Json }));
+        expect([filter, value, found]).toEqual([filter, value, verdict]);
+      }
+    }
+  }
+}
+
+function refusalOf(filter: unknown, param?: string): Fault {
+  try {
+    parseFilter(filter, param);
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+  throw new Error(`accepted: ${JSON.stringify(filter)}`);
+}
+
+describe("fields", () => {
+  const whole = memory({
+    id: "mem_7" as MemoryId,
+    title: "Kites",
+    type: "note",
+    tags: ["red", "wind"],
+    language: "en",
+    source: { filename: "kites.pdf", media_type: "application/pdf", bytes: 9 },
+    externalId: "ext-1",
+    userId: "ada",
+    metadata: { color: "red" },
+  });
+
+  test("every field of the interface is found by its value, and not by another", () => {
+    const values: Record<string, string> = {
+      title: "Kites",
+      type: "note",
+      tags: "red",
+      language: "en",
+      "source.media_type": "application/pdf",
+      externalId: "ext-1",
+      created_at: "2026-01-31T12:00:00.000Z",
+      updated_at: "2026-02-28",
+      memory_id: "mem_7",
+      userId: "ada",
+      "metadata.color": "red",
+    };
+    for (const [field, value] of Object.entries(values)) {
+      expect([field, admits({ [field]: value }, whole)]).toEqual([field, true]);
+      const other = field.endsWith("_at") ? "2020-01-01" : "other";
+      expect([field, admits({ [field]: other }, whole)]).toEqual([field, false]);
+    }
+  });
+
+  test("an attribute without a value is absent: it does not exist and equals null", () => {
+    const attributes = [
+      "title",
+      "type",
+      "tags",
+      "language",
+      "source.media_type",
+      "externalId",
+      "userId",
+      "metadata.color",
+    ];
+    for (const field of attributes) {
+      const verdicts = (of: FilteredAttributes) =>
+        [{ $exists: true }, { $exists: false }, null, { $ne: null }].map((operand) => admits({ [field]: operand }, of));
+      expect([field, verdicts(BARE)]).toEqual([field, [false, true, true, false]]);
+      expect([field, verdicts(whole)]).toEqual([field, [true, false, false, true]]);
+    }
+  });
+
+  test("several fields mean AND, so do several operators of one field, and nothing asked admits all", () => {
+    expect(admits({ type: "note", userId: "ada" }, whole)).toBeTrue();
+    expect(admits({ type: "note", userId: "bob" }, whole)).toBeFalse();
+    expectOnA([[{ $gt: 1, $lt: 5 }, [2], [1, 5]]]);
+    expect(admits({}, BARE)).toBeTrue();
+  });
+});
+
+describe("equality", () => {
+  test("goes by type and value: no coercion, 1 is 1.0 and 0 is -0", () => {
+    expectOnA([
+      [1, [1, 1.0, [1, 2]], ["1", true, [["1"]], 2, undefined, null]],
+      ["1", ["1"], [1]],
+      [true, [true], [1, "true", false]],
+      [0, [0, -0], [false, "", null]],
+      ["Red", ["Red"], ["red", "Red "]],
+      [2 ** 53 + 1, [JSON.parse("9007199254740993")], [2 ** 53 + 2]],
+    ]);
+  });
+
+  test("on an array means membership; an array operand equals an array as a whole", () => {
+    expectOnA([
+      ["x", ["x", ["y", "x"], [null, "x"]], [["xy"], [["x"]], []]],
+      [
+        ["x", "y"],
+        [
+          ["x", "y"],
+          [["x", "y"], 1],
+        ],
+        [["y", "x"], ["x"], "x", ["x", "y", "z"]],
+      ],
+      [[], [[], [[]]], [undefined, null, [1]]],
+    ]);
+    expect(admits({ tags: ["a", "b"] }, memory({ tags: ["a", "b"] }))).toBeTrue();
+    expect(admits({ tags: ["a"] }, memory({ tags: ["a", "b"] }))).toBeFalse();
+  });
+
+  test("of objects is deep and knows no order of keys", () => {
+    expectOnA([
+      [
+        { x: 1, y: { z: [1, { w: null }] } },
+        [{ y: { z: [1, { w: null }] }, x: 1 }, [0, { x: 1.0, y: { z: [1, { w: null }] } }]],
+        [{ x: 1 }, { x: 1, y: { z: [{ w: null }, 1] } }, { x: 1, y: { z: [1, { w: null }] }, v: 0 }],
+      ],
+      [{ $eq: {} }, [{}], [{ x: 1 }, [], undefined]],
+      [{ $eq: { $gt: 1 } }, [{ $gt: 1 }], [2]],
+      [{ $in: [{ x: 1 }, [2]] }, [{ x: 1 }, [2]], [1, 2, { x: 2 }]],
+    ]);
+  });
+
+  test("with null matches absent and null; $ne null what is present and not null", () => {
+    expectOnA([
+      [null, [undefined, null, [null, 1]], [0, "", false, [], {}]],
+      [{ $eq: null }, [undefined, null], [0]],
+      [{ $ne: null }, [0, "", false, [], {}], [undefined, null]],
+    ]);
+  });
+
+  test("negated also matches where the field is absent", () => {
+    expectOnA([
+      [{ $ne: 1 }, [undefined, null, 2, "1", [2]], [1, [2, 1]]],
+      [{ $nin: [1, 2] }, [undefined, null, 3], [1, 2, [3, 2]]],
+    ]);
+    expect(admits({ $not: { "metadata.a": 1 } }, BARE)).toBeTrue();
+    expect(admits({ $not: { "metadata.a": { $gt: 1 } } }, BARE)).toBeTrue();
+  });
+
+  test("with a list: $in is any of it, $nin none; an empty $in admits nothing, an empty $nin everything", () => {
+    expectOnA([
+      [{ $in: [1, "x"] }, [1, "x", ["x"]], [2, undefined, null]],
+      [{ $in: [null, 1] }, [undefined, null, 1], [2]],
+      [{ $nin: [null] }, [2, false], [undefined, null]],
+      [{ $in: [] }, [], [1, undefined, null, []]],
+      [{ $nin: [] }, [1, undefined, null, []], []],
+    ]);
+  });
+});
+
+describe("comparison", () => {
+  test("holds at its edge or beyond it, for numbers and for strings, and never across types", () => {
+    expectOnA([
+      [{ $gt: 2 }, [2.5, [1, 3]], [2, 1, "3", null, true, undefined]],
+      [{ $gte: 2 }, [2, 3], [1.999]],
+      [{ $lt: 2 }, [1, -1e308], [2, "1", null, undefined]],
+      [{ $lte: 2 }, [2, [9, 1]], [2.001, []]],
+      [{ $gt: "b" }, ["ba", "c"], ["b", "B", 9]],
+      [{ $lte: "b" }, ["b", "", "B"], ["ba"]],
+    ]);
+  });
+
+  test("of strings goes by code points: what UTF-16 writes with surrogates comes last", () => {
+    const rising = ["", "A", "a", "é", "\ud7ff", "\ue000", "\uffff", "😀", "😀a", "\u{10ffff}"];
+    for (const [at, text] of rising.entries()) {
+      expectOnA([
+        [{ $gt: text }, rising.slice(at + 1), rising.slice(0, at + 1)],
+        [{ $lt: text }, rising.slice(0, at), rising.slice(at)],
+      ]);
+    }
+  });
+});
+
+describe("$exists and $contains", () => {
+  test("a stored null exists", () => {
+    expectOnA([
+      [{ $exists: true }, [null, 0, "", [], {}], [undefined]],
+      [{ $exists: false }, [undefined], [null, 0]],
+    ]);
+  });
+
+  test("$contains is membership on arrays and a part of strings, case and all", () => {
+    expectOnA([
+      [{ $contains: "ed" }, ["red", "ed", ["ed"]], ["Ed", "RED", ["red"], undefined, null, { ed: 1 }]],
+      [{ $contains: "" }, ["", "x", [""]], [["x"], undefined]],
+      [{ $contains: 1 }, [[2, 1]], [1, "1", ["1"], [[1]]]],
+      [{ $contains: null }, [[null]], [null, undefined, []]],
+      [{ $contains: { x: 1 } }, [[{ x: 1 }]], [{ x: 1 }]],
+    ]);
+    expect(admits({ tags: { $contains: "red" } }, memory({ tags: ["red"] }))).toBeTrue();
+    expect(admits({ tags: { $contains: "re" } }, memory({ tags: ["red"] }))).toBeFalse();
+    expect(admits({ title: { $contains: "ite" } }, memory({ title: "Kites" }))).toBeTrue();
+  });
+});
+
+describe("combinators", () => {
+  test("$and, $or and $not are what they say; empty lists admit all and nothing", () => {
+    const of = withMetadata({ a: 1, b: 2 });
+    const [yes, no] = [{ "metadata.a": 1 }, { "metadata.b": 1 }];
+    expect(admits({ $and: [yes, no] }, of)).toBeFalse();
+    expect(admits({ $or: [no, yes] }, of)).toBeTrue();
+    expect(admits({ $not: no }, of)).toBeTrue();
+    expect(admits({ $and: [yes], $not: yes }, of)).toBeFalse();
+    expect(admits({ $and: [] }, of)).toBeTrue();
+    expect(admits({ $or: [] }, of)).toBeFalse();
+    expect(admits({ $not: {} }, of)).toBeFalse();
+    expect(admits({ $or: [{}] }, of)).toBeTrue();
+  });
+});
+
+describe("dates", () => {
+  const of = memory({ createdAt: Date.UTC(2026, 0, 31, 12, 0, 0, 250) });
+
+  test("compare as instants, whatever zone they are written in; a day is its first instant in UTC", () => {
+    const cases: [filter: Json, verdict: boolean][] = [
+      ["2026-01-31T12:00:00.250Z", true],
+      ["2026-01-31T14:00:00.25+02:00", true],
+      ["2026-01-31T12:00:00Z", false],
+      [{ $gt: "2026-01-31T12:00Z" }, true],
+      [{ $gte: "2026-01-31", $lt: "2026-02-01" }, true],
+      [{ $lt: "2026-01-31T23:30:00+13:00" }, false],
+      [{ $lte: "2026-01-31T12:00:00.250Z" }, true],
+      [{ $in: ["2020-01-01", "2026-01-31T12:00:00.250Z"] }, true],
+      [{ $nin: ["2026-01-31T12:00:00.250Z"] }, false],
+      [{ $ne: "2026-01-31" }, true],
+      [{ $exists: true }, true],
+      [null, false],
+    ];
+    for (const [filter, verdict] of cases) {
+      expect([filter, admits({ created_at: filter }, of)]).toEqual([filter, verdict]);
+    }
+  });
+
+  test("a text that is no date is refused on a date field, and is a text like any other elsewhere", () => {
+    const bad = [
+      "yesterday",
+      "",
+      "2026",
+      "2026-02-30",
+      "2026-13-01",
+      "2026-01-31T25:00:00Z",
+      "2026-01-31T12:00:00",
+      5,
+      true,
+    ];
+    for (const value of bad) {
+      for (const operand of [value, { $gt: value }, { $in: ["2026-01-31", value] }]) {
+        expect([operand, refusalOf({ updated_at: operand }).code]).toEqual([operand, "invalid_filter"]);
+      }
+    }
+    expect(refusalOf({ created_at: { $in: ["2026-01-31", "soon"] } }).param).toBe("filters.created_at.$in[1]");
+    expect(refusalOf({ created_at: { $contains: "2026" } }).param).toBe("filters.created_at.$contains");
+    expect(refusalOf({ created_at: { $gt: null } }).param).toBe("filters.created_at.$gt");
+    expectOnA([[{ $gt: "yesterday" }, ["yesterdays"], ["2026-01-31"]]]);
+  });
+});
+
+describe("metadata paths", () => {
+  test("dots descend; a key that holds dots is found under its full name, at any level", () => {
+    const descends = { "metadata.a.b.c": 1 };
+    const found: JsonObject[] = [
+      { a: { b: { c: 1 } } },
+      { "a.b.c": 1 },
+      { "a.b": { c: 1 } },
+      { a: { "b.c": 1 } },
+      { a: { b: { c: 2 } }, "a.b.c": 1 },
+    ];
+    for (const metadata of found)
+      expect([metadata, admits(descends, withMetadata(metadata))]).toEqual([metadata, true]);
+    const missed: JsonObject[] = [{ a: { b: 1 } }, { a: { c: 1 } }, { "a.b.c.d": 1 }, { c: 1 }, { ab: { c: 1 } }];
+    for (const metadata of missed)
+      expect([metadata, admits(descends, withMetadata(metadata))]).toEqual([metadata, false]);
+  });
+
+  test("go through arrays into each of their objects, and one of the values reached suffices", () => {
+    const of = withMetadata({ items: [{ name: "x", n: 1 }, 7, { name: "y" }, [{ name: "z" }]] });
+    for (const name of ["x", "y", "z"]) expect(admits({ "metadata.items.name": name }, of)).toBeTrue();
+    expect(admits({ "metadata.items.name": "w" }, of)).toBeFalse();
+    expect(admits({ "metadata.items.name": { $ne: "x" } }, of)).toBeFalse();
+    expect(admits({ "metadata.items.n": { $gte: 1 } }, of)).toBeTrue();
+    expect(admits({ "metadata.items.name": { $exists: true } }, of)).toBeTrue();
+    expect(admits({ "metadata.items.size": { $exists: false } }, of)).toBeTrue();
+    expect(admits({ "metadata.items.name": null }, of)).toBeFalse();
+  });
+
+  test("see what was stored only, not what every object inherits", () => {
+    for (const name of ["constructor", "__proto__", "toString", "a.constructor.name", "a.length", "__proto__.x"]) {
+      const field = `metadata.${name}`;
+      expect([name, admits({ [field]: { $exists: true } }, withMetadata({ a: "text" }))]).toEqual([name, false]);
+    }
+    const stored = withMetadata(JSON.parse('{"__proto__": {"x": 1}, "constructor": 2}'));
+    expect(admits({ "metadata.__proto__.x": 1, "metadata.constructor": 2 }, stored)).toBeTrue();
+    expect(admits(JSON.parse('{"metadata.__proto__": {"$eq": {"x": 1}}}'), stored)).toBeTrue();
+    expect(admits({ "metadata.a": JSON.parse('{"__proto__": 1}') }, withMetadata({ a: {} }))).toBeFalse();
+  });
+
+  test("reach as deep as metadata can be nested", () => {
+    const levels = 2_000;
+    const deep = JSON.parse(`${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`);
+    expect(admits({ [`metadata${".a".repeat(levels)}`]: 1 }, withMetadata(deep))).toBeTrue();
+    expect(admits({ [`metadata${".a".repeat(levels + 1)}`]: 1 }, withMetadata(deep))).toBeFalse();
+    expect(admits({ "metadata.a": { $in: [{}, []] } }, withMetadata(deep))).toBeFalse();
+    const lists = JSON.parse(`${"[".repeat(5_000)}1${"]".repeat(5_000)}`);
+    expect(admits({ "metadata.a": { $in: [{}, []] }, "metadata.a.b": null }, withMetadata({ a: lists }))).toBeFalse();
+  });
+});
+
+describe("what is refused", () => {
+  test("says where it stands and what would be right", () => {
+    const cases: [filter: unknown, param: string, says: string][] = [
+      ["type = note", "filters", "must be an object"],
+      [null, "filters", "found null"],
+      [[{ type: "note" }], "filters", "found an array of 1"],
+      [{ typ: "note" }, "filters.typ", "Did you mean 'type'?"],
+      [{ user_id: "ada" }, "filters.user_id", "Did you mean 'userId'?"],
+      [{ status: "completed" }, "filters.status", "'metadata.status'"],
+      [{ metadata: { a: 1 } }, "filters.metadata", "as in 'metadata.color'"],
+      [{ "metadata.": 1 }, "filters.metadata.", "Name a key"],
+      [{ "metdata.a.b": 1 }, "filters.metdata.a.b", "Did you mean 'metadata.a.b'?"],
+      [{ type: { $equals: "x" } }, "filters.type.$equals", "Known operators"],
+      [{ type: { $inn: ["x"] } }, "filters.type.$inn", "Did you mean '$in'?"],
+      [{ type: { eq: "x" } }, "filters.type.eq", "Did you mean '$eq'?"],
+      [{ type: {} }, "filters.type", "is empty"],
+      [{ "metadata.a": { $gt: 1, lt: 2 } }, "filters.metadata.a.lt", "Did you mean '$lt'?"],
+      [{ "metadata.a": { $not: { $gt: 1 } } }, "filters.metadata.a.$not", "is a combinator"],
+      [{ $eq: 1 }, "filters.$eq", "belongs inside a field"],
+      [{ $nor: [] }, "filters.$nor", "Did you mean '$or'?"],
+      [{ $and: { type: "x" } }, "filters.$and", "must be an array of filters"],
+      [{ $or: [{ type: "x" }, 7] }, "filters.$or[1]", "found 7"],
+      [{ $not: [{ type: "x" }] }, "filters.$not", "must be an object"],
+      [{ $and: [{ "metadata.a": { $in: "x" } }] }, "filters.$and[0].metadata.a.$in", "must be an array of values"],
+      [{ $or: [{ $not: { type: { $exists: 1 } } }] }, "filters.$or[0].$not.type.$exists", "true or false"],
+      [{ title: { $gt: true } }, "filters.title.$gt", "must be a number or a string"],
+      [{ "metadata.a": { $lte: [1] } }, "filters.metadata.a.$lte", "must be a number or a string"],
+      [{ "metadata.a": { $contains: ["x"] } }, "filters.metadata.a.$contains", "must be one value"],
+      [{ type: ["a", "b"] }, "filters.type", "asked for with $in"],
+      [{ tags: { $in: [{ x: 1 }] } }, "filters.tags.$in[0]", "must be one value"],
+      [JSON.parse('{"__proto__": 1}'), "filters.__proto__", "is no field"],
+      [{ constructor: 1 }, "filters.constructor", "is no field"],
+      [{ type: JSON.parse('{"__proto__": 1}') }, "filters.type.__proto__", "is no operator"],
+    ];
+    for (const [filter, param, says] of cases) {
+      const { code, message, param: where } = refusalOf(filter);
+      expect([code, where]).toEqual(["invalid_filter", param]);
+      expect(message).toContain(says);
+      expect(message).toContain(`'${param}'`);
+    }
+    expect(refusalOf({ typ: 1 }, "question.filters").param).toBe("question.filters.typ");
+  });
+
+  test("a name of any length costs little and is not repeated whole", () => {
+    const long = "x".repeat(1_000_000);
+    for (const filter of [{ [long]: 1 }, { [`$${long}`]: 1 }, { type: { [`$${long}`]: 1 } }, { created_at: long }]) {
+      expect(refusalOf(filter).message.length).toBeLessThan(600);
+    }
+  });
+});
+
+describe("limits hold at their edge and one past it", () => {
+  test("200 conditions, wherever they stand; what is empty counts as one", () => {
+    const fields = (count: number) => Array.from({ length: count }, (_, at) => ({ [`metadata.k${at}`]: at }));
+    parseFilter({ $and: fields(200) });
+    parseFilter(Object.assign({}, ...fields(200)));
+    parseFilter({ $or: [{ $and: fields(100) }, { $not: { $or: fields(98) } }, {}, { $and: [] }] });
+    for (const filter of [
+      { $and: fields(201) },
+      Object.assign({}, ...fields(201)),
+      { "metadata.a": { $gt: 1, $lt: 2 }, $or: fields(199) },
+      { $or: Array(201).fill({}) },
+      { $or: Array(201).fill({ $and: [] }) },
+    ]) {
+      expect(refusalOf(filter).message).toContain("at most 200");
+    }
+    expect(refusalOf({ $and: fields(201) }).param).toBe("filters.$and[200].metadata.k200");
+  });
+
+  test("1,000 values in $in and $nin", () => {
+    const values = Array.from({ length: 1_000 }, (_, at) => at);
+    for (const operator of ["$in", "$nin"]) {
+      parseFilter({ "metadata.a": { [operator]: values } });
+      const { param, message } = refusalOf({ "metadata.a": { [operator]: [...values, 0] } });
+      expect([param, message.includes("1001 values; at most 1000")]).toEqual([`filters.metadata.a.${operator}`, true]);
+    }
+  });
+
+  test("combinators 8 deep", () => {
+    for (const combinator of ["$and", "$or", "$not"]) {
+      const nested = (depth: number): unknown => {
+        if (depth === 0) return { type: "note" };
+        const inner = nested(depth - 1);
+        return { [combinator]: combinator === "$not" ? inner : [inner] };
+      };
+      expect(admits(nested(8), memory({ type: "note" }))).toBeTrue();
+      expect(refusalOf(nested(9)).message).toContain("at most 8");
+      expect(refusalOf(nested(5_000)).code).toBe("invalid_filter");
+    }
+  });
+
+  test("operands 64 levels deep, however deep they come", () => {
+    const nested = (depth: number) => JSON.parse(`${"[".repeat(depth)}${"]".repeat(depth)}`);
+    expect(admits({ "metadata.a": nested(64) }, withMetadata({ a: nested(64) }))).toBeTrue();
+    for (const depth of [65, 20_000]) expect(refusalOf({ "metadata.a": nested(depth) }).message).toContain("64 levels");
+  });
+});
+
+describe("any filter on any memory", () => {
+  test(`has the verdict of a second reading of the rules (seed ${SEED}, ${CASES} cases)`, () => {
+    const chance = new Chance(SEED);
+    let admitted = 0;
+    for (let round = 0; round < CASES; round++) {
+      const filter = anyFilter(chance, chance.below(4));
+      const of = anyMemory(chance);
+      const verdict = admits(filter, of);
+      if (verdict !== reread(filter)(flattened(of))) {
+        expect({ round, filter, of, verdict }).toEqual({ round, filter, of, verdict: !verdict });
+      }
+      if (verdict) admitted++;
+    }
+    // a generator whose filters admit all or nothing would prove little
+    expect(admitted / CASES).toBeGreaterThan(0.2);
+    expect(admitted / CASES).toBeLessThan(0.8);
+  }, 600_000);
+});
+
+class Chance {
+  readonly #next: () => number;
+
+  constructor(seed: number) {
+    this.#next = seeded(seed);
+  }
+
+  below(count: number): number {
+    return Math.floor(this.#next() * count);
+  }
+
+  one<Item>(items: readonly Item[]): Item {
+    return items[this.below(items.length)] as Item;
+  }
+
+  list<Item>(lengthMax: number, item: () => Item): Item[] {
+    return Array.from({ length: this.below(lengthMax + 1) }, item);
+  }
+}
+
+const SCALARS = [null, true, false, 0, -0, 1, 1.5, 2 ** 53, "", "a", "A", "ab", "1", "\ue000", "\uffff", "😀"];
+const KEYS = ["a", "b", "a.b", "b.a", "__proto__", "constructor"];
+const DATES = ["2026-01-31T12:00:00.000Z", "2026-01-31T13:00:00+01:00", "2026-02-01", "2025-12-31T23:59:59.999Z"];
+const PATHS = ["a", "b", "a.b", "a.a", "b.a", "a.b.a", "a.b.a.b", "__proto__", "a.__proto__", "constructor"];
+const TEXT_FIELDS = ["type", "title", "tags", "language", "source.media_type", "externalId", "memory_id", "userId"];
+
+function anyJson(chance: Chance, depth: number): string {
+  const kind = depth === 0 ? 0 : chance.below(4);
+  if (kind === 2) return `[${chance.list(3, () => anyJson(chance, depth - 1)).join(",")}]`;
+  if (kind === 3) return anyObject(chance, depth - 1);
+  const scalar = chance.one(SCALARS);
+  return Object.is(scalar, -0) ? "-0" : JSON.stringify(scalar);
+}
+
+// As text, since only JSON.parse makes an own key of "__proto__".
+function anyObject(chance: Chance, depth: number): string {
+  const keys = [...new Set(chance.list(4, () => chance.one(KEYS)))];
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${anyJson(chance, depth)}`).join(",")}}`;
+}
+
+function anyMemory(chance: Chance): FilteredAttributes {
+  const text = () => chance.one([null, "a", "A", "ab", "😀"]);
+  return {
+    id: chance.one(["a", "ab"]) as MemoryId,
+    title: text(),
+    type: text(),
+    tags: chance.one([null, chance.list(3, () => chance.one(["a", "ab", ""]))]),
+    language: text(),
+    source: chance.one([null, { filename: "f", media_type: "ab", bytes: 1 }]),
+    externalId: text(),
+    createdAt: Date.parse(chance.one(DATES)),
+    updatedAt: Date.parse(chance.one(DATES)),
+    userId: text(),
+    metadata: chance.below(8) === 0 ? null : JSON.parse(anyObject(chance, 3)),
+  };
+}
+
+function anyFilter(chance: Chance, depth: number): JsonObject {
+  if (depth > 0 && chance.below(2) === 0) {
+    const combinator = chance.one(["$and", "$or", "$not"]);
+    const inner = () => anyFilter(chance, depth - 1);
+    return { [combinator]: combinator === "$not" ? inner() : chance.list(3, inner) };
+  }
+  return Object.fromEntries(chance.list(2, () => anyCondition(chance)));
+}
+
+function anyCondition(chance: Chance): [field: string, operand: Json] {
+  const kind = chance.below(8);
+  if (kind === 0)
+    return [chance.one(["created_at", "updated_at"]), anyOperators(chance, () => chance.one(DATES), false)];
+  if (kind <= 2) return [chance.one(TEXT_FIELDS), anyOperators(chance, () => chance.one(["a", "A", "ab", ""]), true)];
+  const operand = () => JSON.parse(anyJson(chance, 2)) as Json;
+  return [`metadata.${chance.one(PATHS)}`, anyOperators(chance, operand, true)];
+}
+
+function anyOperators(chance: Chance, operand: () => Json, contains: boolean): Json {
+  const plain = () => {
+    const found = operand();
+    return typeof found === "object" && found !== null ? "a" : found;
+  };
+  const bound = () => {
+    const found = operand();
+    return typeof found === "string" || typeof found === "number" ? found : 1;
+  };
+  const orNull = () => (chance.below(6) === 0 ? null : operand());
+  if (chance.below(3) === 0) {
+    const shorthand = orNull();
+    const isObject = typeof shorthand === "object" && shorthand !== null && !Array.isArray(shorthand);
+    return isObject ? { $eq: shorthand } : shorthand;
+  }
+  const all: [string, () => Json][] = [
+    ["$eq", orNull],
+    ["$ne", orNull],
+    ["$in", () => chance.list(3, orNull)],
+    ["$nin", () => chance.list(3, orNull)],
+    ["$exists", () => chance.below(2) === 0],
+    ...(["$gt", "$gte", "$lt", "$lte"] as const).map((name): [string, () => Json] => [
+      name,
+      contains ? bound : operand,
+    ]),
+    ...(contains ? [["$contains", plain] as [string, () => Json]] : []),
+  ];
+  const chosen = Array.from({ length: 1 + chance.below(2) }, () => chance.one(all));
+  return Object.fromEntries(chosen.map(([name, value]) => [name, value()]));
+}
+
+// The second reading: a memory becomes a table from the text of each path to the values there, and a filter a predicate
+// over such tables. Equality is a walk of its own, texts are compared as lists of code points.
+
+type Table = ReadonlyMap<string, readonly unknown[]>;
+
+function flattened(of: FilteredAttributes): Table {
+  const table = new Map<string, unknown[]>();
+  const enter = (path: string, value: unknown) => table.set(path, [...(table.get(path) ?? []), value]);
+  const attributes: Record<string, unknown> = {
+    ...{ memory_id: of.id, title: of.title, type: of.type, tags: of.tags, language: of.language },
+    ...{ "source.media_type": of.source?.media_type, externalId: of.externalId, userId: of.userId },
+    ...{ created_at: new Date(of.createdAt), updated_at: new Date(of.updatedAt) },
+  };
+  for (const [path, value] of Object.entries(attributes)) if (value !== null && value !== undefined) enter(path, value);
+  const below = (value: unknown, path: string): void => {
+    if (Array.isArray(value)) for (const item of value) below(item, path);
+    else if (value !== null && typeof value === "object") {
+      for (const key of Reflect.ownKeys(value).map(String)) {
+        const inner: unknown = Reflect.get(value, key);
+        enter(`${path}.${key}`, inner);
+        below(inner, `${path}.${key}`);
+      }
+    }
+  };
+  below(of.metadata, "metadata");
+  return table;
+}
+
+function reread(filter: unknown): (table: Table) => boolean {
+  const parts = Object.entries(filter as object).map(([name, operand]): ((table: Table) => boolean) => {
+    if (name === "$and") return (table) => !operand.some((part: unknown) => !reread(part)(table));
+    if (name === "$or") return (table) => operand.findIndex((part: unknown) => reread(part)(table)) >= 0;
+    if (name === "$not") return (table) => reread(operand)(table) === false;
+    const isOperators = operand !== null && typeof operand === "object" && !Array.isArray(operand);
+    const operators: [string, unknown][] = isOperators ? Object.entries(operand) : [["$eq", operand]];
+    return (table) => operators.every(([operator, value]) => rereadOperator(operator, value, table.get(name) ?? []));
+  });
+  return (table) => parts.every((part) => part(table));
+}
+
+function rereadOperator(operator: string, operand: unknown, values: readonly unknown[]): boolean {
+  const items = values.flatMap((value) => (Array.isArray(value) ? [value, ...value] : [value]));
+  const isEqualTo = (wanted: unknown) =>
+    (wanted === null && values.length === 0) || items.some((item) => areSame(item, wanted));
+  const orders = items.map((item) => orderOf(item, operand));
+  const expectations: Record<string, () => boolean> = {
+    $eq: () => isEqualTo(operand),
+    $ne: () => !isEqualTo(operand),
+    $in: () => (operand as unknown[]).some(isEqualTo),
+    $nin: () => (operand as unknown[]).every((wanted) => !isEqualTo(wanted)),
+    $exists: () => values.length > 0 === operand,
+    $gt: () => orders.includes(1),
+    $gte: () => orders.includes(1) || orders.includes(0),
+    $lt: () => orders.includes(-1),
+    $lte: () => orders.includes(-1) || orders.includes(0),
+    $contains: () =>
+      values.some((value) => {
+        if (Array.isArray(value)) return value.some((item) => areSame(item, operand));
+        return typeof value === "string" && typeof operand === "string" && value.split(operand).length > 1;
+      }),
+  };
+  // an empty text is part of every text, though splitting by it says otherwise for texts of one character and less
+  if (operator === "$contains" && operand === "") {
+    return values.some((value) => typeof value === "string" || (Array.isArray(value) && value.includes("")));
+  }
+  return expectations[operator]?.() ?? false;
+}
+
+function areSame(left: unknown, right: unknown): boolean {
+  if (left instanceof Date) return typeof right === "string" && left.getTime() === new Date(right).getTime();
+  if (Array.isArray(left) !== Array.isArray(right)) return false;
+  if (left === null || right === null || typeof left !== "object" || typeof right !== "object") return left === right;
+  const names = Reflect.ownKeys(left).filter((name) => !(Array.isArray(left) && name === "length"));
+  const others = Reflect.ownKeys(right).filter((name) => !(Array.isArray(right) && name === "length"));
+  return (
+    names.length === others.length &&
+    names.every((name) => others.includes(name) && areSame(Reflect.get(left, name), Reflect.get(right, name)))
+  );
+}
+
+/** -1, 0 or 1 as `left` lies before, at or behind `right`; null where they do not compare. */
+function orderOf(left: unknown, right: unknown): number | null {
+  if (left instanceof Date && typeof right === "string") return Math.sign(left.getTime() - new Date(right).getTime());
+  if (typeof left === "number" && typeof right === "number") return left > right ? 1 : left < right ? -1 : 0;
+  if (typeof left !== "string" || typeof right !== "string") return null;
+  const [these, those] = [left, right].map((text) => Array.from(text, (character) => character.codePointAt(0) ?? 0));
+  for (let at = 0; ; at++) {
+    const [one, other] = [these?.[at] ?? -1, those?.[at] ?? -1];
+    if (one !== other) return one > other ? 1 : -1;
+    if (one === -1) return 0;
+  }
+}

@@ -1,0 +1,160 @@
+// Which formats are told by what they hold, which by their names, and what is taken for none of them.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Format, MEDIA_TYPES } from "../../src/reading/formats.ts";
+import { mediaTypeOf } from "../../src/reading/sniff.ts";
+import { seeded } from "../support/seeded.ts";
+import { oleContainer, zipOf } from "./fixtures/containers.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mneme-sniff-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let written = 0;
+async function sniffed(content: string | Uint8Array, filename: string): Promise<Format | null> {
+  const path = join(folder, String(written++));
+  writeFileSync(path, content);
+  const mediaType = await mediaTypeOf(path, filename);
+  const found = Object.entries(MEDIA_TYPES).find(([, type]) => type === mediaType);
+  return found === undefined ? null : (found[0] as Format);
+}
+
+const latin1 = (text: string) => Buffer.from(text, "latin1");
+const docx = zipOf("[Content_Types].xml", "_rels/.rels", "word/document.xml");
+const xlsx = zipOf("[Content_Types].xml", "xl/workbook.xml", "xl/worksheets/sheet1.xml");
+const pptx = zipOf("[Content_Types].xml", "ppt/presentation.xml");
+const pdf = latin1("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n");
+
+describe("content decides, whatever the name says", () => {
+  const cases: readonly (readonly [string, string | Uint8Array, Format | null])[] = [
+    ["a PDF", pdf, "pdf"],
+    ["a PDF behind some bytes of a mailer", Buffer.concat([latin1("\0\0mail\r\n"), pdf]), "pdf"],
+    ["a DOCX", docx, "docx"],
+    ["an XLSX", xlsx, "xlsx"],
+    ["a PPTX", pptx, "pptx"],
+    ["an archive of documents, stored as they are", zipOf("letters/a.docx", "[Content_Types].xml.bak"), null],
+    ["a binary workbook", zipOf("[Content_Types].xml", "xl/workbook.bin"), null],
+    ["an EPUB", zipOf("mimetype", "META-INF/container.xml"), null],
+    ["a legacy Office document", oleContainer("WordDocument"), null],
+    ["HTML", "\n<!-- a -->\n<!DOCTYPE html>\n<p>Hi", "html"],
+    ["HTML without a doctype", '<html lang="en"><body>Hi</body></html>', "html"],
+    ["XHTML", '<?xml version="1.0"?>\n<html xmlns="http://www.w3.org/1999/xhtml">', "html"],
+    ["JSON", ' {"name": "Ada"}\n', "json"],
+    ["a JSON list", "[1, 2, 3]", "json"],
+    ["long JSON", `[{"name": "${"x".repeat(100_000)}"}]`, "json"],
+    ["SVG", '<svg xmlns="http://www.w3.org/2000/svg"/>', null],
+    ["XML", '<?xml version="1.0"?><order/>', null],
+    ["RTF", "{\\rtf1\\ansi Hello}", null],
+    ["PostScript", "%!PS-Adobe-3.0\n", null],
+    ["PNG", latin1("\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), null],
+    ["JPEG", latin1("\xff\xd8\xff\xe0\0\x10JFIF\0"), null],
+    ["gzip", latin1("\x1f\x8b\x08\0\0\0\0\0\0\x03"), null],
+    ["a program", latin1("\x7fELF\x02\x01\x01\0\0\0"), null],
+    ["a Windows program", latin1("MZ\x90\0\x03\0\0\0"), null],
+    ["an MP4 film", latin1("\0\0\0\x18ftypmp42\0\0"), null],
+  ];
+  for (const [what, content, format] of cases) {
+    for (const filename of ["upload", "notes.txt", "report.pdf"]) {
+      test(`${what} named ${filename} is ${format ?? "none of the formats"}`, async () => {
+        expect(await sniffed(content, filename)).toBe(format);
+      });
+    }
+  }
+
+  test("an Office document behind a password has the type of its name", async () => {
+    const encrypted = oleContainer("EncryptedPackage");
+    expect(await sniffed(encrypted, "plan.xlsx")).toBe("xlsx");
+    expect(await sniffed(encrypted, "plan")).toBe("encrypted");
+  });
+});
+
+describe("the name decides between texts", () => {
+  const list = "name,age\nAda,36\nGrace,85\n";
+  for (const [filename, format] of [
+    ["a.txt", "text"],
+    ["a.CSV", "csv"],
+    ["a.md", "markdown"],
+    ["a.htm", "html"],
+    ["a.json", "json"],
+    ["a.docx", "text"],
+    ["a.dat", "csv"],
+  ] as const) {
+    test(`a list named ${filename} is ${format}`, async () => expect(await sniffed(list, filename)).toBe(format));
+  }
+
+  test("without one that says something, its lines do", async () => {
+    expect(await sniffed("# Plan\n\nBuy milk.\n", "upload")).toBe("markdown");
+    expect(await sniffed("Buy milk, eggs and bread.\nCall Ada.\n", "upload")).toBe("text");
+  });
+
+  test("a link at a page's beginning makes no JSON of it", async () => {
+    expect(await sniffed("[Mneme](https://example.org) remembers.", "README.md")).toBe("markdown");
+    expect(await sniffed(`[Mneme](https://example.org) remembers. ${"On. ".repeat(30_000)}`, "a")).toBe("text");
+  });
+
+  test("a text about files is a text", async () => {
+    expect(await sniffed("A PDF begins with %PDF-1.7 and ends with %%EOF.", "a.txt")).toBe("text");
+    expect(await sniffed("MZ are the initials of Mark Zbikowski.", "a.txt")).toBe("text");
+    expect(await sniffed("BZh is how bzip2 begins, ID3 how tags do.", "a.txt")).toBe("text");
+  });
+});
+
+describe("texts in every encoding are texts", () => {
+  const text = "Grüße aus Köln: naïve, déjà vu.\n";
+  const utf16 = Buffer.from(text.repeat(20), "utf16le");
+  const cases: readonly (readonly [string, Uint8Array])[] = [
+    ["UTF-8", Buffer.from(text)],
+    ["UTF-8 with a mark", Buffer.from(`\ufeff${text}`)],
+    ["UTF-8 cut within a character at the end of what is looked at", Buffer.from(`a${"ü".repeat(70_000)}`)],
+    ["UTF-16 with a mark", Buffer.from(`\ufeff${text}`, "utf16le")],
+    ["UTF-16 without a mark", utf16],
+    ["big-endian UTF-16 without a mark", Buffer.from(utf16).swap16()],
+    ["windows-1252", latin1(text)],
+    ["Shift_JIS", Buffer.from("96bc914f2c944e97ee0d0a", "hex")],
+  ];
+  for (const [what, bytes] of cases) {
+    test(what, async () => expect(await sniffed(bytes, "a.txt")).toBe("text"));
+  }
+
+  test("bytes without a text are none, unless a document's name says that they were one", async () => {
+    const random = seeded(7);
+    const noise = Uint8Array.from({ length: 5_000 }, () => Math.floor(random() * 256));
+    noise[0] = 0;
+    expect(await sniffed(noise, "a.txt")).toBeNull();
+    expect(await sniffed(noise, "a")).toBeNull();
+    expect(await sniffed(noise, "a.pdf")).toBe("pdf");
+  });
+});
+
+describe("what is damaged", () => {
+  test("is still told by what is left of it", async () => {
+    expect(await sniffed(docx.subarray(0, docx.byteLength - 30), "a")).toBe("docx");
+    expect(await sniffed(docx.subarray(0, 60), "a.docx")).toBe("docx");
+    expect(await sniffed(docx.subarray(0, 60), "a.zip")).toBeNull();
+    expect(await sniffed(zipOf(), "a.xlsx")).toBe("xlsx");
+  });
+
+  test("never breaks: any cut, and any changed byte", async () => {
+    const seed = 20_261_121;
+    const random = seeded(seed);
+    for (const whole of [docx, oleContainer("EncryptedPackage"), pdf]) {
+      for (let round = 0; round < 150; round++) {
+        const bytes = Buffer.from(whole.subarray(0, Math.ceil(random() * whole.byteLength)));
+        for (let change = 0; change < 4; change++) {
+          bytes[Math.floor(random() * bytes.byteLength)] = Math.floor(random() * 256);
+        }
+        await sniffed(bytes, "a.docx").catch((cause: unknown) => {
+          throw new Error(`seed ${seed}, round ${round}: ${bytes.toString("hex")}`, { cause });
+        });
+      }
+    }
+  });
+
+  test("takes no longer than its bytes: thousands of comments before nothing", async () => {
+    const startedAt = performance.now();
+    expect(await sniffed("<!-- -->".repeat(100_000), "a.txt")).toBe("text");
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  });
+});

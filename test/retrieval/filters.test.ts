@@ -1,0 +1,170 @@
+// What a filter does to a search: nothing outside it is shown, nothing inside it is lost, and nobody else is kept waiting.
+// What filters mean is test/domain/filter.test.ts.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { type Filter, matchesFilter, parseFilter } from "../../src/domain/filter.ts";
+import type { MemoryKey } from "../../src/domain/ids.ts";
+import type { Json, Memory, MemoryDraft } from "../../src/domain/memory.ts";
+import { MODE_NAMES, type Ranking } from "../../src/domain/ranking.ts";
+import type { ProjectIndex } from "../../src/ports/chunk-index.ts";
+import type { MemoryStore } from "../../src/ports/memory-store.ts";
+import { admissibleSet } from "../../src/retrieval/admissible.ts";
+import { openWorkshop, type Workshop } from "../ingest/workshop.ts";
+import { seeded } from "../support/seeded.ts";
+import { askIn, chooseNearness, ofUser, storeIn } from "./asking.ts";
+
+const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
+
+let shop: Workshop;
+beforeEach(async () => {
+  shop = await openWorkshop();
+});
+afterEach(() => shop.close());
+
+const texts = ({ results }: Ranking) => results.map(({ text }) => text);
+const filter = (of: unknown): Filter => parseFilter(of);
+
+describe("in every mode", () => {
+  test("results do not fall short: 10 of 10, although the 210 nearest lie outside the filter", async () => {
+    chooseNearness(shop);
+    await storeIn(
+      shop,
+      ...Array.from({ length: 210 }, (_, at) => ({ content: `Red kite ${at}, near .9.`, type: "noise" })),
+      ...Array.from({ length: 10 }, (_, at) => ({ content: `Far away ${at}.`, type: "note", tags: ["kept"] })),
+    );
+    for (const mode of MODE_NAMES) {
+      for (const of of [{ type: "note" }, { tags: { $contains: "kept" } }, { $not: { type: { $in: ["noise"] } } }]) {
+        const ranking = await askIn(shop, { mode, filter: filter(of) });
+        expect(ranking.admissible).toBe(10);
+        expect(texts(ranking).sort()).toEqual(Array.from({ length: 10 }, (_, at) => `Far away ${at}.`));
+      }
+    }
+  });
+
+  test(`a result never lies outside the filter, and nothing inside it is missing (seed ${SEED})`, async () => {
+    const chance = seeded(SEED);
+    const one = <Item>(items: readonly Item[]) => items[Math.floor(chance() * items.length)] as Item;
+    const drafts = Array.from({ length: 80 }, (_, at): MemoryDraft => {
+      const userId = one([undefined, "ada", "bob"]);
+      return {
+        content: `Kite number ${at}${one(["", ", a red one"])}.`,
+        type: one(["note", "mail"]),
+        metadata: { size: one<Json>([1, 2, 3, "3", null]), place: { city: one(["Bern", "Ulm"]) } },
+        ...(userId !== undefined && { userId }),
+      };
+    });
+    const stored = (await storeIn(shop, ...drafts)).map((memory) => shop.read(memory) as Memory);
+    const leaf = () =>
+      one([
+        { type: one(["note", "mail"]) },
+        { "metadata.size": one<Json>([1, "3", null, { $gte: 2 }, { $nin: [1, null] }, { $exists: true }]) },
+        { "metadata.place.city": one(["Bern", "Ulm"]) },
+        { userId: one(["ada", null]) },
+      ]);
+    for (let round = 0; round < 60; round++) {
+      const asked = filter(one([leaf(), { $or: [leaf(), leaf()] }, { $and: [leaf(), { $not: leaf() }] }]));
+      const userId = one([null, "ada"]);
+      const scope = userId === null ? { projectId: shop.projectId, user: null } : ofUser(shop, userId);
+      const expected = stored.filter(
+        (memory) => (userId === null || memory.userId === userId) && matchesFilter(asked, memory),
+      );
+      const { results, admissible } = await askIn(shop, { mode: one(MODE_NAMES), limit: 100, filter: asked, scope });
+      expect(admissible).toBe(expected.length);
+      expect(results.map(({ memory }) => memory.id).sort()).toEqual(expected.map(({ id }) => id).sort());
+    }
+  });
+});
+
+describe("what a filter cannot do", () => {
+  test("it shows nothing of another user, whatever it asks for", async () => {
+    await storeIn(shop, { content: "Ada's kite.", userId: "ada" }, { content: "Bob's kite.", userId: "bob" });
+    for (const of of [{ userId: "bob" }, { $or: [{ userId: "bob" }, {}] }, { $not: { userId: "ada" } }]) {
+      const found = texts(await askIn(shop, { scope: ofUser(shop, "ada"), filter: filter(of) }));
+      expect(found.filter((text) => text !== "Ada's kite.")).toEqual([]);
+    }
+    expect(texts(await askIn(shop, { filter: filter({ userId: "bob" }) }))).toEqual(["Bob's kite."]);
+  });
+
+  test("one that admits nothing costs no embedding", async () => {
+    await storeIn(shop, { content: "A red kite." });
+    let embedded = 0;
+    shop.embedder.before = () => {
+      embedded++;
+    };
+    expect(await askIn(shop, { filter: filter({ $or: [] }) })).toMatchObject({ results: [], admissible: 0 });
+    expect(await askIn(shop, { filter: filter({ type: "none such" }) })).toMatchObject({ results: [], admissible: 0 });
+    expect(embedded).toBe(0);
+  });
+});
+
+describe("what changes while a search runs", () => {
+  test("a memory that left the filter, or went to another user, is not shown", async () => {
+    const [left, moved] = (await storeIn(
+      shop,
+      ...["left", "moved", "stays"].map((name) => ({ content: `The ${name} kite.`, type: "note", userId: "ada" })),
+    )) as [Memory, Memory, Memory];
+    shop.embedder.before = () => {
+      shop.memories.change(shop.projectId, left.id, { type: "mail" });
+      shop.memories.change(shop.projectId, moved.id, { userId: "bob" });
+    };
+    for (const mode of MODE_NAMES) {
+      const request = { mode, scope: ofUser(shop, "ada"), filter: filter({ type: "note" }) };
+      expect(texts(await askIn(shop, request))).toEqual(["The stays kite."]);
+      shop.memories.change(shop.projectId, left.id, { type: "note" });
+      shop.memories.change(shop.projectId, moved.id, { userId: "ada" });
+    }
+  });
+});
+
+describe("filtering many memories", () => {
+  const rows = 3_000;
+  const many: Pick<MemoryStore, "filterablePage"> = {
+    filterablePage: (_, __, afterKey, limit) => {
+      const first = Number(afterKey ?? 0n) + 1;
+      const length = Math.max(0, Math.min(limit, rows - first + 1));
+      return Array.from({ length }, (_, at) => ({ key: BigInt(first + at), metadata: { n: first + at } }) as never);
+    },
+  };
+  // 200 conditions that each row has to be asked
+  const laborious = filter({
+    $or: [...Array.from({ length: 199 }, (_, at) => ({ "metadata.x.y": at })), { "metadata.n": { $gt: 1_000 } }],
+  });
+  const scope = () => ({ projectId: shop.projectId, user: null });
+  const parts = async (admit: ProjectIndex["admit"]) => {
+    const index = { ...(await shop.index.project(shop.projectId)), admit };
+    return { index, memories: many, clock: shop.clock };
+  };
+
+  test("asks every page of rows once, and lets other work go on meanwhile", async () => {
+    let admitted: readonly MemoryKey[] = [];
+    const asked = await parts((_, __, only) => {
+      admitted = only ?? [];
+      return { memories: admitted.length };
+    });
+    let isDone = false;
+    let turns = 0;
+    const done = admissibleSet(asked, { scope: scope(), filter: laborious }).then(() => {
+      isDone = true;
+    });
+    while (!isDone) {
+      await new Promise((resolve) => setImmediate(resolve));
+      turns++;
+    }
+    await done;
+    expect(turns).toBeGreaterThan(5);
+    expect(admitted).toEqual(Array.from({ length: rows - 1_000 }, (_, at) => BigInt(at + 1_001) as MemoryKey));
+  });
+
+  test("ends when the caller leaves", async () => {
+    const hangUp = new AbortController();
+    const filtering = admissibleSet(
+      await parts(() => {
+        throw new Error("nobody waits for this set");
+      }),
+      { scope: scope(), filter: laborious },
+      hangUp.signal,
+    );
+    hangUp.abort(new Error("gone"));
+    await expect(filtering).rejects.toThrow("gone");
+  });
+});

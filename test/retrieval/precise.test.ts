@@ -1,0 +1,74 @@
+// What precise has beyond balanced: passages that only their words find, a deeper look by the reranker, and the graph's
+// place in the order of steps.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { Reranker } from "../../src/ports/models.ts";
+import { MODES } from "../../src/retrieval/modes.ts";
+import { openWorkshop, type Workshop } from "../ingest/workshop.ts";
+import { askIn, chooseNearness, storeIn } from "./asking.ts";
+
+let shop: Workshop;
+beforeEach(async () => {
+  shop = await openWorkshop();
+});
+afterEach(() => shop.close());
+
+const near = (count: number) => Array.from({ length: count }, (_, at) => ({ content: `Filler ${at}, near .5.` }));
+
+describe("precise", () => {
+  test("finds by its words a passage that more nearer ones than it has candidates hide from balanced", async () => {
+    chooseNearness(shop);
+    await storeIn(shop, ...near(MODES.precise.vectorCandidates + 5), { content: "The red kite, near .3." });
+    const hidden = await askIn(shop, { mode: "balanced" });
+    expect(hidden.results.map(({ text }) => text)).not.toContain("The red kite, near .3.");
+    const { results } = await askIn(shop, { mode: "precise" });
+    expect(results[0]?.text).toBe("The red kite, near .3.");
+    expect(results[0]?.signals.text?.rank).toBe(1);
+    expect(results[0]?.signals.vector?.score).toBeCloseTo(0.3, 2);
+    expect(results[0]?.signals.vector?.rank).toBe(MODES.precise.vectorCandidates + 1);
+    expect(new Set(results.map(({ chunkKey }) => chunkKey)).size).toBe(10);
+  });
+
+  test("agrees with balanced on scores where both see the same passages", async () => {
+    await storeIn(shop, ...["A red kite.", "A kite.", "Something else."].map((content) => ({ content })));
+    const [precise, balanced] = [await askIn(shop, { mode: "precise" }), await askIn(shop, { mode: "balanced" })];
+    expect(precise.results).toEqual(balanced.results);
+  });
+
+  test("lets the reranker read the best of its depth", async () => {
+    await storeIn(shop, ...near(MODES.precise.rerankDepth + 10));
+    let read = 0;
+    const counting: Reranker = {
+      score: async (_, passages) => {
+        read += passages.length;
+        return new Float32Array(passages.length);
+      },
+    };
+    const { results } = await askIn(shop, { mode: "precise", limit: 40 }, counting);
+    expect([read, results.length]).toEqual([MODES.precise.rerankDepth, MODES.precise.rerankDepth + 10]);
+  });
+});
+
+describe("the graph", () => {
+  test("stands in the record of precise, and of any mode that is asked to include it; it holds nothing yet", async () => {
+    await storeIn(shop, { content: "A red kite." });
+    const stages = async (request: Parameters<typeof askIn>[1]) => (await askIn(shop, request)).stages;
+    const precise = await stages({ mode: "precise" });
+    expect(precise.map(({ name }) => name)).toEqual(
+      ["filter", "embed", "vector", "text", "graph", "fuse", "hydrate", "rerank"], // as they ran
+    );
+    expect(precise.map(({ candidates }) => candidates)).toEqual([1, 1, 1, 1, 0, 1, 1, 1]);
+    const names = async (request: Parameters<typeof askIn>[1]) => (await stages(request)).map(({ name }) => name);
+    expect(await names({ mode: "fast", includeGraph: true })).toEqual([
+      "filter",
+      "embed",
+      "vector",
+      "graph",
+      "fuse",
+      "hydrate",
+    ]);
+    expect(await names({ mode: "balanced", includeGraph: false })).not.toContain("graph");
+    const [plain, included] = [await askIn(shop), await askIn(shop, { includeGraph: true })];
+    expect(included.results).toEqual(plain.results);
+  });
+});

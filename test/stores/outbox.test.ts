@@ -1,0 +1,176 @@
+// What the outbox promises: an event reaches exactly the webhooks that asked for it, if and only if the change that it
+// tells of became durable.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { SqliteOutbox } from "../../src/adapters/embedded/sqlite/outbox.ts";
+import { SqliteWebhookStore } from "../../src/adapters/embedded/sqlite/webhook-store.ts";
+import type { MemoryId, MemoryKey, ProjectId } from "../../src/domain/ids.ts";
+import type { Memory } from "../../src/domain/memory.ts";
+import type { Webhook, WebhookDraft } from "../../src/domain/webhook.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
+import { ManualClock } from "../contract/manual-clock.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+const PROJECT = "prj_00000000000000000000000000" as ProjectId;
+const OTHER = "prj_00000000000000000000000001" as ProjectId;
+
+let folder: ReturnType<typeof temporaryFolder>;
+let database: SqliteDatabase;
+let clock: ManualClock;
+let webhooks: SqliteWebhookStore;
+let outbox: SqliteOutbox;
+let recorded: number;
+let described: number;
+let keys: Map<ProjectId, bigint>;
+beforeEach(() => {
+  folder = temporaryFolder();
+  database = openDatabase(join(folder.path, "mneme.sqlite"));
+  clock = new ManualClock();
+  recorded = 0;
+  described = 0;
+  keys = new Map([PROJECT, OTHER].map((id) => [id, addProject(id)]));
+  webhooks = new SqliteWebhookStore({ database, clock, newSecret: newWebhookSecret });
+  outbox = new SqliteOutbox({
+    database,
+    clock,
+    describe: ({ id, title }) => {
+      described++;
+      return { id, title };
+    },
+    onRecorded: () => recorded++,
+  });
+});
+afterEach(() => {
+  database.close();
+  folder.remove();
+});
+
+function addProject(id: ProjectId): bigint {
+  const row = database
+    .prepare<{ project_key: bigint }, { id: string }>(
+      "INSERT INTO projects (id, name, plan, created_at) VALUES ($id, 'some', 'free', 0) RETURNING project_key",
+    )
+    .get({ id });
+  return row?.project_key ?? 0n;
+}
+
+function webhook(draft: Partial<WebhookDraft> = {}, project = PROJECT): Webhook {
+  return webhooks.create(project, {
+    url: "https://hooks.example.com",
+    events: ["memory.completed", "memory.deleted"],
+    description: null,
+    isEnabled: true,
+    ...draft,
+  }).webhook;
+}
+
+function memory(title = "Grüße 😀"): Memory {
+  return {
+    key: 1n as MemoryKey,
+    id: "mem_00000000000000000000000000" as MemoryId,
+    version: 1,
+    state: { status: "completed", chunkCount: 3 },
+    title,
+    type: null,
+    tags: null,
+    language: null,
+    metadata: null,
+    userId: null,
+    userKey: null,
+    externalId: null,
+    createdAt: 0,
+    updatedAt: 0,
+    expiresAt: null,
+    contentBytes: 12,
+    source: null,
+    given: [],
+  };
+}
+
+type Recorded = Parameters<SqliteOutbox["record"]>[1];
+const record = (event: Recorded, project = PROJECT, subject = memory()) =>
+  database.atomically(() => outbox.record(keys.get(project) ?? 0n, event, subject));
+const deliveriesTo = ({ id }: Webhook, project = PROJECT) => webhooks.deliveries(project, id, { limit: 100 }).items;
+
+test("an event is one pending delivery, due at once, whose body is the compact JSON of the interface", () => {
+  const subscribed = webhook();
+  record("memory.completed");
+  expect(deliveriesTo(subscribed)).toMatchObject([
+    { event: "memory.completed", status: "pending", attempts: [], createdAt: clock.now(), nextAttemptAt: clock.now() },
+  ]);
+  expect(webhooks.due(9, new Set()).map(({ body }) => body)).toEqual([
+    '{"type":"memory.completed","timestamp":"2027-01-15T08:00:00.000Z",' +
+      '"data":{"id":"mem_00000000000000000000000000","title":"Grüße 😀"}}',
+  ]);
+});
+
+describe("an event goes", () => {
+  test("to every webhook that subscribed to it and to no other", () => {
+    const [first, second] = [webhook(), webhook({ events: ["memory.deleted"] })];
+    const unasked = webhook({ events: ["memory.failed", "memory.updated", "memory.completed"] });
+    const nothing = webhook({ events: [] });
+    record("memory.deleted");
+    expect(deliveriesTo(first)).toHaveLength(1);
+    expect(deliveriesTo(second)).toHaveLength(1);
+    expect(deliveriesTo(unasked)).toEqual([]);
+    expect(deliveriesTo(nothing)).toEqual([]);
+    expect(new Set([...deliveriesTo(first), ...deliveriesTo(second)].map(({ id }) => id)).size).toBe(2);
+  });
+
+  test("to no webhook that is switched off, and again to one that is switched on", () => {
+    const off = webhook({ isEnabled: false });
+    record("memory.completed");
+    webhooks.change(PROJECT, off.id, { isEnabled: true });
+    record("memory.deleted");
+    expect(deliveriesTo(off).map(({ event }) => event)).toEqual(["memory.deleted"]);
+  });
+
+  test("to no other project's webhooks", () => {
+    const [mine, theirs] = [webhook(), webhook({}, OTHER)];
+    record("memory.completed", OTHER);
+    expect(deliveriesTo(mine)).toEqual([]);
+    expect(deliveriesTo(theirs, OTHER)).toHaveLength(1);
+  });
+});
+
+test("deliveries are due in the order of their events, and tell of the memory as it was then", () => {
+  webhook();
+  for (const title of ["one", "two"]) {
+    record("memory.completed", PROJECT, memory(title));
+    clock.advance(1);
+  }
+  const titles = webhooks.due(9, new Set()).map(({ body }) => (JSON.parse(body) as { data: Memory }).data.title);
+  expect(titles).toEqual(["one", "two"]);
+});
+
+test("a change that is undone tells nobody", () => {
+  const subscribed = webhook();
+  expect(() =>
+    database.atomically(() => {
+      outbox.record(keys.get(PROJECT) ?? 0n, "memory.completed", memory());
+      throw new Error("changed my mind");
+    }),
+  ).toThrow("changed my mind");
+  expect(deliveriesTo(subscribed)).toEqual([]);
+  expect(recorded).toBe(0);
+});
+
+test("who waits is told once the deliveries are durable, and not when there are none", () => {
+  webhook();
+  database.atomically(() => {
+    outbox.record(keys.get(PROJECT) ?? 0n, "memory.completed", memory());
+    expect(recorded).toBe(0);
+  });
+  expect(recorded).toBe(1);
+  record("memory.failed");
+  record("memory.completed", OTHER);
+  expect(recorded).toBe(1);
+});
+
+test("a memory is not described where nobody asked", () => {
+  webhook({ events: ["memory.updated"] });
+  record("memory.completed");
+  expect(described).toBe(0);
+});

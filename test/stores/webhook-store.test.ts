@@ -1,0 +1,71 @@
+// The contract of WebhookStore, on SQLite, and what holds of its file.
+
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { SqliteWebhookStore } from "../../src/adapters/embedded/sqlite/webhook-store.ts";
+import type { ProjectId } from "../../src/domain/ids.ts";
+import type { Clock } from "../../src/kit/clock.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
+import { ManualClock } from "../contract/manual-clock.ts";
+import { webhookStoreContract } from "../contract/webhook-store.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+const PROJECTS = ["prj_00000000000000000000000000", "prj_00000000000000000000000001"] as const;
+
+function openStore(path: string, clock: Clock): { database: SqliteDatabase; store: SqliteWebhookStore } {
+  const database = openDatabase(path);
+  for (const id of PROJECTS) {
+    database
+      .prepare<never, { id: string }>(
+        "INSERT OR IGNORE INTO projects (id, name, plan, created_at) VALUES ($id, 'some', 'free', 0)",
+      )
+      .run({ id });
+  }
+  return { database, store: new SqliteWebhookStore({ database, clock, newSecret: newWebhookSecret }) };
+}
+
+webhookStoreContract("SQLite", (clock) => {
+  const folder = temporaryFolder();
+  const { database, store } = openStore(join(folder.path, "mneme.sqlite"), clock);
+  return {
+    store,
+    projects: [PROJECTS[0] as ProjectId, PROJECTS[1] as ProjectId],
+    close: () => {
+      database.close();
+      folder.remove();
+    },
+  };
+});
+
+test("webhooks and deliveries are there after a reopen", () => {
+  const folder = temporaryFolder();
+  const path = join(folder.path, "mneme.sqlite");
+  const clock = new ManualClock();
+  const project = PROJECTS[0] as ProjectId;
+  const first = openStore(path, clock);
+  const { webhook } = first.store.create(project, {
+    url: "https://hooks.example.com",
+    events: ["memory.failed"],
+    description: "kept",
+    isEnabled: true,
+  });
+  const delivery = first.store.addTest(project, webhook.id);
+  const due = first.store.due(9, new Set());
+  first.database.close();
+  const second = openStore(path, clock);
+  expect(second.store.get(project, webhook.id)).toEqual(webhook);
+  expect(second.store.deliveries(project, webhook.id, { limit: 9 }).items).toEqual(delivery === null ? [] : [delivery]);
+  expect(second.store.due(9, new Set())).toEqual(due);
+  second.database.close();
+  folder.remove();
+});
+
+test("a project that does not exist gets no webhook", () => {
+  const folder = temporaryFolder();
+  const { database, store } = openStore(join(folder.path, "mneme.sqlite"), new ManualClock());
+  const draft = { url: "https://hooks.example.com", events: [], description: null, isEnabled: true };
+  expect(() => store.create("prj_nowhere" as ProjectId, draft)).toThrow("bug in Mneme");
+  database.close();
+  folder.remove();
+});

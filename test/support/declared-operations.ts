@@ -1,0 +1,28 @@
+// Every operation as it is declared, for tests of what is made from the declarations. None of them can be run: there is no
+// service behind them.
+
+import { chatOperations } from "../../src/api/chats.ts";
+import { keyOperations } from "../../src/api/keys.ts";
+import { memoryOperations } from "../../src/api/memories.ts";
+import { uploadOperation } from "../../src/api/memory-upload.ts";
+import type { Operation } from "../../src/api/operation.ts";
+import { projectOperations } from "../../src/api/projects.ts";
+import { searchOperations } from "../../src/api/search.ts";
+import { userOperations } from "../../src/api/users.ts";
+import { webhookOperations } from "../../src/api/webhooks.ts";
+
+/** The operations in the order of the reference. */
+export const DECLARED_OPERATIONS: readonly Operation[] = [
+  ...memoryOperations(absent()),
+  uploadOperation(absent()),
+  ...searchOperations(absent()),
+  ...chatOperations(absent()),
+  ...userOperations(absent()),
+  ...keyOperations(absent(), absent()),
+  ...projectOperations(absent()),
+  ...webhookOperations(absent()),
+];
+
+function absent<Part>(): Part {
+  return {} as Part;
+}

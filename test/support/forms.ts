@@ -1,0 +1,98 @@
+// Forms with files as callers send them: built part by part, so that a test can send wrong ones, and streamed, so that a
+// large one is never held whole.
+
+/** One part of a form; without a filename it is a field. */
+export interface Part {
+  readonly name?: string;
+  readonly filename?: string;
+  readonly content: string | Uint8Array | AsyncIterable<Uint8Array>;
+  /** More header lines, as they are. */
+  readonly headers?: readonly string[];
+}
+
+const BOUNDARY = "----mneme-test-0123456789";
+
+/** How a form is sent. */
+export interface FormOptions {
+  /** In place of the right one. */
+  readonly contentType?: string;
+  /** Left out: none. */
+  readonly contentLength?: number;
+  /** Ends the form after this many bytes. */
+  readonly cutAt?: number;
+  /** Bytes of each piece. */
+  readonly pieceBytes?: number;
+  readonly signal?: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The request that sends these parts. */
+export function formRequest(url: string, parts: readonly Part[], options: FormOptions = {}): Request {
+  const { contentType = `multipart/form-data; boundary=${BOUNDARY}`, contentLength, signal, headers } = options;
+  return new Request(url, {
+    method: "POST",
+    headers: {
+      "content-type": contentType,
+      ...(contentLength !== undefined && { "content-length": String(contentLength) }),
+      ...headers,
+    },
+    body: streamOf(cut(pieces(parts, options.pieceBytes), options.cutAt)),
+    ...(signal !== undefined && { signal }),
+  });
+}
+
+/** A file and the fields beside it. */
+export function fileForm(
+  filename: string,
+  content: string | Uint8Array,
+  fields: Readonly<Record<string, string>> = {},
+): readonly Part[] {
+  const others = Object.entries(fields).map(([name, text]) => ({ name, content: text }));
+  return [...others, { name: "file", filename, content }];
+}
+
+/** So many bytes of lines of text, in pieces that are made as they are asked for. */
+export async function* lines(bytes: number): AsyncGenerator<Uint8Array> {
+  const piece = Buffer.from("The committee met on Tuesday to discuss the budget.\n".repeat(1_280));
+  for (let left = bytes; left > 0; left -= piece.byteLength) {
+    yield left >= piece.byteLength ? piece : piece.subarray(0, left);
+  }
+}
+
+function streamOf(all: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    pull: async (controller) => {
+      const { done, value } = await all.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: async () => {
+      await all.return(undefined);
+    },
+  });
+}
+
+async function* pieces(parts: readonly Part[], pieceBytes = 64 * 1024): AsyncGenerator<Uint8Array> {
+  for (const { name, filename, content, headers = [] } of parts) {
+    const disposition =
+      name === undefined
+        ? []
+        : [`Content-Disposition: form-data; name="${name}"${filename === undefined ? "" : `; filename="${filename}"`}`];
+    yield Buffer.from(`--${BOUNDARY}\r\n${[...disposition, ...headers].join("\r\n")}\r\n\r\n`);
+    if (typeof content === "string" || content instanceof Uint8Array) {
+      const bytes = Buffer.from(content);
+      for (let at = 0; at < bytes.byteLength; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
+    } else yield* content;
+    yield Buffer.from("\r\n");
+  }
+  yield Buffer.from(`--${BOUNDARY}--\r\n`);
+}
+
+async function* cut(all: AsyncIterable<Uint8Array>, bytesMax = Number.POSITIVE_INFINITY): AsyncGenerator<Uint8Array> {
+  let left = bytesMax;
+  for await (const piece of all) {
+    yield piece.subarray(0, left);
+    left -= piece.byteLength;
+    if (left <= 0) return;
+  }
+}

@@ -1,0 +1,300 @@
+// Reads /openapi.json as a careful client would: which operation a request is for, and what in an answer contradicts the
+// document. Strict where the document is open: a field or header that it does not name is a contradiction.
+
+import type { ValidateFunction } from "ajv";
+import Ajv2020 from "ajv/dist/2020";
+import addFormats from "ajv-formats";
+import type { JsonSchema } from "../../src/api/json-schema.ts";
+import type { OpenApiDocument, OperationObject, ParameterObject, ResponseObject } from "../../src/api/openapi-types.ts";
+
+/** One operation of the document. */
+export interface Documented {
+  /** In upper case. */
+  readonly method: string;
+  /** With the server's base: `/v1/memories/{id}`. */
+  readonly path: string;
+  readonly object: OperationObject;
+  /** All of them, references resolved. */
+  readonly parameters: readonly ParameterObject[];
+  /** Media type and schema of the body; null: it has none. */
+  readonly body: { readonly mediaType: string; readonly schema: JsonSchema; readonly isRequired: boolean } | null;
+}
+
+/** An answer with its body as text. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** What a request asked for. */
+export interface Asked {
+  readonly method: string;
+  readonly pathname: string;
+}
+
+/** A server-sent event. */
+export interface SentEvent {
+  readonly name: string;
+  readonly data: unknown;
+}
+
+const BASE = "contract";
+const METHODS = ["get", "post", "put", "patch", "delete"];
+/** There now and then; when, is checked by itself. */
+const SOMETIMES = ["idempotent-replayed", "retry-after"];
+/** Headers of the transfer, which no document names. */
+const OF_HTTP = ["content-type", "content-length", "cache-control", "x-accel-buffering", "vary"];
+const WITH_RETRY_AFTER: unknown[] = ["rate_limit_exceeded", "query_quota_exceeded"];
+
+/** The document, ready to be asked. */
+export class Contract {
+  readonly operations: readonly Documented[];
+  readonly schemas: Readonly<Record<string, JsonSchema>>;
+  readonly #document: OpenApiDocument;
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: false });
+  readonly #compiled = new Map<string, ValidateFunction>();
+
+  constructor(document: OpenApiDocument) {
+    this.#document = document;
+    this.schemas = document.components.schemas;
+    addFormats(this.#ajv);
+    const schemas = Object.entries(this.schemas).map(([name, schema]) => [name, closed(schema)]);
+    this.#ajv.addSchema({ $id: BASE, components: { schemas: Object.fromEntries(schemas) } });
+    const base = document.servers[0].url;
+    this.operations = Object.entries(document.paths).flatMap(([path, item]) =>
+      METHODS.flatMap((method) => {
+        const object = item[method];
+        return object === undefined ? [] : [this.#documented(method.toUpperCase(), base + path, object)];
+      }),
+    );
+  }
+
+  /** The operation that a request is for; null: none. HEAD is for the operation of GET. */
+  operationOf(method: string, pathname: string): Documented | null {
+    const asked = method === "HEAD" ? "GET" : method;
+    const given = pathname.split("/");
+    const candidates = this.operations.filter(({ method, path }) => method === asked && matches(path, given));
+    // a literal part goes before a parameter: /memories/search is not the memory `search`
+    return candidates.sort((left, right) => parametersIn(left.path) - parametersIn(right.path))[0] ?? null;
+  }
+
+  /** Methods that the document has for a path. */
+  methodsOf(pathname: string): readonly string[] {
+    const given = pathname.split("/");
+    return this.operations.filter(({ path }) => matches(path, given)).map(({ method }) => method);
+  }
+
+  /** Whether a JSON value fits the schema as it stands, which is what the document tells callers to send. */
+  accepts(schema: JsonSchema, value: unknown): boolean {
+    return this.#validator(schema, false)(value);
+  }
+
+  /**
+   * What in an answer contradicts the document.
+   * @param operation null where the request was for none: then the error schema, and the codes of unknown routes, hold.
+   */
+  problemsOf(operation: Documented | null, { method, pathname }: Asked, answer: RawAnswer): readonly string[] {
+    const response = operation === null ? null : this.#responseOf(operation, answer.status);
+    if (operation !== null && response === null) return [`status ${answer.status} is not documented`];
+    return [
+      ...this.#headerProblems(response, pathname, answer),
+      ...(method === "HEAD" || answer.status === 204
+        ? bodyless(answer)
+        : answer.status >= 400
+          ? this.#errorProblems(operation, answer)
+          : this.#successProblems(response, answer)),
+    ];
+  }
+
+  /** The documented answer of a status; null: there is none. */
+  #responseOf(operation: Documented, status: number): ResponseObject | null {
+    const response = operation.object.responses[status];
+    if (response === undefined) return null;
+    if (!("$ref" in response)) return response;
+    return this.#document.components.responses[lastPart(response.$ref)] ?? null;
+  }
+
+  #headerProblems(response: ResponseObject | null, pathname: string, { status, headers, text }: RawAnswer): string[] {
+    const problems: string[] = [];
+    const documented = Object.keys(response?.headers ?? {}).map((name) => name.toLowerCase());
+    for (const name of documented) {
+      if (!SOMETIMES.includes(name) && !headers.has(name)) problems.push(`the documented header ${name} is missing`);
+    }
+    if (response !== null) {
+      for (const [name] of headers) {
+        if (!documented.includes(name) && !OF_HTTP.includes(name)) problems.push(`the header ${name} is undocumented`);
+      }
+    }
+    if (!/^[A-Za-z0-9._:-]{1,128}$/.test(headers.get("x-request-id") ?? "")) problems.push("x-request-id is no id");
+    if (!/^\/v1(\/|$)/.test(pathname)) return problems;
+    const [limit, remaining, reset] = ["limit", "remaining", "reset"].map((what) =>
+      wholeNumber(headers.get(`x-ratelimit-${what}`)),
+    );
+    if (limit === undefined || remaining === undefined || reset === undefined) {
+      problems.push("x-ratelimit-* are not three whole numbers");
+    } else if (limit < 1 || remaining > limit) {
+      problems.push(`x-ratelimit-remaining ${remaining} of ${limit}`);
+    }
+    const code = status === 429 ? codeOf(text) : null;
+    const isToWait = code === null ? null : WITH_RETRY_AFTER.includes(code);
+    const wait = headers.get("retry-after");
+    if (isToWait === true && (wholeNumber(wait) ?? 0) < 1) problems.push(`retry-after is ${wait}`);
+    if (isToWait !== true && wait !== null && text !== "") problems.push(`retry-after on ${status} ${code ?? ""}`);
+    return problems;
+  }
+
+  #errorProblems(operation: Documented | null, { status, headers, text }: RawAnswer): string[] {
+    if (headers.get("content-type") !== "application/json; charset=utf-8") return ["an error that is no JSON"];
+    const body = parsed(text);
+    if (body === undefined) return ["an error whose body is no JSON"];
+    const problems = this.#mismatches({ $ref: "#/components/schemas/Error" }, body);
+    const { error } = body as { readonly error?: { readonly [field: string]: unknown } };
+    if (error?.status !== status) problems.push(`error.status is ${error?.status}`);
+    if (error?.request_id !== headers.get("x-request-id"))
+      problems.push("error.request_id is another than the header's");
+    const codes: readonly unknown[] = operation?.object["x-error-codes"] ?? UNROUTED[status] ?? [];
+    if (!codes.includes(error?.code)) problems.push(`the code ${error?.code} is not documented here`);
+    return problems;
+  }
+
+  #successProblems(response: ResponseObject | null, { headers, text }: RawAnswer): string[] {
+    const mediaType = headers.get("content-type")?.split(";")[0] ?? "";
+    const content = response?.content?.[mediaType];
+    if (content === undefined) return [`a success of the type '${mediaType}' is not documented`];
+    if (mediaType === "text/event-stream") return this.#streamProblems(text);
+    const body = parsed(text);
+    return body === undefined ? ["a body that is no JSON"] : this.#mismatches(content.schema, body);
+  }
+
+  /** All `text` first, then `sources`, `usage` and `done`; or an `error` in place of all that was to come. */
+  #streamProblems(text: string): string[] {
+    const events = readEvents(text);
+    if (events === null) return ["a stream that is not framed as event and data lines"];
+    const names = events.map(({ name }) => name).join(" ");
+    if (!/^(text )*(sources usage done|(sources )?(usage )?error)$/.test(names)) return [`events ${names}`];
+    return events.flatMap(({ name, data }) => {
+      const schema = EVENTS[name];
+      return schema === undefined ? [`an event ${name}`] : this.#mismatches(schema, data).map((it) => `${name}: ${it}`);
+    });
+  }
+
+  #mismatches(schema: JsonSchema, value: unknown): string[] {
+    const validate = this.#validator(schema, true);
+    if (validate(value)) return [];
+    return (validate.errors ?? []).map(({ instancePath, message, params }) =>
+      [instancePath === "" ? "the body" : instancePath, message, JSON.stringify(params)].join(" "),
+    );
+  }
+
+  #validator(schema: JsonSchema, isClosed: boolean): ValidateFunction {
+    const used = isClosed ? closed(schema) : schema;
+    const written = JSON.stringify(used).replaceAll('"#/components/', `"${BASE}#/components/`);
+    const known = this.#compiled.get(written);
+    if (known !== undefined) return known;
+    const validate = this.#ajv.compile(JSON.parse(written));
+    this.#compiled.set(written, validate);
+    return validate;
+  }
+
+  #documented(method: string, path: string, object: OperationObject): Documented {
+    const parameters = object.parameters.flatMap((parameter) => {
+      if (!("$ref" in parameter)) return [parameter];
+      const shared = this.#document.components.parameters[lastPart(parameter.$ref)];
+      return shared === undefined ? [] : [shared];
+    });
+    const [content] = Object.entries(object.requestBody?.content ?? {});
+    const body =
+      content === undefined
+        ? null
+        : { mediaType: content[0], schema: content[1].schema, isRequired: object.requestBody?.required ?? false };
+    return { method, path, object, parameters, body };
+  }
+}
+
+/** Codes of answers to requests that are for no operation, by status. */
+const UNROUTED: Readonly<Record<number, readonly string[]>> = {
+  400: ["invalid_request"],
+  401: ["missing_api_key", "invalid_api_key"],
+  404: ["not_found"],
+  405: ["method_not_allowed"],
+  429: ["rate_limit_exceeded"],
+};
+
+const EVENTS: Readonly<Record<string, JsonSchema>> = {
+  text: { type: "object", required: ["content"], properties: { content: { type: "string" } } },
+  sources: { type: "array", items: { $ref: "#/components/schemas/SearchResult" } },
+  usage: { type: "object", required: ["tokens_used"], properties: { tokens_used: { type: "integer", minimum: 0 } } },
+  done: { type: "object", maxProperties: 0 },
+  error: { $ref: "#/components/schemas/Error" },
+};
+
+/** The events of a stream without its comments; null where it is not framed as the interface says. */
+export function readEvents(text: string): readonly SentEvent[] | null {
+  if (!text.endsWith("\n\n")) return null;
+  const frames = text.slice(0, -2).split("\n\n");
+  const events: SentEvent[] = [];
+  for (const frame of frames) {
+    if (frame.startsWith(":")) continue;
+    const [, name, data] = /^event: (\w+)\ndata: ([^\r\n]*)$/.exec(frame) ?? [];
+    const value = data === undefined ? undefined : parsed(data);
+    if (name === undefined || value === undefined) return null;
+    events.push({ name, data: value });
+  }
+  return events;
+}
+
+// Answers may grow by fields, so their schemas are open; here every field has to be documented. Times are UTC with
+// milliseconds, which `format` does not say.
+function closed(schema: JsonSchema): JsonSchema {
+  return close(schema) as JsonSchema;
+}
+
+function close(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(close);
+  if (typeof part !== "object" || part === null) return part;
+  const entries = Object.entries(part).map(([name, value]) => [name, name === "example" ? value : close(value)]);
+  const closer = "properties" in part && !("additionalProperties" in part) ? { additionalProperties: false } : {};
+  const time = "format" in part && part.format === "date-time" ? { pattern: UTC_WITH_MILLISECONDS } : {};
+  return { ...Object.fromEntries(entries), ...closer, ...time };
+}
+
+const UTC_WITH_MILLISECONDS = "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$";
+
+function bodyless({ text, headers }: RawAnswer): string[] {
+  const isOfJson = headers.get("content-type")?.startsWith("application/json") ?? true;
+  return [...(text === "" ? [] : ["a body where there is none"]), ...(isOfJson ? [] : ["a content-type without JSON"])];
+}
+
+function matches(template: string, given: readonly string[]): boolean {
+  const parts = template.split("/");
+  return (
+    parts.length === given.length &&
+    parts.every((part, at) => part === given[at] || (part.startsWith("{") && given[at] !== ""))
+  );
+}
+
+function parametersIn(path: string): number {
+  return path.split("{").length - 1;
+}
+
+function lastPart(reference: string): string {
+  return reference.split("/").at(-1) ?? "";
+}
+
+function wholeNumber(text: string | null): number | undefined {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+function codeOf(text: string): unknown {
+  const body = parsed(text) as { readonly error?: { readonly code?: unknown } } | undefined;
+  return body?.error?.code ?? null;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // JSON never is, so this says that it was none
+  }
+}

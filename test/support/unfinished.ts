@@ -1,0 +1,47 @@
+// Memories that are not completed, for as long as a test looks at them: a service whose models never come, and memories that
+// failed.
+
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { type ServiceOptions, startService, type TestService } from "./service.ts";
+import { ROOT } from "./sources.ts";
+
+/** Starts a service that accepts memories and never finishes one, because the weights of its models are missing. */
+export async function startWithoutModels(options: ServiceOptions = {}): Promise<TestService> {
+  const modelsDir = modelsWithoutWeights();
+  const mneme = await startService({ ...options, config: { ...options.config, modelsDir }, waitsForModels: false });
+  return {
+    ...mneme,
+    stop: async () => {
+      await mneme.stop();
+      rmSync(modelsDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Ends the processing of a memory as the worker does where a text cannot be prepared. */
+export function markFailed(mneme: TestService, id: string, message = "The text could not be prepared."): void {
+  const database = openDatabase(join(mneme.dataDir, "mneme.sqlite"));
+  try {
+    database
+      .prepare<never, { id: string; message: string }>(
+        `UPDATE memories SET status = 'failed', error_code = 'processing_error', error_message = $message, lease = NULL
+         WHERE id = $id AND status = 'processing'`,
+      )
+      .run({ id, message });
+  } finally {
+    database.close();
+  }
+}
+
+// What the models are stands in their model.json, so that a store that they filled opens with these as well.
+function modelsWithoutWeights(): string {
+  const folder = mkdtempSync(join(tmpdir(), "mneme-test-models-"));
+  cpSync(join(ROOT, "data/models"), folder, {
+    recursive: true,
+    filter: (path) => !["model.onnx", "recipe"].includes(basename(path)),
+  });
+  return folder;
+}

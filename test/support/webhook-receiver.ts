@@ -1,0 +1,67 @@
+// A receiver of webhooks on loopback: keeps what arrives as it arrived, and answers what a test wants.
+
+import { Webhook } from "standardwebhooks";
+
+/** One call, as it arrived. */
+export interface Received {
+  readonly path: string;
+  readonly headers: Headers;
+  /** To the byte. */
+  readonly body: string;
+  /** The header `webhook-id`. */
+  readonly id: string;
+}
+
+/** An event's body. */
+export interface ReceivedEvent {
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** A listening receiver. */
+export interface WebhookReceiver {
+  /** An address of its own for each `path`. */
+  url(path: string): string;
+  /** What came in at a path, oldest first. */
+  at(path: string): readonly Received[];
+  /** What a path answers from now on: a status, or a whole answer; 200 where nothing was said. */
+  answer(path: string, how: number | ((call: Received) => Response | Promise<Response>)): void;
+  stop(): Promise<void>;
+}
+
+/** Listens on a free port of 127.0.0.1. */
+export function receiveWebhooks(): WebhookReceiver {
+  const received: Received[] = [];
+  const answers = new Map<string, (call: Received) => Response | Promise<Response>>();
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    development: false,
+    fetch: async (request) => {
+      const { pathname: path } = new URL(request.url);
+      const id = request.headers.get("webhook-id") ?? "";
+      const call = { path, headers: request.headers, body: await request.text(), id };
+      received.push(call);
+      return answers.get(path)?.(call) ?? new Response(null, { status: 200 });
+    },
+  });
+  return {
+    url: (path) => `http://127.0.0.1:${server.port}${path}`,
+    at: (path) => received.filter((call) => call.path === path),
+    answer: (path, how) => {
+      answers.set(path, typeof how === "number" ? () => new Response(null, { status: how }) : how);
+    },
+    stop: () => server.stop(true),
+  };
+}
+
+/**
+ * The event of a call whose signature the standard's own library accepts.
+ * @throws WebhookVerificationError for any other
+ */
+export function verified({ headers, body }: Received, secret: string): ReceivedEvent {
+  const signed = ["webhook-id", "webhook-timestamp", "webhook-signature"];
+  const named = Object.fromEntries(signed.map((name) => [name, headers.get(name) ?? ""]));
+  return new Webhook(secret).verify(body, named) as ReceivedEvent;
+}
