@@ -17,6 +17,9 @@ const HELP = `bun bench/overhead.ts [flags]
   --connections N  (16)
   --record         write bench/results/overhead.json`;
 
+/** Until the compiler has seen what is hot: a server that runs for more than a moment is what is measured. */
+const WARM_UP_SECONDS = 5;
+
 async function main(): Promise<void> {
   const { flags } = parseCommandLine(process.argv.slice(2), {
     "--help": "switch",
@@ -38,8 +41,8 @@ async function main(): Promise<void> {
     const authorization = { authorization: `Bearer ${mneme.key}` };
     const port = Number(new URL(mneme.url).port);
     const measured: { readonly bare: number; readonly mneme: number }[] = [];
-    await load(port, paths, authorization, { ...shape, seconds: 1 });
-    await load(bare.port, paths, authorization, { ...shape, seconds: 1 });
+    await load(port, paths, authorization, { ...shape, seconds: WARM_UP_SECONDS });
+    await load(bare.port, paths, authorization, { ...shape, seconds: WARM_UP_SECONDS });
     for (let round = 0; round < rounds; round++) {
       const alone = await load(bare.port, paths, authorization, shape);
       const whole = await load(port, paths, authorization, shape);

@@ -42,7 +42,7 @@ import { userOperations } from "./api/users.ts";
 import { memoryAttributes, sourceView } from "./api/views.ts";
 import { webhookOperations } from "./api/webhooks.ts";
 import type { Config } from "./config.ts";
-import { type ProjectId, timeOrderedId } from "./domain/ids.ts";
+import type { ProjectId } from "./domain/ids.ts";
 import type { Memory } from "./domain/memory.ts";
 import { IngestWorker } from "./ingest/worker.ts";
 import type { Clock } from "./kit/clock.ts";
@@ -247,7 +247,7 @@ async function open(
     metrics: requestMetrics,
     explainFailure: faultOfStore,
     authenticate: (secret) => accounts.authenticate(secret),
-    newRequestId: () => timeOrderedId(clock.now(), crypto.getRandomValues(new Uint8Array(10))),
+    newRequestId: () => Bun.randomUUIDv7(),
     clock,
     log,
   });

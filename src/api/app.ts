@@ -1,6 +1,7 @@
 // The way of a request: request id → authentication → route → rate limit → scope → query and body → idempotency → operation
 // → answer. Every Response of the server is made here, so that headers and error bodies are the same everywhere.
 
+import type { TSchema } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { type Begun, checkIdempotencyKey, fingerprintOf, type Idempotency } from "../account/idempotency.ts";
 import type { Bucket, RateBuckets } from "../account/rate-limits.ts";
@@ -14,9 +15,9 @@ import { BodyBudget, readJson } from "./body.ts";
 import { check, checkQuery } from "./check.ts";
 import type { Cors } from "./cors.ts";
 import { errorView, faultOf, STATUS_OF } from "./errors.ts";
-import { type Admission, Gate, type GateParts, windowHeaders } from "./gate.ts";
+import { type Admission, addWindowHeaders, Gate, type GateParts, type SocketAddress } from "./gate.ts";
 import type { RequestMetrics } from "./metrics.ts";
-import { type Answer, type Call, type Operation, Page } from "./operation.ts";
+import { type Answer, type Call, type Operation, Page, type ReplayCall } from "./operation.ts";
 import { eventStream } from "./sse.ts";
 import type { Upload, Uploads } from "./upload.ts";
 
@@ -39,9 +40,8 @@ export interface AppParts extends GateParts {
 
 /**
  * Answers any request; never rejects.
- * @param socketAddress of the connection that it came over; empty where there is none.
  */
-export type App = (request: Request, socketAddress?: string) => Promise<Response>;
+export type App = (request: Request, socketAddress?: SocketAddress) => Promise<Response>;
 
 /** What a path takes. */
 type Route = Pick<Operation, "method" | "path">;
@@ -74,12 +74,11 @@ export function createApp(parts: AppParts): App {
     answer: Answer,
     extra?: Record<string, string>,
   ): Response => {
-    const response = responseOf(answer, {
-      "x-request-id": admission.requestId,
-      ...(admission.window !== null && windowHeaders(admission.window)),
-      ...parts.cors.headersFor(request.headers.get("origin")),
-      ...extra,
-    });
+    const headers: Record<string, string> = { "x-request-id": admission.requestId };
+    if (admission.window !== null) addWindowHeaders(headers, admission.window);
+    if (parts.cors.isOn) Object.assign(headers, parts.cors.headersFor(request.headers.get("origin")));
+    if (extra !== undefined) Object.assign(headers, extra);
+    const response = responseOf(answer, headers);
     // a refusal of HEAD has no body either (RFC 9110, 9.3.2)
     return request.method === "HEAD" ? new Response(null, response) : response;
   };
@@ -138,37 +137,46 @@ export function createApp(parts: AppParts): App {
     parameters: PathParameters,
     admission: Admission,
   ): Promise<Response> => {
-    const principal = known(admission.principal);
+    const { principal } = admission;
+    invariant(principal, "whoever reaches an operation was let in by a key");
     gate.count(admission, principal, bucket);
     authorise(operation, principal);
     const params = readable(parameters);
     const query = checkQuery(operation.query, admission.search);
+    const stream = streamFor(request, admission.requestId);
+    const given = { principal, params, query, stream };
+    if (operation.body === null) return perform(operation, request, admission, new Received(request, given));
+
     const reserved = bodies.reserve();
     let upload: Upload | null = null;
     try {
       if (operation.takesFile) upload = await parts.uploads.receive(request);
       const body =
-        upload === null ? await bodyOf(operation, request, reserved) : check(known(operation.body), upload.fields);
-      const call = {
-        principal,
-        params,
-        query,
-        body,
-        upload,
-        signal: request.signal,
-        stream: streamFor(request, admission.requestId),
-      };
-      const begun = begin(parts.idempotency, operation, request, call);
-      if (begun?.kind === "replay") {
-        const { status, body: text } = begun.answer;
-        const answer = operation.replay({ status, body: JSON.parse(text) }, call);
-        return respond(request, admission, answer, { "idempotent-replayed": "true" });
-      }
-      return respond(request, admission, await runOnce(parts.transactions, operation, call, begun));
+        upload === null
+          ? await bodyOf(operation, operation.body, request, reserved)
+          : check(operation.body, upload.fields);
+      return await perform(operation, request, admission, new Received(request, { ...given, body, upload }));
     } finally {
       reserved.release();
       await upload?.discard();
     }
+  };
+
+  const perform = async (
+    operation: Operation,
+    request: Request,
+    admission: Admission,
+    received: Received,
+  ): Promise<Response> => {
+    const begun = begin(parts.idempotency, operation, request, received);
+    if (begun === null) {
+      const commit: Call<unknown, unknown>["commit"] = (work) => parts.transactions.atomically(work);
+      return respond(request, admission, await operation.run(received.with(commit)));
+    }
+    if (begun.kind === "run") return respond(request, admission, await runOnce(operation, received, begun));
+    const { status, body } = begun.answer;
+    const answer = operation.replay({ status, body: JSON.parse(body) }, received);
+    return respond(request, admission, answer, { "idempotent-replayed": "true" });
   };
 
   // `onRequest` runs before routing and before any body is read; a plugin's guard would miss unknown routes.
@@ -237,7 +245,7 @@ export function createApp(parts: AppParts): App {
     );
   }
 
-  return async (request, socketAddress = "") => {
+  return async (request, socketAddress = () => "") => {
     let admission: Admission;
     try {
       admission = gate.receive(request, socketAddress);
@@ -266,27 +274,52 @@ function authorise(operation: Operation, principal: Principal): void {
   }
 }
 
-// Only operations that a key can reach ask for it, and only those with a file for its fields' schema.
-function known<T>(value: T | null): T {
-  if (value === null) throw new Fault("missing_api_key", "Send an API key: Authorization: Bearer ctx_…");
-  return value;
-}
-
 async function bodyOf(
   operation: Operation,
+  schema: TSchema,
   request: Request,
   reserved: ReturnType<BodyBudget["reserve"]>,
 ): Promise<unknown> {
-  if (operation.body === null) return null;
   const isEmpty = request.body === null || request.headers.get("content-length") === "0";
   if (operation.isBodyOptional === true && isEmpty) return {};
-  return check(operation.body, await readJson(request, LIMITS.bodyBytes, reserved));
+  return check(schema, await readJson(request, LIMITS.bodyBytes, reserved));
 }
 
-type Prepared = Omit<Call<unknown, unknown>, "commit">;
+/** What of a request an operation is given before it is known how its change is kept. */
+class Received implements ReplayCall {
+  readonly principal: Principal;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: unknown;
+  readonly stream: Call<unknown, unknown>["stream"];
+  readonly body: unknown;
+  readonly upload: Upload | null;
+  readonly #request: Request;
+
+  constructor(
+    request: Request,
+    given: Pick<ReplayCall, "principal" | "params" | "query" | "stream"> & Partial<Pick<ReplayCall, "body" | "upload">>,
+  ) {
+    this.#request = request;
+    this.principal = given.principal;
+    this.params = given.params;
+    this.query = given.query;
+    this.stream = given.stream;
+    this.body = given.body ?? null;
+    this.upload = given.upload ?? null;
+  }
+
+  // making a request's signal costs as much as a read of the store: only who waits for something asks for it
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
+
+  with(commit: Call<unknown, unknown>["commit"]): Call<unknown, unknown> {
+    return Object.assign(this, { commit });
+  }
+}
 
 /** What the request's Idempotency-Key says is to be done; null without one. */
-function begin(idempotency: Idempotency, operation: Operation, request: Request, call: Prepared): Begun | null {
+function begin(idempotency: Idempotency, operation: Operation, request: Request, call: ReplayCall): Begun | null {
   const key = operation.isIdempotent === true ? request.headers.get("idempotency-key") : null;
   if (key === null) return null;
   const { params, query, body, upload, principal } = call;
@@ -302,34 +335,31 @@ function begin(idempotency: Idempotency, operation: Operation, request: Request,
 
 /** Runs an operation, its change in one transaction with what an Idempotency-Key remembers of it. */
 async function runOnce(
-  transactions: Transactions,
   operation: Operation,
-  call: Prepared,
-  begun: Extract<Begun, { kind: "run" }> | null,
+  received: Received,
+  begun: Extract<Begun, { kind: "run" }>,
 ): Promise<Answer> {
-  const commit: Call<unknown, unknown>["commit"] = (work) => {
-    if (begun === null) return transactions.atomically(work);
-    return begun.commit(() => {
+  const commit: Call<unknown, unknown>["commit"] = (work) =>
+    begun.commit(() => {
       const answer = work();
       return { ...answer, remembered: answer.remembered ?? answer.body };
     });
-  };
   let answer: Answer | null = null;
   try {
-    answer = await operation.run({ ...call, commit });
+    answer = await operation.run(received.with(commit));
     return answer;
   } finally {
-    if (answer?.ended === undefined) begun?.end();
-    else void answer.ended.then(() => begun?.end());
+    if (answer?.ended === undefined) begun.end();
+    else void answer.ended.then(() => begun.end());
   }
 }
 
-function readable(parameters: PathParameters): Record<string, string> {
-  const entries = Object.entries(parameters ?? {}).map(([name, value]) => {
-    if (value !== null) return [name, value] as const;
+function readable(parameters: PathParameters): Readonly<Record<string, string>> {
+  for (const name in parameters) {
+    if (parameters[name] !== null) continue;
     throw new Fault("invalid_request", `'${name}' in the path is not valid percent-encoded UTF-8.`, { param: name });
-  });
-  return Object.fromEntries(entries);
+  }
+  return (parameters ?? {}) as Readonly<Record<string, string>>;
 }
 
 // A known path under another method is 405 with `Allow`; everything else is an unknown route. Whoever has GET has HEAD

@@ -86,7 +86,11 @@ function refuseUnstorable(whole: unknown, isAnyTextSuspicious: boolean, at: read
       if (!Number.isFinite(value)) throw unstorable(path, "The number", "is too large for a double");
     } else if (typeof value === "object" && value !== null) {
       if (path.length === JSON_DEPTH_MAX) {
-        throw new Fault("invalid_request", `The body is nested deeper than ${JSON_DEPTH_MAX} levels.`);
+        const [param] = at;
+        const what = param === undefined ? "The body" : `'${param}'`;
+        throw new Fault("invalid_request", `${what} is nested deeper than ${JSON_DEPTH_MAX} levels.`, {
+          ...(param !== undefined && { param }),
+        });
       }
       if (Array.isArray(value)) for (let at = 0; at < value.length; at++) visitIn(at, value[at]);
       else for (const name of Object.keys(value)) visitIn(name, (value as Record<string, unknown>)[name]);

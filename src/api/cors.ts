@@ -18,6 +18,8 @@ type HeaderFields = Readonly<Record<string, string>>;
 
 /** The CORS side of answers. */
 export interface Cors {
+  /** Whether any origin is configured; without one there are never headers. */
+  readonly isOn: boolean;
   /**
    * For every answer, refusals included, so that a page can read why.
    * @param origin the request's Origin header.
@@ -56,6 +58,7 @@ export function createCors(origins: readonly string[]): Cors {
   const permissionOf = (origin: string | null) => permissions.get(isOpen ? EVERY_ORIGIN : (origin ?? ""));
 
   return {
+    isOn: !isOff,
     headersFor: (origin) => permissionOf(origin)?.answer ?? refused,
     isPreflight: ({ method, headers }) =>
       !isOff && method === "OPTIONS" && headers.has("origin") && headers.has("access-control-request-method"),

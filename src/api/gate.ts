@@ -20,11 +20,14 @@ export interface GateParts {
   readonly trustedProxies: TrustedProxies;
 }
 
+/** Tells the address of the connection that a request came over; empty where there is none. Asked only when it matters: it costs as much
+ * as the rest of a request. */
+export type SocketAddress = () => string;
+
 /** What is known of a request besides what it asks for. */
 export interface Admission {
   readonly requestId: string;
-  /** Of the connection; empty where there is none. */
-  readonly socketAddress: string;
+  readonly socketAddress: SocketAddress;
   /** Decoded by nobody yet: as it stands in the request line. */
   readonly path: string;
   /** With its question mark; empty without one. */
@@ -54,7 +57,7 @@ export class Gate {
    * A request before anything is decided about it.
    * @throws Fault `invalid_request` for a malformed Host header
    */
-  receive(request: Request, socketAddress: string): Admission {
+  receive(request: Request, socketAddress: SocketAddress): Admission {
     const url = URL.parse(request.url);
     if (url === null) throw new Fault("invalid_request", "The Host header is malformed.");
     const { pathname, search } = url;
@@ -107,17 +110,18 @@ export class Gate {
 
   #failureKeyOf({ socketAddress }: Admission, request: Request): string {
     const forwarded = request.headers.get("x-forwarded-for");
-    return failureKey(clientAddress(socketAddress, forwarded, this.#parts.trustedProxies));
+    return failureKey(clientAddress(socketAddress(), forwarded, this.#parts.trustedProxies));
   }
 }
 
-/** Header names are lower case. */
-export function windowHeaders({ limit, remaining, resetAtSeconds }: WindowState): Record<string, string> {
-  return {
-    "x-ratelimit-limit": String(limit),
-    "x-ratelimit-remaining": String(remaining),
-    "x-ratelimit-reset": String(resetAtSeconds),
-  };
+/** Adds what tells of a window; header names are lower case. */
+export function addWindowHeaders(
+  headers: Record<string, string>,
+  { limit, remaining, resetAtSeconds }: WindowState,
+): void {
+  headers["x-ratelimit-limit"] = String(limit);
+  headers["x-ratelimit-remaining"] = String(remaining);
+  headers["x-ratelimit-reset"] = String(resetAtSeconds);
 }
 
 const BEARER = /^Bearer +(ctx_[A-Za-z0-9_-]{1,256})$/i;

@@ -97,7 +97,7 @@ function listen(config: Config, service: Service): Server<undefined> {
       reusePort: false, // Bun's default lets two servers share one port silently
       idleTimeout: IDLE_SECONDS,
       maxRequestBodySize: BODY_BYTES_MAX,
-      fetch: (request, server) => service.handle(request, server.requestIP(request)?.address),
+      fetch: (request, server) => service.handle(request, () => server.requestIP(request)?.address ?? ""),
     });
   } catch (cause) {
     const isTaken = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE";

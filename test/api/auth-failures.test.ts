@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => mneme.stop());
 
 const ask = async (address: string, headers: Record<string, string> = {}, path = "/v1/memories"): Promise<Answered> => {
-  const response = await mneme.service.handle(new Request(`http://mneme.test${path}`, { headers }), address);
+  const response = await mneme.service.handle(new Request(`http://mneme.test${path}`, { headers }), () => address);
   return { status: response.status, headers: response.headers, body: await response.json() };
 };
 const wrong = { authorization: "Bearer ctx_nobody-has-this-one" };

@@ -99,7 +99,7 @@ async function send(method: string, key: string | null, ask: Ask): Promise<Answe
   // each from an address of its own: failures are counted by address
   addresses++;
   const address = `198.18.${addresses >> 8}.${addresses & 255}`;
-  const response = await mneme.service.handle(request, address);
+  const response = await mneme.service.handle(request, () => address);
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.startsWith("application/json") === true && text !== "";
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : null, text };

@@ -432,7 +432,7 @@ function requestOf({ caller, method, target, headers, body }: Sent): Request {
 }
 
 async function exchange(sent: Sent): Promise<RawAnswer> {
-  const response = await mneme.service.handle(requestOf(sent), "192.0.2.1");
+  const response = await mneme.service.handle(requestOf(sent), () => "192.0.2.1");
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 

@@ -4,7 +4,6 @@ import { describe, expect, test } from "bun:test";
 import { type TSchema, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import Ajv2020 from "ajv/dist/2020";
-import addFormats from "ajv-formats";
 import { Text } from "../../src/api/check.ts";
 import { exampleOf } from "../../src/api/examples.ts";
 import { SchemaCollection } from "../../src/api/json-schema.ts";
@@ -110,11 +109,12 @@ describe("a validator of others accepts and refuses what ours does", () => {
     test(`${name} (seed ${seed})`, () => {
       const random = seeded(seed);
       const ours = TypeCompiler.Compile(schema);
-      const ajv = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true });
-      addFormats(ajv);
+      // formats are judged with an error of their own (api/drafts.ts), by rules that no format says: a time to come
+      const ajv = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true, validateFormats: false });
       const theirs = ajv.compile(plain(schema));
       const example = exampleOf(plain(schema), { components: {}, group: "Memories" }) as Record<string, unknown>;
-      const fields = [...Object.keys(schema.properties), "unknown_field"];
+      // what filters may be is told by a language of their own (domain/filter.ts)
+      const fields = [...Object.keys(schema.properties), "unknown_field"].filter((field) => field !== "filters");
       const verdicts = { accepted: 0, refused: 0 };
       for (let round = 0; round < 400; round++) {
         const value = JSON.parse(JSON.stringify(example)) as Record<string, unknown>;

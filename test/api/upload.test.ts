@@ -261,7 +261,7 @@ describe("uploadMemory", () => {
       ["51 tags", { tags: JSON.stringify(Array.from({ length: 51 }, (_, n) => `t${n}`)) }, "too_many_tags", "tags"],
       ["metadata that are no object", { metadata: "[]" }, "invalid_request", "metadata"],
       ["metadata with half a character", { metadata: '{"a": "\\ud800"}' }, "invalid_request", "metadata.a"],
-      ["metadata with a number too large", { metadata: '{"a": 1e999}' }, "invalid_request", "metadata"],
+      ["metadata with a number too large", { metadata: '{"a": 1e999}' }, "invalid_request", "metadata.a"],
       ["metadata nested too deep", { metadata: deep }, "invalid_request", "metadata"],
       [
         "metadata of more than 10 KB",

@@ -10,7 +10,7 @@ import type { Fault } from "../../src/domain/fault.ts";
 import { createLog, type Log } from "../../src/kit/log.ts";
 import { seeded } from "../support/seeded.ts";
 import { until } from "../support/until.ts";
-import { EMBEDDER_REFERENCE, MODELS_DIR, RERANKER_REFERENCE } from "./references.ts";
+import { EMBEDDER_REFERENCE, LOGIT_TOLERANCE, MODELS_DIR, RERANKER_REFERENCE, VECTOR_TOLERANCE } from "./references.ts";
 
 const silent = createLog("silent");
 const opened: Lanes[] = [];
@@ -62,7 +62,7 @@ async function refusalOf(promise: Promise<unknown>): Promise<Fault> {
 describe("the embedder", () => {
   test("texts one by one have the reference's vectors", async () => {
     for (const { text, vector } of EMBEDDER_REFERENCE) {
-      expect(largestDifference(await shared.embed([text], "query"), vector), text).toBeLessThan(1e-4);
+      expect(largestDifference(await shared.embed([text], "query"), vector), text).toBeLessThan(VECTOR_TOLERANCE);
     }
   });
 
@@ -74,7 +74,7 @@ describe("the embedder", () => {
     );
     order.forEach((index, place) => {
       const expected = EMBEDDER_REFERENCE[index]?.vector ?? [];
-      expect(largestDifference(row(vectors, place), expected), TEXTS[index] ?? "").toBeLessThan(1e-4);
+      expect(largestDifference(row(vectors, place), expected), TEXTS[index] ?? "").toBeLessThan(VECTOR_TOLERANCE);
     });
   });
 
@@ -109,7 +109,7 @@ describe("the embedder", () => {
 describe("the reranker", () => {
   test("pairs one by one have the reference's logits", async () => {
     for (const { query, passage, logit } of RERANKER_REFERENCE) {
-      expect(largestDifference(await shared.score(query, [passage]), [logit]), query).toBeLessThan(1e-3);
+      expect(largestDifference(await shared.score(query, [passage]), [logit]), query).toBeLessThan(LOGIT_TOLERANCE);
     }
   });
 
@@ -218,7 +218,7 @@ describe("failures", () => {
       process.kill(lane?.pid ?? 0, "SIGKILL");
       const vectors = await call;
       EMBEDDER_REFERENCE.forEach(({ vector }, index) => {
-        expect(largestDifference(row(vectors, index), vector)).toBeLessThan(1e-4);
+        expect(largestDifference(row(vectors, index), vector)).toBeLessThan(VECTOR_TOLERANCE);
       });
       expect(await query).toHaveLength(2);
       expect(lanes.status().lanes[0]?.restarts).toBe(1);

@@ -10,6 +10,7 @@ import type { ProjectId } from "../../src/domain/ids.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import { accountStoreContract, type OpenedAccountStore } from "../contract/account-store.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
+import { until } from "../support/until.ts";
 import { NO_MOUNT, smallDisk, temporaryFolder } from "./temporary-folder.ts";
 
 const MINUTE_MS = 60_000;
@@ -79,23 +80,42 @@ describe("on a file", () => {
     }
   });
 
-  test("what another process does to keys and projects counts at once", () => {
+  test("what another process makes of keys and projects counts: new ones at once, changes within moments", async () => {
     const { secret } = issue(others);
     const principal = accounts.authenticate(secret);
     if (principal === null) throw new Error("the new key opens nothing");
     const { keyId } = principal;
+    const closed = (gone: string) => until(`${gone} opens nothing`, () => accounts.authenticate(gone) === null);
     others.changeKey(projectId, keyId, { scopes: ["query"] });
-    expect(accounts.authenticate(secret)?.scopes).toEqual(["query"]);
+    await until("the scopes are the changed ones", () => accounts.authenticate(secret)?.scopes.join() === "query");
     const rotated = others.rotateKey(projectId, keyId, 0)?.secret ?? "";
-    expect(accounts.authenticate(secret)).toBeNull();
     expect(accounts.authenticate(rotated)?.keyId).toBe(keyId);
+    await closed(secret);
     others.removeKey(projectId, keyId);
-    expect(accounts.authenticate(rotated)).toBeNull();
+    await closed(rotated);
 
     const project = others.createProject({ name: "p", plan: "free", settings: DEFAULT_SETTINGS });
     const inProject = issue(others, project.id);
     expect(accounts.authenticate(inProject.secret)?.projectId).toBe(project.id);
     others.removeProject(project.id);
+    await closed(inProject.secret);
+  });
+
+  test("what this process changes of keys and projects counts at once", () => {
+    const { key, secret } = issue();
+    expect(accounts.authenticate(secret)?.keyId).toBe(key.id);
+    accounts.changeKey(projectId, key.id, { scopes: ["query"] });
+    expect(accounts.authenticate(secret)?.scopes).toEqual(["query"]);
+    const rotated = accounts.rotateKey(projectId, key.id, 0)?.secret ?? "";
+    expect(accounts.authenticate(secret)).toBeNull();
+    expect(accounts.authenticate(rotated)?.keyId).toBe(key.id);
+    accounts.removeKey(projectId, key.id);
+    expect(accounts.authenticate(rotated)).toBeNull();
+
+    const project = accounts.createProject({ name: "p", plan: "free", settings: DEFAULT_SETTINGS });
+    const inProject = issue(accounts, project.id);
+    expect(accounts.authenticate(inProject.secret)?.projectId).toBe(project.id);
+    accounts.removeProject(project.id);
     expect(accounts.authenticate(inProject.secret)).toBeNull();
   });
 

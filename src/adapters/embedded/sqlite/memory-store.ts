@@ -21,6 +21,7 @@ import { MemoryRetirement } from "./memory-retirement.ts";
 import { KEYS, keyList, LIVE, MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, toMemory } from "./memory-row.ts";
 import { ProjectQuotas } from "./project-quotas.ts";
 import { type RandomBytes, systemRandom } from "./random.ts";
+import { RecentMemories } from "./recent-memories.ts";
 import { projectKeyOf, userKeyOf } from "./user-rows.ts";
 
 /** MemoryStore on SQLite. */
@@ -34,6 +35,7 @@ export class SqliteMemoryStore implements MemoryStore {
   readonly #jobs: MemoryJobs;
   readonly #retirement: MemoryRetirement;
   readonly #files: MemoryFiles;
+  readonly #recent: RecentMemories;
 
   constructor(options: {
     readonly database: SqliteDatabase;
@@ -51,6 +53,7 @@ export class SqliteMemoryStore implements MemoryStore {
     this.#expiry = new MemoryExpiry(database, clock, outbox);
     const quotas = new ProjectQuotas(database, this.#expiry);
     this.#files = new MemoryFiles(database, files);
+    this.#recent = new RecentMemories(database, clock);
     this.#changes = new MemoryChanges(database, clock, this.#expiry, quotas, outbox, this.#files);
     this.#intake = new MemoryIntake(database, clock, random, this.#changes, quotas, this.#files);
     this.#jobs = new MemoryJobs(database, clock, outbox, this.#files);
@@ -58,12 +61,17 @@ export class SqliteMemoryStore implements MemoryStore {
   }
 
   get(projectId: ProjectId, id: MemoryId): Memory | null {
+    const known = this.#recent.get(projectId, id);
+    if (known !== null) return known;
     const row = this.#database
       .prepare<MemoryRow, { project: string; id: string; now: number }>(
         `SELECT ${MEMORY_COLUMNS} FROM memories WHERE id = $id AND project_key = ${OPEN_PROJECT} AND ${LIVE}`,
       )
       .get({ project: projectId, id, now: this.#clock.now() });
-    return row === null ? null : toMemory(row);
+    if (row === null) return null;
+    const memory = toMemory(row);
+    this.#recent.put(projectId, memory);
+    return memory;
   }
 
   getMany(projectId: ProjectId, keys: readonly MemoryKey[]): ReadonlyMap<MemoryKey, Memory> {
