@@ -34,6 +34,9 @@ export async function readFileText(file: DocumentFile): Promise<FileText | ReadF
   if (isOleContainer(bytes)) {
     return new ReadFailure("unreadable_document", "The file is encrypted. Upload it without a password.");
   }
+  if (format === "docx") return (await import("./office/docx.ts")).readDocx(bytes);
+  if (format === "xlsx") return (await import("./office/xlsx.ts")).readXlsx(bytes);
+  if (format === "pptx") return (await import("./office/pptx.ts")).readPptx(bytes);
   if (!isTextFormat(format)) return notYetRead(format);
   const text = textOf(bytes, format, file.filename);
   if (text === null)

@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from "node:fs";
 import type { Memory, MemoryDraft, ReceivedFile } from "../../src/domain/memory.ts";
 import { mediaTypeOf } from "../../src/reading/sniff.ts";
 import { oleContainer, zipOf } from "../reading/fixtures/containers.ts";
+import { archiveOf, references, xml } from "../reading/office/office-file.ts";
 import { until } from "../support/until.ts";
 import { Gate, openWorkshop, type Workshop } from "./workshop.ts";
 
@@ -56,6 +57,19 @@ describe("a file that can be read", () => {
     ["Spring sales.csv", "city,sum\nKöln,3\n", "city,sum\nKöln,3\n", "Spring sales"],
     ["people.json", '{"name": "Ada"}', '{"name": "Ada"}', "people"],
     ["old.txt", Buffer.from("Grüße", "latin1"), "Grüße", "Grüße"],
+    [
+      "letter.docx",
+      archiveOf({
+        "[Content_Types].xml": "<Types/>",
+        "_rels/.rels": references(["r1", "officeDocument", "word/document.xml"]),
+        "word/document.xml": xml(
+          "w:document",
+          "<w:body><w:p><w:r><w:t>Buy milk on Tuesday.</w:t></w:r></w:p></w:body>",
+        ),
+      }),
+      "Buy milk on Tuesday.",
+      "Buy milk on Tuesday.",
+    ],
     ["wide.txt", Buffer.from("\ufeffGrüße", "utf16le"), "Grüße", "Grüße"],
     [
       "page.html",
@@ -107,14 +121,9 @@ describe("a file that cannot be read", () => {
   const cases: readonly (readonly [string, string | Uint8Array, "unreadable_document" | "processing_error", RegExp])[] =
     [
       ["scan.pdf", "%PDF-1.7\n", "processing_error", /cannot read PDF files yet/],
-      [
-        "letter.docx",
-        zipOf("[Content_Types].xml", "word/document.xml"),
-        "processing_error",
-        /cannot read DOCX files yet/,
-      ],
-      ["sums.xlsx", zipOf("[Content_Types].xml", "xl/workbook.xml"), "processing_error", /cannot read XLSX files yet/],
-      ["talk.pptx", zipOf("[Content_Types].xml", "ppt/a.xml"), "processing_error", /cannot read PPTX files yet/],
+      ["letter.docx", zipOf("[Content_Types].xml", "word/document.xml"), "unreadable_document", /damaged/],
+      ["sums.xlsx", zipOf("[Content_Types].xml", "xl/workbook.xml"), "unreadable_document", /damaged/],
+      ["talk.pptx", zipOf("[Content_Types].xml", "ppt/a.xml"), "unreadable_document", /damaged/],
       ["secret.docx", oleContainer("EncryptedPackage"), "unreadable_document", /encrypted/],
       ["blank.txt", " \n\t\n", "unreadable_document", /no text/],
       ["blank.html", "<!doctype html><script>x()</script>", "unreadable_document", /no text/],

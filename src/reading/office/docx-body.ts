@@ -1,0 +1,364 @@
+// The flow of a Word document (ECMA-376-1, 17): paragraphs and tables of the body, of notes and comments, of cells and text boxes,
+// one after the other as they are read. Which parts are read in which order is docx.ts's question.
+
+import type { Budget } from "./budget.ts";
+import type { Numbering } from "./docx-numbering.ts";
+import { Paragraph } from "./docx-paragraph.ts";
+import type { StyleOf } from "./docx-styles.ts";
+import { type CellContent, WordTable } from "./docx-table.ts";
+import { EquationReader } from "./equation.ts";
+import { withoutMark } from "./lists.ts";
+import { symbolOf } from "./symbols.ts";
+import { type Block, BlockList, type BlockSink, onOneLine } from "./text-writer.ts";
+import type { Attributes, XmlHandler } from "./xml.ts";
+
+/** What a flow refers to. */
+export interface WordContext {
+  readonly budget: Budget;
+  readonly styleOf: StyleOf;
+  readonly numbering: Numbering;
+  /** Footnotes, endnotes and comments as they are put into the text, by `footnote 1`. */
+  readonly notes: ReadonlyMap<string, string>;
+  /** The blocks of a diagram by the id of its relationship. */
+  diagram(id: string): readonly Block[];
+}
+
+/** Not read: what was deleted or moved away, how things looked before, what is code and not result, hints at pronunciation. */
+const PASSED_OVER = new Set(
+  "w:del w:moveFrom w:delText w:instrText w:delInstrText w:pPrChange w:rPrChange w:tblPrChange w:tcPrChange w:trPrChange w:tblPrExChange w:tblGridChange w:sectPrChange w:numberingChange w:sectPr w:sdtPr w:sdtEndPr w:tabs w:rt w:ffData".split(
+    " ",
+  ),
+);
+
+/** The fields that are open, one inside the other: the code of each is not shown, its result is. */
+class Fields {
+  readonly #open: ("code" | "result")[] = [];
+  #codes = 0;
+
+  get isCode(): boolean {
+    return this.#codes > 0;
+  }
+
+  /** @param step `begin`, `separate` or `end` */
+  move(step: string): void {
+    if (step === "begin") this.#open.push("code");
+    if (step === "begin") this.#codes++;
+    if (step !== "separate" && step !== "end") return;
+    if (this.#open.pop() === "code") this.#codes--;
+    if (step === "separate") this.#open.push("result");
+  }
+
+  /** At a paragraph's end: a field whose code never ends would hide the rest of the document. */
+  endCode(): void {
+    while (this.#codes > 0) this.move("end");
+  }
+}
+
+/** Where paragraphs and tables follow each other. */
+class Flow {
+  paragraph: Paragraph | null = null;
+  table: WordTable | null = null;
+  /** The cells of the row that is open. */
+  cells: CellContent[] = [];
+  isHeaderRow = false;
+  isDeletedRow = false;
+  /** Of the run that is open. */
+  isHidden = false;
+  isBold = false;
+  /** Of the cell that the flow is in. */
+  span = 1;
+  isMerged = false;
+  hasTable = false;
+  isAllBold = true;
+  readonly fields = new Fields();
+
+  constructor(readonly sink: BlockSink) {}
+}
+
+/** Reads the elements of a flow, and of what is nested in it, into blocks. */
+export class FlowReader implements XmlHandler {
+  readonly #flows: Flow[] = [];
+  #isText = false;
+  #equation: EquationReader | null = null;
+  /** `w:pPr` or `w:trPr` that is open. */
+  #properties: "paragraph" | "row" | null = null;
+
+  constructor(
+    private readonly context: WordContext,
+    sink: BlockSink,
+  ) {
+    this.#flows.push(new Flow(sink));
+  }
+
+  open(name: string, attributes: Attributes): "skip" | undefined {
+    if (this.#equation !== null) return this.#equation.open(name, attributes);
+    const flow = this.#flow;
+    if (this.#properties !== null && (name === "w:del" || name === "w:moveFrom")) {
+      if (this.#properties === "row") flow.isDeletedRow = true;
+      else if (flow.paragraph !== null) flow.paragraph.isOpenEnded = true;
+      return "skip";
+    }
+    if (PASSED_OVER.has(name)) return "skip";
+    if (!this.#openProperty(flow, name, attributes)) this.#openContent(flow, name, attributes);
+    return undefined;
+  }
+
+  text(text: string): void {
+    if (this.#equation !== null) this.#equation.text(text);
+    else if (this.#isText) this.#add(text);
+  }
+
+  close(name: string): void {
+    const flow = this.#flow;
+    if (this.#equation !== null) {
+      if (!this.#equation.close()) return;
+      const equation = this.#equation.result();
+      this.#equation = null;
+      this.#add(equation);
+      return;
+    }
+    switch (name) {
+      case "w:t":
+        this.#isText = false;
+        break;
+      case "w:pPr":
+      case "w:trPr":
+        this.#properties = null;
+        break;
+      case "w:p":
+        this.#endParagraph(flow);
+        break;
+      case "w:tc":
+        this.#endCell(flow);
+        break;
+      case "w:tr":
+        if (!flow.isDeletedRow) flow.table?.addRow(flow.cells, flow.isHeaderRow);
+        flow.cells = [];
+        break;
+      case "w:tbl":
+        flow.table?.end();
+        flow.table = null;
+        break;
+      case "w:txbxContent":
+        this.#endTextBox(flow);
+        break;
+    }
+  }
+
+  /** Writes what a document that ends early leaves open. */
+  end(): void {
+    if (this.#flow.paragraph !== null) this.#finish(this.#flow, this.#flow.paragraph);
+  }
+
+  get #flow(): Flow {
+    return this.#flows.at(-1) ?? new Flow(new BlockList());
+  }
+
+  /** @returns whether it was a property of a paragraph, run or table */
+  #openProperty(flow: Flow, name: string, attributes: Attributes): boolean {
+    const { paragraph, table } = flow;
+    const value = attributes.val ?? "";
+    switch (name) {
+      case "w:pPr":
+        this.#properties = "paragraph";
+        return true;
+      case "w:trPr":
+        this.#properties = "row";
+        return true;
+      case "w:pStyle":
+        if (paragraph !== null) paragraph.style = value;
+        return true;
+      case "w:outlineLvl":
+        if (paragraph !== null) paragraph.outline = Number.parseInt(value, 10);
+        return true;
+      case "w:numId":
+        if (paragraph !== null) paragraph.listId = value;
+        return true;
+      case "w:ilvl":
+        if (paragraph !== null) paragraph.listLevel = Number.parseInt(value, 10) || 0;
+        return true;
+      case "w:vanish":
+        if (this.#properties === null) flow.isHidden = isOn(attributes);
+        return true;
+      case "w:b":
+        if (this.#properties === null) flow.isBold = isOn(attributes);
+        return true;
+      case "w:tblLook":
+        if (table !== null && isFirstRowMarked(attributes)) table.hint = "likely";
+        return true;
+      case "w:gridCol":
+        if (table !== null) table.declaredColumns++;
+        return true;
+      case "w:tblHeader":
+        flow.isHeaderRow = isOn(attributes);
+        return true;
+      case "w:gridSpan":
+        flow.span = Number.parseInt(value, 10) || 1;
+        return true;
+      case "w:vMerge":
+        flow.isMerged = value !== "restart";
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  #openContent(flow: Flow, name: string, attributes: Attributes): void {
+    switch (name) {
+      case "w:p":
+        flow.paragraph ??= new Paragraph();
+        flow.paragraph.isOpenEnded = false;
+        break;
+      case "w:r":
+        flow.isHidden = false;
+        flow.isBold = false;
+        break;
+      case "w:t":
+        this.#isText = true;
+        break;
+      case "w:tab":
+      case "w:ptab":
+        this.#add("\t");
+        break;
+      case "w:br":
+      case "w:cr":
+        this.#add("\n");
+        break;
+      case "w:noBreakHyphen":
+        this.#add("-");
+        break;
+      case "w:sym":
+        this.#add(symbolOf(attributes.char ?? "", attributes.font ?? ""));
+        break;
+      case "w:fldChar":
+        flow.fields.move(attributes.fldCharType ?? "");
+        break;
+      case "w:footnoteReference":
+      case "w:endnoteReference":
+      case "w:commentReference":
+        this.#refer(flow, `${name.slice("w:".length, -"Reference".length)} ${attributes.id ?? ""}`);
+        break;
+      case "m:oMath":
+        this.#equation = new EquationReader();
+        break;
+      case "dgm:relIds":
+        for (const block of this.context.diagram(attributes["r:dm"] ?? "")) flow.paragraph?.anchored.push(block);
+        break;
+      case "w:tbl":
+        if (flow.paragraph !== null) this.#finish(flow, flow.paragraph);
+        flow.table = new WordTable(flow.sink);
+        flow.hasTable = true;
+        break;
+      case "w:tr":
+        flow.cells = [];
+        flow.isHeaderRow = false;
+        flow.isDeletedRow = false;
+        break;
+      case "w:tc":
+      case "w:txbxContent":
+        this.#flows.push(new Flow(new BlockList()));
+        break;
+    }
+  }
+
+  #add(text: string): void {
+    const flow = this.#flow;
+    if (flow.isHidden || flow.fields.isCode) return;
+    flow.paragraph?.add(text, flow.isBold);
+  }
+
+  #refer(flow: Flow, key: string): void {
+    const note = this.context.notes.get(key);
+    if (note === undefined || flow.paragraph === null || flow.isHidden) return;
+    // one note can be referred to any number of times
+    this.context.budget.addText(note.length);
+    flow.paragraph.notes.push(note);
+  }
+
+  #endParagraph(flow: Flow): void {
+    const { paragraph } = flow;
+    if (paragraph === null || paragraph.isOpenEnded) return;
+    this.#finish(flow, paragraph);
+  }
+
+  #finish(flow: Flow, paragraph: Paragraph): void {
+    const blocks = paragraph.blocks(this.context.styleOf, this.context.numbering);
+    if (blocks.length > 0 && !paragraph.isBold) flow.isAllBold = false;
+    for (const block of blocks) flow.sink.write(block);
+    flow.paragraph = null;
+    flow.fields.endCode();
+  }
+
+  #endCell(flow: Flow): void {
+    if (this.#flows.length < 2) return;
+    this.#flows.pop();
+    if (flow.paragraph !== null) this.#finish(flow, flow.paragraph);
+    const { span, isMerged, hasTable, isAllBold: isBold } = flow;
+    this.#flow.cells.push({ blocks: blocksOf(flow), span, isMerged, isBold, hasTable });
+  }
+
+  #endTextBox(flow: Flow): void {
+    if (this.#flows.length < 2) return;
+    this.#flows.pop();
+    if (flow.paragraph !== null) this.#finish(flow, flow.paragraph);
+    const around = this.#flow;
+    for (const block of blocksOf(flow)) {
+      if (around.paragraph === null) around.sink.write(block);
+      else around.paragraph.anchored.push(block);
+    }
+  }
+}
+
+/** Reads the notes of a part: footnotes, endnotes or comments, each on one line by its id. */
+export class NoteReader implements XmlHandler {
+  /** By `footnote 1`. */
+  readonly notes = new Map<string, { readonly text: string; readonly author: string }>();
+  #note: { readonly key: string; readonly author: string; list: BlockList; reader: FlowReader } | null = null;
+
+  constructor(
+    private readonly kind: "footnote" | "endnote" | "comment",
+    private readonly context: WordContext,
+  ) {}
+
+  open(name: string, attributes: Attributes): "skip" | undefined {
+    if (this.#note !== null) return this.#note.reader.open(name, attributes);
+    if (name !== `w:${this.kind}`) return undefined;
+    // the lines that separate notes from the text
+    if (attributes.type !== undefined && attributes.type !== "normal") return "skip";
+    const list = new BlockList();
+    const reader = new FlowReader(this.context, list);
+    this.#note = { key: `${this.kind} ${attributes.id ?? ""}`, author: attributes.author ?? "", list, reader };
+    return undefined;
+  }
+
+  close(name: string): void {
+    if (this.#note === null) return;
+    const { key, author, list, reader } = this.#note;
+    if (name !== `w:${this.kind}`) {
+      reader.close(name);
+      return;
+    }
+    reader.end();
+    const text = list.blocks.map((block) => onOneLine(withoutMark(block.text))).join(" ");
+    if (text !== "") this.notes.set(key, { text, author: onOneLine(author) });
+    this.#note = null;
+  }
+
+  text(text: string): void {
+    this.#note?.reader.text(text);
+  }
+}
+
+function blocksOf({ sink }: Flow): readonly Block[] {
+  return sink instanceof BlockList ? sink.blocks : [];
+}
+
+/** Whether a property that is there or not is there (ECMA-376-1, 17.17.4). */
+function isOn({ val = "1" }: Attributes): boolean {
+  return !/^(?:0|false|off|none)$/.test(val);
+}
+
+function isFirstRowMarked({ firstRow, val = "0" }: Attributes): boolean {
+  if (firstRow !== undefined) return /^(?:1|true|on)$/.test(firstRow);
+  return (Number.parseInt(val, 16) & 0x20) !== 0;
+}

@@ -1,0 +1,54 @@
+// A paragraph of a Word document while it is read: its text, its place among headings and lists, and what hangs on it.
+
+import type { Numbering } from "./docx-numbering.ts";
+import { headingOfOutline, type StyleOf } from "./docx-styles.ts";
+import { listItem } from "./lists.ts";
+import { type Block, LIST, onOneLine, readable } from "./text-writer.ts";
+
+/** A paragraph as it comes. */
+export class Paragraph {
+  style: string | null = null;
+  outline: number | null = null;
+  listId: string | null = null;
+  listLevel: number | null = null;
+  /** Whether its end was deleted, so that the next one goes on with it. */
+  isOpenEnded = false;
+  isBold = true;
+  readonly notes: string[] = [];
+  /** Blocks of text boxes and diagrams that are anchored in it. */
+  readonly anchored: Block[] = [];
+  readonly #text: string[] = [];
+
+  add(text: string, isBold: boolean): void {
+    this.#text.push(text);
+    if (!isBold && /\S/.test(text)) this.isBold = false;
+  }
+
+  /** What it is in the text: nothing for an empty one. */
+  blocks(styleOf: StyleOf, numbering: Numbering): Block[] {
+    const style = styleOf(this.style);
+    const list = this.#listBy(style.list);
+    // counted for an empty one too, as Word does
+    const label = list === null ? null : numbering.next(list.id, list.level);
+    const text = style.isContents ? "" : readable(this.#text.join(""));
+    const notes = this.notes.join(" ");
+    if (text === "") return [...(notes === "" ? [] : [{ text: notes, series: null }]), ...this.anchored];
+    const heading = this.outline === null ? (style.heading ?? 0) : headingOfOutline(this.outline);
+    if (heading > 0) {
+      const line = [label?.label ?? "", onOneLine(text)].filter((part) => part !== "").join(" ");
+      const own = { text: `${"#".repeat(heading)} ${line}`, series: null };
+      return [own, ...(notes === "" ? [] : [{ text: notes, series: null }]), ...this.anchored];
+    }
+    const whole = notes === "" ? text : `${text} ${notes}`;
+    const own =
+      label === null || label.label === ""
+        ? { text: whole, series: null }
+        : { text: listItem(label.level, label.label, whole), series: LIST };
+    return [own, ...this.anchored];
+  }
+
+  #listBy(styled: { readonly id: string; readonly level: number } | null) {
+    const id = this.listId ?? styled?.id ?? null;
+    return id === null ? null : { id, level: this.listLevel ?? styled?.level ?? 0 };
+  }
+}

@@ -1,0 +1,125 @@
+// Which level of heading or list the styles of a Word document give a paragraph (ECMA-376-1, 17.7).
+
+import type { OfficePackage } from "./package.ts";
+import type { Attributes, XmlHandler } from "./xml.ts";
+
+/** What a style says of its paragraphs; null: nothing. */
+export interface ParagraphStyle {
+  /** 1 to 6; 0: no heading. */
+  readonly heading: number | null;
+  readonly list: { readonly id: string; readonly level: number } | null;
+  /** Whether it is that of a table of contents, which repeats what the headings say. */
+  readonly isContents: boolean;
+}
+
+/** Styles by their id. */
+export type StyleOf = (id: string | null) => ParagraphStyle;
+
+/** Levels of Markdown. */
+const HEADING_MAX = 6;
+/** `heading 1` in the languages whose programs translate the name; Word itself keeps the English one. */
+const HEADING_NAME =
+  /^(?:heading|überschrift|titre|título|titulo|titolo|kop|rubrik|overskrift|otsikko|nagłówek|nadpis|címsor|başlık|заголовок|标题|標題|見出し|제목)\s*([1-9])$/iu;
+const CONTENTS_NAME = /^(?:toc \d|toc heading|table of contents)$/i;
+const PLAIN: ParagraphStyle = { heading: null, list: null, isContents: false };
+
+/** The level of heading that an outline level (0 to 8; 9: body text) means. */
+export function headingOfOutline(level: number): number {
+  return level >= 0 && level <= 8 ? Math.min(level + 1, HEADING_MAX) : 0;
+}
+
+/** @throws ReadFailure when the part of the styles is damaged */
+export function readStyles(document: OfficePackage, part: string | null): StyleOf {
+  const reader = new StyleReader();
+  if (part !== null) document.read(part, "w", reader);
+  const resolved = new Map<string, ParagraphStyle>();
+  return (id) => {
+    const own = id ?? reader.usual;
+    if (own === null) return PLAIN;
+    const known = resolved.get(own) ?? resolve(own, reader.styles);
+    resolved.set(own, known);
+    return known;
+  };
+}
+
+interface WrittenStyle {
+  name: string;
+  basedOn: string | null;
+  outline: number | null;
+  listId: string | null;
+  listLevel: number | null;
+}
+
+function resolve(id: string, styles: ReadonlyMap<string, WrittenStyle>): ParagraphStyle {
+  let { heading, isContents } = PLAIN;
+  let [listId, listLevel]: [string | null, number | null] = [null, null];
+  const seen = new Set<string>();
+  for (let at: string | null = id; at !== null && !seen.has(at); ) {
+    seen.add(at);
+    const style = styles.get(at);
+    heading ??= headingOf(style, at);
+    isContents ||= CONTENTS_NAME.test(style?.name ?? at);
+    listId ??= style?.listId ?? null;
+    listLevel ??= style?.listLevel ?? null;
+    at = style?.basedOn ?? null;
+  }
+  return { heading, list: listId === null ? null : { id: listId, level: listLevel ?? 0 }, isContents };
+}
+
+function headingOf(style: WrittenStyle | undefined, id: string): number | null {
+  // the id tells where the part of the styles is missing
+  const name = (style?.name || id).trim();
+  if (/^title$/i.test(name)) return 1;
+  const named = HEADING_NAME.exec(name)?.[1];
+  if (named !== undefined) return Math.min(Number(named), HEADING_MAX);
+  return style?.outline == null ? null : headingOfOutline(style.outline);
+}
+
+class StyleReader implements XmlHandler {
+  readonly styles = new Map<string, WrittenStyle>();
+  /** The style of paragraphs that name none. */
+  usual: string | null = null;
+  #style: WrittenStyle | null = null;
+
+  open(name: string, attributes: Attributes): "skip" | undefined {
+    const value = attributes.val ?? "";
+    const style = this.#style;
+    switch (name) {
+      case "w:style": {
+        const { type = "paragraph", styleId = "", default: isDefault = "" } = attributes;
+        if (type !== "paragraph") return "skip";
+        this.#style = { name: "", basedOn: null, outline: null, listId: null, listLevel: null };
+        this.styles.set(styleId, this.#style);
+        if (/^(?:1|true|on)$/.test(isDefault)) this.usual = styleId;
+        break;
+      }
+      case "w:docDefaults":
+      case "w:latentStyles":
+      case "w:rPr":
+      case "w:pPrChange":
+        return "skip";
+      case "w:name":
+        if (style !== null) style.name = value;
+        break;
+      case "w:basedOn":
+        if (style !== null) style.basedOn = value;
+        break;
+      case "w:outlineLvl":
+        if (style !== null) style.outline = Number.parseInt(value, 10);
+        break;
+      case "w:numId":
+        if (style !== null) style.listId = value;
+        break;
+      case "w:ilvl":
+        if (style !== null) style.listLevel = Number.parseInt(value, 10) || 0;
+        break;
+    }
+    return undefined;
+  }
+
+  close(name: string): void {
+    if (name === "w:style") this.#style = null;
+  }
+
+  text(): void {}
+}

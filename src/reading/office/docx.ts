@@ -1,0 +1,87 @@
+// What a Word document (DOCX, ECMA-376-1, transitional or strict) says: its body with notes and comments, headers and footers left
+// out. What its elements mean is docx-body.ts's question.
+
+import { ReadFailure } from "../../ports/preparer.ts";
+import type { ReadDocument } from "../document.ts";
+import { shortTitle } from "../title.ts";
+import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits } from "./budget.ts";
+import { diagramBlocks } from "./diagram.ts";
+import { FlowReader, NoteReader, type WordContext } from "./docx-body.ts";
+import { Numbering } from "./docx-numbering.ts";
+import { readStyles } from "./docx-styles.ts";
+import { OfficePackage, targetsOf } from "./package.ts";
+import { TextWriter } from "./text-writer.ts";
+import type { Attributes, XmlHandler } from "./xml.ts";
+
+/** Reads a DOCX file. Time and memory grow with its text, up to the limits. Never rejects because of what is in the file. */
+export async function readDocx(
+  bytes: Uint8Array,
+  limits: ReadingLimits = READING_LIMITS,
+): Promise<ReadDocument | ReadFailure> {
+  return outcomeOf(() => wordText(new OfficePackage(bytes, new Budget(limits))));
+}
+
+function wordText(document: OfficePackage): ReadDocument | ReadFailure {
+  const part = document.documentPart("word/document.xml");
+  const related = document.relationships(part);
+  const partOf = (type: string) => related.find((each) => each.type === type)?.target ?? null;
+  const targets = targetsOf(related);
+  const context: WordContext = {
+    budget: document.budget,
+    styleOf: readStyles(document, partOf("styles")),
+    numbering: new Numbering(document, partOf("numbering")),
+    notes: new Map(),
+    diagram: (id) => {
+      const target = targets.get(id);
+      return target === undefined ? [] : diagramBlocks(document, target);
+    },
+  };
+  const notes = new Map<string, string>();
+  for (const kind of ["footnote", "endnote", "comment"] as const) {
+    const reader = new NoteReader(kind, context);
+    document.read(partOf(`${kind}s`) ?? "", "w", reader);
+    for (const [key, { text, author }] of reader.notes) {
+      const by = author === "" ? "" : ` by ${author}`;
+      notes.set(key, kind === "comment" ? `[comment${by}: ${text}]` : `[note: ${text}]`);
+    }
+  }
+  const writer = new TextWriter(document.budget);
+  const body = new BodyReader({ ...context, notes }, writer);
+  document.read(part, "w", body);
+  if (!body.wasFound) {
+    return new ReadFailure("unreadable_document", `The file is damaged: its part ${part} is no Word document.`);
+  }
+  const title = document.title();
+  return writer.document(title === null ? null : shortTitle(title));
+}
+
+/** Hands on what is in the body: a background or a list of versions may stand beside it. */
+class BodyReader implements XmlHandler {
+  wasFound = false;
+  readonly #flow: FlowReader;
+  #isOpen = false;
+
+  constructor(context: WordContext, writer: TextWriter) {
+    this.#flow = new FlowReader(context, writer);
+  }
+
+  open(name: string, attributes: Attributes): "skip" | undefined {
+    if (this.#isOpen) return this.#flow.open(name, attributes);
+    if (name !== "w:body") return undefined;
+    this.#isOpen = true;
+    this.wasFound = true;
+    return undefined;
+  }
+
+  close(name: string): void {
+    if (!this.#isOpen) return;
+    if (name === "w:body") {
+      this.#flow.end();
+      this.#isOpen = false;
+    } else this.#flow.close(name);
+  }
+
+  text(text: string): void {
+    if (this.#isOpen) this.#flow.text(text);
+  }
+}

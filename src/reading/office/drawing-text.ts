@@ -1,0 +1,140 @@
+// Text of DrawingML (ECMA-376-1, 21.1.2): the paragraphs of shapes, cells, diagrams and comments, with their place in lists. Where
+// they stand is the business of pptx-slide.ts and diagram.ts.
+
+import { EquationReader } from "./equation.ts";
+import { listItem, type NumeralKind, numeral } from "./lists.ts";
+import { type Block, LIST, onOneLine, readable } from "./text-writer.ts";
+import type { Attributes } from "./xml.ts";
+
+/** A paragraph of a shape. */
+export interface DrawingParagraph {
+  /** Has a visible character. */
+  readonly text: string;
+  /** 0 is the outermost. */
+  readonly level: number;
+  /** `inherited`: what is usual where it stands. */
+  readonly list: "bullet" | "none" | "inherited" | AutoNumber;
+  /** Whether all of it is bold. */
+  readonly isBold: boolean;
+}
+
+interface AutoNumber {
+  /** As DrawingML names it: `arabicPeriod`. */
+  readonly scheme: string;
+  readonly start: number;
+}
+
+/** Collects the paragraphs of one text body. */
+export class DrawingText {
+  readonly paragraphs: DrawingParagraph[] = [];
+  #text: string[] = [];
+  #level = 0;
+  #list: DrawingParagraph["list"] = "inherited";
+  #isText = false;
+  #isBold = true;
+  #isRunBold = false;
+  #equation: EquationReader | null = null;
+
+  open(name: string, attributes: Attributes): "skip" | undefined {
+    if (this.#equation !== null) return this.#equation.open(name, attributes);
+    switch (name) {
+      case "a:p":
+        this.#text = [];
+        this.#level = 0;
+        this.#list = "inherited";
+        this.#isBold = true;
+        break;
+      case "a:pPr":
+        this.#level = Math.min(Math.max(Number.parseInt(attributes.lvl ?? "0", 10) || 0, 0), 8);
+        break;
+      case "a:buNone":
+        this.#list = "none";
+        break;
+      case "a:buChar":
+      case "a:buBlip":
+        this.#list = "bullet";
+        break;
+      case "a:buAutoNum":
+        this.#list = { scheme: attributes.type ?? "", start: Number.parseInt(attributes.startAt ?? "1", 10) || 1 };
+        break;
+      case "a:r":
+      case "a:fld":
+        this.#isRunBold = false;
+        break;
+      case "a:rPr":
+        this.#isRunBold = attributes.b === "1" || attributes.b === "true";
+        break;
+      case "a:br":
+        this.#text.push("\n");
+        break;
+      case "a:t":
+        this.#isText = true;
+        this.#isBold &&= this.#isRunBold;
+        break;
+      case "m:oMath":
+        this.#equation = new EquationReader();
+        break;
+      case "a:lstStyle":
+      case "a:bodyPr":
+      case "a:endParaRPr":
+        return "skip";
+    }
+    return undefined;
+  }
+
+  close(name: string): void {
+    if (this.#equation !== null) {
+      if (!this.#equation.close()) return;
+      this.#text.push(this.#equation.result());
+      this.#equation = null;
+    }
+    if (name === "a:t") this.#isText = false;
+    if (name !== "a:p") return;
+    const text = readable(this.#text.join(""));
+    if (text !== "") {
+      this.paragraphs.push({ text, level: this.#level, list: this.#list, isBold: this.#isBold });
+    }
+  }
+
+  text(text: string): void {
+    if (this.#equation !== null) this.#equation.text(text);
+    else if (this.#isText) this.#text.push(text);
+  }
+}
+
+/** All paragraphs on one line. */
+export function lineOf(paragraphs: readonly DrawingParagraph[]): string {
+  return paragraphs.map(({ text }) => onOneLine(text)).join(" ");
+}
+
+/** Paragraphs as blocks. @param hasBullets whether those are items that say nothing about it */
+export function blocksOfParagraphs(paragraphs: readonly DrawingParagraph[], hasBullets: boolean): Block[] {
+  const counts: number[] = [];
+  return paragraphs.map(({ text, level, list }) => {
+    const isItem = list === "inherited" ? hasBullets || level > 0 : list !== "none";
+    if (typeof list !== "object") {
+      counts.length = Math.min(counts.length, isItem ? level : 0);
+      return isItem ? { text: listItem(level, null, text), series: LIST } : { text, series: null };
+    }
+    counts.length = Math.min(counts.length, level + 1);
+    const count = (counts[level] ?? list.start - 1) + 1;
+    while (counts.length < level) counts.push(0);
+    counts[level] = count;
+    return { text: listItem(level, autoLabel(list.scheme, count), text), series: LIST };
+  });
+}
+
+const KINDS: readonly (readonly [begins: string, kind: NumeralKind])[] = [
+  ["alphaLc", "lowerLetter"],
+  ["alphaUc", "upperLetter"],
+  ["romanLc", "lowerRoman"],
+  ["romanUc", "upperRoman"],
+];
+
+function autoLabel(scheme: string, count: number): string {
+  const kind = KINDS.find(([begins]) => scheme.startsWith(begins))?.[1] ?? "decimal";
+  const written = numeral(count, kind);
+  if (scheme.endsWith("ParenBoth")) return `(${written})`;
+  if (scheme.endsWith("ParenR")) return `${written})`;
+  return scheme.endsWith("Plain") ? written : `${written}.`;
+}

@@ -1,0 +1,86 @@
+// What a presentation (PPTX, ECMA-376-1, 19, transitional or strict) says: its slides in their order, each under its title, with
+// speaker notes and comments. What is on a slide is the business of pptx-slide.ts.
+
+import { ReadFailure } from "../../ports/preparer.ts";
+import type { ReadDocument } from "../document.ts";
+import { shortTitle } from "../title.ts";
+import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits, refuse } from "./budget.ts";
+import { diagramBlocks } from "./diagram.ts";
+import { OfficePackage, targetsOf } from "./package.ts";
+import { readAuthors, readComments } from "./pptx-comments.ts";
+import { SlideReader } from "./pptx-slide.ts";
+import { TextWriter } from "./text-writer.ts";
+import type { Attributes, XmlHandler } from "./xml.ts";
+
+/** Reads a PPTX file. Time and memory grow with its text, up to the limits. Never rejects because of what is in the file. */
+export async function readPptx(
+  bytes: Uint8Array,
+  limits: ReadingLimits = READING_LIMITS,
+): Promise<ReadDocument | ReadFailure> {
+  return outcomeOf(() => presentationText(new OfficePackage(bytes, new Budget(limits))));
+}
+
+function presentationText(document: OfficePackage): ReadDocument | ReadFailure {
+  const part = document.documentPart("ppt/presentation.xml");
+  const presentation = new PresentationReader();
+  document.read(part, "p", presentation);
+  if (!presentation.wasFound) {
+    return new ReadFailure("unreadable_document", `The file is damaged: its part ${part} is no presentation.`);
+  }
+  const related = document.relationships(part);
+  document.budget.checkSlides(presentation.slideIds.length);
+  const authors = readAuthors(document, related);
+  const targets = targetsOf(related);
+  const writer = new TextWriter(document.budget);
+  for (const [at, id] of presentation.slideIds.entries()) {
+    const slide = targets.get(id);
+    if (slide === undefined || !document.has(slide)) refuse(`The file is damaged: its slide ${at + 1} is missing.`);
+    writeSlide(document, { number: at + 1, part: slide, authors }, writer);
+  }
+  const title = document.title();
+  return writer.document(title === null ? null : shortTitle(title));
+}
+
+interface Slide {
+  /** From 1. */
+  readonly number: number;
+  readonly part: string;
+  readonly authors: ReadonlyMap<string, string>;
+}
+
+function writeSlide(document: OfficePackage, { number, part, authors }: Slide, writer: TextWriter): void {
+  const related = document.relationships(part);
+  const targets = targetsOf(related);
+  const slide = new SlideReader((id) => {
+    const target = targets.get(id);
+    return target === undefined ? [] : diagramBlocks(document, target);
+  }, "slide");
+  document.read(part, "p", slide);
+  if (!slide.wasFound) refuse(`The file is damaged: its slide ${number} (${part}) is none.`);
+  const notes = new SlideReader(() => [], "notes");
+  document.read(related.find(({ type }) => type === "notesslide")?.target ?? "", "p", notes);
+  const comments = readComments(document, related, authors);
+  if (slide.title === "" && slide.blocks.length === 0 && notes.blocks.length === 0 && comments.length === 0) return;
+  writer.mark({ slide: number });
+  writer.write({ text: `## ${slide.title || `Slide ${number}`}`, series: null });
+  for (const block of slide.blocks) writer.write(block);
+  for (const text of comments) writer.write({ text, series: comments });
+  if (notes.blocks.length === 0) return;
+  document.budget.addText(notes.blocks.reduce((units, { text }) => units + text.length, 0));
+  writer.write({ text: `[notes: ${notes.blocks.map(({ text }) => text).join("\n")}]`, series: null });
+}
+
+class PresentationReader implements XmlHandler {
+  wasFound = false;
+  /** Ids of relationships, in the order in which the slides are shown. */
+  readonly slideIds: string[] = [];
+
+  open(name: string, { "r:id": id }: Attributes): undefined {
+    if (name === "p:presentation") this.wasFound = true;
+    if (name === "p:sldId" && id !== undefined) this.slideIds.push(id);
+  }
+
+  close(): void {}
+
+  text(): void {}
+}

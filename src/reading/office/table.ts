@@ -1,0 +1,164 @@
+// Tables as lines that can be understood alone: each row names its columns. Which row does that for the others is decided here,
+// where the rows come from is the business of the readers.
+
+/** A cell. */
+export interface Cell {
+  /** On one line; empty for an empty cell. */
+  readonly text: string;
+  /** First of its columns, from 0. */
+  readonly column: number;
+  /** Columns that it takes. */
+  readonly span: number;
+  readonly isBold: boolean;
+}
+
+/** What a table says about its first row: `certain` that it names the columns, `likely`, or nothing. */
+export type HeaderHint = "certain" | "likely" | "none";
+
+/** The names of columns, by column. */
+export type ColumnNames = ReadonlyMap<number, string>;
+
+/** Rows that name columns together at most. */
+export const HEADER_ROWS_MAX = 3;
+/** Characters of a column's name at most: longer ones are texts, and would stand in every row. */
+const NAME_CHARACTERS_MAX = 80;
+/** Names that a cell over several columns gets at most. */
+const NAMES_PER_CELL_MAX = 3;
+const NUMBER = /^[+\-−–(]?\s?\p{Sc}?\s?\d[\d.,'’\s]*(?:e[+-]?\d+)?\s?(?:%|\p{Sc}|[\p{L}²³°]{1,3})?\)?$/iu;
+const DATE = /^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?$/;
+/** What can be the name of a column although it is a number. */
+const YEAR = /^(?:19|20)\d\d$/;
+
+/** A row that may name the columns of those below it. */
+export interface TableRow {
+  readonly cells: readonly Cell[];
+  /** Whether it says so itself. */
+  readonly isHeader: boolean;
+}
+
+/** The rows of one table, as they come. */
+export class TableRows {
+  /** Rows of the same table follow each other line by line. */
+  readonly series = {};
+  /** The first rows, until it is known which of them name columns. */
+  #first: TableRow[] | null = [];
+  #names: ColumnNames = new Map();
+
+  constructor(private readonly hint: HeaderHint) {}
+
+  /** The lines that are certain once the row is there. */
+  *add(row: TableRow): Generator<string> {
+    if (row.cells.every(({ text }) => text === "")) return;
+    if (this.#first === null) {
+      yield rowLine(row.cells, this.#names);
+      return;
+    }
+    this.#first.push(row);
+    if (this.#first.length > HEADER_ROWS_MAX) yield* this.end();
+  }
+
+  /** The name of a column once `end` has settled which rows name columns; empty without one. */
+  nameOf(column: number): string {
+    return this.#names.get(column) ?? "";
+  }
+
+  /** The lines that are left, at the table's end or before something that is no line. */
+  *end(): Generator<string> {
+    const first = this.#first;
+    if (first === null) return;
+    this.#first = null;
+    const headers = headerRows(first, this.hint);
+    this.#names = columnNames(first.slice(0, headers).map(({ cells }) => cells));
+    for (const [at, { cells }] of first.entries()) yield rowLine(cells, at < headers ? new Map() : this.#names);
+  }
+}
+
+/** How many rows at the beginning name the columns of those below; names that span others stand above these. */
+export function headerRows(rows: readonly TableRow[], hint: HeaderHint): number {
+  for (let count = Math.min(HEADER_ROWS_MAX, rows.length - 1); count > 0; count--) {
+    const [last, below] = [rows[count - 1], rows[count]];
+    if (last === undefined || below === undefined) return 0;
+    const outer = rows.slice(0, count - 1);
+    if (last.isHeader ? below.isHeader : !outer.every(hasSpans)) continue;
+    const above = columnNames(outer.map(({ cells }) => cells));
+    if (namesColumns(last.cells, below.cells, last.isHeader ? "certain" : hint, above)) return count;
+  }
+  return 0;
+}
+
+function hasSpans({ cells }: TableRow): boolean {
+  return cells.some(({ text, span }) => text !== "" && span > 1);
+}
+
+/** Whether a row names the columns of the one below it. @param above what rows above it name */
+export function namesColumns(
+  row: readonly Cell[],
+  below: readonly Cell[],
+  hint: HeaderHint,
+  above: ColumnNames = new Map(),
+): boolean {
+  const filled = row.filter(({ text }) => text !== "");
+  const filledBelow = below.filter(({ text }) => text !== "");
+  if (filled.length < 2 || filledBelow.length === 0) return false;
+  if (filled.some(({ text }) => text.length > NAME_CHARACTERS_MAX)) return false;
+  if (hint === "certain") return true;
+  // a year is a name, but not above other years
+  const hasYears = filledBelow.some(({ text }) => YEAR.test(text));
+  if (filled.some((cell) => !isName(cell) || (hasYears && YEAR.test(cell.text)))) return false;
+  if (filled.some(({ text }) => text.endsWith(":"))) return false;
+  const names = new Set(filled.map(({ text, column }) => `${above.get(column) ?? ""} ${text}`));
+  if (names.size < filled.length) return false;
+  const named = new Set(filled.flatMap(({ column, span }) => columnsOf(column, span)));
+  // the corner above the names of rows is often empty
+  const corner = below.reduce((least, { column }) => Math.min(least, column), Number.POSITIVE_INFINITY);
+  const isFull = filledBelow.every(({ column }) => column === corner || named.has(column));
+  const isBold = filled.every((cell) => cell.isBold) && !filledBelow.every((cell) => cell.isBold);
+  const isAboveQuantities = filledBelow.some(({ column, text }) => isQuantity(text) && named.has(column));
+  return isBold || (isFull && (isAboveQuantities || (hint === "likely" && filled.length >= 3)));
+}
+
+/** Whether a cell may name a column. */
+export function isName({ text }: Cell): boolean {
+  return !isQuantity(text) || YEAR.test(text);
+}
+
+/** Whether a text is a number, an amount or a date. */
+export function isQuantity(text: string): boolean {
+  return text.length <= 40 && (NUMBER.test(text) || DATE.test(text));
+}
+
+/** The names that rows give to columns, the outermost first: `2023 Q1` for a `Q1` below a `2023` that spans it. */
+export function columnNames(rows: readonly (readonly Cell[])[]): ColumnNames {
+  const names = new Map<number, string>();
+  for (const { text, column, span } of rows.flat()) {
+    if (text.length > NAME_CHARACTERS_MAX) continue;
+    const name = text.replace(/[\s:]+$/, "");
+    if (name === "") continue;
+    for (const each of columnsOf(column, span)) {
+      const above = names.get(each);
+      // what is merged over both rows is told once
+      names.set(each, above === undefined || above === name ? name : `${above} ${name}`);
+    }
+  }
+  return names;
+}
+
+/** A row as a line: `Column: value | Column: value`; a value alone where its column has no name. Empty cells are left out. */
+export function rowLine(cells: readonly Cell[], names: ColumnNames): string {
+  let line = "";
+  for (const { text, column, span } of cells) {
+    if (text === "") continue;
+    const name = span === 1 ? (names.get(column) ?? "") : nameOfAll(columnsOf(column, span), names);
+    line += `${line === "" ? "" : " | "}${name === "" ? "" : `${name}: `}${text}`;
+  }
+  return line;
+}
+
+function nameOfAll(columns: readonly number[], names: ColumnNames): string {
+  const named = new Set(columns.slice(0, NAMES_PER_CELL_MAX).flatMap((each) => names.get(each) ?? []));
+  return [...named].join(", ");
+}
+
+function columnsOf(column: number, span: number): number[] {
+  return Array.from({ length: span }, (_, at) => column + at);
+}

@@ -1,0 +1,120 @@
+// What people noted on the cells of a sheet: notes (ECMA-376-1, 18.7) and the threads of comments that came later ([MS-XLSX] 2.1.48).
+
+import type { OfficePackage, Relationship } from "./package.ts";
+import { onOneLine } from "./text-writer.ts";
+import { cellAt, sheetText } from "./xlsx-sheet.ts";
+import type { Attributes, XmlHandler } from "./xml.ts";
+
+/**
+ * Notes as they are put into the text, by row and column of their cell (`7 1`).
+ * @param people the part that names those who comment; null without one
+ * @throws ReadFailure when a part is damaged
+ */
+export function readCellNotes(
+  document: OfficePackage,
+  related: readonly Relationship[],
+  people: string | null,
+): ReadonlyMap<string, readonly string[]> {
+  const notes = new Map<string, string[]>();
+  const read = (type: string, reader: NoteReader) => {
+    for (const { target } of related.filter((each) => each.type === type)) document.read(target, "x", reader);
+    for (const { place, author, text } of reader.notes) {
+      const all = notes.get(place) ?? [];
+      all.push(author === "" ? `[comment: ${text}]` : `[comment by ${author}: ${text}]`);
+      notes.set(place, all);
+    }
+  };
+  if (related.some(({ type }) => type === "threadedcomment")) {
+    const names = new PersonReader();
+    if (people !== null) document.read(people, "tc", names);
+    read("threadedcomment", new NoteReader("thread", names.names));
+  }
+  read("comments", new NoteReader("note", new Map()));
+  return notes;
+}
+
+interface CellNote {
+  readonly place: string;
+  readonly author: string;
+  readonly text: string;
+}
+
+class NoteReader implements XmlHandler {
+  readonly notes: CellNote[] = [];
+  readonly #authors: string[] = [];
+  #place: string | null = null;
+  #author = "";
+  #text = "";
+  #isText = false;
+
+  constructor(
+    private readonly kind: "thread" | "note",
+    private readonly names: ReadonlyMap<string, string>,
+  ) {}
+
+  open(name: string, attributes: Attributes): "skip" | undefined {
+    switch (name) {
+      case "x:author":
+        this.#text = "";
+        this.#isText = true;
+        break;
+      case "x:comment":
+        this.#begin(attributes.ref, this.#authors[Number(attributes.authorId)] ?? "");
+        break;
+      case "tc:threadedComment":
+        this.#begin(attributes.ref, this.names.get(attributes.personId ?? "") ?? "");
+        break;
+      case "x:t":
+      case "tc:text":
+        this.#isText = true;
+        break;
+      case "x:rPh":
+        return "skip";
+    }
+    return undefined;
+  }
+
+  close(name: string): void {
+    this.#isText = false;
+    if (name === "x:author") this.#authors.push(onOneLine(this.#text));
+    if (name === "x:comment" || name === "tc:threadedComment") this.#end();
+  }
+
+  text(text: string): void {
+    if (this.#isText) this.#text += text;
+  }
+
+  #begin(cell: string | undefined, author: string): void {
+    const at = cellAt(cell ?? "");
+    this.#place = at === null ? null : `${at.row} ${at.column}`;
+    this.#author = author;
+    this.#text = "";
+  }
+
+  #end(): void {
+    const { kind } = this;
+    // for programs that know no threads, each is kept as a note once more
+    const isCopy = kind === "note" && this.#author.startsWith("tc=");
+    // Excel writes the author's name at the beginning of what they note
+    const begins = `${this.#author}:`;
+    const whole = sheetText(this.#text);
+    const text = kind === "note" && whole.startsWith(begins) ? whole.slice(begins.length).trim() : whole;
+    if (this.#place !== null && !isCopy && text !== "") {
+      this.notes.push({ place: this.#place, author: this.#author, text });
+    }
+    this.#place = null;
+  }
+}
+
+class PersonReader implements XmlHandler {
+  /** Names by id. */
+  readonly names = new Map<string, string>();
+
+  open(name: string, { id, displayName = "" }: Attributes): undefined {
+    if (name === "tc:person" && id !== undefined) this.names.set(id, onOneLine(displayName));
+  }
+
+  close(): void {}
+
+  text(): void {}
+}

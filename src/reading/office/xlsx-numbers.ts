@@ -1,0 +1,183 @@
+// Numbers of cells as a sheet shows them, by their number format (ECMA-376-1, 18.8.30 and 18.8.31): dates in ISO 8601, whatever
+// the order and language in which the sheet has them.
+
+import { isoTime } from "../../kit/clock.ts";
+
+/** Makes a cell's number the text that the sheet shows. */
+export type ShowNumber = (value: number) => string;
+
+const DAY_MS = 86_400_000;
+/** Day 0 of each of the two calendars, as Unix milliseconds. In the first, day 60 is a 29 February 1900 that never was. */
+const DAY_ZERO_1900_MS = -2_209_161_600_000;
+const DAY_ZERO_1904_MS = -2_082_844_800_000;
+const PHANTOM_DAY = 60;
+/** 31 December 9999. */
+const DAYS_MAX = 2_958_466;
+/** Digits that Excel keeps of a number. */
+const DIGITS = 15;
+
+/** The formats that a file need not spell out. */
+const BUILT_IN: Readonly<Record<number, string>> = {
+  1: "0",
+  2: "0.00",
+  3: "#,##0",
+  4: "#,##0.00",
+  9: "0%",
+  10: "0.00%",
+  14: "yyyy-mm-dd",
+  15: "d-mmm-yy",
+  16: "d-mmm",
+  17: "mmm-yy",
+  18: "h:mm",
+  19: "h:mm:ss",
+  20: "h:mm",
+  21: "h:mm:ss",
+  22: "yyyy-mm-dd h:mm",
+  37: "#,##0;(#,##0)",
+  38: "#,##0;(#,##0)",
+  39: "#,##0.00;(#,##0.00)",
+  40: "#,##0.00;(#,##0.00)",
+  41: "#,##0;(#,##0)",
+  42: "$#,##0;($#,##0)",
+  43: "#,##0.00;(#,##0.00)",
+  44: "$#,##0.00;($#,##0.00)",
+  45: "mm:ss",
+  46: "[h]:mm:ss",
+  47: "mm:ss",
+};
+/** Dates of East Asian editions. */
+const isBuiltInDate = (id: number) => (id >= 27 && id <= 36) || (id >= 50 && id <= 58);
+
+/** The format code of a built-in id; `General` for one that has none. */
+export function builtInFormat(id: number): string {
+  return BUILT_IN[id] ?? (isBuiltInDate(id) ? "yyyy-mm-dd" : "General");
+}
+
+/** How a format shows numbers. @param is1904 whether days are counted from 1904 on */
+export function numberFormat(code: string, is1904: boolean): ShowNumber {
+  const sections = sectionsOf(code).map((section) => sectionFormat(section, is1904));
+  // conditions of their own are rare, and none of the sections is then certain
+  if (/\[[<>=]/.test(code)) return general;
+  return (value) => {
+    const [positive = general, negative, zero] = sections;
+    if (value < 0 && negative !== undefined) return negative(-value);
+    if (value === 0 && zero !== undefined) return zero(value);
+    return positive(value);
+  };
+}
+
+/** A number without a format: to 15 digits, as Excel keeps them. */
+export function general(value: number): string {
+  const exact = String(value);
+  return exact.length <= DIGITS ? exact : String(Number(value.toPrecision(DIGITS)));
+}
+
+/** The parts of a format between `;` for positive, negative, zero and texts. */
+function sectionsOf(code: string): string[] {
+  const sections = [""];
+  for (const [token] of code.matchAll(TOKEN)) {
+    if (token === ";") sections.push("");
+    else sections[sections.length - 1] += token;
+  }
+  return sections;
+}
+
+/** A quoted text, something in brackets, an escaped, a filling or a skipped character, or any other. */
+const TOKEN = /"[^"]*"?|\[[^\]]*\]?|[\\_*].?|./gsu;
+
+function sectionFormat(section: string, is1904: boolean): ShowNumber {
+  const tokens = [...section.matchAll(TOKEN)].map(([token]) => token);
+  // a format for all languages begins with a code in brackets
+  if (/^(?:\[[^\]]*\])*general$/i.test(section.trim())) return general;
+  const isElapsed = tokens.some((token) => /^\[(?:h+|m+|s+)\]$/i.test(token));
+  const letters = tokens.filter((token) => token.length === 1).join("");
+  if (isElapsed) return elapsed;
+  if (/[ymdhs]/i.test(letters.replace(/am\/pm|a\/p/gi, ""))) {
+    const shown = shownOfDate(letters);
+    return (value) => dateText(value, shown, is1904) ?? general(value);
+  }
+  return quantityFormat(tokens);
+}
+
+/** How long: hours beyond 24 are counted on. */
+function elapsed(value: number): string {
+  const seconds = Math.round(value * (DAY_MS / 1000));
+  const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  return `${hours}:${twoDigits(minutes)}:${twoDigits(rest)}`;
+}
+
+interface DateShown {
+  readonly date: "none" | "year" | "month" | "day";
+  readonly time: "none" | "minutes" | "seconds";
+}
+
+function shownOfDate(letters: string): DateShown {
+  const units = [...letters.toLowerCase().matchAll(/am\/pm|a\/p|y+|m+|d+|h+|s+/g)].map(([unit]) => unit[0]);
+  // an m beside hours or seconds means minutes
+  const isMonth = (at: number) => units[at] === "m" && units[at - 1] !== "h" && units[at + 1] !== "s";
+  const hasMonth = units.some((_, at) => isMonth(at));
+  const date = units.includes("d") ? "day" : hasMonth ? "month" : units.includes("y") ? "year" : "none";
+  const hasTime = units.includes("h") || units.some((unit, at) => unit === "m" && !isMonth(at));
+  return { date, time: units.includes("s") ? "seconds" : hasTime ? "minutes" : "none" };
+}
+
+function dateText(value: number, { date, time }: DateShown, is1904: boolean): string | null {
+  if (!(value >= 0 && value < DAYS_MAX)) return null;
+  const days = is1904 || value >= PHANTOM_DAY ? value : value + 1;
+  const zero = is1904 ? DAY_ZERO_1904_MS : DAY_ZERO_1900_MS;
+  const iso = isoTime(zero + Math.round((days * DAY_MS) / 1000) * 1000);
+  const dateLength = { none: 0, year: 4, month: 7, day: 10 }[date];
+  const timeLength = { none: 0, minutes: 5, seconds: 8 }[time];
+  return [iso.slice(0, dateLength), iso.slice(11, 11 + timeLength)].filter((part) => part !== "").join(" ");
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
+}
+
+function quantityFormat(tokens: readonly string[]): ShowNumber {
+  const places = tokens.map((token) => /^[0#?]$/.test(token));
+  const [first, last] = [places.indexOf(true), places.lastIndexOf(true)];
+  const isOther = tokens.some((token) => token === "@" || token === "/" || /^[eE]$/.test(token));
+  if (isOther) return general;
+  if (first === -1) {
+    // a dash for zero; a number that is hidden is still told
+    const shown = tokens.map(literalOf).join("").trim();
+    return shown === "" ? general : () => shown;
+  }
+  const inner = tokens.slice(first, last + 1);
+  const point = inner.indexOf(".");
+  const decimals = point === -1 ? [] : inner.slice(point + 1).filter((token) => /^[0#?]$/.test(token));
+  const decimalsMin = decimals.filter((token) => token === "0").length;
+  const isGrouped = inner.includes(",");
+  const after = tokens.slice(last + 1);
+  // commas behind the last place divide by a thousand each
+  const divisor =
+    1000 **
+    (after.findIndex((token) => token !== ",") === -1 ? after.length : after.findIndex((token) => token !== ","));
+  const percents = tokens.filter((token) => token === "%").length;
+  const before = tokens.slice(0, first).map(literalOf).join("");
+  const behind = after.map(literalOf).join("");
+  const digits = {
+    minimumFractionDigits: Math.min(decimalsMin, DIGITS),
+    maximumFractionDigits: Math.min(decimals.length, DIGITS),
+  };
+  const shown = new Intl.NumberFormat("en-US", { ...digits, useGrouping: isGrouped });
+  return (value) => {
+    const scaled = Number(((value * 100 ** percents) / divisor).toPrecision(DIGITS));
+    // 0.005 as 0: a value that is there is not shown as none
+    if (scaled !== 0 && Number(scaled.toFixed(Math.min(decimals.length, DIGITS))) === 0)
+      return general(scaled) + behind;
+    return (value < 0 ? "-" : "") + before + shown.format(Math.abs(scaled)) + behind;
+  };
+}
+
+/** What a token that is no place of a digit shows. */
+function literalOf(token: string): string {
+  if (token.startsWith('"')) return token.replaceAll('"', "");
+  // [$€-407]: a currency with its language
+  if (token.startsWith("[")) return /^\[\$([^-\]]*)/.exec(token)?.[1] ?? "";
+  if (token.startsWith("\\")) return token.slice(1);
+  if (token.startsWith("_") || token.startsWith("*") || token === ",") return "";
+  return token;
+}

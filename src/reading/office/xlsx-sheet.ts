@@ -1,0 +1,181 @@
+// The cells of one sheet (ECMA-376-1, 18.3.1) as texts, row by row; only cells that hold something take room. What the rows mean
+// together is the business of xlsx-rows.ts.
+
+import { type Budget, refuse } from "./budget.ts";
+import { onOneLine } from "./text-writer.ts";
+import type { CellLook } from "./xlsx-styles.ts";
+import type { Attributes, XmlHandler } from "./xml.ts";
+
+/** Filled cells of a row, in the order of their columns as a rule. */
+export interface SheetRow {
+  /** From 1. */
+  readonly row: number;
+  /** From 0. */
+  readonly columns: number[];
+  readonly texts: string[];
+  /** Whether all of them are bold. */
+  isBold: boolean;
+}
+
+/** A rectangle of cells, its ends included; rows from 1, columns from 0. */
+export interface CellRange {
+  readonly top: number;
+  readonly left: number;
+  readonly bottom: number;
+  readonly right: number;
+}
+
+/** What cells refer to. */
+export interface SheetContext {
+  readonly budget: Budget;
+  /** The texts that cells share; null: the part that holds them is not there. */
+  readonly strings: readonly string[] | null;
+  look(style: number): CellLook;
+}
+
+/** A cell by its name (`B7`); null for something else. */
+export function cellAt(name: string): { readonly row: number; readonly column: number } | null {
+  const [, letters = "", row] = /^\$?([A-Z]{1,3})\$?(\d{1,7})$/i.exec(name.trim()) ?? [];
+  return row === undefined ? null : { row: Number(row), column: columnOf(letters) ?? 0 };
+}
+
+/** The column that the letters at a cell's name mean, from 0; null without letters, or with too many. Every cell is asked for its own. */
+function columnOf(name: string): number | null {
+  let column = 0;
+  let at = 0;
+  for (; at < name.length; at++) {
+    // upper case
+    const letter = (name.charCodeAt(at) & ~0x20) - 0x40;
+    if (letter < 1 || letter > 26) break;
+    column = column * 26 + letter;
+  }
+  return at === 0 || at > 3 ? null : column - 1;
+}
+
+/** A range by its name (`B7:D9`, `B7`); null for something else. */
+export function rangeAt(name: string): CellRange | null {
+  const [from = "", to = from] = name.split(":");
+  const [start, end] = [cellAt(from), cellAt(to)];
+  if (start === null || end === null) return null;
+  return { top: start.row, left: start.column, bottom: end.row, right: end.column };
+}
+
+/** Reads the cells of a sheet. */
+export class SheetReader implements XmlHandler {
+  wasFound = false;
+  readonly rows: SheetRow[] = [];
+  readonly merged: CellRange[] = [];
+  /** Ranges whose first row is a header: those that are filtered. */
+  readonly headed: CellRange[] = [];
+  #row: SheetRow | null = null;
+  #rowNumber = 0;
+  #column = -1;
+  #type = "n";
+  #style = 0;
+  #value = "";
+  #formula = "";
+  #into: "value" | "formula" | null = null;
+
+  constructor(private readonly context: SheetContext) {}
+
+  open(name: string, attributes: Attributes): "skip" | undefined {
+    switch (name) {
+      case "x:sheetData":
+        this.wasFound = true;
+        break;
+      case "x:row":
+        this.#rowNumber = Number.parseInt(attributes.r ?? "", 10) || this.#rowNumber + 1;
+        this.#column = -1;
+        this.#row = { row: this.#rowNumber, columns: [], texts: [], isBold: true };
+        break;
+      case "x:c":
+        this.#column = columnOf(attributes.r ?? "") ?? this.#column + 1;
+        this.#type = attributes.t ?? "n";
+        this.#style = Number.parseInt(attributes.s ?? "0", 10) || 0;
+        this.#value = "";
+        this.#formula = "";
+        break;
+      case "x:v":
+      case "x:t":
+        this.#into = "value";
+        break;
+      case "x:f":
+        this.#into = "formula";
+        break;
+      case "x:rPh":
+      case "x:extLst":
+        return "skip";
+      case "x:mergeCell":
+      case "x:autoFilter": {
+        const range = rangeAt(attributes.ref ?? "");
+        if (range !== null) (name === "x:mergeCell" ? this.merged : this.headed).push(range);
+        break;
+      }
+    }
+    return undefined;
+  }
+
+  text(text: string): void {
+    if (this.#into === "value") this.#value += text;
+    else if (this.#into === "formula") this.#formula += text;
+  }
+
+  close(name: string): void {
+    switch (name) {
+      case "x:v":
+      case "x:t":
+      case "x:f":
+        this.#into = null;
+        break;
+      case "x:c":
+        this.#addCell();
+        break;
+      case "x:row":
+        if (this.#row !== null && this.#row.columns.length > 0) this.rows.push(this.#row);
+        this.#row = null;
+        break;
+    }
+  }
+
+  #addCell(): void {
+    const { show, isBold } = this.context.look(this.#style);
+    const text = cellText(this.#type, this.#value, this.#formula, this.context.strings, show);
+    if (text === "" || this.#row === null) return;
+    this.context.budget.addCells(1);
+    this.#row.columns.push(this.#column);
+    this.#row.texts.push(text);
+    if (!isBold) this.#row.isBold = false;
+  }
+}
+
+function cellText(
+  type: string,
+  value: string,
+  formula: string,
+  strings: readonly string[] | null,
+  show: CellLook["show"],
+): string {
+  // a formula that nobody has calculated yet
+  if (value === "") return formula.trim() === "" ? "" : onOneLine(`=${formula}`);
+  switch (type) {
+    case "s":
+      if (strings === null) refuse("The file is damaged: the part that holds the texts of its cells is missing.");
+      return strings[Number.parseInt(value, 10)] ?? "";
+    case "b":
+      return value.trim() === "1" || value.trim() === "true" ? "TRUE" : "FALSE";
+    case "n": {
+      const number = Number(value);
+      return Number.isFinite(number) && value.trim() !== "" ? onOneLine(show(number)) : onOneLine(value);
+    }
+    default:
+      return sheetText(value);
+  }
+}
+
+/** A text of a workbook on one line: `_x000D_` stands for characters that XML cannot hold (ECMA-376-1, 22.9.2.19). */
+export function sheetText(text: string): string {
+  const decoded = text.includes("_x")
+    ? text.replace(/_x([0-9a-f]{4})_/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    : text;
+  return onOneLine(decoded);
+}

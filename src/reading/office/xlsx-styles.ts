@@ -1,0 +1,74 @@
+// How the cells of a workbook look, as far as it tells what they mean: number formats and bold letters (ECMA-376-1, 18.8).
+
+import type { OfficePackage } from "./package.ts";
+import { builtInFormat, general, numberFormat, type ShowNumber } from "./xlsx-numbers.ts";
+import type { Attributes, XmlHandler } from "./xml.ts";
+
+/** The look of cells of one style. */
+export interface CellLook {
+  readonly show: ShowNumber;
+  readonly isBold: boolean;
+}
+
+const PLAIN: CellLook = { show: general, isBold: false };
+
+/** Looks by the number of their style. @throws ReadFailure when the part is damaged */
+export function readLooks(document: OfficePackage, part: string | null, is1904: boolean): (style: number) => CellLook {
+  const reader = new StyleReader();
+  if (part !== null) document.read(part, "x", reader);
+  const looks = new Map<number, CellLook>();
+  return (style) => {
+    const known = looks.get(style);
+    if (known !== undefined) return known;
+    const written = reader.cells[style];
+    if (written === undefined) return PLAIN;
+    const code = reader.formats.get(written.format) ?? builtInFormat(written.format);
+    const look = { show: numberFormat(code, is1904), isBold: reader.boldFonts[written.font] ?? false };
+    looks.set(style, look);
+    return look;
+  };
+}
+
+class StyleReader implements XmlHandler {
+  readonly formats = new Map<number, string>();
+  readonly boldFonts: boolean[] = [];
+  readonly cells: { readonly format: number; readonly font: number }[] = [];
+  #list: "fonts" | "cells" | null = null;
+
+  open(name: string, attributes: Attributes): "skip" | undefined {
+    switch (name) {
+      case "x:numFmt":
+        if (attributes.formatCode !== undefined) this.formats.set(Number(attributes.numFmtId), attributes.formatCode);
+        break;
+      case "x:fonts":
+        this.#list = "fonts";
+        break;
+      case "x:cellXfs":
+        this.#list = "cells";
+        break;
+      case "x:dxfs":
+      case "x:cellStyleXfs":
+        return "skip";
+      case "x:font":
+        if (this.#list === "fonts") this.boldFonts.push(false);
+        break;
+      case "x:b":
+        if (this.#list === "fonts" && !/^(?:0|false)$/.test(attributes.val ?? "1")) {
+          this.boldFonts[this.boldFonts.length - 1] = true;
+        }
+        break;
+      case "x:xf":
+        if (this.#list === "cells") {
+          this.cells.push({ format: Number(attributes.numFmtId ?? 0), font: Number(attributes.fontId ?? 0) });
+        }
+        break;
+    }
+    return undefined;
+  }
+
+  close(name: string): void {
+    if (name === "x:fonts" || name === "x:cellXfs") this.#list = null;
+  }
+
+  text(): void {}
+}

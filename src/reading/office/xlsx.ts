@@ -1,0 +1,138 @@
+// What a workbook (XLSX, ECMA-376-1, 18, transitional or strict) says: its sheets in their order, each row as a line that names its
+// columns. How cells become texts and rows become lines stands in xlsx-sheet.ts and xlsx-rows.ts.
+
+import { ReadFailure } from "../../ports/preparer.ts";
+import type { ReadDocument } from "../document.ts";
+import { shortTitle } from "../title.ts";
+import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits, refuse } from "./budget.ts";
+import { OfficePackage, targetsOf } from "./package.ts";
+import { onOneLine, TextWriter } from "./text-writer.ts";
+import { readCellNotes } from "./xlsx-notes.ts";
+import { linesOfSheet } from "./xlsx-rows.ts";
+import { type CellRange, rangeAt, type SheetContext, SheetReader, sheetText } from "./xlsx-sheet.ts";
+import { readLooks } from "./xlsx-styles.ts";
+import type { Attributes, XmlHandler } from "./xml.ts";
+
+/** Reads an XLSX file. Time and memory grow with its filled cells, up to the limits. Never rejects because of what is in the file. */
+export async function readXlsx(
+  bytes: Uint8Array,
+  limits: ReadingLimits = READING_LIMITS,
+): Promise<ReadDocument | ReadFailure> {
+  return outcomeOf(() => workbookText(new OfficePackage(bytes, new Budget(limits))));
+}
+
+function workbookText(document: OfficePackage): ReadDocument | ReadFailure {
+  const part = document.documentPart("xl/workbook.xml");
+  const workbook = new WorkbookReader();
+  document.read(part, "x", workbook);
+  if (!workbook.wasFound) {
+    return new ReadFailure("unreadable_document", `The file is damaged: its part ${part} is no workbook.`);
+  }
+  const related = document.relationships(part);
+  const partOf = (type: string) => related.find((each) => each.type === type)?.target ?? null;
+  const strings = new StringReader();
+  const stringsPart = partOf("sharedstrings") ?? "xl/sharedStrings.xml";
+  document.read(stringsPart, "x", strings);
+  const look = readLooks(document, partOf("styles"), workbook.is1904);
+  const people = partOf("person");
+  const writer = new TextWriter(document.budget);
+  const targets = targetsOf(related.filter(({ type }) => type === "worksheet"));
+  const others = targetsOf(related.filter(({ type }) => type !== "worksheet"));
+  const context = { budget: document.budget, strings: document.has(stringsPart) ? strings.strings : null, look };
+  for (const { name, isHidden, id } of workbook.sheets) {
+    // charts and dialogs have no cells
+    if (others.has(id)) continue;
+    const target = targets.get(id);
+    if (target === undefined || !document.has(target)) refuse(`The file is damaged: its sheet "${name}" is missing.`);
+    writeSheet(document, { name, isHidden, part: target, people }, context, writer);
+  }
+  const title = document.title();
+  return writer.document(title === null ? null : shortTitle(title));
+}
+
+interface Sheet {
+  readonly name: string;
+  readonly isHidden: boolean;
+  readonly part: string;
+  /** The part that names those who comment. */
+  readonly people: string | null;
+}
+
+function writeSheet(document: OfficePackage, sheet: Sheet, context: SheetContext, writer: TextWriter): void {
+  const reader = new SheetReader(context);
+  document.read(sheet.part, "x", reader);
+  if (!reader.wasFound) refuse(`The file is damaged: its part ${sheet.part} is no sheet.`);
+  const related = document.relationships(sheet.part);
+  const notes = readCellNotes(document, related, sheet.people);
+  const tables = related.filter(({ type }) => type === "table").flatMap(({ target }) => headedRange(document, target));
+  const { rows, merged, headed } = reader;
+  if (rows.length === 0 && notes.size === 0) return;
+  writer.mark({ sheet: sheet.name });
+  writer.write({ text: `## ${sheet.name}${sheet.isHidden ? " (hidden)" : ""}`, series: null });
+  const content = { rows, merged, headed: [...headed, ...tables], notes };
+  for (const { text, group } of linesOfSheet(content, context.budget)) writer.write({ text, series: group });
+  // those on empty cells
+  const noted = new Set([...notes.keys()].map((place) => Number.parseInt(place, 10)));
+  const filled = new Set(
+    rows.filter(({ row }) => noted.has(row)).flatMap(({ row, columns }) => columns.map((column) => `${row} ${column}`)),
+  );
+  for (const [place, texts] of notes) {
+    if (!filled.has(place)) for (const text of texts) writer.write({ text, series: null });
+  }
+}
+
+/** The range of a table, if its first row names the columns. */
+function headedRange(document: OfficePackage, part: string): CellRange[] {
+  const ranges: CellRange[] = [];
+  document.read(part, "x", {
+    open: (name, { ref = "", headerRowCount = "1" }) => {
+      const range = rangeAt(ref);
+      if (name === "x:table" && headerRowCount !== "0" && range !== null) ranges.push(range);
+      return undefined;
+    },
+    close: () => undefined,
+    text: () => undefined,
+  });
+  return ranges;
+}
+
+class WorkbookReader implements XmlHandler {
+  wasFound = false;
+  is1904 = false;
+  readonly sheets: { readonly name: string; readonly isHidden: boolean; readonly id: string }[] = [];
+
+  open(name: string, attributes: Attributes): undefined {
+    if (name === "x:workbook") this.wasFound = true;
+    if (name === "x:workbookPr") this.is1904 = /^(?:1|true|on)$/.test(attributes.date1904 ?? "");
+    if (name !== "x:sheet") return;
+    const { name: sheetName = "", state = "visible", "r:id": id = "" } = attributes;
+    this.sheets.push({ name: onOneLine(sheetName) || "Sheet", isHidden: state !== "visible", id });
+  }
+
+  close(): void {}
+
+  text(): void {}
+}
+
+class StringReader implements XmlHandler {
+  readonly strings: string[] = [];
+  #string = "";
+  #isText = false;
+
+  open(name: string): "skip" | undefined {
+    // how Japanese words are pronounced
+    if (name === "x:rPh") return "skip";
+    if (name === "x:si") this.#string = "";
+    this.#isText = name === "x:t";
+    return undefined;
+  }
+
+  close(name: string): void {
+    this.#isText = false;
+    if (name === "x:si") this.strings.push(sheetText(this.#string));
+  }
+
+  text(text: string): void {
+    if (this.#isText) this.#string += text;
+  }
+}

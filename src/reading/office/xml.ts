@@ -1,0 +1,223 @@
+// The elements of an XML part in the order in which they stand, under names that do not depend on a file's choice of prefixes or
+// of the transitional or strict namespaces. What they mean is the business of whoever handles them.
+
+import { Parser } from "htmlparser2";
+import { type Budget, refuse } from "./budget.ts";
+
+/** Attributes of an element: those of its own namespace or of none under their plain name, others as `r:id`. */
+export type Attributes = Readonly<Record<string, string>>;
+
+/** Takes the elements of a part, named like `w:p` whatever the prefix in the file is. */
+export interface XmlHandler {
+  /** `skip`: neither what it holds nor its end is told. */
+  open(name: string, attributes: Attributes): "skip" | undefined;
+  close(name: string): void;
+  /** A run of characters comes in any number of pieces. */
+  text(text: string): void;
+}
+
+/** A part to read. */
+export interface XmlPart {
+  readonly name: string;
+  readonly pieces: Iterable<Uint8Array>;
+  /** Of elements without a namespace: some programs leave it away. */
+  readonly family: Family;
+}
+
+const FAMILIES = {
+  w: [
+    "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+    "http://purl.oclc.org/ooxml/wordprocessingml/main",
+  ],
+  x: ["http://schemas.openxmlformats.org/spreadsheetml/2006/main", "http://purl.oclc.org/ooxml/spreadsheetml/main"],
+  p: ["http://schemas.openxmlformats.org/presentationml/2006/main", "http://purl.oclc.org/ooxml/presentationml/main"],
+  a: ["http://schemas.openxmlformats.org/drawingml/2006/main", "http://purl.oclc.org/ooxml/drawingml/main"],
+  m: ["http://schemas.openxmlformats.org/officeDocument/2006/math", "http://purl.oclc.org/ooxml/officeDocument/math"],
+  r: [
+    "http://schemas.openxmlformats.org/officeDocument/2006/relationships",
+    "http://purl.oclc.org/ooxml/officeDocument/relationships",
+  ],
+  dgm: ["http://schemas.openxmlformats.org/drawingml/2006/diagram", "http://purl.oclc.org/ooxml/drawingml/diagram"],
+  mc: ["http://schemas.openxmlformats.org/markup-compatibility/2006"],
+  rel: ["http://schemas.openxmlformats.org/package/2006/relationships"],
+  dc: ["http://purl.org/dc/elements/1.1/"],
+  p188: ["http://schemas.microsoft.com/office/powerpoint/2018/8/main"],
+  tc: ["http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"],
+} as const;
+
+/** The short name of a namespace (or of its transitional and its strict form together). */
+export type Family = keyof typeof FAMILIES;
+
+const FAMILY_OF = new Map<string, Family>(
+  Object.entries(FAMILIES).flatMap(([family, names]) => names.map((name) => [name, family as Family] as const)),
+);
+/** Of names that no reader asks for. */
+const OTHER = "?";
+
+/**
+ * Tells a part's elements. Entities beyond XML's own five are refused, broken nesting is mended. Memory for one element.
+ * Of alternatives (`mc:AlternateContent`) the first is told.
+ * @returns whether the part has any element
+ * @throws ReadFailure when it is cut off, declares a document type, or goes beyond the budget
+ */
+export function readXml(part: XmlPart, handler: XmlHandler, budget: Budget): boolean {
+  const reader = new PartReader(part, handler, budget);
+  const parser = new Parser(
+    {
+      onopentag: (name, attributes) => reader.open(name, attributes),
+      onclosetag: () => reader.close(),
+      ontext: (text) => reader.text(text),
+      onprocessinginstruction: (name) => reader.instruction(name),
+    },
+    { xmlMode: true },
+  );
+  for (const text of decodedXml(part.pieces)) {
+    parser.write(text);
+    budget.checkTime();
+  }
+  if (reader.isOpen) refuse(`The file is damaged: its part ${part.name} is cut off.`);
+  parser.end();
+  return reader.hasElements;
+}
+
+function* decodedXml(pieces: Iterable<Uint8Array>): Generator<string> {
+  let decoder: TextDecoder | null = null;
+  for (const piece of pieces) {
+    decoder ??= new TextDecoder(encodingOf(piece));
+    yield decoder.decode(piece, { stream: true });
+  }
+  if (decoder !== null) yield decoder.decode();
+}
+
+/** XML is UTF-8 or UTF-16 in Office documents (ECMA-376-2, 6.4); the first character is a byte order mark or `<`. */
+function encodingOf([first, second]: Uint8Array): "utf-8" | "utf-16le" | "utf-16be" {
+  if ((first === 0xff && second === 0xfe) || (first === 0x3c && second === 0)) return "utf-16le";
+  return (first === 0xfe && second === 0xff) || (first === 0 && second === 0x3c) ? "utf-16be" : "utf-8";
+}
+
+class PartReader {
+  hasElements = false;
+  readonly #names: Names;
+  readonly #open: string[] = [];
+  /** Depth of the element whose content is passed over; 0: none. */
+  #skipped = 0;
+  /** Whether the alternatives that are open, outermost first, have told one. */
+  readonly #hasChosen: boolean[] = [];
+
+  constructor(
+    private readonly part: XmlPart,
+    private readonly handler: XmlHandler,
+    private readonly budget: Budget,
+  ) {
+    this.#names = new Names(part.family);
+  }
+
+  get isOpen(): boolean {
+    return this.#open.length > 0;
+  }
+
+  open(raw: string, attributes: Attributes): void {
+    this.hasElements = true;
+    const depth = this.#open.length + 1;
+    this.budget.checkDepth(depth, this.part.name);
+    this.#names.enter(depth, attributes);
+    const name = this.#names.ofElement(raw);
+    this.#open.push(name);
+    if (this.#skipped > 0) return;
+    const isPassedOver =
+      name === "mc:AlternateContent"
+        ? this.#hasChosen.push(false) < 1
+        : name === "mc:Choice" || name === "mc:Fallback"
+          ? this.#isAnotherChoice()
+          : this.handler.open(name, this.#names.ofAttributes(raw, attributes)) === "skip";
+    if (isPassedOver) this.#skipped = depth;
+  }
+
+  close(): void {
+    const depth = this.#open.length;
+    const name = this.#open.pop();
+    this.#names.leave(depth);
+    if (name === undefined) return;
+    if (this.#skipped > 0) {
+      if (this.#skipped === depth) this.#skipped = 0;
+    } else if (name === "mc:AlternateContent") this.#hasChosen.pop();
+    else if (name !== "mc:Choice" && name !== "mc:Fallback") this.handler.close(name);
+  }
+
+  text(text: string): void {
+    if (this.#skipped === 0 && this.#open.length > 0) this.handler.text(text);
+  }
+
+  instruction(name: string): void {
+    if (!/^!doctype/i.test(name)) return;
+    refuse(`The file is damaged: its part ${this.part.name} declares a document type, as no Office document does.`);
+  }
+
+  #isAnotherChoice(): boolean {
+    const last = this.#hasChosen.length - 1;
+    const hasChosen = this.#hasChosen[last] ?? false;
+    if (last >= 0) this.#hasChosen[last] = true;
+    return hasChosen;
+  }
+}
+
+/** Names as the file writes them, and what they are called here. */
+class Names {
+  /** What each prefix stands for, innermost last; the empty one is that of names without. */
+  readonly #families = new Map<string, string[]>();
+  readonly #declared: { readonly depth: number; readonly prefix: string }[] = [];
+  readonly #elements = new Map<string, string>();
+
+  constructor(private readonly unnamed: Family) {}
+
+  enter(depth: number, attributes: Attributes): void {
+    for (const key in attributes) {
+      if (!key.startsWith("xmlns")) continue;
+      const prefix = key === "xmlns" ? "" : key.slice("xmlns:".length);
+      const families = this.#families.get(prefix);
+      const family = FAMILY_OF.get((attributes[key] ?? "").trim()) ?? OTHER;
+      if (families === undefined) this.#families.set(prefix, [family]);
+      else families.push(family);
+      this.#declared.push({ depth, prefix });
+      this.#elements.clear();
+    }
+  }
+
+  leave(depth: number): void {
+    for (let last = this.#declared.at(-1); last?.depth === depth; last = this.#declared.at(-1)) {
+      this.#declared.pop();
+      this.#families.get(last.prefix)?.pop();
+      this.#elements.clear();
+    }
+  }
+
+  ofElement(raw: string): string {
+    const known = this.#elements.get(raw);
+    if (known !== undefined) return known;
+    const name = `${this.#familyOf(raw)}:${raw.slice(raw.indexOf(":") + 1)}`;
+    this.#elements.set(raw, name);
+    return name;
+  }
+
+  ofAttributes(element: string, attributes: Attributes): Attributes {
+    let renamed: Record<string, string> | null = null;
+    for (const key in attributes) {
+      const value = attributes[key];
+      if (!key.includes(":") || value === undefined) continue;
+      renamed ??= { ...attributes };
+      const [family, local] = [this.#familyOf(key), key.slice(key.indexOf(":") + 1)];
+      renamed[family === this.#familyOf(element) ? local : `${family}:${local}`] = value;
+    }
+    return renamed ?? attributes;
+  }
+
+  #familyOf(raw: string): string {
+    const colon = raw.indexOf(":");
+    const prefix = colon === -1 ? "" : raw.slice(0, colon);
+    const family = this.#families.get(prefix)?.at(-1);
+    if (family !== undefined) return family;
+    // not declared: taken for what is usually written so
+    if (prefix === "") return this.unnamed;
+    return Object.hasOwn(FAMILIES, prefix) ? prefix : OTHER;
+  }
+}

@@ -1,0 +1,192 @@
+// What readers of Office documents refuse: damaged and encrypted files, and what is more than is read, each with a message that
+// says so. Every bound at its edge and one past it.
+
+import { describe, expect, test } from "bun:test";
+import { strToU8 } from "fflate";
+import { READING_LIMITS, type ReadingLimits } from "../../../src/reading/office/budget.ts";
+import { readDocx } from "../../../src/reading/office/docx.ts";
+import { readPptx } from "../../../src/reading/office/pptx.ts";
+import { readXlsx } from "../../../src/reading/office/xlsx.ts";
+import { archiveOf, docx, failureOf, pptx, references, rowsOf, textOf, xlsx, xml } from "./office-file.ts";
+
+const limited = (limits: Partial<ReadingLimits>): ReadingLimits => ({ ...READING_LIMITS, ...limits });
+const word = (text: string) => `<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`;
+
+describe("more than is read", () => {
+  test("parts of the archive", async () => {
+    const file = docx(word("x"));
+    expect(textOf(await readDocx(file, limited({ entries: 3 })))).toBe("x");
+    expect(failureOf(await readDocx(file, limited({ entries: 2 })))).toBe(
+      "The file's archive holds more than 2 parts, the most that is read.",
+    );
+  });
+
+  test("decompressed bytes, counted over all parts that are read", async () => {
+    const main = xml("w:document", `<w:body>${word("x".repeat(2_000_000))}</w:body>`);
+    const file = archiveOf({ "word/document.xml": main });
+    const bytes = strToU8(main).byteLength;
+    const ratio = 10_000;
+    expect(textOf(await readDocx(file, limited({ inflatedBytes: bytes, ratio })))).toHaveLength(2_000_000);
+    expect(failureOf(await readDocx(file, limited({ inflatedBytes: bytes - 1, ratio })))).toBe(
+      "The file is decompressed to more than 2 MB, the most that is read.",
+    );
+  });
+
+  test("a ratio that nothing but a bomb has, once it matters", async () => {
+    const file = archiveOf({
+      "word/document.xml": xml("w:document", `<w:body>${word("x".repeat(5_000_000))}</w:body>`),
+    });
+    expect(failureOf(await readDocx(file))).toBe(
+      "The file is compressed to less than 1/200 of its size, the least that is read.",
+    );
+    const small = archiveOf({
+      "word/document.xml": xml("w:document", `<w:body>${word("x".repeat(500_000))}</w:body>`),
+    });
+    expect(textOf(await readDocx(small))).toHaveLength(500_000);
+  });
+
+  test("characters of text, those of notes that are shown again and again included", async () => {
+    const file = docx(word("12345") + word("678"));
+    expect(textOf(await readDocx(file, limited({ textUnits: 8 })))).toBe("12345\n\n678");
+    expect(failureOf(await readDocx(file, limited({ textUnits: 7 })))).toBe(
+      "The file holds more than 7 characters of text, the most that is read.",
+    );
+    const notes = docx(`<w:p>${'<w:r><w:footnoteReference w:id="1"/></w:r>'.repeat(20_000)}</w:p>`, {
+      "footnotes.xml": xml("w:footnotes", `<w:footnote w:id="1">${word("note ".repeat(1_000))}</w:footnote>`),
+    });
+    expect(failureOf(await readDocx(notes))).toBe(
+      "The file holds more than 50,000,000 characters of text, the most that is read.",
+    );
+    const cells = '<c t="s"><v>0</v></c>'.repeat(20_000);
+    const strings = xml("sst", `<si><t>${"word ".repeat(1_000)}</t></si>`);
+    const sheet = xlsx([{ name: "S", content: `<sheetData><row>${cells}</row></sheetData>` }], {
+      "sharedStrings.xml": strings,
+    });
+    expect(failureOf(await readXlsx(sheet))).toBe(
+      "The file holds more than 50,000,000 characters of text, the most that is read.",
+    );
+  });
+
+  test("cells, over all sheets", async () => {
+    const sheet = { name: "S", content: rowsOf([1, 2], [3]) };
+    const file = xlsx([sheet, sheet]);
+    expect(textOf(await readXlsx(file, limited({ cells: 6 })))).toContain("1 | 2");
+    expect(failureOf(await readXlsx(file, limited({ cells: 5 })))).toBe(
+      "The file holds more than 5 cells, the most that is read.",
+    );
+  });
+
+  test("slides", async () => {
+    const slide = { content: `<p:sp><p:txBody><a:p><a:r><a:t>x</a:t></a:r></a:p></p:txBody></p:sp>` };
+    expect(textOf(await readPptx(pptx([slide, slide]), limited({ slides: 2 })))).toContain("## Slide 2");
+    expect(failureOf(await readPptx(pptx([slide, slide]), limited({ slides: 1 })))).toBe(
+      "The file holds 2 slides; at most 1 are read.",
+    );
+  });
+
+  test("elements inside one another", async () => {
+    const nested = (depth: number) => docx(`${"<w:sdt>".repeat(depth)}${word("deep")}${"</w:sdt>".repeat(depth)}`);
+    // document, body, paragraph, run and text are around it
+    expect(textOf(await readDocx(nested(READING_LIMITS.depth - 5)))).toBe("deep");
+    expect(failureOf(await readDocx(nested(READING_LIMITS.depth - 4)))).toBe(
+      "The part word/document.xml of the file is nested deeper than 512 levels, the most that is read.",
+    );
+  });
+
+  test("time", async () => {
+    expect(failureOf(await readDocx(docx(word("x")), limited({ ms: 0 })))).toBe(
+      "Reading the file takes longer than 0 seconds, the most that is spent on one.",
+    );
+  });
+});
+
+describe("a file that cannot be read", () => {
+  const good = docx(word("Hello"));
+
+  test("is cut off, or none of an Office program", async () => {
+    const message = "The file is damaged: it is cut off, and the list of its parts is missing.";
+    expect(failureOf(await readDocx(good.subarray(0, good.length - 30)))).toBe(message);
+    for (const bytes of [new Uint8Array(), strToU8("<html>"), new Uint8Array(100)]) {
+      expect(failureOf(await readXlsx(bytes))).toBe(
+        "The file is damaged: it is not the archive that an Office document is.",
+      );
+    }
+  });
+
+  test("misses the part that it begins with", async () => {
+    const empty = archiveOf({ "a.txt": "x" });
+    expect(failureOf(await readDocx(empty))).toBe("The file is damaged: its part word/document.xml is missing.");
+    expect(failureOf(await readXlsx(empty))).toBe("The file is damaged: its part xl/workbook.xml is missing.");
+    expect(failureOf(await readPptx(empty))).toBe("The file is damaged: its part ppt/presentation.xml is missing.");
+    expect(failureOf(await readDocx(xlsx([{ name: "S", content: rowsOf([1]) }])))).toBe(
+      "The file is damaged: its part xl/workbook.xml is no Word document.",
+    );
+  });
+
+  test("misses a sheet or slide", async () => {
+    const workbook = archiveOf({
+      "xl/workbook.xml": xml("workbook", '<sheets><sheet name="Costs" r:id="s"/></sheets>'),
+    });
+    expect(failureOf(await readXlsx(workbook))).toBe('The file is damaged: its sheet "Costs" is missing.');
+    const presentation = archiveOf({
+      "ppt/presentation.xml": xml("p:presentation", '<p:sldIdLst><p:sldId r:id="s"/></p:sldIdLst>'),
+      "ppt/_rels/presentation.xml.rels": references(["s", "slide", "slides/slide1.xml"]),
+    });
+    expect(failureOf(await readPptx(presentation))).toBe("The file is damaged: its slide 1 is missing.");
+  });
+
+  test("misses the texts of its cells", async () => {
+    const content = '<sheetData><row><c t="s"><v>0</v></c></row></sheetData>';
+    expect(failureOf(await readXlsx(xlsx([{ name: "S", content }])))).toBe(
+      "The file is damaged: the part that holds the texts of its cells is missing.",
+    );
+  });
+
+  test("has a part whose bytes were changed", async () => {
+    const stored = docx(word("Hello"));
+    // the first byte of what is compressed: a block of a kind that does not exist
+    const broken = stored.slice();
+    const name = Buffer.from(broken).indexOf("word/document.xml");
+    broken[name + "word/document.xml".length] = 0xff;
+    expect(failureOf(await readDocx(broken))).toBe(
+      "The file is damaged: its part word/document.xml cannot be decompressed.",
+    );
+    const other = stored.slice();
+    const listed = Buffer.from(other).lastIndexOf("word/document.xml") - 46;
+    other[listed + 16] = (other[listed + 16] ?? 0) ^ 1;
+    expect(failureOf(await readDocx(other))).toBe(
+      "The file is damaged: its part word/document.xml does not agree with its checksum.",
+    );
+  });
+
+  test("has a part that ends early, is no XML, or declares entities", async () => {
+    const main = (content: string) => readDocx(archiveOf({ "word/document.xml": content }));
+    expect(failureOf(await main(xml("w:document", `<w:body>${word("x")}`).slice(0, -20)))).toBe(
+      "The file is damaged: its part word/document.xml is cut off.",
+    );
+    expect(failureOf(await main("no XML at all"))).toBe("The file is damaged: its part word/document.xml is no XML.");
+    expect(failureOf(await main(`<!DOCTYPE x [<!ENTITY a "b">]>${xml("w:document", "<w:body>&a;</w:body>")}`))).toBe(
+      "The file is damaged: its part word/document.xml declares a document type, as no Office document does.",
+    );
+  });
+
+  test("is encrypted, whole or in parts", async () => {
+    const message = "The file is encrypted. Upload it without a password.";
+    const ole = new Uint8Array(2_048);
+    ole.set([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]);
+    for (const read of [readDocx, readXlsx, readPptx]) expect(failureOf(await read(ole))).toBe(message);
+    const marked = good.slice();
+    marked[Buffer.from(marked).lastIndexOf("_rels/.rels") - 46 + 8] = 1;
+    expect(failureOf(await readDocx(marked))).toBe(message);
+  });
+
+  test("leads outside or in circles, and nothing is fetched for it", async () => {
+    const file = archiveOf({
+      "_rels/.rels":
+        '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="a" Type="x/officeDocument" Target="http://localhost:1/evil.xml" TargetMode="External"/><Relationship Id="b" Type="x/officeDocument" Target="../../../../etc/passwd"/></Relationships>',
+      "word/document.xml": xml("w:document", `<w:body>${word("inside")}</w:body>`),
+      "word/_rels/document.xml.rels": references(["d", "comments", "document.xml"], ["f", "footnotes", "document.xml"]),
+    });
+    expect(textOf(await readDocx(file))).toBe("inside");
+  });
+});
