@@ -67,6 +67,8 @@ const COUNTED_KEYS_MAX = 100_000;
 const COUNTED_ADDRESSES_MAX = 20_000;
 /** How often what may lag (when keys were last used, answers that are remembered too long) is put in order. */
 const UPKEEP_MS = 60_000;
+/** How old the count of memories in the metrics may be: the page needs no key, and a count looks at each of them. */
+const COUNTS_MS = 5_000;
 
 /** A running program. */
 export interface Service {
@@ -189,7 +191,7 @@ async function open(
     ]),
   );
   const aboutMemories = {
-    memories: new MemoryService({ memories, index, transactions: database, wakeIngest }),
+    memories: new MemoryService({ memories, index, transactions: database, log, wakeIngest }),
     progressOf: (memory: Memory) => worker.progressOf(memory.key),
     clock,
   };
@@ -218,7 +220,7 @@ async function open(
   ready.catch((err: unknown) => log.debug({ err }, "the models did not become ready"));
   const metrics = new Metrics();
   const requestMetrics = new RequestMetrics(metrics);
-  declareGauges(metrics, memories, lanes);
+  declareGauges(metrics, memories, lanes, clock);
   const buckets = new RateBuckets(config.rateLimits, operations);
   // made when somebody asks: a start does not wait for it
   const document = once(() => openApiDocument({ operations, version: INTERFACE_VERSION, buckets }));
@@ -308,6 +310,16 @@ function once<T>(make: () => T): () => T {
   };
 }
 
+// Reads anew only when what was read last is older than `ms`, or the clock was set back.
+function atMostEvery<T>(ms: number, clock: Clock, read: () => T): () => T {
+  let last: { readonly value: T; readonly at: number } | null = null;
+  return () => {
+    const now = clock.now();
+    if (last === null || now < last.at || now - last.at >= ms) last = { value: read(), at: now };
+    return last.value;
+  };
+}
+
 // Puts in order what may lag, every minute until the returned function is called.
 function startUpkeep(clock: Clock, log: Log, chores: readonly (() => void)[]): () => Promise<void> {
   const stop = new AbortController();
@@ -333,9 +345,11 @@ function declareGauges(
   metrics: Metrics,
   memories: SqliteMemoryStore,
   lanes: { status(): { lanes: readonly LaneStatus[] } },
+  clock: Clock,
 ): void {
+  const counts = atMostEvery(COUNTS_MS, clock, () => memories.counts());
   metrics.gauge("mneme_memories", "Memories that are not deleted, by status.", ["status"], () =>
-    Object.entries(memories.counts()).map(([status, value]) => ({ labels: [status], value })),
+    Object.entries(counts()).map(([status, value]) => ({ labels: [status], value })),
   );
   metrics.gauge("mneme_lane_up", "Whether a process that runs the models is up.", ["lane", "provider"], () =>
     lanes.status().lanes.map(({ name, status, provider }) => ({

@@ -5,7 +5,7 @@ import { createHash, type Hash } from "node:crypto";
 import { Fault, invariant } from "../domain/fault.ts";
 import { type IdPrefix, isId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
-import type { IdempotencySlot, IdempotencyStore, RememberedAnswer } from "../ports/idempotency-store.ts";
+import type { IdempotencySlot, IdempotencyStore } from "../ports/idempotency-store.ts";
 import type { Transactions } from "../ports/transactions.ts";
 
 /** What a request did, as `commit` is told. */
@@ -20,7 +20,7 @@ export interface Outcome {
 
 /** What is to be done about a request; `end` of one that runs has to be called in the end, however it ends. */
 export type Begun =
-  | { readonly kind: "replay"; readonly answer: RememberedAnswer }
+  | { readonly kind: "replay"; readonly status: number; readonly body: string }
   | {
       readonly kind: "run";
       /**
@@ -52,7 +52,11 @@ export class Idempotency {
   begin(slot: IdempotencySlot, fingerprint: Uint8Array): Begun {
     const answer = this.#store.recall(slot);
     if (answer !== null) {
-      if (Buffer.from(answer.fingerprint).equals(fingerprint)) return { kind: "replay", answer };
+      if (Buffer.from(answer.fingerprint).equals(fingerprint)) {
+        const { status, body } = answer;
+        if (body !== null) return { kind: "replay", status, body };
+        throw conflict("made something that was deleted since; use a new key to make it again");
+      }
       throw conflict(
         "was used for another request; use a new key for each request, and the same to repeat it unchanged",
       );

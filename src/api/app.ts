@@ -49,8 +49,10 @@ type Route = Pick<Operation, "method" | "path">;
 /** As Elysia decodes them: null where the percent-encoding is no UTF-8 text, undefined where the path has none. */
 type PathParameters = Readonly<Record<string, string | null>> | undefined;
 
-/** Counts requests that no operation took. */
+/** Counts requests that nothing took: without a key, to unknown routes, preflights. */
 const UNROUTED = "unrouted";
+/** Counts requests to pages outside /v1. */
+const PAGE = "page";
 
 /** Builds the HTTP application. */
 export function createApp(parts: AppParts): App {
@@ -74,13 +76,12 @@ export function createApp(parts: AppParts): App {
     answer: Answer,
     extra?: Record<string, string>,
   ): Response => {
+    admission.ended = answer.ended ?? null;
     const headers: Record<string, string> = { "x-request-id": admission.requestId };
     if (admission.window !== null) addWindowHeaders(headers, admission.window);
     if (parts.cors.isOn) Object.assign(headers, parts.cors.headersFor(request.headers.get("origin")));
     if (extra !== undefined) Object.assign(headers, extra);
-    const response = responseOf(answer, headers);
-    // a refusal of HEAD has no body either (RFC 9110, 9.3.2)
-    return request.method === "HEAD" ? new Response(null, response) : response;
+    return responseOf(answer, headers);
   };
 
   /** What a caller is told of a failure; logs what is the server's own. */
@@ -122,8 +123,11 @@ export function createApp(parts: AppParts): App {
         signal: request.signal,
         errorBody: (error) => ({ error: errorView(explain(request, error, requestId), requestId) }),
         onEnd: (how) => {
-          onEnd(how);
-          resolve();
+          // nobody waits for this: what fails here must not end the process
+          const stored = async () => onEnd(how);
+          stored()
+            .catch((err: unknown) => parts.log.error({ requestId, err }, "the end of a stream could not be stored"))
+            .finally(resolve);
         },
         onLateError: (err) => parts.log.debug({ requestId, err }, "a stream that had ended failed"),
       });
@@ -155,7 +159,11 @@ export function createApp(parts: AppParts): App {
         upload === null
           ? await bodyOf(operation, operation.body, request, reserved)
           : check(operation.body, upload.fields);
-      return await perform(operation, request, admission, new Received(request, { ...given, body, upload }));
+      // a body can take minutes: whoever lost the right meanwhile changes nothing
+      const confirmed = gate.confirm(request);
+      authorise(operation, confirmed);
+      const received = new Received(request, { ...given, principal: confirmed, body, upload });
+      return await perform(operation, request, admission, received);
     } finally {
       reserved.release();
       await upload?.discard();
@@ -174,8 +182,8 @@ export function createApp(parts: AppParts): App {
       return respond(request, admission, await operation.run(received.with(commit)));
     }
     if (begun.kind === "run") return respond(request, admission, await runOnce(operation, received, begun));
-    const { status, body } = begun.answer;
-    const answer = operation.replay({ status, body: JSON.parse(body) }, received);
+    const { status, body } = begun;
+    const answer = await operation.replay({ status, body: JSON.parse(body) }, received);
     return respond(request, admission, answer, { "idempotent-replayed": "true" });
   };
 
@@ -202,12 +210,13 @@ export function createApp(parts: AppParts): App {
   elysia.onError(({ request, error, code }) => {
     const admission = admissionOf(request);
     if (code !== "NOT_FOUND") return fail(request, admission, error);
-    parts.metrics.observe(UNROUTED, 404, 0);
     try {
       if (admission.principal !== null) {
         gate.count(admission, admission.principal, parts.buckets.bucketOf(request.method, null));
       }
-      return fail(request, admission, unrouted(request.method, admission.path, routes));
+      // what is said of HEAD has the length of what is said of GET
+      const method = request.method === "HEAD" ? "GET" : request.method;
+      return fail(request, admission, unrouted(method, admission.path, routes));
     } catch (limited) {
       return fail(request, admission, limited);
     }
@@ -216,6 +225,7 @@ export function createApp(parts: AppParts): App {
   for (const [path, page] of Object.entries(parts.pages)) {
     elysia.get(path, async ({ request }) => {
       const admission = admissionOf(request);
+      admission.countedAs = PAGE;
       try {
         return respond(request, admission, await page());
       } catch (error) {
@@ -230,35 +240,48 @@ export function createApp(parts: AppParts): App {
       operation.method,
       operation.path,
       async ({ request, params }: { request: Request; params: PathParameters }) => {
-        const startedAt = performance.now();
         const admission = admissionOf(request);
-        let response: Response;
+        admission.countedAs = operation.name;
         try {
-          response = await run(operation, bucket, request, params, admission);
+          return await run(operation, bucket, request, params, admission);
         } catch (error) {
-          response = fail(request, admission, error);
+          return fail(request, admission, error);
         }
-        parts.metrics.observe(operation.name, response.status, performance.now() - startedAt);
-        return response;
       },
       { parse: "none" },
     );
   }
 
+  /** Counts a request when its answer has ended. */
+  const count = (admission: Admission, status: number, startedAt: number): void => {
+    const observe = () => {
+      parts.metrics.observe(admission.countedAs ?? UNROUTED, status, performance.now() - startedAt);
+    };
+    if (admission.ended === null) observe();
+    else void admission.ended.then(observe);
+  };
+
   return async (request, socketAddress = () => "") => {
+    const startedAt = performance.now();
     let admission: Admission;
+    let response: Response;
     try {
       admission = gate.receive(request, socketAddress);
     } catch (error) {
       const nowhere = { requestId: gate.requestIdOf(request), socketAddress, path: "", search: "" };
-      return fail(request, { ...nowhere, principal: null, window: null }, error);
+      admission = { ...nowhere, principal: null, window: null, countedAs: null, ended: null };
+      response = fail(request, admission, error);
+      count(admission, response.status, startedAt);
+      return request.method === "HEAD" ? headOf(response) : response;
     }
     admissions.set(request, admission);
     try {
-      return await elysia.fetch(request);
+      response = await elysia.fetch(request);
     } catch (error) {
-      return fail(request, admission, error);
+      response = fail(request, admission, error);
     }
+    count(admission, response.status, startedAt);
+    return request.method === "HEAD" ? headOf(response) : response;
   };
 }
 
@@ -399,4 +422,15 @@ function responseOf({ status, body }: Answer, headers: Record<string, string>): 
   }
   headers["content-type"] = "application/json; charset=utf-8";
   return new Response(JSON.stringify(body), { status, headers });
+}
+
+/**
+ * The answer to HEAD: GET's without the body and with its length (RFC 9110, 9.3.2 and 8.6), where Bun would say 0. Elysia
+ * sees to it where a route answers, this where none did.
+ */
+async function headOf(response: Response): Promise<Response> {
+  if (response.body === null) return response;
+  const headers = new Headers(response.headers);
+  headers.set("content-length", String((await response.arrayBuffer()).byteLength));
+  return new Response(null, { status: response.status, headers });
 }

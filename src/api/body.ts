@@ -123,20 +123,31 @@ function unstorable(path: readonly (string | number)[], what: string, problem: s
   return new Fault("invalid_request", `${what} at '${place}' ${problem}.`, { param: place });
 }
 
+/** The first bytes of each body are not held against the budget: a few large bodies that come slowly shut nobody out. */
+const FREE_BYTES = 256 * 1024;
+
 /** Bytes of bodies that may be in memory at once: parsed, each takes a multiple of its size until its request ends. */
 export class BodyBudget {
   readonly #bytesMax: number;
   #bytes = 0;
 
-  constructor(bytesMax: number) {
+  /** @param freeBytes of each body that do not count. */
+  constructor(
+    bytesMax: number,
+    private readonly freeBytes = FREE_BYTES,
+  ) {
     this.#bytesMax = bytesMax;
   }
 
   /** What one request takes of the budget, until it is released. */
   reserve(): BodyReservation {
     let taken = 0;
+    let seen = 0;
     return {
-      add: (bytes) => {
+      add: (received) => {
+        const before = Math.max(0, seen - this.freeBytes);
+        seen += received;
+        const bytes = Math.max(0, seen - this.freeBytes) - before;
         if (this.#bytes + bytes > this.#bytesMax) {
           throw new Fault("overloaded", "Too many large requests are under way. Try again in a moment.", {
             retryAfterSeconds: 1,

@@ -171,7 +171,9 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
           signal,
           keep: (store) => commit(() => keptAnswer(chat, store())),
         });
-        return stream(messageEvents(events), () => void events.return(undefined));
+        return stream(messageEvents(events), async () => {
+          await events.return(undefined);
+        });
       },
       // the finished answer, in one piece
       replay: ({ body }, { principal, params, stream }) =>

@@ -36,6 +36,10 @@ export interface Admission {
   principal: Principal | null;
   /** The window that it was counted in; null outside of /v1. */
   window: WindowState | null;
+  /** The name that it has in the metrics; null: nothing took it. */
+  countedAs: string | null;
+  /** Resolves when the stream that answers it has ended; null: no stream does. */
+  ended: Promise<void> | null;
 }
 
 /** Lets requests in, one by one. */
@@ -68,6 +72,8 @@ export class Gate {
       search,
       principal: null,
       window: null,
+      countedAs: null,
+      ended: null,
     };
   }
 
@@ -90,6 +96,18 @@ export class Gate {
       "invalid_api_key",
       "This API key is not known, or not any more. Keys look like ctx_… and are shown once, when they are made.",
     );
+  }
+
+  /**
+   * Whoever holds the request's key by now.
+   * @throws Fault `invalid_api_key` when it opens nothing any more
+   */
+  confirm(request: Request): Principal {
+    const secret = BEARER.exec(request.headers.get("authorization") ?? "")?.[1];
+    const principal = secret === undefined ? null : this.#parts.authenticate(secret);
+    if (principal === null)
+      throw new Fault("invalid_api_key", "This API key was revoked while the request was on its way.");
+    return principal;
   }
 
   /** The window of the address, for answers that need no key. */

@@ -204,6 +204,8 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
           return { status: 202, body: shown, remembered: { ...shown, content: "" } };
         });
       },
+      replay: ({ status, body }, { principal, params }) =>
+        withStoredContent(memories, principal, params.id, status, body),
     }),
 
     operation({
@@ -272,6 +274,18 @@ function noneAccepted(faults: readonly Fault[]): Fault {
       : "None of the batch's memories could be accepted; 'items' says why for each.",
     { items: faults.map((error, index) => ({ index, error })) },
   );
+}
+
+/** A remembered memory with the text that it has by now: texts are not kept twice. */
+export async function withStoredContent(
+  memories: MemoryService,
+  principal: Principal,
+  id: string | undefined,
+  status: number,
+  body: unknown,
+): Promise<{ readonly status: number; readonly body: unknown }> {
+  const found = await memories.get(principal, memoryId(id));
+  return { status, body: { ...(body as object), content: found?.content ?? "" } };
 }
 
 // The texts of a replayed batch are the request's own.

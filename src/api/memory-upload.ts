@@ -7,7 +7,7 @@ import type { Accepted } from "../ports/memory-store.ts";
 import { parseStorable } from "./body.ts";
 import { check } from "./check.ts";
 import { attributesOf } from "./drafts.ts";
-import { type MemoryOperationsParts, ownedDraft, statusOf } from "./memories.ts";
+import { type MemoryOperationsParts, ownedDraft, statusOf, withStoredContent } from "./memories.ts";
 import { type Operation, operation } from "./operation.ts";
 import { Body, JsonMap, NoQuery, Optional } from "./schema/fields.ts";
 import * as schema from "./schema/memories.ts";
@@ -49,6 +49,11 @@ export function uploadOperation({ memories, progressOf, clock }: MemoryOperation
       const [shown] = await memories.withContents([memory]);
       return { status: answer.status, body: view(memory, shown?.content ?? "") };
     },
+    // 202: nothing was read yet, and the answer said so
+    replay: ({ status, body }, { principal }) =>
+      status === 202
+        ? { status, body }
+        : withStoredContent(memories, principal, (body as { readonly id: string }).id, status, body),
   });
 }
 

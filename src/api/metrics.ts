@@ -1,5 +1,5 @@
-// How many requests each operation answered, with which status and how fast. Which operation a request was, and when it
-// ended, is app.ts's to know; the page itself is made by kit/metrics.ts.
+// How many requests each operation answered, with which status and how fast. Which operation a request was, and when its
+// answer ended, is app.ts's to know; the page itself is made by kit/metrics.ts.
 
 import type { Counter, Histogram, Metrics } from "../kit/metrics.ts";
 
@@ -20,15 +20,16 @@ export class RequestMetrics {
     this.#counterOf = metrics.counter("mneme_http_requests_total", "Requests answered.", ["operation", "status"]);
     this.#durationsOf = metrics.histogram(
       "mneme_http_request_duration_seconds",
-      "Time from the arrival of a request to the end of its answer.",
+      "Time from the arrival of a request until its answer is made, for a stream until it has ended.",
       SECONDS,
       ["operation"],
     );
   }
 
   /**
-   * Counts one request. Cost: two look-ups, some .05 µs.
-   * @param operationName of a fixed set: an operation's name, or one word for all that is no route. Never a path.
+   * Counts one request whose answer has ended. Cost: two look-ups, some .05 µs.
+   * @param operationName of a fixed set: an operation's name, or one word for all that no operation took. Never a path.
+   * @param ms since it arrived
    */
   observe(operationName: string, status: number, ms: number): void {
     let known = this.#byOperation.get(operationName);

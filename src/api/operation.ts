@@ -44,8 +44,8 @@ export interface Call<Query, Body> {
    * operation that changes something makes its change and its answer in here, once.
    */
   readonly commit: (work: () => Answer) => Answer;
-  /** Answers with Server-Sent Events; `onEnd` is called once, however the stream ends. */
-  readonly stream: (events: AsyncIterable<SseEvent>, onEnd: (how: StreamEnd) => void) => Answer;
+  /** Answers with Server-Sent Events; `onEnd` is called once, however the stream ends; what it throws is logged. */
+  readonly stream: (events: AsyncIterable<SseEvent>, onEnd: (how: StreamEnd) => void | Promise<void>) => Answer;
 }
 
 /** Groups of the documentation. */
@@ -86,7 +86,10 @@ export interface Operation extends Declared {
   readonly takesFile: boolean;
   readonly run: (call: Call<unknown, unknown>) => Promise<Answer>;
   /** The answer to a repeated request, from what was remembered. */
-  readonly replay: (remembered: { readonly status: number; readonly body: unknown }, call: ReplayCall) => Answer;
+  readonly replay: (
+    remembered: { readonly status: number; readonly body: unknown },
+    call: ReplayCall,
+  ) => Answer | Promise<Answer>;
 }
 
 /** What a replay may look at. */

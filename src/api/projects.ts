@@ -41,7 +41,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       answers: { 200: schema.Project },
       faults: ["unsafe_url", "project_not_found"],
       run: async ({ principal, query, body, commit }) => {
-        await projects.checkAddress(principal, body);
+        await projects.checkAddress(principal, body, optionalId(query.projectId) ?? principal.projectId);
         return commit(() => {
           return { status: 200, body: projectView(projects.change(principal, optionalId(query.projectId), body)) };
         });
@@ -62,7 +62,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       faults: ["unsafe_url"],
       isIdempotent: true,
       run: async ({ principal, body, commit }) => {
-        await projects.checkAddress(principal, body);
+        await projects.checkAddress(principal, body, null);
         return commit(() => {
           const { project, issued } = projects.create(body);
           const shown = projectView(project);
@@ -118,7 +118,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       faults: ["unsafe_url", "project_not_found"],
       run: async ({ principal, params, body, commit }) => {
         const id = projectId(params.id);
-        await projects.checkAddress(principal, body);
+        await projects.checkAddress(principal, body, id);
         return commit(() => ({ status: 200, body: projectView(projects.change(principal, id, body, "id")) }));
       },
     }),

@@ -129,8 +129,11 @@ export function searchOperations({ search, answers, quota }: SearchOperationsPar
           });
           return stream(events, (how) => {
             // who hangs up in the middle of an answer was answered
-            if (how === "aborted" && isBegun) commit(count);
-            place.release();
+            try {
+              if (how === "aborted" && isBegun) commit(count);
+            } finally {
+              place.release();
+            }
           });
         }
         try {

@@ -20,9 +20,12 @@ export function listView<Item>(page: Page<Item>, view: (item: Item) => object): 
 
 /** A Memory of the interface. `progress` is asked for only while it is in work. */
 export function memoryView({ memory, content }: MemoryWithContent, progressOf: (memory: Memory) => Progress): object {
-  const { id, status, ...attributes } = memoryAttributes(memory);
-  const progress = memory.state.status === "processing" ? { progress: progressView(progressOf(memory)) } : {};
-  return { id, status, content, ...attributes, ...progress };
+  const isInWork = memory.state.status === "processing";
+  return Object.assign(
+    memoryAttributes(memory),
+    { content },
+    isInWork && { progress: progressView(progressOf(memory)) },
+  );
 }
 
 /** A Memory of the interface without its content, as webhooks are told of it. */
@@ -162,7 +165,7 @@ export function keyView(key: ApiKey): object {
 
 /** A project without the language model's key. */
 export function projectView({ id, name, plan, settings, createdAt }: Project): object {
-  const { api_key: _secret, ...llm } = settings.llm;
+  const { api_key: _secret, is_address_trusted: _trust, ...llm } = settings.llm;
   return { id, name, plan, ...settings, llm, created_at: isoTime(createdAt) };
 }
 

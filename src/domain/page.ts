@@ -11,6 +11,8 @@ export interface Page<T> {
 
 /** Stores number their rows below 2^63. */
 const KEY_MAX = 2n ** 63n - 1n;
+/** What `encodeCursor` makes has 36 at most: two numbers of 13 digits and a dot, in base64. */
+const CURSOR_CHARACTERS_MAX = 64;
 
 /** Encodes where the next page begins. `binding` names list, project and filters; another binding refuses it. */
 export function encodeCursor(lastKey: bigint, binding: string): string {
@@ -23,7 +25,7 @@ export function encodeCursor(lastKey: bigint, binding: string): string {
  * @throws Fault `invalid_cursor` when it is damaged or belongs to another list, project or filter.
  */
 export function decodeCursor(cursor: string, binding: string): bigint {
-  const body = Buffer.from(cursor, "base64url").toString("utf8");
+  const body = cursor.length > CURSOR_CHARACTERS_MAX ? "" : Buffer.from(cursor, "base64url").toString("utf8");
   const match = /^([0-9a-z]{1,13})\.([0-9a-z]{1,16})$/.exec(body);
   const key = match?.[1] === undefined ? null : parseBase36(match[1]);
   if (

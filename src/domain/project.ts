@@ -31,8 +31,10 @@ export const PLAN_NAMES = Object.keys(PLANS) as readonly Plan[];
 export interface LlmSettings {
   readonly base_url: string | null;
   readonly model: string | null;
-  /** Never shown again once it is stored. */
+  /** Never shown again once it is stored; forgotten when the address changes. */
   readonly api_key: string | null;
+  /** Whether an admin chose the address: then it may be any; otherwise it must be public whenever it is called. */
+  readonly is_address_trusted: boolean;
   readonly temperature: number | null;
   readonly max_output_tokens: number | null;
 }
@@ -53,7 +55,14 @@ export interface ProjectSettings {
 
 /** What a new project starts with. */
 export const DEFAULT_SETTINGS: ProjectSettings = {
-  llm: { base_url: null, model: null, api_key: null, temperature: null, max_output_tokens: null },
+  llm: {
+    base_url: null,
+    model: null,
+    api_key: null,
+    is_address_trusted: false,
+    temperature: null,
+    max_output_tokens: null,
+  },
   smart_ingestion: { enabled: true, daily_token_limit: null },
   retention_days: 30,
   min_evidence: 0,

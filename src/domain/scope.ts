@@ -59,9 +59,14 @@ export function mayGrant(principal: Pick<Principal, "scopes">, scopes: readonly 
 
 /**
  * The user that a request acts for: the one it names, else the one that its key is confined to, else none (undefined).
- * @throws Fault `insufficient_scope` when a confined key names another user; `param` says where.
+ * @throws Fault `invalid_request` for "." and "..", which every URL parser folds away; `insufficient_scope` when a confined key names another user; `param` says where.
  */
 export function userOf(viewer: Viewer, named: string | null | undefined, param = "userId"): string | undefined {
+  if (named === "." || named === "..") {
+    throw new Fault("invalid_request", `'${param}' cannot be "${named}": no path could ever name that user.`, {
+      param,
+    });
+  }
   if (viewer.userId === null) return named ?? undefined;
   if (named === null || named === undefined || named === viewer.userId) return viewer.userId;
   throw new Fault("insufficient_scope", "This key is confined to one user and cannot act for another.", { param });

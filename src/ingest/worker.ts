@@ -2,7 +2,7 @@
 // that every job ends. The steps of one memory are in pipeline.ts, publishing in publisher.ts.
 
 import { Fault } from "../domain/fault.ts";
-import type { MemoryKey } from "../domain/ids.ts";
+import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { FailureCode, Progress, Stage } from "../domain/memory.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
@@ -48,6 +48,8 @@ const UNSTORED_RETRY_MS = 5_000;
 /** How often deletions and expiry are carried into the index when nothing wakes the worker. */
 const SWEEP_MS = 30_000;
 const SWEEP_MEMORIES = 1_000;
+/** How often files that nobody needs are looked for: each kept file is asked for, and only a fault leaves one behind. */
+const LOOSE_FILES_MS = 60 * 60_000;
 
 /** What the worker stands on. */
 export interface IngestParts {
@@ -327,11 +329,16 @@ export class IngestWorker {
 
   // Carries deletions and expiry into the index, and removes for good what was kept long enough.
   async #sweepLoop(): Promise<void> {
+    let looseFilesAt = this.#parts.clock.now(); // whoever starts a server has looked just before
     while (!this.#stop.signal.aborted) {
       try {
         await sweep(this.#parts);
+        if (this.#parts.clock.now() - looseFilesAt >= LOOSE_FILES_MS) {
+          this.#parts.memories.removeLooseFiles(); // what a removed project, or an intake that was undone, left behind
+          looseFilesAt = this.#parts.clock.now();
+        }
       } catch (err) {
-        this.#parts.log.warn({ err }, "deleted memories could not be removed from the index yet; trying again");
+        this.#parts.log.warn({ err }, "what was deleted could not be removed for good yet; trying again");
       }
       await this.#parts.clock.sleep(SWEEP_MS, this.#stop.signal);
     }
@@ -356,25 +363,41 @@ function isOutage(cause: unknown): boolean {
   return cause instanceof Fault && (cause.code === "model_unavailable" || cause.code === "overloaded");
 }
 
-/** Removes what was deleted or has expired from the indexes, texts and rows whose retention has ended, and files that nobody needs. */
-export async function sweep(parts: Pick<IngestParts, "memories" | "index">): Promise<void> {
-  for (;;) {
-    const retired = parts.memories.retired(SWEEP_MEMORIES);
-    if (retired.length === 0) break;
-    for (const [projectId, memories] of Map.groupBy(retired, (memory) => memory.projectId)) {
-      const keys = memories.map((memory) => memory.memoryKey);
-      const index = await parts.index.project(projectId);
-      index.hide(keys);
-      await index.retract(keys);
-      parts.memories.markRetracted(keys);
-    }
-  }
+/**
+ * Removes what was deleted or has expired from the indexes, and texts and rows whose retention has ended. A project whose index
+ * fails is logged and left for the next sweep; it holds up no other, nor the purge.
+ */
+export async function sweep(parts: Pick<IngestParts, "memories" | "index" | "log">): Promise<void> {
+  await retractRetired(parts);
   for (;;) {
     const keys = parts.memories.purgeable(SWEEP_MEMORIES);
     if (keys.length === 0) break;
     await parts.index.purge(keys);
     parts.memories.erase(keys);
   }
-  // what a removed project, or an intake that was undone, left behind
-  parts.memories.removeLooseFiles();
+}
+
+// Each round takes memories out of the index, or learns of a project where that fails: it ends.
+async function retractRetired({
+  memories,
+  index,
+  log,
+}: Pick<IngestParts, "memories" | "index" | "log">): Promise<void> {
+  const failing = new Set<ProjectId>();
+  for (;;) {
+    const retired = memories.retired(SWEEP_MEMORIES, [...failing]);
+    if (retired.every(({ projectId }) => failing.has(projectId))) return;
+    for (const [projectId, ofProject] of Map.groupBy(retired, (memory) => memory.projectId)) {
+      const keys = ofProject.map((memory) => memory.memoryKey);
+      try {
+        const project = await index.project(projectId);
+        project.hide(keys);
+        await project.retract(keys);
+        memories.markRetracted(keys);
+      } catch (err) {
+        failing.add(projectId);
+        log.warn({ project: projectId, err }, "deleted memories could not be removed from an index yet; trying again");
+      }
+    }
+  }
 }

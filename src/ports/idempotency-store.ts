@@ -21,7 +21,12 @@ export interface RememberedAnswer {
   /** SHA-256 of the request: path parameters, query and body by value. */
   readonly fingerprint: Uint8Array;
   readonly status: number;
-  /** JSON, without secrets and without what the request itself brings. */
+  /** JSON, without secrets and without what the request itself brings; null: it spoke of what was erased since. */
+  readonly body: string | null;
+}
+
+/** An answer to be remembered. */
+export interface WholeAnswer extends RememberedAnswer {
   readonly body: string;
 }
 
@@ -30,8 +35,8 @@ export interface IdempotencyStore {
   /** null: nothing is remembered there, or not any more (LIMITS.idempotencyMs). */
   recall(slot: IdempotencySlot): RememberedAnswer | null;
   /** @param subjects ids that the answer speaks of, see `forget`. */
-  remember(slot: IdempotencySlot, answer: RememberedAnswer, subjects: readonly string[]): void;
-  /** Removes answers that speak of these ids: they were erased for good. */
+  remember(slot: IdempotencySlot, answer: WholeAnswer, subjects: readonly string[]): void;
+  /** Empties answers that speak of these ids, which were erased for good; their slots stay taken. */
   forget(projectId: ProjectId, subjects: readonly string[]): void;
   /** Removes answers older than LIMITS.idempotencyMs. */
   prune(): void;

@@ -117,8 +117,11 @@ export interface MemoryStore {
 
   /** Completed, not deleted memories of a project that searches may see. */
   visible(projectId: ProjectId): readonly VisibleMemory[];
-  /** Memories deleted or expired whose index entries still have to go; `markRetracted` ends that. */
-  retired(limit: number): readonly { readonly projectId: ProjectId; readonly memoryKey: MemoryKey }[];
+  /** Memories deleted or expired whose index entries still have to go; `markRetracted` ends that. Those of `except` are passed over. */
+  retired(
+    limit: number,
+    except?: readonly ProjectId[],
+  ): readonly { readonly projectId: ProjectId; readonly memoryKey: MemoryKey }[];
   /** The index entries of these are gone. */
   markRetracted(keys: readonly MemoryKey[]): void;
   /** Memories retracted whose project's `retention_days` have passed since they were deleted (or expired): their texts and rows may go for good. */

@@ -3,6 +3,7 @@
 
 import { indexedText } from "../domain/chunk.ts";
 import { Fault, invariant } from "../domain/fault.ts";
+import type { MemoryKey } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { ModeName, RankedPassage, Ranking, StageRecord } from "../domain/ranking.ts";
 import type { Clock } from "../kit/clock.ts";
@@ -75,12 +76,15 @@ export async function search(parts: RetrievalParts, request: SearchRequest): Pro
     watch.lap("rerank", Math.min(mode.rerankDepth, ranked.length));
   }
 
+  // no await from here to the result: what a caller changed before this turn is not shown as it was
+  const shownNow = readAgain(parts, request, ranked, found);
+  ranked = ranked.filter((candidate) => shownNow.has(candidate.chunkKey));
   const scores = calibrate(ranked, mode);
   const results: RankedPassage[] = [];
   for (const [position, candidate] of ranked.entries()) {
     const score = scores[position] ?? 0;
     if (results.length === request.limit || score < request.scoreMin) break;
-    const shown = found.get(candidate.chunkKey);
+    const shown = shownNow.get(candidate.chunkKey);
     invariant(shown, "a ranked passage has its text");
     results.push({
       chunkKey: candidate.chunkKey,
@@ -114,17 +118,15 @@ interface Hydrated {
   readonly passage: Passage;
 }
 
-// The row has the last word: what was deleted or changed while the search ran is not shown.
+// The row comes before its passage: where it still has this version at the end, the text is that version's.
 async function hydrate(
   parts: RetrievalParts,
   index: ProjectIndex,
   request: SearchRequest,
   candidates: readonly Candidate[],
 ): Promise<ReadonlyMap<bigint, Hydrated>> {
+  const rows = rowsOf(parts, request, candidates);
   const passages = await index.passages(BigUint64Array.from(candidates, (candidate) => candidate.chunkKey));
-  const rows = parts.memories.getMany(request.scope.projectId, [
-    ...new Set(candidates.map((candidate) => candidate.memoryKey)),
-  ]);
   const found = new Map<bigint, Hydrated>();
   for (const [position, candidate] of candidates.entries()) {
     const passage = passages[position];
@@ -132,6 +134,33 @@ async function hydrate(
     if (passage && memory && isWithin(request, memory)) found.set(candidate.chunkKey, { memory, passage });
   }
   return found;
+}
+
+// The row has the last word too: what was deleted, rewritten, or moved out of scope or filter since it was read is left
+// out, and the rest has its attributes of now.
+function readAgain(
+  parts: RetrievalParts,
+  request: SearchRequest,
+  candidates: readonly Candidate[],
+  found: ReadonlyMap<bigint, Hydrated>,
+): ReadonlyMap<bigint, Hydrated> {
+  const rows = rowsOf(parts, request, candidates);
+  const current = new Map<bigint, Hydrated>();
+  for (const { chunkKey, memoryKey } of candidates) {
+    const before = found.get(chunkKey);
+    const memory = rows.get(memoryKey);
+    if (before === undefined || memory === undefined || memory.version !== before.memory.version) continue;
+    if (isWithin(request, memory)) current.set(chunkKey, { memory, passage: before.passage });
+  }
+  return current;
+}
+
+function rowsOf(
+  { memories }: RetrievalParts,
+  { scope }: SearchRequest,
+  candidates: readonly Candidate[],
+): ReadonlyMap<MemoryKey, Memory> {
+  return memories.getMany(scope.projectId, [...new Set(candidates.map(({ memoryKey }) => memoryKey))]);
 }
 
 async function rerank(

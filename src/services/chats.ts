@@ -116,13 +116,14 @@ export class ChatService {
     },
   ): AsyncGenerator<MessageEvent> {
     this.get(viewer, id);
-    const turns = this.#turnsOf(id);
+    const turns = this.#turns.get(id) ?? { waiting: 0, last: Promise.resolve() };
     if (turns.waiting > LIMITS.messagesWaitingPerChat) {
       throw new Fault("overloaded", "Too many messages wait in this chat. Send the next one when they are answered.", {
         retryAfterSeconds: 1,
       });
     }
     const place = this.#parts.quota.take(viewer.projectId);
+    this.#turns.set(id, turns);
     turns.waiting += 1;
     const before = turns.last;
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -190,12 +191,6 @@ export class ChatService {
 
   #sourceOf(source: CitedPassage): MessageSource {
     return { memoryKey: source.passage.memory.key, shown: this.#parts.describeSource(source) };
-  }
-
-  #turnsOf(id: ChatId): Turns {
-    const turns = this.#turns.get(id) ?? { waiting: 0, last: Promise.resolve() };
-    this.#turns.set(id, turns);
-    return turns;
   }
 }
 

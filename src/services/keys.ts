@@ -4,7 +4,7 @@ import { Fault } from "../domain/fault.ts";
 import type { KeyId, ProjectId } from "../domain/ids.ts";
 import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../domain/key.ts";
 import type { Page } from "../domain/page.ts";
-import { allows, type KeyScope, mayGrant, type Principal } from "../domain/scope.ts";
+import { allows, type KeyScope, mayGrant, type Principal, userOf } from "../domain/scope.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { Listing } from "../ports/user-store.ts";
 
@@ -20,6 +20,7 @@ export class KeyService {
   create(principal: Principal, projectId: ProjectId | null, draft: KeyDraft): IssuedKey {
     const project = projectFor(this.#accounts, principal, projectId);
     refuseUngrantable(principal, draft.scopes);
+    userOf(principal, draft.userId);
     return this.#accounts.issueKey(project, draft);
   }
 

@@ -7,6 +7,7 @@ import { LIMITS } from "../domain/limits.ts";
 import type { Memory, MemoryChange, MemoryDraft } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
+import type { Log } from "../kit/log.ts";
 import type { ChunkIndex, ProjectIndex } from "../ports/chunk-index.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../ports/memory-store.ts";
 import type { Transactions } from "../ports/transactions.ts";
@@ -23,6 +24,7 @@ export interface MemoryServiceParts {
   readonly memories: MemoryStore;
   readonly index: ChunkIndex;
   readonly transactions: Transactions;
+  readonly log: Log;
   /** Tells the ingest worker that there may be work. */
   readonly wakeIngest: () => void;
 }
@@ -76,16 +78,21 @@ export class MemoryService {
   }
 
   /**
-   * Removes for good what was deleted with `purges`: vectors, postings and texts, then the rows. What a crash leaves of it the
-   * worker's sweep ends. A publication of the same memory that is under way leaves nothing: its lease is void, or its
+   * Removes for good what was deleted with `purges`: vectors, postings and texts, then the rows. What fails or is left by a crash the
+   * worker's sweep ends; never rejects for that. A publication of the same memory that is under way leaves nothing: its lease is void, or its
    * writes were ordered before these.
    */
   async purgeNow(projectId: ProjectId, keys: readonly MemoryKey[]): Promise<void> {
-    const index = await this.#parts.index.project(projectId);
-    await index.retract(keys);
-    this.#parts.memories.markRetracted(keys);
-    await this.#parts.index.purge(keys);
-    this.#parts.memories.erase(keys);
+    const { index, memories, log } = this.#parts;
+    try {
+      const project = await index.project(projectId);
+      await project.retract(keys);
+      memories.markRetracted(keys);
+      await index.purge(keys);
+      memories.erase(keys);
+    } catch (err) {
+      log.warn({ err, memories: keys.length }, "deleted memories could not be purged yet; the sweep tries again");
+    }
   }
 
   // A text that waits in its row is not kept: the row is quick to read.

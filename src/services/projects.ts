@@ -18,7 +18,7 @@ const PURGE_MEMORIES = 1_000;
 
 /** Settings as a caller sends them: what is left out stays, null goes back to the default. */
 export interface SettingsChange {
-  readonly llm?: Partial<ProjectSettings["llm"]> | null;
+  readonly llm?: Partial<Omit<ProjectSettings["llm"], "is_address_trusted">> | null;
   readonly smart_ingestion?: { readonly enabled?: boolean; readonly daily_token_limit?: number | null };
   readonly retention_days?: number;
   readonly min_evidence?: number;
@@ -70,9 +70,10 @@ export class ProjectService {
    * To be awaited before a change of the language model's address: an admin may choose any, others a public one only.
    * @throws Fault `unsafe_url`
    */
-  async checkAddress(principal: Principal, change: SettingsChange): Promise<void> {
+  async checkAddress(principal: Principal, change: SettingsChange, named: ProjectId | null): Promise<void> {
+    const current = named === null ? null : this.#parts.accounts.project(named);
     const address = change.llm?.base_url ?? null;
-    if (address === null) return;
+    if (address === null || address === current?.settings.llm.base_url) return;
     if (!allows(principal, "admin")) return this.#parts.guard.check(address, "llm.base_url");
     const isWeb = URL.canParse(address) && /^https?:$/.test(new URL(address).protocol);
     if (!isWeb)
@@ -82,7 +83,7 @@ export class ProjectService {
   /** A new project with its first key. */
   create(update: ProjectUpdate & { readonly name: string }): { readonly project: Project; readonly issued: IssuedKey } {
     const { accounts } = this.#parts;
-    const settings = merged(DEFAULT_SETTINGS, update);
+    const settings = merged(DEFAULT_SETTINGS, update, true);
     const project = accounts.createProject({ name: update.name, plan: update.plan ?? "free", settings });
     const first = { name: "first key", scopes: ["*"], userId: null, expiresAt: null } as const;
     return { project, issued: accounts.issueKey(project.id, first) };
@@ -100,7 +101,7 @@ export class ProjectService {
     const changed = accounts.changeProject(id, {
       ...(update.name !== undefined && { name: update.name }),
       ...(update.plan !== undefined && { plan: update.plan }),
-      settings: merged(settings, update),
+      settings: merged(settings, update, allows(principal, "admin")),
     });
     return changed ?? missing(id);
   }
@@ -118,9 +119,11 @@ export class ProjectService {
     this.#parts.accounts.removeProject(id);
   }
 
-  /** Removes for good what removed projects held; once at a time, and again at every start until nothing is left. Never rejects. */
+  /** Removes for good what removed projects held; once at a time; asked for at every start and each minute. Never rejects. */
   purgeRemoved(): Promise<void> {
-    this.#purge = this.#purge.then(() => this.#purgeAll());
+    this.#purge = this.#purge
+      .then(() => this.#purgeAll())
+      .catch((err: unknown) => this.#parts.log.warn({ err }, "removed projects could not be looked up yet"));
     return this.#purge;
   }
 
@@ -139,16 +142,20 @@ export class ProjectService {
       } catch (err) {
         log.warn(
           { projectId: id, err },
-          "a deleted project's data could not be removed; it is tried again at the next start",
+          "a deleted project's data could not be removed; it is tried again within a minute",
         );
       }
     }
   }
 }
 
-function merged(settings: ProjectSettings, change: SettingsChange): ProjectSettings {
+function merged(settings: ProjectSettings, change: SettingsChange, isByAdmin: boolean): ProjectSettings {
+  const address = change.llm?.base_url;
+  // a key goes with the address that it was given for, and never to one that somebody else chose
+  const moved = address !== undefined && address !== settings.llm.base_url;
+  const moving = moved ? { api_key: null, is_address_trusted: isByAdmin } : {};
   return {
-    llm: change.llm === null ? DEFAULT_SETTINGS.llm : { ...settings.llm, ...change.llm },
+    llm: change.llm === null ? DEFAULT_SETTINGS.llm : { ...settings.llm, ...moving, ...change.llm },
     smart_ingestion: { ...settings.smart_ingestion, ...change.smart_ingestion },
     retention_days: change.retention_days ?? settings.retention_days,
     min_evidence: change.min_evidence ?? settings.min_evidence,

@@ -229,7 +229,7 @@ describe("a request under an Idempotency-Key", () => {
 
   const running = (of = slot, print = fingerprint): Extract<Begun, { kind: "run" }> => {
     const begun = idempotency.begin(of, print);
-    if (begun.kind === "replay") throw new Error(`replayed: ${begun.answer.body}`);
+    if (begun.kind === "replay") throw new Error(`replayed: ${begun.body}`);
     return begun;
   };
   /** One whole request that logs an event for the user `u`: what it does twice can be counted. */
@@ -252,7 +252,8 @@ describe("a request under an Idempotency-Key", () => {
     expect(secret).toBe("shown once");
     expect(idempotency.begin(slot, fingerprint)).toEqual({
       kind: "replay",
-      answer: { fingerprint, status: 201, body: JSON.stringify(remembered) },
+      status: 201,
+      body: JSON.stringify(remembered),
     });
     expect(changes()).toBe(1);
   });
@@ -369,7 +370,7 @@ describe("a request under an Idempotency-Key", () => {
     const begun = running(slot, otherFingerprint);
     begun.commit(() => ({ status: 201, remembered: { second: true } }));
     begun.end();
-    expect(idempotency.begin(slot, otherFingerprint)).toMatchObject({ answer: { body: '{"second":true}' } });
+    expect(idempotency.begin(slot, otherFingerprint)).toMatchObject({ body: '{"second":true}' });
   });
 
   test("meets none of another project, route, key or confined user", () => {
@@ -387,18 +388,23 @@ describe("a request under an Idempotency-Key", () => {
     expect(changes()).toBe(slots.length);
   });
 
-  test("is forgotten with what its answer speaks of, in its body or beside it", () => {
-    const { remembered } = request();
+  test("makes nothing again when what its answer speaks of, in its body or beside it, was erased", () => {
+    const slots = ["a", "b", "c"].map((key) => ({ ...slot, key }));
+    const [byId, byUser, beside] = slots as [IdempotencySlot, IdempotencySlot, IdempotencySlot];
+    const { remembered } = request(byId);
     store.forget(project, [remembered.id]);
-    request();
+    expect(conflictOf(byId)).toMatchObject({ code: "idempotency_conflict" });
+    request(byUser);
     store.forget(project, [userSubject("u")]);
-    const begun = running();
+    expect(conflictOf(byUser)).toMatchObject({ code: "idempotency_conflict" });
+    const begun = running(beside);
     begun.commit(() => ({ status: 201, remembered: { content: "x" }, subjects: ["chat_a"] }));
     begun.end();
     store.forget(project, ["chat_b"]);
-    expect(idempotency.begin(slot, fingerprint).kind).toBe("replay");
+    expect(idempotency.begin(beside, fingerprint).kind).toBe("replay");
     store.forget(project, ["chat_a"]);
-    expect(idempotency.begin(slot, fingerprint).kind).toBe("run");
+    expect(conflictOf(beside)).toMatchObject({ code: "idempotency_conflict" });
+    expect(changes()).toBe(2);
   });
 });
 

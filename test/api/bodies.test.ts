@@ -178,7 +178,7 @@ describe("nesting and size of what is parsed", () => {
 
 describe("bodies in flight", () => {
   test("beyond the budget are refused as overloaded, until one of the others is done", () => {
-    const budget = new BodyBudget(10);
+    const budget = new BodyBudget(10, 0);
     const [first, second] = [budget.reserve(), budget.reserve()];
     first.add(6);
     second.add(4);
@@ -187,5 +187,38 @@ describe("bodies in flight", () => {
     first.release();
     second.add(6);
     expect(() => second.add(1)).toThrow();
+  });
+});
+
+describe("a body that takes its time", () => {
+  /** A request whose body has begun and waits. */
+  const begun = (path: string, secret: string, first: Uint8Array<ArrayBuffer>) => {
+    const { promise: rest, resolve: send } = Promise.withResolvers<string>();
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(first),
+      pull: async (controller) => {
+        controller.enqueue(Buffer.from(await rest));
+        controller.close();
+      },
+    });
+    const headers = { authorization: `Bearer ${secret}`, "content-type": "application/json" };
+    return { answer: mneme.send(new Request(`http://mneme.test${path}`, { method: "POST", headers, body })), send };
+  };
+
+  test("changes nothing when its key was revoked meanwhile", async () => {
+    const { body: issued } = await mneme.call("POST", "/v1/keys", { name: "k", scopes: ["*"] });
+    const late = begun("/v1/users", issued.key, bytes('{"id":'));
+    await mneme.call("DELETE", `/v1/keys/${issued.id}`);
+    late.send('"late"}');
+    expectFault(await late.answer, 401, "invalid_api_key");
+    expectFault(await mneme.call("GET", "/v1/users/late"), 404, "user_not_found", "userId");
+  });
+
+  test("shuts no small request out, however many large ones wait", async () => {
+    const large = bytes(`{"content":"${"x".repeat(99 * 1024 * 1024)}`);
+    const waiting = Array.from({ length: 5 }, () => begun("/v1/memories", TEST_KEY, large));
+    expect((await post('{"content":"small"}')).status).toBe(202);
+    for (const one of waiting) one.send('", "broken');
+    for (const one of waiting) expect([400, 503]).toContain((await one.answer).status);
   });
 });

@@ -182,7 +182,7 @@ describe("listChats", () => {
     [`?userId=${"u".repeat(257)}`, "invalid_request", "userId"],
     ["?user_id=a", "invalid_request", "user_id"],
     ["?status=open", "invalid_request", "status"],
-    ["?cursor=", "invalid_request", "cursor"],
+    ["?cursor=", "invalid_cursor", "cursor"],
     ["?cursor=abc", "invalid_cursor", "cursor"],
   ];
   for (const [query, code, param] of refused) {

@@ -247,3 +247,41 @@ describe("headers of one status", () => {
     }
   });
 });
+
+describe("HEAD through a socket, where Bun writes a length of its own for what has no body", () => {
+  let server: ReturnType<typeof Bun.serve>;
+  beforeAll(() => {
+    server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: (request) => mneme.service.handle(request) });
+  });
+  afterAll(() => server.stop(true));
+
+  const rows: readonly (readonly [what: string, status: number, asked: () => Asked])[] = [
+    ["a list", 200, () => ({ path: "/v1/projects" })],
+    ["a read", 200, () => ({ path: `/v1/memories/${memory}` })],
+    ["a page", 200, () => ({ path: "/docs" })],
+    ["a wrong query", 400, () => ({ path: "/v1/memories?limit=0" })],
+    ["no key", 401, () => ({ path: "/v1/memories", headers: { authorization: "" } })],
+    ["a missing scope", 403, () => ({ path: "/v1/memories", headers: bearer(mneme.addKey(["query"])) })],
+    ["an unknown thing", 404, () => ({ path: `/v1/memories/mem_${NOTHING}` })],
+    ["an unknown route", 404, () => ({ path: "/v1/nothing" })],
+    ["an unknown path outside of /v1", 404, () => ({ path: "/nothing" })],
+    ["a wrong method", 405, () => ({ path: "/v1/keys/x/rotate" })],
+  ];
+  for (const [what, status, asked] of rows) {
+    test(`has the length and type of GET, and no body, on ${status} (${what})`, async () => {
+      const { path, headers } = asked();
+      const ask = (method: string) =>
+        fetch(`http://127.0.0.1:${server.port}${path}`, {
+          method,
+          headers: { ...bearer(TEST_KEY), "x-request-id": "trace-3", ...headers },
+        });
+      const [get, head] = [await ask("GET"), await ask("HEAD")];
+      expect([get.status, head.status]).toEqual([status, status]);
+      const length = (await get.arrayBuffer()).byteLength;
+      expect(length).toBeGreaterThan(0);
+      expect(head.headers.get("content-length")).toBe(String(length));
+      expect(head.headers.get("content-type")).toBe(get.headers.get("content-type"));
+      expect(await head.text()).toBe("");
+    });
+  }
+});

@@ -282,7 +282,7 @@ describe("listMessages", () => {
     ["?limit=201", "invalid_request", "limit"],
     ["?limit=1.5", "invalid_request", "limit"],
     ["?role=user", "invalid_request", "role"],
-    ["?cursor=", "invalid_request", "cursor"],
+    ["?cursor=", "invalid_cursor", "cursor"],
     ["?cursor=abc", "invalid_cursor", "cursor"],
   ];
   for (const [query, code, param] of refused) {

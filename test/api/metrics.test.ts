@@ -1,9 +1,14 @@
-// Metrics: the page follows the grammar of the Prometheus text format, and counts what was observed.
+// Metrics: the page follows the grammar of the Prometheus text format, and counts what was observed and what was answered.
 
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { AUTH_FAILURES_PER_MINUTE, RATE_LIMITS } from "../../src/account/rate-limits.ts";
 import { RequestMetrics } from "../../src/api/metrics.ts";
+import { type Clock, systemClock } from "../../src/kit/clock.ts";
 import { METRICS_CONTENT_TYPE, Metrics } from "../../src/kit/metrics.ts";
+import { openStream } from "../support/event-stream.ts";
 import { seeded } from "../support/seeded.ts";
+import { startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
 
 interface Sample {
   readonly name: string;
@@ -62,7 +67,7 @@ function match(pattern: RegExp, line: string | undefined): RegExpExecArray {
   return found;
 }
 
-const family = (metrics: Metrics, name: string) => {
+const family = (metrics: { text(): string }, name: string) => {
   const found = parse(metrics.text()).find((each) => each.name === name);
   if (found === undefined) throw new Error(`there is no ${name}`);
   return found;
@@ -220,5 +225,117 @@ describe("requests", () => {
     expect([of("none", "10"), of("none", "+Inf")]).toEqual([0, 1]);
     const sum = samples.find(({ name, labels }) => name.endsWith("_sum") && labels.operation === "createMemory");
     expect(sum?.value).toBeCloseTo(0.0344);
+  });
+});
+
+/** Stands still until it is put forward; what waits still waits its real time. */
+class StandingClock implements Clock {
+  #now = systemClock.now();
+
+  now(): number {
+    return this.#now;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return systemClock.sleep(ms, signal);
+  }
+
+  advance(ms: number): void {
+    this.#now += ms;
+  }
+}
+
+describe("over HTTP", () => {
+  const clock = new StandingClock();
+  let mneme: TestService;
+  beforeAll(async () => {
+    mneme = await startService({ clock, config: { rateLimits: RATE_LIMITS } });
+  });
+  afterAll(() => mneme.stop());
+
+  const send = (method: string, path: string, key = TEST_KEY) =>
+    mneme.service.handle(
+      new Request(`http://mneme.test${path}`, { method, headers: { authorization: `Bearer ${key}` } }),
+    );
+  const page = async () => {
+    const text = await (await send("GET", "/metrics")).text();
+    return { text: () => text };
+  };
+  /** How many requests were answered, by operation and status, and by operation in the histogram. */
+  const counted = async () => {
+    const counts = new Map<string, number>();
+    const shown = await page();
+    for (const { labels, value } of family(shown, "mneme_http_requests_total").samples) {
+      counts.set(`${labels.operation} ${labels.status}`, value);
+    }
+    for (const { name, labels, value } of family(shown, "mneme_http_request_duration_seconds").samples) {
+      if (name.endsWith("_count")) counts.set(`${labels.operation} timed`, value);
+    }
+    return (what: string) => counts.get(what) ?? 0;
+  };
+
+  const rows: readonly (readonly [operation: string, status: number, method: string, path: string, key?: string])[] = [
+    ["getUsage", 200, "GET", "/v1/usage"],
+    ["getUsage", 200, "HEAD", "/v1/usage"],
+    ["listMemories", 400, "GET", "/v1/memories?limit=0"],
+    ["createMemory", 415, "POST", "/v1/memories"],
+    ["unrouted", 401, "GET", "/v1/usage", "ctx_wrong"],
+    ["unrouted", 401, "GET", "/v1/nothing", "ctx_wrong"],
+    ["unrouted", 404, "GET", "/v1/nothing"],
+    ["unrouted", 404, "GET", "/nothing"],
+    ["unrouted", 405, "DELETE", "/v1/memories"],
+    ["page", 200, "GET", "/health"],
+  ];
+  for (const [operation, status, method, path, key] of rows) {
+    test(`${method} ${path}${key === undefined ? "" : " without a key"} counts once, as ${operation} ${status}`, async () => {
+      const before = await counted();
+      expect((await send(method, path, key)).status).toBe(status);
+      const after = await counted();
+      // the look before is a request to a page itself
+      const looks = operation === "page" ? 1 : 0;
+      for (const what of [`${operation} ${status}`, `${operation} timed`]) {
+        expect([what, after(what) - before(what)]).toEqual([what, 1 + looks]);
+      }
+    });
+  }
+
+  test("what a limit refuses counts as 429, by an operation where one took it", async () => {
+    clock.advance(120_000);
+    const before = await counted();
+    const busy = mneme.addKey(["*"]);
+    for (let n = 0; n <= 100; n++) await send("DELETE", "/v1/nothing", busy);
+    for (let n = 0; n <= 300; n++) await send("GET", "/v1/usage", busy);
+    for (let n = 0; n <= AUTH_FAILURES_PER_MINUTE; n++) await send("GET", "/v1/usage", "ctx_wrong");
+    const after = await counted();
+    const grown = (what: string) => after(what) - before(what);
+    expect([grown("unrouted 404"), grown("getUsage 200")]).toEqual([100, 300]);
+    expect(grown("unrouted 401")).toBe(AUTH_FAILURES_PER_MINUTE);
+    expect([grown("unrouted 429"), grown("getUsage 429")]).toEqual([2, 1]);
+    clock.advance(120_000);
+  });
+
+  test("a stream counts when it has ended, however it does", async () => {
+    const query = { query: "When is a stream counted?", stream: true };
+    const streams = async () => (await counted())("queryMemories 200");
+    const before = await streams();
+    const read = await openStream(mneme, "/v1/memories/query", query);
+    const left = await openStream(mneme, "/v1/memories/query", query);
+    expect(await streams()).toBe(before);
+    expect((await read.rest()).at(-1)?.name).toBe("done");
+    await until("the stream that was read is counted", async () => (await streams()) === before + 1);
+    await left.hangUp();
+    await until("the stream that was left is counted", async () => (await streams()) === before + 2);
+  });
+
+  test("memories are counted every 5 s at most, whoever asks", async () => {
+    const memories = async () =>
+      family(await page(), "mneme_memories").samples.reduce((sum, { value }) => sum + value, 0);
+    clock.advance(5_000);
+    const before = await memories();
+    await mneme.call("POST", "/v1/memories", { content: "One more." });
+    clock.advance(4_999);
+    expect(await memories()).toBe(before);
+    clock.advance(1);
+    expect(await memories()).toBe(before + 1);
   });
 });

@@ -428,3 +428,27 @@ describe("what admin alone opens", () => {
     }
   });
 });
+
+describe("the language model's key", () => {
+  test("goes with the address that it was given for: another address forgets it, the same one keeps it", async () => {
+    const stored = (id: string) => {
+      const database = new Database(join(mneme.dataDir, "mneme.sqlite"), { readonly: true });
+      try {
+        const row = database
+          .query<{ settings: string }, [string]>("SELECT settings FROM projects WHERE id = ?")
+          .get(id);
+        return JSON.parse(row?.settings ?? "{}").llm;
+      } finally {
+        database.close();
+      }
+    };
+    const llm = { base_url: "http://10.0.0.1/v1", api_key: "sk-secret" };
+    const { id, key } = await made({ llm });
+    const own = bearer(mneme.addKey(["project"], id));
+    const same = await put("/v1/project", { llm: { base_url: llm.base_url, model: "m" } }, own);
+    expect([same.status, stored(id)]).toMatchObject([200, { api_key: "sk-secret", is_address_trusted: true }]);
+    const moved = await put("/v1/project", { llm: { base_url: "http://8.8.8.8/" } }, bearer(key));
+    expect([moved.status, stored(id)]).toMatchObject([200, { api_key: null, is_address_trusted: false }]);
+    expect(JSON.stringify(moved.body)).not.toContain("trusted");
+  });
+});

@@ -434,3 +434,22 @@ async function walkedCursor(path: string): Promise<string> {
   expect(body.cursor).toBeString();
   return body.cursor;
 }
+
+test("a user that no path could name cannot be made, by whatever names it", async () => {
+  for (const id of [".", ".."]) {
+    expectFault(await mneme.call("POST", "/v1/users", { id }), 400, "invalid_request", "id");
+    expectFault(
+      await mneme.call("POST", "/v1/memories", { content: "x", userId: id }),
+      400,
+      "invalid_request",
+      "userId",
+    );
+    expectFault(await mneme.call("POST", "/v1/chats", { userId: id }), 400, "invalid_request", "userId");
+    expectFault(
+      await mneme.call("POST", "/v1/keys", { name: "k", scopes: ["*"], userId: id }),
+      400,
+      "invalid_request",
+      "userId",
+    );
+  }
+});

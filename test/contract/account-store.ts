@@ -64,7 +64,14 @@ export function accountStoreContract(name: string, open: (clock: Clock) => Opene
 
       test("come back as they were made", () => {
         const settings: ProjectSettings = {
-          llm: { base_url: "http://a", model: "m", api_key: "s", temperature: 0.5, max_output_tokens: 7 },
+          llm: {
+            is_address_trusted: true,
+            base_url: "http://a",
+            model: "m",
+            api_key: "s",
+            temperature: 0.5,
+            max_output_tokens: 7,
+          },
           smart_ingestion: { enabled: false, daily_token_limit: 0 },
           retention_days: 0,
           min_evidence: 0.25,

@@ -2,7 +2,13 @@
 // searchable, and what was deleted leaves nothing behind.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
+import { Fault } from "../../src/domain/fault.ts";
+import type { ProjectId } from "../../src/domain/ids.ts";
 import type { Memory } from "../../src/domain/memory.ts";
+import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
+import { sweep } from "../../src/ingest/worker.ts";
+import { createLog } from "../../src/kit/log.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
 import { until } from "../support/until.ts";
 import { Gate, hashVector, openWorkshop, RETENTION_MS, type Workshop } from "./workshop.ts";
@@ -226,6 +232,104 @@ describe("a deletion", () => {
       shop.clock.advance(30_000);
       return (await chunksInIndex()) === 0;
     });
+  });
+});
+
+describe("a sweep", () => {
+  const removeAll = (projectId: ProjectId, memories: readonly Memory[], options?: { readonly purges: boolean }) => {
+    for (const { id } of memories) shop.memories.remove(projectId, id, options);
+  };
+  const secondProject = () =>
+    new SqliteAccountStore({ database: shop.database, clock: shop.clock }).createProject({
+      name: "Second",
+      plan: "enterprise",
+      settings: DEFAULT_SETTINGS,
+    }).id;
+  const acceptIn = (projectId: ProjectId, contents: readonly string[]) =>
+    shop.memories
+      .accept(
+        projectId,
+        contents.map((content) => ({ content })),
+      )
+      .map((accepted) => {
+        if (accepted instanceof Fault) throw accepted;
+        return accepted.memory;
+      });
+  const sweepOnce = () => sweep({ memories: shop.memories, index: shop.index, log: createLog("silent") });
+  const stillToGo = () => shop.memories.retired(10_000).map(({ memoryKey }) => memoryKey);
+  const damaged = async (): Promise<never> => {
+    throw new Error("the index is damaged");
+  };
+
+  /** Breaks one project's index; what it returns mends it. */
+  const breaking = {
+    opened: (broken: ProjectId) => {
+      const open = shop.index.project.bind(shop.index);
+      shop.index.project = (id) => (id === broken ? damaged() : open(id));
+      return () => {
+        shop.index.project = open;
+      };
+    },
+    "written to": (broken: ProjectId) => {
+      const open = shop.index.project.bind(shop.index);
+      shop.index.project = async (id) => (id === broken ? { ...(await open(id)), retract: damaged } : open(id));
+      return () => {
+        shop.index.project = open;
+      };
+    },
+  };
+
+  for (const [what, breakIndex] of Object.entries(breaking)) {
+    test(`of a project whose index cannot be ${what} holds up no other project, nor the purge, and comes back to it`, async () => {
+      await shop.worker.stop();
+      const healthy = secondProject();
+      const broken = acceptIn(shop.projectId, ["Stays for now."]);
+      const others = acceptIn(healthy, ["Goes at once."]);
+      removeAll(shop.projectId, broken, { purges: true });
+      removeAll(healthy, others, { purges: true });
+      const mend = breakIndex(shop.projectId);
+      await sweepOnce();
+      expect(stillToGo()).toEqual(broken.map(({ key }) => key));
+      expect(shop.memories.purgeable(10)).toEqual([]);
+      expect([...shop.memories.waitingContents(others.map(({ key }) => key)).values()]).toEqual([]);
+
+      mend();
+      await sweepOnce();
+      expect(stillToGo()).toEqual([]);
+    });
+  }
+
+  test("reaches other projects behind more deletions of a broken one than it takes at a time", async () => {
+    await shop.worker.stop();
+    const healthy = secondProject();
+    const broken = acceptIn(
+      shop.projectId,
+      Array.from({ length: 1_001 }, (_, at) => `Stays ${at}.`),
+    );
+    removeAll(shop.projectId, broken);
+    shop.clock.advance(1); // the broken project's are the older ones
+    removeAll(healthy, acceptIn(healthy, ["Goes at once."]));
+    breaking.opened(shop.projectId);
+    await sweepOnce();
+    expect(stillToGo().sort()).toEqual(broken.map(({ key }) => key).sort());
+  });
+
+  test("looks for files that nobody needs once an hour", async () => {
+    const lost = await shop.files.begin();
+    await lost.end();
+    shop.files.keep(lost.path, "lost-1");
+    const [doomed] = shop.accept({ content: "Swept before." });
+    await shop.settled(doomed);
+    shop.memories.remove(shop.projectId, doomed.id);
+    await until("a sweep went by", async () => {
+      if ((await chunksInIndex()) === 0) return true;
+      shop.clock.advance(30_000);
+      return false;
+    });
+    expect(shop.files.names()).toEqual(["lost-1"]);
+
+    shop.clock.advance(60 * 60_000);
+    await until("the file is gone", () => shop.files.names().length === 0);
   });
 });
 

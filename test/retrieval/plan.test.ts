@@ -3,6 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";
+import { parseFilter } from "../../src/domain/filter.ts";
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import type { Reranker } from "../../src/ports/models.ts";
@@ -89,6 +90,69 @@ describe("what happens meanwhile", () => {
     };
     const { results } = await ask();
     expect(results.map(({ text }) => text)).toEqual(["A blue kite."]);
+  });
+
+  const changesMeanwhile: Record<string, (doomed: Memory) => unknown> = {
+    deleted: ({ id }) => shop.memories.remove(shop.projectId, id),
+    "moved to another user": ({ id }) => shop.memories.change(shop.projectId, id, { userId: "eve" }),
+    "moved out of the filter": ({ id }) => shop.memories.change(shop.projectId, id, { tags: ["private"] }),
+    expired: () => shop.clock.advance(60_000),
+    rewritten: ({ id }) => shop.memories.change(shop.projectId, id, { content: "A green kite." }),
+    "rewritten and published again": async (doomed) => {
+      shop.memories.change(shop.projectId, doomed.id, { content: "A green kite." });
+      shop.worker.wake();
+      await shop.settled(doomed);
+    },
+  };
+  const ofAdaAndPublic = () => ({ scope: ofUser(shop, "ada"), filter: parseFilter({ tags: ["public"] }) });
+  const storeTwo = (expiresAt: number) => {
+    const ofAda = { userId: "ada", tags: ["public"] };
+    return store({ content: "A red kite.", expiresAt, ...ofAda }, { content: "A blue kite.", ...ofAda });
+  };
+
+  for (const [change, make] of Object.entries(changesMeanwhile)) {
+    test(`a memory ${change} while the reranker works is not shown`, async () => {
+      const [doomed] = await storeTwo(shop.clock.now() + 60_000);
+      const texts: string[] = [];
+      const { results } = await ask(ofAdaAndPublic(), {
+        score: async (_, passages) => {
+          texts.push(...passages);
+          await make(doomed as Memory);
+          return new Float32Array(passages.length);
+        },
+      });
+      expect(texts).toHaveLength(2);
+      expect(results.map(({ text }) => text)).toEqual(["A blue kite."]);
+    });
+
+    test(`a memory ${change} while its passage is read is not shown, in fast neither`, async () => {
+      const [doomed] = await storeTwo(shop.clock.now() + 60_000);
+      const project = await shop.index.project(shop.projectId);
+      shop.index.project = async () => ({
+        ...project,
+        passages: async (keys) => {
+          const passages = await project.passages(keys);
+          await make(doomed as Memory);
+          return passages;
+        },
+      });
+      const { results } = await ask({ ...ofAdaAndPublic(), mode: "fast" });
+      expect(results.map(({ text }) => text)).toEqual(["A blue kite."]);
+    });
+  }
+
+  test("a title changed while the reranker works is shown as it is now", async () => {
+    const [memory] = await store({ content: "A red kite.", title: "Kite" });
+    const { results } = await ask(
+      {},
+      {
+        score: async (_, passages) => {
+          shop.memories.change(shop.projectId, (memory as Memory).id, { title: "Bird" });
+          return new Float32Array(passages.length);
+        },
+      },
+    );
+    expect(results.map(({ text, memory: { title } }) => [text, title])).toEqual([["A red kite.", "Bird"]]);
   });
 
   test("a reranker that is too slow is given up: the first stage's order stands, without its signal", async () => {

@@ -6,6 +6,7 @@ import { Fault } from "../../src/domain/fault.ts";
 import type { MemoryId } from "../../src/domain/ids.ts";
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import type { Viewer } from "../../src/domain/scope.ts";
+import { createLog } from "../../src/kit/log.ts";
 import type { Accepted } from "../../src/ports/memory-store.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
 import { type MemoryDesk, MemoryService } from "../../src/services/memories.ts";
@@ -27,7 +28,7 @@ beforeEach(async () => {
     return read(keys);
   };
   service = new MemoryService({
-    ...{ memories, index, transactions: database },
+    ...{ memories, index, transactions: database, log: createLog("silent") },
     wakeIngest: () => {
       wakes += 1;
       shop.worker.wake();

@@ -12,7 +12,7 @@ import { temporaryFolder } from "./temporary-folder.ts";
 
 idempotencyStoreContract("SQLite", open);
 
-test("the row of a memory that is erased takes the answers that speak of it along", () => {
+test("the row of a memory that is erased empties the answers that speak of it", () => {
   const { store, projects, close, ...opened } = open(new ManualClock());
   const [about, other] = ["about", "other"].map((key) => ({
     projectId: projects[0],
@@ -29,7 +29,7 @@ test("the row of a memory that is erased takes the answers that speak of it alon
   opened.run("UPDATE memories SET deleted_at = 1");
   expect(store.recall(about)).toEqual(answer);
   opened.run("DELETE FROM memories");
-  expect([store.recall(about), store.recall(other)]).toEqual([null, answer]);
+  expect([store.recall(about), store.recall(other)]).toEqual([{ ...answer, body: null }, answer]);
   close();
 });
 

@@ -74,7 +74,8 @@ export function TimeToCome(description: string) {
 /** Fields of every query that asks for a page. */
 export const paging = {
   limit: Type.Integer({ minimum: 1, maximum: LIMITS.pageItems, default: LIMITS.pageItemsDefault }),
-  cursor: Text({ minLength: 1, maxLength: 512, description: "of the page before" }),
+  // without bounds: whatever no page gave is `invalid_cursor`, an empty text and a long one too
+  cursor: Text({ description: "of the page before" }),
 };
 /** An id that the caller's application chose. */
 export const CallerId = Text({ minLength: 1, maxLength: LIMITS.callerIdCharacters });
@@ -91,4 +92,8 @@ export const Filters = Type.Unsafe<unknown>({
 /** Passages of a query or message, at most. */
 export const MaxSources = Type.Integer({ minimum: 1, maximum: LIMITS.sources, description: "8 when it is left out" });
 /** What the answer should heed beside the sources. */
-export const Instructions = Text({ minLength: 1, maxLength: LIMITS.instructionsCharacters });
+export const Instructions = Text({
+  minLength: 1,
+  maxLength: LIMITS.instructionsCharacters,
+  description: "for the language model; without one they have no effect",
+});

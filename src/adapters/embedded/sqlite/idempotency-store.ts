@@ -5,7 +5,12 @@ import { invariant } from "../../../domain/fault.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
 import { LIMITS } from "../../../domain/limits.ts";
 import type { Clock } from "../../../kit/clock.ts";
-import type { IdempotencySlot, IdempotencyStore, RememberedAnswer } from "../../../ports/idempotency-store.ts";
+import type {
+  IdempotencySlot,
+  IdempotencyStore,
+  RememberedAnswer,
+  WholeAnswer,
+} from "../../../ports/idempotency-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { PROJECT_KEY } from "./memory-row.ts";
 
@@ -24,8 +29,9 @@ const REMEMBER = `INSERT INTO idempotency_records
 const ADD_SUBJECTS = `INSERT OR IGNORE INTO idempotency_subjects (subject, record_key)
   SELECT value, $recordKey FROM json_each($subjects)`;
 
-// the + keeps SQLite from going through all answers of the project
-const FORGET = `DELETE FROM idempotency_records WHERE +project_key = ${PROJECT_KEY} AND record_key IN
+// The slot stays taken, so that a repetition makes nothing anew; an empty body says that the answer is gone. The + keeps
+// SQLite from going through all answers of the project.
+const FORGET = `UPDATE idempotency_records SET body = '' WHERE +project_key = ${PROJECT_KEY} AND record_key IN
   (SELECT record_key FROM idempotency_subjects WHERE subject IN (SELECT value FROM json_each($subjects)))`;
 
 const PRUNE = "DELETE FROM idempotency_records WHERE created_at < $oldest";
@@ -50,10 +56,10 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
     const row = this.#database
       .prepare<RecordRow, SlotColumns & { oldest: number }>(RECALL)
       .get({ ...columnsOf(slot), oldest: this.#oldest() });
-    return row === null ? null : { fingerprint: row.fingerprint, status: Number(row.status), body: row.body };
+    return row === null ? null : { fingerprint: row.fingerprint, status: Number(row.status), body: row.body || null };
   }
 
-  remember(slot: IdempotencySlot, { fingerprint, status, body }: RememberedAnswer, subjects: readonly string[]): void {
+  remember(slot: IdempotencySlot, { fingerprint, status, body }: WholeAnswer, subjects: readonly string[]): void {
     this.#database.atomically(() => {
       this.#database
         .prepare<never, SlotColumns & { oldest: number }>(REMOVE_OUTDATED)

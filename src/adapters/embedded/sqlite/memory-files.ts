@@ -10,6 +10,9 @@ import type { SqliteDatabase } from "./database.ts";
 import type { ContentMarks } from "./memory-change.ts";
 import { type MemoryRow, type StoredSource, storedSource } from "./memory-row.ts";
 
+/** Names that one statement asks for: a list of them all would be megabytes where many files wait. */
+const STEP_FILES = 500;
+
 // a name begins with the id of its memory, which has no hyphen
 const LOOSE = `SELECT value AS name FROM json_each($names) WHERE NOT EXISTS (
     SELECT 1 FROM memories WHERE memories.id = substr(value, 1, instr(value, '-') - 1)
@@ -56,12 +59,15 @@ export class MemoryFiles {
   /** See MemoryStore.removeLooseFiles. */
   removeLoose(): number {
     const names = this.files?.names() ?? [];
-    if (names.length === 0) return 0;
-    const loose = this.database
-      .prepare<{ name: string }, { names: string }>(LOOSE)
-      .all({ names: JSON.stringify(names) });
-    for (const { name } of loose) this.#port().remove(name);
-    return loose.length;
+    let removed = 0;
+    for (let first = 0; first < names.length; first += STEP_FILES) {
+      const loose = this.database
+        .prepare<{ name: string }, { names: string }>(LOOSE)
+        .all({ names: JSON.stringify(names.slice(first, first + STEP_FILES)) });
+      for (const { name } of loose) this.#port().remove(name);
+      removed += loose.length;
+    }
+    return removed;
   }
 
   #port(): UploadFiles {

@@ -28,6 +28,7 @@ const REMOVE_MANY = `UPDATE memories SET deleted_at = $now, lease = NULL WHERE m
 // what is left of removed projects goes as a whole
 const RETIRED = `SELECT projects.id, memories.memory_key FROM memories JOIN projects USING (project_key)
   WHERE memories.is_retracted = 0 AND memories.deleted_at IS NOT NULL AND projects.deleted_at IS NULL
+    AND projects.id NOT IN (SELECT value FROM json_each($except))
   ORDER BY memories.deleted_at LIMIT $limit`;
 
 const RETENTION_MS = `${DAY_MS} * ifnull(json_extract(projects.settings, '$.retention_days'), ${DEFAULT_SETTINGS.retention_days})`;
@@ -83,12 +84,15 @@ export class MemoryRetirement {
   }
 
   /** See MemoryStore.retired. Also where expiry is written down. */
-  retired(limit: number): readonly { readonly projectId: ProjectId; readonly memoryKey: MemoryKey }[] {
+  retired(
+    limit: number,
+    except: readonly ProjectId[] = [],
+  ): readonly { readonly projectId: ProjectId; readonly memoryKey: MemoryKey }[] {
     return this.database.atomically(() => {
       this.expiry.endDue(limit);
       return this.database
-        .prepare<{ id: string; memory_key: bigint }, { limit: number }>(RETIRED)
-        .all({ limit })
+        .prepare<{ id: string; memory_key: bigint }, { limit: number; except: string }>(RETIRED)
+        .all({ limit, except: JSON.stringify(except) })
         .map((row) => ({ projectId: row.id as ProjectId, memoryKey: row.memory_key as MemoryKey }));
     });
   }

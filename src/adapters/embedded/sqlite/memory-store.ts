@@ -133,7 +133,11 @@ export class SqliteMemoryStore implements MemoryStore {
     const counts: Record<MemoryStatus, number> = { processing: 0, completed: 0, failed: 0 };
     const rows = this.#database
       .prepare<{ status: MemoryStatus; memories: bigint }, { now: number }>(
-        `SELECT status, count(*) AS memories FROM memories INDEXED BY memories_by_status WHERE ${LIVE} GROUP BY status`,
+        // by project first: in the order of the index nothing is sorted, which takes a third of the time
+        `SELECT status, sum(memories) AS memories FROM (
+           SELECT status, count(*) AS memories FROM memories INDEXED BY memories_by_status
+           WHERE ${LIVE} GROUP BY project_key, status
+         ) GROUP BY status`,
       )
       .all({ now: this.#clock.now() });
     for (const row of rows) counts[row.status] = Number(row.memories);
@@ -209,8 +213,11 @@ export class SqliteMemoryStore implements MemoryStore {
     else this.#expiry.endDueOf(projectKeyOf(this.#database, projectId));
   }
 
-  retired(limit: number): readonly { readonly projectId: ProjectId; readonly memoryKey: MemoryKey }[] {
-    return this.#retirement.retired(limit);
+  retired(
+    limit: number,
+    except: readonly ProjectId[] = [],
+  ): readonly { readonly projectId: ProjectId; readonly memoryKey: MemoryKey }[] {
+    return this.#retirement.retired(limit, except);
   }
 
   markRetracted(keys: readonly MemoryKey[]): void {

@@ -323,7 +323,9 @@ CREATE TRIGGER memories_erased AFTER DELETE ON memories BEGIN
   DELETE FROM memory_tags WHERE project_key = old.project_key AND memory_key = old.memory_key
     AND tag IN (SELECT value FROM json_each(ifnull(old.tags, '[]')));
   DELETE FROM message_sources WHERE memory_key = old.memory_key;
-  DELETE FROM idempotency_records WHERE record_key IN (SELECT record_key FROM idempotency_subjects WHERE subject = old.id);
+  -- the slot stays taken: a repetition must not bring back what was erased
+  UPDATE idempotency_records SET body = '' WHERE record_key IN
+    (SELECT record_key FROM idempotency_subjects WHERE subject = old.id);
 END;
 `;
 

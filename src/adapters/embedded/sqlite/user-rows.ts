@@ -1,11 +1,11 @@
 // How a project and the users that are named in it become the keys that other rows refer to. What is told of users is
 // user-store.ts.
 
-import { invariant } from "../../../domain/fault.ts";
+import { Fault, invariant } from "../../../domain/fault.ts";
 import type { ProjectId, UserKey } from "../../../domain/ids.ts";
 import type { SqliteDatabase } from "./database.ts";
 
-const FIND_PROJECT = "SELECT project_key FROM projects WHERE id = $project";
+const FIND_PROJECT = "SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NULL";
 
 const FIND_USER = "SELECT user_key, known_key FROM users WHERE project_key = $projectKey AND id = $userId";
 
@@ -24,13 +24,13 @@ export const USER_KEY = `(SELECT user_key FROM users
 
 /**
  * The key of a project that exists, for rows that are about to refer to it.
- * @throws Error when there is none
+ * @throws Fault `project_not_found`, also for one that was removed
  */
 export function projectKeyOf(database: SqliteDatabase, projectId: ProjectId): bigint {
   const project = database
     .prepare<{ project_key: bigint }, { project: string }>(FIND_PROJECT)
     .get({ project: projectId });
-  invariant(project !== null, `something was to be stored for the unknown project ${projectId}`);
+  if (project === null) throw new Fault("project_not_found", `There is no project ${projectId}.`);
   return project.project_key;
 }
 
