@@ -34,6 +34,9 @@ const ADD_SUBJECTS = `INSERT OR IGNORE INTO idempotency_subjects (subject, recor
 const FORGET = `UPDATE idempotency_records SET body = '' WHERE +project_key = ${PROJECT_KEY} AND record_key IN
   (SELECT record_key FROM idempotency_subjects WHERE subject IN (SELECT value FROM json_each($subjects)))`;
 
+const FORGET_SUBJECTS = `DELETE FROM idempotency_subjects WHERE subject IN (SELECT value FROM json_each($subjects))
+  AND record_key IN (SELECT record_key FROM idempotency_records WHERE project_key = ${PROJECT_KEY})`;
+
 const PRUNE = "DELETE FROM idempotency_records WHERE created_at < $oldest";
 
 type AnswerColumns = { readonly fingerprint: Uint8Array; readonly status: number; readonly body: string };
@@ -76,9 +79,11 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
   }
 
   forget(projectId: ProjectId, subjects: readonly string[]): void {
-    this.#database
-      .prepare<never, { project: string; subjects: string }>(FORGET)
-      .run({ project: projectId, subjects: JSON.stringify(subjects) });
+    const named = { project: projectId, subjects: JSON.stringify(subjects) };
+    this.#database.atomically(() => {
+      this.#database.prepare<never, typeof named>(FORGET).run(named);
+      this.#database.prepare<never, typeof named>(FORGET_SUBJECTS).run(named);
+    });
   }
 
   prune(): void {

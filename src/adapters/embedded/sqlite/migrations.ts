@@ -326,6 +326,7 @@ CREATE TRIGGER memories_erased AFTER DELETE ON memories BEGIN
   -- the slot stays taken: a repetition must not bring back what was erased
   UPDATE idempotency_records SET body = '' WHERE record_key IN
     (SELECT record_key FROM idempotency_subjects WHERE subject = old.id);
+  DELETE FROM idempotency_subjects WHERE subject = old.id;
 END;
 `;
 
