@@ -53,6 +53,7 @@ const SEAMS: readonly (readonly [foreign: RegExp, place: string, cure: string])[
   [/\.node$/, "src/adapters/embedded/native/core.ts", "use what core.ts exports"],
   [/^elysia$/, "src/api/", "keep HTTP in api/"],
   [/^@fastify\/busboy$/, "src/api/multipart.ts", "read forms through multipart.ts"],
+  [/^unpdf/, "src/reading/pdf/pdfjs.ts", "go through openPdf"],
   [/^htmlparser2$/, "src/reading/", "keep reading in reading/"],
   [/^pino$/, "src/kit/log.ts", "take a Log as parameter"],
 ];

@@ -4,7 +4,7 @@
 import { readFile } from "node:fs/promises";
 import { type DocumentFile, ReadFailure } from "../ports/preparer.ts";
 import { decoded, encodingNamed, encodingOf } from "./encoding.ts";
-import { type Format, formatOfMediaType, isTextFormat, stemOf, type TextFormat } from "./formats.ts";
+import { formatOfMediaType, stemOf, type TextFormat } from "./formats.ts";
 import { textOfPage } from "./html-text.ts";
 import { FileUnavailable } from "./reader-protocol.ts";
 import { isOleContainer } from "./sniff.ts";
@@ -31,13 +31,13 @@ export async function readFileText(file: DocumentFile): Promise<FileText | ReadF
     return new ReadFailure("processing_error", "The file of this memory is no longer stored. Upload it again.");
   }
   const format = formatOfMediaType(file.mediaType);
-  if (isOleContainer(bytes)) {
+  if (format === "encrypted" || isOleContainer(bytes)) {
     return new ReadFailure("unreadable_document", "The file is encrypted. Upload it without a password.");
   }
   if (format === "docx") return (await import("./office/docx.ts")).readDocx(bytes);
   if (format === "xlsx") return (await import("./office/xlsx.ts")).readXlsx(bytes);
   if (format === "pptx") return (await import("./office/pptx.ts")).readPptx(bytes);
-  if (!isTextFormat(format)) return notYetRead(format);
+  if (format === "pdf") return (await import("./pdf/read-pdf.ts")).readPdf(bytes);
   const text = textOf(bytes, format, file.filename);
   if (text === null)
     return new ReadFailure("unreadable_document", "The file is damaged: it holds bytes that are no text.");
@@ -53,14 +53,6 @@ async function bytesOf(path: string): Promise<Buffer | null> {
     if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return null;
     throw new FileUnavailable("the file of an upload cannot be read", { cause });
   }
-}
-
-function notYetRead(format: Format): ReadFailure {
-  const name = format.toUpperCase();
-  return new ReadFailure(
-    "processing_error",
-    `This version cannot read ${name} files yet; the file is kept, and retrying after an update reads it.`,
-  );
 }
 
 /** null: the bytes are no text. */

@@ -355,11 +355,11 @@ describe("uploadMemory", () => {
     expect((await service.settled(first.body.id)).body.content).toBe("The second plan.");
   });
 
-  test("what cannot be read yet fails with a reason, can be tried again, and goes for good", async () => {
+  test("what cannot be read fails with a reason, can be tried again, and goes for good", async () => {
     const { body } = await send(fileForm("scan.pdf", "%PDF-1.7\n"));
     const failed = await service.settled(body.id);
-    expect(failed.body).toMatchObject({ status: "failed", error: { code: "processing_error" }, content: "" });
-    expect(failed.body.error.message).toContain("cannot read PDF files yet");
+    expect(failed.body).toMatchObject({ status: "failed", error: { code: "unreadable_document" }, content: "" });
+    expect(failed.body.error.message).toContain("damaged");
     const mine = () => kept().filter((name) => name.startsWith(body.id));
     expect(mine()).toHaveLength(1);
     const retried = await service.call("POST", `/v1/memories/${body.id}/retry`);

@@ -120,7 +120,7 @@ describe("a file that can be read", () => {
 describe("a file that cannot be read", () => {
   const cases: readonly (readonly [string, string | Uint8Array, "unreadable_document" | "processing_error", RegExp])[] =
     [
-      ["scan.pdf", "%PDF-1.7\n", "processing_error", /cannot read PDF files yet/],
+      ["scan.pdf", "%PDF-1.7\n", "unreadable_document", /damaged/],
       ["letter.docx", zipOf("[Content_Types].xml", "word/document.xml"), "unreadable_document", /damaged/],
       ["sums.xlsx", zipOf("[Content_Types].xml", "xl/workbook.xml"), "unreadable_document", /damaged/],
       ["talk.pptx", zipOf("[Content_Types].xml", "ppt/a.xml"), "unreadable_document", /damaged/],

@@ -77,9 +77,12 @@ const WAITING_CALLS_MAX = 64;
 /** Times that a reader may die over one file or text, alone, before that is given up: once can be chance. */
 const DEATHS_MAX = 2;
 
-/** Of preparation's 0.1 s per MiB at most twenty times that, and room for a machine that is busy with something else. */
+/**
+ * Of preparation's 0.1 s per MiB at most twenty times that, and room for a machine that is busy with something else. A file is
+ * given up after 30 s by its own reader, which says why; this is for what hangs.
+ */
 function groupTimeout(contentBytes: number): number {
-  return 15_000 + 2_000 * Math.ceil(contentBytes / (1024 * 1024));
+  return 40_000 + 2_000 * Math.ceil(contentBytes / (1024 * 1024));
 }
 
 /** Starts a reader at once, in the background: calls wait until it is up. */

@@ -1,0 +1,177 @@
+// In which order the parts of a page are read: where columns are, and what stands above, between and below them. Columns are
+// told from tables by what stands in them: lines of prose that fill them, not cells that belong together across.
+
+import { median, quantile, readsLeftwards, rowsOf, type Segment } from "./segments.ts";
+
+/** Segments of one column, which are read together. */
+export type Region = readonly Segment[];
+
+/** A gap between columns is at least so many sizes wide. */
+const GUTTER_SIZES_MIN = 0.7;
+/** Fewer rows make no column. */
+const COLUMN_ROWS_MIN = 3;
+/** A column of prose is so many sizes wide and its lines have so many characters, or what stands beside it are cells. */
+const PROSE_SIZES_MIN = 8;
+const PROSE_CHARACTERS_MIN = 18;
+const PROSE_FILL_MIN = 0.55;
+/** Lines of two columns that stand on the same baselines to this share may be rows of a table. */
+const ALIGNED_SHARE = 0.6;
+/** Columns within columns: more than newspapers have. */
+const DEPTH_MAX = 8;
+/** Of gaps that as many rows cross, so many are looked at, the widest: dotted lines have one between every two dots. */
+const GAPS_MAX = 12;
+/** Shares of the rows that may cross a gap between columns: headings, wide figures, a first page's title and abstract. */
+const CROSSING_SHARES = [0, 0.05, 0.15, 0.35, 0.6];
+
+/** The regions of a page in reading order. */
+export function regionsOf(segments: readonly Segment[]): readonly Region[] {
+  const fromRight = readsLeftwards(segments.map(({ text }) => text).join(" "));
+  return split(segments, fromRight, 0);
+}
+
+function split(segments: readonly Segment[], fromRight: boolean, depth: number): Region[] {
+  const gutter = depth < DEPTH_MAX ? gutterOf(segments) : null;
+  if (gutter === null) return segments.length === 0 ? [] : [segments];
+  return bandsOf(segments, gutter).flatMap((band) => {
+    const left = band.filter((segment) => middleOf(segment) < gutter);
+    const right = band.filter((segment) => middleOf(segment) >= gutter);
+    if (band.some((segment) => crosses(segment, gutter))) {
+      return band.length < segments.length ? split(band, fromRight, depth + 1) : [band];
+    }
+    const columns = fromRight ? [right, left] : [left, right];
+    return columns.flatMap((column) => split(column, fromRight, depth + 1));
+  });
+}
+
+/** Where the widest agreed gap between two columns is; null for text in one column, and for tables. */
+function gutterOf(segments: readonly Segment[]): number | null {
+  if (segments.length < 2 * COLUMN_ROWS_MIN) return null;
+  const rowCount = rowsOf(segments).length;
+  const widthMin = GUTTER_SIZES_MIN * median(segments.map(({ size }) => size));
+  let best: { at: number; score: number } | null = null;
+  const seen = new Set<number>();
+  for (const share of CROSSING_SHARES) {
+    for (const { from, to } of gapsOf(segments, Math.floor(share * rowCount))) {
+      const at = (from + to) / 2;
+      if (to - from < widthMin || seen.has(Math.round(at))) continue;
+      seen.add(Math.round(at));
+      const score = scoreOf(segments, at);
+      if (score > (best?.score ?? 0)) best = { at, score };
+    }
+  }
+  return best?.at ?? null;
+}
+
+/** The widest stretches across the page that at most `crossingMax` segments cover, between the outermost edges. */
+function gapsOf(segments: readonly Segment[], crossingMax: number): { from: number; to: number }[] {
+  const edges = segments
+    .flatMap(({ left, right }) => [
+      { at: left, change: 1 },
+      { at: right, change: -1 },
+    ])
+    .sort((a, b) => a.at - b.at || a.change - b.change);
+  const gaps: { from: number; to: number }[] = [];
+  let covering = 0;
+  let from: number | null = null;
+  for (const { at, change } of edges) {
+    covering += change;
+    if (covering > crossingMax) {
+      if (from !== null && at > from) gaps.push({ from, to: at });
+      from = null;
+    } else {
+      from ??= at;
+    }
+  }
+  return gaps.sort((a, b) => b.to - b.from - (a.to - a.from)).slice(0, GAPS_MAX);
+}
+
+/** How many rows speak for columns on both sides of a gap, less those that cross it; at most 0 where there are none. */
+function scoreOf(segments: readonly Segment[], gutter: number): number {
+  const crossing = segments.filter((segment) => crosses(segment, gutter)).length;
+  const bands = bandsOf(segments, gutter).filter((band) => !band.some((segment) => crosses(segment, gutter)));
+  const left = bands.flatMap((band) => band.filter((segment) => middleOf(segment) < gutter));
+  const right = bands.flatMap((band) => band.filter((segment) => middleOf(segment) >= gutter));
+  const [leftSide, rightSide] = [sideOf(left), sideOf(right)];
+  const rows = Math.min(leftSide.baselines.length, rightSide.baselines.length);
+  if (rows < COLUMN_ROWS_MIN) return 0;
+  if (alignedShare(leftSide, rightSide) >= ALIGNED_SHARE && !(leftSide.isProse && rightSide.isProse)) return 0;
+  if (!leftSide.isProse && !rightSide.isProse) return 0;
+  return rows - 0.5 * crossing;
+}
+
+interface Side {
+  readonly baselines: readonly number[];
+  readonly size: number;
+  /** Whether its lines fill it as those of a text do. */
+  readonly isProse: boolean;
+}
+
+function sideOf(segments: readonly Segment[]): Side {
+  const rows = rowsOf(segments);
+  const size = median(rows.map((row) => row.size));
+  const width =
+    quantile(
+      rows.map(({ right }) => right),
+      0.9,
+    ) -
+    quantile(
+      rows.map(({ left }) => left),
+      0.1,
+    );
+  const fill = median(rows.map(({ segments: parts }) => parts.reduce((sum, part) => sum + part.right - part.left, 0)));
+  const isProse =
+    width >= PROSE_SIZES_MIN * size &&
+    fill >= PROSE_FILL_MIN * width &&
+    median(rows.map(({ text }) => weightOf(text))) >= PROSE_CHARACTERS_MIN;
+  return { baselines: rows.map(({ baseline }) => baseline), size, isProse };
+}
+
+/** Characters; one of Chinese, Japanese or Korean says as much as two others. */
+function weightOf(text: string): number {
+  return text.length + (text.match(/[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/g)?.length ?? 0);
+}
+
+/** The share of the shorter side's rows that stand on a baseline of the other's. */
+function alignedShare(left: Side, right: Side): number {
+  const [few, many] = left.baselines.length < right.baselines.length ? [left, right] : [right, left];
+  const tolerance = 0.15 * few.size;
+  let aligned = 0;
+  let next = 0;
+  for (const baseline of few.baselines) {
+    while ((many.baselines[next] ?? Number.POSITIVE_INFINITY) < baseline - tolerance) next++;
+    if (Math.abs((many.baselines[next] ?? Number.POSITIVE_INFINITY) - baseline) <= tolerance) aligned++;
+  }
+  return aligned / few.baselines.length;
+}
+
+/** The segments downwards in bands: those between two that cross the gutter, and those that cross it with what is beside them. */
+function bandsOf(segments: readonly Segment[], gutter: number): Segment[][] {
+  const rows = rowsOf(segments);
+  const bands: { isCrossing: boolean; segments: Segment[] }[] = [];
+  let last: { baseline: number; left: number; size: number } | null = null;
+  for (const row of rows) {
+    const isCrossing = row.segments.some((segment) => crosses(segment, gutter));
+    // the last, short line of a paragraph across the columns stands in the first of them
+    const isRest: boolean =
+      !isCrossing &&
+      last !== null &&
+      row.right < gutter &&
+      row.baseline - last.baseline < 1.4 * last.size &&
+      Math.abs(row.left - last.left) < last.size &&
+      Math.abs(row.size - last.size) < 0.05 * last.size;
+    const isAcross = isCrossing || isRest;
+    const band = bands.at(-1);
+    if (band !== undefined && band.isCrossing === isAcross) band.segments.push(...row.segments);
+    else bands.push({ isCrossing: isAcross, segments: [...row.segments] });
+    last = isCrossing ? row : null;
+  }
+  return bands.map((band) => band.segments);
+}
+
+function crosses(segment: Segment, gutter: number): boolean {
+  return segment.left < gutter && segment.right > gutter;
+}
+
+function middleOf(segment: Segment): number {
+  return (segment.left + segment.right) / 2;
+}

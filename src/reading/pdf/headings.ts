@@ -1,0 +1,116 @@
+// Which blocks are headings, and of which level: told by their size beside that of the text, by bold type, and by the PDF's
+// outline.
+
+import { endsSentence, type TextBlock } from "./blocks.ts";
+import type { Bookmark } from "./pdfjs.ts";
+
+/** The level of a heading from 1, the outermost, to 6; null for what is none. */
+export type LevelOf = (block: TextBlock) => number | null;
+
+/** A heading is so much larger than the text, or set in bold. */
+const LARGER = 1.1;
+/** Sizes closer than this are of one level. */
+const SAME_SIZE = 1.06;
+/** Levels that sizes make; bold headings stand below them. */
+const SIZE_LEVELS_MAX = 4;
+const LEVEL_MAX = 6;
+/** Longer blocks are text, however large. */
+const CHARACTERS_MAX = 200;
+const LINES_MAX = 4;
+const BOLD_CHARACTERS_MAX = 120;
+const BOLD_LINES_MAX = 2;
+
+/** Finds out how a document sets its headings. */
+export function headingLevels(blocks: readonly TextBlock[], bookmarks: readonly Bookmark[]): LevelOf {
+  const bodySize = mainSize(blocks);
+  const isBodyBold = mostlyBold(blocks.filter(({ size }) => size < LARGER * bodySize));
+  const sizes = sizeLevels(
+    blocks.filter((block) => !block.isAside && isShort(block) && block.size >= LARGER * bodySize),
+  );
+  const outline = new Set(bookmarks.map(({ title }) => comparable(title)));
+  const belowSizes = Math.min(LEVEL_MAX, sizes.length + 1);
+
+  return (block) => {
+    if (block.isAside || !isShort(block)) return null;
+    if (block.size >= LARGER * bodySize) {
+      const level = sizes.findIndex((size) => block.size * SAME_SIZE >= size);
+      return Math.min(SIZE_LEVELS_MAX, level === -1 ? sizes.length : level + 1);
+    }
+    const text = textOf(block);
+    if (outline.has(comparable(text))) return belowSizes;
+    const isBoldHeading =
+      block.isBold &&
+      !isBodyBold &&
+      block.marker !== "-" &&
+      block.size > 0.95 * bodySize &&
+      block.lines.length <= BOLD_LINES_MAX &&
+      text.length <= BOLD_CHARACTERS_MAX &&
+      !/[.,;:]$/.test(text);
+    return isBoldHeading ? Math.min(LEVEL_MAX, belowSizes + numberDepth(block)) : null;
+  };
+}
+
+/** The size in which most of the text is set. */
+export function mainSize(blocks: readonly TextBlock[]): number {
+  const unitsBySize = new Map<number, number>();
+  for (const block of blocks) {
+    const size = Math.round(block.size * 4) / 4;
+    const units = block.lines.reduce((sum, { text }) => sum + text.length, 0);
+    unitsBySize.set(size, (unitsBySize.get(size) ?? 0) + units);
+  }
+  let main = { size: 0, units: 0 };
+  for (const [size, units] of unitsBySize) if (units > main.units) main = { size, units };
+  return main.size;
+}
+
+function mostlyBold(blocks: readonly TextBlock[]): boolean {
+  let [bold, all] = [0, 0];
+  for (const block of blocks) {
+    const units = block.lines.reduce((sum, { text }) => sum + text.length, 0);
+    all += units;
+    if (block.isBold) bold += units;
+  }
+  return bold * 2 > all;
+}
+
+/** A size for each level, from the outermost. What only the first page has, its title, makes one level. */
+function sizeLevels(blocks: readonly TextBlock[]): readonly number[] {
+  const first = blocks[0]?.page ?? 0;
+  const later = levelsOf(blocks.filter(({ page }) => page > first).map(({ size }) => size));
+  if (later.length === 0) return levelsOf(blocks.map(({ size }) => size)).slice(0, SIZE_LEVELS_MAX);
+  const titles = blocks.map(({ size }) => size).filter((size) => size > SAME_SIZE * (later[0] ?? 0));
+  return [...(titles.length > 0 ? [Math.min(...titles)] : []), ...later].slice(0, SIZE_LEVELS_MAX);
+}
+
+function levelsOf(sizes: readonly number[]): readonly number[] {
+  const levels: number[] = [];
+  for (const size of sizes.toSorted((a, b) => b - a)) {
+    const last = levels.at(-1);
+    if (last === undefined || size * SAME_SIZE < last) levels.push(size);
+  }
+  return levels;
+}
+
+function isShort(block: TextBlock): boolean {
+  const text = textOf(block);
+  if (block.lines.length > LINES_MAX || text.length > CHARACTERS_MAX) return false;
+  if (endsSentence(text) && text.endsWith(".") && text.length > BOLD_CHARACTERS_MAX) return false;
+  return (text.match(/\p{L}/gu)?.length ?? 0) > 1;
+}
+
+function textOf(block: TextBlock): string {
+  return block.lines.map(({ text }) => text).join(" ");
+}
+
+/** How deep a numbered heading says that it stands: 0 for `3 Methods`, 1 for `3.1 Corpora`. */
+function numberDepth(block: TextBlock): number {
+  return (/^\d+((?:\.\d+)+)/.exec(textOf(block))?.[1]?.split(".").length ?? 1) - 1;
+}
+
+/** Bookmarks and headings differ in spaces, and often one of them has no number. */
+function comparable(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/^\s*(?:chapter\s+)?[\divx.]+\s+/, "")
+    .replace(/[^\p{L}\p{N}]+/gu, "");
+}

@@ -1,0 +1,383 @@
+// The one file that knows pdf.js: opens a PDF and hands out, page by page, the stretches of text that are drawn on it and
+// where. Nothing is rendered, run or fetched. What lines, columns and paragraphs they form is the neighbours' business.
+
+import type { PDFDocumentProxy, PDFPageProxy } from "unpdf/pdfjs";
+
+/** A stretch of text in one font, turned so that it reads across from left to right and the next line stands below. In points. */
+export interface Run {
+  /** In logical order, ligatures and presentation forms as letters. */
+  readonly text: string;
+  readonly left: number;
+  readonly right: number;
+  /** Grows down the page. */
+  readonly baseline: number;
+  /** Of the font. */
+  readonly size: number;
+  readonly face: Face;
+}
+
+/** A font as far as it says something about the text's rank. */
+export interface Face {
+  readonly isBold: boolean;
+  readonly isMonospaced: boolean;
+}
+
+/** What a page says. */
+export interface PageText {
+  /** By direction; the direction of most of the text comes first. */
+  readonly layers: readonly Layer[];
+  /** Whether most of it is in fonts that do not say which characters they show. Their runs are left out. */
+  readonly isUndecodable: boolean;
+}
+
+/** The runs of a page that read in one direction. */
+export interface Layer {
+  /** In the order in which they are drawn. */
+  readonly runs: readonly Run[];
+  /** The page's edges, in the runs' coordinates. */
+  readonly top: number;
+  readonly bottom: number;
+}
+
+/** An entry of a PDF's outline. */
+export interface Bookmark {
+  readonly title: string;
+  /** 0 is the outermost. */
+  readonly depth: number;
+}
+
+/** A PDF that is open. */
+export interface OpenPdf {
+  readonly pageCount: number;
+  /** Titles that the file gives itself, the best first; as they are written. */
+  titles(): Promise<readonly string[]>;
+  /** In order, at most 10,000. */
+  bookmarks(): Promise<readonly Bookmark[]>;
+  /**
+   * The text of a page (from 1).
+   * @throws PdfLimit from `check`; what pdf.js throws for a damaged page
+   */
+  read(page: number, check: RunCheck): Promise<PageText>;
+  close(): Promise<void>;
+}
+
+/** Called while a page is read, with the number of runs since the last call; throws to give the file up. */
+export type RunCheck = (runs: number) => void;
+
+/** Why pdf.js did not open a file. */
+export class PdfNotOpened extends Error {
+  override readonly name = "PdfNotOpened";
+
+  constructor(
+    readonly reason: "encrypted" | "damaged",
+    options?: ErrorOptions,
+  ) {
+    super(`the PDF is ${reason}`, options);
+  }
+}
+
+const BOOKMARKS_MAX = 10_000;
+const BOOKMARK_DEPTH_MAX = 32;
+/**
+ * pdf.js tells the names of fonts with a page's drawing operations only. They are asked for where a page has new fonts, on so
+ * many pages at most, and until time runs short, as it does where fonts are damaged: headings in bold are worth no more.
+ */
+const FACE_PAGES_MAX = 200;
+const FACE_MS_MAX = 8_000;
+const FACE_PAGE_MS_MAX = 2_000;
+/** Directions closer to upright than this are taken for it: scans stand a little askew. */
+const ASKEW_DEGREES_MAX = 2;
+/** Directions of text on a page that are looked at; text on a curve has one per letter. */
+const LAYERS_MAX = 16;
+/** Texts hold no control characters; a share of them tells a font that cannot be read. */
+const CONTROLS_SHARE_MAX = 0.1;
+/** A bullet in the private use area, as symbol fonts have it. */
+const SYMBOL = "\uf0b7";
+/** A run without a width is taken to be this wide per character, in sizes. */
+const CHARACTER_WIDTH = 0.45;
+
+/**
+ * Opens a PDF whose user password is empty. Takes the bytes over: they are gone afterwards.
+ * @throws PdfNotOpened
+ */
+export async function openPdf(bytes: Uint8Array): Promise<OpenPdf> {
+  const { getDocument } = await import("unpdf/pdfjs");
+  const forgive = forgiveStrayRejections();
+  const task = getDocument({
+    data: bytes,
+    verbosity: 0,
+    BinaryDataFactory: CarriedData,
+    // any path that is none: CarriedData looks at the name only
+    cMapUrl: "/",
+    cMapPacked: true,
+    useWorkerFetch: false,
+    useSystemFonts: false,
+    disableFontFace: true,
+    fontExtraProperties: false,
+    enableXfa: false,
+    isOffscreenCanvasSupported: false,
+    isImageDecoderSupported: false,
+    useWasm: false,
+    // images are not looked at
+    maxImageSize: 1,
+  });
+  try {
+    return new PdfjsDocument(await task.promise, async () => {
+      await task.destroy();
+      await forgive();
+    });
+  } catch (cause) {
+    await task.destroy();
+    await forgive();
+    throw new PdfNotOpened(isAboutEncryption(cause) ? "encrypted" : "damaged", { cause });
+  }
+}
+
+// pdf.js leaves promises alone that it makes early and that are rejected where a file is damaged. Nobody waits for them, the
+// same damage is met again where it matters, and unheard they would end this process. Returns how to stop.
+function forgiveStrayRejections(): () => Promise<void> {
+  const forgive = () => undefined;
+  process.on("unhandledRejection", forgive);
+  return async () => {
+    // they are reported when the event loop turns
+    await eventLoopTurn();
+    process.off("unhandledRejection", forgive);
+  };
+}
+
+/** Lets timers and the process's other business have their turn: pdf.js gives way to promises only. */
+function eventLoopTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Gives pdf.js the character maps that the program carries; fonts and image decoders are not needed for texts. */
+class CarriedData {
+  async fetch({ kind, filename }: { readonly kind: string; readonly filename: string }): Promise<Uint8Array> {
+    const { characterMap } = await import("./character-maps.ts");
+    const found = kind === "cMapUrl" ? characterMap(filename.replace(/\.bcmap$/, "")) : null;
+    // pdf.js reads on without
+    if (found === null) throw new Error(`${filename} is not carried`);
+    return found;
+  }
+}
+
+function isAboutEncryption(cause: unknown): boolean {
+  return cause instanceof Error && (cause.name === "PasswordException" || /encrypt/i.test(cause.message));
+}
+
+class PdfjsDocument implements OpenPdf {
+  readonly pageCount: number;
+  private readonly faces = new Map<string, Face>();
+  private facePages = 0;
+  private faceMs = 0;
+
+  constructor(
+    private readonly document: PDFDocumentProxy,
+    readonly close: () => Promise<void>,
+  ) {
+    this.pageCount = document.numPages;
+  }
+
+  async titles(): Promise<readonly string[]> {
+    const { info, metadata } = await this.document.getMetadata();
+    const found: unknown[] = [metadata?.get("dc:title"), "Title" in info ? info.Title : null];
+    return found.filter((title) => typeof title === "string");
+  }
+
+  async bookmarks(): Promise<readonly Bookmark[]> {
+    const found: Bookmark[] = [];
+    const visit = (nodes: readonly OutlineNode[], depth: number) => {
+      for (const { title, items } of nodes) {
+        if (found.length >= BOOKMARKS_MAX) return;
+        found.push({ title, depth });
+        if (depth < BOOKMARK_DEPTH_MAX) visit(items, depth + 1);
+      }
+    };
+    visit((await this.document.getOutline()) ?? [], 0);
+    return found;
+  }
+
+  async read(number: number, check: RunCheck): Promise<PageText> {
+    await eventLoopTurn();
+    const page = await this.document.getPage(number);
+    try {
+      const startedAt = performance.now();
+      const { items, fonts } = await readItems(page, check);
+      const isQuick = performance.now() - startedAt < FACE_PAGE_MS_MAX;
+      const unknown = [...fonts.keys()].filter((font) => !this.faces.has(font));
+      if (unknown.length > 0) await this.learnFaces(page, unknown, fonts, isQuick);
+      const undecodable = undecodableFonts(items);
+      const decoded = items.filter(({ fontName }) => !undecodable.has(fontName));
+      const isUndecodable = unitsOf(decoded) * 2 < unitsOf(items);
+      // on a page that can be read, a single sign of a font that cannot is a bullet or an ornament
+      const shown = isUndecodable ? decoded : items.flatMap((item) => asShown(item, undecodable));
+      return { layers: layersOf(shown, fonts, this.faces, page), isUndecodable };
+    } finally {
+      page.cleanup();
+    }
+  }
+
+  private async learnFaces(
+    page: PDFPageProxy,
+    unknown: readonly string[],
+    fonts: Fonts,
+    isQuick: boolean,
+  ): Promise<void> {
+    if (isQuick && this.facePages < FACE_PAGES_MAX && this.faceMs < FACE_MS_MAX) {
+      const startedAt = performance.now();
+      await page.getOperatorList();
+      this.facePages++;
+      this.faceMs += performance.now() - startedAt;
+    }
+    for (const font of unknown) {
+      const isMonospaced = fonts.get(font)?.fontFamily === "monospace";
+      this.faces.set(font, { isBold: isBold(page, font), isMonospaced });
+    }
+  }
+}
+
+interface OutlineNode {
+  readonly title: string;
+  readonly items: readonly OutlineNode[];
+}
+
+/** What pdf.js says of a stretch of text. */
+interface Item {
+  readonly str: string;
+  /** Affine, from the text's space to the page's. */
+  readonly transform: readonly number[];
+  readonly width: number;
+  readonly height: number;
+  readonly fontName: string;
+}
+
+type Fonts = ReadonlyMap<string, { readonly fontFamily: string; readonly vertical: boolean }>;
+
+async function readItems(page: PDFPageProxy, check: RunCheck): Promise<{ items: Item[]; fonts: Fonts }> {
+  const items: Item[] = [];
+  const fonts = new Map<string, { fontFamily: string; vertical: boolean }>();
+  // pdf.js turns letters round before it takes ligatures apart; the other way round is right (`lettersOf`)
+  const reader = page.streamTextContent({ disableNormalization: true }).getReader();
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      const chunk: { items: object[]; styles: Record<string, { fontFamily: string; vertical: boolean }> } = part.value;
+      for (const [font, style] of Object.entries(chunk.styles)) fonts.set(font, style);
+      for (const item of chunk.items) if (isItem(item) && item.str.trim() !== "") items.push(item);
+      check(chunk.items.length);
+    }
+  } catch (cause) {
+    await reader.cancel(cause instanceof Error ? cause : new Error(String(cause)));
+    throw cause;
+  }
+  return { items, fonts };
+}
+
+function isItem(item: object): item is Item {
+  return "str" in item && typeof item.str === "string";
+}
+
+function isBold(page: PDFPageProxy, font: string): boolean {
+  if (!page.commonObjs.has(font)) return false;
+  const { name, bold, black } = page.commonObjs.get(font) as { name?: unknown; bold?: unknown; black?: unknown };
+  if (bold === true || black === true) return true;
+  // TeX calls its bold fonts Medi (Nimbus) and BX (Computer Modern)
+  return (
+    typeof name === "string" && /bold|black|heavy|demi|-Medi(?:Ital)?$|(?:^|\+)(?:CMB|SFB|ECB)|[-,]f?Bd/i.test(name)
+  );
+}
+
+/** Fonts of which pdf.js knows numbers only: their text is full of control characters, and what is none is chance. */
+function undecodableFonts(items: readonly Item[]): ReadonlySet<string> {
+  const byFont = new Map<string, { controls: number; units: number }>();
+  for (const { fontName, str } of items) {
+    const known = byFont.get(fontName) ?? { controls: 0, units: 0 };
+    known.controls += str.match(/\p{Cc}/gu)?.length ?? 0;
+    known.units += str.length;
+    byFont.set(fontName, known);
+  }
+  const isUndecodable = ({ controls, units }: { controls: number; units: number }) =>
+    controls > CONTROLS_SHARE_MAX * units;
+  return new Set([...byFont].filter(([, counts]) => isUndecodable(counts)).map(([font]) => font));
+}
+
+function asShown(item: Item, undecodable: ReadonlySet<string>): readonly Item[] {
+  if (!undecodable.has(item.fontName)) return [item];
+  return item.str.trim().length === 1 ? [{ ...item, str: SYMBOL }] : [];
+}
+
+function unitsOf(items: readonly Item[]): number {
+  return items.reduce((sum, { str }) => sum + str.length, 0);
+}
+
+function layersOf(
+  items: readonly Item[],
+  fonts: Fonts,
+  faces: ReadonlyMap<string, Face>,
+  page: PDFPageProxy,
+): readonly Layer[] {
+  const { transform: toPage, width, height } = page.getViewport({ scale: 1 });
+  const byAngle = new Map<number, { runs: Run[]; units: number }>();
+  for (const item of items) {
+    const [a, b, c, d, x, y] = product(toPage, item.transform);
+    const size = Math.hypot(c, d);
+    if (![a, b, x, y, size].every(Number.isFinite) || size <= 0) continue;
+    const isVertical = fonts.get(item.fontName)?.vertical === true;
+    const degrees = Math.round((Math.atan2(b, a) * 180) / Math.PI) + (isVertical ? 90 : 0);
+    const angle = Math.abs(degrees) <= ASKEW_DEGREES_MAX ? 0 : (degrees + 360) % 360;
+    const layer = byAngle.get(angle) ?? { runs: [], units: 0 };
+    if (!byAngle.has(angle)) {
+      if (byAngle.size >= LAYERS_MAX) continue;
+      byAngle.set(angle, layer);
+    }
+    const { across, down } = turned(x, y, angle);
+    const length = isVertical ? item.height : item.width;
+    const right = across + (length > 0 ? length : CHARACTER_WIDTH * size * item.str.length);
+    const face = faces.get(item.fontName) ?? { isBold: false, isMonospaced: false };
+    layer.runs.push({ text: lettersOf(item.str), left: across, right, baseline: down, size, face });
+    layer.units += item.str.length;
+  }
+  return [...byAngle]
+    .sort(([, left], [, right]) => right.units - left.units)
+    .map(([angle, { runs }]) => {
+      const corners = [
+        turned(0, 0, angle),
+        turned(width, 0, angle),
+        turned(0, height, angle),
+        turned(width, height, angle),
+      ];
+      const downs = corners.map(({ down }) => down);
+      return { runs, top: Math.min(...downs), bottom: Math.max(...downs) };
+    });
+}
+
+/** The product of two affine transforms, as PDF writes them (ISO 32000-1, 8.3.3): `right` is applied first. */
+function product(left: readonly number[], right: readonly number[]): [number, number, number, number, number, number] {
+  const [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0] = left;
+  const [g = 1, h = 0, i = 0, j = 1, k = 0, l = 0] = right;
+  return [a * g + c * h, b * g + d * h, a * i + c * j, b * i + d * j, a * k + c * l + e, b * k + d * l + f];
+}
+
+function turned(x: number, y: number, degrees: number): { across: number; down: number } {
+  const radians = (degrees * Math.PI) / 180;
+  const [cos, sin] = [Math.cos(radians), Math.sin(radians)];
+  return { across: x * cos + y * sin, down: y * cos - x * sin };
+}
+
+/** Ligatures and the positional forms of Hebrew and Arabic letters (U+FB00 and following, U+FE70 and following). */
+const FORMS = /[\ufb00-\ufdff\ufe70-\ufefc]+/g;
+/** Nothing that is seen; soft hyphens and what joins letters or keeps them apart stays. */
+const UNSEEN = /(?![\u00ad\u200c\u200d])[\p{Cc}\p{Cf}\ufff0-\uffff]/gu;
+/**
+ * Lam and alef are drawn as one glyph; where a PDF spells that glyph out, turning the line round swaps the two. After an alef
+ * the swapped pair cannot be a word's own letters.
+ */
+const SWAPPED_LAM_ALEF = /\u0627([\u0622\u0623\u0625])\u0644/g;
+
+function lettersOf(text: string): string {
+  return text
+    .replace(/\s+/g, " ")
+    .replace(FORMS, (forms) => forms.normalize("NFKC"))
+    .replace(SWAPPED_LAM_ALEF, "\u0627\u0644$1")
+    .replace(UNSEEN, "")
+    .toWellFormed();
+}

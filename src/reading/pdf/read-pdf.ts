@@ -1,0 +1,293 @@
+// What a PDF says: its text as Markdown, its title, and where its pages begin. Which text stands on a page pdfjs.ts tells;
+// columns, tables, paragraphs and headings are made of it by the files beside this one.
+
+import { type Clock, systemClock } from "../../kit/clock.ts";
+import { ReadFailure } from "../../ports/preparer.ts";
+import type { ReadDocument } from "../document.ts";
+import { shortTitle } from "../title.ts";
+import { type Block, blocksOf } from "./blocks.ts";
+import { regionsOf } from "./columns.ts";
+import { headingLevels } from "./headings.ts";
+import { PART_BYTES_MAX, unpacksTooFar } from "./inflation.ts";
+import { writeMarkdown } from "./markdown.ts";
+import { type OpenPdf, openPdf, type PageText, PdfNotOpened } from "./pdfjs.ts";
+import { type LayerRows, type PageRows, runningSegments } from "./running.ts";
+import { rowsOf, segmentsOf } from "./segments.ts";
+
+/** How a PDF is read. */
+export interface PdfOptions {
+  /** Called after each page. */
+  readonly onProgress?: (pagesDone: number, pagesTotal: number) => void;
+  /** For the time that reading may take. */
+  readonly clock?: Clock;
+  /** 30 s unless a test says otherwise. */
+  readonly timeMsMax?: number;
+}
+
+/** Pages of a PDF: three times the longest printed ones. Pages of prose take 5 to 10 ms, so that the time can end first. */
+export const PDF_PAGES_MAX = 5_000;
+/** Characters of text: a library shelf, and what fits into memory several times. */
+const TEXT_UNITS_MAX = 50_000_000;
+/** Stretches of text; a page of prose has some fifty. */
+const RUNS_MAX = 2_000_000;
+const TIME_MS_MAX = 30_000;
+/** Units of a title that are looked at. */
+const TITLE_UNITS_MAX = 500;
+
+/**
+ * Reads a PDF whose user password is empty. Never throws; holds a copy of the bytes, one page and the text of all of them.
+ * XFA forms, attachments and scripts are left alone.
+ */
+export async function readPdf(bytes: Uint8Array, options: PdfOptions = {}): Promise<ReadDocument | ReadFailure> {
+  const clock = options.clock ?? systemClock;
+  const timeMsMax = options.timeMsMax ?? TIME_MS_MAX;
+  const budget = new Budget(clock, timeMsMax);
+  const hasImages = holdsImages(bytes);
+  if (unpacksTooFar(bytes)) {
+    return refused(`The file holds a part that unpacks to more than ${PART_BYTES_MAX / 1_000_000} MB. It is not read.`);
+  }
+  // ends the wait for what pdf.js never answers
+  const timer = new AbortController();
+  const timeout = clock.sleep(timeMsMax, timer.signal).then(() => budget.tooSlow());
+  // a copy, since pdf.js takes the bytes over; it refuses a Buffer, whose own slice() would be none
+  const opening = openPdf(new Uint8Array(bytes));
+  try {
+    const pdf = await Promise.race([opening, timeout]);
+    if (pdf instanceof ReadFailure) return pdf;
+    return await Promise.race([readPages(pdf, budget, hasImages, options.onProgress), timeout]);
+  } catch (cause) {
+    if (cause instanceof GivenUp) return cause.failure;
+    if (cause instanceof PdfNotOpened && cause.reason === "encrypted") {
+      return refused("The file is encrypted. Upload it without a password.", cause);
+    }
+    if (cause instanceof PdfNotOpened) return refused("The file is damaged: it cannot be opened as a PDF.", cause);
+    return new ReadFailure("processing_error", "The file could not be read: the fault is in Mneme, not in it.", {
+      cause,
+    });
+  } finally {
+    await closed(opening, timeout);
+    timer.abort();
+  }
+}
+
+/** Waits until a file is closed, unless it is still being opened when its time is up: then that happens on its own. */
+async function closed(opening: Promise<OpenPdf>, timeout: Promise<unknown>): Promise<void> {
+  const closing = opening
+    .then((pdf) => pdf.close())
+    .then(
+      () => undefined,
+      // why it could not be opened was told already; one that does not close is of no consequence
+      () => undefined,
+    );
+  await Promise.race([closing, timeout]);
+}
+
+async function readPages(
+  pdf: OpenPdf,
+  budget: Budget,
+  hasImages: boolean,
+  onProgress: PdfOptions["onProgress"],
+): Promise<ReadDocument | ReadFailure> {
+  if (pdf.pageCount > PDF_PAGES_MAX) {
+    const [has, most] = [pdf.pageCount, PDF_PAGES_MAX].map((count) => count.toLocaleString("en"));
+    return refused(`The file has ${has} pages; at most ${most} are read. Upload it in parts.`);
+  }
+  const pages: PageRows[] = [];
+  const losses: Loss[] = [];
+  for (let number = 1; number <= pdf.pageCount; number++) {
+    budget.beginPage(number, pdf.pageCount);
+    const { page, loss } = await readPage(pdf, number, budget);
+    if (page.layers.length > 0) pages.push(page);
+    if (loss !== null) losses.push({ page: number, why: loss });
+    onProgress?.(number, pdf.pageCount);
+  }
+
+  const blocks = layOut(pages, budget);
+  const levelOf = headingLevels(
+    blocks.filter((block) => block.kind === "text"),
+    await optional(() => pdf.bookmarks(), []),
+  );
+  if (!blocks.some(isVisible)) return refused(withoutText(losses, hasImages));
+  const { pieces, marks } = writeMarkdown(withGaps(blocks, losses), levelOf);
+  const titles = await optional(() => pdf.titles(), []);
+  return { pieces, title: titles.map(sensibleTitle).find((title) => title !== null) ?? null, marks };
+}
+
+/** A page of which the text, or most of it, could not be had. */
+interface Loss {
+  readonly page: number;
+  readonly why: keyof typeof LOSSES;
+}
+
+const LOSSES = {
+  damaged: { one: "is damaged and cannot be read.", several: "are damaged and cannot be read." },
+  undecodable: {
+    one: "cannot be read: its fonts do not say which letters they show.",
+    several: "cannot be read: their fonts do not say which letters they show.",
+  },
+} as const;
+
+async function readPage(
+  pdf: OpenPdf,
+  number: number,
+  budget: Budget,
+): Promise<{ page: PageRows; loss: Loss["why"] | null }> {
+  let text: PageText;
+  try {
+    text = await pdf.read(number, (runs) => budget.countRuns(runs));
+  } catch (cause) {
+    if (cause instanceof GivenUp) throw cause;
+    // the other pages are worth having; the text says where this one is missing
+    return { page: { number, layers: [] }, loss: "damaged" };
+  }
+  const rows = text.layers.map(({ runs, top, bottom }): LayerRows => {
+    for (const { text } of runs) budget.countUnits(text.length);
+    return { rows: rowsOf(segmentsOf(runs)), top, bottom };
+  });
+  const page = { number, layers: rows.filter((layer) => layer.rows.length > 0) };
+  return { page, loss: text.isUndecodable ? "undecodable" : null };
+}
+
+function layOut(pages: readonly PageRows[], budget: Budget): Block[] {
+  const running = runningSegments(pages);
+  const blocks: Block[] = [];
+  let regions = 0;
+  for (const { number, layers } of pages) {
+    budget.checkTime();
+    for (const [layer, { rows }] of layers.entries()) {
+      const segments = rows.flatMap((row) => row.segments).filter((segment) => !running.has(segment));
+      for (const region of regionsOf(segments)) {
+        blocks.push(...blocksOf(rowsOf(region), { page: number, region: regions++, isAside: layer > 0 }));
+      }
+    }
+  }
+  return blocks;
+}
+
+function isVisible(block: Block): boolean {
+  const lines = block.kind === "table" ? block.lines : block.lines.map(({ text }) => text);
+  return lines.some((line) => /[^\s\p{C}\p{M}]/u.test(line));
+}
+
+/** With a note where pages are missing. */
+function withGaps(blocks: readonly Block[], losses: readonly Loss[]): readonly Block[] {
+  if (losses.length === 0) return blocks;
+  const stretches: { from: number; to: number; why: Loss["why"] }[] = [];
+  for (const { page, why } of losses) {
+    const last = stretches.at(-1);
+    if (last !== undefined && last.to === page - 1 && last.why === why) last.to = page;
+    else stretches.push({ from: page, to: page, why });
+  }
+  const notes = stretches.map(({ from, to, why }): Block => {
+    const line = from === to ? `[Page ${from} ${LOSSES[why].one}]` : `[Pages ${from} to ${to} ${LOSSES[why].several}]`;
+    return { kind: "table", page: from, lines: [line] };
+  });
+  return [...notes, ...blocks].sort((a, b) => a.page - b.page);
+}
+
+function withoutText([first]: readonly Loss[], hasImages: boolean): string {
+  if (first?.why === "damaged")
+    return `The file is damaged: page ${first.page} cannot be read, and no other holds text.`;
+  if (first?.why === "undecodable") {
+    return "The file's fonts do not say which letters they show, and text recognition is not built in.";
+  }
+  return hasImages
+    ? "The file holds no text; it seems to be a scan; text recognition is not built in."
+    : "The file holds no text.";
+}
+
+/** What is worth having and no reason to give the file up. */
+async function optional<T>(read: () => Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await read();
+  } catch {
+    // pdf.js found the part damaged; the text does not depend on it
+    return otherwise;
+  }
+}
+
+/** A file's own title; null where its program put something else there: its name, that of the file, a placeholder. */
+function sensibleTitle(written: string): string | null {
+  const title = shortTitle(
+    written
+      .slice(0, TITLE_UNITS_MAX)
+      .replace(/[\p{Cc}\p{Cf}\p{Co}]+/gu, " ")
+      .toWellFormed(),
+  );
+  const isFileName =
+    /\.(?:docx?|dotx?|rtf|odt|pdf|pptx?|xlsx?|tex|dvi|ps|eps|indd|qxd|pmd|pages|key|html?|txt|md|ai|cdr|wpd|fm)$/i;
+  const isPlaceholder =
+    /^(?:untitled|unbenannt|sans titre|anonymous|\(?anonymous\)?|title|document ?\d*|dokument ?\d*|slide ?\d+|folie ?\d+|layout ?\d+|book ?\d+|mappe ?\d+|powerpoint presentation|powerpoint-präsentation|presentation ?\d*|no title|print|scan.{0,20})$/i;
+  const isProgram = /^microsoft (?:word|powerpoint|excel|publisher)\b|^(?:about|https?):/i;
+  const letters = title.match(/\p{L}/gu)?.length ?? 0;
+  if (letters < 3 || isFileName.test(title) || isPlaceholder.test(title) || isProgram.test(title)) return null;
+  return /[\\/]/.test(title) && !/\s/.test(title) ? null : title;
+}
+
+/** Whether a PDF holds pictures: their dictionaries are never compressed (ISO 32000-1, 7.5.7). */
+function holdsImages(bytes: Uint8Array): boolean {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = buffer.indexOf("/Image"); at !== -1; at = buffer.indexOf("/Image", at + 1)) {
+    if (!/[A-Za-z]/.test(String.fromCharCode(buffer[at + 6] ?? 0))) return true;
+  }
+  return false;
+}
+
+function refused(message: string, cause?: unknown): ReadFailure {
+  return new ReadFailure("unreadable_document", message, { cause });
+}
+
+/** Thrown where a limit is met, in the midst of reading. */
+class GivenUp extends Error {
+  override readonly name = "GivenUp";
+
+  constructor(readonly failure: ReadFailure) {
+    super(failure.message);
+  }
+}
+
+/** What one file may take. */
+class Budget {
+  private readonly until: number;
+  private runs = 0;
+  private units = 0;
+  private page = 0;
+  private pages = 0;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly timeMsMax: number,
+  ) {
+    this.until = clock.now() + timeMsMax;
+  }
+
+  beginPage(page: number, pages: number): void {
+    this.page = page;
+    this.pages = pages;
+    this.checkTime();
+  }
+
+  countRuns(runs: number): void {
+    this.runs += runs;
+    if (this.runs > RUNS_MAX) this.giveUp(`holds more than ${RUNS_MAX.toLocaleString("en")} pieces of text`);
+    this.checkTime();
+  }
+
+  countUnits(units: number): void {
+    this.units += units;
+    if (this.units > TEXT_UNITS_MAX) this.giveUp(`holds more than ${TEXT_UNITS_MAX / 1_000_000} MB of text`);
+  }
+
+  checkTime(): void {
+    if (this.clock.now() > this.until) throw new GivenUp(this.tooSlow());
+  }
+
+  tooSlow(): ReadFailure {
+    const where = this.page === 0 ? "" : ` (page ${this.page} of ${this.pages})`;
+    return refused(`The file takes longer than ${this.timeMsMax / 1000} s to read${where}. Upload it in parts.`);
+  }
+
+  private giveUp(what: string): never {
+    throw new GivenUp(refused(`The file ${what}, which is the most that is read. Upload it in parts.`));
+  }
+}

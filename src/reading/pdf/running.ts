@@ -1,0 +1,128 @@
+// What stands on page after page and is not part of the text: running headers and footers, page numbers, watermarks. Told by
+// standing at the same place on pages that follow each other.
+
+import type { Row, Segment } from "./segments.ts";
+
+/** The lines of a page that read in one direction. */
+export interface LayerRows {
+  /** Downwards. */
+  readonly rows: readonly Row[];
+  readonly top: number;
+  readonly bottom: number;
+}
+
+/** A page as it is looked at here. */
+export interface PageRows {
+  readonly number: number;
+  /** The direction of most of its text first. */
+  readonly layers: readonly LayerRows[];
+}
+
+/** So many rows at either end of a page, and within this share of its height, can be headers and footers. */
+const MARGIN_ROWS = 3;
+const MARGIN_SHARE = 0.15;
+/** Pages on which something must stand, with at most one left out between two: left and right pages differ. */
+const PAGES_MIN = 3;
+const PAGE_STEP_MAX = 2;
+/** Documents of so few pages need not have as many. */
+const FEW_PAGES = 3;
+/** Points within which a place is the same. */
+const PLACE_POINTS = 6;
+/** Sizes from a page's number to the text, at least. */
+const ALONE_SIZES = 1.8;
+/** Numbers in a line that can be its page's. */
+const NUMBERS_MAX = 4;
+const PAGE_NUMBER = /^(?:[-–—] ?)?(?:\d{1,4}|[ivxlc]{1,7})(?: ?[-–—])?$/;
+const ROMAN: Readonly<Record<string, number>> = { i: 1, v: 5, x: 10, l: 50, c: 100 };
+
+/**
+ * The segments that do not belong to the text. What the first page has stays, unless it is a page's number: a letterhead
+ * stands on every page and is still said once.
+ */
+export function runningSegments(pages: readonly PageRows[]): ReadonlySet<Segment> {
+  const pagesByKey = new Map<string, number[]>();
+  for (const page of pages) {
+    for (const segment of candidatesOf(page)) {
+      for (const { key } of keysOf(segment, page.number)) {
+        const known = pagesByKey.get(key);
+        if (known === undefined) pagesByKey.set(key, [page.number]);
+        else if (known.at(-1) !== page.number) known.push(page.number);
+      }
+    }
+  }
+  const pagesMin = pages.length <= FEW_PAGES ? 2 : PAGES_MIN;
+  const running = new Map([...pagesByKey].map(([key, numbers]) => [key, chained(numbers, pagesMin)]));
+  const found = new Set<Segment>();
+  for (const page of pages) {
+    for (const segment of candidatesOf(page)) {
+      const isRunning = keysOf(segment, page.number).some(
+        ({ key, isNumbered }) => running.get(key)?.has(page.number) === true && (isNumbered || page.number > 1),
+      );
+      if (isRunning) found.add(segment);
+    }
+    for (const segment of loneNumbersOf(page, found)) found.add(segment);
+  }
+  return found;
+}
+
+/** Numbers that stand alone at the top or bottom of a page, or with nothing but what is running. */
+function loneNumbersOf({ layers: [main] }: PageRows, running: ReadonlySet<Segment>): readonly Segment[] {
+  if (main === undefined || main.rows.length < 2) return [];
+  const { rows, top, bottom } = main;
+  const margin = MARGIN_SHARE * (bottom - top);
+  const numberOf = (row: Row | undefined, neighbour: Row | undefined): readonly Segment[] => {
+    if (row === undefined || neighbour === undefined) return [];
+    const isInMargin = row.baseline < top + margin || row.baseline > bottom - margin;
+    const isApart = Math.abs(row.baseline - neighbour.baseline) > ALONE_SIZES * row.size;
+    const others = row.segments.filter((segment) => !running.has(segment));
+    return isInMargin && isApart && others.length === 1 && PAGE_NUMBER.test(others[0]?.text ?? "") ? others : [];
+  };
+  return [...numberOf(rows[0], rows[1]), ...numberOf(rows.at(-1), rows.at(-2))];
+}
+
+/** What stands in the margins of a page's text, and all that stands across it. */
+function candidatesOf({ layers: [main, ...across] }: PageRows): readonly Segment[] {
+  const rows = across.flatMap((layer) => layer.rows);
+  if (main !== undefined) {
+    const margin = MARGIN_SHARE * (main.bottom - main.top);
+    const above = main.rows.slice(0, MARGIN_ROWS).filter(({ baseline }) => baseline < main.top + margin);
+    const below = main.rows.slice(-MARGIN_ROWS).filter(({ baseline }) => baseline > main.bottom - margin);
+    rows.push(...above, ...below);
+  }
+  return rows.flatMap((row) => row.segments);
+}
+
+/** What a segment has in common with its like on other pages: its place, and its text but for the page's own number. */
+function keysOf({ text, baseline }: Segment, page: number): readonly { key: string; isNumbered: boolean }[] {
+  const texts = [{ text, isNumbered: false }];
+  for (const match of [...text.matchAll(/\d{1,5}/g)].slice(0, NUMBERS_MAX)) {
+    const before = text.slice(0, match.index);
+    const after = text.slice(match.index + match[0].length);
+    texts.push({ text: `${before}#${Number(match[0]) - page}${after}`, isNumbered: true });
+  }
+  if (/^[ivxlc]{1,10}$/i.test(text)) texts.push({ text: `#${romanNumber(text) - page}`, isNumbered: true });
+  // of two grids that are half a square apart, one has places close to each other in the same square
+  const places = [Math.floor(baseline / PLACE_POINTS), 0.5 + Math.floor(baseline / PLACE_POINTS + 0.5)];
+  return texts.flatMap(({ text: shared, isNumbered }) =>
+    places.map((place) => ({ key: `${place} ${shared}`, isNumbered })),
+  );
+}
+
+/** The numbers (ascending) that follow each other closely, in stretches of enough of them. */
+function chained(numbers: readonly number[], countMin: number): ReadonlySet<number> {
+  const found = new Set<number>();
+  let chain: number[] = [];
+  for (const number of [...numbers, Number.POSITIVE_INFINITY]) {
+    if (number - (chain.at(-1) ?? number) > PAGE_STEP_MAX) {
+      if (chain.length >= countMin) for (const each of chain) found.add(each);
+      chain = [];
+    }
+    chain.push(number);
+  }
+  return found;
+}
+
+function romanNumber(text: string): number {
+  const values = [...text.toLowerCase()].map((digit) => ROMAN[digit] ?? 0);
+  return values.reduce((sum, value, at) => sum + (value < (values[at + 1] ?? 0) ? -value : value), 0);
+}

@@ -1,0 +1,304 @@
+// Tables: rows whose parts stand in columns. Found by where the parts stand, since most PDFs say nothing of tables; written so
+// that a row can be understood without the others.
+
+import { quantile, type Row, type Segment, withoutSymbols } from "./segments.ts";
+
+/** A table among the rows of a region. */
+export interface Table {
+  /** Rows of the region that it takes, from where it was looked for. */
+  readonly rowCount: number;
+  /** `Column: value | Column: value`, or the values alone where nothing names the columns. */
+  readonly lines: readonly string[];
+}
+
+/** Sizes from one row to the next, at most: sparse tables are set wide. */
+const ROW_PITCH_MAX = 4.5;
+/** Sizes between columns, at least; a table of two rows only needs more, since two wide spaces can stand below each other. */
+const COLUMN_GAP_MIN = 0.4;
+const PAIR_GAP_MIN = 1.5;
+/** Share of the rows that may reach over a gap between columns. */
+const SPANNING_SHARE = 0.12;
+/** Share of a table's rows that have two cells or more. */
+const FILLED_SHARE_MIN = 0.6;
+/** Rows of one cell within a table, at most, one after the other: lines of a long cell. */
+const SINGLE_ROWS_MAX = 3;
+/** Rows that are looked at for one table; what is longer is several. */
+const TABLE_ROWS_MAX = 500;
+/** A line of a cell follows the one above it at less than this many sizes. */
+const CELL_LEADING_MAX = 1.7;
+/** The width of a character in sizes, about. */
+const CHARACTER_WIDTH = 0.5;
+/** Rows in which a table with more columns may begin. */
+const LATER_ROWS = 3;
+/** Parts that a row above a table has for each of its columns, at least, to name them. */
+const NAMING_SHARE_MIN = 0.6;
+/** Wider columns of lines that fill them hold text, not cells. */
+const CELL_CHARACTERS_MAX = 120;
+const LIST_MARKER = /^(?:[^\p{L}\p{N}]|\(?(?:\d{1,3}|\p{L}|[ivx]{1,5})[.)])$/u;
+const LINE_NUMBER = /^\d{1,4}$/;
+
+/** The table that begins with a row of a region, null where none does. */
+export function tableAt(rows: readonly Row[], at: number): Table | null {
+  const grid = gridAt(rows, at);
+  const below = gridAt(rows, at + 1);
+  if (below !== null && below.columns.length > (grid?.columns.length ?? 0)) {
+    const names = namesOf(rows[at], below.columns);
+    return names === null ? null : { rowCount: below.rows.length + 1, lines: linesUnder(names, recordsOf(below)) };
+  }
+  if (grid === null || beginsLater(rows, at, grid.columns.length)) return null;
+  return { rowCount: grid.rows.length, lines: linesOf(recordsOf(grid)) };
+}
+
+/** Rows and the columns that their parts stand in. */
+interface Grid {
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column[];
+  /** By row and column. */
+  readonly cells: readonly (readonly Cell[])[];
+}
+
+/** A cell; empty text for none. */
+interface Cell {
+  readonly text: string;
+  readonly isBold: boolean;
+  /** Its right edge. */
+  readonly right: number;
+}
+
+/** From where to where a column reaches across the page. */
+interface Column {
+  readonly from: number;
+  readonly to: number;
+}
+
+// A list's items are parted too: their markers stand apart.
+function isParted({ segments }: Row): boolean {
+  const [first, second] = segments;
+  if (first === undefined || second === undefined) return false;
+  if (segments.length > 2) return true;
+  return !LIST_MARKER.test(first.text) && !(LINE_NUMBER.test(first.text) && !isFigure(second.text));
+}
+
+// A title or caption in two parts above a table is not its first row.
+function beginsLater(rows: readonly Row[], at: number, columnCount: number): boolean {
+  for (let later = at + 2; later <= at + LATER_ROWS; later++) {
+    const grid = gridAt(rows, later);
+    if (grid !== null && grid.rows.length > 2 && grid.columns.length > columnCount) return true;
+  }
+  return false;
+}
+
+function gridAt(rows: readonly Row[], at: number): Grid | null {
+  const found = rowsOfTable(rows, at);
+  const parted = found.filter(isParted);
+  if (parted.length < 2) return null;
+  const columns = columnsOf(found, parted);
+  if (columns.length < 2) return null;
+  const cells = found.map((row) => cellsOf(row, columns));
+  const filled = cells.filter((row) => row.filter((cell) => cell.text !== "").length > 1).length;
+  if (filled < 2 || filled < FILLED_SHARE_MIN * found.length) return null;
+  const longest = cells.flat().reduce((most, { text }) => Math.max(most, text.length), 0);
+  return parted.length < 3 && longest > CELL_CHARACTERS_MAX ? null : { rows: found, columns, cells };
+}
+
+/** The names that a row gives to the columns below it, where a part of it can stand above several; null for another row. */
+function namesOf(row: Row | undefined, columns: readonly Column[]): readonly string[] | null {
+  if (row === undefined || !isParted(row) || row.segments.some(({ text }) => isFigure(text))) return null;
+  if (row.segments.length < NAMING_SHARE_MIN * columns.length) return null;
+  return columns.map(({ from, to }) =>
+    row.segments
+      .filter(({ left, right }) => left < to && right > from)
+      .map(({ text }) => withoutSymbols(text))
+      .join(" "),
+  );
+}
+
+function rowsOfTable(rows: readonly Row[], at: number): readonly Row[] {
+  let end = at;
+  for (let next = at; next < Math.min(rows.length, at + TABLE_ROWS_MAX); next++) {
+    const [row, above] = [rows[next], rows[next - 1]];
+    if (row === undefined) break;
+    if (next > at && above !== undefined && row.baseline - above.baseline > ROW_PITCH_MAX * row.size) break;
+    if (isParted(row)) end = next + 1;
+    else if (next === at || next - end >= SINGLE_ROWS_MAX || !standsInCell(row, rows[end - 1])) break;
+  }
+  if (end === at) return [];
+  // the last cell's further lines
+  const [first, last] = [rows[at], rows[end - 1]];
+  for (let below = rows[end]; below !== undefined && first !== undefined && last !== undefined; below = rows[end]) {
+    const above = rows[end - 1] ?? last;
+    const isInCell = below.left > first.left + 2 * below.size && last.segments.some(({ left }) => near(left, below));
+    if (below.segments.length > 1 || !isInCell || below.baseline - above.baseline > CELL_LEADING_MAX * below.size)
+      break;
+    end++;
+  }
+  return rows.slice(at, end);
+}
+
+/** Whether a row is set as one of the cells above it: to the same edge, or around the same middle. */
+function standsInCell(row: Row, above: Row | undefined): boolean {
+  const within = 0.5 * row.size;
+  return (
+    above?.segments.some(
+      ({ left, right }) =>
+        Math.abs(left - row.left) < within ||
+        Math.abs(right - row.right) < within ||
+        Math.abs(left + right - row.left - row.right) < within,
+    ) === true
+  );
+}
+
+function near(left: number, row: Row): boolean {
+  return Math.abs(left - row.left) < 0.5 * row.size;
+}
+
+function columnsOf(rows: readonly Row[], wide: readonly Row[]): readonly Column[] {
+  const segments = wide.flatMap((row) => row.segments);
+  const size = quantile(
+    segments.map((segment) => segment.size),
+    0.5,
+  );
+  const gapMin = (wide.length === 2 ? PAIR_GAP_MIN : COLUMN_GAP_MIN) * size;
+  const edges = segments
+    .flatMap(({ left, right }) => [
+      { at: left, change: 1 },
+      { at: right, change: -1 },
+    ])
+    .sort((a, b) => a.at - b.at || b.change - a.change);
+  const spanningMax = Math.floor(SPANNING_SHARE * wide.length);
+  const columns: { from: number; to: number }[] = [];
+  let covering = 0;
+  let isInside = false;
+  for (const { at, change } of edges) {
+    covering += change;
+    const last = columns.at(-1);
+    if (covering > spanningMax && !isInside) {
+      isInside = true;
+      if (last === undefined || at - last.to >= gapMin) columns.push({ from: at, to: at });
+    } else if (covering <= spanningMax && isInside) {
+      isInside = false;
+      if (last !== undefined) last.to = at;
+    }
+  }
+  // what only few rows have is in none of them yet
+  const widest = rows.reduce((most, { right }) => Math.max(most, right), 0);
+  return columns.map((column, index) => (index === columns.length - 1 ? { ...column, to: widest } : column));
+}
+
+function cellsOf(row: Row, columns: readonly Column[]): readonly Cell[] {
+  const parts = columns.map((): Segment[] => []);
+  for (const segment of row.segments) parts[columnOf(segment, columns)]?.push(segment);
+  return parts.map((segments) => ({
+    text: withoutSymbols(segments.map(({ text }) => text).join(" ")),
+    isBold: segments.length > 0 && segments.every(({ isBold }) => isBold),
+    right: Math.max(0, ...segments.map(({ right }) => right)),
+  }));
+}
+
+/** The column that most of a segment stands in, else the nearest. */
+function columnOf({ left, right }: Segment, columns: readonly Column[]): number {
+  let best = { column: 0, overlap: Number.NEGATIVE_INFINITY };
+  for (const [column, { from, to }] of columns.entries()) {
+    const overlap = Math.min(right, to) - Math.max(left, from);
+    if (overlap > best.overlap) best = { column, overlap };
+  }
+  return best.column;
+}
+
+// Lines of cells that go on below each other become one.
+function recordsOf({ rows, cells, columns }: Grid): Cell[][] {
+  const pitches = rows.slice(1).map(({ baseline }, index) => baseline - (rows[index]?.baseline ?? baseline));
+  const pitch = quantile(pitches, 0.75);
+  const records: Cell[][] = [];
+  for (const [index, row] of cells.entries()) {
+    const last = records.at(-1);
+    const distance = pitches[index - 1] ?? Number.POSITIVE_INFINITY;
+    const size = rows[index]?.size ?? 0;
+    const isClose = distance < CELL_LEADING_MAX * size;
+    const isFull = (above: Cell, below: Cell, column: number) => {
+      const word = /^\S+/.exec(below.text)?.[0].length ?? 0;
+      return above.right + word * CHARACTER_WIDTH * size > (columns[column]?.to ?? 0);
+    };
+    const isHeaderLine = records.length === 1 && index === 1 && isAllBold(row) && last !== undefined && isAllBold(last);
+    if (last !== undefined && isClose && (isHeaderLine || goesOnBelow(last, row, distance < 0.85 * pitch, isFull))) {
+      for (const [column, cell] of row.entries()) {
+        const above = last[column];
+        if (cell.text !== "") last[column] = { ...cell, text: `${above?.text ?? ""} ${cell.text}`.trim() };
+      }
+    } else {
+      records.push([...row]);
+    }
+  }
+  return records;
+}
+
+function goesOnBelow(
+  above: readonly Cell[],
+  row: readonly Cell[],
+  isCloserThanRows: boolean,
+  isFull: (above: Cell, below: Cell, column: number) => boolean,
+): boolean {
+  const filled = row.filter((cell) => cell.text !== "");
+  if (filled.length === row.length) return false;
+  if (!isCloserThanRows && (row[0]?.text !== "" || filled.length * 2 > row.length)) return false;
+  return row.every((cell, column) => {
+    const before = above[column];
+    if (cell.text === "") return true;
+    return before !== undefined && before.text !== "" && isFull(before, cell, column) && !isFigure(cell.text);
+  });
+}
+
+function linesOf(records: readonly (readonly Cell[])[]): readonly string[] {
+  const [first, ...rest] = records;
+  if (first !== undefined && isHeader(first, rest)) {
+    return linesUnder(
+      first.map(({ text }) => text),
+      rest,
+    );
+  }
+  return records.map((record) => {
+    const cells = record.map(({ text }) => text).filter((text) => text !== "");
+    const [label = "", value = ""] = cells;
+    return cells.length === 2 && /\p{L}/u.test(label) && !isFigure(label) ? named(label, value) : cells.join(" | ");
+  });
+}
+
+function linesUnder(names: readonly string[], records: readonly (readonly Cell[])[]): readonly string[] {
+  return records.map((record) =>
+    record
+      .map(({ text }, column) => named(names[column] ?? "", text))
+      .filter((cell) => cell !== "")
+      .join(" | "),
+  );
+}
+
+function named(name: string, value: string): string {
+  if (value === "" || name === "") return value;
+  return `${name.replace(/\s*:$/, "")}: ${value}`;
+}
+
+// A header names nearly every column and holds no figures; below it stand figures, or it is bold and they are not.
+function isHeader(first: readonly Cell[], rest: readonly (readonly Cell[])[]): boolean {
+  const names = first.filter(({ text }) => text !== "");
+  const isNaming = names.length >= Math.max(2, first.length - 1) && names.every(({ text }) => !isFigure(text));
+  if (!isNaming || rest.length === 0 || names.some(({ text }) => /:$/.test(text))) return false;
+  if (isAllBold(first) && !rest.every(isAllBold)) return true;
+  // of two columns the first one names what stands in the second, unless that is a list of figures
+  const isPairs = first.length === 2;
+  return first.some((name, column) => {
+    const values = rest.map((row) => row[column]?.text ?? "").filter((text) => text !== "");
+    const figures = values.filter(isFigure).length;
+    const isEnough = isPairs ? values.length > 2 && figures === values.length : figures * 2 > values.length;
+    return name.text !== "" && isEnough;
+  });
+}
+
+function isAllBold(row: readonly Cell[]): boolean {
+  const filled = row.filter(({ text }) => text !== "");
+  return filled.length > 0 && filled.every(({ isBold }) => isBold);
+}
+
+/** Whether a cell holds an amount, a share, a date or the like rather than a name. */
+function isFigure(text: string): boolean {
+  return /\d/.test(text) && (text.match(/\p{L}/gu)?.length ?? 0) <= 3;
+}

@@ -1,0 +1,43 @@
+// Parts of a PDF that unpack to more than can be read are found before they are unpacked.
+
+import { expect, test } from "bun:test";
+import { deflateSync } from "node:zlib";
+import { ReadFailure } from "../../../src/ports/preparer.ts";
+import { PART_BYTES_MAX, unpacksTooFar } from "../../../src/reading/pdf/inflation.ts";
+import { readPdf } from "../../../src/reading/pdf/read-pdf.ts";
+
+function withPart(packed: Uint8Array, entries: string): Uint8Array {
+  const dictionary = `%PDF-1.7\n7 0 obj\n<< /Length ${packed.length} ${entries} >>\nstream\n`;
+  return Buffer.concat([Buffer.from(dictionary), packed, Buffer.from("\nendstream\nendobj\n")]);
+}
+
+const blank = (bytes: number) => deflateSync(new Uint8Array(bytes), { level: 9 });
+const AT_LIMIT = blank(PART_BYTES_MAX);
+const BEYOND = blank(PART_BYTES_MAX + 1);
+
+test("a part may unpack to the limit and no further", () => {
+  expect(unpacksTooFar(withPart(AT_LIMIT, "/Filter /FlateDecode"))).toBe(false);
+  expect(unpacksTooFar(withPart(BEYOND, "/Filter /FlateDecode"))).toBe(true);
+  expect(unpacksTooFar(withPart(BEYOND, "/Filter [/Fl]"))).toBe(true);
+});
+
+test("a part that is packed twice is looked at however small it is", () => {
+  const twice = deflateSync(BEYOND);
+  expect(twice.length).toBeLessThan(PART_BYTES_MAX / 1_032);
+  expect(unpacksTooFar(withPart(twice, "/Filter [/FlateDecode /FlateDecode]"))).toBe(true);
+  expect(unpacksTooFar(withPart(twice, "/Filter /FlateDecode"))).toBe(false);
+});
+
+test("pictures, other packings and damaged parts are left alone", () => {
+  expect(unpacksTooFar(withPart(BEYOND, "/Filter /FlateDecode /Width 20000 /Height 20000"))).toBe(false);
+  expect(unpacksTooFar(withPart(BEYOND, "/Filter /DCTDecode"))).toBe(false);
+  expect(unpacksTooFar(withPart(BEYOND.slice(100), "/Filter /FlateDecode"))).toBe(false);
+  expect(unpacksTooFar(Buffer.from("stream endstream stream"))).toBe(false);
+});
+
+test("such a file is refused with the limit", async () => {
+  const failure = await readPdf(withPart(BEYOND, "/Filter /FlateDecode"));
+  expect(failure instanceof ReadFailure ? failure.message : "read").toBe(
+    "The file holds a part that unpacks to more than 200 MB. It is not read.",
+  );
+});

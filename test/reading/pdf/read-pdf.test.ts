@@ -1,0 +1,486 @@
+// What is made of a PDF: text in reading order, as Markdown. The files are made here, so that each test shows what it reads.
+
+import { describe, expect, test } from "bun:test";
+import { type Clock, systemClock } from "../../../src/kit/clock.ts";
+import { ReadFailure } from "../../../src/ports/preparer.ts";
+import type { ReadDocument } from "../../../src/reading/document.ts";
+import { PDF_PAGES_MAX, type PdfOptions, readPdf } from "../../../src/reading/pdf/read-pdf.ts";
+import { buildPdf, type Drawn, lines, type PdfPlan } from "./build-pdf.ts";
+
+async function read(plan: PdfPlan, options?: PdfOptions): Promise<ReadDocument> {
+  const document = await readPdf(buildPdf(plan), options);
+  if (document instanceof ReadFailure) throw document;
+  return document;
+}
+
+async function textOf(...pages: readonly (readonly Drawn[])[]): Promise<string> {
+  return (await read({ pages })).pieces.join("");
+}
+
+async function failureOf(bytes: Uint8Array, options?: PdfOptions): Promise<string> {
+  const failure = await readPdf(bytes, options);
+  if (!(failure instanceof ReadFailure)) throw new Error(`it was read: ${failure.pieces.join("").slice(0, 200)}`);
+  expect(failure.code).toBe("unreadable_document");
+  return failure.message;
+}
+
+const PROSE = [
+  "The harbour was built in the spring of the year in which the",
+  "river had carried away the second of the three old bridges. Its",
+  "walls are of a grey stone that is broken in the hills and brought",
+  "down on barges. Nobody has counted them, but the pilots say that",
+  "there must be a hundred thousand, and each has a mark on it.",
+];
+const PROSE_TEXT = PROSE.join(" ");
+
+describe("paragraphs", () => {
+  test("lines become one paragraph, and a wider gap begins the next", async () => {
+    const text = await textOf([...lines(PROSE, 60, 100), ...lines(PROSE, 60, 180)]);
+    expect(text).toBe(`${PROSE_TEXT}\n\n${PROSE_TEXT}`);
+  });
+
+  test("an indent begins a paragraph without a gap", async () => {
+    const [first = "", ...rest] = PROSE;
+    const text = await textOf([
+      ...lines(PROSE, 60, 100),
+      { text: first.slice(0, -4), x: 80, y: 160 },
+      ...lines(rest, 60, 172),
+    ]);
+    expect(text.split("\n\n")).toHaveLength(2);
+  });
+
+  test("a word that the line's end has cut is whole again; a hyphen of its own stays", async () => {
+    const text = await textOf(
+      lines(
+        [
+          "A steam engine in a museum is not seen for its steam, but for the ma-",
+          "chine: a well-known engine is seen by more people than a new one, and a well-",
+          "known museum too, if less so in winter. There is rust on the iron, pre-",
+          "and post-war iron in it, and a switch from 19-",
+          "inch racks by Smith-",
+          "Jones beside the older machine of the engine.",
+        ],
+        60,
+        100,
+      ),
+    );
+    for (const whole of ["for the machine: a", "a well-known museum", "pre- and post-war", "19-inch", "Smith-Jones"]) {
+      expect(text).toContain(whole);
+    }
+  });
+
+  test("lines that end before the edge stay lines", async () => {
+    const text = await textOf([
+      ...lines(["Harbour Office", "12 Quay Street", "Porttown"], 60, 60),
+      ...lines(PROSE, 60, 140),
+    ]);
+    expect(text).toStartWith("Harbour Office\n12 Quay Street\nPorttown\n\n");
+  });
+
+  test("a paragraph that goes on behind a footnote on the next page is put together, with the page's mark in it", async () => {
+    const document = await read({
+      pages: [
+        [
+          ...lines([...PROSE, "And when the tide goes out the oldest of the marks are seen,"], 60, 640),
+          ...lines(["1 The marks are listed by the harbour office."], 60, 740, 7),
+        ],
+        [...lines(["which are those of the men who drowned.", "There are nine."], 60, 60), ...lines(PROSE, 60, 120)],
+      ],
+    });
+    const text = document.pieces.join("");
+    expect(text).toContain("the marks are seen, which are those of the men who drowned.");
+    expect(text).toContain("\n\n1 The marks are listed by the harbour office.\n\n");
+    const at = document.marks.find(({ page }) => page === 2)?.at ?? 0;
+    expect(text.slice(at)).toStartWith("which are those");
+  });
+
+  test("what is drawn twice to look bold is read once", async () => {
+    const text = await textOf([
+      { text: "Harbour", x: 60, y: 100 },
+      { text: "Harbour", x: 60.3, y: 100 },
+    ]);
+    expect(text).toBe("Harbour");
+  });
+
+  test("a raised mark stays on its line", async () => {
+    const text = await textOf([
+      { text: "The harbour", x: 60, y: 100 },
+      { text: "7", x: 113, y: 95, size: 6 },
+      { text: "was built of grey stone.", x: 120, y: 100 },
+      ...lines(PROSE, 60, 112),
+    ]);
+    expect(text).toStartWith("The harbour7 was built");
+  });
+
+  test("no line of a text becomes a heading, table or fence by its signs", async () => {
+    const text = await textOf([...lines(["# of barges", "| open", "```"], 60, 100, 10), ...lines(PROSE, 60, 200)]);
+    expect(text).toStartWith("\\# of barges\n\\| open\n\\```");
+  });
+});
+
+describe("headings", () => {
+  test("larger type is a heading, with a level for each size", async () => {
+    const text = await textOf([
+      { text: "The harbour", x: 60, y: 60, size: 24 },
+      { text: "Its walls", x: 60, y: 100, size: 16 },
+      ...lines(PROSE, 60, 130),
+      { text: "Its lights", x: 60, y: 220, size: 16 },
+      ...lines(PROSE, 60, 250),
+    ]);
+    expect(text).toBe(`# The harbour\n\n## Its walls\n\n${PROSE_TEXT}\n\n## Its lights\n\n${PROSE_TEXT}`);
+  });
+
+  test("bold lines are headings below those; a number says how deep", async () => {
+    const text = await textOf([
+      { text: "The harbour", x: 60, y: 60, size: 24 },
+      { text: "2 Its walls", x: 60, y: 100, font: "bold" },
+      ...lines(PROSE, 60, 120),
+      { text: "2.1 Their stones", x: 60, y: 200, font: "bold" },
+      ...lines(PROSE, 60, 220),
+    ]);
+    expect(text).toContain("\n\n## 2 Its walls\n\n");
+    expect(text).toContain("\n\n### 2.1 Their stones\n\n");
+  });
+
+  test("a line that is a bookmark is a heading", async () => {
+    const page = [...lines(["Its walls"], 60, 60), ...lines(PROSE, 60, 100)];
+    const { pieces } = await read({ pages: [page], bookmarks: ["1. Its walls"] });
+    expect(pieces.join("")).toStartWith("# Its walls\n\n");
+  });
+});
+
+describe("columns", () => {
+  const left = PROSE.map((line) => line.slice(0, 40));
+  const right = [
+    "Fish is sold before sunrise at the gate",
+    "by women who have walked from villages",
+    "inland, with salt and with oil for what",
+    "is left over, and they are gone at noon.",
+  ];
+
+  test("are read one after the other, below what stands across them", async () => {
+    const text = await textOf([
+      { text: "A title that stands across both of the columns", x: 120, y: 60, size: 18 },
+      ...lines([...left, ...left], 60, 100),
+      ...lines([...right, ...right], 320, 100),
+    ]);
+    expect(text.indexOf("A title")).toBe(2);
+    expect(text.indexOf(left[4] ?? "")).toBeLessThan(text.indexOf(right[0] ?? ""));
+    expect(text).toContain(right.join(" "));
+  });
+
+  test("three of them too", async () => {
+    const third = PROSE.map((line) => line.slice(0, 26));
+    const columns = [60, 230, 400].map((x, at) =>
+      lines(
+        third.map((line) => `${at}${line}`),
+        x,
+        100 + at,
+      ),
+    );
+    const text = await textOf(columns.flat());
+    expect(text.match(/[012](?=\p{L})/gu)?.join("")).toBe("000001111122222");
+  });
+
+  test("above and below a line across them are read apart", async () => {
+    const text = await textOf([
+      ...lines(left, 60, 100),
+      ...lines(right, 320, 100),
+      {
+        text: "Here a line goes across both of the columns, from the one edge to the other, at length",
+        x: 60,
+        y: 180,
+        size: 12,
+      },
+      ...lines(
+        left.map((line) => line.toUpperCase()),
+        60,
+        210,
+      ),
+      ...lines(
+        right.map((line) => line.toUpperCase()),
+        320,
+        210,
+      ),
+    ]);
+    const order = [left[0], right[0], "Here a line", left[0]?.toUpperCase(), right[0]?.toUpperCase()];
+    const places = order.map((each) => text.indexOf(each ?? "?"));
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(places).not.toContain(-1);
+  });
+});
+
+describe("lists", () => {
+  test("bullets of any kind and numbers become items, with their further lines", async () => {
+    const items = (["\u2022", "\uf0b7", "\u25aa"] as const).flatMap((bullet, at): Drawn[] => [
+      { text: bullet, x: 60, y: 100 + at * 24, font: "unicode" },
+      { text: "Barges bring the stone down from the hills in the north of", x: 75, y: 100 + at * 24 },
+      { text: "the country.", x: 75, y: 112 + at * 24 },
+    ]);
+    const numbered = lines(["1. Count them.", "2. Mark them."], 60, 200);
+    const item = "Barges bring the stone down from the hills in the north of the country.";
+    expect(await textOf([...items, ...numbered])).toBe(
+      `- ${item}\n- ${item}\n- ${item}\n1. Count them.\n2. Mark them.`,
+    );
+  });
+
+  test("a sign of a font that says nothing of its letters is a bullet where the page can be read", async () => {
+    const text = await textOf([
+      { text: "x", x: 60, y: 100, font: "symbols" },
+      { text: "Security", x: 75, y: 100 },
+      { text: "x", x: 60, y: 112, font: "symbols" },
+      { text: "Harbours", x: 75, y: 112 },
+    ]);
+    expect(text).toBe("- Security\n- Harbours");
+  });
+});
+
+describe("tables", () => {
+  const row = (cells: readonly string[], y: number, font: Drawn["font"] = "text"): readonly Drawn[] =>
+    cells.flatMap((text, at) => (text === "" ? [] : [{ text, x: 60 + at * 120, y, font }]));
+
+  test("rows carry the names of their columns", async () => {
+    const text = await textOf([
+      ...row(["Name", "Berths", "Depth"], 100, "bold"),
+      ...row(["Porttown", "12", "7.5 m"], 116),
+      ...row(["Newquay", "", "4 m"], 132),
+    ]);
+    expect(text).toBe("Name: Porttown | Berths: 12 | Depth: 7.5 m\nName: Newquay | Depth: 4 m");
+  });
+
+  test("figures below names make those a header without bold type", async () => {
+    const text = await textOf([
+      ...row(["Harbour", "Berths", "Depth"], 100),
+      ...row(["Porttown", "12", "7"], 116),
+      ...row(["Newquay", "9", "4"], 132),
+    ]);
+    expect(text).toStartWith("Harbour: Porttown | Berths: 12 | Depth: 7\n");
+  });
+
+  test("without a header the values stand alone, and a pair is a name and its value", async () => {
+    const three = [...row(["Porttown", "stone", "tidal"], 100), ...row(["Newquay", "wood", "locked"], 116)];
+    expect(await textOf(three)).toBe("Porttown | stone | tidal\nNewquay | wood | locked");
+    const pairs = [...row(["Harbour master", "Ada Quay"], 100), ...row(["Telephone", "555 0100"], 116)];
+    expect(await textOf(pairs)).toBe("Harbour master: Ada Quay\nTelephone: 555 0100");
+  });
+
+  test("the lines of a cell become one, and a title above belongs to no column", async () => {
+    const text = await textOf([
+      { text: "Table 1: Harbours of the coast", x: 100, y: 80 },
+      ...row(["Name", "Remarks", "Berths"], 100, "bold"),
+      ...row(["Porttown", "built of grey stone", "12"], 120),
+      ...row(["", "that is marked", ""], 131),
+      ...row(["Newquay", "locked", "9"], 151),
+    ]);
+    expect(text).toBe(
+      "Table 1: Harbours of the coast\n\nName: Porttown | Remarks: built of grey stone that is marked | Berths: 12\nName: Newquay | Remarks: locked | Berths: 9",
+    );
+  });
+
+  test("dots to a page number are left out, entry by entry", async () => {
+    const text = await textOf(
+      lines(["Walls . . . . . . . . . . . . . . . . 7", "Lights . . . . . . . . . . . . . . . 19"], 60, 100),
+    );
+    expect(text).toBe("Walls … 7\nLights … 19");
+  });
+});
+
+describe("what is not part of the text", () => {
+  const page = (number: number): readonly Drawn[] => [
+    { text: "The Harbours of the Coast", x: 200, y: 30, size: 8 },
+    ...lines(
+      PROSE.map((line) => `${line.slice(0, 50)} ${"abcdefg"[number]}.`),
+      60,
+      100,
+    ),
+    { text: `Page ${number} of 5`, x: 280, y: 780, size: 8 },
+  ];
+
+  test("running headers and page numbers are left out; the first page's header stays", async () => {
+    const text = await textOf(...[1, 2, 3, 4, 5].map(page));
+    expect(text.match(/The Harbours of the Coast/g)).toHaveLength(1);
+    expect(text).not.toContain("Page ");
+    expect(text.match(/The harbour was built/g)).toHaveLength(5);
+  });
+
+  test("a lone number at the bottom is the page's", async () => {
+    expect(await textOf([...lines(PROSE, 60, 100), { text: "17", x: 300, y: 770 }])).toBe(PROSE_TEXT);
+  });
+
+  test("figures that stand at the same place on each page are kept where they differ otherwise", async () => {
+    const pages = [1, 2, 3, 4].map((number) => [
+      ...lines(PROSE, 60, 100),
+      { text: `Balance carried forward: ${number * 111}.20`, x: 60, y: 760 },
+    ]);
+    const text = await textOf(...pages);
+    for (const number of [1, 2, 3, 4]) expect(text).toContain(`Balance carried forward: ${number * 111}.20`);
+  });
+
+  test("text along the edge is read after the page's own, and is no heading", async () => {
+    const text = await textOf([
+      { text: "arXiv:2004.04906v3", x: 30, y: 500, size: 20, degrees: 90 },
+      ...lines(PROSE, 60, 100),
+    ]);
+    expect(text).toBe(`${PROSE_TEXT}\n\narXiv:2004.04906v3`);
+  });
+});
+
+describe("scripts", () => {
+  test("a turned page is read as it is looked at", async () => {
+    const turned = PROSE.map((text, at) => ({ text, x: 100 + at * 12, y: 700, degrees: 90 }));
+    expect((await read({ pages: [turned], rotate: 90 })).pieces.join("")).toBe(PROSE_TEXT);
+  });
+
+  test("text from right to left is read in its order, with words from left to right in it", async () => {
+    const drawn = (text: string, x: number): Drawn => ({
+      text: [...text].reverse().join(""),
+      x,
+      y: 100,
+      font: "unicode",
+    });
+    const text = await textOf([
+      drawn("\u05e9\u05dc\u05d5\u05dd", 300),
+      { text: "Python", x: 264, y: 100, font: "unicode" },
+      drawn("\u05e2\u05d5\u05dc\u05dd", 240),
+    ]);
+    expect(text).toBe("\u05e9\u05dc\u05d5\u05dd Python \u05e2\u05d5\u05dc\u05dd");
+  });
+
+  test("ligatures are letters, and so are Arabic letters in their positional forms", async () => {
+    expect(await textOf([{ text: "\ufb01sh o\ufb03ce", x: 60, y: 100, font: "unicode" }])).toBe("fish office");
+    const [text] = await Promise.all([
+      textOf([{ text: "\ufe94\ufef4\ufe91\ufeae\ufecc\ufedf\ufe8d", x: 60, y: 100, font: "unicode" }]),
+    ]);
+    expect(text).toBe("\u0627\u0644\u0639\u0631\u0628\u064a\u0629");
+  });
+
+  test("the character maps that a Japanese PDF only names are there, and its lines join without spaces", async () => {
+    const text = await textOf([
+      { text: "82a082a282a482a682a8", x: 60, y: 100, font: "shift-jis" },
+      { text: "8d60", x: 60, y: 112, font: "shift-jis" },
+    ]);
+    expect(text.replace("\n", "")).toBe("あいうえお港");
+  });
+});
+
+describe("the title", () => {
+  const page = lines(PROSE, 60, 100);
+
+  test("is the one in the file's properties", async () => {
+    expect((await read({ pages: [page], title: "Harbours of the Coast" })).title).toBe("Harbours of the Coast");
+  });
+
+  test.each([
+    "Microsoft Word - harbours-final2.doc",
+    "harbours.indd",
+    "untitled",
+    "Document1",
+    "PowerPoint Presentation",
+    "C:\\\\temp\\\\x",
+    "12 34",
+    "",
+  ])("is not %p, which a program has put there", async (title) => {
+    expect((await read({ pages: [page], title })).title).toBeNull();
+  });
+});
+
+describe("places", () => {
+  test("each page with text has a mark where it begins, and pages are reported as they are done", async () => {
+    const done: string[] = [];
+    const plan = { pages: [lines(["First page."], 60, 100), [], lines(["Third page."], 60, 100)] };
+    const { pieces, marks } = await read(plan, { onProgress: (pages, total) => done.push(`${pages}/${total}`) });
+    expect(pieces.join("")).toBe("First page.\n\nThird page.");
+    expect(marks).toEqual([
+      { at: 0, page: 1 },
+      { at: 13, page: 3 },
+    ]);
+    expect(done).toEqual(["1/3", "2/3", "3/3"]);
+  });
+
+  test("a long text comes in pieces", async () => {
+    const { pieces } = await read({
+      pages: Array.from({ length: 40 }, (_, at) =>
+        lines(
+          Array.from({ length: 60 }, (_, line) => `${PROSE[0]} ${at * 60 + line}.`),
+          60,
+          40,
+        ),
+      ),
+    });
+    expect(pieces.length).toBeGreaterThan(1);
+    expect(pieces.join("").match(/harbour/g)).toHaveLength(40 * 60);
+  });
+
+  test("the bytes are left as they were, be they a Buffer or not", async () => {
+    const bytes = buildPdf({ pages: [lines(PROSE, 60, 100)] });
+    const before = bytes.slice();
+    for (const given of [bytes, Buffer.from(bytes.buffer)]) {
+      expect(await readPdf(given)).not.toBeInstanceOf(ReadFailure);
+      expect(bytes).toEqual(before);
+    }
+  });
+});
+
+describe("what cannot be read", () => {
+  const page = lines(PROSE, 60, 100);
+
+  test("no PDF", async () => {
+    for (const bytes of [new Uint8Array(), Buffer.from("no PDF at all"), Buffer.from("%PDF-1.7\n")]) {
+      expect(await failureOf(bytes)).toBe("The file is damaged: it cannot be opened as a PDF.");
+    }
+  });
+
+  test("a password", async () => {
+    const locked = buildPdf({ pages: [page], isLocked: true });
+    expect(await failureOf(locked)).toBe("The file is encrypted. Upload it without a password.");
+  });
+
+  test("pictures only, and nothing at all", async () => {
+    expect(await failureOf(buildPdf({ pages: [[]], hasPicture: true }))).toBe(
+      "The file holds no text; it seems to be a scan; text recognition is not built in.",
+    );
+    expect(await failureOf(buildPdf({ pages: [[], []] }))).toBe("The file holds no text.");
+  });
+
+  test("fonts that do not say which letters they show, of which the text tells where other pages can be read", async () => {
+    const undecodable: readonly Drawn[] = [{ text: "a text of some length", x: 60, y: 100, font: "symbols" }];
+    expect(await failureOf(buildPdf({ pages: [undecodable] }))).toBe(
+      "The file's fonts do not say which letters they show, and text recognition is not built in.",
+    );
+    const text = await textOf(page, undecodable, undecodable, page);
+    expect(text).toBe(
+      `${PROSE_TEXT}\n\n[Pages 2 to 3 cannot be read: their fonts do not say which letters they show.]\n\n${PROSE_TEXT}`,
+    );
+  });
+
+  test("a page that is missing, of which the text tells", async () => {
+    expect((await read({ pages: [page], isLastLost: true })).pieces.join("")).toBe(
+      `${PROSE_TEXT}\n\n[Page 2 is damaged and cannot be read.]`,
+    );
+  });
+
+  test("more pages than the limit; exactly as many are read", async () => {
+    const many = (copies: number) => buildPdf({ pages: [page], copies });
+    expect(await failureOf(many(PDF_PAGES_MAX + 1))).toBe(
+      "The file has 5,001 pages; at most 5,000 are read. Upload it in parts.",
+    );
+    let pages = 0;
+    const stopped = await readPdf(many(PDF_PAGES_MAX), {
+      onProgress: (_, total) => {
+        pages = total;
+      },
+      timeMsMax: 2_000,
+    });
+    expect(pages).toBe(PDF_PAGES_MAX);
+    expect(stopped instanceof ReadFailure ? stopped.message : "").not.toContain("at most");
+  });
+
+  test("a file that takes too long, with the page at which it was given up", async () => {
+    let now = 0;
+    const clock: Clock = { now: () => (now += 1_000), sleep: (ms, signal) => systemClock.sleep(ms, signal) };
+    const bytes = buildPdf({ pages: Array.from({ length: 40 }, () => page) });
+    expect(await failureOf(bytes, { clock })).toMatch(
+      /^The file takes longer than 30 s to read \(page \d+ of 40\)\. Upload it in parts\.$/,
+    );
+  });
+});
