@@ -43,6 +43,10 @@ export interface AppParts extends GateParts {
  */
 export type App = (request: Request, socketAddress?: SocketAddress) => Promise<Response>;
 
+/** Where a request carries what is known of it: a WeakMap beside thousands of requests a second costs more in collection. */
+const ADMISSION = Symbol("admission");
+type Admitted = Request & { [ADMISSION]?: Admission };
+
 /** What a path takes. */
 type Route = Pick<Operation, "method" | "path">;
 
@@ -57,7 +61,6 @@ const PAGE = "page";
 /** Builds the HTTP application. */
 export function createApp(parts: AppParts): App {
   const gate = new Gate(parts);
-  const admissions = new WeakMap<Request, Admission>();
   const bodies = new BodyBudget(LIMITS.bodiesInFlightBytes);
   const routes: readonly Route[] = [
     ...Object.keys(parts.pages).map((path): Route => ({ method: "GET", path })),
@@ -65,7 +68,7 @@ export function createApp(parts: AppParts): App {
   ];
 
   const admissionOf = (request: Request): Admission => {
-    const admission = admissions.get(request);
+    const admission = (request as Admitted)[ADMISSION];
     invariant(admission, "a request was received before it was routed");
     return admission;
   };
@@ -274,7 +277,7 @@ export function createApp(parts: AppParts): App {
       count(admission, response.status, startedAt);
       return request.method === "HEAD" ? headOf(response) : response;
     }
-    admissions.set(request, admission);
+    (request as Admitted)[ADMISSION] = admission;
     try {
       response = await elysia.fetch(request);
     } catch (error) {
