@@ -9,7 +9,7 @@ import { checkFuture } from "./api/drafts.ts";
 import { keyView, listView, projectView } from "./api/views.ts";
 import { Fault } from "./domain/fault.ts";
 import type { KeyId, ProjectId } from "./domain/ids.ts";
-import type { KeyDraft } from "./domain/key.ts";
+import { FIRST_KEY } from "./domain/key.ts";
 import { LIMITS } from "./domain/limits.ts";
 import type { Page } from "./domain/page.ts";
 import { DEFAULT_SETTINGS, type Plan } from "./domain/project.ts";
@@ -107,8 +107,7 @@ class LocalAccounts implements Accounts {
   async createProject(body: { readonly name: string; readonly plan: Plan }): Promise<object> {
     return this.database.atomically(() => {
       const project = this.#store.createProject({ ...body, settings: DEFAULT_SETTINGS });
-      const draft: KeyDraft = { name: FIRST_KEY_NAME, scopes: ["*"], userId: null, expiresAt: null };
-      return { ...projectView(project), key: this.#store.issueKey(project.id, draft).secret };
+      return { ...projectView(project), key: this.#store.issueKey(project.id, FIRST_KEY).secret };
     });
   }
 
@@ -141,9 +140,6 @@ class LocalAccounts implements Accounts {
     return holder;
   }
 }
-
-/** Name of the key that comes with a new project. */
-const FIRST_KEY_NAME = "first key";
 
 function everything<Item>(list: (listing: Listing) => Page<Item>): Page<Item> {
   const items: Item[] = [];

@@ -40,9 +40,7 @@ export function attributesOf(
  */
 export function changeOf(body: UpdateMemory, nowMs: number): MemoryChange {
   const { content, title, type, tags, metadata, userId, language, externalId, expires_at } = body;
-  if (Object.keys(body).length === 0) {
-    throw new Fault("invalid_request", "Name at least one field to change.");
-  }
+  refuseEmptyChange(body);
   if (content !== undefined) checkContent(content, "content");
   return {
     ...(content !== undefined && { content }),
@@ -83,6 +81,11 @@ export function checkJsonSize(value: Record<string, unknown>, bytesMax: number, 
       param,
     },
   );
+}
+
+/** @throws Fault `invalid_request` for a change of nothing. */
+export function refuseEmptyChange(body: object): void {
+  if (Object.keys(body).length === 0) throw new Fault("invalid_request", "Name at least one field to change.");
 }
 
 /** A text that is more than blanks. @throws Fault `invalid_request` */

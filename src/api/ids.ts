@@ -3,6 +3,7 @@
 import { Fault, type FaultCode } from "../domain/fault.ts";
 import { type IdPrefix, isId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
+import { shortened } from "../kit/shortened.ts";
 import { refuseBadText } from "./body.ts";
 
 /**
@@ -18,11 +19,6 @@ export function pathId<Id extends string>(
   if (text !== undefined && isId(prefix, text)) return text as Id;
   const noun = code.replace(/_not_found$/, "");
   throw new Fault(code, `There is no ${noun} '${shortened(text ?? "")}'. Ids look like ${prefix}_….`, { param });
-}
-
-/** The start of a text that a caller sent, short enough to be repeated in a message. */
-export function shortened(text: string): string {
-  return text.length > 64 ? `${text.slice(0, 64)}…` : text;
 }
 
 /**

@@ -1,12 +1,11 @@
 // The operations on /v1/keys. A secret is in an answer once: when the key is made or rotated.
 
-import { Fault } from "../domain/fault.ts";
 import type { KeyId, ProjectId } from "../domain/ids.ts";
 import type { IssuedKey } from "../domain/key.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { KeyService } from "../services/keys.ts";
-import { checkFuture } from "./drafts.ts";
+import { checkFuture, refuseEmptyChange } from "./drafts.ts";
 import { pathId } from "./ids.ts";
 import { type Answer, type Operation, operation } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
@@ -73,7 +72,7 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
       run: async ({ principal, params, query, body, commit }) => {
         const id = keyId(params.id);
         const { name, scopes, expires_at } = body;
-        if (Object.keys(body).length === 0) throw new Fault("invalid_request", "Name at least one field to change.");
+        refuseEmptyChange(body);
         const change = {
           ...(name !== undefined && { name }),
           ...(scopes !== undefined && { scopes }),

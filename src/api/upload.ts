@@ -4,6 +4,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { Fault } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
+import { shortened } from "../kit/shortened.ts";
 import type { FileFormats, IncomingFile, UploadFiles } from "../ports/upload-files.ts";
 import { refuseBadText } from "./body.ts";
 import { type FormPart, readForm } from "./multipart.ts";
@@ -151,7 +152,7 @@ class Form {
   }
 
   async #takeField({ name, filename, bytes }: FormPart): Promise<void> {
-    const shown = shownName(name);
+    const shown = shortened(name);
     if (filename !== null) {
       throw new Fault("invalid_request", `The file belongs into the field 'file', not '${shown}'.`, { param: shown });
     }
@@ -195,10 +196,6 @@ function cleanName(name: string): string {
     .replace(/\p{Cc}/gu, "")
     .trim();
   return clean === "." || clean === ".." ? "" : clean;
-}
-
-function shownName(name: string): string {
-  return name.length > 64 ? `${name.slice(0, 64)}…` : name;
 }
 
 function tooLarge(): Fault {

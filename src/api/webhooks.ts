@@ -1,10 +1,10 @@
 // The operations on /v1/webhooks.
 
-import { Fault } from "../domain/fault.ts";
 import type { DeliveryId, WebhookId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { WebhookWithSecret } from "../ports/webhook-store.ts";
 import type { WebhookService } from "../services/webhooks.ts";
+import { refuseEmptyChange } from "./drafts.ts";
 import { pathId } from "./ids.ts";
 import { type Answer, type Operation, operation } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
@@ -76,7 +76,7 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
       run: async ({ principal, params, body, commit }) => {
         const id = webhookId(params.id);
         const { enabled, ...rest } = body;
-        if (Object.keys(body).length === 0) throw new Fault("invalid_request", "Name at least one field to change.");
+        refuseEmptyChange(body);
         webhooks.get(principal.projectId, id);
         await webhooks.checkAddress(body.url);
         const change = { ...rest, ...(enabled !== undefined && { isEnabled: enabled }) };

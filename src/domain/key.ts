@@ -26,6 +26,9 @@ export interface KeyDraft {
   readonly expiresAt: number | null;
 }
 
+/** The key that comes with a new project. */
+export const FIRST_KEY: KeyDraft = { name: "first key", scopes: ["*"], userId: null, expiresAt: null };
+
 /** What changes in a key; absent fields stay, an `expiresAt` of null lifts the expiry. */
 export interface KeyChange {
   readonly name?: string;

@@ -9,6 +9,30 @@ export interface Page<T> {
   readonly cursor: string | null;
 }
 
+/**
+ * The page that rows make, of which one more was asked for than fits: that one tells whether the page is the last.
+ * @param keyOf what the list is in the order of.
+ */
+export function pageOf<Row, Item>(
+  rows: readonly Row[],
+  {
+    limit,
+    binding,
+    keyOf,
+    toItems,
+  }: {
+    readonly limit: number;
+    readonly binding: string;
+    readonly keyOf: (row: Row) => bigint;
+    readonly toItems: (rows: readonly Row[]) => readonly Item[];
+  },
+): Page<Item> {
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  const isLast = rows.length === shown.length || last === undefined;
+  return { items: toItems(shown), cursor: isLast ? null : encodeCursor(keyOf(last), binding) };
+}
+
 /** Stores number their rows below 2^63. */
 const KEY_MAX = 2n ** 63n - 1n;
 /** What `encodeCursor` makes has 36 at most: two numbers of 13 digits and a dot, in base64. */

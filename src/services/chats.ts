@@ -10,6 +10,7 @@ import { LIMITS } from "../domain/limits.ts";
 import type { JsonObject } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
+import { shortened } from "../kit/shortened.ts";
 import type { ChatStore } from "../ports/chat-store.ts";
 import type { IdempotencyStore } from "../ports/idempotency-store.ts";
 import type { Transactions } from "../ports/transactions.ts";
@@ -268,6 +269,5 @@ function inTurn(
 }
 
 function unknownChat(id: string): Fault {
-  const shown = id.length > 64 ? `${id.slice(0, 64)}…` : id;
-  return new Fault("chat_not_found", `There is no chat '${shown}' in this project.`, { param: "id" });
+  return new Fault("chat_not_found", `There is no chat '${shortened(id)}' in this project.`, { param: "id" });
 }

@@ -5,6 +5,7 @@ import type { KeyId, ProjectId } from "../domain/ids.ts";
 import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../domain/key.ts";
 import type { Page } from "../domain/page.ts";
 import { allows, type KeyScope, mayGrant, type Principal, userOf } from "../domain/scope.ts";
+import { shortened } from "../kit/shortened.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { Listing } from "../ports/user-store.ts";
 
@@ -82,8 +83,7 @@ export function projectFor(
 
 /** The fault of a project that is not there. */
 export function unknownProject(id: string, param = "id"): Fault {
-  const shown = id.length > 64 ? `${id.slice(0, 64)}…` : id;
-  return new Fault("project_not_found", `There is no project '${shown}'.`, { param });
+  return new Fault("project_not_found", `There is no project '${shortened(id)}'.`, { param });
 }
 
 function refuseUngrantable(principal: Principal, scopes: readonly KeyScope[]): void {
@@ -97,6 +97,5 @@ function refuseUngrantable(principal: Principal, scopes: readonly KeyScope[]): v
 }
 
 function unknownKey(id: string): never {
-  const shown = id.length > 64 ? `${id.slice(0, 64)}…` : id;
-  throw new Fault("key_not_found", `There is no key '${shown}' in this project.`, { param: "id" });
+  throw new Fault("key_not_found", `There is no key '${shortened(id)}' in this project.`, { param: "id" });
 }

@@ -2,7 +2,7 @@
 
 import { Fault } from "../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
-import type { IssuedKey } from "../domain/key.ts";
+import { FIRST_KEY, type IssuedKey } from "../domain/key.ts";
 import type { Page } from "../domain/page.ts";
 import { DEFAULT_SETTINGS, type Plan, type Project, type ProjectSettings, type Usage } from "../domain/project.ts";
 import { allows, type Principal } from "../domain/scope.ts";
@@ -85,8 +85,7 @@ export class ProjectService {
     const { accounts } = this.#parts;
     const settings = merged(DEFAULT_SETTINGS, update, true);
     const project = accounts.createProject({ name: update.name, plan: update.plan ?? "free", settings });
-    const first = { name: "first key", scopes: ["*"], userId: null, expiresAt: null } as const;
-    return { project, issued: accounts.issueKey(project.id, first) };
+    return { project, issued: accounts.issueKey(project.id, FIRST_KEY) };
   }
 
   /** @throws Fault `insufficient_scope` (a plan is an admin's to set), `project_not_found` */

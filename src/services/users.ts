@@ -6,6 +6,7 @@ import type { JsonObject } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
 import type { User, UserDraft, UserEvent } from "../domain/user.ts";
+import { shortened } from "../kit/shortened.ts";
 import type { ChatStore } from "../ports/chat-store.ts";
 import type { ChunkIndex, ProjectIndex } from "../ports/chunk-index.ts";
 import type { IdempotencyStore } from "../ports/idempotency-store.ts";
@@ -96,6 +97,5 @@ export class UserService {
 }
 
 function unknownUser(userId: string): Fault {
-  const shown = userId.length > 64 ? `${userId.slice(0, 64)}…` : userId;
-  return new Fault("user_not_found", `There is no user '${shown}' in this project.`, { param: "userId" });
+  return new Fault("user_not_found", `There is no user '${shortened(userId)}' in this project.`, { param: "userId" });
 }

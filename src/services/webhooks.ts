@@ -4,6 +4,7 @@ import { Fault } from "../domain/fault.ts";
 import type { DeliveryId, ProjectId, WebhookId } from "../domain/ids.ts";
 import type { Page } from "../domain/page.ts";
 import type { Delivery, Webhook, WebhookChange, WebhookDraft } from "../domain/webhook.ts";
+import { shortened } from "../kit/shortened.ts";
 import type { AddressGuard } from "../ports/outbound.ts";
 import type { Transactions } from "../ports/transactions.ts";
 import type { Listing } from "../ports/user-store.ts";
@@ -79,8 +80,7 @@ export class WebhookService {
     this.get(projectId, id);
     const delivery = this.#parts.webhooks.redeliver(projectId, id, deliveryId);
     if (delivery === null) {
-      const shown = deliveryId.length > 64 ? `${deliveryId.slice(0, 64)}…` : deliveryId;
-      throw new Fault("delivery_not_found", `There is no delivery '${shown}' of this webhook.`, {
+      throw new Fault("delivery_not_found", `There is no delivery '${shortened(deliveryId)}' of this webhook.`, {
         param: "deliveryId",
       });
     }
@@ -90,6 +90,5 @@ export class WebhookService {
 }
 
 function unknownWebhook(id: string): never {
-  const shown = id.length > 64 ? `${id.slice(0, 64)}…` : id;
-  throw new Fault("webhook_not_found", `There is no webhook '${shown}' in this project.`, { param: "id" });
+  throw new Fault("webhook_not_found", `There is no webhook '${shortened(id)}' in this project.`, { param: "id" });
 }

@@ -3,18 +3,16 @@
 
 import type { Chat, Message, MessageDraft, MessageRole, MessageSource } from "../../../domain/chat.ts";
 import { invariant } from "../../../domain/fault.ts";
-import { type ChatId, type MemoryKey, type MessageId, type ProjectId, timeOrderedId } from "../../../domain/ids.ts";
+import type { ChatId, MemoryKey, MessageId, ProjectId } from "../../../domain/ids.ts";
 import type { JsonObject } from "../../../domain/memory.ts";
-import { decodeCursor, encodeCursor, type Page } from "../../../domain/page.ts";
+import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { ChatStore } from "../../../ports/chat-store.ts";
 import type { Listing } from "../../../ports/user-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { KEYS, keyList, LIVE, PROJECT_KEY } from "./memory-row.ts";
-import { type RandomBytes, systemRandom } from "./random.ts";
+import { newId, type RandomBytes, systemRandom } from "./random.ts";
 import { nameUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
-
-const ID_RANDOM_BYTES = 10;
 
 /** Longest title that is made of a message, in code points, `…` included: one line in a list of chats. */
 const TITLE_CHARACTERS_MAX = 80;
@@ -146,12 +144,7 @@ export class SqliteChatStore implements ChatStore {
         ...(userId !== null && { userId }),
         ...(before !== null && { before }),
       });
-    const shown = rows.slice(0, limit);
-    const last = shown.at(-1);
-    return {
-      items: shown.map(toChat),
-      cursor: rows.length > limit && last !== undefined ? encodeCursor(last.chat_key, binding) : null,
-    };
+    return pageOf(rows, { limit, binding, keyOf: (row) => row.chat_key, toItems: (page) => page.map(toChat) });
   }
 
   retitle(projectId: ProjectId, id: ChatId, title: string | null): Chat | null {
@@ -198,12 +191,8 @@ export class SqliteChatStore implements ChatStore {
         : this.#database
             .prepare<MessageRow, OneChat & { rows: number; after: bigint }>(MESSAGES_AFTER)
             .all({ ...asked, after: decodeCursor(cursor, binding) });
-    const shown = rows.slice(0, limit);
-    const last = shown.at(-1);
-    return {
-      items: this.#withSources(shown),
-      cursor: rows.length > limit && last !== undefined ? encodeCursor(last.message_key, binding) : null,
-    };
+    const toItems = (page: readonly MessageRow[]) => this.#withSources(page);
+    return pageOf(rows, { limit, binding, keyOf: (row) => row.message_key, toItems });
   }
 
   message(projectId: ProjectId, id: ChatId, messageId: MessageId): Message | null {
@@ -267,7 +256,7 @@ export class SqliteChatStore implements ChatStore {
   }
 
   #newId(prefix: "chat" | "msg", now: number): string {
-    return `${prefix}_${timeOrderedId(now, this.#random(ID_RANDOM_BYTES))}`;
+    return newId(prefix, now, this.#random);
   }
 }
 

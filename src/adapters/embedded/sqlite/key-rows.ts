@@ -3,17 +3,17 @@
 
 import { timingSafeEqual } from "node:crypto";
 import { Fault, invariant } from "../../../domain/fault.ts";
-import { type KeyId, type ProjectId, timeOrderedId } from "../../../domain/ids.ts";
+import type { KeyId, ProjectId } from "../../../domain/ids.ts";
 import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../../../domain/key.ts";
-import { decodeCursor, encodeCursor, type Page } from "../../../domain/page.ts";
+import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
 import type { KeyScope, Principal } from "../../../domain/scope.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Listing } from "../../../ports/user-store.ts";
 import { StoreError } from "../store-error.ts";
 import type { SqliteDatabase } from "./database.ts";
-import type { RandomBytes } from "./random.ts";
+import { OPEN_PROJECT } from "./memory-row.ts";
+import { newId, type RandomBytes } from "./random.ts";
 
-const ID_RANDOM_BYTES = 10;
 const SECRET_RANDOM_BYTES = 32;
 const SECRET_PREFIX = "ctx_";
 /** Characters of a secret that are shown: after the prefix, and at its end. */
@@ -69,11 +69,9 @@ interface KnownSecretRow {
   readonly is_default: bigint;
 }
 
-/** The key of the project `$project`; null for one that was removed. */
-const LIVE_PROJECT_KEY = "(SELECT project_key FROM projects WHERE id = $project AND deleted_at IS NULL)";
 const COLUMNS = `key_key, api_keys.id, (SELECT projects.id FROM projects WHERE projects.project_key = api_keys.project_key)
   AS project_id, api_keys.name, scopes, user_id, redacted, expires_at, last_used_at, api_keys.created_at`;
-const OF_PROJECT = `api_keys.project_key = ${LIVE_PROJECT_KEY}`;
+const OF_PROJECT = `api_keys.project_key = ${OPEN_PROJECT}`;
 
 const ACCESS = "SELECT next FROM sequences WHERE name = 'access'";
 const HOLDER = `SELECT sha256, key_secrets.key_key, api_keys.id, projects.id AS project_id, scopes, user_id,
@@ -244,13 +242,8 @@ export class KeyRows {
         : this.database
             .prepare<KeyRow, { project: string; before: bigint; rows: number }>(NEWEST_BEFORE)
             .all({ project: projectId, before: decodeCursor(cursor, binding), rows });
-    const page = found.slice(0, limit);
-    const last = page.at(-1);
-    const hasMore = found.length > limit && last !== undefined;
-    return {
-      items: page.map((row) => this.#toKey(row)),
-      cursor: hasMore ? encodeCursor(last.key_key, binding) : null,
-    };
+    const toItems = (page: readonly KeyRow[]) => page.map((row) => this.#toKey(row));
+    return pageOf(found, { limit, binding, keyOf: (row) => row.key_key, toItems });
   }
 
   /** See AccountStore.changeKey. */
@@ -325,7 +318,7 @@ export class KeyRows {
           }
         >(INSERT)
         .get({
-          id: `key_${timeOrderedId(now, this.random(ID_RANDOM_BYTES))}`,
+          id: newId("key", now, this.random),
           project: projectId,
           name: draft.name,
           scopes: JSON.stringify(draft.scopes),

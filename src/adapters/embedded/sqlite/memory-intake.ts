@@ -2,7 +2,7 @@
 // memory-change.ts; what happens to the jobs that follow, memory-jobs.ts.
 
 import { Fault, invariant } from "../../../domain/fault.ts";
-import { type ProjectId, timeOrderedId } from "../../../domain/ids.ts";
+import type { ProjectId } from "../../../domain/ids.ts";
 import type { MemoryDraft } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Accepted } from "../../../ports/memory-store.ts";
@@ -18,10 +18,8 @@ import {
 import { type MemoryFiles, marksOfFile } from "./memory-files.ts";
 import { MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, toMemory } from "./memory-row.ts";
 import type { ProjectQuotas } from "./project-quotas.ts";
-import type { RandomBytes } from "./random.ts";
+import { newId, type RandomBytes } from "./random.ts";
 import { nameUser } from "./user-rows.ts";
-
-const ID_RANDOM_BYTES = 10;
 
 const FIND_PROJECT = `SELECT ${OPEN_PROJECT} AS project_key`;
 
@@ -68,7 +66,7 @@ export class MemoryIntake {
     const refusal = this.quotas.refusal(projectKey, { documents: 1, bytes: marks.contentBytes });
     if (refusal !== null) return refusal;
     const now = this.clock.now();
-    const id = `mem_${timeOrderedId(now, this.random(ID_RANDOM_BYTES))}`;
+    const id = newId("mem", now, this.random);
     const row = this.database.prepare<MemoryRow, AttributeColumns & Identity & ContentMarks>(INSERT).get({
       id,
       source: draft.upload === undefined ? null : this.files.keep(draft.upload, id, 1),

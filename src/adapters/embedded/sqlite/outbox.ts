@@ -1,15 +1,13 @@
 // Which deliveries an event makes: one row per webhook that asked for it, written in the transaction that changes the
 // memory, so that no event is lost or made up. Sending them is src/webhooks/, how they end webhook-store.ts.
 
-import { type DeliveryId, timeOrderedId } from "../../../domain/ids.ts";
+import type { DeliveryId } from "../../../domain/ids.ts";
 import type { JsonObject, Memory } from "../../../domain/memory.ts";
 import type { WebhookEvent } from "../../../domain/webhook.ts";
 import { type Clock, isoTime } from "../../../kit/clock.ts";
 import type { SqliteDatabase } from "./database.ts";
 import type { MemoryEvent, MemoryOutbox } from "./memory-outbox.ts";
-import { type RandomBytes, systemRandom } from "./random.ts";
-
-const ID_RANDOM_BYTES = 10;
+import { newId, type RandomBytes, systemRandom } from "./random.ts";
 
 const SUBSCRIBED = `SELECT webhook_key FROM webhooks
   WHERE project_key = $projectKey AND is_enabled = 1
@@ -78,7 +76,7 @@ export function addDelivery(
   },
 ): DeliveryId {
   const { webhookKey, event, body, now, random } = delivery;
-  const id = `dlv_${timeOrderedId(now, random(ID_RANDOM_BYTES))}` as DeliveryId;
+  const id = newId("dlv", now, random) as DeliveryId;
   database
     .prepare<never, { id: string; webhookKey: bigint; event: string; body: string; now: number }>(ADD)
     .run({ id, webhookKey, event, body, now });

@@ -2,8 +2,8 @@
 // memories were purged, from the file.
 
 import { Fault, invariant } from "../../../domain/fault.ts";
-import { type ProjectId, timeOrderedId } from "../../../domain/ids.ts";
-import { decodeCursor, encodeCursor, type Page } from "../../../domain/page.ts";
+import type { ProjectId } from "../../../domain/ids.ts";
+import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
 import {
   DEFAULT_SETTINGS,
   type Plan,
@@ -15,9 +15,8 @@ import type { Clock } from "../../../kit/clock.ts";
 import type { Listing } from "../../../ports/user-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { KEYS, keyList, PROJECT_KEY } from "./memory-row.ts";
-import type { RandomBytes } from "./random.ts";
+import { newId, type RandomBytes } from "./random.ts";
 
-const ID_RANDOM_BYTES = 10;
 const DEFAULT_NAME = "default";
 const DEFAULT_PLAN: Plan = "enterprise";
 const LIST_BINDING = JSON.stringify(["projects"]);
@@ -120,10 +119,8 @@ export class ProjectRows {
         : this.database
             .prepare<ProjectRow, { before: bigint; rows: number }>(NEWEST_BEFORE)
             .all({ before: decodeCursor(cursor, LIST_BINDING), rows });
-    const page = found.slice(0, limit);
-    const last = page.at(-1);
-    const hasMore = found.length > limit && last !== undefined;
-    return { items: page.map(toProject), cursor: hasMore ? encodeCursor(last.project_key, LIST_BINDING) : null };
+    const toItems = (page: readonly ProjectRow[]) => page.map(toProject);
+    return pageOf(found, { limit, binding: LIST_BINDING, keyOf: (row) => row.project_key, toItems });
   }
 
   /** See AccountStore.changeProject. */
@@ -199,7 +196,7 @@ export class ProjectRows {
         { id: string; name: string; plan: string; settings: string; isDefault: number; now: number }
       >(INSERT)
       .get({
-        id: `prj_${timeOrderedId(now, this.random(ID_RANDOM_BYTES))}`,
+        id: newId("prj", now, this.random),
         name,
         plan,
         settings: JSON.stringify(settings),

@@ -2,18 +2,16 @@
 // other stores and refers to the same rows.
 
 import { invariant } from "../../../domain/fault.ts";
-import { type EventId, type ProjectId, timeOrderedId, type UserKey } from "../../../domain/ids.ts";
+import type { EventId, ProjectId, UserKey } from "../../../domain/ids.ts";
 import type { JsonObject } from "../../../domain/memory.ts";
-import { decodeCursor, encodeCursor, type Page } from "../../../domain/page.ts";
+import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
 import type { User, UserDraft, UserEvent } from "../../../domain/user.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Listing, UserStore } from "../../../ports/user-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { PROJECT_KEY } from "./memory-row.ts";
-import { type RandomBytes, systemRandom } from "./random.ts";
+import { newId, type RandomBytes, systemRandom } from "./random.ts";
 import { nameUser, projectKeyOf, USER_KEY, userKeyOf } from "./user-rows.ts";
-
-const ID_RANDOM_BYTES = 10;
 
 const USER_COLUMNS = "known_key, id, name, email, metadata, created_at";
 
@@ -119,12 +117,7 @@ export class SqliteUserStore implements UserStore {
         : this.#database
             .prepare<UserRow, { project: string; rows: number; before: bigint }>(LIST_USERS_BEFORE)
             .all({ ...asked, before: decodeCursor(cursor, binding) });
-    const shown = rows.slice(0, limit);
-    const last = shown.at(-1);
-    return {
-      items: shown.map(toUser),
-      cursor: rows.length > limit && last !== undefined ? encodeCursor(last.known_key, binding) : null,
-    };
+    return pageOf(rows, { limit, binding, keyOf: (row) => row.known_key, toItems: (page) => page.map(toUser) });
   }
 
   forget(projectId: ProjectId, userId: string): boolean {
@@ -141,7 +134,7 @@ export class SqliteUserStore implements UserStore {
       const row = this.#database
         .prepare<EventRow, { id: string; userKey: bigint; type: string; data: string; now: number }>(ADD_EVENT)
         .get({
-          id: `evt_${timeOrderedId(now, this.#random(ID_RANDOM_BYTES))}`,
+          id: newId("evt", now, this.#random),
           userKey: this.#name(projectId, userId, now),
           type: event.type,
           data: JSON.stringify(event.data),
@@ -172,12 +165,8 @@ export class SqliteUserStore implements UserStore {
         ...(type !== null && { type }),
         ...(before !== null && { before }),
       });
-    const shown = rows.slice(0, limit);
-    const last = shown.at(-1);
-    return {
-      items: shown.map((row) => toEvent(row, userId)),
-      cursor: rows.length > limit && last !== undefined ? encodeCursor(last.event_key, binding) : null,
-    };
+    const toItems = (page: readonly EventRow[]) => page.map((row) => toEvent(row, userId));
+    return pageOf(rows, { limit, binding, keyOf: (row) => row.event_key, toItems });
   }
 
   removeEvents(projectId: ProjectId, userId: string): void {

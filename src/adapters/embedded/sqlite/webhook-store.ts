@@ -5,9 +5,9 @@
 // so that switching it on again revives none. What is asked for by name (a test, a redelivery) is sent even while it is off.
 
 import { Fault, invariant } from "../../../domain/fault.ts";
-import { type DeliveryId, type ProjectId, timeOrderedId, type WebhookId } from "../../../domain/ids.ts";
+import type { DeliveryId, ProjectId, WebhookId } from "../../../domain/ids.ts";
 import { LIMITS } from "../../../domain/limits.ts";
-import { decodeCursor, encodeCursor, type Page } from "../../../domain/page.ts";
+import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
 import type {
   Delivery,
   DeliveryAttempt,
@@ -23,9 +23,8 @@ import type { AttemptOutcome, DueDelivery, WebhookStore, WebhookWithSecret } fro
 import type { SqliteDatabase } from "./database.ts";
 import { PROJECT_KEY } from "./memory-row.ts";
 import { addDelivery, eventBody } from "./outbox.ts";
-import { type RandomBytes, systemRandom } from "./random.ts";
+import { newId, type RandomBytes, systemRandom } from "./random.ts";
 
-const ID_RANDOM_BYTES = 10;
 /** Attempts that a delivery remembers: its own four, and then what was asked for again. */
 const ATTEMPTS_KEPT = 20;
 /** Due deliveries of one webhook that `due` looks at; as many as are sent to one host at once. */
@@ -196,7 +195,7 @@ export class SqliteWebhookStore implements WebhookStore {
         .prepare<WebhookRow, DraftColumns & WebhookName & { secret: string; now: number }>(INSERT)
         .get({
           ...columnsOf(draft),
-          id: `wh_${timeOrderedId(now, this.#random(ID_RANDOM_BYTES))}`,
+          id: newId("wh", now, this.#random),
           project: projectId,
           secret: this.#newSecret(this.#random),
           now,
@@ -221,7 +220,7 @@ export class SqliteWebhookStore implements WebhookStore {
         : this.#database
             .prepare<WebhookRow, ListParams & { before: bigint }>(LIST_BEFORE)
             .all({ ...params, before: decodeCursor(cursor, binding) });
-    return pageOf(rows, { limit, binding, keyOf: (row) => row.webhook_key, convert: toWebhook });
+    return pageOf(rows, { limit, binding, keyOf: (row) => row.webhook_key, toItems: (page) => page.map(toWebhook) });
   }
 
   change(projectId: ProjectId, id: WebhookId, change: WebhookChange): Webhook | null {
@@ -279,7 +278,7 @@ export class SqliteWebhookStore implements WebhookStore {
         : this.#database
             .prepare<DeliveryRow, WebhookName & ListParams & { before: bigint }>(DELIVERIES_BEFORE)
             .all({ ...params, before: decodeCursor(cursor, binding) });
-    return pageOf(rows, { limit, binding, keyOf: (row) => row.delivery_key, convert: toDelivery });
+    return pageOf(rows, { limit, binding, keyOf: (row) => row.delivery_key, toItems: (page) => page.map(toDelivery) });
   }
 
   redeliver(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Delivery | null {
@@ -355,24 +354,6 @@ function columnsOf(draft: WebhookDraft): DraftColumns {
     events: JSON.stringify(draft.events),
     description: draft.description,
     isEnabled: draft.isEnabled ? 1 : 0,
-  };
-}
-
-function pageOf<Row, Item>(
-  rows: readonly Row[],
-  options: {
-    readonly limit: number;
-    readonly binding: string;
-    readonly keyOf: (row: Row) => bigint;
-    readonly convert: (row: Row) => Item;
-  },
-): Page<Item> {
-  const shown = rows.slice(0, options.limit);
-  const last = shown.at(-1);
-  const isMore = rows.length > shown.length && last !== undefined;
-  return {
-    items: shown.map(options.convert),
-    cursor: isMore ? encodeCursor(options.keyOf(last), options.binding) : null,
   };
 }
 
