@@ -3,6 +3,7 @@
 import { Fault } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { JsonObject, MemoryChange, MemoryDraft } from "../domain/memory.ts";
+import { parseIsoTime } from "../kit/clock.ts";
 import type { CreateMemory, UpdateMemory } from "./schema/memories.ts";
 
 /**
@@ -93,15 +94,10 @@ export function checkNotBlank(text: string, param: string, cure: string): void {
   if (text.trim() === "") throw new Fault("invalid_request", `'${param}' is blank: ${cure}.`, { param });
 }
 
-const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
-
 /** A time to come, as Unix milliseconds. @throws Fault `invalid_request` for anything else. */
 export function checkFuture(text: string, nowMs: number, param: string): number {
-  const [, year, month, day] = DATE_TIME.exec(text) ?? [];
-  // Date.parse turns 31 February into 3 March
-  const isDay = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
-  const time = isDay ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(time)) {
+  const time = text.includes("T") ? parseIsoTime(text) : null; // a day alone says no time
+  if (time === null) {
     throw new Fault("invalid_request", `'${param}' must be an ISO 8601 time such as "2030-01-31T12:00:00Z".`, {
       param,
     });

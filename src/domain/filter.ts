@@ -1,6 +1,7 @@
 // What a caller's `filters` mean: their grammar, refused with the place and the cure, and whether a memory lies within
 // them. Pure; which memories are asked, and how the answer confines a search, is retrieval's affair.
 
+import { parseIsoTime } from "../kit/clock.ts";
 import { nearestName } from "../kit/nearest.ts";
 import { Fault } from "./fault.ts";
 import type { Json, JsonObject, Memory } from "./memory.ts";
@@ -267,15 +268,9 @@ function containment(field: FilterField, operand: unknown, at: string): FilterCo
   return { kind: "contains", values: valuesAmong([value]), text: typeof value === "string" ? value : null };
 }
 
-const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
-
-// Unix milliseconds of a date text; a day alone is its first instant in UTC, as Date.parse reads it.
 function instantOf(operand: unknown, at: string): number {
-  const [, year, month, day] = (typeof operand === "string" ? DATE.exec(operand) : null) ?? [];
-  // Date.parse turns 31 February into 3 March
-  const isDay = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
-  const instant = isDay ? Date.parse(String(operand)) : Number.NaN;
-  if (!Number.isNaN(instant)) return instant;
+  const instant = typeof operand === "string" ? parseIsoTime(operand) : null;
+  if (instant !== null) return instant;
   throw refusal(
     at,
     `must be an ISO 8601 date such as "2026-01-31T12:00:00Z" or "2026-01-31", found ${sketch(operand)}.`,

@@ -27,3 +27,15 @@ export const systemClock: Clock = {
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
+
+const ISO_TIME =
+  /^(\d{4})-(\d{2})-(\d{2})(?:T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+
+/** Unix milliseconds of an ISO 8601 time with its zone, or of a day alone (its first instant in UTC); null for anything else. */
+export function parseIsoTime(text: string): number | null {
+  const [, year, month, day] = ISO_TIME.exec(text) ?? [];
+  // Date.parse turns 31 February into 3 March
+  const isDay = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
+  const time = isDay ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(time) ? null : time;
+}
