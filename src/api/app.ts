@@ -9,6 +9,7 @@ import { Fault, invariant } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { allows, type Principal } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
+import { andThen, type Eventually, orElse } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 import type { Transactions } from "../ports/transactions.ts";
 import { BodyBudget, readJson } from "./body.ts";
@@ -17,7 +18,7 @@ import type { Cors } from "./cors.ts";
 import { errorView, faultOf, STATUS_OF } from "./errors.ts";
 import { type Admission, addWindowHeaders, Gate, type GateParts, type SocketAddress } from "./gate.ts";
 import type { RequestMetrics } from "./metrics.ts";
-import { type Answer, type Call, type Operation, Page, type ReplayCall } from "./operation.ts";
+import { type Answer, type Call, JsonText, type Operation, Page, type ReplayCall } from "./operation.ts";
 import { eventStream } from "./sse.ts";
 import type { Upload, Uploads } from "./upload.ts";
 
@@ -41,11 +42,13 @@ export interface AppParts extends GateParts {
 /**
  * Answers any request; never rejects.
  */
-export type App = (request: Request, socketAddress?: SocketAddress) => Promise<Response>;
+export type App = (request: Request, socketAddress?: SocketAddress) => Eventually<Response>;
 
 /** Where a request carries what is known of it: a WeakMap beside thousands of requests a second costs more in collection. */
 const ADMISSION = Symbol("admission");
 type Admitted = Request & { [ADMISSION]?: Admission };
+
+type Commit = Call<unknown, unknown>["commit"];
 
 /** What a path takes. */
 type Route = Pick<Operation, "method" | "path">;
@@ -137,13 +140,15 @@ export function createApp(parts: AppParts): App {
       return { status: 200, body, ended };
     };
 
-  const run = async (
+  const commit: Commit = (work) => parts.transactions.atomically(work);
+
+  const run = (
     operation: Operation,
     bucket: Bucket,
     request: Request,
     parameters: PathParameters,
     admission: Admission,
-  ): Promise<Response> => {
+  ): Eventually<Response> => {
     const { principal } = admission;
     invariant(principal, "whoever reaches an operation was let in by a key");
     gate.count(admission, principal, bucket);
@@ -151,17 +156,24 @@ export function createApp(parts: AppParts): App {
     const params = readable(parameters);
     const query = checkQuery(operation.query, admission.search);
     const stream = streamFor(request, admission.requestId);
-    const given = { principal, params, query, stream };
-    if (operation.body === null) return perform(operation, request, admission, new Received(request, given));
+    const given = { principal, params, query, stream, commit };
+    return operation.body === null
+      ? perform(operation, request, admission, new Received(request, given))
+      : runWithBody(operation, operation.body, request, given, admission);
+  };
 
+  const runWithBody = async (
+    operation: Operation,
+    schema: TSchema,
+    request: Request,
+    given: Given,
+    admission: Admission,
+  ): Promise<Response> => {
     const reserved = bodies.reserve();
     let upload: Upload | null = null;
     try {
       if (operation.takesFile) upload = await parts.uploads.receive(request);
-      const body =
-        upload === null
-          ? await bodyOf(operation, operation.body, request, reserved)
-          : check(operation.body, upload.fields);
+      const body = upload === null ? await bodyOf(operation, schema, request, reserved) : check(schema, upload.fields);
       // a body can take minutes: whoever lost the right meanwhile changes nothing
       const confirmed = gate.confirm(request);
       authorise(operation, confirmed);
@@ -173,21 +185,20 @@ export function createApp(parts: AppParts): App {
     }
   };
 
-  const perform = async (
+  const perform = (
     operation: Operation,
     request: Request,
     admission: Admission,
     received: Received,
-  ): Promise<Response> => {
+  ): Eventually<Response> => {
+    const answered = (answer: Answer) => respond(request, admission, answer);
     const begun = begin(parts.idempotency, operation, request, received);
-    if (begun === null) {
-      const commit: Call<unknown, unknown>["commit"] = (work) => parts.transactions.atomically(work);
-      return respond(request, admission, await operation.run(received.with(commit)));
-    }
-    if (begun.kind === "run") return respond(request, admission, await runOnce(operation, received, begun));
+    if (begun === null) return andThen(operation.run(received), answered);
+    if (begun.kind === "run") return runOnce(operation, received, begun).then(answered);
     const { status, body } = begun;
-    const answer = await operation.replay({ status, body: JSON.parse(body) }, received);
-    return respond(request, admission, answer, { "idempotent-replayed": "true" });
+    return andThen(operation.replay({ status, body: JSON.parse(body) }, received), (answer) =>
+      respond(request, admission, answer, { "idempotent-replayed": "true" }),
+    );
   };
 
   // `onRequest` runs before routing and before any body is read; a plugin's guard would miss unknown routes.
@@ -226,14 +237,13 @@ export function createApp(parts: AppParts): App {
   });
 
   for (const [path, page] of Object.entries(parts.pages)) {
-    elysia.get(path, async ({ request }) => {
+    elysia.get(path, ({ request }) => {
       const admission = admissionOf(request);
       admission.countedAs = PAGE;
-      try {
-        return respond(request, admission, await page());
-      } catch (error) {
-        return fail(request, admission, error);
-      }
+      return orElse<Response>(
+        () => andThen(page(), (answer) => respond(request, admission, answer)),
+        (error) => fail(request, admission, error),
+      );
     });
   }
 
@@ -242,14 +252,13 @@ export function createApp(parts: AppParts): App {
     elysia.route(
       operation.method,
       operation.path,
-      async ({ request, params }: { request: Request; params: PathParameters }) => {
+      ({ request, params }: { request: Request; params: PathParameters }) => {
         const admission = admissionOf(request);
         admission.countedAs = operation.name;
-        try {
-          return await run(operation, bucket, request, params, admission);
-        } catch (error) {
-          return fail(request, admission, error);
-        }
+        return orElse(
+          () => run(operation, bucket, request, params, admission),
+          (error) => fail(request, admission, error),
+        );
       },
       { parse: "none" },
     );
@@ -264,27 +273,21 @@ export function createApp(parts: AppParts): App {
     else void admission.ended.then(observe);
   };
 
-  return async (request, socketAddress = () => "") => {
+  return (request, socketAddress = () => "") => {
     const startedAt = performance.now();
-    let admission: Admission;
-    let response: Response;
-    try {
-      admission = gate.receive(request, socketAddress);
-    } catch (error) {
-      const nowhere = { requestId: gate.requestIdOf(request), socketAddress, path: "", search: "" };
-      admission = { ...nowhere, principal: null, window: null, countedAs: null, ended: null };
-      response = fail(request, admission, error);
-      count(admission, response.status, startedAt);
-      return request.method === "HEAD" ? headOf(response) : response;
-    }
+    const admission = gate.receive(request, socketAddress);
     (request as Admitted)[ADMISSION] = admission;
-    try {
-      response = await elysia.fetch(request);
-    } catch (error) {
-      response = fail(request, admission, error);
-    }
-    count(admission, response.status, startedAt);
-    return request.method === "HEAD" ? headOf(response) : response;
+    const response = orElse<Response>(
+      () => {
+        if (admission.path === "") throw new Fault("invalid_request", "The Host header is malformed.");
+        return elysia.fetch(request);
+      },
+      (error) => fail(request, admission, error),
+    );
+    return andThen(response, (answered) => {
+      count(admission, answered.status, startedAt);
+      return request.method === "HEAD" ? headOf(answered) : answered;
+    });
   };
 }
 
@@ -311,25 +314,28 @@ async function bodyOf(
   return check(schema, await readJson(request, LIMITS.bodyBytes, reserved));
 }
 
-/** What of a request an operation is given before it is known how its change is kept. */
-class Received implements ReplayCall {
+/** What of a request is known before its body is read. */
+type Given = Pick<Call<unknown, unknown>, "principal" | "params" | "query" | "stream" | "commit">;
+
+/** What of a request an operation is given. */
+class Received implements Call<unknown, unknown> {
   readonly principal: Principal;
   readonly params: Readonly<Record<string, string>>;
   readonly query: unknown;
   readonly stream: Call<unknown, unknown>["stream"];
   readonly body: unknown;
   readonly upload: Upload | null;
+  /** Replaced where an Idempotency-Key has the answer remembered. */
+  commit: Commit;
   readonly #request: Request;
 
-  constructor(
-    request: Request,
-    given: Pick<ReplayCall, "principal" | "params" | "query" | "stream"> & Partial<Pick<ReplayCall, "body" | "upload">>,
-  ) {
+  constructor(request: Request, given: Given & Partial<Pick<ReplayCall, "body" | "upload">>) {
     this.#request = request;
     this.principal = given.principal;
     this.params = given.params;
     this.query = given.query;
     this.stream = given.stream;
+    this.commit = given.commit;
     this.body = given.body ?? null;
     this.upload = given.upload ?? null;
   }
@@ -337,10 +343,6 @@ class Received implements ReplayCall {
   // making a request's signal costs as much as a read of the store: only who waits for something asks for it
   get signal(): AbortSignal {
     return this.#request.signal;
-  }
-
-  with(commit: Call<unknown, unknown>["commit"]): Call<unknown, unknown> {
-    return Object.assign(this, { commit });
   }
 }
 
@@ -365,14 +367,14 @@ async function runOnce(
   received: Received,
   begun: Extract<Begun, { kind: "run" }>,
 ): Promise<Answer> {
-  const commit: Call<unknown, unknown>["commit"] = (work) =>
+  received.commit = (work) =>
     begun.commit(() => {
       const answer = work();
       return { ...answer, remembered: answer.remembered ?? answer.body };
     });
   let answer: Answer | null = null;
   try {
-    answer = await operation.run(received.with(commit));
+    answer = await operation.run(received);
     return answer;
   } finally {
     if (answer?.ended === undefined) begun.end();
@@ -424,7 +426,7 @@ function responseOf({ status, body }: Answer, headers: Record<string, string>): 
     return new Response(body.text, { status, headers: { ...headers, ...body.headers } });
   }
   headers["content-type"] = "application/json; charset=utf-8";
-  return new Response(JSON.stringify(body), { status, headers });
+  return new Response(body instanceof JsonText ? body.text : JSON.stringify(body), { status, headers });
 }
 
 /**

@@ -66,8 +66,12 @@ function firstErrors(all: Iterable<ValueError>): ValueError[] {
   return errors;
 }
 
+/** Values of a query that has none. */
+const NOTHING_GIVEN = Object.freeze({});
+
 /** Names of query parameters and their values; `schema` says which are numbers or booleans. */
 export function checkQuery<S extends TObject>(schema: S, search: string): Static<S> {
+  if (search === "" && schema.required === undefined) return NOTHING_GIVEN as Static<S>;
   // without a prototype, where a parameter named __proto__ would vanish
   const values: Record<string, unknown> = Object.create(null);
   for (const pair of search.replace(/^\?/, "").split("&")) {

@@ -6,6 +6,7 @@ import { LIMITS } from "../domain/limits.ts";
 import type { Memory, MemoryDraft, Progress } from "../domain/memory.ts";
 import { type Principal, userOf } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
+import { andThen } from "../kit/eventually.ts";
 import { shortened } from "../kit/shortened.ts";
 import type { Accepted } from "../ports/memory-store.ts";
 import type { MemoryService } from "../services/memories.ts";
@@ -13,6 +14,7 @@ import { check } from "./check.ts";
 import { changeOf, draftOf } from "./drafts.ts";
 import { errorView } from "./errors.ts";
 import { pathId } from "./ids.ts";
+import { MemoryTexts } from "./memory-texts.ts";
 import { type Operation, operation } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/memories.ts";
@@ -27,6 +29,7 @@ export interface MemoryOperationsParts {
 
 /** The operations on /v1/memories, but for search, query and upload. */
 export function memoryOperations({ memories, progressOf, clock }: MemoryOperationsParts): readonly Operation[] {
+  const texts = new MemoryTexts(progressOf);
   const view = (memory: Memory, content: string) => memoryView({ memory, content }, progressOf);
 
   return [
@@ -140,11 +143,12 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       query: NoQuery,
       answers: { 200: schema.Memory },
       faults: ["memory_not_found"],
-      run: async ({ principal, params }) => {
+      run: ({ principal, params }) => {
         const id = memoryId(params.id);
-        const found = await memories.get(principal, id);
-        if (found === null) throw absent(id);
-        return { status: 200, body: memoryView(found, progressOf) };
+        return andThen(memories.get(principal, id), (found) => {
+          if (found === null) throw absent(id);
+          return { status: 200, body: texts.of(found) };
+        });
       },
     }),
 

@@ -4,13 +4,14 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { FaultCode } from "../domain/fault.ts";
 import type { KeyScope, Principal } from "../domain/scope.ts";
+import type { Eventually } from "../kit/eventually.ts";
 import type { SseEvent, StreamEnd } from "./sse.ts";
 import type { Upload } from "./upload.ts";
 
 /** An answer before it becomes a Response. */
 export interface Answer {
   readonly status: number;
-  /** null: none. A `Page` goes out as it is, a ReadableStream as Server-Sent Events, everything else as JSON. */
+  /** null: none. A `Page` and a `JsonText` go out as they are, a ReadableStream as Server-Sent Events, everything else as JSON. */
   readonly body: unknown;
   /** What an Idempotency-Key remembers instead of `body`: without secrets, and without what the request itself brings. */
   readonly remembered?: unknown;
@@ -27,6 +28,11 @@ export class Page {
     readonly text: string,
     readonly headers: Readonly<Record<string, string>> = {},
   ) {}
+}
+
+/** A body that is JSON already. */
+export class JsonText {
+  constructor(readonly text: string) {}
 }
 
 /** What an operation's function is given: all of it checked. */
@@ -84,12 +90,12 @@ export interface Operation extends Declared {
   readonly body: TSchema | null;
   /** The body is a form with a file (multipart/form-data) and not JSON. */
   readonly takesFile: boolean;
-  readonly run: (call: Call<unknown, unknown>) => Promise<Answer>;
+  readonly run: (call: Call<unknown, unknown>) => Eventually<Answer>;
   /** The answer to a repeated request, from what was remembered. */
   readonly replay: (
     remembered: { readonly status: number; readonly body: unknown },
     call: ReplayCall,
-  ) => Answer | Promise<Answer>;
+  ) => Eventually<Answer>;
 }
 
 /** What a replay may look at. */
@@ -101,7 +107,7 @@ export function operation<Query extends TObject, Body extends TSchema>(
     readonly query: Query;
     readonly body?: Body;
     readonly takesFile?: boolean;
-    readonly run: (call: Call<Static<Query>, Static<Body>>) => Promise<Answer>;
+    readonly run: (call: Call<Static<Query>, Static<Body>>) => Eventually<Answer>;
     readonly replay?: Operation["replay"];
   },
 ): Operation {

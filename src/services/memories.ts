@@ -7,6 +7,7 @@ import { LIMITS } from "../domain/limits.ts";
 import type { Memory, MemoryChange, MemoryDraft } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
+import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex, ProjectIndex } from "../ports/chunk-index.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../ports/memory-store.ts";
@@ -56,11 +57,12 @@ export class MemoryService {
   }
 
   /** One memory, or null when it is absent, deleted, expired, another project's, or not the viewer's to see. */
-  async get(viewer: Viewer, id: MemoryId): Promise<MemoryWithContent | null> {
+  get(viewer: Viewer, id: MemoryId): Eventually<MemoryWithContent | null> {
     const memory = visibleMemory(this.#parts.memories, viewer, id);
     if (memory === null) return null;
-    const [shown] = await this.withContents([memory]);
-    return shown ?? null;
+    const content = this.#contents.get(memory);
+    if (content !== null) return { memory, content };
+    return this.withContents([memory]).then(([shown]) => shown ?? null);
   }
 
   /**

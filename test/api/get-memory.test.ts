@@ -30,6 +30,19 @@ test("200: the whole memory, the same as in the list", async () => {
   expect((await mneme.call("GET", "/v1/memories?userId=ada")).body.data).toEqual([body]);
 });
 
+test("200: read twice, it shows what was changed between, whoever changed it", async () => {
+  const { body: stored } = await mneme.store({ content: "The kiosk opens at nine.", userId: "ida", tags: ["kiosk"] });
+  const shown = async () => (await get(stored.id)).body;
+  expect(await shown()).toEqual(await shown());
+  await mneme.call("PUT", `/v1/memories/${stored.id}`, { title: "Opening hours" });
+  expect(await shown()).toMatchObject({ title: "Opening hours", tags: ["kiosk"], content: "The kiosk opens at nine." });
+  const rewritten = await mneme.call("PUT", `/v1/memories/${stored.id}`, { content: "The kiosk opens at ten." });
+  expect(rewritten.status).toBe(202);
+  expect(await shown()).toMatchObject({ title: "Opening hours", content: "The kiosk opens at ten." });
+  expect((await mneme.call("DELETE", "/v1/users/ida?cascade=true")).status).toBe(204);
+  expectFault(await get(stored.id), 404, "memory_not_found", "id");
+});
+
 test("200: a memory in work tells its progress, and nothing that only a finished one has", async () => {
   const bare = await startWithoutModels();
   try {

@@ -31,7 +31,7 @@ interface Asked {
 }
 
 const json = { "content-type": "application/json" };
-const send = ({ method = "GET", path, headers = {}, body }: Asked): Promise<Response> =>
+const send = async ({ method = "GET", path, headers = {}, body }: Asked): Promise<Response> =>
   mneme.service.handle(
     new Request(`http://mneme.test${path}`, {
       method,

@@ -1,6 +1,7 @@
 // What holds for every route: keys, request ids, methods, unknown paths, and the two routes that need no key.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connect } from "node:net";
 import { type Answered, startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { OPERATIONS } from "./contract.ts";
 import { expectFault } from "./faults.ts";
@@ -25,6 +26,17 @@ const askAsStranger = (method: string, path: string, headers: Record<string, str
   const address = `10.${strangers >> 16}.${(strangers >> 8) & 255}.${strangers & 255}`;
   return send(new Request(`http://mneme.test${path}`, { method, headers }), address);
 };
+
+/** The status of a list behind a host name that no client would send. */
+const statusOver = (port: number, host: string) =>
+  new Promise<number>((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => {
+      socket.write(`GET /v1/memories HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+    });
+    socket.on("data", (part) => resolve(Number(part.toString("latin1").split(" ")[1])));
+    socket.on("error", reject);
+    socket.on("close", () => reject(new Error("the connection was closed without an answer")));
+  });
 
 const ID = "mem_00000000000000000000000000";
 const authorization = `Bearer ${TEST_KEY}`;
@@ -204,6 +216,19 @@ describe("404 and 405", () => {
 });
 
 describe("host names", () => {
+  test("400 behind a malformed one, before and after a good one, and without a key", async () => {
+    const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: (request) => mneme.service.handle(request) });
+    try {
+      const good = ["mneme.example", 401] as const;
+      const wanted = [["[::1", 400], good, ["a b", 400], good, ["a:99999", 400], ["a@mneme.example", 400]] as const;
+      for (const [host, status] of wanted) {
+        expect([host, await statusOver(server.port ?? 0, host)]).toEqual([host, status]);
+      }
+    } finally {
+      await server.stop(true);
+    }
+  });
+
   for (const host of ["a", "ab", "api", "db:80", "[::1]", "mneme.example:8383"]) {
     test(`behind ${host} the routes are the same`, async () => {
       const list = new Request(`http://${host}/v1/memories?limit=1`, {

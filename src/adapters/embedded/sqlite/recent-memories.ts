@@ -1,5 +1,5 @@
 // Memories that were read since anything last changed: between two changes the same rows need not be read again. The process
-// that holds the data directory is the only one that changes memories, so its own count of changes tells.
+// that holds the data directory is the only one that changes memories, so its own count of writes tells.
 
 import type { MemoryId, ProjectId } from "../../../domain/ids.ts";
 import type { Memory } from "../../../domain/memory.ts";
@@ -11,25 +11,26 @@ const ROWS_MAX = 1_000;
 
 /** Rows by project and id, void with the next change of anything. */
 export class RecentMemories {
-  readonly #rows = new Map<string, Memory>();
-  #changes = -1n;
+  readonly #rows = new Map<MemoryId, { readonly projectId: ProjectId; readonly memory: Memory }>();
+  #writes = -1;
 
   constructor(
-    private readonly database: Pick<SqliteDatabase, "ownChanges" | "isInTransaction">,
+    private readonly database: Pick<SqliteDatabase, "writes" | "isInTransaction">,
     private readonly clock: Clock,
   ) {}
 
   /** null: it was not read since the last change, or has expired meanwhile. */
   get(projectId: ProjectId, id: MemoryId): Memory | null {
     if (this.database.isInTransaction) return null;
-    const changes = this.database.ownChanges();
-    if (changes !== this.#changes) {
+    const { writes } = this.database;
+    if (writes !== this.#writes) {
       this.#rows.clear();
-      this.#changes = changes;
+      this.#writes = writes;
       return null;
     }
-    const memory = this.#rows.get(projectId + id);
-    if (memory === undefined) return null;
+    const known = this.#rows.get(id);
+    if (known === undefined || known.projectId !== projectId) return null;
+    const { memory } = known;
     return memory.expiresAt === null || memory.expiresAt > this.clock.now() ? memory : null;
   }
 
@@ -37,6 +38,6 @@ export class RecentMemories {
   put(projectId: ProjectId, memory: Memory): void {
     if (this.database.isInTransaction) return;
     if (this.#rows.size >= ROWS_MAX) this.#rows.clear();
-    this.#rows.set(projectId + memory.id, memory);
+    this.#rows.set(memory.id, { projectId, memory });
   }
 }
