@@ -21,6 +21,7 @@ import { faultOfStore, StoreError } from "./adapters/embedded/store-error.ts";
 import { createLanes, type LaneStatus } from "./adapters/inference/lanes.ts";
 import { createAddressGuard } from "./adapters/outbound/guard.ts";
 import { createOutboundSender } from "./adapters/outbound/sender.ts";
+import { createDocumentReader } from "./adapters/reading/document-reader.ts";
 import { fileFormats } from "./adapters/reading/formats.ts";
 import { createReader } from "./adapters/reading/reader-pool.ts";
 import { openSpool } from "./adapters/uploads/spool.ts";
@@ -136,6 +137,9 @@ async function open(
   const reader = createReader({ modelsDir: config.modelsDir, log });
   opened.add(() => reader.close());
 
+  const documents = createDocumentReader({ log });
+  opened.add(() => documents.close());
+
   const index = new EmbeddedChunkIndex({
     directory: join(config.dataDir, "projects"),
     archive,
@@ -156,7 +160,7 @@ async function open(
   const worker = new IngestWorker({
     memories,
     index,
-    documents: reader,
+    documents,
     preparer: reader,
     embedder: lanes,
     clock,

@@ -98,6 +98,9 @@ function resultView(result: RankedPassage): JsonObject {
       start: place.start,
       end: place.end,
       ...(place.headings.length === 0 ? {} : { headings: place.headings }),
+      ...(place.page === undefined ? {} : { page: place.page }),
+      ...(place.slide === undefined ? {} : { slide: place.slide }),
+      ...(place.sheet === undefined ? {} : { sheet: place.sheet }),
     },
   };
   return {

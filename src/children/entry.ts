@@ -1,23 +1,23 @@
-// Where a child process begins: `child <kind> <socket>`, the hidden subcommand of the command line. Each kind loads only
-// what it needs, so a lane holds no reading code and a reader no models.
+// Where a child process begins: `child <kind> <socket>`, the hidden subcommand of the command line; one that reads a document has no
+// socket. Each kind loads only what it needs, so a lane holds no reading code and a reader no models.
 
 import { CHILD_KINDS, type ChildKind } from "./command.ts";
 import { ChildRefusal, REFUSED_EXIT_CODE } from "./serve.ts";
 
 /**
  * Runs a child until its server is gone.
- * @param args what follows `child` on the command line: kind and socket path
+ * @param args what follows `child` on the command line: kind and, but for a `document`, socket path
  */
 export async function runChildProcess(args: readonly string[]): Promise<void> {
   const [kind, socketPath] = args;
-  if (!isChildKind(kind) || socketPath === undefined) {
+  if (!isChildKind(kind) || (socketPath === undefined && kind !== "document")) {
     process.stderr.write(`usage: mneme child <${CHILD_KINDS.join("|")}> <socket> (the server starts this itself)\n`);
     process.exit(2);
   }
   // Ctrl-C and service managers signal the whole process group. The server drains first; a child ends with its connection.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
   try {
-    await run(kind, socketPath);
+    await run(kind, socketPath ?? "");
   } catch (error) {
     if (!(error instanceof ChildRefusal)) throw error;
     process.stderr.write(`${error.message}\n`);
@@ -35,5 +35,7 @@ async function run(kind: ChildKind, socketPath: string): Promise<void> {
       return (await import("../adapters/inference/lane.ts")).runLane(socketPath);
     case "reader":
       return (await import("../reading/reader-child.ts")).runReader(socketPath);
+    case "document":
+      return (await import("../reading/document-child.ts")).runDocumentChild();
   }
 }

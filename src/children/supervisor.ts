@@ -1,13 +1,13 @@
 // Keeps one child process alive: starts it, speaks with it over a private Unix socket, restarts it when it dies, recycles
 // it when it grows too large, ends it. What the requests mean is known to the caller and the child alone.
 
-import { readFileSync } from "node:fs";
 import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Log } from "../kit/log.ts";
 import { createFrameDecoder, encodeFrame, FRAME_BYTES_MAX, type Frame, type JsonObject } from "./frames.ts";
+import { residentBytes } from "./process-usage.ts";
 import { type ChildRequest, REFUSED_EXIT_CODE } from "./serve.ts";
 
 /** What to run and how to keep it. */
@@ -389,7 +389,8 @@ function isRunning(pid: number): boolean {
   }
 }
 
-function inheritedEnvironment(): Record<string, string> {
+/** What a child inherits of the environment. */
+export function inheritedEnvironment(): Record<string, string> {
   const environment: Record<string, string> = {};
   for (const name of INHERITED_VARIABLES) {
     const value = process.env[name];
@@ -405,16 +406,3 @@ async function keepTail(stream: ReadableStream<Uint8Array>, run: Run): Promise<v
     run.stderr = (run.stderr + decoder.decode(bytes, { stream: true })).slice(-STDERR_CHARS_MAX);
   }
 }
-
-/** Resident memory of a process from proc(5); 0 where that does not exist or the process is gone. */
-function residentBytes(pid: number): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) * PAGE_BYTES;
-  } catch {
-    // No Linux, or the process ended just now: its exit is handled where exits are.
-    return 0;
-  }
-}
-
-/** Page size of x86-64 and of the usual arm64 kernels. */
-const PAGE_BYTES = 4096;

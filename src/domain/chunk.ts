@@ -1,7 +1,17 @@
 // What a chunk is: the piece of a memory that is embedded, indexed and returned.
 
+/** Where in its document something stands, as far as the document's format has such places. */
+export interface DocumentPlace {
+  /** From 1. */
+  readonly page?: number;
+  /** From 1. */
+  readonly slide?: number;
+  /** By its name. */
+  readonly sheet?: string;
+}
+
 /** A chunk as text preparation makes it. */
-export interface Chunk {
+export interface Chunk extends DocumentPlace {
   /** Position within its memory, from 0. */
   readonly ordinal: number;
   /** Range in the memory's content, in Unicode code points, end exclusive. */
@@ -20,7 +30,7 @@ export interface Chunk {
 }
 
 /** The place of a chunk within its memory, as shown under `metadata._chunk`. */
-export interface ChunkPlace {
+export interface ChunkPlace extends DocumentPlace {
   readonly ordinal: number;
   readonly start: number;
   readonly end: number;

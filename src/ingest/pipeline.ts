@@ -4,7 +4,7 @@ import type { Chunk } from "../domain/chunk.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
 import type { Job } from "../ports/memory-store.ts";
 import type { Embedder } from "../ports/models.ts";
-import type { Prepared, PrepareInput } from "../ports/preparer.ts";
+import type { Prepared, PrepareInput, TextMark } from "../ports/preparer.ts";
 import type { ReadyMemory } from "./publisher.ts";
 
 /** Chunks of one memory that are embedded before others have their turn: about a second of two lanes, which it fills. */
@@ -26,6 +26,8 @@ export interface ReadJob {
   readonly content: string;
   /** The title that a file has beside its text; null: none. */
   readonly title: string | null;
+  /** Where its pages, slides or sheets begin; empty where it has none. */
+  readonly marks: readonly TextMark[];
 }
 
 /** What preparation is told: the caller's values, what a file says, and null where it shall find one. */

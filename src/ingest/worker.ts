@@ -18,6 +18,7 @@ import {
   ReadFailure,
 } from "../ports/preparer.ts";
 import { contentsOf, embedChunks, prepareInputOf, type ReadJob, readyMemory } from "./pipeline.ts";
+import { placedChunks } from "./places.ts";
 import { Publisher } from "./publisher.ts";
 
 /** Jobs per claim and their texts in bytes: enough that a round trip to the reader child is small beside the work. */
@@ -185,7 +186,7 @@ export class IngestWorker {
       for (const [position, job] of claimed.entries()) {
         const content = texts[position] ?? null;
         if (content === null) this.#giveUp(job, "The text of this memory is no longer stored. Send it again.");
-        else read.push({ job, content, title: null });
+        else read.push({ job, content, title: null, marks: [] });
       }
       await this.#prepare(read);
     } catch (cause) {
@@ -215,13 +216,13 @@ export class IngestWorker {
   async #prepare(read: readonly ReadJob[]): Promise<void> {
     const outcomes = await unlessStopped(this.#parts.preparer.prepare(read.map(prepareInputOf)), this.#stop.signal);
     if (outcomes === null) return;
-    for (const [position, { job, content }] of read.entries()) {
+    for (const [position, { job, content, marks }] of read.entries()) {
       const outcome = outcomes[position];
       if (outcome === undefined || outcome instanceof PrepareFailure) {
         const code = job.upload === null ? "processing_error" : "unreadable_document";
         this.#giveUp(job, outcome?.message ?? "The text could not be prepared.", code);
       } else {
-        void this.#embed(job, content, outcome);
+        void this.#embed(job, content, { ...outcome, chunks: placedChunks(outcome.chunks, marks) });
       }
     }
   }

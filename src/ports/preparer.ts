@@ -4,7 +4,7 @@
 // Owed by an implementation: results in the inputs' order; what cannot be read or prepared yields an error for itself only, after
 // a bounded time.
 
-import type { Chunk } from "../domain/chunk.ts";
+import type { Chunk, DocumentPlace } from "../domain/chunk.ts";
 import type { Extracted, FailureCode } from "../domain/memory.ts";
 
 /** A text to prepare and what is known of it; null: to be extracted. */
@@ -48,6 +48,14 @@ export interface DocumentText {
   readonly content: string;
   /** The title that the file has beside its text; null: to be found in the text. */
   readonly title: string | null;
+  /** Where the pages, slides or sheets begin, ascending; empty where the format has none. */
+  readonly marks: readonly TextMark[];
+}
+
+/** From this place in a text on, in Unicode code points, it stands there in its document. */
+export interface TextMark {
+  readonly at: number;
+  readonly place: DocumentPlace;
 }
 
 /** Reads files. */

@@ -120,7 +120,12 @@ function* plainBlocks(content: string, form: "stanzas" | "lines"): Generator<Blo
   if (stanza !== null) yield { kind: "code", ...stanza, under: null };
 }
 
-type LineKind = "blank" | "fence" | "heading" | "table" | "item" | "text";
+type LineKind = "blank" | "fence" | "heading" | "table" | "item" | "row" | "text";
+
+/** Between the cells of a row, as the readers of tables write it; each such line can be understood alone. */
+const CELL_BREAK = " | ";
+/** Units of a line in which its first cell ends. */
+const FIRST_CELL_UNITS_MAX = 2_048;
 
 function kindOf(content: string, line: Line): LineKind {
   if (line.text === line.end) return "blank";
@@ -134,7 +139,10 @@ function kindOf(content: string, line: Line): LineKind {
     case "|":
       return "table";
     default:
-      return ITEM_MARK.test(headOf(content, line)) ? "item" : "text";
+      if (ITEM_MARK.test(headOf(content, line))) return "item";
+      return content.slice(line.text, Math.min(line.end, line.text + FIRST_CELL_UNITS_MAX)).includes(CELL_BREAK)
+        ? "row"
+        : "text";
   }
 }
 
@@ -188,6 +196,8 @@ function* markdownBlocks(content: string): Generator<Block> {
       const end = fenceEnd(content, line);
       yield { kind: "code", start: line.start, end, under };
       at = end + 1;
+    } else if (kind === "row") {
+      yield { kind: "line", start: line.start, end: line.end, under };
     } else if (kind !== "blank") {
       open = { kind: kind === "text" ? "paragraph" : kind, start: line.start, end: line.end, lines: 1 };
     }

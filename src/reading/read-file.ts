@@ -3,10 +3,11 @@
 
 import { readFile } from "node:fs/promises";
 import { type DocumentFile, ReadFailure } from "../ports/preparer.ts";
+import type { PlaceMark } from "./document.ts";
+import { FileUnavailable } from "./document-protocol.ts";
 import { decoded, encodingNamed, encodingOf } from "./encoding.ts";
 import { formatOfMediaType, stemOf, type TextFormat } from "./formats.ts";
 import { textOfPage } from "./html-text.ts";
-import { FileUnavailable } from "./reader-protocol.ts";
 import { isOleContainer } from "./sniff.ts";
 import { shortTitle } from "./title.ts";
 
@@ -16,6 +17,8 @@ export interface FileText {
   readonly pieces: readonly string[];
   /** null: to be found in the text. */
   readonly title: string | null;
+  /** Absent: the format has no pages, slides or sheets. */
+  readonly marks?: readonly PlaceMark[];
 }
 
 /** Bytes at a page's beginning in which it names its encoding (HTML, 13.2.3.2 looks at 1,024; some pages name it later). */

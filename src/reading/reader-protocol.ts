@@ -1,26 +1,16 @@
-// What the server and a reader say to each other: texts go there, ranges come back, and names of files go there, texts
-// come back. Frames and sockets are children/'s.
+// What the server and a reader say to each other: texts go there, ranges come back. Frames and sockets are children/'s.
 //
 // A request `prepare` has any number of texts, joined as UTF-8 in its payload. A text larger than a frame goes ahead
-// in requests `part`; the next `prepare` reads what they brought before its own payload. A request `read` names a file; where
-// its text is larger than a frame, `rest` brings a further piece of it, an empty one when nothing is left.
+// in requests `part`; the next `prepare` reads what they brought before its own payload.
 
 import type { JsonObject } from "../children/frames.ts";
 import type { ChildMessage } from "../children/serve.ts";
-import { invariant } from "../domain/fault.ts";
-import type { FailureCode } from "../domain/memory.ts";
-import { type DocumentFile, type DocumentText, type PrepareInput, ReadFailure } from "../ports/preparer.ts";
+import type { PrepareInput } from "../ports/preparer.ts";
 import type { Place } from "./chunk.ts";
 import type { Layout } from "./prepare.ts";
-import type { FileText } from "./read-file.ts";
 
 /** Environment variable that tells a reader which `tokenizer.json` counts its tokens. */
 export const TOKENIZER_VARIABLE = "MNEME_READER_TOKENIZER";
-
-/** What a reader throws when a file cannot be read at the moment, for no reason that lies in it. */
-export class FileUnavailable extends Error {
-  override readonly name = "FileUnavailable";
-}
 
 /** Bytes of one payload: well below what a frame holds, since ranges of them have to fit into one on the way back. */
 export const PART_BYTES_MAX = 32 * 1024 * 1024;
@@ -119,45 +109,4 @@ export function decodeLayouts({ header, payload = new Uint8Array() }: ChildMessa
     });
     return { extracted, cut: { titlePrefix, ranges, points } };
   });
-}
-
-/** UTF-8 bytes that a byte of a file becomes at most: those of windows-1252 and UTF-16 three and one and a half. */
-const TEXT_BYTES_PER_BYTE = 3;
-
-/** Requests that bring the text of a file, to be sent in this order and without another in between. */
-export function encodeFile(file: DocumentFile): ChildMessage[] {
-  const rests = Math.floor((file.bytes * TEXT_BYTES_PER_BYTE) / PART_BYTES_MAX);
-  return [{ header: { op: "read", ...file } }, ...Array.from({ length: rests }, () => ({ header: { op: "rest" } }))];
-}
-
-/** The file that a `read` names. */
-export function decodeFile({ path, bytes, filename, mediaType }: JsonObject): DocumentFile {
-  return { path: String(path), bytes: Number(bytes), filename: String(filename), mediaType: String(mediaType) };
-}
-
-/** The answers to a `read` and to what follows it. */
-export function* encodeText(read: FileText | ReadFailure): Generator<ChildMessage, never> {
-  if (read instanceof ReadFailure) {
-    yield { header: { failure: { code: read.code, message: read.message } } };
-  } else {
-    const text = Buffer.concat(read.pieces.map((piece) => Buffer.from(piece, "utf8")));
-    const header = { bytes: text.byteLength, title: read.title };
-    for (let at = 0; at < text.byteLength; at += PART_BYTES_MAX) {
-      // a payload is memory of its own
-      yield { header, payload: new Uint8Array(text.subarray(at, at + PART_BYTES_MAX)) };
-    }
-  }
-  for (;;) yield { header: {} };
-}
-
-/** Reads the answers to all requests of a file, in their order. */
-export function decodeText(answers: readonly ChildMessage[]): DocumentText | ReadFailure {
-  const header = answers[0]?.header ?? {};
-  const failure = header.failure as { readonly code: FailureCode; readonly message: string } | undefined;
-  if (failure !== undefined) return new ReadFailure(failure.code, failure.message);
-  const pieces = answers.map(({ payload }) => payload ?? new Uint8Array());
-  const bytes = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
-  invariant(bytes.byteLength === header.bytes, `of a text of ${header.bytes} bytes ${bytes.byteLength} arrived`);
-  const content = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-  return { content, title: header.title as string | null };
 }

@@ -11,6 +11,7 @@ import { createUploads } from "../../src/api/upload.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import { createLog } from "../../src/kit/log.ts";
+import { buildPdf } from "../reading/pdf/build-pdf.ts";
 import { NO_MOUNT, smallDisk } from "../stores/temporary-folder.ts";
 import { type FormOptions, fileForm, formRequest, lines, type Part } from "../support/forms.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
@@ -211,6 +212,21 @@ describe("uploadMemory", () => {
     expect(found.body.results[0].memory_id).toBe(accepted.body.id);
     const filtered = { query: "lighthouse", filters: { "source.media_type": "text/markdown" } };
     expect((await service.call("POST", "/v1/memories/search", filtered)).body.total_results).toBe(1);
+  });
+
+  test("results from a file name the page they stand on", async () => {
+    const line = (page: string, at: number) => `The ${page} page speaks of ${page} things, in line ${at} of it.`;
+    const page = (name: string) =>
+      Array.from({ length: 30 }, (_, at) => ({ text: line(name, at), x: 50, y: 60 + at * 20, size: 10 }));
+    const pdf = buildPdf({ pages: [page("copper"), page("silver"), page("golden")] });
+    const { body: taken } = await send(fileForm("three pages.pdf", pdf, { userId: "pages" }));
+    expect((await service.settled(taken.id)).body.status).toBe("completed");
+    for (const [name, number] of [["copper", 1] as const, ["golden", 3] as const]) {
+      const search = { query: `what does the ${name} page speak of?`, userId: "pages", mode: "fast", limit: 1 };
+      const { body } = await service.call("POST", "/v1/memories/search", search);
+      expect(body.results[0].content).toContain(name);
+      expect(body.results[0].metadata._chunk).toMatchObject({ page: number, start: expect.any(Number) });
+    }
   });
 
   test("every field of a form, with tags and metadata as JSON", async () => {

@@ -11,7 +11,7 @@ import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-s
 import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
 import { openSpool } from "../../src/adapters/uploads/spool.ts";
-import { Fault } from "../../src/domain/fault.ts";
+import { Fault, invariant } from "../../src/domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
@@ -30,6 +30,7 @@ import {
   ReadFailure,
 } from "../../src/ports/preparer.ts";
 import type { UploadFiles } from "../../src/ports/upload-files.ts";
+import { decodeAnswer, encodeAnswer } from "../../src/reading/document-protocol.ts";
 import { prepare } from "../../src/reading/prepare.ts";
 import { readFileText } from "../../src/reading/read-file.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
@@ -85,7 +86,11 @@ class WatchedDocuments implements DocumentReader {
   async read(file: DocumentFile): Promise<DocumentText | ReadFailure> {
     await this.before(file);
     const text = await readFileText(file);
-    return text instanceof ReadFailure ? text : { content: text.pieces.join(""), title: text.title };
+    if (text instanceof ReadFailure) return text;
+    const answer = [...encodeAnswer(text.pieces, text.title, text.marks ?? [])].map((part) => Buffer.from(part));
+    const outcome = decodeAnswer(Buffer.concat(answer));
+    invariant(outcome?.kind === "text", "an answer with a text is read as one");
+    return outcome.text;
   }
 }
 

@@ -240,15 +240,19 @@ function concatenate(parts: readonly Float32Array[]): Float32Array {
 }
 
 // A chunk's place travels with its stored text, so that showing a result asks no second store.
-// Form: `ordinal,start,end` and, where there are any, `,` and the headings as JSON; a line feed; the text.
-function packPassage(text: string, place: ChunkPlace): string {
-  const headings = place.headings.length === 0 ? "" : `,${JSON.stringify(place.headings)}`;
-  return `${place.ordinal},${place.start},${place.end}${headings}\n${text}`;
+// Form: `ordinal,start,end` and, where there is more, `,` and as JSON the headings, or an object with them and the place in the
+// document; a line feed; the text.
+function packPassage(text: string, { ordinal, start, end, headings, page, slide, sheet }: ChunkPlace): string {
+  const isOfDocument = page !== undefined || slide !== undefined || sheet !== undefined;
+  const more = isOfDocument ? { headings, page, slide, sheet } : headings;
+  const packed = isOfDocument || headings.length > 0 ? `,${JSON.stringify(more)}` : "";
+  return `${ordinal},${start},${end}${packed}\n${text}`;
 }
 
 function unpackPassage(chunkKey: ChunkKey, packed: string): Passage {
   const lineEnd = packed.indexOf("\n");
-  const [, ordinal, start, end, headings] = /^(\d+),(\d+),(\d+)(?:,(.*))?$/.exec(packed.slice(0, lineEnd)) ?? [];
+  const [, ordinal, start, end, more] = /^(\d+),(\d+),(\d+)(?:,(.*))?$/.exec(packed.slice(0, lineEnd)) ?? [];
+  const found: readonly string[] | Pick<ChunkPlace, "headings" | "page"> = more === undefined ? [] : JSON.parse(more);
   return {
     chunkKey,
     text: packed.slice(lineEnd + 1),
@@ -256,7 +260,7 @@ function unpackPassage(chunkKey: ChunkKey, packed: string): Passage {
       ordinal: Number(ordinal),
       start: Number(start),
       end: Number(end),
-      headings: headings === undefined ? [] : JSON.parse(headings),
+      ...("headings" in found ? found : { headings: found }),
     },
   };
 }

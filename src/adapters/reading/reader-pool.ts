@@ -1,5 +1,5 @@
-// The server's side of reading: one reader process, its requests in bounded groups, and what happens to a file or text
-// that the reader dies over. How files are read and what a preparation is stands in reading/.
+// The server's side of text preparation: one reader process, its requests in bounded groups, and what happens to a text that the
+// reader dies over. What a preparation is stands in reading/, how files are read in document-reader.ts.
 
 import { join } from "node:path";
 import { childCommand } from "../../children/command.ts";
@@ -13,25 +13,9 @@ import {
 } from "../../children/supervisor.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Log } from "../../kit/log.ts";
-import {
-  type DocumentFile,
-  type DocumentReader,
-  type DocumentText,
-  type Prepared,
-  PrepareFailure,
-  type PrepareInput,
-  type Preparer,
-  ReadFailure,
-} from "../../ports/preparer.ts";
+import { type Prepared, PrepareFailure, type PrepareInput, type Preparer } from "../../ports/preparer.ts";
 import { assemble } from "../../reading/assemble.ts";
-import {
-  decodeLayouts,
-  decodeText,
-  encodeFile,
-  encodeInputs,
-  FileUnavailable,
-  TOKENIZER_VARIABLE,
-} from "../../reading/reader-protocol.ts";
+import { decodeLayouts, encodeInputs, TOKENIZER_VARIABLE } from "../../reading/reader-protocol.ts";
 
 /** What a reader needs. */
 export interface ReaderOptions {
@@ -40,16 +24,14 @@ export interface ReaderOptions {
   readonly log: Log;
   /** Resident bytes above which the reader is replaced between groups. */
   readonly memoryBytesMax?: number;
-  /** Time for a group of texts or a file, of which there is more the larger they are. */
+  /** Time for a group of texts, of which there is more the larger they are. */
   readonly groupTimeoutMs?: (contentBytes: number) => number;
   /** Program and arguments of the child; tests put one in that breaks. */
   readonly command?: readonly string[];
 }
 
-/** Reading and text preparation in a process of its own. */
-export interface Reader extends DocumentReader, Preparer {
-  /** @throws Fault `overloaded` when 64 calls wait, `model_unavailable` when no reader can be had; an Error for trouble with the disk */
-  read(file: DocumentFile): Promise<DocumentText | ReadFailure>;
+/** Text preparation in a process of its own. */
+export interface Reader extends Preparer {
   /** @throws Fault `overloaded` when 64 calls wait, `model_unavailable` when no reader can be had; the signal's reason */
   prepare(inputs: readonly PrepareInput[], signal?: AbortSignal): Promise<readonly (Prepared | PrepareFailure)[]>;
   /** Where the child stands; null before it was first started. */
@@ -74,13 +56,10 @@ const GROUP_TEXTS_MAX = 64;
 const GROUP_UNITS_MAX = 4 * 1024 * 1024;
 /** Calls that wait at most; ingestion makes one at a time. */
 const WAITING_CALLS_MAX = 64;
-/** Times that a reader may die over one file or text, alone, before that is given up: once can be chance. */
+/** Times that a reader may die over one text, alone, before that is given up: once can be chance. */
 const DEATHS_MAX = 2;
 
-/**
- * Of preparation's 0.1 s per MiB at most twenty times that, and room for a machine that is busy with something else. A file is
- * given up after 30 s by its own reader, which says why; this is for what hangs.
- */
+/** Of preparation's 0.1 s per MiB at most twenty times that, and room for a machine that is busy with something else. */
 function groupTimeout(contentBytes: number): number {
   return 40_000 + 2_000 * Math.ceil(contentBytes / (1024 * 1024));
 }
@@ -129,10 +108,6 @@ class SupervisedReader implements Reader {
     });
   }
 
-  async read(file: DocumentFile): Promise<DocumentText | ReadFailure> {
-    return this.inTurn(() => this.readAlone(file));
-  }
-
   async close(): Promise<void> {
     this.isClosed = true;
     this.wake();
@@ -167,22 +142,6 @@ class SupervisedReader implements Reader {
     };
     this.turn = call.then(settled, settled);
     return call;
-  }
-
-  private async readAlone(file: DocumentFile): Promise<DocumentText | ReadFailure> {
-    for (let deaths = 1; ; deaths++) {
-      try {
-        return decodeText(await this.request(encodeFile(file), file.bytes));
-      } catch (error) {
-        if (!isAboutTexts(error) || this.isClosed) throw error;
-        if (error instanceof ChildFailure && error.thrown === FileUnavailable.name) throw error;
-        if (error instanceof ChildFailure || deaths === DEATHS_MAX) {
-          this.options.log.warn({ err: error, bytes: file.bytes, mediaType: file.mediaType }, "a file cannot be read");
-          const why = error instanceof ChildFailure ? "it is damaged" : "it takes too much time or memory";
-          return new ReadFailure("unreadable_document", `The file could not be read: ${why}.`, { cause: error });
-        }
-      }
-    }
   }
 
   /** Together, and one by one when that fails: then only the text that is at fault pays for it. */

@@ -202,7 +202,11 @@ export const SearchResult = Type.Object(
     content: Text({ description: "the passage" }),
     score: Type.Number({ minimum: 0, maximum: 1 }),
     memory_id: Text(),
-    metadata: Type.Unsafe<object>({ ...JsonMap, description: "the memory's, with _memory and _chunk beside it" }),
+    metadata: Type.Unsafe<object>({
+      ...JsonMap,
+      description:
+        "the memory's, with _memory beside it (its other attributes) and _chunk: ordinal, start and end in code points of the content, headings, and page, slide or sheet of an uploaded file",
+    }),
     cited: Type.Optional(
       Type.Boolean({ description: "of a query's or message's sources: whether the answer cites it" }),
     ),

@@ -1,0 +1,29 @@
+// The child process that reads one file and ends: a file that makes a reader run wild costs one process. How a file is read stands in
+// read-file.ts; who starts the child, and when it is too much, in adapters/reading/document-reader.ts.
+
+import { dieWithParent } from "../children/parent-death.ts";
+import { ReadFailure } from "../ports/preparer.ts";
+import { decodeQuestion, encodeAnswer, encodeRefusal } from "./document-protocol.ts";
+import { readFileText } from "./read-file.ts";
+
+/** Reads the file that standard input names, answers on standard output, and ends the process. */
+export async function runDocumentChild(): Promise<never> {
+  dieWithParent();
+  const output = Bun.stdout.writer();
+  for (const part of await answer()) {
+    output.write(part);
+    await output.flush(); // a part at a time: nothing of the text is held twice
+  }
+  await output.end();
+  process.exit(0);
+}
+
+async function answer(): Promise<Iterable<Uint8Array | string>> {
+  try {
+    const text = await readFileText(decodeQuestion(await Bun.stdin.text()));
+    if (text instanceof ReadFailure) return [encodeRefusal(text)];
+    return encodeAnswer(text.pieces, text.title, text.marks ?? []);
+  } catch (error) {
+    return [encodeRefusal(error)];
+  }
+}

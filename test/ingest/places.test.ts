@@ -1,0 +1,26 @@
+// Which page, slide or sheet a chunk is said to stand on.
+
+import { expect, test } from "bun:test";
+import type { Chunk } from "../../src/domain/chunk.ts";
+import { placedChunks } from "../../src/ingest/places.ts";
+
+const chunkAt = (start: number): Chunk => ({
+  ...{ ordinal: 0, start, end: start + 10, passage: "", own: "", context: null, tokens: 1, headings: [] },
+});
+const pagesOf = (starts: readonly number[], marks: Parameters<typeof placedChunks>[1]) =>
+  placedChunks(starts.map(chunkAt), marks).map(({ page, slide, sheet }) => page ?? slide ?? sheet ?? null);
+
+test("the one on which it begins, the last where several begin there", () => {
+  const marks = [
+    { at: 0, place: { page: 1 } },
+    { at: 20, place: { page: 2 } },
+    { at: 20, place: { page: 3 } },
+    { at: 50, place: { sheet: "Costs" } },
+  ];
+  expect(pagesOf([0, 19, 20, 21, 49, 50, 99], marks)).toEqual([1, 1, 3, 3, 3, "Costs", "Costs"]);
+});
+
+test("none before the first mark, and none without marks", () => {
+  expect(pagesOf([0, 5, 9], [{ at: 5, place: { slide: 7 } }])).toEqual([null, 7, 7]);
+  expect(pagesOf([0, 5], [])).toEqual([null, null]);
+});

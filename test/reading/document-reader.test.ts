@@ -1,0 +1,163 @@
+// What the reading of files promises: texts of any size arrive whole, and what a file does to the child that reads it stays with that
+// file.
+
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type ClosableDocumentReader,
+  createDocumentReader,
+  type DocumentReaderOptions,
+} from "../../src/adapters/reading/document-reader.ts";
+import { createLog } from "../../src/kit/log.ts";
+import { type DocumentFile, ReadFailure } from "../../src/ports/preparer.ts";
+import { decodeAnswer, encodeAnswer } from "../../src/reading/document-protocol.ts";
+
+const TIMEOUT_MS = 90_000;
+const MIB = 1024 * 1024;
+const folder = mkdtempSync(join(tmpdir(), "mneme-files-"));
+const opened: ClosableDocumentReader[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((reader) => reader.close()));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function open(options: Partial<DocumentReaderOptions> = {}): ClosableDocumentReader {
+  const reader = createDocumentReader({ log: createLog("silent"), ...options });
+  opened.push(reader);
+  return reader;
+}
+
+let written = 0;
+function fileOf(content: string | Uint8Array, mediaType = "text/plain"): DocumentFile {
+  const path = join(folder, String(written++));
+  writeFileSync(path, content);
+  return { path, bytes: Buffer.byteLength(content), filename: "a file.txt", mediaType };
+}
+
+const fragile = { command: [process.execPath, join(import.meta.dir, "fixtures/fragile-document-child.ts")] };
+const failureOf = (outcome: unknown) => {
+  if (!(outcome instanceof ReadFailure)) throw new Error("it was read", { cause: outcome });
+  return { code: outcome.code, message: outcome.message };
+};
+
+describe("reading files", () => {
+  test(
+    "gives a file's text and title, one file after the other",
+    async () => {
+      const reader = open();
+      const outcomes = await Promise.all([
+        reader.read(fileOf("Buy milk.\r\nCall Ada.")),
+        reader.read(fileOf('{"a": "\ufeff🎉"}', "application/json")),
+        reader.read(fileOf("<title>T</title><p>One<p>Two", "text/html")),
+        reader.read(fileOf(" ")),
+      ]);
+      expect(outcomes.slice(0, 3)).toEqual([
+        { content: "Buy milk.\nCall Ada.", title: null, marks: [] },
+        { content: '{"a": "\ufeff🎉"}', title: "a file", marks: [] },
+        { content: "One\n\nTwo", title: "T", marks: [] },
+      ]);
+      expect(failureOf(outcomes[3])).toEqual({ code: "unreadable_document", message: "The file holds no text." });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "a large text arrives whole, one that grew in reading too",
+    async () => {
+      const line = "Grüße aus Köln an die Tagung.\n";
+      const bytes = Buffer.from(line.repeat(Math.ceil((40 * MIB) / line.length)), "latin1");
+      const outcome = await open().read(fileOf(bytes));
+      if (outcome instanceof ReadFailure) throw outcome;
+      expect(outcome.content.length).toBe(bytes.byteLength);
+      expect(outcome.content.slice(-line.length)).toBe(line);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "one that kills its child twice is unreadable, and the next one is read",
+    async () => {
+      const reader = open(fragile);
+      const files = ["A deadly file.", "An answer broken off.", "Next."].map((text) => reader.read(fileOf(text)));
+      const [deadly, brokenOff, next] = await Promise.all(files);
+      const failure = {
+        code: "unreadable_document",
+        message: "The file could not be read: reading it breaks off.",
+      } as const;
+      expect([failureOf(deadly), failureOf(brokenOff)]).toEqual([failure, failure]);
+      expect(next).toEqual({ content: "Next.", title: null, marks: [] });
+    },
+    TIMEOUT_MS,
+  );
+
+  const excesses = [
+    ["computes for ever", "endless", { processorMsMax: 1_000 }, "it takes more than 1 s"],
+    ["waits for ever", "asleep", { timeoutMs: () => 1_500 }, "it takes too much time"],
+    ["grows and grows", "greedy", { memoryBytesMax: 512 * MIB }, "it takes more than 512 MiB of memory"],
+  ] as const;
+  for (const [what, content, limits, why] of excesses) {
+    test(
+      `one that ${what} is given up, and the next one is read`,
+      async () => {
+        const reader = open({ ...fragile, ...limits });
+        const outcomes = [reader.read(fileOf(content)), reader.read(fileOf("Next."))];
+        expect(failureOf(await outcomes[0])).toEqual({
+          code: "unreadable_document",
+          message: `The file could not be read: ${why}.`,
+        });
+        expect(await outcomes[1]).toEqual({ content: "Next.", title: null, marks: [] });
+      },
+      TIMEOUT_MS,
+    );
+  }
+
+  test(
+    "one that breaks a parser is damaged; trouble with the disk is no fault of the file",
+    async () => {
+      const reader = open(fragile);
+      expect(failureOf(await reader.read(fileOf("faulty"))).message).toContain("it is damaged");
+      await expect(reader.read(fileOf("unavailable"))).rejects.toThrow("the disk does not answer");
+      expect(await reader.read(fileOf("Next."))).toEqual({ content: "Next.", title: null, marks: [] });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "closing ends what is under way",
+    async () => {
+      const reader = open(fragile);
+      const calls = [reader.read(fileOf("asleep")), reader.read(fileOf("Next."))];
+      const outcomes = Promise.allSettled(calls);
+      await reader.close();
+      expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+test("an answer gives back text, title and marks, the marks in code points of the whole text", () => {
+  const pieces = ["🎉 one\n", "", "two 🎉🎉", "\nthree"];
+  const marks = [
+    { at: 0, page: 1 },
+    { at: 7, page: 2 },
+    { at: 11, slide: 3 },
+    { at: 16, sheet: "Äpfel" },
+  ];
+  const answer = Buffer.concat([...encodeAnswer(pieces, "T", marks)].map((part) => Buffer.from(part)));
+  expect(decodeAnswer(answer)).toEqual({
+    kind: "text",
+    text: {
+      content: "🎉 one\ntwo 🎉🎉\nthree",
+      title: "T",
+      marks: [
+        { at: 0, place: { page: 1 } },
+        { at: 6, place: { page: 2 } },
+        { at: 10, place: { slide: 3 } },
+        { at: 13, place: { sheet: "Äpfel" } },
+      ],
+    },
+  });
+  for (let end = 0; end < answer.byteLength; end++) expect(decodeAnswer(answer.subarray(0, end))).toBeNull();
+});
