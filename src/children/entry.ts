@@ -18,6 +18,7 @@ export async function runChildProcess(args: readonly string[]): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
   try {
     await run(kind, socketPath ?? "");
+    process.exit(0); // whatever a reader left open
   } catch (error) {
     if (!(error instanceof ChildRefusal)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -6,8 +6,8 @@ import { ReadFailure } from "../ports/preparer.ts";
 import { decodeQuestion, encodeAnswer, encodeRefusal } from "./document-protocol.ts";
 import { readFileText } from "./read-file.ts";
 
-/** Reads the file that standard input names, answers on standard output, and ends the process. */
-export async function runDocumentChild(): Promise<never> {
+/** Reads the file that standard input names, and answers on standard output. */
+export async function runDocumentChild(): Promise<void> {
   dieWithParent();
   const output = Bun.stdout.writer();
   for (const part of await answer()) {
@@ -15,14 +15,13 @@ export async function runDocumentChild(): Promise<never> {
     await output.flush(); // a part at a time: nothing of the text is held twice
   }
   await output.end();
-  process.exit(0);
 }
 
 async function answer(): Promise<Iterable<Uint8Array | string>> {
   try {
     const text = await readFileText(decodeQuestion(await Bun.stdin.text()));
     if (text instanceof ReadFailure) return [encodeRefusal(text)];
-    return encodeAnswer(text.pieces, text.title, text.marks ?? []);
+    return encodeAnswer(text.pieces, text.title, text.marks);
   } catch (error) {
     return [encodeRefusal(error)];
   }

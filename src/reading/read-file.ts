@@ -3,23 +3,15 @@
 
 import { readFile } from "node:fs/promises";
 import { type DocumentFile, ReadFailure } from "../ports/preparer.ts";
-import type { PlaceMark } from "./document.ts";
+import { csvText } from "./csv.ts";
+import type { ReadDocument } from "./document.ts";
 import { FileUnavailable } from "./document-protocol.ts";
 import { decoded, encodingNamed, encodingOf } from "./encoding.ts";
 import { formatOfMediaType, stemOf, type TextFormat } from "./formats.ts";
-import { textOfPage } from "./html-text.ts";
+import { readHtml } from "./html/read-html.ts";
+import { jsonText } from "./json-text.ts";
 import { isOleContainer } from "./sniff.ts";
 import { shortTitle } from "./title.ts";
-
-/** A text in pieces, so that a large one need not be held twice. */
-export interface FileText {
-  /** Put together, they have at least one visible character. */
-  readonly pieces: readonly string[];
-  /** null: to be found in the text. */
-  readonly title: string | null;
-  /** Absent: the format has no pages, slides or sheets. */
-  readonly marks?: readonly PlaceMark[];
-}
 
 /** Bytes at a page's beginning in which it names its encoding (HTML, 13.2.3.2 looks at 1,024; some pages name it later). */
 const CHARSET_WITHIN = 4_096;
@@ -28,7 +20,7 @@ const CHARSET_WITHIN = 4_096;
  * Reads a file. Holds it once and its text once in memory.
  * @throws FileUnavailable when the operating system does not hand it out
  */
-export async function readFileText(file: DocumentFile): Promise<FileText | ReadFailure> {
+export async function readFileText(file: DocumentFile): Promise<ReadDocument | ReadFailure> {
   const bytes = await bytesOf(file.path);
   if (bytes === null) {
     return new ReadFailure("processing_error", "The file of this memory is no longer stored. Upload it again.");
@@ -44,6 +36,7 @@ export async function readFileText(file: DocumentFile): Promise<FileText | ReadF
   const text = textOf(bytes, format, file.filename);
   if (text === null)
     return new ReadFailure("unreadable_document", "The file is damaged: it holds bytes that are no text.");
+  if (text instanceof ReadFailure) return text;
   const isBlank = text.pieces.every((piece) => piece.trim() === "");
   return isBlank ? new ReadFailure("unreadable_document", "The file holds no text.") : text;
 }
@@ -59,17 +52,19 @@ async function bytesOf(path: string): Promise<Buffer | null> {
 }
 
 /** null: the bytes are no text. */
-function textOf(bytes: Uint8Array, format: TextFormat, filename: string): FileText | null {
+function textOf(bytes: Uint8Array, format: TextFormat, filename: string): ReadDocument | ReadFailure | null {
   const encoding = encodingOf(bytes, true);
   if (encoding === null) return null;
   if (format === "html") {
-    const label = encoding === "windows-1252" ? (namedEncoding(bytes) ?? encoding) : encoding;
-    const { text, title } = textOfPage(decoded(bytes, label));
-    return { pieces: [text], title: title === null ? null : shortTitle(title) };
+    // what a page says of itself is better than a guess
+    const label = encoding.startsWith("utf-") ? encoding : (namedEncoding(bytes) ?? encoding);
+    return readHtml(decoded(bytes, label));
   }
+  if (format !== "csv" && format !== "json") return { pieces: [...decoded(bytes, encoding)], title: null, marks: [] };
   // data has no line that could be its title
-  const isData = format === "csv" || format === "json";
-  return { pieces: [...decoded(bytes, encoding)], title: isData ? shortTitle(stemOf(filename)) : null };
+  const title = shortTitle(stemOf(filename));
+  const text = decoded(bytes, encoding);
+  return { pieces: format === "csv" ? [...csvText(text)] : jsonText(text), title, marks: [] };
 }
 
 /** The encoding that a page names, as far as it is known. */

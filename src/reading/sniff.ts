@@ -2,7 +2,7 @@
 // read is read-file.ts's question; nothing here trusts the file, or reads more of it than a few megabytes, however it is made.
 
 import { type FileHandle, open } from "node:fs/promises";
-import { encodingOf } from "./encoding.ts";
+import { beginningOf, encodingOf } from "./encoding.ts";
 import { type Format, formatOfName, isOfficeFormat, isTextFormat, MEDIA_TYPES } from "./formats.ts";
 
 /** Bytes at a file's beginning that are looked at. */
@@ -50,8 +50,7 @@ async function formatOf(file: FileHandle, size: number, filename: string): Promi
   const isWhole = head.byteLength === size;
   const encoding = encodingOf(head, isWhole);
   if (encoding !== null) {
-    const text = new TextDecoder(encoding).decode(head, { stream: true });
-    return textFormat(text.trimStart(), isWhole, named);
+    return textFormat(beginningOf(head, encoding).trimStart(), isWhole, named);
   }
   if (OTHER_BINARIES.some(({ bytes, at }) => beginsWith(head, bytes, at))) return null;
   // bytes that show nothing: a damaged document, if its name says that it was one

@@ -55,7 +55,7 @@ describe("reading files", () => {
       ]);
       expect(outcomes.slice(0, 3)).toEqual([
         { content: "Buy milk.\nCall Ada.", title: null, marks: [] },
-        { content: '{"a": "\ufeff🎉"}', title: "a file", marks: [] },
+        { content: "a: 🎉", title: "a file", marks: [] },
         { content: "One\n\nTwo", title: "T", marks: [] },
       ]);
       expect(failureOf(outcomes[3])).toEqual({ code: "unreadable_document", message: "The file holds no text." });

@@ -1,0 +1,262 @@
+// Which tags and texts a page is written with, in the order in which they stand. What never ends (a comment, a script, the quote of
+// an attribute) swallows no more than its own beginning. Which elements the tags make is element-stack.ts's question.
+
+import { Tokenizer, type TokenizerCallbacks } from "htmlparser2";
+
+/** The attributes that readers ask for, cut to `ATTRIBUTE_UNITS_MAX`. */
+export type Attributes = Readonly<Partial<Record<AttributeName, string>>>;
+
+/** Takes tags and texts; names are in lower case. */
+export interface MarkupHandler {
+  open(name: string, attributes: Attributes, isSelfClosing: boolean): void;
+  close(name: string): void;
+  /** Character references are resolved. A run of characters comes in any number of pieces. */
+  text(text: string): void;
+  /** What a `title` of the page says, as it is written. */
+  title(text: string): void;
+  /** Whether what comes is inside SVG or MathML, where no element holds raw text. */
+  isForeign(): boolean;
+}
+
+const ATTRIBUTES = [
+  ...[
+    "alt",
+    "alttext",
+    "aria-hidden",
+    "aria-level",
+    "border",
+    "class",
+    "colspan",
+    "encoding",
+    "hidden",
+    "href",
+    "id",
+    "open",
+  ],
+  ...["reversed", "role", "rowspan", "shadowrootmode", "start", "style", "type", "value"],
+] as const;
+type AttributeName = (typeof ATTRIBUTES)[number];
+const ATTRIBUTE_NAMES: ReadonlySet<string> = new Set(ATTRIBUTES);
+
+/** Units of an attribute that are kept: an alternative text is a paragraph at most. */
+const ATTRIBUTE_UNITS_MAX = 4_096;
+/** Units of a name that are kept: no element has a longer one. */
+const NAME_UNITS_MAX = 64;
+/** Units of a title that are kept. */
+const TITLE_UNITS_MAX = 4_096;
+/** How often a page is taken up again after something that never ends: each time costs a pass over the rest. */
+const RUNS_MAX = 8;
+
+/** Elements whose content is no markup, and is shown to nobody (`title` is, elsewhere). */
+const RAW = new Set(["script", "style", "iframe", "noembed", "noframes", "textarea", "title"]);
+
+/** Where a run goes on that the one before left off. */
+interface Rest {
+  readonly pieces: readonly string[];
+  /** The raw element whose beginning stands first; its end is missing. */
+  readonly raw: string | null;
+  /** Whether an element without end was met: then raw ones reach to the next tag. */
+  readonly isRecovering: boolean;
+}
+
+/**
+ * Tells the tags and texts of a page. Linear in its length.
+ * @param pieces put together they are the page
+ * @param eachPiece called after every piece
+ */
+export function readMarkup(pieces: readonly string[], handler: MarkupHandler, eachPiece: () => void): void {
+  let rest: Rest | null = { pieces, raw: null, isRecovering: false };
+  for (let run = 0; run < RUNS_MAX && rest !== null; run++) rest = new MarkupRun(rest, handler).read(eachPiece);
+}
+
+class MarkupRun implements TokenizerCallbacks {
+  readonly #pieces: readonly string[];
+  /** The piece that is read, and where it begins. */
+  #piece = 0;
+  #base = 0;
+  #tag: { name: string; attributes: Partial<Record<AttributeName, string>> } | null = null;
+  #attribute: AttributeName | null = null;
+  #value = "";
+  #raw: { readonly name: string; readonly from: number } | null = null;
+  #title: string[] = [];
+  #titleUnits = 0;
+  /** Where a tag or comment began that has not ended. */
+  #unendedFrom: number | null = null;
+
+  constructor(
+    private readonly rest: Rest,
+    private readonly handler: MarkupHandler,
+  ) {
+    this.#pieces = rest.pieces;
+    if (rest.raw !== null) this.#raw = { name: rest.raw, from: 0 };
+  }
+
+  /** @returns what is left to read once more; null: nothing */
+  read(eachPiece: () => void): Rest | null {
+    const tokenizer = new Tokenizer({}, this);
+    for (const [at, piece] of this.#pieces.entries()) {
+      this.#piece = at;
+      tokenizer.write(piece);
+      eachPiece();
+      if (at < this.#pieces.length - 1) this.#base += piece.length;
+    }
+    tokenizer.end();
+    const { isRecovering } = this.rest;
+    if (this.#unendedFrom !== null) {
+      const end = this.#positionOf(">", this.#unendedFrom);
+      return end === null ? null : { pieces: this.#piecesFrom(end + 1), raw: null, isRecovering };
+    }
+    if (this.#raw === null || isRecovering) {
+      this.#endRaw();
+      return null;
+    }
+    return { pieces: this.#piecesFrom(this.#raw.from), raw: this.#raw.name, isRecovering: true };
+  }
+
+  isInForeignContext(): boolean {
+    return this.rest.isRecovering || this.handler.isForeign();
+  }
+
+  onopentagname(start: number, end: number): void {
+    if (this.rest.isRecovering) this.#endRaw();
+    this.#unendedFrom = start;
+    this.#tag = { name: this.#nameAt(start, end), attributes: {} };
+  }
+
+  onattribname(start: number, end: number): void {
+    const name = this.#nameAt(start, end);
+    if (/^<[a-z]/.test(name)) {
+      // the tag was broken off, and another one begins
+      this.#endTag(start, false);
+      this.#tag = { name: name.slice(1), attributes: {} };
+    }
+    this.#attribute = isAttributeName(name) ? name : null;
+    this.#value = "";
+  }
+
+  onattribdata(start: number, end: number): void {
+    if (this.#attribute === null || this.#value.length >= ATTRIBUTE_UNITS_MAX) return;
+    this.#value += this.#slice(start, Math.min(end, start + ATTRIBUTE_UNITS_MAX));
+  }
+
+  onattribentity(point: number): void {
+    if (this.#attribute !== null && this.#value.length < ATTRIBUTE_UNITS_MAX)
+      this.#value += String.fromCodePoint(point);
+  }
+
+  onattribend(): void {
+    if (this.#attribute !== null && this.#tag !== null) this.#tag.attributes[this.#attribute] ??= this.#value;
+    this.#attribute = null;
+  }
+
+  onopentagend(end: number): void {
+    this.#endTag(end + 1, false);
+  }
+
+  onselfclosingtag(end: number): void {
+    this.#endTag(end + 1, true);
+  }
+
+  onclosetag(start: number, end: number): void {
+    const name = this.#nameAt(start, end);
+    if (this.#raw !== null) {
+      const isOwnEnd = this.#raw.name === name;
+      if (!isOwnEnd && !this.rest.isRecovering) return;
+      this.#endRaw();
+      if (isOwnEnd) return;
+    }
+    this.handler.close(name);
+  }
+
+  ontext(start: number, end: number): void {
+    this.#text(this.#slice(start, end));
+  }
+
+  ontextentity(point: number): void {
+    this.#text(String.fromCodePoint(point));
+  }
+
+  oncdata(start: number, end: number, endOffset: number): void {
+    this.#text(this.#slice(start, end - endOffset));
+  }
+
+  oncomment(start: number, end: number): void {
+    // one that ends has its `>` before the page's end
+    if (end === this.#length()) this.#unendedFrom = start;
+  }
+
+  ondeclaration(): void {}
+  onprocessinginstruction(): void {}
+  onend(): void {}
+
+  #text(text: string): void {
+    if (this.#raw === null) this.handler.text(text);
+    else if (this.#raw.name === "title" && this.#titleUnits < TITLE_UNITS_MAX) {
+      this.#titleUnits += text.length;
+      this.#title.push(text.slice(0, TITLE_UNITS_MAX));
+    }
+  }
+
+  #endTag(from: number, isSelfClosing: boolean): void {
+    this.#unendedFrom = null;
+    const tag = this.#tag;
+    this.#tag = null;
+    // markup within raw text, after a tag that was broken off
+    if (tag === null || this.#raw !== null) return;
+    if (RAW.has(tag.name) && !this.handler.isForeign()) this.#raw = { name: tag.name, from };
+    else this.handler.open(tag.name, tag.attributes, isSelfClosing);
+  }
+
+  #endRaw(): void {
+    if (this.#raw?.name === "title") this.handler.title(this.#title.join(""));
+    this.#raw = null;
+    this.#title = [];
+    this.#titleUnits = 0;
+  }
+
+  #nameAt(start: number, end: number): string {
+    return this.#slice(start, Math.min(end, start + NAME_UNITS_MAX)).toLowerCase();
+  }
+
+  /** `[start, end)` of the pieces up to the one that is read. */
+  #slice(start: number, end: number): string {
+    const own = this.#pieces[this.#piece] ?? "";
+    if (start >= this.#base) return own.slice(start - this.#base, end - this.#base);
+    const parts = [end > this.#base ? own.slice(0, end - this.#base) : ""];
+    let base = this.#base;
+    for (let at = this.#piece - 1; at >= 0 && start < base; at--) {
+      const piece = this.#pieces[at] ?? "";
+      base -= piece.length;
+      if (end > base) parts.push(piece.slice(Math.max(start - base, 0), end - base));
+    }
+    return parts.reverse().join("");
+  }
+
+  #length(): number {
+    return this.#base + (this.#pieces[this.#piece]?.length ?? 0);
+  }
+
+  #positionOf(sign: string, from: number): number | null {
+    let base = 0;
+    for (const piece of this.#pieces) {
+      const at = from < base + piece.length ? piece.indexOf(sign, from - base) : -1;
+      if (at !== -1) return base + at;
+      base += piece.length;
+    }
+    return null;
+  }
+
+  #piecesFrom(from: number): string[] {
+    let base = 0;
+    const left: string[] = [];
+    for (const piece of this.#pieces) {
+      if (from < base + piece.length) left.push(from <= base ? piece : piece.slice(from - base));
+      base += piece.length;
+    }
+    return left;
+  }
+}
+
+function isAttributeName(name: string): name is AttributeName {
+  return ATTRIBUTE_NAMES.has(name);
+}

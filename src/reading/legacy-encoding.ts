@@ -1,0 +1,178 @@
+// Which of the encodings before Unicode bytes are in: each is tried, and the reading that looks most like a language wins. What is
+// Unicode was found before (encoding.ts); how languages look stands in letters.ts.
+
+import { IMPOSSIBLE, isIdeographic, type Language, type Surprise, surpriseIn } from "./letters.ts";
+
+/** Of the words with bytes beyond ASCII, this many bytes are looked at: twice as many changed no answer. */
+const SAMPLE_BYTES = 2_048;
+/** Where they are looked for, if there is one at all: a large table repeats itself. */
+const SAMPLE_WITHIN_BYTES = 8 * 1024 * 1024;
+/** Bytes below this end a word and are never the second half of a character, in any encoding here. */
+const WORD_BYTE_MIN = 0x30;
+/** What any character of ASCII is worth, in nats: it stands for itself in every reading. */
+const ASCII_CHARACTER = 2.5;
+/** What it costs a reading to put characters together as nobody does: a capital within a word, a sign or an ideograph by a letter. */
+const MIXED_CASE = 4;
+const SIGN_BY_LETTER = 2;
+const IDEOGRAPH_BY_LETTER = 2;
+
+/** An encoding with the languages that are written in it. */
+interface Candidate {
+  readonly encoding: string;
+  readonly languages: readonly Language[];
+  /** Nats that it starts with: how much rarer than windows-1252 files in it are, as they are met. */
+  readonly rarity: number;
+}
+
+/**
+ * By the labels of the Encoding Standard. Not among them, since the runtime cannot decode them: code pages 437, 850 and 852 of
+ * DOS, HZ, ISO-2022-KR and ISO-2022-CN, EUC-TW, Johab; nor ISO-8859-16, whose Romanian has the bytes of ISO-8859-2. ISO-8859-1, -9
+ * and -11 are windows-1252, -1254 and -874 in the Standard.
+ */
+const CANDIDATES: readonly Candidate[] = [
+  { encoding: "windows-1252", languages: ["western", "de", "fr", "es", "pt", "it", "sv", "da", "ca"], rarity: 0 },
+  { encoding: "shift_jis", languages: ["ja"], rarity: 1 },
+  { encoding: "euc-jp", languages: ["ja"], rarity: 2 },
+  { encoding: "gb18030", languages: ["zh"], rarity: 1 },
+  { encoding: "big5", languages: ["zh-Hant"], rarity: 1 },
+  { encoding: "euc-kr", languages: ["ko"], rarity: 1 },
+  { encoding: "windows-1251", languages: ["ru", "uk", "bg", "sr"], rarity: 1 },
+  { encoding: "koi8-r", languages: ["ru"], rarity: 2 },
+  { encoding: "koi8-u", languages: ["uk"], rarity: 3 },
+  { encoding: "ibm866", languages: ["ru"], rarity: 3 },
+  { encoding: "iso-8859-5", languages: ["ru", "bg", "sr"], rarity: 4 },
+  { encoding: "x-mac-cyrillic", languages: ["ru"], rarity: 5 },
+  { encoding: "windows-1250", languages: ["pl", "cs", "sk", "hu", "ro", "hr"], rarity: 1 },
+  { encoding: "iso-8859-2", languages: ["pl", "cs", "sk", "hu", "ro", "hr"], rarity: 2 },
+  { encoding: "windows-1254", languages: ["tr"], rarity: 1 },
+  { encoding: "windows-1257", languages: ["lt", "lv", "et"], rarity: 2 },
+  { encoding: "iso-8859-13", languages: ["lt", "lv"], rarity: 4 },
+  { encoding: "windows-1253", languages: ["el"], rarity: 1 },
+  { encoding: "iso-8859-7", languages: ["el"], rarity: 2 },
+  { encoding: "windows-1255", languages: ["he"], rarity: 1 },
+  { encoding: "windows-1256", languages: ["ar"], rarity: 1 },
+  { encoding: "iso-8859-6", languages: ["ar"], rarity: 3 },
+  { encoding: "windows-874", languages: ["th"], rarity: 1 },
+  // after Turkish, whose bytes it shares
+  { encoding: "windows-1252", languages: ["is"], rarity: 3 },
+  { encoding: "windows-1258", languages: ["vi"], rarity: 3 },
+  { encoding: "iso-8859-15", languages: ["western", "de", "fr", "es", "pt", "it"], rarity: 4 },
+  { encoding: "macintosh", languages: ["western", "de", "fr", "es", "it"], rarity: 5 },
+];
+
+/**
+ * The encoding that bytes beyond ASCII are in, by its label in the Encoding Standard; windows-1252 where nothing speaks for
+ * another. Cost: about a millisecond, and one pass over the bytes where most are ASCII.
+ */
+export function legacyEncodingOf(bytes: Uint8Array): string {
+  const sample = sampleOf(bytes);
+  let best = { text: "", surprise: Number.POSITIVE_INFINITY };
+  const readings = CANDIDATES.map((candidate) => {
+    const { encoding, languages, rarity } = candidate;
+    const decoder = new TextDecoder(encoding as ConstructorParameters<typeof TextDecoder>[0]);
+    const text = decoder.decode(sample, { stream: true });
+    for (const language of languages) {
+      const surprise = rarity + surpriseOf(text, surpriseIn(language), best.surprise);
+      if (surprise < best.surprise) best = { text, surprise };
+    }
+    return { encoding, text };
+  });
+  // where several say the same, the usual one: more of the text may say otherwise
+  return readings.find(({ text }) => text === best.text)?.encoding ?? "windows-1252";
+}
+
+/** Words with bytes beyond ASCII, each once, with a space between two; the last one may be cut. */
+function sampleOf(bytes: Uint8Array): Uint8Array {
+  const sample = new Uint8Array(SAMPLE_BYTES);
+  const words = new Set<string>();
+  let length = 0;
+  let wordAt = 0;
+  for (let at = 0; at < bytes.byteLength && length < SAMPLE_BYTES; at++) {
+    if (at > SAMPLE_WITHIN_BYTES && length > 0) break;
+    const byte = bytes[at] ?? 0;
+    if (byte < WORD_BYTE_MIN) wordAt = at + 1;
+    if (byte < 0x80) continue;
+    const from = Math.max(wordAt, at - SAMPLE_BYTES / 4);
+    let end = at;
+    while (end < bytes.byteLength && end - from < SAMPLE_BYTES && (bytes[end] ?? 0) >= WORD_BYTE_MIN) end++;
+    const word = bytes.subarray(from, Math.min(end, from + SAMPLE_BYTES - length));
+    at = end - 1;
+    const name = Buffer.from(word.buffer, word.byteOffset, word.byteLength).toString("latin1");
+    if (words.has(name)) continue;
+    words.add(name);
+    sample.set(word, length);
+    length += word.byteLength;
+    if (length < SAMPLE_BYTES) sample[length++] = 0x20;
+  }
+  return sample.subarray(0, length);
+}
+
+/**
+ * How surprising a text is in the language that it suits best, in nats per character. Languages score 3 to 9, noise 12 and more.
+ */
+export function meanSurprise(text: string): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (const language of LANGUAGES) {
+    least = Math.min(least, surpriseOf(text, surpriseIn(language), least));
+  }
+  return least / Math.max(1, text.length);
+}
+
+const LANGUAGES: ReadonlySet<Language> = new Set(CANDIDATES.flatMap(({ languages }) => languages));
+
+/** In nats; given up once it is beyond `limit`. */
+function surpriseOf(text: string, surpriseAt: Surprise, limit: number): number {
+  let surprise = 0;
+  let last = 0x20;
+  let lastKind: Kind = KIND.other;
+  for (let at = 0; at < text.length && surprise < limit; at++) {
+    const code = text.charCodeAt(at);
+    const kind = kindOf(code);
+    surprise += code < 0x80 ? asciiSurprise(code) : surpriseAt(code);
+    if (code > 0x7f || last > 0x7f) surprise += joinSurprise(lastKind, kind);
+    last = code;
+    lastKind = kind;
+  }
+  return surprise;
+}
+
+function asciiSurprise(code: number): number {
+  const isLayout = code >= 0x09 && code <= 0x0d;
+  return (code < 0x20 && !isLayout) || code === 0x7f ? IMPOSSIBLE : ASCII_CHARACTER;
+}
+
+/** What a character is as to its neighbours. */
+const KIND = { unseen: 0, other: 1, latin: 2, small: 3, capital: 4, letter: 5, sign: 6, ideograph: 7 } as const;
+type Kind = (typeof KIND)[keyof typeof KIND];
+
+function joinSurprise(last: Kind, kind: Kind): number {
+  if (last === KIND.ideograph) return isAlphabetic(kind) ? IDEOGRAPH_BY_LETTER : 0;
+  if (kind === KIND.ideograph) return isAlphabetic(last) ? IDEOGRAPH_BY_LETTER : 0;
+  if (last === KIND.sign || kind === KIND.sign) return isAlphabetic(last) || isAlphabetic(kind) ? SIGN_BY_LETTER : 0;
+  return kind === KIND.capital && (last === KIND.small || last === KIND.latin) ? MIXED_CASE : 0;
+}
+
+function isAlphabetic(kind: Kind): boolean {
+  return kind >= KIND.latin && kind <= KIND.letter;
+}
+
+const kinds = new Uint8Array(0x10000);
+
+/** Looked up once for each character. */
+function kindOf(code: number): Kind {
+  const known = kinds[code] ?? KIND.unseen;
+  if (known !== KIND.unseen) return known as Kind;
+  const kind = lookUpKind(code);
+  kinds[code] = kind;
+  return kind;
+}
+
+function lookUpKind(code: number): Kind {
+  const character = String.fromCharCode(code);
+  if (isIdeographic(code)) return KIND.ideograph;
+  if (code < 0x80) return /[a-z]/.test(character) ? KIND.latin : /[A-Z]/.test(character) ? KIND.letter : KIND.other;
+  if (/\p{Ll}/u.test(character)) return KIND.small;
+  if (/\p{Lu}/u.test(character)) return KIND.capital;
+  if (/\p{L}/u.test(character)) return KIND.letter;
+  return /[\p{M}\p{P}\p{Z}\p{Cf}]/u.test(character) ? KIND.other : KIND.sign;
+}

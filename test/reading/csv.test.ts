@@ -1,0 +1,197 @@
+// What tables in text files are read as: separators, names of columns, quotes, ragged rows, and that no cell is lost.
+
+import { describe, expect, test } from "bun:test";
+import { csvText } from "../../src/reading/csv.ts";
+import { CELLS_MAX, QUOTED_UNITS_MAX, recordsOf, type Separator } from "../../src/reading/csv-records.ts";
+import { seeded } from "../support/seeded.ts";
+
+const read = (...pieces: string[]) => [...csvText(pieces)].join("");
+const cellsIn = (pieces: Iterable<string>, separator: Separator | null) =>
+  [...recordsOf(pieces, separator)].map(({ cells }) => cells);
+
+describe("a table", () => {
+  for (const separator of [",", ";", "\t", "|"]) {
+    test(`separated by ${JSON.stringify(separator)} has rows that name their columns`, () => {
+      const rows = [
+        ["id", "city", "rent"],
+        ["1", "Oslo", "9.50"],
+        ["2", "Turin", "07"],
+      ];
+      expect(read(rows.map((row) => row.join(separator)).join("\n"))).toBe(
+        "id | city | rent\nid: 1 | city: Oslo | rent: 9.50\nid: 2 | city: Turin | rent: 07",
+      );
+    });
+  }
+
+  test("says its separator itself", () => {
+    expect(read("sep=;\nname;a,b\nAda;1,5\n")).toBe("name | a,b\nname: Ada | a,b: 1,5");
+  });
+
+  test("with decimal commas is separated by semicolons", () => {
+    expect(read("x;y\n1,5;2,5\n3,5;4,5\n")).toBe("x | y\nx: 1,5 | y: 2,5\nx: 3,5 | y: 4,5");
+  });
+
+  test("keeps separators, quotes and line breaks within quotes", () => {
+    expect(read('n,remark,z\n1,"a, ""b""\nc",2\n')).toBe('n | remark | z\nn: 1 | remark: a, "b" c | z: 2');
+  });
+
+  test("leaves empty cells and lines out", () => {
+    expect(read("a,b,c\n\n1,,3\n,,\n\n4,5,\n")).toBe("a | b | c\na: 1 | c: 3\na: 4 | b: 5");
+  });
+
+  test("with ragged rows loses nothing: what has no name stands alone", () => {
+    expect(read("id,name\n1,Ada\n2\n3,Bo,extra\n4,Cy\n")).toBe(
+      "id | name\nid: 1 | name: Ada\nid: 2\nid: 3 | name: Bo | extra\nid: 4 | name: Cy",
+    );
+  });
+
+  test("below a title and remarks is found", () => {
+    expect(read("# made by a program, 2026\nSales by region,,\nregion,units,net\nNorth,5,1.5\nSouth,7,2.5\n")).toBe(
+      "# made by a program, 2026\nSales by region\n\nregion | units | net\nregion: North | units: 5 | net: 1.5\nregion: South | units: 7 | net: 2.5",
+    );
+  });
+
+  test("with its names in a comment has these names", () => {
+    expect(read("#time,value\n1,2\n3,4\n")).toBe("time | value\ntime: 1 | value: 2\ntime: 3 | value: 4");
+  });
+
+  test("of one column is its lines", () => {
+    expect(read("milk\neggs\nbread, white\nsalt\n")).toBe("milk\neggs\nbread, white\nsalt");
+  });
+
+  test("that is no table is left as it is", () => {
+    const prose = "Dear Ada, thank you.\nWe met in May, in Rome, in the rain.\nYours\nBo";
+    expect(read(prose)).toBe(prose);
+  });
+
+  test("without a visible character is nothing", () => expect(read(",,\n ,\n")).toBe(""));
+});
+
+describe("the first row names the columns", () => {
+  const named = (text: string) => read(text).split("\n")[1]?.includes(": ") ?? false;
+  const cases: readonly (readonly [string, string, boolean])[] = [
+    ["above numbers", "item,price\ntea,3\njam,4", true],
+    ["above dates and addresses", "who,mail\nAda,ada@example.org\nBo,bo@example.org", true],
+    ["of years", "land,2024,2025\nPeru,1.5,2.5\nMali,3.5,4.5", true],
+    ["of three texts", "team,city,coach\nLions,Kent,Ada\nBears,York,Bo", true],
+    ["but not where it is a row of numbers", "1,2,3\n4,5,6\n7,8,9", false],
+    ["but not where names come back", "tea,tea\njam,jam\nrye,rye", false],
+    ["but not where it has a value of its column", "Kent,Ada,Lions\nYork,Bo,Bears\nKent,Cy,Cubs", false],
+    ["but not where two columns of texts say nothing of it", "Berlin,Germany\nParis,France\nRome,Italy", false],
+  ];
+  for (const [what, text, expected] of cases) test(what, () => expect(named(text)).toBe(expected));
+});
+
+describe("cells", () => {
+  test("come back one by one, whatever the separator, the quotes, and where the text is cut into pieces", () => {
+    const seed = 20_261_121;
+    const random = seeded(seed);
+    const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
+    for (let round = 0; round < 300; round++) {
+      const separator = pick<Separator>([",", ";", "\t", "|"]);
+      const rows = Array.from({ length: 1 + Math.floor(random() * 8) }, () =>
+        Array.from({ length: 1 + Math.floor(random() * 6) }, () =>
+          Array.from({ length: Math.floor(random() * 8) }, () =>
+            pick(["a", "ü", "🎉", '"', "\n", ",", ";", "\t", "|", " ", "'"]),
+          ).join(""),
+        ),
+      ).filter((row) => row.length > 1 || row[0] !== "");
+      const written = rows
+        .map((row) =>
+          row
+            .map((cell) => (/["\n,;\t|]|^\s/.test(cell) || random() < 0.2 ? `"${cell.replaceAll('"', '""')}"` : cell))
+            .join(separator),
+        )
+        .join("\n");
+      const pieces: string[] = [];
+      for (let at = 0; at < written.length; ) {
+        const length = 1 + Math.floor(random() * 12);
+        pieces.push(written.slice(at, at + length));
+        at += length;
+      }
+      expect({ seed, round, cells: cellsIn(pieces, separator) }).toEqual({ seed, round, cells: rows });
+    }
+  });
+
+  test("stand in their row's line with the names of their columns", () => {
+    const seed = 7;
+    const random = seeded(seed);
+    const word = () =>
+      Array.from({ length: 3 + Math.floor(random() * 5) }, () => "abcdefghij"[Math.floor(random() * 10)]).join("");
+    for (let round = 0; round < 50; round++) {
+      const names = ["number", "first", "second", "third"];
+      const rows = Array.from({ length: 20 }, (_, at) => [
+        String(at + 1),
+        `"${word()}, ${word()}"`,
+        word(),
+        `"${word()}"`,
+      ]);
+      const lines = read(
+        [names, ...rows]
+          .map((row) => row.join(","))
+          .join("\r\n")
+          .replaceAll("\r\n", "\n"),
+      ).split("\n");
+      const expected = rows.map((row) =>
+        row.map((cell, at) => `${names[at]}: ${cell.replaceAll('"', "")}`).join(" | "),
+      );
+      expect({ seed, round, lines }).toEqual({ seed, round, lines: [names.join(" | "), ...expected] });
+    }
+  });
+
+  test("in quotes go on to the closing one, up to their limit", () => {
+    const atLimit = `"${"x".repeat(QUOTED_UNITS_MAX - 1)}"`;
+    expect(cellsIn([`${atLimit},b\n`], ",")[0]?.map(({ length }) => length)).toEqual([QUOTED_UNITS_MAX - 1, 1]);
+    const beyond = `"${"x".repeat(QUOTED_UNITS_MAX)}"`;
+    expect(cellsIn([`${beyond},b\n`], ",")[0]?.[0]).toBe(beyond);
+  });
+
+  test("behind a quote that nobody closes are still cells", () => {
+    expect(cellsIn(['a,"b\nc,d\n'], ",")).toEqual([
+      ["a", '"b'],
+      ["c", "d"],
+    ]);
+    expect(cellsIn(['5" pipe,12\n"x"y,1\n'], ",")).toEqual([
+      ['5" pipe', "12"],
+      ["xy", "1"],
+    ]);
+  });
+
+  test("of a very long row come in parts that know their columns", () => {
+    const records = [...recordsOf([Array.from({ length: CELLS_MAX + 2 }, (_, at) => at).join(",")], ",")];
+    expect(records.map(({ firstColumn, cells }) => [firstColumn, cells.length, cells[0]])).toEqual([
+      [0, CELLS_MAX, "0"],
+      [CELLS_MAX, 2, String(CELLS_MAX)],
+    ]);
+  });
+});
+
+describe("hostile tables end quickly", () => {
+  const size = 2_000_000;
+  const cases: Readonly<Record<string, string>> = {
+    "of quotes": '"'.repeat(size),
+    "of pairs of quotes in cells": '"a""b""'.repeat(size / 8),
+    "of cells that begin with a quote": ',"'.repeat(size / 2),
+    "of lines that begin with a quote": '""a\n'.repeat(size / 4),
+    "of separators": ",".repeat(size),
+    "of one character": "x".repeat(size),
+    "of empty lines": "\n".repeat(size),
+    "of blanks": " ".repeat(size),
+  };
+  for (const [what, text] of Object.entries(cases)) {
+    test(what, () => {
+      const pieces = [text.slice(0, size / 3), text.slice(size / 3)];
+      expect(read(...pieces).length).toBeLessThanOrEqual(2 * size);
+    });
+  }
+
+  test("names of columns do not make a text many times as long as its file without a limit", () => {
+    const names = Array.from({ length: 100 }, (_, at) => `${"name".repeat(18)} ${at}`);
+    const row = `${Array.from({ length: 100 }, () => "7").join(",")}\n`;
+    let length = 0;
+    for (const piece of csvText([`${names.join(",")}\n`, ...Array.from({ length: 20 }, () => row.repeat(1_000))])) {
+      length += piece.length;
+    }
+    expect(length).toBeLessThan(90_000_000);
+  });
+});

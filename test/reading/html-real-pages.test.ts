@@ -1,0 +1,167 @@
+// What real pages say, against what their source says. The pages are not part of the repository.
+
+import { describe, expect, test } from "bun:test";
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { ReadFailure } from "../../src/ports/preparer.ts";
+import { MEDIA_TYPES } from "../../src/reading/formats.ts";
+import { readFileText } from "../../src/reading/read-file.ts";
+
+const FILES = join(import.meta.dir, "../../../shared/data/documents");
+const isThere = existsSync(FILES);
+
+async function read(name: string): Promise<{ text: string; title: string | null }> {
+  const path = join(FILES, name);
+  const file = { path, bytes: statSync(path).size, filename: name, mediaType: MEDIA_TYPES.html };
+  const document = await readFileText(file);
+  if (document instanceof ReadFailure) throw document;
+  return { text: document.pieces.join(""), title: document.title };
+}
+
+interface Page {
+  readonly title: string | null;
+  /** What stands in it, in this order. */
+  readonly said: readonly string[];
+  /** What is around its content: menus, scripts, marks. */
+  readonly unsaid: readonly string[];
+}
+
+const PAGES: Readonly<Record<string, Page>> = {
+  "normal/docling__html_code_snippets.html": {
+    title: "Code snippets in HTML",
+    said: [
+      "# Code snippets\n\nThe Pythagorean theorem can be written as an equation relating the lengths of the sides a, b and the hypotenuse c.",
+      'for example:\n\n```\nfrom docling.document_converter import DocumentConverter\n\nsource = "https://arxiv.org/pdf/2408.09869"\n',
+      "print(result.document.export_to_markdown())\n```",
+      "- Use the docling-tools models download utility:\n- Alternatively, models can be programmatically downloaded using docling.utils.model_downloader.download_models().",
+      "            $ docling-tools models download-hf-repo ds4sd/SmolDocling-256M-preview",
+    ],
+    unsaid: ["$ docling-tools\n", "charset"],
+  },
+  "normal/docling__html_rich_table_cells.html": {
+    title: "Rich Table Cells in HTML",
+    said: [
+      "Basic duck facts\n\nName | Habitat | Comment\nName: Wood Duck | Comment: Often seen near ponds.",
+      "Name: Goose (not a duck!) | Habitat: Water & wetlands | Comment: Large, loud, noisy, small",
+      "Name: Teal | Habitat: Pond; Marsh; Riverbank | Comment: Fly south in winter; Build nest on ground",
+      "Genus: Oxyura (Benthic ducks) | Species: Wigee, Banded Water‑screw",
+      "Swim | Gracefully glide on H2O surfaces.",
+      "Type: Long | Sound: “quaaaaaack”",
+      "Name: White-headed duck | Description: A small diving duck some 45 cm (18 in) long. | Image: White-headed duck thumbnail",
+    ],
+    unsaid: ["border-collapse", "empty cell", "upload.wikimedia.org"],
+  },
+  "normal/docling__wiki_duck.html": {
+    title: "Duck",
+    said: [
+      "# Duck",
+      "This article is about the bird. For duck as a food, see Duck as food.",
+      "Kingdom: Animalia\nPhylum: Chordata",
+      "Duck is the common name for numerous species of waterfowl in the family Anatidae. Ducks are generally smaller and shorter-necked than swans and geese,",
+      "## Etymology",
+      "A male is called a drake and the female is called a duck, or in ornithology a hen.",
+      "### Feeding\n\n",
+      "A few specialized species such as the mergansers are adapted to catch and swallow large fish.",
+      "- American Ornithologists' Union (1998). Checklist of North American Birds (PDF). Washington, DC:",
+    ],
+    unsaid: [
+      "Jump to content",
+      "Create account",
+      "Afrikaans",
+      "[edit]",
+      "[1]",
+      "Privacy policy",
+      "RLCONF",
+      "mw-parser-output",
+    ],
+  },
+  "normal/markitdown__test_blog.html": {
+    title: "Does Model and Inference Parameter Matter in LLM Applications? - A Case Study…",
+    said: [
+      "# Does Model and Inference Parameter Matter in LLM Applications? - A Case Study for MATH",
+      "- AutoGen can help with model selection, parameter tuning, and cost-saving in LLM applications.",
+      "## Experiment Setup\n\nWe use AutoGen to select between the following models",
+      "- n: The number of responses to generate. We search for the optimal n in the range of [1, 100].",
+      "However, the selected model changes on level 4 Algebra.",
+      "## For Further Reading\n\n- Research paper about the tuning technique\n- Documentation about inference tuning",
+    ],
+    unsaid: ["Skip to main content", "Recent posts", "localStorage", "Copyright", "Newer Post", "Edit this page"],
+  },
+  "normal/markitdown__test_serp.html": {
+    title: "Microsoft wikipedia - Search",
+    said: [
+      "## Microsoft - Wikipedia",
+      "Microsoft Corporation is an American multinational corporation and technology company headquartered in Redmond, Washington.",
+      "## History of Microsoft - Wikipedia",
+      "  - Initial release: November 20, 1985; 37 years ago",
+      "Microsoft was founded by Bill Gates and Paul Allen on April 4, 1975,",
+    ],
+    unsaid: ["Skip to content", "function(", "sj_evt", "_ge("],
+  },
+  "normal/markitdown__test_wikipedia.html": {
+    title: "Microsoft",
+    said: [
+      "# Microsoft",
+      "Company type: Public",
+      "Founded: April 4, 1975 in Albuquerque, New Mexico, U.S.",
+      "Headquarters: One Microsoft Way, Redmond, Washington",
+      "Microsoft was founded by Bill Gates and Paul Allen on April 4, 1975, to develop and sell BASIC interpreters for the Altair 8800.",
+      "## History",
+      "### 1985–1994: Windows and Office",
+      "On July 27, 1994, the Department of Justice's Antitrust Division filed a competitive impact statement",
+      "## External links",
+    ],
+    unsaid: ["Jump to content", "Create account", "Afrikaans", "[edit]", "[1]", "Privacy policy", "RLCONF"],
+  },
+  "normal/unstructured__fake-html.html": {
+    title: null,
+    said: [
+      "# My First Heading\n\n## My Second Heading\n\nMy first paragraph. lorem ipsum dolor set amet.",
+      "- A test list\n  - With sub-bullets!\n  - And another\n- Back at the root",
+      "### A Third Heading\n\nColumn 1 | Column 2\nColumn 1: Row 1, Cell 1 | Column 2: Row 1, Cell 2",
+    ],
+    unsaid: ["<"],
+  },
+  "encoding/unstructured__fake-html-cp1252.html": {
+    title: null,
+    said: [
+      "Die schöne Frau hat einen Kaffee mit Kuchen gegessen.",
+      "Der Preis betrug 15,50 €.\nL'été était très chaud cette année.",
+      'O João comprou um café por 2,50 €. Ele disse: "Está ótimo!" e sorriu.',
+    ],
+    unsaid: ["<", "\ufffd"],
+  },
+  "encoding/unstructured__example-steelJIS-datasheet-utf-16.html": {
+    title: "SNB22-3 - SteelJIS - Datasheet, Chemical composition, Standards and Properties",
+    said: [
+      "# SteelJIS: Japanese Steels and Alloys",
+      "## SNB22-3 Chemical composition, standards and properties\n\nGrade: SNB22-3\nClassification: Structural steel Chromium molybdenum steel",
+      "Chemical composition 成分 % of grade SNB22-3",
+      "C: 0.39 - 0.46 | Si: 0.2 - 0.35 | Mn: 0.65 - 1.1 | P: max 0.025 | S: max 0.025",
+      "Assortment: Bars | Yield point or Proof stress: 890 | Tensile strength: 1000 | Elongation: 12 | Reduction of area: 40",
+      "• Tensile strength / Zugfestigkeit / Resistance a la traction",
+    ],
+    unsaid: ["adsbygoogle", "document.write", "facebook-jssdk", "addLink"],
+  },
+  "malformed/tika__testHTMLBadScript.html": {
+    title: null,
+    said: ["This is a test."],
+    unsaid: ["cool script"],
+  },
+};
+
+describe.skipIf(!isThere)(`pages of real sites${isThere ? "" : ` (no documents in ${FILES})`}`, () => {
+  for (const [name, { title, said, unsaid }] of Object.entries(PAGES)) {
+    test(`${name} says what stands in it, and nothing from around it`, async () => {
+      const page = await read(name);
+      expect(page.title).toBe(title);
+      let from = 0;
+      for (const each of said) {
+        const at = page.text.indexOf(each, from);
+        if (at === -1) expect(page.text.slice(from)).toContain(each);
+        from = at + each.length;
+      }
+      for (const each of unsaid) expect(page.text).not.toContain(each);
+    });
+  }
+});

@@ -1,0 +1,385 @@
+// What the reader of pages promises: what a page says stands in the text as Markdown, what is around it does not, and no page
+// breaks it.
+
+import { describe, expect, test } from "bun:test";
+import { ReadFailure } from "../../src/ports/preparer.ts";
+import { readHtml } from "../../src/reading/html/read-html.ts";
+import { READING_LIMITS } from "../../src/reading/office/budget.ts";
+
+function read(...pieces: string[]) {
+  const document = readHtml(pieces);
+  if (document instanceof ReadFailure) throw document;
+  return { text: document.pieces.join(""), title: document.title };
+}
+const textOf = (...pieces: string[]) => read(...pieces).text;
+const failureOf = (page: string, limits = READING_LIMITS) => {
+  const outcome = readHtml([page], limits);
+  return outcome instanceof ReadFailure ? outcome.message : "it was read";
+};
+
+type Cases = Readonly<Record<string, readonly [page: string, text: string]>>;
+function says(cases: Cases) {
+  for (const [promise, [page, text]] of Object.entries(cases)) test(promise, () => expect(textOf(page)).toBe(text));
+}
+
+describe("text", () => {
+  says({
+    "headings have their level": ["<h1>A</h1><h2>B <em>b</em></h2><h6>C</h6>", "# A\n\n## B b\n\n###### C"],
+    "what says that it is a heading is one": [
+      '<div role=heading aria-level=3>A</div><div role="heading">B</div>',
+      "### A\n\n## B",
+    ],
+    "a heading is one line": ["<h2>A<br>b<div>c</div></h2>", "## A b c"],
+    "empty headings are none": ["<h2> </h2><h2><img src=x></h2><p>A", "A"],
+    "paragraphs stand apart, with or without their ends": [
+      "<p>One<p>Two</p>Three<div>Four</div>",
+      "One\n\nTwo\n\nThree\n\nFour",
+    ],
+    "white space counts as a browser shows it": [
+      "<p>  a \n\t b<b> c</b> <i> d </i>, e&nbsp;&nbsp;f </p>",
+      "a b c d , e f",
+    ],
+    "breaks are lines": ["<p>a<br>b <br/> c<br><br><br>d</p>", "a\nb\nc\n\nd"],
+    "what is invisible is dropped, what spells words stays": [
+      "<p>Do\u00adnau&shy;dampf\u200bschiff\ufeff می\u200cخواهم 👩\u200d🚀",
+      "Donaudampfschiff می\u200cخواهم 👩\u200d🚀",
+    ],
+    "character references are resolved, invalid ones too": [
+      "<p>&lt;b&gt; &amp;amp; &eacute; &#x20AC; &#8364 &#0; &#x110000; &#xD800; &nosuch; AT&T &copy 2026",
+      "<b> &amp; é € € � � � &nosuch; AT&T © 2026",
+    ],
+    "links are their texts, or their pictures'": [
+      '<p>See <a href="https://example.org">the page</a>, <a href=x><img alt="A map"></a> and <a href=y>a <img alt=icon>b</a>.',
+      "See the page, A map and a b.",
+    ],
+    "links side by side are words of their own": ["<p><a href=1>one</a><a href=2>two</a>", "one two"],
+    "pictures are what is said of them, unless it is a file's name": [
+      '<p>a<img alt="a cat">b</p><img alt="IMG_001.jpg"><img alt=""><img>',
+      "a a cat b",
+    ],
+    "captions of figures stand apart": [
+      '<figure><img alt="A chart"><figcaption>Sales by year</figcaption></figure>',
+      "A chart\n\nSales by year",
+    ],
+    "quotations are marked": [
+      "<blockquote><p>a<br>b</p><p>c</p><h2>d</h2></blockquote><p><q>e</q>",
+      "> a\n> b\n\n> c\n\n## d\n\n“e”",
+    ],
+    "what unfolds is unfolded": [
+      "<details><summary>Why?</summary><p>Because.</details><h3><button>More?</button></h3><p hidden=until-found>Yes.",
+      "Why?\n\nBecause.\n\n### More?\n\nYes.",
+    ],
+    "pronunciation follows its word": ["<p><ruby>漢字<rp>(</rp><rt>かんじ</rt><rp>)</rp></ruby>を", "漢字(かんじ)を"],
+    "exponents are told from digits, marks of notes from words": [
+      '<p>10<sup>6</sup> m<sup>-2</sup>, H<sub>2</sub>O, 1<sup>st</sup>, so<sup><a href="#fn1">1</a></sup>.<p><sup>1</sup> Note',
+      "10^6 m^-2, H2O, 1st, so[1].\n\n1 Note",
+    ],
+    "formulas are their TeX, once": [
+      '<p>So <span class="mwe-math-element"><span class="mwe-math-mathml-inline mwe-math-mathml-a11y" style="display: none;"><math alttext="{\\displaystyle E=mc^{2}}"><mi>E</mi></math></span><img alt="{\\displaystyle E=mc^{2}}" aria-hidden="true"></span>. <math><mi>x</mi><mo>=</mo><mn>1</mn><annotation>TeX</annotation></math>',
+      "So E=mc^{2}. x=1",
+    ],
+    "links of headings to themselves are dropped": [
+      '<h2>Setup<a href="#setup">¶</a></h2><h2>Use<a href="#use">#</a></h2><p>C <a href=x>#</a>',
+      "## Setup\n\n## Use\n\nC #",
+    ],
+    "abbreviations, inserted and deleted words are words": [
+      "<p><abbr title=World>WHO</abbr> <del>a</del><ins>b</ins>",
+      "WHO ab",
+    ],
+    "a rule says nothing": ["<p>a<hr>b", "a\n\nb"],
+    "text beyond marks of CDATA is text": ["<p>a <![CDATA[b & c]]> d", "a b & c d"],
+  });
+});
+
+describe("lists", () => {
+  says({
+    "items have their marks and levels": ["<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>", "- a\n  - b\n- c"],
+    "lists without items in between are levels too": ["<ul><li>a<ul><ul><li>b</ul></ul></ul>", "- a\n    - b"],
+    "numbers are counted as they are shown": [
+      "<ol start=3><li>a<li value=7>b<li>c</ol><ol reversed start=2><li>d<li>e</ol><ol type=a><li>f</ol>",
+      "3. a\n7. b\n8. c\n2. d\n1. e\n- a. f",
+    ],
+    "an item's further paragraphs belong to it": [
+      "<ul><li><p>a</p><p>b<br>c</p></li><li>d</li></ul>",
+      "- a\n  b\n  c\n- d",
+    ],
+    "code and headings in items stand by themselves": [
+      "<ul><li>a<pre>b</pre>c</li><li><h3>d</h3><p>e</li></ul>",
+      "- a\n\n```\nb\n```\n\nc\n\n### d\n\ne",
+    ],
+    "definitions name their terms": [
+      "<dl><dt>CPU<dd>Computes.<dd>Gets hot.<dt>RAM:<dt>Memory<dd>Remembers.<p>For a while.</dl>",
+      "- CPU: Computes.\n- CPU: Gets hot.\n- RAM, Memory: Remembers.\n  For a while.",
+    ],
+    "definitions without terms are paragraphs, terms without definitions too": [
+      "<dl><dd>a</dl><dl><dt>b</dl>",
+      "a\n\nb",
+    ],
+    "items without a list are items": ["<li>a<li>b", "- a\n- b"],
+  });
+});
+
+describe("tables", () => {
+  const row = (...cells: string[]) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
+  says({
+    "rows name their columns": [
+      "<table><caption>Ducks</caption><thead><tr><th>Name<th>Food</thead><tbody><tr><td>Teal<td>Seeds<tr><td>Eider<td></table>",
+      "Ducks\n\nName | Food\nName: Teal | Food: Seeds\nName: Eider",
+    ],
+    "names that span others stand above them": [
+      "<table><tr><th rowspan=2>Site<th colspan=2>2025<tr><th>Q1<th>Q2<tr><td>Oslo<td>1<td>2</table>",
+      "Site | 2025\nSite | Q1 | Q2\nSite: Oslo | 2025 Q1: 1 | 2025 Q2: 2",
+    ],
+    "what reaches into rows is said in them": [
+      `<table><tr><th>A<th>B<th>C</tr><tr><td rowspan=2>1</td><td>2<td>3</tr>${row("4", "5")}</table>`,
+      "A | B | C\nA: 1 | B: 2 | C: 3\nA: 1 | B: 4 | C: 5",
+    ],
+    "a heading within a table stands in no column": [
+      `<table><tr><th>A<th>B</tr>${row("1", "2")}${row("3", "4")}<tr><td colspan=2>Later</tr>${row("5", "6")}</table>`,
+      "A | B\nA: 1 | B: 2\nA: 3 | B: 4\nLater\nA: 5 | B: 6",
+    ],
+    "a name and what it names are one": [
+      "<table><tr><th colspan=2>Norway<tr><th>Capital<td>Oslo<tr><td>Area:<td>385,207 km<sup>2</sup></table>",
+      "Norway\nCapital: Oslo\nArea: 385,207 km^2",
+    ],
+    "names of rows do not take the place of names of columns": [
+      "<table><tr><th>Name<th>Food<tr><th>Teal<td>Seeds</table><table><tr><th>A<th>B<th>C<tr><th>a<td><td>c</table>",
+      "Name | Food\nName: Teal | Food: Seeds\n\nA | B | C\nA: a | C: c",
+    ],
+    "drawn tables have names in their first row, others only where it shows": [
+      `<table border=1>${row("A", "B", "C")}${row("x", "y", "z")}</table><table>${row("D", "E", "F")}${row("x", "y", "z")}</table><table>${row("<b>G</b>", "<b>H</b>")}${row("x", "y")}</table>`,
+      "A | B | C\nA: x | B: y | C: z\n\nD | E | F\nx | y | z\n\nG | H\nG: x | H: y",
+    ],
+    "lists in cells fit a line": [
+      "<table><tr><th>A<th>B<tr><td><ul><li>x<li>y</ul><td>a<br>b</table>",
+      "A | B\nA: x; y | B: a b",
+    ],
+    "tables that only lay out are text": [
+      "<table><tr><td><h1>A</h1><p>b</td></tr><tr><td><table><tr><td>c</table></table>",
+      "# A\n\nb\n\nc",
+    ],
+    "tables in cells are tables after the row": [
+      "<table><tr><th>A<th>B<tr><td>1<td>2<tr><td>3<td><table><tr><th>C<th>D<tr><td>4<td>5</table></table>",
+      "A | B\nA: 1 | B: 2\n\nA: 3\n\nB:\n\nC | D\nC: 4 | D: 5",
+    ],
+    "end tags beside the table's own order do no harm": [
+      "<center><table></center><tr><td>a</div><td>b</table></center>c",
+      "a | b\n\nc",
+    ],
+    "cells outside of tables are text": ["<tr><td>a<td>b</tr>", "a\n\nb"],
+  });
+});
+
+describe("code", () => {
+  says({
+    "is laid out as it is": [
+      '<pre class="x language-python"><code>\ndef f():\n\treturn 1  \n\n\n# <b>end</b>&lt;\n</code></pre>',
+      "```python\ndef f():\n\treturn 1\n\n\n# end<\n```",
+    ],
+    "lines may be elements": [
+      "<pre><code class=lang-ts><span>a</span><br><span>b</span></code></pre><pre><div>c</div><div>d</div></pre>",
+      "```ts\na\nb\n```\n\n```\nc\nd\n```",
+    ],
+    "a fence in it does not end it": ["<pre>```\na\n```</pre>", "````\n```\na\n```\n````"],
+    "within a sentence it is text": ["<p>Call <code>f( )</code> or <kbd>Ctrl</kbd>.", "Call f( ) or Ctrl."],
+    "plaintext is the rest of the page": ["<p>a<plaintext>b </plaintext> <p>c", "a\n\n```\nb </plaintext> <p>c\n```"],
+  });
+});
+
+describe("what is not read", () => {
+  const kept = "<p>A sentence that is the content of this page.";
+  for (const dropped of [
+    "<script>gone()</script>",
+    "<style>gone {}</style>",
+    "<noscript>gone</noscript>",
+    "<template><p>gone</template>",
+    "<svg><title>gone</title><text>gone</text><style>gone</style></svg>",
+    "<nav><a href=x>gone</a></nav>",
+    "<header>gone</header>",
+    "<footer>gone</footer>",
+    "<aside>gone</aside>",
+    "<form><button>gone</button><select><option>gone</select><textarea>gone</textarea></form>",
+    "<div hidden>gone<div>gone</div></div>",
+    "<span aria-hidden=true>gone</span>",
+    '<div style="color:red; DISPLAY : none !important">gone</div>',
+    "<div role=navigation>gone</div>",
+    "<div role=banner>gone</div>",
+    "<div role=contentinfo>gone</div>",
+    "<div role=search>gone</div>",
+    '<div id="onetrust-consent-sdk">gone</div>',
+    '<div class="a cookie-banner">gone</div>',
+    '<a class="skip-link" href="#main">gone</a>',
+    '<span class="mw-editsection">[gone]</span>',
+    '<sup class="reference"><a href="#cite_note-1">[gone]</a></sup>',
+    "<dialog>gone</dialog>",
+    "<iframe>gone</iframe>",
+    "<video>gone</video>",
+    "<!-- gone -->",
+    "<?php gone ?>",
+    '<img alt="gone" hidden>',
+  ]) {
+    test(dropped, () => {
+      expect(textOf(`${dropped}${kept}</p>${dropped}`)).toBe("A sentence that is the content of this page.");
+    });
+  }
+
+  says({
+    "a page's main heading stays, wherever it stands": [
+      "<header><a href=/>Site</a><h1>The <b>title</b></h1><p>x</header><p>And the text.",
+      "# The title\n\nAnd the text.",
+    ],
+    "headers, footers and asides of the content stay": [
+      "<article><header><h1>A</h1><p>b</p></header><aside>Note: c</aside><footer>d</footer></article>",
+      "# A\n\nb\n\nNote: c\n\nd",
+    ],
+    "where nothing else is there, everything is read": ["<nav>Only <a href=x>this</a>.</nav>", "Only this."],
+    "where little else is there, everything is read": [
+      "<p>Hi.</p><div hidden>All that this page has to say stands in a part that is shown later.</div>",
+      "Hi.\n\nAll that this page has to say stands in a part that is shown later.",
+    ],
+    "choices of a form are not missed": [`<p>Short.<select>${"<option>A country".repeat(50)}</select>`, "Short."],
+    "many links around the content are not missed": [
+      `<nav>${"<a href=x>Another page of this site</a> ".repeat(50)}</nav><p>Short.`,
+      "Short.",
+    ],
+  });
+});
+
+describe("titles", () => {
+  const titleOf = (page: string) => read(`${page}<p>text`).title;
+  test("is what the page says", () => expect(titleOf("<title> A &amp;\n B </title>")).toBe("A & B"));
+  test("is none where the page has none", () => expect(titleOf("<h1>A</h1>")).toBeNull());
+  test("is none where it is empty", () => expect(titleOf("<title> </title>")).toBeNull());
+  test("is the main heading where the site's name is beside it", () => {
+    expect(titleOf("<title>How to swim - Example Site</title><h1>How to swim</h1>")).toBe("How to swim");
+    expect(titleOf("<title>Example | Ducks</title><h1>ducks</h1>")).toBe("ducks");
+  });
+  test("is not cut within what it says", () => {
+    expect(titleOf("<title>How to swim in the lake</title><h1>How to swim</h1>")).toBe("How to swim in the lake");
+  });
+  test("is not that of a drawing", () => {
+    expect(titleOf("<svg><title>Icon</title></svg><title>Page</title>")).toBe("Page");
+  });
+});
+
+describe("broken pages", () => {
+  says({
+    "a script without end ends at the next tag": [
+      "<p>a</p><script>var b = 1;\n<p>c</p><style>d</style><p>e",
+      "a\n\nc\n\ne",
+    ],
+    "a title without end ends at the next tag": ["<title>a<p>b", "b"],
+    "a comment without end ends with its first sign of an end": ["<p>a</p><!-- b ><p>c <!-- d", "a\n\nc"],
+    "a quote without end ends with its tag": ['<p>a <a href="b>c</a> d', "a c d"],
+    "a tag that is broken off ends where the next one begins": ["<scr\n<script>a()</script><p>b", "b"],
+    "a drawing without end ends at the next paragraph": ["<svg><g><p>a", "a"],
+    "end tags without beginnings are nothing": ["</div></b>a</p></table>b</br>c</li>", "a\n\nb\nc"],
+    "elements that overlap are put in order": ["<b>a<i>b</b>c</i> <a>d<div>e</a>f</div>", "abc d\n\nef"],
+    "sign of less is text": ["<p>a < b <3 c<", "a < b <3 c<"],
+    "NULs and lone surrogates are put out": ["<p>a\0b\ud800c", "ab\ufffdc"],
+  });
+
+  test("a page may come in pieces, cut anywhere", () => {
+    const page =
+      '<title>T&amp;t</title><p class="x">a &eacute; <b>b</b><!-- c --><script>d</script></p><pre>\r\ne\n f</pre><img alt="g &lt; h">';
+    const whole = read(page);
+    expect(whole.text).toBe("a é b\n\n```\ne\n f\n```\n\ng < h");
+    expect(read(...page)).toEqual(whole);
+    for (let at = 1; at < page.length; at++) expect(read(page.slice(0, at), page.slice(at))).toEqual(whole);
+  });
+
+  test("a page without text says so", () => {
+    for (const page of ["", " \n", "<p>", "<script>a</script>", "<p>\u00ad&nbsp;\u200b", "<!--"]) {
+      expect(failureOf(page)).toBe("The file holds no text.");
+    }
+  });
+});
+
+describe("hostile pages", () => {
+  const many = 100_000;
+  const nests: Cases = Object.fromEntries(
+    [
+      "div",
+      "b",
+      "ul><li",
+      "table><tr><td",
+      "blockquote",
+      "dl><dd",
+      "span hidden",
+      "svg",
+      "font",
+      "sup",
+      "a",
+      "header",
+      "h1",
+      "ruby><rt",
+      "pre",
+      "q",
+    ].map((tags) => [`${many} times <${tags}>`, [`${`<${tags}>`.repeat(many)}text`, ""]]),
+  );
+  for (const [name, [page]] of Object.entries(nests)) {
+    test(`${name} is read`, () => expect(textOf(page)).toContain("text"));
+  }
+
+  test("open and closed again", () => {
+    expect(textOf(`${"<div>".repeat(many)}text${"</div>".repeat(many)}<p>more`)).toBe("text\n\nmore");
+  });
+  test("ends that find no beginning", () => {
+    expect(textOf(`<div>${"<b>".repeat(many)}<p>${"</i></b></div></td></x>".repeat(many)}text`)).toBe("text");
+  });
+  test("an attribute of ten megabytes", () => {
+    const value = "x ".repeat(5_000_000);
+    expect(textOf(`<p class="${value}" title='${value}'>text`)).toBe("text");
+    expect(textOf(`<p ${value.slice(0, 1_000_000)}>text`)).toBe("text");
+    expect(textOf(`<${value.replaceAll(" ", "x").slice(0, 1_000_000)}>text`)).toBe("text");
+  });
+  test("megabytes of one sign", () => {
+    for (const sign of [
+      "&",
+      "<",
+      "a",
+      " ",
+      "\n",
+      "\u00a0",
+      "`",
+      "#",
+      "|",
+      "-",
+      "\u200b",
+      ">",
+      "&amp",
+      "</",
+      "<!",
+      "<!--",
+      "\ud800",
+    ]) {
+      const page = `<p>text ${sign.repeat(2_000_000 / sign.length)}`;
+      expect(textOf(page).startsWith("text")).toBe(true);
+    }
+    expect(textOf(`<pre>text\n${" ".repeat(1_000_000)}\n${"`".repeat(1_000_000)}</pre>`)).toContain("text");
+  });
+  test("scripts, comments and quotes without end, over and over", () => {
+    for (const part of ["<script>", "<!-- ", '<a b="', "<title>", "<style>a", "<![CDATA["]) {
+      expect(textOf(`<p>text</p>${part.repeat(many)}`)).toStartWith("text");
+    }
+  });
+  test("cells that take all the columns and rows there are", () => {
+    const cell = '<td colspan="1000" rowspan="65534">a';
+    const wide = `<table>${`<tr>${cell.repeat(100)}`.repeat(1000)}</table>`;
+    expect(failureOf(wide)).toBe("The file holds more than 2,000,000 cells, the most that is read.");
+    const rows = `<table><tr>${"<td rowspan=65534>a".repeat(1000)}${"<tr>".repeat(many)}<tr><td>b`;
+    expect(failureOf(rows)).toBe("it was read");
+    expect(textOf(`<table><tr>${"<td>".repeat(many)}text</table>`)).toBe("text");
+  });
+  test("a text that is repeated in each row", () => {
+    const page = `<table><tr><td rowspan=0>${"long ".repeat(1_000)}<td>a${"<tr><td>b".repeat(10_000)}</table>`;
+    expect(textOf(page).length).toBeLessThan(100_000);
+  });
+  test("more text than is read", () => {
+    const limits = { ...READING_LIMITS, textUnits: 100 };
+    expect(failureOf(`<p>${"a".repeat(100)}`, limits)).toBe("it was read");
+    expect(failureOf(`<p>${"a".repeat(101)}`, limits)).toBe(
+      "The file holds more than 100 characters of text, the most that is read.",
+    );
+  });
+});
