@@ -1,4 +1,5 @@
-// Words that carry no topic, for twelve large languages: they end a key phrase (tags.ts). Searching does not use them.
+// Words that carry no topic, for twelve large languages: they end a key phrase (tags.ts), and the grammatical ones among
+// them tell a language (language.ts). Searching does not use them.
 
 const LISTS: Readonly<Record<string, string>> = {
   en: `a about above according across actually after again against ago all almost along already also although always am
@@ -93,6 +94,86 @@ const LISTS: Readonly<Record<string, string>> = {
     都是 需要 非常 今天 明天 昨天 今年 去年 什么 时候 之后 之前 之间 大家 包括 等等`,
 };
 
+/**
+ * Words that have a meaning of their own, but are no topic: verbs of English that stand between two phrases, and the names
+ * of numbers and months. Not part of `LISTS`, by which language.ts knows a language.
+ */
+const TOPICLESS: Readonly<Record<string, string>> = {
+  en: `abstract accept accepted achieve achieved act acted acting add added adding affect affected affects aim aimed allow allowed
+    allowing allows analyze analyzed announced appear appeared appearing appears apply applied approximately arise arising
+    arises assess assessed assessing attempt attempted award awarded begin begins begun believe believed belong belongs bear
+    bears born brought build built calculate calculated carried carries carry carrying cause caused causes causing choose
+    choosing chose chosen combined combine commonly compare compares comprise comprises comprised concern concerned
+    conclude concluded conclusion conclusions conducted confer confers consider considered considering consist consisted
+    consisting consists contain contained containing contains continue continued contribute contributed contributes create
+    created creating currently cut date deal deals decide decided define defined defines demonstrate demonstrated
+    demonstrates derive derived describe described describes describing design designed despite detect detected determine
+    determined determines determining develop developed developing directed direct discuss discussed discusses edit edited
+    emerge emerged emerges employ employed employing enable enabled enables enter entered establish established evaluate
+    evaluated examine examined example examples exhibit exhibited exhibits exist existing exists expect expected experience
+    experienced explain explained explore explored extend extended extends fail failed fall falls fell feature featured
+    features featuring finally focus focused focuses follow followed following follows form formed forming forms frequently
+    general generally generate generated generates grow growing grown happen happened held help helped helping helps hold
+    holds identify identified identifies impact implicated improve improved improves include included includes indicate
+    indicated indicates induce induced induces inhibit inhibited inhibits introduce introduced investigate investigated
+    involve involved involves involving issue issues join joined knew largely latter lead leading leads leave leaves led
+    left lie lies linked list listed lists live lived lives located locate located lose lost maintain maintained
+    maintains mediate mediated meet met modified move moved moving named name names native notable note noted observe
+    observed obtain obtained obtaining occur occurred occurring occurs offer offered offers older open opened order
+    originally pass passed perform performed performing performs permit persist persists place placed play played player
+    players playing point points possess potential potentially predict predicted presence present presented presents prevent
+    prevented previously produce produced produces producing propose proposed prove proved provide provided provides
+    providing publish published purpose raise raised randomly range ranged ranges ranging reach reached read receive
+    received receives recent recently record recorded reduce reduced reduces reducing refer referred refers reflect regard
+    regarded regards regulate regulated regulates relate related relatively release released releases remain remained
+    remains remove removed report reported reporting reports represent represented represents require required requires
+    resulted resulting retain return returned reveal revealed reveals rise rose run running seek seeks select selected send
+    sent separate serve served serves serving set sets share shared situated solved sought speak spoke stand stands star
+    starred starring stars start started starts stated stay stood studied subjected succeed succeeded support
+    supported supports talk talking targeted tend test tested took total treat treated try trying turn turned
+    undergo underwent underscore understand understood unknown unlike value values vary varied varies view wait walk wear
+    win winning wins won write writes writing written wrote yield yielded yields aims average background certain common constant introduction materials method methods objective objectives entire
+    fifth final fourth full fundamental great greater greatest key large larger largest near overall own
+    previous primary principal rapid rapidly recent related second short similar single small smaller specific third total
+    true twice unique whole wide widely young younger amount case cases degree fact form group groups half kind life lot
+    member members name number part percent period place problem question rate reason section side sort step term terms
+    type types unit january february march april may june july august september october november december monday
+    tuesday wednesday thursday friday saturday sunday four five six seven eight nine ten eleven twelve twenty hundred
+    hundreds thousand thousands million millions billion dozen morning afternoon evening night week weeks month months
+    hour hours minute minutes afterwards currently happy nice sounds awesome amazing cool glad love loved`,
+  de: `januar februar märz april juni juli august september oktober november dezember montag dienstag mittwoch donnerstag
+    freitag samstag sonntag drei vier fünf sechs sieben acht neun zehn hundert tausend million millionen milliarden prozent
+    jahr jahre jahren tag tage tagen woche wochen monat monate uhr ende beispiel teil mal zeit`,
+  fr: `janvier février mars avril mai juin juillet août septembre octobre novembre décembre lundi mardi mercredi jeudi
+    vendredi samedi dimanche quatre cinq sept huit neuf dix cent mille million millions milliard milliards an ans année
+    années mois semaine semaines heure heures fin exemple partie`,
+  es: `enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre lunes martes miércoles jueves
+    viernes sábado domingo tres cuatro cinco seis siete ocho nueve diez cien mil millón millones año años mes meses semana
+    semanas día días hora horas ejemplo`,
+  it: `gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre lunedì martedì mercoledì
+    giovedì venerdì sabato domenica quattro cinque sette otto nove dieci cento mille milione milioni anno anni mese mesi
+    settimana settimane giorno giorni ora ore esempio`,
+  pt: `janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro segunda-feira terça-feira
+    quarta-feira quinta-feira sexta-feira sábado domingo três quatro cinco seis sete oito nove dez cem mil milhão milhões ano
+    anos mês meses semana semanas dia dias hora horas exemplo`,
+  nl: `januari februari maart april mei juni juli augustus september oktober november december maandag dinsdag woensdag
+    donderdag vrijdag zaterdag zondag drie vier vijf zes zeven acht negen tien honderd duizend miljoen miljard jaar jaren
+    maand maanden week weken dag dagen uur voorbeeld`,
+  pl: `stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia poniedziałek wtorek
+    środa środę czwartek piątek sobota sobotę niedziela niedzielę trzy cztery pięć sześć siedem osiem dziewięć dziesięć sto
+    tysiąc tysięcy milion milionów rok roku lat lata miesiąc tydzień dzień dni godzina przykład`,
+  ru: `января февраля марта апреля мая июня июля августа сентября октября ноября декабря понедельник вторник среда среду
+    четверг пятница пятницу суббота субботу воскресенье четыре пять шесть семь восемь девять десять сто тысяч тысяча
+    миллион миллионов год года году лет месяц месяца неделя неделю день дня дней час часов пример`,
+  sv: `januari februari mars april maj juni juli augusti september oktober november december måndag tisdag onsdag torsdag
+    fredag lördag söndag tre fyra fem sex sju åtta nio tio hundra tusen miljon miljoner år månad månader vecka veckor dag
+    dagar timme timmar exempel`,
+  tr: `ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık pazartesi salı çarşamba perşembe cuma
+    cumartesi pazar iki üç dört beş altı yedi sekiz dokuz on yüz bin milyon milyar yıl yılı yılında ay hafta gün saat örnek`,
+  zh: `一月 二月 三月 四月 五月 六月 七月 八月 九月 十月 十一月 十二月 星期一 星期二 星期三 星期四 星期五 星期六 星期日 周一 周二 周三 周四 周五
+    周六 周日 百分之 小时 分钟 星期 上午 下午 晚上 早上 第一 第二 第三 问题 情况 方面 工作 非常 完全 直到 上午 年前 年来`,
+};
+
 /** Whether a language has a list of its own. */
 export function hasStopWords(language: string): boolean {
   return Object.hasOwn(LISTS, primaryOf(language));
@@ -106,10 +187,23 @@ const sets = new Map<string, ReadonlySet<string>>();
  * @param language BCP 47; only its first part counts.
  */
 export function stopWordsOf(language: string): ReadonlySet<string> {
-  const key = hasStopWords(language) ? primaryOf(language) : "";
+  return setOf("grammar", language);
+}
+
+/** The stop words of a language and those of its words that are no topic, lower case; as `stopWordsOf` for the others. */
+export function topiclessWordsOf(language: string): ReadonlySet<string> {
+  return setOf("topicless", language);
+}
+
+function setOf(kind: "grammar" | "topicless", language: string): ReadonlySet<string> {
+  const list = hasStopWords(language) ? primaryOf(language) : "";
+  const key = `${kind} ${list}`;
   let set = sets.get(key);
   if (set === undefined) {
-    set = new Set((LISTS[key] ?? Object.values(LISTS).join(" ")).trim().split(/\s+/));
+    const words = [LISTS, ...(kind === "topicless" ? [TOPICLESS] : [])].map(
+      (lists) => lists[list] ?? Object.values(lists).join(" "),
+    );
+    set = new Set(words.join(" ").trim().split(/\s+/));
     sets.set(key, set);
   }
   return set;

@@ -1,0 +1,190 @@
+// How good are the attributes that nobody gave? Prepares passages whose title is known without it, and counts how often the
+// made title and the tags say a content word of the real one; and counts sentences of known language that are recognised.
+// `bun bench/extraction.ts --help` names the flags.
+
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { readLines } from "../src/cli/lines.ts";
+import { alignRows } from "../src/cli/terminal.ts";
+import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { loadWordPiece } from "../src/kit/wordpiece.ts";
+import { detectLanguage } from "../src/reading/language.ts";
+import { prepare } from "../src/reading/prepare.ts";
+import { stopWordsOf } from "../src/reading/stop-words.ts";
+import { SENTENCES, UNDETERMINED_TEXTS } from "../test/reading/fixtures/languages.ts";
+import { seeded } from "../test/support/seeded.ts";
+import { corpusFile } from "./lib/collection.ts";
+import { mean } from "./lib/metrics.ts";
+import { type Row, writeRows } from "./lib/record.ts";
+
+const MODELS_DIR = resolve(import.meta.dir, "../data/models");
+const COLLECTIONS = resolve(import.meta.dir, "../../shared/data/ir");
+const HELP = `bun bench/extraction.ts [flags]
+  --set NAMES    collections of English texts with titles, by comma (scifact,hotpotqa,2wikimultihop,cranfield)
+  --from FOLDER  where they are (${COLLECTIONS})
+  --passages N   passages in all, as many of each collection (200)
+  --seed N       which ones (1)
+  --show         print each title and its tags
+  --record       write bench/results/extraction.json`;
+
+interface Passage {
+  readonly title: string;
+  readonly text: string;
+}
+
+/** What came out for one passage. */
+interface Made {
+  readonly title: string;
+  readonly tags: readonly string[];
+  readonly language: string;
+}
+
+async function main(): Promise<void> {
+  const { flags } = parseCommandLine(process.argv.slice(2), {
+    "--help": "switch",
+    "--set": "value",
+    "--from": "value",
+    "--passages": "value",
+    "--seed": "value",
+    "--show": "switch",
+    "--record": "switch",
+  });
+  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+  const from = flags.get("--from") ?? COLLECTIONS;
+  if (!existsSync(from)) throw new UsageError(`No collections at ${from}; name their folder with --from.`);
+  const sets = (flags.get("--set") ?? "scifact,hotpotqa,2wikimultihop,cranfield").split(",");
+  const count = Math.ceil(Number(flags.get("--passages") ?? 200) / sets.length);
+  const next = seeded(Number(flags.get("--seed") ?? 1));
+
+  const tokenizer = loadWordPiece(join(MODELS_DIR, "embedder/tokenizer.json"));
+  const make = ({ text }: Passage): Made => {
+    const input = { content: text, title: null, type: null, tags: null, language: null, date: null, createdAt: null };
+    return prepare(input, { countTokens: (part) => tokenizer.count(part) }).extracted;
+  };
+
+  const all: (readonly [Passage, Made])[] = [];
+  const rows: Row[] = [];
+  for (const set of sets) {
+    const passages = chosen(await titledPassages(corpusFile(join(from, set))), count, next);
+    const pairs = passages.map((passage) => [passage, make(passage)] as const);
+    if (flags.has("--show")) for (const pair of pairs) show(...pair);
+    rows.push(attributesRow(set, pairs));
+    all.push(...pairs);
+  }
+  rows.push(attributesRow("all", all));
+  printAttributes(rows);
+
+  const languages = [
+    ...Object.entries(SENTENCES).map(([language, sentences]) => languageRow(language, sentences)),
+    languageRow("und", UNDETERMINED_TEXTS),
+  ];
+  printLanguages(languages);
+  if (flags.has("--record")) {
+    process.stdout.write(`written to ${writeRows("extraction", [...rows, ...languages])}\n`);
+  }
+}
+
+/** All passages with a title and a text. */
+async function titledPassages(file: string): Promise<readonly Passage[]> {
+  const passages: Passage[] = [];
+  for await (const line of readLines(file)) {
+    const { title = "", text = "" } = JSON.parse(line.text) as Partial<Passage>;
+    if (contentWords(title).size > 0 && text.trim() !== "") passages.push({ title, text });
+  }
+  return passages;
+}
+
+/** `count` of them, none twice, in an order that follows from the generator (Fisher-Yates, stopped early). */
+function chosen(passages: readonly Passage[], count: number, next: () => number): readonly Passage[] {
+  const left = [...passages];
+  return Array.from({ length: Math.min(count, left.length) }, () => {
+    const at = Math.floor(next() * left.length);
+    const [passage] = left.splice(at, 1);
+    return passage as Passage;
+  });
+}
+
+function attributesRow(set: string, pairs: readonly (readonly [Passage, Made])[]): Row {
+  const share = (test: (passage: Passage, made: Made) => boolean) =>
+    rounded(mean(pairs.map(([passage, made]) => (test(passage, made) ? 1 : 0))), 3);
+  return {
+    set,
+    passages: pairs.length,
+    titleShare: share((passage, made) => sharesWord(passage.title, made.title)),
+    titleCutShare: share((_, made) => made.title.endsWith("…")),
+    titleCharacters: rounded(mean(pairs.map(([, made]) => [...made.title].length)), 1),
+    tagsShare: share((passage, made) => sharesWord(passage.title, made.tags.join(" "))),
+    tags: rounded(mean(pairs.map(([, made]) => made.tags.length)), 2),
+    tagDuplicates: pairs.reduce((sum, [, made]) => sum + duplicatesAmong(made.tags), 0),
+    englishShare: share((_, made) => made.language === "en"),
+  };
+}
+
+function languageRow(language: string, sentences: readonly string[]): Row {
+  const found = sentences.map(detectLanguage);
+  const wrong = found.filter((each) => each !== language);
+  return {
+    language,
+    sentences: sentences.length,
+    rightShare: rounded(1 - wrong.length / sentences.length, 3),
+    takenFor: [...new Set(wrong)].sort().join(" "),
+  };
+}
+
+function sharesWord(real: string, made: string): boolean {
+  const words = contentWords(made);
+  return [...contentWords(real)].some((word) => words.has(word));
+}
+
+/** Lower-case words of three letters or more that are no stop words, singular and plural as one. */
+function contentWords(text: string): ReadonlySet<string> {
+  const stopWords = stopWordsOf("en");
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [];
+  return new Set(words.filter((word) => !stopWords.has(word)).map(singular));
+}
+
+function singular(word: string): string {
+  return word.length > 4 && word.endsWith("s") && !word.endsWith("ss") ? word.slice(0, -1) : word;
+}
+
+/** Pairs of which one says nothing that the other does not: its words are all among the other's. */
+function duplicatesAmong(tags: readonly string[]): number {
+  const words = tags.map((tag) => new Set((tag.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(singular)));
+  let duplicates = 0;
+  for (const [at, one] of words.entries()) {
+    for (const other of words.slice(at + 1)) if (one.isSubsetOf(other) || other.isSubsetOf(one)) duplicates++;
+  }
+  return duplicates;
+}
+
+function show({ title }: Passage, made: Made): void {
+  const marks = [sharesWord(title, made.title), sharesWord(title, made.tags.join(" "))].map((is) => (is ? "+" : "-"));
+  process.stdout.write(`${marks.join("")} ${title}\n   ${made.title}\n   ${made.tags.join(" | ")}\n`);
+}
+
+function printAttributes(rows: readonly Row[]): void {
+  const columns = Object.keys(rows[0] ?? {});
+  const body = rows.map((row) => columns.map((column) => String(row[column])));
+  process.stdout.write(`${alignRows([columns, ...body], true).join("\n")}\n\n`);
+}
+
+function printLanguages(rows: readonly Row[]): void {
+  const known = rows.filter(({ language }) => language !== "und");
+  const sentences = known.reduce((sum, row) => sum + Number(row.sentences), 0);
+  const right = known.reduce((sum, row) => sum + Number(row.sentences) * Number(row.rightShare), 0);
+  const body = rows.map((row) => [
+    String(row.language),
+    String(row.sentences),
+    Number(row.rightShare).toFixed(3),
+    String(row.takenFor),
+  ]);
+  const header = ["language", "sentences", "right", "taken for"];
+  process.stdout.write(`${alignRows([header, ...body], true).join("\n")}\n`);
+  process.stdout.write(`${known.length} languages: ${(right / sentences).toFixed(3)} right\n`);
+}
+
+function rounded(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}
+
+await main();

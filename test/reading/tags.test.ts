@@ -1,0 +1,106 @@
+// Promise: tags are up to eight key phrases, each a topic in its language, whole, and none saying what another does.
+
+import { describe, expect, test } from "bun:test";
+import { EXTRACTED_TAGS_MAX, extractTags } from "../../src/reading/tags.ts";
+
+test("names are kept whole, with the small words within them", () => {
+  const tags = extractTags(
+    "The treaty was signed in New York by the World Health Organization, near Charles de Gaulle Airport and the United States embassy.",
+    "en",
+  );
+  expect(tags).toEqual(
+    expect.arrayContaining([
+      "new york",
+      "world health organization",
+      "charles de gaulle airport",
+      "united states embassy",
+    ]),
+  );
+});
+
+test("what is said once is taken whole or not at all", () => {
+  const tags = extractTags(
+    "Bees maintain the homeostatic tissue regeneration. It involves multiple anatomical sites.",
+    "en",
+  );
+  expect(tags).toContain("homeostatic tissue regeneration");
+  for (const part of ["homeostatic tissue", "tissue regeneration", "maintain homeostatic", "involves multiple"]) {
+    expect(tags).not.toContain(part);
+  }
+});
+
+describe("no tag says what another does", () => {
+  test.each([
+    ["plural", "The gene is old. Genes are long. A synthetic gene is new. Synthetic genes are rare."],
+    ["hyphen", "Heat transfer matters. The heat-transfer coefficient rises. Heat transfer again, heat-transfer again."],
+    ["acronym", "Hematopoietic stem cells (HSCs) divide. HSCs rest. Hematopoietic stem cells age, and HSCs die."],
+    [
+      "overlap",
+      "World health organization choosing it. The world health organization. Health organization choosing again.",
+    ],
+  ])("%s", (_, text) => {
+    const tags = extractTags(text, "en");
+    const stems = tags.map((tag) => tag.split(/[ -]/).map((word) => word.replace(/s$/, "")));
+    for (const [at, one] of stems.entries()) {
+      for (const other of stems.slice(at + 1))
+        expect(one.filter((stem) => other.includes(stem)).length).toBeLessThan(Math.min(one.length, other.length, 2));
+    }
+    expect(tags.includes("hscs") && tags.includes("hematopoietic stem cells")).toBe(false);
+  });
+});
+
+test.each([
+  [
+    "en",
+    "In March 2026, two million people quickly moved, and it was considered relatively expected by three of them.",
+  ],
+  ["de", "Am Montag im Januar kamen zwei Millionen, und das dauerte drei Tage und vier Wochen."],
+  ["fr", "En janvier, deux millions, et pendant trois semaines, puis quatre ans."],
+])("dates, numbers and mere verbs are no topic (%s)", (language, text) => {
+  for (const tag of extractTags(text, language)) {
+    expect(tag).not.toMatch(
+      /march|2026|million|quickly|considered|relatively|expected|januar|montag|tage|wochen|janvier|semaine|\bans\b/,
+    );
+  }
+});
+
+test("a German tag is a noun", () => {
+  const tags = extractTags(
+    "Die Wärmepumpe läuft leise und heizt das Haus. Im Winter braucht die Wärmepumpe mehr Strom, doch die Kosten bleiben niedrig.",
+    "de",
+  );
+  expect(tags).toContain("wärmepumpe");
+  for (const tag of tags) expect(tag).not.toMatch(/läuft|leise|heizt|braucht|bleiben|niedrig$/);
+});
+
+test.each([
+  ["fr", "L'électricité coûte cher. Le prix de l'électricité monte, et l'électricité manque.", "électricité"],
+  ["it", "L'energia costa. Il prezzo dell'energia sale, e l'energia manca all'industria.", "energia"],
+])("an elided article is no part of a tag (%s)", (language, text, tag) => {
+  const tags = extractTags(text, language);
+  expect(tags).toContain(tag);
+  for (const each of tags) expect(each).not.toMatch(/['’]/);
+});
+
+test.each([
+  ["zh", "向量数据库存储文本的向量。检索时，向量数据库比较这些向量，然后返回最相近的文本。"],
+  ["ja", "ベクトルデータベースは文章のベクトルを保存します。検索のときはベクトルデータベースを使います。"],
+  ["th", "ฐานข้อมูลเวกเตอร์เก็บเวกเตอร์ของข้อความ การค้นหาใช้ฐานข้อมูลเวกเตอร์เพื่อหาข้อความที่ใกล้เคียง"],
+])("scripts without spaces give words of two characters or more (%s)", (language, text) => {
+  const tags = extractTags(text, language);
+  expect(tags.length).toBeGreaterThan(0);
+  for (const tag of tags) expect(Array.from(tag).length).toBeGreaterThanOrEqual(2);
+});
+
+test("markup, addresses and numbers give none", () => {
+  const text = '<p class="x">12 &nbsp; 34</p> https://example.org/path someone@example.org 2026-11-21 ```ts\n``` 42';
+  expect(extractTags(text, "en")).toEqual([]);
+});
+
+test("hostile texts are answered at once with well-formed tags", () => {
+  for (const piece of ["<", "a", "a ", "A ", "de ", "l'", "a-", "a@", "\0", "\ud800", "字", "ก", "New York of "]) {
+    const tags = extractTags(piece.repeat(100_000), "fr");
+    expect(tags.length).toBeLessThanOrEqual(EXTRACTED_TAGS_MAX);
+    for (const tag of tags) expect(tag.isWellFormed()).toBe(true);
+  }
+});
