@@ -11,7 +11,7 @@ import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { MODES } from "../src/retrieval/modes.ts";
 import { startServer } from "../test/support/server.ts";
 import { type JudgedQuery, readJudgedQueries } from "./lib/collection.ts";
-import { documentIds, ingestCollection } from "./lib/served-collection.ts";
+import { type DocumentOf, documentNames, ingestCollection } from "./lib/served-collection.ts";
 
 const COLLECTIONS = resolve(import.meta.dir, "../../shared/data/ir");
 const HELP = `bun bench/calibrate.ts [flags]
@@ -48,7 +48,7 @@ async function main(): Promise<void> {
     await using server = await startServer({ environment: { MNEME_LOG_LEVEL: "warn" } });
     await ingestCollection(server, set, folder);
     const client = new Client(server.url, server.key);
-    const documents = await documentIds(client);
+    const documents = await documentNames(client, folder);
     for (const [mode, found] of samples) {
       for (const query of queries) found.push(...(await ask(client, mode, query, documents)));
     }
@@ -60,7 +60,7 @@ async function ask(
   client: Client,
   mode: ModeName,
   query: JudgedQuery,
-  documents: ReadonlyMap<string, string>,
+  documents: DocumentOf,
 ): Promise<readonly Sample[]> {
   const answer = await client.send("POST", "/v1/memories/search", {
     query: query.text,
@@ -71,7 +71,7 @@ async function ask(
   const results = Array.isArray(answer.results) ? answer.results.filter(isRecord) : [];
   return results.map((result) => ({
     score: finalScore(mode, result.explain),
-    isRelevant: query.judgements.has(documents.get(String(result.memory_id)) ?? ""),
+    isRelevant: query.judgements.has(documents(result)),
   }));
 }
 

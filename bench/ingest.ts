@@ -89,7 +89,10 @@ function chunksOf(documents: readonly Document[]): readonly string[] {
   const tokenizer = loadWordPiece(join(MODELS_DIR, "embedder/tokenizer.json"));
   const countTokens = (text: string) => tokenizer.count(text);
   return documents.flatMap(({ title, content }) =>
-    prepare({ content, title, type: null, tags: null, language: null }, { countTokens }).chunks.map(({ own }) => own),
+    prepare(
+      { content, title, type: null, tags: null, language: null, date: null, createdAt: null },
+      { countTokens },
+    ).chunks.map(({ own }) => own),
   );
 }
 

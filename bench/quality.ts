@@ -11,7 +11,7 @@ import { startServer } from "../test/support/server.ts";
 import { corpusFile, type JudgedQuery, readJudgedQueries } from "./lib/collection.ts";
 import { mean, ndcgAt, percentile, recallAt } from "./lib/metrics.ts";
 import { lastRows, type Row, sameRow, writeRows } from "./lib/record.ts";
-import { documentIds, ingestCollection } from "./lib/served-collection.ts";
+import { type DocumentOf, documentNames, ingestCollection } from "./lib/served-collection.ts";
 
 const COLLECTIONS = resolve(import.meta.dir, "../../shared/data/ir");
 const MODES = ["fast", "balanced", "precise"];
@@ -55,12 +55,12 @@ async function main(): Promise<void> {
     const folder = join(from, set);
     const queries = (await readJudgedQueries(folder, "test")).slice(0, queriesMax);
     if (url !== undefined) {
-      rows.push(...(await measure(set, modes, queries, { url, key: flags.get("--key") ?? "" })));
+      rows.push(...(await measure(set, folder, modes, queries, { url, key: flags.get("--key") ?? "" })));
       continue;
     }
     await using server = await startServer({ environment: { MNEME_LOG_LEVEL: "warn" } });
     await ingestCollection(server, set, folder);
-    rows.push(...(await measure(set, modes, queries, server)));
+    rows.push(...(await measure(set, folder, modes, queries, server)));
   }
   print(rows, before);
   const isWhole = Number.isFinite(queriesMax) === false && flags.get("--mode") === undefined;
@@ -72,12 +72,13 @@ async function main(): Promise<void> {
 
 async function measure(
   set: string,
+  folder: string,
   modes: readonly string[],
   queries: readonly JudgedQuery[],
   asked: Asked,
 ): Promise<Row[]> {
   const client = new Client(asked.url, asked.key);
-  const documents = await documentIds(client);
+  const documents = await documentNames(client, folder);
   const rows: Row[] = [];
   for (const mode of modes) {
     const progress = new Progress(`${set} ${mode}:`);
@@ -114,7 +115,7 @@ async function ask(
   client: Client,
   mode: string,
   query: JudgedQuery,
-  documents: ReadonlyMap<string, string>,
+  documents: DocumentOf,
 ): Promise<readonly string[]> {
   const answer = await client.send("POST", "/v1/memories/search", {
     query: query.text,
@@ -124,7 +125,7 @@ async function ask(
   });
   const ranking = new Set<string>();
   for (const result of Array.isArray(answer.results) ? answer.results : []) {
-    if (isRecord(result)) ranking.add(documents.get(String(result.memory_id)) ?? `unknown ${String(result.memory_id)}`);
+    if (isRecord(result)) ranking.add(documents(result));
   }
   return [...ranking];
 }

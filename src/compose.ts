@@ -12,6 +12,7 @@ import { lockDirectory } from "./adapters/embedded/native/core.ts";
 import { SqliteAccountStore } from "./adapters/embedded/sqlite/account-store.ts";
 import { SqliteChatStore } from "./adapters/embedded/sqlite/chat-store.ts";
 import { openDatabase } from "./adapters/embedded/sqlite/database.ts";
+import { SqliteFindingStore } from "./adapters/embedded/sqlite/finding-store.ts";
 import { SqliteIdempotencyStore } from "./adapters/embedded/sqlite/idempotency-store.ts";
 import { SqliteMemoryStore } from "./adapters/embedded/sqlite/memory-store.ts";
 import { SqliteOutbox } from "./adapters/embedded/sqlite/outbox.ts";
@@ -19,6 +20,9 @@ import { SqliteUserStore } from "./adapters/embedded/sqlite/user-store.ts";
 import { SqliteWebhookStore } from "./adapters/embedded/sqlite/webhook-store.ts";
 import { faultOfStore, StoreError } from "./adapters/embedded/store-error.ts";
 import { createLanes, type LaneStatus } from "./adapters/inference/lanes.ts";
+import { createLanguageModel } from "./adapters/llm/client.ts";
+import { metered } from "./adapters/llm/metered.ts";
+import type { LlmTimeouts } from "./adapters/llm/watch.ts";
 import { createAddressGuard } from "./adapters/outbound/guard.ts";
 import { createOutboundSender } from "./adapters/outbound/sender.ts";
 import { createDocumentReader } from "./adapters/reading/document-reader.ts";
@@ -45,6 +49,7 @@ import { webhookOperations } from "./api/webhooks.ts";
 import type { Config } from "./config.ts";
 import type { ProjectId } from "./domain/ids.ts";
 import type { Memory } from "./domain/memory.ts";
+import { Enricher } from "./ingest/enrich/enricher.ts";
 import { IngestWorker } from "./ingest/worker.ts";
 import type { Clock } from "./kit/clock.ts";
 import type { Log } from "./kit/log.ts";
@@ -157,10 +162,21 @@ async function open(
   for (const projectId of accounts.projects()) await reconcile(projectId, index, memories, log);
   const firstKey = admitOperator(accounts, defaultProject, config.adminKey);
 
+  const allow = config.webhookAllow;
+  const metrics = new Metrics();
+  const enricher = new Enricher({
+    accounts,
+    findings: new SqliteFindingStore({ database, clock }),
+    model: metered(createLanguageModel({ allow, timeouts: llmTimeouts(config), clock }), metrics),
+    operator: { baseUrl: config.llmBaseUrl, model: config.llmModel, apiKey: config.llmApiKey },
+    clock,
+    log,
+  });
   const worker = new IngestWorker({
     memories,
     index,
     documents,
+    enricher,
     preparer: reader,
     embedder: lanes,
     clock,
@@ -169,7 +185,6 @@ async function open(
   opened.add(() => worker.stop());
   const wakeIngest = () => worker.wake();
 
-  const allow = config.webhookAllow;
   const guard = createAddressGuard({ allow });
   const dispatcher = new WebhookDispatcher({
     store: webhooks,
@@ -222,7 +237,6 @@ async function open(
     throw new Error(`${error instanceof Error ? error.message : String(error)}${reason}`, { cause: error });
   });
   ready.catch((err: unknown) => log.debug({ err }, "the models did not become ready"));
-  const metrics = new Metrics();
   const requestMetrics = new RequestMetrics(metrics);
   declareGauges(metrics, memories, lanes, clock);
   const buckets = new RateBuckets(config.rateLimits, operations);
@@ -258,6 +272,10 @@ async function open(
     log,
   });
   return { handle, ready, firstKey, close: () => opened.close() };
+}
+
+function llmTimeouts({ llmFirstByteTimeoutMs, llmIdleTimeoutMs, llmTimeoutMs }: Config): LlmTimeouts {
+  return { firstByteMs: llmFirstByteTimeoutMs, idleMs: llmIdleTimeoutMs, wholeMs: llmTimeoutMs };
 }
 
 // An archive made anew would turn every completed memory into a failed one without its text.

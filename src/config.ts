@@ -36,6 +36,12 @@ export interface Config {
   /** Hosts and networks that webhooks may call although they are not public. */
   readonly webhookAllow: AllowList;
   readonly webhookRetriesMs: readonly number[];
+  readonly llmBaseUrl: string | null;
+  readonly llmModel: string | null;
+  readonly llmApiKey: string | null;
+  readonly llmFirstByteTimeoutMs: number;
+  readonly llmIdleTimeoutMs: number;
+  readonly llmTimeoutMs: number;
 }
 
 /** One thing that can be set. */
@@ -151,6 +157,39 @@ export const SETTINGS = {
       parse: parseRetries,
     },
   ),
+  llmBaseUrl: setting<string | null>(
+    "llm-base-url",
+    "URL",
+    "Base of an OpenAI-compatible service, such as `https://api.example.com/v1`; without one everything works locally",
+    { defaultValue: () => null, defaultText: "none", expects: "an http or https address", parse: parseWebAddress },
+  ),
+  llmModel: setting<string | null>("llm-model", "NAME", "The language model to ask there", {
+    defaultValue: () => null,
+    defaultText: "none",
+    expects: "the name of a model",
+    parse: (text) => (/^[\x21-\x7e]{1,256}$/.test(text) ? text : undefined),
+  }),
+  llmApiKey: setting<string | null>("llm-api-key", "KEY", "Sent to that service as a bearer token", {
+    flag: null,
+    defaultValue: () => null,
+    defaultText: "none",
+    expects: "visible ASCII characters",
+    parse: (text) => (/^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined),
+    isSecret: true,
+  }),
+  llmFirstByteTimeoutMs: setting<number>(
+    "llm-first-byte-timeout",
+    "SECONDS",
+    "How long a language model may be silent before its answer begins",
+    seconds(30),
+  ),
+  llmIdleTimeoutMs: setting<number>(
+    "llm-idle-timeout",
+    "SECONDS",
+    "How long it may be silent within an answer",
+    seconds(15),
+  ),
+  llmTimeoutMs: setting<number>("llm-timeout", "SECONDS", "How long an answer may take in all", seconds(120)),
 };
 
 /** Variables with our prefix that other parts of the program read; config passes them over. */
@@ -203,6 +242,12 @@ export function parseConfig(
     corsOrigins: read(SETTINGS.corsOrigins),
     webhookAllow: read(SETTINGS.webhookAllow),
     webhookRetriesMs: read(SETTINGS.webhookRetriesMs),
+    llmBaseUrl: read(SETTINGS.llmBaseUrl),
+    llmModel: read(SETTINGS.llmModel),
+    llmApiKey: read(SETTINGS.llmApiKey),
+    llmFirstByteTimeoutMs: read(SETTINGS.llmFirstByteTimeoutMs),
+    llmIdleTimeoutMs: read(SETTINGS.llmIdleTimeoutMs),
+    llmTimeoutMs: read(SETTINGS.llmTimeoutMs),
   });
 }
 
@@ -315,6 +360,23 @@ function integer(least: number, most: number, defaultValue: number): SettingRest
       return value >= least && value <= most ? value : undefined;
     },
   };
+}
+
+// Given in seconds, held in milliseconds.
+function seconds(defaultSeconds: number): SettingRest<number> {
+  const inSeconds = integer(1, 3_600, defaultSeconds);
+  return {
+    ...inSeconds,
+    defaultValue: () => defaultSeconds * 1_000,
+    parse: (text, place) => {
+      const value = inSeconds.parse(text, place);
+      return typeof value === "number" ? value * 1_000 : undefined;
+    },
+  };
+}
+
+function parseWebAddress(text: string): string | undefined {
+  return /^https?:\/\/[^\s\\]+$/i.test(text) && URL.canParse(text) ? text : undefined;
 }
 
 function parsePath(text: string, place: StartPlace): string | undefined {

@@ -36,6 +36,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   reading: ["children", "ports"],
   "adapters/embedded": ["ports"],
   "adapters/inference": ["children", "ports"],
+  "adapters/llm": ["adapters/outbound", "ports"],
   "adapters/outbound": ["ports"],
   "adapters/uploads": ["ports"],
   "adapters/reading": ["children", "reading", "ports"],

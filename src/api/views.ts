@@ -48,7 +48,8 @@ export function memoryAttributes(memory: Memory): JsonObject {
     ...(state.status === "completed"
       ? {
           chunk_count: state.chunkCount,
-          extraction: memory.given.length === EXTRACTED_FIELDS.length ? "caller" : "local",
+          // who gives what was extracted before is the only source from then on
+          extraction: memory.given.length === EXTRACTED_FIELDS.length ? "caller" : state.extraction,
         }
       : {}),
     ...(state.status === "failed" ? { error: { ...state.error } } : {}),
@@ -56,7 +57,8 @@ export function memoryAttributes(memory: Memory): JsonObject {
 }
 
 function progressView(progress: Progress): object {
-  return { stage: progress.stage, chunks_done: progress.chunksDone, chunks_total: progress.chunksTotal };
+  const { stage, chunksDone, chunksTotal, note } = progress;
+  return { stage, chunks_done: chunksDone, chunks_total: chunksTotal, ...(note === null ? {} : { note }) };
 }
 
 /** SearchResults of the interface; `explain` adds the plan's record. */
@@ -101,6 +103,7 @@ function resultView(result: RankedPassage): JsonObject {
       ...(place.page === undefined ? {} : { page: place.page }),
       ...(place.slide === undefined ? {} : { slide: place.slide }),
       ...(place.sheet === undefined ? {} : { sheet: place.sheet }),
+      ...(place.turn === undefined ? {} : { speaker: place.turn.speaker, date: place.turn.date }),
     },
   };
   return {

@@ -17,9 +17,9 @@ export interface Chunk extends DocumentPlace {
   /** Range in the memory's content, in Unicode code points, end exclusive. */
   readonly start: number;
   readonly end: number;
-  /** The passage as it is returned: that range of the content, white space at both ends cut. */
+  /** The passage as it is returned: that range of the content, white space at both ends cut; `Ada: …` for a turn that is JSON. */
   readonly passage: string;
-  /** What is embedded and indexed: `title. heading path. passage`. */
+  /** What is embedded and indexed: `title. heading path. passage`; of a turn `turnText`. */
   readonly own: string;
   /** The same with the neighbouring chunks around it; null where there are none (then it equals `own`). */
   readonly context: string | null;
@@ -27,6 +27,20 @@ export interface Chunk extends DocumentPlace {
   readonly tokens: number;
   /** Headings above the chunk, outermost first. */
   readonly headings: readonly string[];
+  /** Present where the chunk is a turn of a conversation, or a part of one. */
+  readonly turn?: Turn;
+}
+
+/** Who says a turn of a conversation, and when. */
+export interface Turn {
+  /** Counts the sessions of its memory from 0: neighbours say something about each other within one only. */
+  readonly session: number;
+  /** null: what stands before the first speaker. */
+  readonly speaker: string | null;
+  /** Day of the session, as `8 May 2023`; null: not known. */
+  readonly date: string | null;
+  /** UTF-16 units of the passage in front of what is said: time, speaker, marks. 0 in the later parts of a long turn. */
+  readonly labelUnits: number;
 }
 
 /** The place of a chunk within its memory, as shown under `metadata._chunk`. */
@@ -35,6 +49,8 @@ export interface ChunkPlace extends DocumentPlace {
   readonly start: number;
   readonly end: number;
   readonly headings: readonly string[];
+  /** Present where the chunk is a turn of a conversation. */
+  readonly turn?: Turn;
 }
 
 /**
@@ -46,6 +62,27 @@ export function indexedText(title: string | null, headings: readonly string[], p
     return part !== "" && !passage.startsWith(part) && parts.indexOf(part) === position;
   });
   return [...lead, passage].join(". ");
+}
+
+/** A turn as models and the full-text index read it: `[8 May 2023] Ada: what she says`, as far as day and speaker are known. */
+export function turnText(turn: Turn, passage: string): string {
+  return `${dayLabel(turn)}${undatedTurnText(turn, passage)}`;
+}
+
+/**
+ * A turn among those around it, two before and two behind, as the full-text index reads it: the day once, a turn a line.
+ * @param turns with their passages, in order; the day is that of `turn`.
+ */
+export function turnContext(turn: Turn, turns: readonly { readonly turn: Turn; readonly passage: string }[]): string {
+  return `${dayLabel(turn)}${turns.map((each) => undatedTurnText(each.turn, each.passage)).join("\n")}`;
+}
+
+function dayLabel({ date }: Turn): string {
+  return date === null ? "" : `[${date}] `;
+}
+
+function undatedTurnText({ speaker, labelUnits }: Turn, passage: string): string {
+  return `${speaker === null ? "" : `${speaker}: `}${passage.slice(labelUnits).trimStart()}`;
 }
 
 // A shortened title ends with "…", a sentence with its own stop: neither is repeated before the ". " that follows.

@@ -11,6 +11,8 @@ export type Stage = "queued" | "reading" | "preparing" | "embedding" | "publishi
 /** How far a memory in work has come. */
 export interface Progress {
   readonly stage: Stage;
+  /** Why a language model did not extract although it was to; null: nothing to say. */
+  readonly note: string | null;
   readonly chunksDone: number;
   /** null until the text was cut into chunks. */
   readonly chunksTotal: number | null;
@@ -23,6 +25,9 @@ export type FailureCode = "unreadable_document" | "processing_error";
 export const EXTRACTED_FIELDS = ["title", "type", "tags", "language"] as const;
 /** One of the attributes that are extracted when the caller gives none. */
 export type ExtractedField = (typeof EXTRACTED_FIELDS)[number];
+
+/** Where the attributes of a completed memory come from; caller: all of them were given. */
+export type Extraction = "caller" | "llm" | "local";
 
 /** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -89,7 +94,7 @@ export interface MemoryChange {
 /** The state of a memory; each status carries what only it can have. */
 export type MemoryState =
   | { readonly status: "processing"; readonly attempts: number }
-  | { readonly status: "completed"; readonly chunkCount: number }
+  | { readonly status: "completed"; readonly chunkCount: number; readonly extraction: Extraction }
   | { readonly status: "failed"; readonly error: { readonly code: FailureCode; readonly message: string } };
 
 /** What a caller gives to make a memory; all values are checked (domain/limits.ts) before this type exists. */

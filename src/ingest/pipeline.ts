@@ -1,11 +1,14 @@
 // The steps of one memory between claim and publishing, each a small function; worker.ts decides when they run.
 
 import type { Chunk } from "../domain/chunk.ts";
+import type { Memory } from "../domain/memory.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
+import type { Finding } from "../ports/finding-store.ts";
 import type { Job } from "../ports/memory-store.ts";
 import type { Embedder } from "../ports/models.ts";
 import type { Prepared, PrepareInput, TextMark } from "../ports/preparer.ts";
 import type { ReadyMemory } from "./publisher.ts";
+import { SessionSmoother } from "./smoothing.ts";
 
 /** Chunks of one memory that are embedded before others have their turn: about a second of two lanes, which it fills. */
 const EMBED_SLICE_CHUNKS = 64;
@@ -30,6 +33,12 @@ export interface ReadJob {
   readonly marks: readonly TextMark[];
 }
 
+/** A job about which a language model was asked, or was not to be. */
+export interface FoundJob extends ReadJob {
+  /** null: nothing was found, and everything is extracted locally. */
+  readonly finding: Finding | null;
+}
+
 /** What preparation is told: the caller's values, what a file says, and null where it shall find one. */
 export function prepareInputOf({ job: { memory }, content, title }: ReadJob): PrepareInput {
   const given = new Set(memory.given);
@@ -39,11 +48,34 @@ export function prepareInputOf({ job: { memory }, content, title }: ReadJob): Pr
     type: given.has("type") ? memory.type : null,
     tags: given.has("tags") ? memory.tags : null,
     language: given.has("language") ? memory.language : null,
+    date: dateOf(memory),
+    createdAt: memory.createdAt,
   };
 }
 
 /**
+ * The same, with what a language model found where nothing was known: it counts as known from then on. Not so its type: that of
+ * preparation decides how the text is cut.
+ */
+export function withFinding(input: PrepareInput, finding: Finding | null): PrepareInput {
+  if (finding === null) return input;
+  return {
+    ...input,
+    title: input.title ?? finding.title ?? null,
+    tags: input.tags ?? finding.tags ?? null,
+    language: input.language ?? finding.language ?? null,
+  };
+}
+
+// A number in digits: what it means, seconds or milliseconds, is preparation's business as it is for a text.
+function dateOf({ metadata }: Memory): string | null {
+  const date = metadata?.date;
+  return typeof date === "string" || typeof date === "number" ? String(date) : null;
+}
+
+/**
  * Vectors of chunks, `[n, dimensions]`, at low priority, a slice at a time, so that what else is in work comes in between.
+ * Those of a conversation's turns lean towards their neighbours (smoothing.ts).
  * @param goesOn asked between two slices, with the number of chunks done; false ends the work, and there are no vectors.
  */
 export async function embedChunks(
@@ -53,23 +85,28 @@ export async function embedChunks(
   goesOn: (chunksDone: number) => boolean,
 ): Promise<Float32Array | null> {
   const vectors = new Float32Array(chunks.length * embedder.dimensions);
+  const smoother = new SessionSmoother(vectors, chunks, embedder.dimensions);
   for (let first = 0; first < chunks.length; first += EMBED_SLICE_CHUNKS) {
     const slice = chunks.slice(first, first + EMBED_SLICE_CHUNKS).map((chunk) => chunk.own);
     vectors.set(await embedder.embed(slice, "ingest", signal), first * embedder.dimensions);
     const chunksDone = first + slice.length;
+    smoother.advance(chunksDone);
     if (chunksDone < chunks.length && !goesOn(chunksDone)) return null;
   }
   return vectors;
 }
 
 /** Puts together what publishing needs. */
-export function readyMemory(job: Job, content: string, prepared: Prepared, vectors: Float32Array): ReadyMemory {
+export function readyMemory(read: FoundJob, prepared: Prepared, vectors: Float32Array): ReadyMemory {
+  const { job, content, title, marks, finding } = read;
+  const contentBytes = () => Buffer.byteLength(content, "utf8");
   return {
     completion: {
       job,
-      extracted: prepared.extracted,
+      extracted: finding?.type === undefined ? prepared.extracted : { ...prepared.extracted, type: finding.type },
+      extractedBy: finding === null ? "local" : "llm",
       chunkCount: prepared.chunks.length,
-      ...(job.upload !== null && { contentBytes: Buffer.byteLength(content, "utf8") }),
+      ...(job.upload !== null && { read: { title, marks, contentBytes: contentBytes() } }),
     },
     publication: {
       memoryKey: job.memory.key,

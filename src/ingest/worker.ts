@@ -5,8 +5,10 @@ import { Fault } from "../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { FailureCode, Progress, Stage } from "../domain/memory.ts";
 import type { Clock } from "../kit/clock.ts";
+import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
+import type { Finding } from "../ports/finding-store.ts";
 import type { Job, MemoryStore } from "../ports/memory-store.ts";
 import type { Embedder } from "../ports/models.ts";
 import {
@@ -17,7 +19,16 @@ import {
   type Preparer,
   ReadFailure,
 } from "../ports/preparer.ts";
-import { contentsOf, embedChunks, prepareInputOf, type ReadJob, readyMemory } from "./pipeline.ts";
+import type { Enricher } from "./enrich/enricher.ts";
+import {
+  contentsOf,
+  embedChunks,
+  type FoundJob,
+  prepareInputOf,
+  type ReadJob,
+  readyMemory,
+  withFinding,
+} from "./pipeline.ts";
 import { placedChunks } from "./places.ts";
 import { Publisher } from "./publisher.ts";
 
@@ -57,6 +68,7 @@ export interface IngestParts {
   readonly memories: MemoryStore;
   readonly index: ChunkIndex;
   readonly documents: DocumentReader;
+  readonly enricher: Enricher;
   readonly preparer: Preparer;
   readonly embedder: Embedder;
   readonly clock: Clock;
@@ -70,6 +82,8 @@ export class IngestWorker {
   readonly #stop = new AbortController();
   readonly #held = new Map<MemoryKey, Job>();
   readonly #progress = new Map<MemoryKey, Progress>();
+  /** Memories about which a language model is asked. */
+  readonly #inquiries = new Set<Promise<void>>();
   /** Done when all files that were claimed are read. */
   #fileTurn: Promise<void> = Promise.resolve();
   #waitingFiles = 0;
@@ -120,6 +134,7 @@ export class IngestWorker {
     await this.#publisher.close();
     await this.#running;
     await this.#fileTurn;
+    await Promise.all(this.#inquiries);
     for (const job of [...this.#held.values()]) {
       this.#end(job, () => this.#parts.memories.retryLater(job, 0, false)); // a stop is no failed attempt
     }
@@ -134,7 +149,8 @@ export class IngestWorker {
           await this.#startJobs(jobs);
           continue;
         }
-        const waitMs = this.#hasRoom() ? (this.#parts.memories.nextJobInMs() ?? SWEEP_MS) : SWEEP_MS;
+        const full = this.#parts.enricher.fullProjects();
+        const waitMs = this.#hasRoom() ? (this.#parts.memories.nextJobInMs(full) ?? SWEEP_MS) : SWEEP_MS;
         await this.#parts.clock.sleep(Math.min(Math.max(waitMs, 1), SWEEP_MS), this.#wake.signal);
       } catch (err) {
         this.#parts.log.error({ err }, "no memory could be claimed; trying again");
@@ -148,7 +164,8 @@ export class IngestWorker {
   }
 
   #hasRoomForTexts(): boolean {
-    return this.#embeddingTokens < EMBEDDING_TOKENS && this.#publisher.backlogChunks < PUBLISHING_CHUNKS;
+    const isEmbedderBusy = this.#embeddingTokens >= EMBEDDING_TOKENS;
+    return !isEmbedderBusy && this.#publisher.backlogChunks < PUBLISHING_CHUNKS && this.#parts.enricher.hasRoom;
   }
 
   // A memory that was claimed too often without an end took the whole server down each time.
@@ -157,6 +174,7 @@ export class IngestWorker {
       jobs: CLAIM_JOBS,
       contentBytes: CLAIM_CONTENT_BYTES,
       leaseMs: LEASE_MS,
+      except: this.#parts.enricher.fullProjects(),
     });
     const jobs = claimed.filter((job) => job.attempt <= ATTEMPTS_MAX);
     for (const job of jobs) this.#held.set(job.memory.key, job);
@@ -186,9 +204,9 @@ export class IngestWorker {
       for (const [position, job] of claimed.entries()) {
         const content = texts[position] ?? null;
         if (content === null) this.#giveUp(job, "The text of this memory is no longer stored. Send it again.");
-        else read.push({ job, content, title: null, marks: [] });
+        else read.push({ job, content, title: job.facts?.title ?? null, marks: job.facts?.marks ?? [] });
       }
-      await this.#prepare(read);
+      await this.#extract(read);
     } catch (cause) {
       for (const job of claimed) this.#giveBack(job, cause);
     }
@@ -206,29 +224,80 @@ export class IngestWorker {
       if (text === null) return;
       if (text instanceof ReadFailure) return this.#giveUp(job, text.message, text.code);
       this.#report(job, "preparing");
-      await this.#prepare([{ job, ...text }]);
+      await this.#extract([{ job, ...text }]);
     } catch (cause) {
       this.#giveBack(job, cause);
     }
   }
 
+  // Memories that wait for a language model go on one by one, whenever it has answered; the others go on together, at once.
+  async #extract(read: readonly ReadJob[]): Promise<void> {
+    const found: FoundJob[] = [];
+    for (const each of read) {
+      try {
+        const finding = this.#find(each);
+        if (finding instanceof Promise) this.#inBackground(this.#prepareWhenFound(each, finding));
+        else found.push({ ...each, finding });
+      } catch (cause) {
+        this.#giveBack(each.job, cause);
+      }
+    }
+    try {
+      if (found.length > 0) await this.#prepare(found);
+    } catch (cause) {
+      for (const { job } of found) this.#giveBack(job, cause);
+    }
+  }
+
+  #find(read: ReadJob): Eventually<Finding | null> {
+    return this.#parts.enricher.find(read, {
+      signal: this.#stop.signal,
+      isHeld: () => this.#isHeld(read.job),
+      onNote: (note) => this.#note(read.job, note),
+    });
+  }
+
+  async #prepareWhenFound(read: ReadJob, pending: Promise<Finding | null>): Promise<void> {
+    try {
+      const finding = await pending;
+      this.wake(); // there is room for the project's next
+      if (this.#isHeld(read.job)) await this.#prepare([{ ...read, finding }]);
+      else this.#release(read.job);
+    } catch (cause) {
+      this.#giveBack(read.job, cause);
+    }
+  }
+
+  #inBackground(work: Promise<void>): void {
+    const inquiry = work.finally(() => this.#inquiries.delete(inquiry));
+    this.#inquiries.add(inquiry);
+  }
+
+  // Not one that was deleted or rewritten.
+  #isHeld(job: Job): boolean {
+    return this.#parts.memories.renew([job], LEASE_MS).length > 0;
+  }
+
   // Embedding goes on in the background while the next texts are prepared.
-  async #prepare(read: readonly ReadJob[]): Promise<void> {
-    const outcomes = await unlessStopped(this.#parts.preparer.prepare(read.map(prepareInputOf)), this.#stop.signal);
+  async #prepare(read: readonly FoundJob[]): Promise<void> {
+    const inputs = read.map((each) => withFinding(prepareInputOf(each), each.finding));
+    const outcomes = await unlessStopped(this.#parts.preparer.prepare(inputs), this.#stop.signal);
     if (outcomes === null) return;
-    for (const [position, { job, content, marks }] of read.entries()) {
+    for (const [position, each] of read.entries()) {
+      const { job, marks } = each;
       const outcome = outcomes[position];
       if (outcome === undefined || outcome instanceof PrepareFailure) {
         const code = job.upload === null ? "processing_error" : "unreadable_document";
         this.#giveUp(job, outcome?.message ?? "The text could not be prepared.", code);
       } else {
-        void this.#embed(job, content, { ...outcome, chunks: placedChunks(outcome.chunks, marks) });
+        void this.#embed(each, { ...outcome, chunks: placedChunks(outcome.chunks, marks) });
       }
     }
   }
 
-  async #embed(job: Job, content: string, prepared: Prepared): Promise<void> {
+  async #embed(read: FoundJob, prepared: Prepared): Promise<void> {
     const { chunks } = prepared;
+    const { job } = read;
     const all = chunks.reduce((sum, chunk) => sum + Math.min(chunk.tokens, this.#parts.embedder.tokensMax), 0);
     const tokens = Math.min(all, MEMORY_TOKENS_COUNTED);
     this.#embeddingTokens += tokens;
@@ -237,7 +306,7 @@ export class IngestWorker {
     try {
       const vectors = await embedChunks(this.#parts.embedder, chunks, this.#stop.signal, (chunksDone) => {
         this.#report(job, "embedding", chunksDone, chunks.length);
-        return this.#parts.memories.renew([job], LEASE_MS).length > 0; // not one that was deleted or rewritten
+        return this.#isHeld(job);
       });
       this.#embeddingMemories -= 1;
       if (vectors === null) {
@@ -246,7 +315,7 @@ export class IngestWorker {
         return;
       }
       this.#report(job, "publishing", chunks.length, chunks.length);
-      if (!this.#stop.signal.aborted) this.#publisher.add(readyMemory(job, content, prepared, vectors));
+      if (!this.#stop.signal.aborted) this.#publisher.add(readyMemory(read, prepared, vectors));
     } catch (cause) {
       this.#embeddingMemories -= 1;
       this.#giveBack(job, cause);
@@ -259,12 +328,18 @@ export class IngestWorker {
 
   /** Where a memory in work stands; one that nobody works on yet is queued. */
   progressOf(key: MemoryKey): Progress {
-    return this.#progress.get(key) ?? { stage: "queued", chunksDone: 0, chunksTotal: null };
+    return this.#progress.get(key) ?? { stage: "queued", note: null, chunksDone: 0, chunksTotal: null };
   }
 
   #report(job: Job, stage: Stage, chunksDone = 0, chunksTotal: number | null = null): void {
     if (this.#held.get(job.memory.key)?.lease !== job.lease) return;
-    this.#progress.set(job.memory.key, { stage, chunksDone, chunksTotal });
+    const { note } = this.progressOf(job.memory.key);
+    this.#progress.set(job.memory.key, { stage, note, chunksDone, chunksTotal });
+  }
+
+  #note(job: Job, note: string): void {
+    if (this.#held.get(job.memory.key)?.lease !== job.lease) return;
+    this.#progress.set(job.memory.key, { ...this.progressOf(job.memory.key), note });
   }
 
   // A newer content may have been claimed meanwhile: what is known of that job stays.

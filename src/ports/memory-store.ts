@@ -11,7 +11,7 @@ import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
 import type { Extracted, FailureCode, Memory, MemoryChange, MemoryDraft, MemoryStatus } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import type { VisibleMemory } from "./chunk-index.ts";
-import type { DocumentFile } from "./preparer.ts";
+import type { DocumentFacts, DocumentFile } from "./preparer.ts";
 
 /** What `accept` did with a draft. */
 export interface Accepted {
@@ -43,19 +43,33 @@ export interface Job {
   readonly content: string | null;
   /** The file whose text is to be read first; `content` is empty then. */
   readonly upload: DocumentFile | null;
+  /** What the file said beside a text that the index holds already; null: it came from no file. */
+  readonly facts: DocumentFacts | null;
   /** Fencing token: only the holder of the newest lease may finish the job. */
   readonly lease: number;
   /** How often this version was claimed, this time included. */
   readonly attempt: number;
 }
 
+/** What is claimed. */
+export interface ClaimOptions {
+  readonly jobs: number;
+  /** Of their contents in all; one job is claimed whatever its size. */
+  readonly contentBytes: number;
+  readonly leaseMs: number;
+  /** Projects that are passed over. */
+  readonly except?: readonly ProjectId[];
+}
+
 /** A job that was published and can become completed. */
 export interface Completion {
   readonly job: Job;
   readonly extracted: Extracted;
+  /** Whether a language model found any of it. */
+  readonly extractedBy: "llm" | "local";
   readonly chunkCount: number;
-  /** UTF-8 bytes of the text that was read from the job's file; absent where the row knew its text. */
-  readonly contentBytes?: number;
+  /** What was read from the job's file: the UTF-8 bytes of its text, and what it says beside it; absent without one. */
+  readonly read?: DocumentFacts & { readonly contentBytes: number };
 }
 
 /** Rows and jobs of memories. Synchronous: a call takes microseconds. */
@@ -99,7 +113,7 @@ export interface MemoryStore {
   userKey(projectId: ProjectId, userId: string): UserKey | null;
 
   /** Takes up to `jobs` jobs of at most `contentBytes` content in all (at least one), oldest first, fair between projects. */
-  claim(options: { readonly jobs: number; readonly contentBytes: number; readonly leaseMs: number }): readonly Job[];
+  claim(options: ClaimOptions): readonly Job[];
   /** Ends all leases: for a start, when whoever held them is gone. */
   voidLeases(): void;
   /** Extends leases; returns those jobs that are still held. */
@@ -112,8 +126,8 @@ export interface MemoryStore {
   fail(job: Job, code: FailureCode, message: string): boolean;
   /** Puts completed memories back to `processing`, for instance because a damaged index lost them. */
   reopen(keys: readonly MemoryKey[]): void;
-  /** Milliseconds until the next job can be claimed; 0: now; null: none is waiting. */
-  nextJobInMs(): number | null;
+  /** Milliseconds until the next job can be claimed, those of projects in `except` aside; 0: now; null: none is waiting. */
+  nextJobInMs(except?: readonly ProjectId[]): number | null;
 
   /** Completed, not deleted memories of a project that searches may see. */
   visible(projectId: ProjectId): readonly VisibleMemory[];

@@ -14,6 +14,10 @@ export interface PrepareInput {
   readonly type: string | null;
   readonly tags: readonly string[] | null;
   readonly language: string | null;
+  /** When it took place, as its caller says: a text with a day in it, or Unix seconds or milliseconds in digits. */
+  readonly date: string | null;
+  /** Unix milliseconds. */
+  readonly createdAt: number | null;
 }
 
 /** What preparation makes of a text. */
@@ -42,14 +46,18 @@ export interface DocumentFile {
   readonly mediaType: string;
 }
 
-/** What a file says. */
-export interface DocumentText {
-  /** With at least one visible character; no NUL and no lone surrogate. */
-  readonly content: string;
-  /** The title that the file has beside its text; null: to be found in the text. */
+/** What a file says beside its text. */
+export interface DocumentFacts {
+  /** The title that the file has of itself; null: to be found in the text. */
   readonly title: string | null;
   /** Where the pages, slides or sheets begin, ascending; empty where the format has none. */
   readonly marks: readonly TextMark[];
+}
+
+/** What a file says. */
+export interface DocumentText extends DocumentFacts {
+  /** With at least one visible character; no NUL and no lone surrogate. */
+  readonly content: string;
 }
 
 /** From this place in a text on, in Unicode code points, it stands there in its document. */

@@ -1,6 +1,7 @@
 // Where a memory is cut: structure first, then sentences, packed to a token budget that the embedder can read.
 // Ranges only; the texts that are made of them are the business of assemble.ts.
 
+import type { Turn } from "../domain/chunk.ts";
 import { type Block, blocksOf, commonHeading, type Form, type Heading, headingTexts } from "./outline.ts";
 import { cutBefore, sentencesOf, splitsPair, trimmed } from "./sentences.ts";
 
@@ -47,6 +48,10 @@ export interface ChunkRange {
   readonly hasTitle: boolean;
   /** The same object for chunks with the same place. */
   readonly place: Place;
+  /** Present where it is a turn of a conversation: made by conversation/cut.ts, never here. */
+  readonly turn?: Turn;
+  /** What is shown of the chunk, where that is not the range itself: a turn that stands in JSON. */
+  readonly made?: string;
 }
 
 /** All chunks of a text, and how the title reads before them. */

@@ -4,11 +4,17 @@
 import type { Extracted } from "../domain/memory.ts";
 import type { Prepared, PrepareInput } from "../ports/preparer.ts";
 import { assemble, codePointsOf, type PlacedCut } from "./assemble.ts";
-import { CHUNK_TOKENS, type CountTokens, cutChunks } from "./chunk.ts";
+import { CHUNK_TOKENS, type CountTokens, type Cut, cutChunks } from "./chunk.ts";
+import { cutConversation } from "./conversation/cut.ts";
+import { spokenSample } from "./conversation/turns.ts";
+import { knownDays, recognise } from "./conversation.ts";
 import { detectLanguage } from "./language.ts";
 import { extractTags } from "./tags.ts";
 import { extractTitle } from "./title.ts";
-import { detectType, formOf } from "./type.ts";
+import { formOf } from "./type.ts";
+
+/** Units at a conversation's beginning that its attributes are found in: as much as the detectors look at. */
+const SPOKEN_UNITS_MAX = 32_768;
 
 /** What preparation needs from models. */
 export interface PrepareModels {
@@ -34,22 +40,29 @@ export function prepare(input: PrepareInput, models: PrepareModels, tokensMax = 
 /** The same, but for the texts of the chunks: `assemble(content, cut)` makes them. */
 export function layOut(input: PrepareInput, { countTokens }: PrepareModels, tokensMax = CHUNK_TOKENS): Layout {
   const { content } = input;
-  // Where the detectors look only at the beginning, that is where something stands.
+  const { detected, conversation } = recognise(content, input.type);
+  // Where the detectors look only at the beginning, that is where something stands; of a conversation, what is said.
   const visible = content.trimStart();
-  const detected = detectType(visible);
-  const language = input.language ?? detectLanguage(visible);
-  const title = input.title ?? extractTitle(visible, detected);
+  const sample = (conversation !== null && spokenSample(content, conversation, SPOKEN_UNITS_MAX)) || visible;
+  const language = input.language ?? detectLanguage(sample);
+  const title = input.title ?? extractTitle(sample, conversation === null ? detected : "conversation");
   const extracted = {
     title,
     type: input.type ?? detected,
-    tags: input.tags ?? extractTags(visible, language),
+    tags: input.tags ?? extractTags(sample, language),
     language,
   };
-  const cut = cutChunks(content, {
-    form: formOf(detected, visible),
-    title: { text: title, isGiven: input.title !== null },
-    countTokens,
-    tokensMax,
-  });
+  let cut: Cut;
+  if (conversation !== null) {
+    const days = knownDays(input.date, input.createdAt);
+    cut = cutConversation(content, conversation, { countTokens, tokensMax, ...days });
+  } else {
+    cut = cutChunks(content, {
+      form: formOf(detected, visible),
+      title: { text: title, isGiven: input.title !== null },
+      countTokens,
+      tokensMax,
+    });
+  }
   return { extracted, cut: { ...cut, points: codePointsOf(content, cut) } };
 }

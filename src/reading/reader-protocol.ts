@@ -5,8 +5,9 @@
 
 import type { JsonObject } from "../children/frames.ts";
 import type { ChildMessage } from "../children/serve.ts";
+import type { Turn } from "../domain/chunk.ts";
 import type { PrepareInput } from "../ports/preparer.ts";
-import type { Place } from "./chunk.ts";
+import type { ChunkRange, Place } from "./chunk.ts";
 import type { Layout } from "./prepare.ts";
 
 /** Environment variable that tells a reader which `tokenizer.json` counts its tokens. */
@@ -22,6 +23,8 @@ interface InputHeader {
   readonly type: string | null;
   readonly tags: readonly string[] | null;
   readonly language: string | null;
+  readonly date: string | null;
+  readonly createdAt: number | null;
 }
 
 /** What is known of a text beside its ranges. */
@@ -33,16 +36,25 @@ interface LayoutHeader {
   readonly titlePrefix: string;
   readonly places: readonly { readonly headings: readonly string[]; readonly prefix: string }[];
   readonly ranges: number;
+  /** Speakers and days of turns. */
+  readonly names: readonly string[];
+  /** By range what is shown of it, where that is not the range of the content; null: nowhere. */
+  readonly made: readonly string[] | null;
 }
 
-/** Numbers per range: start, end, their code points, tokens, whether the title goes before it, its place. */
-const RANGE_NUMBERS = 7;
+/**
+ * Numbers per range: start, end, their code points, tokens, whether the title goes before it, its place; of a turn its session,
+ * speaker and day among the names and the units of its label.
+ */
+const RANGE_NUMBERS = 11;
+/** Stands for a session, speaker or day that there is not. */
+const NONE = -1;
 
 /** Requests for one `prepare` of these texts, to be sent in this order and without another in between. */
 export function encodeInputs(inputs: readonly PrepareInput[]): ChildMessage[] {
   const texts = inputs.map(({ content }) => Buffer.from(content, "utf8"));
-  const headers: InputHeader[] = inputs.map(({ title, type, tags, language }, position) => {
-    return { bytes: texts[position]?.byteLength ?? 0, title, type, tags, language };
+  const headers: InputHeader[] = inputs.map(({ content: _, ...given }, position) => {
+    return { bytes: texts[position]?.byteLength ?? 0, ...given };
   });
   const joined = texts.length === 1 ? (texts[0] ?? Buffer.alloc(0)) : Buffer.concat(texts);
   const requests: ChildMessage[] = [];
@@ -74,38 +86,58 @@ export function encodeLayouts(layouts: readonly Layout[]): ChildMessage {
   let at = 0;
   const headers = layouts.map(({ extracted, cut }) => {
     const places = new Map<Place, number>();
-    for (const [position, { start, end, tokens, hasTitle, place }] of cut.ranges.entries()) {
-      const placeNumber = places.get(place) ?? places.size;
-      places.set(place, placeNumber);
+    const names = new Map<string, number>();
+    for (const [position, { start, end, tokens, hasTitle, place, turn }] of cut.ranges.entries()) {
       const points = [cut.points[2 * position] ?? 0, cut.points[2 * position + 1] ?? 0] as const;
-      numbers.set([start, end, ...points, tokens, hasTitle ? 1 : 0, placeNumber], at);
+      numbers.set([start, end, ...points, tokens, hasTitle ? 1 : 0, numberOf(place, places)], at);
+      numbers.set(turn === undefined ? [NONE, NONE, NONE, 0] : turnNumbers(turn, names), at + RANGE_NUMBERS - 4);
       at += RANGE_NUMBERS;
     }
     const { titlePrefix, ranges } = cut;
+    const isMade = ranges.some(({ made }) => made !== undefined);
     return {
       ...extracted,
       titlePrefix,
       places: [...places.keys()].map((place) => ({ ...place })),
       ranges: ranges.length,
+      names: [...names.keys()],
+      made: isMade ? ranges.map(({ made }) => made ?? "") : null,
     };
   });
   return { header: { layouts: headers }, payload: new Uint8Array(numbers.buffer) };
+}
+
+function numberOf<Key>(key: Key, numbers: Map<Key, number>): number {
+  const known = numbers.get(key);
+  if (known === undefined) numbers.set(key, numbers.size);
+  return known ?? numbers.size - 1;
+}
+
+function turnNumbers({ session, speaker, date, labelUnits }: Turn, names: Map<string, number>): number[] {
+  const nameNumber = (name: string | null) => (name === null ? NONE : numberOf(name, names));
+  return [session, nameNumber(speaker), nameNumber(date), labelUnits];
 }
 
 /** Reads the answer to a `prepare`. */
 export function decodeLayouts({ header, payload = new Uint8Array() }: ChildMessage): Layout[] {
   const numbers = new Int32Array(payload.buffer, payload.byteOffset, payload.byteLength >> 2);
   let at = 0;
-  return (header.layouts as unknown as LayoutHeader[]).map(({ titlePrefix, places, ranges: count, ...extracted }) => {
+  return (header.layouts as unknown as LayoutHeader[]).map((layout) => {
+    const { titlePrefix, places, ranges: count, names, made, ...extracted } = layout;
     const points = new Int32Array(count * 2);
-    const ranges = Array.from({ length: count }, (_, position) => {
-      const [start = 0, end = 0, startPoint = 0, endPoint = 0, tokens = 0, hasTitle = 0, place = 0] = numbers.subarray(
-        at,
-        at + RANGE_NUMBERS,
-      );
+    const ranges = Array.from({ length: count }, (_, position): ChunkRange => {
+      const row = numbers.subarray(at, at + RANGE_NUMBERS);
+      const [start = 0, end = 0, startPoint = 0, endPoint = 0, tokens = 0, hasTitle = 0, place = 0] = row;
+      const [session = NONE, speaker = NONE, date = NONE, labelUnits = 0] = row.subarray(RANGE_NUMBERS - 4);
       at += RANGE_NUMBERS;
       points.set([startPoint, endPoint], 2 * position);
-      return { start, end, tokens, hasTitle: hasTitle === 1, place: places[place] ?? { headings: [], prefix: "" } };
+      return {
+        ...{ start, end, tokens, hasTitle: hasTitle === 1, place: places[place] ?? { headings: [], prefix: "" } },
+        ...(session !== NONE && {
+          turn: { session, speaker: names[speaker] ?? null, date: names[date] ?? null, labelUnits },
+        }),
+        ...(made !== null && { made: made[position] ?? "" }),
+      };
     });
     return { extracted, cut: { titlePrefix, ranges, points } };
   });

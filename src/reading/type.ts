@@ -1,10 +1,12 @@
 // What kind of text a memory is, by plain rules on its first lines, and so how chunk.ts reads its lines.
 
+import { turnHeadOf } from "./conversation/turn-head.ts";
 import type { Form } from "./outline.ts";
 
 /**
- * Every type that detection gives; a caller may use any other word. Each is one that a reader would want to filter by and
- * that rules can tell without guessing; whatever is none of the special ones is a `note`, or an `article` when it is long.
+ * Every type that detection gives; a caller may use any other word. Each entry changes how the text is cut or is what people
+ * filter by, and can be told by rules without guessing: a `conversation` is read turn by turn and a `table` line by line, `code` in
+ * stanzas, an `email` has a subject, a `list` has items; all other prose is an `article` from 1,500 characters on, else a `note`.
  */
 export const DETECTED_TYPES = ["note", "article", "conversation", "code", "table", "list", "email"] as const;
 /** A type that detection gives. */
@@ -44,6 +46,8 @@ export function detectType(content: string): DetectedType {
   }
   if (isEmail(lines)) return "email";
   if (lines.length >= LINES_MIN) {
+    // A log of `<nick> words` before code: nicks look like tags.
+    if (isChatLog(lines)) return "conversation";
     // Code before tables: lines that all end in commas or semicolons look like one.
     if (isFenced(content) || isCode(lines)) return "code";
     if (isTable(lines)) return "table";
@@ -92,8 +96,12 @@ function isCode(lines: readonly string[]): boolean {
   );
 }
 
-/** Markdown rows, or lines with the same number of separators and short cells. */
+/** A row as the readers of tables write it: `city: Köln | sum: 3`. */
+const NAMED_CELLS = /^[^|]{1,80}: [^|]*(?: \| [^|]*)* \| [^|:]{1,80}: /;
+
+/** Rows with named cells, Markdown rows, or lines with the same number of separators and short cells. */
 function isTable(lines: readonly string[]): boolean {
+  if (shareOf(lines, (line) => NAMED_CELLS.test(line)) >= 0.6) return true;
   if (shareOf(lines, (line) => /^\s*\|.*\|/.test(line)) >= 0.8) return true;
   return [/\t/g, /;/g, /,/g, /\|/g].some((separator) => {
     const counts = lines.map((line) => line.replace(/"[^"]*"/g, "").match(separator)?.length ?? 0);
@@ -104,17 +112,26 @@ function isTable(lines: readonly string[]): boolean {
   });
 }
 
-const TURN =
-  /^\s*(?:\[[^\]\n]{1,40}\]\s*|\(?\d{1,2}:\d{2}(?::\d{2})?\)?\s*[-–]?\s*)?(?:\*\*)?([\p{L}][\p{L}\p{M}\p{N} .'_-]{0,39}?)(?:\*\*)?\s?[:：](?:\*\*)?\s?\S/u;
+const NICK_LINE = /^\s*(?:\[[^\]\n]{1,40}\]\s*|\d{1,2}:\d{2}(?::\d{2})?\s*)?<[@+%~&!]?[^<>\s/]{1,32}>\s+\S/;
+
+/** Nearly all lines are `<nick> words`, and no markup is closed anywhere. */
+function isChatLog(lines: readonly string[]): boolean {
+  return (
+    shareOf(lines, (line) => NICK_LINE.test(line)) >= 0.8 &&
+    !lines.some((line) => line.includes("</") || line.includes("/>")) &&
+    isConversation(lines)
+  );
+}
 
 /** Most lines are `Speaker: words`, and at least one speaker comes back; the keys of a form do not. */
 function isConversation(lines: readonly string[]): boolean {
   const turns = new Map<string, number>();
   let turnCount = 0;
   for (const line of lines) {
-    const speaker = TURN.exec(line)?.[1];
-    if (speaker === undefined) continue;
-    turns.set(speaker, (turns.get(speaker) ?? 0) + 1);
+    // Turns may stand in a list, but most lists with a colon in each item are none.
+    const head = /^\s*[-*•>]\s/.test(line) ? null : turnHeadOf(line);
+    if (head === null || line.length <= head.units) continue;
+    turns.set(head.speaker, (turns.get(head.speaker) ?? 0) + 1);
     turnCount++;
   }
   return turnCount >= LINES_MIN && turnCount >= lines.length * 0.6 && turns.size >= 2 && turns.size <= turnCount * 0.7;

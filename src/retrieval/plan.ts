@@ -1,7 +1,7 @@
 // How a question becomes a ranked list of passages: the order of steps of a mode, timed. What each step computes is
 // in rank.ts; which numbers it uses, in modes.ts. `explain` shows this file's own record, not a second path.
 
-import { indexedText } from "../domain/chunk.ts";
+import { indexedText, turnText } from "../domain/chunk.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { MemoryKey } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
@@ -173,7 +173,10 @@ async function rerank(
   const texts = candidates.slice(0, mode.rerankDepth).map((candidate) => {
     const shown = found.get(candidate.chunkKey);
     invariant(shown, "a candidate for reranking has its text");
-    return indexedText(shown.memory.title, shown.passage.place.headings, shown.passage.text);
+    const { place, text } = shown.passage;
+    return place.turn === undefined
+      ? indexedText(shown.memory.title, place.headings, text)
+      : turnText(place.turn, text);
   });
   if (texts.length === 0) return candidates;
   const deadline = AbortSignal.timeout(mode.rerankDeadlineMs);

@@ -14,7 +14,7 @@ export function passage(text: string, score = 0.5): RankedPassage {
       key: lastKey as MemoryKey,
       id: `mem_${String(lastKey).padStart(26, "0")}` as MemoryId,
       version: 1,
-      state: { status: "completed", chunkCount: 1 },
+      state: { status: "completed", chunkCount: 1, extraction: "local" },
       title: null,
       type: null,
       tags: null,

@@ -61,6 +61,18 @@ describe("sources", () => {
     expect(start({ argv: ["--port=1"] }).port).toBe(1);
     expect(start({ argv: ["--port", "1"] }).port).toBe(1);
   });
+  test("a language model's service, its waits in seconds", () => {
+    const environment = { MNEME_LLM_BASE_URL: "https://llm.example.com/v1", MNEME_LLM_API_KEY: "sk-1" };
+    expect(start({ environment, file: "llm_model = 'small'\nllm_idle_timeout = 7" })).toMatchObject({
+      llmBaseUrl: "https://llm.example.com/v1",
+      llmModel: "small",
+      llmApiKey: "sk-1",
+      llmFirstByteTimeoutMs: 30_000,
+      llmIdleTimeoutMs: 7_000,
+      llmTimeoutMs: 120_000,
+    });
+    expect(start({})).toMatchObject({ llmBaseUrl: null, llmModel: null, llmApiKey: null });
+  });
   test("--config names another file, which must be there", () => {
     const other = join(mkdtempSync(join(tmpdir(), "mneme-config-")), "other.toml");
     writeFileSync(other, "port = 77");
@@ -104,6 +116,13 @@ describe("what stops a start names itself and the cure, in one line", () => {
       { environment: { MNEME_LOG_LEVEL: "loud" } },
       'MNEME_LOG_LEVEL must be one of trace, debug, info, warn, error, silent, not "loud".',
     ],
+    [
+      { environment: { MNEME_LLM_BASE_URL: "llm.example.com" } },
+      'MNEME_LLM_BASE_URL must be an http or https address, not "llm.example.com".',
+    ],
+    [{ argv: ["--llm-timeout", "0"] }, '--llm-timeout must be an integer from 1 to 3600, not "0".'],
+    [{ argv: ["--llm-model", "two words"] }, '--llm-model must be the name of a model, not "two words".'],
+    [{ environment: { MNEME_LLM_API_KEY: "a\nb" } }, "MNEME_LLM_API_KEY must be visible ASCII characters."],
     [{ file: "prot = 1" }, "Unknown setting prot in mneme.toml. Did you mean port?"],
     [{ file: "port = 'high'" }, 'port in mneme.toml must be an integer from 0 to 65535, not "high".'],
     [{ file: "port = true" }, "port in mneme.toml must be a text or a number."],

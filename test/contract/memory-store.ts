@@ -80,7 +80,7 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
       if (job === undefined) throw new Error("no job was claimed");
       return job;
     };
-    const complete = (job: Job) => store.complete([{ job, extracted: EXTRACTED, chunkCount: 3 }]);
+    const complete = (job: Job) => store.complete([{ job, extracted: EXTRACTED, extractedBy: "local", chunkCount: 3 }]);
     const completed = (draft: Partial<MemoryDraft> = {}): Memory => {
       const { memory } = accept(draft);
       const job = claim().find((candidate) => candidate.memory.key === memory.key);
@@ -999,7 +999,7 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
         expect(visible).toEqual([{ memoryKey: memory.key, userKey: store.userKey(project, "u"), expiresAt }]);
         expect(store.visible(project)).toEqual(visible);
         expect(reread(memory)).toMatchObject({
-          state: { status: "completed", chunkCount: 3 },
+          state: { status: "completed", chunkCount: 3, extraction: "local" },
           title: "Extracted",
           type: "note",
           tags: ["given"],
@@ -1008,13 +1008,43 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
         expect(store.waitingContents([memory.key]).size).toBe(0);
       });
 
+      test("of projects that are passed over are not claimed, nor waited for", () => {
+        accept();
+        expect(store.nextJobInMs([project])).toBeNull();
+        expect(store.claim({ jobs: 9, contentBytes: 9, leaseMs: MINUTE_MS, except: [project] })).toEqual([]);
+        expect(store.nextJobInMs(["prj_other" as ProjectId])).toBe(0);
+        const [claimed] = store.claim({
+          jobs: 9,
+          contentBytes: 9,
+          leaseMs: MINUTE_MS,
+          except: ["prj_other" as ProjectId],
+        });
+        expect(claimed?.projectId).toBe(project);
+      });
+
+      test("remember where their attributes come from; of one that was given all of them that is its caller", () => {
+        const extractions = (["llm", "local"] as const).flatMap((extractedBy) =>
+          [{}, { title: "t", type: "t", tags: [], language: "en" }].map((given) => {
+            const { memory } = accept(given);
+            store.complete([{ job: claimOne(), extracted: EXTRACTED, extractedBy, chunkCount: 1 }]);
+            const { state } = reread(memory);
+            return state.status === "completed" ? state.extraction : null;
+          }),
+        );
+        expect(extractions).toEqual(["llm", "caller", "local", "caller"]);
+      });
+
       test("of one round complete each for itself", () => {
         const [kept, gone] = [accept().memory, accept().memory];
         const jobs = claim();
         store.remove(project, gone.id);
-        const visible = store.complete(jobs.map((job) => ({ job, extracted: EXTRACTED, chunkCount: 1 })));
+        const visible = store.complete(
+          jobs.map((job) => ({ job, extracted: EXTRACTED, extractedBy: "local", chunkCount: 1 })),
+        );
         expect(visible.map(({ memoryKey }) => memoryKey)).toEqual([kept.key]);
-        expect(store.complete(jobs.map((job) => ({ job, extracted: EXTRACTED, chunkCount: 1 })))).toEqual([]);
+        expect(
+          store.complete(jobs.map((job) => ({ job, extracted: EXTRACTED, extractedBy: "local", chunkCount: 1 }))),
+        ).toEqual([]);
       });
 
       test("are there again for completed memories that are reopened, without content", () => {

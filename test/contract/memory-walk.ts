@@ -172,7 +172,9 @@ export class RandomWalk {
         if (isHeld) memory.claimableAt = now + 700;
         break;
       default:
-        expect(this.#store.complete([{ job, extracted: EXTRACTED, chunkCount: 1 }])).toHaveLength(isHeld ? 1 : 0);
+        expect(this.#store.complete([{ job, extracted: EXTRACTED, extractedBy: "local", chunkCount: 1 }])).toHaveLength(
+          isHeld ? 1 : 0,
+        );
         if (isHeld) this.#oracle.complete(memory, EXTRACTED);
     }
   }

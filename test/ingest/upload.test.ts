@@ -8,6 +8,7 @@ import type { Memory, MemoryDraft, ReceivedFile } from "../../src/domain/memory.
 import { mediaTypeOf } from "../../src/reading/sniff.ts";
 import { oleContainer, zipOf } from "../reading/fixtures/containers.ts";
 import { archiveOf, references, xml } from "../reading/office/office-file.ts";
+import { buildPdf } from "../reading/pdf/build-pdf.ts";
 import { until } from "../support/until.ts";
 import { Gate, openWorkshop, type Workshop } from "./workshop.ts";
 
@@ -54,8 +55,8 @@ describe("a file that can be read", () => {
   const formats: readonly (readonly [filename: string, content: string | Uint8Array, text: string, title: string])[] = [
     ["plan.txt", "Buy milk on Tuesday.\r\nCall Ada.", "Buy milk on Tuesday.\nCall Ada.", "Buy milk on Tuesday."],
     ["plan.md", "# The plan\n\nBuy milk.", "# The plan\n\nBuy milk.", "The plan"],
-    ["Spring sales.csv", "city,sum\nKöln,3\n", "city,sum\nKöln,3\n", "Spring sales"],
-    ["people.json", '{"name": "Ada"}', '{"name": "Ada"}', "people"],
+    ["Spring sales.csv", "city,sum\nKöln,3\n", "city | sum\ncity: Köln | sum: 3", "Spring sales"],
+    ["people.json", '{"name": "Ada"}', "name: Ada", "people"],
     ["old.txt", Buffer.from("Grüße", "latin1"), "Grüße", "Grüße"],
     [
       "letter.docx",
@@ -74,7 +75,7 @@ describe("a file that can be read", () => {
     [
       "page.html",
       "<!doctype html><title>The  page</title><style>p{}</style><h1>Milk</h1><p>Buy &amp; <b>drink</b> it.<script>x()</script>",
-      "Milk\n\nBuy & drink it.",
+      "# Milk\n\nBuy & drink it.",
       "The page",
     ],
   ];
@@ -104,6 +105,32 @@ describe("a file that can be read", () => {
   test("keeps what the caller gave", async () => {
     const memory = await upload("a.csv", "city,sum\nKöln,3\n", { title: "Given", tags: ["mine"], type: "report" });
     expect(await shop.settled(memory)).toMatchObject({ title: "Given", tags: ["mine"], type: "report" });
+  });
+
+  test("keeps its pages and its title when its text is indexed again, and loses them with its text", async () => {
+    const line = (page: string, at: number) => `The ${page} page speaks of ${page} things, in line ${at} of it.`;
+    const page = (name: string) =>
+      Array.from({ length: 30 }, (_, at) => ({ text: line(name, at), x: 50, y: 60 + at * 20, size: 10 }));
+    const pdf = buildPdf({ title: "Metals of the town", pages: [page("copper"), page("silver")] });
+    const pages = async () => (await shop.places()).map((place) => place?.page);
+
+    const memory = await upload("metals.pdf", pdf);
+    expect((await shop.settled(memory)).title).toBe("Metals of the town");
+    const before = await pages();
+    expect(new Set(before)).toEqual(new Set([1, 2]));
+
+    shop.memories.reopen([memory.key]);
+    shop.worker.wake();
+    expect((await shop.settled(memory)).title).toBe("Metals of the town");
+    expect(await pages()).toEqual(before);
+
+    shop.memories.change(shop.projectId, memory.id, { content: "Only this is left." });
+    shop.worker.wake();
+    expect((await shop.settled(memory)).title).toBe("Only this is left.");
+    shop.memories.reopen([memory.key]);
+    shop.worker.wake();
+    expect((await shop.settled(memory)).title).toBe("Only this is left.");
+    expect(await pages()).toEqual([undefined]);
   });
 
   test("shows where it stands: it is being read", async () => {

@@ -9,15 +9,19 @@ import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
 import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
 import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { SqliteFindingStore } from "../../src/adapters/embedded/sqlite/finding-store.ts";
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
 import { openSpool } from "../../src/adapters/uploads/spool.ts";
+import type { ChunkPlace } from "../../src/domain/chunk.ts";
 import { Fault, invariant } from "../../src/domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
+import { Enricher } from "../../src/ingest/enrich/enricher.ts";
 import { IngestWorker } from "../../src/ingest/worker.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { ChunkIndex, ProjectIndex, Publication } from "../../src/ports/chunk-index.ts";
+import type { LanguageModel } from "../../src/ports/language-model.ts";
 import type { Embedder } from "../../src/ports/models.ts";
 import {
   type DocumentFile,
@@ -87,7 +91,7 @@ class WatchedDocuments implements DocumentReader {
     await this.before(file);
     const text = await readFileText(file);
     if (text instanceof ReadFailure) return text;
-    const answer = [...encodeAnswer(text.pieces, text.title, text.marks ?? [])].map((part) => Buffer.from(part));
+    const answer = [...encodeAnswer(text.pieces, text.title, text.marks)].map((part) => Buffer.from(part));
     const outcome = decodeAnswer(Buffer.concat(answer));
     invariant(outcome?.kind === "text", "an answer with a text is read as one");
     return outcome.text;
@@ -148,6 +152,8 @@ class WatchedIndex implements ChunkIndex {
 export interface Workshop {
   readonly clock: ManualClock;
   readonly database: SqliteDatabase;
+  readonly accounts: SqliteAccountStore;
+  readonly findings: SqliteFindingStore;
   readonly memories: SqliteMemoryStore;
   readonly index: WatchedIndex;
   readonly files: UploadFiles;
@@ -165,18 +171,25 @@ export interface Workshop {
   settled(memory: Memory, status?: "completed" | "failed"): Promise<Memory>;
   /** All passages that a search without limits sees, sorted. */
   searchable(): Promise<readonly string[]>;
+  /** Where they stand, in the order of one memory's chunks. */
+  places(): Promise<readonly ChunkPlace[]>;
   close(): Promise<void>;
 }
 
-/** Opens the stores in a temporary folder and starts a worker. */
-export async function openWorkshop(): Promise<Workshop> {
+const NO_MODEL: LanguageModel = {
+  complete: () => Promise.reject(new Error("a language model was asked although there is none")),
+};
+
+/** Opens the stores in a temporary folder and starts a worker. @param model is asked about memories; null: none is */
+export async function openWorkshop(model: LanguageModel | null = null): Promise<Workshop> {
   const folder = mkdtempSync(join(tmpdir(), "mneme-ingest-"));
   const clock = new ManualClock();
   const log = createLog("silent");
   const database = openDatabase(join(folder, "mneme.sqlite"));
   const files = openSpool(join(folder, "uploads"), log);
   const memories = new SqliteMemoryStore({ database, clock, files });
-  const projectId = new SqliteAccountStore({ database, clock }).defaultProject();
+  const accounts = new SqliteAccountStore({ database, clock });
+  const projectId = accounts.defaultProject();
   const archive = await Archive.open({ path: join(folder, "memories.duckdb"), log });
   const documents = new WatchedDocuments();
   const preparer = new WatchedPreparer();
@@ -191,10 +204,20 @@ export async function openWorkshop(): Promise<Workshop> {
       reserveChunkKeys: (count) => memories.reserveChunkKeys(count),
     }),
   );
-  const newWorker = () => new IngestWorker({ memories, index, documents, preparer, embedder, clock, log });
+  const findings = new SqliteFindingStore({ database, clock });
+  const operator = { baseUrl: model === null ? null : "http://llm.test/v1", model: "a test's", apiKey: null };
+  const newWorker = () => {
+    const enricher = new Enricher({ accounts, findings, model: model ?? NO_MODEL, operator, clock, log });
+    return new IngestWorker({ memories, index, documents, enricher, preparer, embedder, clock, log });
+  };
 
+  const passages = async () => {
+    const project = await index.project(projectId);
+    const hits = await project.nearest(hashVector(""), project.admit(null, clock.now(), null), 1_000);
+    return project.passages(hits.chunkKeys);
+  };
   const workshop: Workshop = {
-    ...{ clock, database, memories, index, files, documents, preparer, embedder, projectId },
+    ...{ clock, database, accounts, findings, memories, index, files, documents, preparer, embedder, projectId },
     worker: newWorker(),
     startWorker: () => {
       workshop.worker = newWorker();
@@ -216,12 +239,10 @@ export async function openWorkshop(): Promise<Workshop> {
         clock.advance(1_000);
         return null;
       }),
-    searchable: async () => {
-      const project = await index.project(projectId);
-      const within = project.admit(null, clock.now(), null);
-      const hits = await project.nearest(hashVector(""), within, 1_000);
-      const passages = await project.passages(hits.chunkKeys);
-      return passages.map((passage) => passage?.text ?? "(gone)").sort();
+    searchable: async () => (await passages()).map((passage) => passage?.text ?? "(gone)").sort(),
+    places: async () => {
+      const places = (await passages()).flatMap((passage) => (passage === null ? [] : [passage.place]));
+      return places.sort((one, other) => one.ordinal - other.ordinal);
     },
     close: async () => {
       await workshop.worker.stop();

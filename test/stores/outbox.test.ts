@@ -71,7 +71,7 @@ function memory(title = "Grüße 😀"): Memory {
     key: 1n as MemoryKey,
     id: "mem_00000000000000000000000000" as MemoryId,
     version: 1,
-    state: { status: "completed", chunkCount: 3 },
+    state: { status: "completed", chunkCount: 3, extraction: "local" },
     title,
     type: null,
     tags: null,

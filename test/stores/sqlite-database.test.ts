@@ -303,7 +303,7 @@ describe("a file of schema version 1", () => {
       key: 1n as MemoryKey,
       id: "mem_1" as MemoryId,
       version: 1,
-      state: { status: "completed", chunkCount: 0 },
+      state: { status: "completed", chunkCount: 0, extraction: "local" },
       title: "Hello World",
       type: "note",
       tags: ["a", "b"],

@@ -242,9 +242,9 @@ function concatenate(parts: readonly Float32Array[]): Float32Array {
 // A chunk's place travels with its stored text, so that showing a result asks no second store.
 // Form: `ordinal,start,end` and, where there is more, `,` and as JSON the headings, or an object with them and the place in the
 // document; a line feed; the text.
-function packPassage(text: string, { ordinal, start, end, headings, page, slide, sheet }: ChunkPlace): string {
-  const isOfDocument = page !== undefined || slide !== undefined || sheet !== undefined;
-  const more = isOfDocument ? { headings, page, slide, sheet } : headings;
+function packPassage(text: string, { ordinal, start, end, headings, page, slide, sheet, turn }: ChunkPlace): string {
+  const isOfDocument = page !== undefined || slide !== undefined || sheet !== undefined || turn !== undefined;
+  const more = isOfDocument ? { headings, page, slide, sheet, turn } : headings;
   const packed = isOfDocument || headings.length > 0 ? `,${JSON.stringify(more)}` : "";
   return `${ordinal},${start},${end}${packed}\n${text}`;
 }

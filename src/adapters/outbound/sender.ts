@@ -73,8 +73,8 @@ export function createOutboundSender({
   };
 }
 
-// Resolves and judges at connection time, and hands on nothing but what was judged: between the two no name can change.
-function admittingLookup(target: Target, options: Required<Admission>): LookupFunction {
+/** A lookup that resolves and judges at connection time, and hands on nothing but what was judged: between the two no name can change. */
+export function admittingLookup(target: Target, options: Required<Admission>): LookupFunction {
   return (_hostname, { all }, callback) => {
     admittedAddresses(target, options).then(
       (addresses) => {
@@ -125,7 +125,8 @@ function exchange(
   });
 }
 
-function reasonOf(error: unknown): string {
+/** Why a call came to nothing, in public words such as "connection refused". */
+export function reasonOf(error: unknown): string {
   if (error instanceof UnsafeTarget) return `the address ${error.message}`;
   if (error instanceof Ended) return error.message;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";

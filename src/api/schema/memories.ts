@@ -168,7 +168,12 @@ export const Memory = Type.Object(
     ),
     progress: Type.Optional(
       Type.Object(
-        { stage: Text(), chunks_done: Type.Integer(), chunks_total: Nullable(Type.Integer()) },
+        {
+          stage: Text(),
+          chunks_done: Type.Integer(),
+          chunks_total: Nullable(Type.Integer()),
+          note: Type.Optional(Text({ description: "why no language model extracts, where one was to" })),
+        },
         { description: "while processing" },
       ),
     ),
@@ -205,7 +210,7 @@ export const SearchResult = Type.Object(
     metadata: Type.Unsafe<object>({
       ...JsonMap,
       description:
-        "the memory's, with _memory beside it (its other attributes) and _chunk: ordinal, start and end in code points of the content, headings, and page, slide or sheet of an uploaded file",
+        "the memory's, with _memory beside it (its other attributes) and _chunk: ordinal, start and end in code points of the content, headings, page, slide or sheet of an uploaded file, speaker and date of a conversation's turn",
     }),
     cited: Type.Optional(
       Type.Boolean({ description: "of a query's or message's sources: whether the answer cites it" }),

@@ -3,15 +3,17 @@
 
 import { invariant } from "../../../domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
-import type { ExtractedField, FailureCode } from "../../../domain/memory.ts";
+import { EXTRACTED_FIELDS, type ExtractedField, type Extraction, type FailureCode } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { VisibleMemory } from "../../../ports/chunk-index.ts";
-import type { Completion, Job } from "../../../ports/memory-store.ts";
+import type { ClaimOptions, Completion, Job } from "../../../ports/memory-store.ts";
+import type { DocumentFacts } from "../../../ports/preparer.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { type MemoryFiles, readSource } from "./memory-files.ts";
 import type { MemoryOutbox } from "./memory-outbox.ts";
 import { foldTitle, KEYS, keyList, LIVE, MEMORY_COLUMNS, type MemoryRow, TO_WORK, toMemory } from "./memory-row.ts";
 
+const EXCEPT = "(SELECT value FROM json_each($except))";
 const CLAIMABLE = `memories.status = 'processing' AND ${LIVE} AND memories.claimable_at <= $now`;
 
 // Round robin: projects are walked in the order of their last service, and the first that has work gives its job
@@ -21,7 +23,7 @@ const NEXT_JOB = `SELECT memories.memory_key, memories.content_bytes, memories.p
     SELECT memories.memory_key FROM memories
     WHERE memories.project_key = projects.project_key AND ${CLAIMABLE}
     ORDER BY memories.claimable_at, memories.memory_key LIMIT 1)
-  WHERE projects.deleted_at IS NULL
+  WHERE projects.deleted_at IS NULL AND projects.id NOT IN ${EXCEPT}
   ORDER BY projects.served_lease, projects.project_key LIMIT 1`;
 
 const CLAIM = `UPDATE memories SET lease = $lease, claimable_at = $claimableAt, attempts = attempts + 1
@@ -34,9 +36,17 @@ const HELD = `memories.memory_key = $key AND memories.lease = $lease AND memorie
   AND memories.status = 'processing' AND ${LIVE}`;
 
 const COMPLETE = `UPDATE memories SET status = 'completed', title = $title, title_folded = $titleFolded, type = $type,
-    tags = $tags, language = $language, chunk_count = $chunkCount, content_bytes = $contentBytes, source = $source,
-    lease = NULL, updated_at = $now
+    tags = $tags, language = $language, extraction = $extraction, chunk_count = $chunkCount,
+    content_bytes = $contentBytes, source = $source, lease = NULL, updated_at = $now
   WHERE memory_key = $key RETURNING ${MEMORY_COLUMNS}`;
+
+const KEEP_FACTS = `INSERT INTO document_facts (memory_key, content_sha256, title, marks)
+  SELECT memory_key, content_sha256, $title, $marks FROM memories WHERE memory_key = $key
+  ON CONFLICT (memory_key) DO UPDATE SET content_sha256 = excluded.content_sha256, title = excluded.title,
+    marks = excluded.marks`;
+
+const FACTS = `SELECT document_facts.title, marks FROM document_facts JOIN memories USING (memory_key, content_sha256)
+  WHERE memory_key = $key`;
 
 const FAIL = `UPDATE memories SET status = 'failed', error_code = $code, error_message = $message, lease = NULL,
     updated_at = $now
@@ -46,7 +56,7 @@ const NEXT_CLAIMABLE_AT = `SELECT min(at) AS at FROM (
     SELECT (SELECT memories.claimable_at FROM memories
       WHERE memories.project_key = projects.project_key AND memories.status = 'processing' AND ${LIVE}
       ORDER BY memories.claimable_at LIMIT 1) AS at
-    FROM projects WHERE projects.deleted_at IS NULL)`;
+    FROM projects WHERE projects.deleted_at IS NULL AND projects.id NOT IN ${EXCEPT})`;
 
 type Held = { readonly key: bigint; readonly lease: number; readonly version: number; readonly now: number };
 
@@ -60,14 +70,14 @@ export class MemoryJobs {
   ) {}
 
   /** See MemoryStore.claim. Stops before the first job that would exceed `contentBytes`, so that none is passed over. */
-  claim(options: { readonly jobs: number; readonly contentBytes: number; readonly leaseMs: number }): readonly Job[] {
+  claim(options: ClaimOptions): readonly Job[] {
     invariant(options.leaseMs > 0, `a lease of ${options.leaseMs} ms was asked for`);
     return this.database.atomically(() => {
       const now = this.clock.now();
       const jobs: Job[] = [];
       let bytesLeft = options.contentBytes;
       while (jobs.length < options.jobs) {
-        const next = this.#next(now);
+        const next = this.#next(now, options.except ?? []);
         if (next === null) break;
         bytesLeft -= Number(next.content_bytes);
         if (bytesLeft < 0 && jobs.length > 0) break;
@@ -139,14 +149,18 @@ export class MemoryJobs {
   }
 
   /** See MemoryStore.nextJobInMs. */
-  nextJobInMs(): number | null {
+  nextJobInMs(except: readonly ProjectId[] = []): number | null {
     const now = this.clock.now();
-    const next = this.database.prepare<{ at: bigint | null }, { now: number }>(NEXT_CLAIMABLE_AT).get({ now });
+    const next = this.database
+      .prepare<{ at: bigint | null }, { now: number; except: string }>(NEXT_CLAIMABLE_AT)
+      .get({ now, except: JSON.stringify(except) });
     return next === null || next.at === null ? null : Math.max(0, Number(next.at) - now);
   }
 
-  #next(now: number): NextJob | null {
-    return this.database.prepare<NextJob, { now: number }>(NEXT_JOB).get({ now });
+  #next(now: number, except: readonly ProjectId[]): NextJob | null {
+    return this.database
+      .prepare<NextJob, { now: number; except: string }>(NEXT_JOB)
+      .get({ now, except: JSON.stringify(except) });
   }
 
   #lease(next: NextJob, claimableAt: number): Job {
@@ -166,6 +180,7 @@ export class MemoryJobs {
       memory,
       content: row.content,
       upload: this.files.documentOf(row),
+      facts: row.content === null ? this.#factsOf(row.memory_key) : null,
       lease,
       attempt: Number(row.attempts),
     };
@@ -189,7 +204,12 @@ export class MemoryJobs {
     );
   }
 
-  #completeOne({ job, extracted, chunkCount, contentBytes }: Completion): VisibleMemory | null {
+  #factsOf(key: bigint): DocumentFacts | null {
+    const row = this.database.prepare<{ title: string | null; marks: string }, { key: bigint }>(FACTS).get({ key });
+    return row === null ? null : { title: row.title, marks: JSON.parse(row.marks) };
+  }
+
+  #completeOne({ job, extracted, extractedBy, chunkCount, read }: Completion): VisibleMemory | null {
     const held = this.#held(job);
     // the attributes of the row, not of the job: a caller may have given some since it was claimed
     const row = this.database
@@ -202,18 +222,23 @@ export class MemoryJobs {
       key: held.key,
       now: held.now,
       chunkCount,
-      contentBytes: contentBytes ?? Number(row.content_bytes),
+      contentBytes: read?.contentBytes ?? Number(row.content_bytes),
       source: readSource(row),
       title,
       titleFolded: title === null ? null : foldTitle(title),
       type: given.includes("type") ? row.type : extracted.type,
       tags: given.includes("tags") ? row.tags : JSON.stringify(extracted.tags),
       language: given.includes("language") ? row.language : extracted.language,
+      extraction: given.length === EXTRACTED_FIELDS.length ? "caller" : extractedBy,
     });
     this.database
       .prepare<never, { key: bigint }>("DELETE FROM waiting_contents WHERE memory_key = $key")
       .run({ key: held.key });
     invariant(done !== null, `memory ${row.id} was gone within its own completion`);
+    if (read !== undefined) {
+      const facts = { key: held.key, title: read.title, marks: JSON.stringify(read.marks) };
+      this.database.prepare<never, typeof facts>(KEEP_FACTS).run(facts);
+    }
     this.files.release(row);
     const memory = toMemory(done);
     this.outbox.record(row.project_key, "memory.completed", memory);
@@ -243,4 +268,5 @@ type CompletedColumns = {
   readonly type: string | null;
   readonly tags: string | null;
   readonly language: string | null;
+  readonly extraction: Extraction;
 };

@@ -4,6 +4,7 @@ import { invariant } from "../../../domain/fault.ts";
 import type { MemoryId, MemoryKey, UserKey } from "../../../domain/ids.ts";
 import type {
   ExtractedField,
+  Extraction,
   FailureCode,
   JsonObject,
   Memory,
@@ -30,6 +31,7 @@ export interface MemoryRow {
   readonly content_bytes: bigint;
   readonly source: string | null;
   readonly chunk_count: bigint;
+  readonly extraction: string | null;
   readonly attempts: bigint;
   readonly error_code: string | null;
   readonly error_message: string | null;
@@ -52,7 +54,8 @@ export function storedSource({ source }: Pick<MemoryRow, "source">): StoredSourc
 export const MEMORY_COLUMNS = `memories.memory_key, memories.project_key, memories.id, memories.version, memories.status,
   memories.title, memories.type, memories.tags, memories.language, memories.metadata, memories.given, memories.user_key,
   (SELECT users.id FROM users WHERE users.user_key = memories.user_key) AS user_id,
-  memories.external_id, memories.content_bytes, memories.source, memories.chunk_count, memories.attempts,
+  memories.external_id, memories.content_bytes, memories.source, memories.chunk_count, memories.extraction,
+  memories.attempts,
   memories.error_code, memories.error_message, memories.created_at, memories.updated_at, memories.expires_at`;
 
 /** What a memory's columns become when it is to be worked on (again) from `$now` on. */
@@ -120,7 +123,12 @@ function toState(row: MemoryRow): MemoryState {
     case "processing":
       return { status: "processing", attempts: Number(row.attempts) };
     case "completed":
-      return { status: "completed", chunkCount: Number(row.chunk_count) };
+      invariant(row.extraction !== null, `memory ${row.id} is completed and nobody knows who extracted`);
+      return {
+        status: "completed",
+        chunkCount: Number(row.chunk_count),
+        extraction: row.extraction as Extraction,
+      };
     default:
       invariant(
         row.status === "failed" && row.error_code !== null && row.error_message !== null,

@@ -7,7 +7,14 @@ import type { FailureCode, Memory, MemoryChange, MemoryDraft, MemoryStatus } fro
 import type { Page } from "../../../domain/page.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { VisibleMemory } from "../../../ports/chunk-index.ts";
-import type { Accepted, Completion, Job, MemoryListing, MemoryStore } from "../../../ports/memory-store.ts";
+import type {
+  Accepted,
+  ClaimOptions,
+  Completion,
+  Job,
+  MemoryListing,
+  MemoryStore,
+} from "../../../ports/memory-store.ts";
 import type { UploadFiles } from "../../../ports/upload-files.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { MemoryChanges } from "./memory-change.ts";
@@ -167,7 +174,7 @@ export class SqliteMemoryStore implements MemoryStore {
     return this.#changes.retry(projectId, id);
   }
 
-  claim(options: { readonly jobs: number; readonly contentBytes: number; readonly leaseMs: number }): readonly Job[] {
+  claim(options: ClaimOptions): readonly Job[] {
     return this.#jobs.claim(options);
   }
 
@@ -195,8 +202,8 @@ export class SqliteMemoryStore implements MemoryStore {
     this.#jobs.reopen(keys);
   }
 
-  nextJobInMs(): number | null {
-    return this.#jobs.nextJobInMs();
+  nextJobInMs(except?: readonly ProjectId[]): number | null {
+    return this.#jobs.nextJobInMs(except);
   }
 
   remove(projectId: ProjectId, id: MemoryId, options = { purges: false }): Memory | null {

@@ -330,5 +330,45 @@ CREATE TRIGGER memories_erased AFTER DELETE ON memories BEGIN
 END;
 `;
 
+// What a language model finds of memories, and the tokens that it takes.
+const LANGUAGE_MODEL = `
+-- where the extracted attributes of a completed memory come from
+ALTER TABLE memories ADD COLUMN extraction TEXT CHECK (extraction IN ('caller', 'llm', 'local'));
+UPDATE memories SET extraction = iif(json_array_length(given) = 4, 'caller', 'local') WHERE status = 'completed';
+-- of all contents that the memory has had
+ALTER TABLE memories ADD COLUMN prompt_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE memories ADD COLUMN completion_tokens INTEGER NOT NULL DEFAULT 0;
+
+-- apart from the row, which lists read: what was found (JSON), null where the model gave nothing that is of use
+CREATE TABLE memory_findings (
+  memory_key INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
+  version INTEGER NOT NULL,
+  content_sha256 BLOB NOT NULL,
+  finding TEXT
+) STRICT;
+
+-- tokens of ingestion, against the ceiling of a day
+CREATE TABLE daily_ingestion_tokens (
+  project_key INTEGER NOT NULL REFERENCES projects,
+  -- first instant of the day, UTC
+  day_start INTEGER NOT NULL,
+  prompt_tokens INTEGER NOT NULL DEFAULT 0,
+  completion_tokens INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (project_key, day_start)
+) STRICT, WITHOUT ROWID;
+`;
+
+// What uploaded files say beside their texts, for when a text is to be indexed again and the file is gone.
+const DOCUMENT_FACTS = `
+CREATE TABLE document_facts (
+  memory_key INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
+  -- of the row while this is true: another content has other pages
+  content_sha256 BLOB NOT NULL,
+  title TEXT,
+  -- JSON: where pages, slides or sheets begin
+  marks TEXT NOT NULL
+) STRICT;
+`;
+
 /** All steps in their order; their number is the schema version that this Mneme knows. */
-export const MIGRATIONS: readonly string[] = [ACCOUNTS_AND_MEMORIES, WHOLE_INTERFACE];
+export const MIGRATIONS: readonly string[] = [ACCOUNTS_AND_MEMORIES, WHOLE_INTERFACE, LANGUAGE_MODEL, DOCUMENT_FACTS];

@@ -68,6 +68,7 @@ const ERASE: readonly string[] = [
   `DELETE FROM webhooks WHERE project_key = ${REMOVED_KEY}`,
   `DELETE FROM idempotency_records WHERE project_key = ${REMOVED_KEY}`,
   `DELETE FROM monthly_usage WHERE project_key = ${REMOVED_KEY}`,
+  `DELETE FROM daily_ingestion_tokens WHERE project_key = ${REMOVED_KEY}`,
   `DELETE FROM memory_tags WHERE project_key = ${REMOVED_KEY}`,
   `DELETE FROM api_keys WHERE project_key = ${REMOVED_KEY}`,
   "DELETE FROM projects WHERE id = $project AND deleted_at IS NOT NULL",

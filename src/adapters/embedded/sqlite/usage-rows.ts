@@ -21,8 +21,8 @@ const READ = `SELECT plan, documents, storage_bytes, queries, prompt_tokens, com
     ON monthly_usage.project_key = projects.project_key AND monthly_usage.month_start = $month
   WHERE projects.id = $project AND projects.deleted_at IS NULL`;
 const COUNT = `INSERT INTO monthly_usage (project_key, month_start, queries, prompt_tokens, completion_tokens)
-  SELECT project_key, $month, 1, $prompt, $completion FROM projects WHERE id = $project AND deleted_at IS NULL
-  ON CONFLICT (project_key, month_start) DO UPDATE SET queries = queries + 1,
+  SELECT project_key, $month, $queries, $prompt, $completion FROM projects WHERE id = $project AND deleted_at IS NULL
+  ON CONFLICT (project_key, month_start) DO UPDATE SET queries = queries + excluded.queries,
     prompt_tokens = prompt_tokens + excluded.prompt_tokens,
     completion_tokens = completion_tokens + excluded.completion_tokens`;
 
@@ -54,8 +54,18 @@ export class UsageRows {
 
   /** See AccountStore.countQuery. */
   countQuery(projectId: ProjectId, tokens: { readonly prompt: number; readonly completion: number }): void {
-    this.database
-      .prepare<never, { project: string; month: number; prompt: number; completion: number }>(COUNT)
-      .run({ project: projectId, month: monthOf(this.clock.now()).start, ...tokens });
+    countUsage(this.database, projectId, this.clock.now(), { queries: 1, ...tokens });
   }
+}
+
+/** Counts queries and tokens of the month that holds `nowMs`; nothing for a project that is gone. */
+export function countUsage(
+  database: SqliteDatabase,
+  projectId: ProjectId,
+  nowMs: number,
+  used: { readonly queries: number; readonly prompt: number; readonly completion: number },
+): void {
+  database
+    .prepare<never, { project: string; month: number; queries: number; prompt: number; completion: number }>(COUNT)
+    .run({ project: projectId, month: monthOf(nowMs).start, ...used });
 }

@@ -1,0 +1,86 @@
+// Which optional fields of a chat completion an endpoint takes. The protocol has none to ask: an endpoint that refuses one
+// (status 400 or 422) is asked again without it, and what then worked is remembered.
+
+import type { LlmEndpoint } from "../../domain/language-model.ts";
+import type { LlmRequest } from "../../ports/language-model.ts";
+
+/** Endpoints that are remembered; beyond, the oldest is asked afresh. */
+const ENDPOINTS_MAX = 1_000;
+
+/** What an endpoint takes. */
+export interface Dialect {
+  /** `response_format` with a JSON Schema. */
+  readonly takesSchema: boolean;
+  /** `stream_options`, by which the last event says how many tokens it were. */
+  readonly takesStreamOptions: boolean;
+  /** Models that reason have a temperature of their own. */
+  readonly takesTemperature: boolean;
+  readonly lengthField: "max_tokens" | "max_completion_tokens";
+}
+
+const RICHEST: Dialect = {
+  takesSchema: true,
+  takesStreamOptions: true,
+  takesTemperature: true,
+  lengthField: "max_tokens",
+};
+
+/** What is known of endpoints. */
+export class Dialects {
+  readonly #known = new Map<string, Dialect>();
+
+  /** What this endpoint takes as far as is known; everything, where nothing is. */
+  of(endpoint: LlmEndpoint): Dialect {
+    return this.#known.get(keyOf(endpoint)) ?? RICHEST;
+  }
+
+  /** The endpoint answered to this. */
+  learn(endpoint: LlmEndpoint, dialect: Dialect): void {
+    if (dialect === this.of(endpoint)) return;
+    const oldest = this.#known.keys().next();
+    if (this.#known.size >= ENDPOINTS_MAX && !oldest.done) this.#known.delete(oldest.value);
+    this.#known.set(keyOf(endpoint), dialect);
+  }
+}
+
+/**
+ * A plainer dialect than the one that was refused: without the field that the refusal names, else without the rarest. null: it
+ * cannot be plainer, so something else is refused.
+ * @param refusal the body of the answer
+ */
+export function plainer(dialect: Dialect, request: LlmRequest, refusal: string): Dialect | null {
+  const hasSchema = dialect.takesSchema && request.schema !== undefined;
+  if (dialect.lengthField === "max_tokens" && refusal.includes("max_completion_tokens")) {
+    return { ...dialect, lengthField: "max_completion_tokens" };
+  }
+  if (dialect.takesTemperature && refusal.includes("temperature")) return { ...dialect, takesTemperature: false };
+  if (dialect.takesStreamOptions && refusal.includes("stream_options"))
+    return { ...dialect, takesStreamOptions: false };
+  if (hasSchema) return { ...dialect, takesSchema: false };
+  return dialect.takesStreamOptions ? { ...dialect, takesStreamOptions: false } : null;
+}
+
+/** The body of a request in this dialect, as JSON. */
+export function bodyOf(request: LlmRequest, dialect: Dialect): string {
+  const { endpoint, messages, temperature, outputTokensMax, schema } = request;
+  return JSON.stringify({
+    model: endpoint.model,
+    messages,
+    [dialect.lengthField]: outputTokensMax,
+    ...(dialect.takesTemperature && { temperature }),
+    // streamed, so that an endpoint which stalls is told from one which takes its time
+    stream: true,
+    ...(dialect.takesStreamOptions && { stream_options: { include_usage: true } }),
+    ...(dialect.takesSchema &&
+      schema !== undefined && {
+        response_format: {
+          type: "json_schema",
+          json_schema: { name: schema.name, strict: true, schema: schema.schema },
+        },
+      }),
+  });
+}
+
+function keyOf({ baseUrl, model }: LlmEndpoint): string {
+  return JSON.stringify([baseUrl, model]);
+}

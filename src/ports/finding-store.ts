@@ -1,0 +1,53 @@
+// What language models found about memories, kept so that no text is paid for twice, and the tokens that this took.
+// Implemented by adapters/embedded on SQLite.
+//
+// Owed by an implementation: each method is one transaction and durable when it returns. What was found goes for good with its
+// memory.
+
+import type { ProjectId } from "../domain/ids.ts";
+import type { Extracted } from "../domain/memory.ts";
+import type { LlmUsage } from "./language-model.ts";
+import type { Job } from "./memory-store.ts";
+
+/** An entity that a text names. */
+export interface Entity {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** A fact between two entities. */
+export interface Relation {
+  readonly subject: string;
+  readonly predicate: string;
+  readonly object: string;
+}
+
+/**
+ * What a language model found. Attributes that are absent it was not asked for, or gave nothing that holds. Entities and relations
+ * are kept for the knowledge graph: a text is paid for once.
+ */
+export interface Finding extends Partial<Extracted> {
+  readonly entities: readonly Entity[];
+  readonly relations: readonly Relation[];
+}
+
+/** How a language model was asked about a memory before; a `finding` of null: it gave nothing that is of use. */
+export interface Asked {
+  readonly finding: Finding | null;
+}
+
+/** Findings and tokens. Synchronous: a call takes microseconds. */
+export interface FindingStore {
+  /**
+   * What was found about the content that this job is about, in an earlier try or before it was to be indexed again. That nothing
+   * was found holds for the job's version only: whoever sends a memory again, or has it tried again, has the model asked again.
+   * null: it was not asked.
+   */
+  asked(job: Job): Asked | null;
+  /** Keeps what was found; nothing for a job whose memory is gone or newer. */
+  keep(job: Job, finding: Finding | null): void;
+  /** Counts tokens for the job's memory, and for its project's day and month (UTC). */
+  countTokens(job: Job, usage: LlmUsage): void;
+  /** Tokens, of prompts and completions together, that ingestion took since the project's day (UTC) began. */
+  tokensToday(projectId: ProjectId): number;
+}

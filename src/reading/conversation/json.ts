@@ -1,0 +1,142 @@
+// Which turns a JSON array of messages holds, and where in the text each of them stands.
+
+import { dayOf } from "./day.ts";
+import { type Conversation, type ReadTurn, SPEAKER_UNITS_MAX, TURNS_MAX } from "./turns.ts";
+
+/** Nesting beyond which a text is no list of turns: parts of a message take three levels. */
+const DEPTH_MAX = 64;
+
+/** The names that a turn's speaker, words and time go by, the most telling first. */
+const SPEAKER_KEYS = ["speaker", "name", "role"] as const;
+const TEXT_KEYS = ["content", "text"] as const;
+const TIME_KEYS = ["timestamp", "created_at", "time", "date"] as const;
+
+/**
+ * The turns of a JSON array of objects that all have a speaker (`speaker`, `name` or `role`) and words (`content` or `text`: a
+ * string, or a list of parts with texts); null when the content is anything else. A turn without words (null, blank) is
+ * passed over; one at least must have some. Linear, without recursion.
+ */
+export function readJsonTurns(content: string): Conversation | null {
+  if (!/^\s{0,64}\[\s{0,64}\{/.test(content.slice(0, 256))) return null;
+  const bounds = objectBounds(content);
+  if (bounds === null) return null;
+  const turns: ReadTurn[] = [];
+  for (let at = 0; at < bounds.length; at += 2) {
+    const [start = 0, end = 0] = [bounds[at], bounds[at + 1]];
+    const message = messageOf(content.slice(start, end));
+    if (message === null) return null;
+    const { speaker, text, day } = message;
+    if (text === "") continue;
+    const label = `${speaker}: `;
+    turns.push({ session: 0, speaker, day, start, end, made: label + text, labelUnits: label.length });
+  }
+  return turns.length === 0 ? null : { turns, sessions: [null] };
+}
+
+interface Message {
+  readonly speaker: string;
+  readonly text: string;
+  readonly day: string | null;
+}
+
+function messageOf(json: string): Message | null {
+  const value = parsed(json);
+  if (typeof value !== "object" || value === null) return null;
+  const fields = value as Readonly<Record<string, unknown>>;
+  const speaker = SPEAKER_KEYS.map((key) => fields[key]).find((name) => typeof name === "string" && name.trim() !== "");
+  const words = TEXT_KEYS.map((key) => (Object.hasOwn(fields, key) ? wordsOf(fields[key]) : null)).find(
+    (text) => text !== null,
+  );
+  if (typeof speaker !== "string" || words === undefined) return null;
+  const time = TIME_KEYS.map((key) => dayOf(fields[key])).find((day) => day !== null);
+  return { speaker: shortSpeaker(speaker), text: storable(words).trim(), day: time ?? null };
+}
+
+// Not JSON after all: then the text is read as any other.
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
+}
+
+/** A message's words: a string, or parts with texts among other parts; null: it can have none in this field. */
+function wordsOf(value: unknown): string | null {
+  if (value === null) return "";
+  if (typeof value === "string") return value;
+  if (!Array.isArray(value)) return null;
+  const texts: string[] = [];
+  for (const part of value as readonly unknown[]) {
+    const text: unknown = typeof part === "object" && part !== null && "text" in part ? part.text : part;
+    if (typeof text === "string") texts.push(text);
+    else if (typeof part !== "object" || part === null) return null;
+  }
+  return texts.join("\n");
+}
+
+function shortSpeaker(name: string): string {
+  const line = storable(name.slice(0, 4 * SPEAKER_UNITS_MAX))
+    .replace(/\s+/g, " ")
+    .trim();
+  return line.length <= SPEAKER_UNITS_MAX ? line : `${line.slice(0, SPEAKER_UNITS_MAX - 1).toWellFormed()}…`;
+}
+
+/** JSON can spell out what no store takes: NUL and lone surrogates become U+FFFD, as they do elsewhere. */
+function storable(text: string): string {
+  return text.replaceAll("\0", "\ufffd").toWellFormed();
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY, COMMA] = [0x7b, 0x7d, 0x5b, 0x5d, 0x2c];
+
+/**
+ * Where the objects of an array begin and end, two numbers each; null when the text is no array of objects alone, nests deeper
+ * than 64 or holds more than 100,000. What stands inside of the objects is not looked at.
+ */
+function objectBounds(content: string): readonly number[] | null {
+  const bounds: number[] = [];
+  let depth = 0;
+  let isClosed = false;
+  // Between two objects stands one comma, and before the first none.
+  let mayOpen = true;
+  for (let at = 0; at < content.length; at++) {
+    const unit = content.charCodeAt(at);
+    if (depth >= 2) {
+      if (unit === QUOTE) {
+        at = stringEnd(content, at);
+        if (at === -1) return null;
+      } else if (unit === OPEN_OBJECT || unit === OPEN_ARRAY) {
+        if (++depth > DEPTH_MAX) return null;
+      } else if (unit === CLOSE_OBJECT || unit === CLOSE_ARRAY) {
+        if (--depth === 1) bounds.push(at + 1);
+      }
+      continue;
+    }
+    if (unit === 0x20 || (unit >= 0x09 && unit <= 0x0d) || unit === 0xfeff) continue;
+    if (isClosed) return null;
+    if (depth === 0 && unit === OPEN_ARRAY) depth = 1;
+    else if (depth === 1 && unit === OPEN_OBJECT && mayOpen) {
+      if (bounds.length >= 2 * TURNS_MAX) return null;
+      bounds.push(at);
+      depth = 2;
+      mayOpen = false;
+    } else if (depth === 1 && unit === COMMA && !mayOpen) mayOpen = true;
+    else if (depth === 1 && unit === CLOSE_ARRAY && !mayOpen) {
+      depth = 0;
+      isClosed = true;
+    } else return null;
+  }
+  return isClosed ? bounds : null;
+}
+
+/** The quotation mark that ends the string which begins at `start`; -1 when none does. */
+function stringEnd(content: string, start: number): number {
+  for (let at = start + 1; at < content.length; at++) {
+    const unit = content.charCodeAt(at);
+    if (unit === BACKSLASH) at++;
+    else if (unit === QUOTE) return at;
+  }
+  return -1;
+}

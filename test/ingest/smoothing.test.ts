@@ -1,0 +1,120 @@
+// What is promised of the vectors of conversations: each leans towards its neighbours of the same session, whatever the slices.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { Turn } from "../../src/domain/chunk.ts";
+import { embedChunks } from "../../src/ingest/pipeline.ts";
+import { SessionSmoother } from "../../src/ingest/smoothing.ts";
+import type { Publication } from "../../src/ports/chunk-index.ts";
+import { prepare } from "../../src/reading/prepare.ts";
+import { input, models } from "../reading/fixtures/models.ts";
+import { seeded } from "../support/seeded.ts";
+import { HashEmbedder, hashVector, openWorkshop, type Workshop } from "./workshop.ts";
+
+/** The formula, as it is written: unit(e_i + .2 (e_{i-1} + e_{i+1})) within the session, other vectors as they are. */
+function smoothed(vectors: readonly Float32Array[], sessions: readonly (number | null)[]): number[][] {
+  return vectors.map((own, at) => {
+    const session = sessions[at] ?? null;
+    if (session === null) return [...own];
+    const around = [at - 1, at + 1].filter((near) => sessions[near] === session).map((near) => vectors[near]);
+    const sum = [...own].map(
+      (value, axis) => value + 0.2 * around.reduce((all, other) => all + (other?.[axis] ?? 0), 0),
+    );
+    const length = Math.hypot(...sum);
+    return sum.map((value) => value / length);
+  });
+}
+
+function expectClose(found: Float32Array, expected: readonly (readonly number[])[]): void {
+  const flat = expected.flat();
+  expect(found.length).toBe(flat.length);
+  let worst = 0;
+  for (const [at, value] of flat.entries()) worst = Math.max(worst, Math.abs(value - (found[at] ?? Number.NaN)));
+  expect(worst).toBeLessThan(1e-6);
+}
+
+const turnOf = (session: number): Turn => ({ session, speaker: "Ada", date: null, labelUnits: 0 });
+
+describe("smoothing", () => {
+  test("gives what the formula gives, for any sessions and any slices (200 random histories)", () => {
+    for (let seed = 1; seed <= 200; seed++) {
+      const random = seeded(seed);
+      const count = Math.floor(random() * 40);
+      let session = 0;
+      const sessions = Array.from({ length: count }, () => {
+        if (random() < 0.2) session += 1;
+        return random() < 0.1 ? null : session;
+      });
+      const vectors = sessions.map((_, at) => hashVector(`${seed} ${at}`));
+      const dimensions = hashVector("").length;
+      const rows = new Float32Array(count * dimensions);
+      const chunks = sessions.map((each) => (each === null ? {} : { turn: turnOf(each) }));
+      const smoother = new SessionSmoother(rows, chunks, dimensions);
+      for (let done = 0; done < count; ) {
+        const next = Math.min(count, done + 1 + Math.floor(random() * 7));
+        for (let at = done; at < next; at++) rows.set(vectors[at] ?? [], at * dimensions);
+        smoother.advance(next);
+        done = next;
+      }
+      try {
+        expectClose(rows, smoothed(vectors, sessions));
+      } catch (error) {
+        throw new Error(`seed ${seed}`, { cause: error });
+      }
+    }
+  });
+
+  test("reaches over the slices in which a memory is embedded, and not over sessions", async () => {
+    const turns = (count: number) => Array.from({ length: count }, (_, n) => `Ada: turn ${n}\n`).join("");
+    const content = `[8 May 2023]\n${turns(100)}[9 May 2023]\n${turns(93)}`;
+    const { chunks } = prepare(input(content, { type: "conversation" }), models);
+    expect(chunks).toHaveLength(193);
+    const vectors = await embedChunks(new HashEmbedder(), chunks, new AbortController().signal, () => true);
+    const raw = chunks.map(({ own }) => hashVector(own));
+    expectClose(
+      vectors ?? new Float32Array(),
+      smoothed(
+        raw,
+        chunks.map(({ turn }) => turn?.session ?? null),
+      ),
+    );
+  });
+
+  test("leaves the chunks of other texts alone", async () => {
+    const { chunks } = prepare(input("The committee met on Tuesday. ".repeat(200)), models);
+    expect(chunks.length).toBeGreaterThan(1);
+    const vectors = await embedChunks(new HashEmbedder(), chunks, new AbortController().signal, () => true);
+    expect(vectors).toEqual(Float32Array.from(chunks.flatMap(({ own }) => [...hashVector(own)])));
+  });
+});
+
+describe("a stored conversation", () => {
+  let shop: Workshop;
+  beforeEach(async () => {
+    shop = await openWorkshop();
+  });
+  afterEach(() => shop.close());
+
+  test("has the day of metadata.date, else that of its storing", async () => {
+    const published: Publication[] = [];
+    shop.index.before = (publications) => void published.push(...publications);
+    const said = { content: "Ada: Hi.", type: "conversation" };
+    const drafts = [
+      { ...said, metadata: { date: "2023-05-08T10:00:00Z" } },
+      { ...said, metadata: { date: 1_683_554_160 } },
+      { ...said, metadata: { date: { year: 2023 } } },
+      said,
+    ];
+    const memories = shop.accept(...drafts);
+    for (const memory of memories) await shop.settled(memory);
+    const createdAt = new Date(memories[3]?.createdAt ?? 0);
+    const today = `${createdAt.getUTCDate()} ${createdAt.toLocaleString("en", { month: "long", timeZone: "UTC" })} ${createdAt.getUTCFullYear()}`;
+    const ownOf = (key: bigint) => published.find(({ memoryKey }) => memoryKey === key)?.chunks[0]?.own;
+    expect(memories.map(({ key }) => ownOf(key))).toEqual([
+      "[8 May 2023] Ada: Hi.",
+      "[8 May 2023] Ada: Hi.",
+      `[${today}] Ada: Hi.`,
+      `[${today}] Ada: Hi.`,
+    ]);
+    expect(await shop.searchable()).toEqual(["Ada: Hi.", "Ada: Hi.", "Ada: Hi.", "Ada: Hi."]);
+  });
+});

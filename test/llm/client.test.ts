@@ -1,0 +1,375 @@
+// What a call of a language model promises: an answer, or within bounded time and memory a reason, whatever the endpoint does.
+
+import { afterEach, describe, expect, test } from "bun:test";
+import { createLanguageModel, type LanguageModelOptions } from "../../src/adapters/llm/client.ts";
+import { metered } from "../../src/adapters/llm/metered.ts";
+import { AllowList } from "../../src/adapters/outbound/addresses.ts";
+import type { LlmEndpoint } from "../../src/domain/language-model.ts";
+import { systemClock } from "../../src/kit/clock.ts";
+import { Metrics } from "../../src/kit/metrics.ts";
+import { type LlmAnswer, LlmError, type LlmRequest } from "../../src/ports/language-model.ts";
+import { answering, listen, type Respond } from "../outbound/receiver.ts";
+import {
+  delta,
+  endless,
+  event,
+  hanging,
+  type LlmAnswering,
+  type LlmStub,
+  stalling,
+  startLlm,
+  status,
+  streamed,
+} from "../support/llm.ts";
+import { until } from "../support/until.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup();
+});
+
+const SECRET = "sk-very-secret-0123456789";
+const QUICK = { firstByteMs: 300, idleMs: 300, wholeMs: 5_000 };
+const SCHEMA = { name: "memory", schema: { type: "object", properties: { title: { type: "string" } } } };
+
+function stub(how?: LlmAnswering): LlmStub {
+  const llm = startLlm(how);
+  cleanups.push(() => llm.stop());
+  return llm;
+}
+
+async function receive(respond: Respond): Promise<{ readonly baseUrl: string; connections(): number }> {
+  const receiver = await listen(respond);
+  cleanups.push(() => receiver.close());
+  return { baseUrl: `http://127.0.0.1:${receiver.port}/v1`, connections: () => receiver.connections() };
+}
+
+function model(options: Partial<LanguageModelOptions> = {}) {
+  return createLanguageModel({ allow: AllowList.parse(""), clock: systemClock, timeouts: QUICK, ...options });
+}
+
+function request(baseUrl: string, more: Partial<LlmRequest> = {}, endpoint: Partial<LlmEndpoint> = {}): LlmRequest {
+  return {
+    endpoint: { baseUrl, model: "small", apiKey: SECRET, isTrusted: true, ...endpoint },
+    messages: [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "Hello?" },
+    ],
+    temperature: 0,
+    outputTokensMax: 100,
+    ...more,
+  };
+}
+
+const NEVER = new AbortController().signal;
+const ask = (how: LlmAnswering, more: Partial<LlmRequest> = {}): Promise<LlmAnswer> =>
+  model().complete(request(stub(how).baseUrl, more), NEVER);
+
+async function failureOf(asked: Promise<LlmAnswer>): Promise<LlmError> {
+  try {
+    await asked;
+  } catch (error) {
+    if (!(error instanceof LlmError)) throw error;
+    expect(`${error.message} ${error.stack}`).not.toContain(SECRET);
+    return error;
+  }
+  throw new Error("there was an answer");
+}
+
+describe("a request", () => {
+  test("is a chat completion at the base address, with model, messages, bounds and key", async () => {
+    const llm = stub();
+    await model().complete(request(`${llm.baseUrl}/?api-version=2#here`, { schema: SCHEMA }), NEVER);
+    const [call] = llm.calls;
+    expect(call?.path).toBe("/v1/chat/completions?api-version=2");
+    expect(call?.headers.get("authorization")).toBe(`Bearer ${SECRET}`);
+    expect(call?.body).toEqual({
+      model: "small",
+      messages: [
+        { role: "system", content: "Be brief." },
+        { role: "user", content: "Hello?" },
+      ],
+      max_tokens: 100,
+      temperature: 0,
+      stream: true,
+      stream_options: { include_usage: true },
+      response_format: { type: "json_schema", json_schema: { ...SCHEMA, strict: true } },
+    } as never);
+  });
+
+  test("without a key has no authorisation", async () => {
+    const llm = stub();
+    await model().complete(request(llm.baseUrl, {}, { apiKey: null }), NEVER);
+    expect(llm.calls[0]?.headers.has("authorization")).toBe(false);
+  });
+});
+
+describe("an answer is understood", () => {
+  const whole = (content: unknown, more: object = {}) => ({ choices: [{ index: 0, message: { content } }], ...more });
+  const usage = { prompt_tokens: 7, completion_tokens: 3 };
+  const text = (body: string) => () => new Response(body, { headers: { "content-type": "text/plain" } });
+  const cases: readonly (readonly [name: string, how: LlmAnswering])[] = [
+    ["as a stream", () => streamed(["Grüß", " dich 😀"], { prompt: 7, completion: 3 })],
+    ["as one JSON object", () => Response.json(whole("Grüß dich 😀", { usage }))],
+    ["as one JSON object under another type", text(JSON.stringify(whole("Grüß dich 😀", { usage })))],
+    ["in parts of content", () => Response.json(whole([{ text: "Grüß " }, { text: "dich 😀" }], { usage }))],
+    [
+      "with comments, CRLF, other fields, no space after data, and usage in every event",
+      text(
+        [
+          ": wait\r\n\r\n",
+          `event: x\r\nid: 1\r\ndata:${JSON.stringify({ ...delta("Grüß "), usage })}\r\n\r\n`,
+          `data: ${JSON.stringify({ ...delta("dich 😀"), usage })}\r\n\r\n`,
+          "data: [DONE]\r\n\r\n",
+        ].join(""),
+      ),
+    ],
+    ["without [DONE]", text([event(delta("Grüß dich 😀")), event({ usage, choices: [] })].join(""))],
+    ["without an end to its last event", text(event({ ...delta("Grüß dich 😀"), usage }).trimEnd())],
+    [
+      "over a connection that stays open after [DONE]",
+      stalling([event({ ...delta("Grüß dich 😀"), usage }), event("[DONE]")].join("")),
+    ],
+    [
+      "over a connection that stalls after the finish reason",
+      stalling(event({ choices: [{ delta: { content: "Grüß dich 😀" }, finish_reason: "stop" }], usage })),
+    ],
+  ];
+  for (const [name, how] of cases) {
+    test(name, async () => {
+      expect(await ask(how)).toEqual({ text: "Grüß dich 😀", usage: { prompt: 7, completion: 3 } });
+    });
+  }
+
+  test("byte by byte", async () => {
+    const bytes = Buffer.from([event(delta("Grüß ")), event({ ...delta("dich 😀"), usage }), event("[DONE]")].join(""));
+    const { baseUrl } = await receive((socket) => {
+      socket.setNoDelay(true);
+      socket.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
+      for (const byte of bytes) socket.write(Uint8Array.of(byte));
+      socket.end();
+    });
+    expect((await model().complete(request(baseUrl), NEVER)).text).toBe("Grüß dich 😀");
+  });
+
+  test("and its tokens estimated where it does not count them, or counts nonsense", async () => {
+    const estimated = { prompt: 5, completion: 2 };
+    expect((await ask(() => streamed(["eight by"]))).usage).toEqual(estimated);
+    for (const count of [-1, 1.5, 1e300, "7", null]) {
+      const counts = { prompt_tokens: count, completion_tokens: 1 };
+      const how = () => Response.json({ choices: [{ message: { content: "eight by" } }], usage: counts });
+      expect((await ask(how)).usage).toEqual(estimated);
+    }
+  });
+});
+
+describe("an endpoint that refuses a field", () => {
+  /** Refuses requests of which `refuses` says why. */
+  const refusing = (refuses: (body: Readonly<Record<string, unknown>>) => string | null, code = 400): LlmAnswering => {
+    return ({ body }) => {
+      const message = refuses(body);
+      return message === null ? streamed(["fine"]) : Response.json({ error: { message } }, { status: code });
+    };
+  };
+  const cases: readonly (readonly [name: string, how: LlmAnswering])[] = [
+    ["a schema", refusing((body) => (body.response_format === undefined ? null : "response_format?"))],
+    ["a schema, by 422", refusing((body) => (body.response_format === undefined ? null : "no"), 422)],
+    ["a schema, without a word", refusing((body) => (body.response_format === undefined ? null : ""))],
+    ["options of streams", refusing((body) => (body.stream_options === undefined ? null : "stream_options"))],
+    ["a temperature", refusing((body) => (body.temperature === undefined ? null : "temperature is fixed"))],
+    ["max_tokens", refusing((body) => (body.max_tokens === undefined ? null : "use max_completion_tokens"))],
+    [
+      "all of them",
+      refusing((body) =>
+        "response_format" in body || "stream_options" in body || "temperature" in body || "max_tokens" in body
+          ? `temperature ${"max_tokens" in body ? "max_completion_tokens" : ""}`
+          : null,
+      ),
+    ],
+  ];
+  for (const [name, how] of cases) {
+    test(`${name}: is asked again without it, and not with it the next time`, async () => {
+      const llm = stub(how);
+      const client = model();
+      const asked = request(llm.baseUrl, { schema: SCHEMA });
+      expect((await client.complete(asked, NEVER)).text).toBe("fine");
+      const before = llm.calls.length;
+      expect(before).toBeGreaterThan(1);
+      expect((await client.complete(asked, NEVER)).text).toBe("fine");
+      expect(llm.calls.length).toBe(before + 1);
+    });
+  }
+
+  test("and whatever else it is asked: gets no more than a few questions, and is believed of no field", async () => {
+    const llm = stub(status(400, {}, { error: { message: "no", code: "content_filter" } }));
+    const client = model();
+    const failure = await failureOf(client.complete(request(llm.baseUrl, { schema: SCHEMA }), NEVER));
+    expect(failure).toMatchObject({ reason: "refused", status: 400, isPassing: false });
+    expect(failure.message).toContain("content_filter");
+    expect(llm.calls.length).toBeLessThan(6);
+    llm.answer(() => streamed(["fine"]));
+    await client.complete(request(llm.baseUrl, { schema: SCHEMA }), NEVER);
+    expect(llm.calls.at(-1)?.body.response_format).toBeDefined();
+  });
+});
+
+describe("a failure has a reason", () => {
+  const nested = `{"choices":${"[".repeat(100_000)}`;
+  const cases: readonly (readonly [name: string, how: LlmAnswering, reason: string, isPassing: boolean])[] = [
+    ["silence before the first byte", hanging, "timed_out", true],
+    ["silence after the headers", stalling(""), "timed_out", true],
+    ["silence in the middle", stalling(event(delta("half an ans"))), "timed_out", true],
+    ["a stream without an end", endless(event(delta("and so on "))), "too_long", false],
+    ["a comment without an end", endless(`:${"x".repeat(60_000)}\n`), "too_long", false],
+    ["a line without an end", endless("x".repeat(60_000)), "too_long", false],
+    ["a gigantic object", endless(`{"choices":[],${" ".repeat(60_000)}`), "too_long", false],
+    ["an answer longer than asked for", () => streamed(["long ".repeat(200)]), "too_long", false],
+    [
+      "an error in the middle",
+      () => new Response(event(delta("a")) + event({ error: { type: "boom" } })),
+      "failed",
+      true,
+    ],
+    ["a page", () => new Response("<html><body>Welcome</body></html>"), "malformed", false],
+    ["nothing", () => new Response(""), "malformed", false],
+    ["a list", () => Response.json([1, 2]), "malformed", false],
+    ["half an object", () => new Response('{"choices":[{"message":'), "malformed", false],
+    ["an object of another kind", () => Response.json({ data: [] }), "malformed", false],
+    ["deep nesting", () => new Response(nested), "malformed", false],
+    ["deep nesting in an event", () => new Response(`data: ${nested}\n\n`), "malformed", false],
+    ["events that are no JSON", () => new Response(event("{oops")), "malformed", false],
+    ["a compressed answer", () => compressed(), "malformed", false],
+    ["status 500", status(500), "failed", true],
+    ["status 503 with a page", () => new Response("<html>", { status: 503 }), "failed", true],
+    ["status 401", status(401, {}, { error: { message: `bad key ${SECRET}`, code: SECRET } }), "refused", false],
+    ["status 404", status(404, {}, { error: { code: "model_not_found" } }), "refused", false],
+    ["status 204", () => new Response(null, { status: 204 }), "refused", false],
+    ["status 429", status(429, { "retry-after": "7" }), "rate_limited", true],
+  ];
+  for (const [name, how, reason, isPassing] of cases) {
+    test(`${name}: ${reason}`, async () => expect(await failureOf(ask(how))).toMatchObject({ reason, isPassing }));
+  }
+
+  test("a key that no header can hold: refused, and nothing is sent", async () => {
+    const llm = stub();
+    for (const apiKey of ["line\nbreak", "nul\0", "ключ", "\ud800"]) {
+      expect((await failureOf(model().complete(request(llm.baseUrl, {}, { apiKey }), NEVER))).reason).toBe("refused");
+    }
+    expect(llm.calls).toEqual([]);
+  });
+
+  test("a wait that the endpoint asks for, in seconds or as a date", async () => {
+    const clock = { ...systemClock, now: () => Date.parse("2026-11-21T12:00:00Z") };
+    const asked = async (header: string) => {
+      const llm = stub(status(429, { "retry-after": header }));
+      return (await failureOf(model({ clock }).complete(request(llm.baseUrl), NEVER))).retryAfterMs;
+    };
+    expect(await asked("7")).toBe(7_000);
+    expect(await asked("Sat, 21 Nov 2026 12:01:00 GMT")).toBe(60_000);
+    for (const nonsense of ["soon", "-1", "Sat, 21 Nov 2020 12:01:00 GMT"]) expect(await asked(nonsense)).toBeNull();
+  });
+
+  test("a stream that drips for ever: the whole call has an end", async () => {
+    const { baseUrl } = await receive((socket) => {
+      socket.write("HTTP/1.1 200 OK\r\n\r\n");
+      const timer = setInterval(() => socket.write(": still here\n\n"), 20);
+      socket.on("close", () => clearInterval(timer));
+    });
+    const timeouts = { ...QUICK, wholeMs: 600 };
+    const failure = await failureOf(model({ timeouts }).complete(request(baseUrl), NEVER));
+    expect(failure).toMatchObject({ reason: "timed_out", message: "the answer was not whole within 0.6 s" });
+  });
+
+  test("a redirect is not followed", async () => {
+    const other = stub();
+    const llm = stub(() => Response.redirect(`${other.baseUrl}/chat/completions`, 307));
+    expect(await failureOf(model().complete(request(llm.baseUrl), NEVER))).toMatchObject({
+      reason: "refused",
+      status: 307,
+    });
+    expect(other.calls).toEqual([]);
+  });
+
+  test("nobody listens, the connection closes before or within the answer, something else answers", async () => {
+    const closed = await listen(answering(200));
+    closed.close();
+    const half = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const failures = await Promise.all(
+      [
+        `http://127.0.0.1:${closed.port}`,
+        (await receive((socket) => socket.destroy())).baseUrl,
+        (await receive((socket) => socket.end(half))).baseUrl,
+        (await receive((socket) => socket.end("SSH-2.0-OpenSSH_9.9\r\n"))).baseUrl,
+      ].map((baseUrl) => failureOf(model().complete(request(baseUrl), NEVER))),
+    );
+    expect(failures.map(({ reason }) => reason)).toEqual(["unreachable", "unreachable", "failed", "unreachable"]);
+  });
+
+  test("the caller's signal ends a call at once, and one that is aborted already begins none", async () => {
+    const llm = stub(hanging);
+    const stop = new AbortController();
+    const timeouts = { firstByteMs: 60_000, idleMs: 60_000, wholeMs: 60_000 };
+    const asked = failureOf(model({ timeouts }).complete(request(llm.baseUrl), stop.signal));
+    await until("the endpoint is asked", () => llm.calls.length === 1);
+    stop.abort();
+    expect((await asked).reason).toBe("stopped");
+    expect((await failureOf(model().complete(request(llm.baseUrl), stop.signal))).reason).toBe("stopped");
+    expect(llm.calls.length).toBe(1);
+  });
+
+  test("an answer that was broken off has its tokens estimated; a refusal costs none", async () => {
+    const broken = await failureOf(ask(stalling(event(delta("twelve bytes")))));
+    expect(broken.usage).toEqual({ prompt: 5, completion: 3 });
+    expect((await failureOf(ask(status(500)))).usage).toEqual({ prompt: 0, completion: 0 });
+    expect((await failureOf(ask(hanging))).usage).toEqual({ prompt: 0, completion: 0 });
+  });
+});
+
+describe("an untrusted endpoint", () => {
+  const untrusted = { isTrusted: false };
+  test("is called at public addresses only, by whatever name", async () => {
+    const llm = stub();
+    const port = new URL(llm.baseUrl).port;
+    const resolve = async () => ["127.0.0.1"];
+    for (const baseUrl of [
+      llm.baseUrl,
+      `http://127.1:${port}/v1`,
+      `http://[::1]:${port}`,
+      `http://a.example:${port}`,
+    ]) {
+      const failure = await failureOf(model({ resolve }).complete(request(baseUrl, {}, untrusted), NEVER));
+      expect(failure.reason).toBe("unsafe_address");
+    }
+    for (const baseUrl of ["file:///etc/passwd", "http://user:pass@example.com", "nonsense"]) {
+      const failure = await failureOf(model({ resolve }).complete(request(baseUrl, {}, untrusted), NEVER));
+      expect(failure.reason).toBe("unsafe_address");
+    }
+    expect(llm.calls).toEqual([]);
+  });
+
+  test("may be what the operator allows", async () => {
+    const llm = stub(() => streamed(["fine"]));
+    const baseUrl = `http://llm.example:${new URL(llm.baseUrl).port}/v1`;
+    const options = { allow: AllowList.parse("127.0.0.1"), resolve: async () => ["127.0.0.1"] };
+    expect((await model(options).complete(request(baseUrl, {}, untrusted), NEVER)).text).toBe("fine");
+  });
+});
+
+test("calls and tokens are counted by how they ended", async () => {
+  const metrics = new Metrics();
+  const counted = metered(model(), metrics);
+  const llm = stub(() => streamed(["fine"], { prompt: 40, completion: 2 }));
+  await counted.complete(request(llm.baseUrl), NEVER);
+  llm.answer(status(500));
+  await failureOf(counted.complete(request(llm.baseUrl), NEVER));
+  const lines = metrics.text().split("\n");
+  expect(lines).toContain('mneme_llm_calls_total{outcome="answered"} 1');
+  expect(lines).toContain('mneme_llm_calls_total{outcome="failed"} 1');
+  expect(lines).toContain('mneme_llm_tokens_total{kind="prompt"} 40');
+  expect(lines).toContain('mneme_llm_tokens_total{kind="completion"} 2');
+});
+
+function compressed(): Response {
+  const body = Bun.gzipSync(Buffer.from(event(delta("x"))));
+  return new Response(body, { headers: { "content-encoding": "gzip" } });
+}
