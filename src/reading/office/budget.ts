@@ -2,6 +2,7 @@
 // Where the counted things come from is the business of archive.ts, xml.ts and the readers.
 
 import { ReadFailure } from "../../ports/preparer.ts";
+import { processorMs } from "../processor-time.ts";
 
 /** Most that is read of one document. */
 export interface ReadingLimits {
@@ -19,6 +20,7 @@ export interface ReadingLimits {
   readonly slides: number;
   /** Elements inside one another. */
   readonly depth: number;
+  /** Of the processor's time. */
   readonly ms: number;
 }
 
@@ -46,12 +48,12 @@ export class Budget {
   #cells = 0;
 
   constructor(readonly limits: ReadingLimits) {
-    this.#deadlineMs = performance.now() + limits.ms;
+    this.#deadlineMs = processorMs() + limits.ms;
   }
 
   /** Called at least once for every few megabytes that are looked at. */
   checkTime(): void {
-    if (performance.now() < this.#deadlineMs) return;
+    if (processorMs() < this.#deadlineMs) return;
     refuse(`Reading the file takes longer than ${this.limits.ms / 1000} seconds, the most that is spent on one.`);
   }
 

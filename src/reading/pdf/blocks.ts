@@ -61,6 +61,7 @@ const BULLET = /^(?:[•◦‣▪▫●○■□◆◇►▸▶➢➤✓✔∙�
 const NUMBER = /^(?:(\d{1,3})[.)]|\((?:\d{1,3}|[a-z]|[ivx]{1,5})\)|[a-z]\))\s+(?=\S)/;
 /** Dots from an entry to its page number. */
 const LEADER = /(?:\s*[.·…_]){4,}\s*/;
+const CONTENTS_ENTRY = / … [\divxlc]+$/;
 const ENDS_SENTENCE = /[.!?:…。！？؟۔]["'”’»)\]]*$/;
 
 /** The blocks of a region's rows, in order. */
@@ -90,6 +91,11 @@ export function blocksOf(rows: readonly Row[], place: BlockPlace): readonly Bloc
 /** Whether a text ends as a sentence, a list's introduction or a heading with a full stop does. */
 export function endsSentence(text: string): boolean {
   return ENDS_SENTENCE.test(text);
+}
+
+/** Whether a line, as it is shown, is an entry of a table of contents: complete, and no heading however it is set. */
+export function isContentsEntry(text: string): boolean {
+  return CONTENTS_ENTRY.test(text);
 }
 
 /** What the rows of a text have in common. */

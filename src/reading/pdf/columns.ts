@@ -10,6 +10,10 @@ export type Region = readonly Segment[];
 const GUTTER_SIZES_MIN = 0.7;
 /** Fewer rows make no column. */
 const COLUMN_ROWS_MIN = 3;
+/** On a part of a page only, more: a few rows of prose side by side can be a table's. */
+const PART_ROWS_MIN = 8;
+/** Sizes between the rows of two parts of a page. */
+const PART_GAP = 1.8;
 /** A column of prose is so many sizes wide and its lines have so many characters, or what stands beside it are cells. */
 const PROSE_SIZES_MIN = 8;
 const PROSE_CHARACTERS_MIN = 18;
@@ -30,8 +34,13 @@ export function regionsOf(segments: readonly Segment[]): readonly Region[] {
 }
 
 function split(segments: readonly Segment[], fromRight: boolean, depth: number): Region[] {
-  const gutter = depth < DEPTH_MAX ? gutterOf(segments) : null;
-  if (gutter === null) return segments.length === 0 ? [] : [segments];
+  const gutter = depth < DEPTH_MAX ? gutterOf(segments, COLUMN_ROWS_MIN) : null;
+  if (gutter === null) {
+    const parts = depth === 0 ? partsOf(segments) : [segments];
+    const hasColumns = parts.length > 1 && parts.some((part) => gutterOf(part, PART_ROWS_MIN) !== null);
+    if (hasColumns) return parts.flatMap((part) => split(part, fromRight, depth + 1));
+    return segments.length === 0 ? [] : [segments];
+  }
   return bandsOf(segments, gutter).flatMap((band) => {
     const left = band.filter((segment) => middleOf(segment) < gutter);
     const right = band.filter((segment) => middleOf(segment) >= gutter);
@@ -43,9 +52,23 @@ function split(segments: readonly Segment[], fromRight: boolean, depth: number):
   });
 }
 
+/** What stands between the wide gaps down a page: two columns below a page-wide listing are told only without it. */
+function partsOf(segments: readonly Segment[]): Segment[][] {
+  const parts: Segment[][] = [];
+  let above: { readonly baseline: number; readonly size: number } | null = null;
+  for (const row of rowsOf(segments)) {
+    const part = parts.at(-1);
+    const isApart = above === null || row.baseline - above.baseline > PART_GAP * Math.max(row.size, above.size);
+    if (part === undefined || isApart) parts.push([...row.segments]);
+    else part.push(...row.segments);
+    above = row;
+  }
+  return parts;
+}
+
 /** Where the widest agreed gap between two columns is; null for text in one column, and for tables. */
-function gutterOf(segments: readonly Segment[]): number | null {
-  if (segments.length < 2 * COLUMN_ROWS_MIN) return null;
+function gutterOf(segments: readonly Segment[], rowsMin: number): number | null {
+  if (segments.length < 2 * rowsMin) return null;
   const rowCount = rowsOf(segments).length;
   const widthMin = GUTTER_SIZES_MIN * median(segments.map(({ size }) => size));
   let best: { at: number; score: number } | null = null;
@@ -55,7 +78,7 @@ function gutterOf(segments: readonly Segment[]): number | null {
       const at = (from + to) / 2;
       if (to - from < widthMin || seen.has(Math.round(at))) continue;
       seen.add(Math.round(at));
-      const score = scoreOf(segments, at);
+      const score = scoreOf(segments, at, rowsMin);
       if (score > (best?.score ?? 0)) best = { at, score };
     }
   }
@@ -86,14 +109,14 @@ function gapsOf(segments: readonly Segment[], crossingMax: number): { from: numb
 }
 
 /** How many rows speak for columns on both sides of a gap, less those that cross it; at most 0 where there are none. */
-function scoreOf(segments: readonly Segment[], gutter: number): number {
+function scoreOf(segments: readonly Segment[], gutter: number, rowsMin: number): number {
   const crossing = segments.filter((segment) => crosses(segment, gutter)).length;
   const bands = bandsOf(segments, gutter).filter((band) => !band.some((segment) => crosses(segment, gutter)));
   const left = bands.flatMap((band) => band.filter((segment) => middleOf(segment) < gutter));
   const right = bands.flatMap((band) => band.filter((segment) => middleOf(segment) >= gutter));
   const [leftSide, rightSide] = [sideOf(left), sideOf(right)];
   const rows = Math.min(leftSide.baselines.length, rightSide.baselines.length);
-  if (rows < COLUMN_ROWS_MIN) return 0;
+  if (rows < rowsMin) return 0;
   if (alignedShare(leftSide, rightSide) >= ALIGNED_SHARE && !(leftSide.isProse && rightSide.isProse)) return 0;
   if (!leftSide.isProse && !rightSide.isProse) return 0;
   return rows - 0.5 * crossing;

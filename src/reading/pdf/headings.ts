@@ -1,7 +1,7 @@
 // Which blocks are headings, and of which level: told by their size beside that of the text, by bold type, and by the PDF's
 // outline.
 
-import { endsSentence, type TextBlock } from "./blocks.ts";
+import { endsSentence, isContentsEntry, type TextBlock } from "./blocks.ts";
 import type { Bookmark } from "./pdfjs.ts";
 
 /** The level of a heading from 1, the outermost, to 6; null for what is none. */
@@ -95,6 +95,7 @@ function isShort(block: TextBlock): boolean {
   const text = textOf(block);
   if (block.lines.length > LINES_MAX || text.length > CHARACTERS_MAX) return false;
   if (endsSentence(text) && text.endsWith(".") && text.length > BOLD_CHARACTERS_MAX) return false;
+  if (block.lines.some((line) => isContentsEntry(line.text))) return false;
   return (text.match(/\p{L}/gu)?.length ?? 0) > 1;
 }
 

@@ -1,7 +1,7 @@
 // How the blocks of a document are written: as Markdown, with what pages, columns and lines have parted put together again.
 
 import type { PlaceMark } from "../document.ts";
-import { type Block, endsSentence, type Line, type TextBlock } from "./blocks.ts";
+import { type Block, endsSentence, isContentsEntry, type Line, type TextBlock } from "./blocks.ts";
 import type { LevelOf } from "./headings.ts";
 
 /** A text with the places where its pages begin. */
@@ -61,7 +61,8 @@ function joined(blocks: readonly Block[], levelOf: LevelOf): readonly Block[] {
 function continuationOf(block: TextBlock, blocks: readonly Block[], at: number, levelOf: LevelOf): number | null {
   const end = block.lines.at(-1)?.text ?? "";
   const isHyphenated = /\p{L}[-\u00ad]$/u.test(end);
-  if (endsSentence(end) || !(block.isFull || isHyphenated || /[\p{Ll},;]$/u.test(end))) return null;
+  if (endsSentence(end) || isContentsEntry(end) || !(block.isFull || isHyphenated || /[\p{Ll},;]$/u.test(end)))
+    return null;
   for (let next = at + 1; next <= Math.min(at + BETWEEN_MAX, blocks.length - 1); next++) {
     const candidate = blocks[next];
     if (candidate === undefined || candidate.page > block.page + 1) return null;

@@ -2,6 +2,7 @@
 // where. Nothing is rendered, run or fetched. What lines, columns and paragraphs they form is the neighbours' business.
 
 import type { PDFDocumentProxy, PDFPageProxy } from "unpdf/pdfjs";
+import { mayHoldLigatures, withLigaturesInOrder } from "./ligatures.ts";
 
 /** A stretch of text in one font, turned so that it reads across from left to right and the next line stands below. In points. */
 export interface Run {
@@ -85,6 +86,8 @@ const BOOKMARK_DEPTH_MAX = 32;
 const FACE_PAGES_MAX = 200;
 const FACE_MS_MAX = 8_000;
 const FACE_PAGE_MS_MAX = 2_000;
+/** So are the glyphs of pages in Arabic, in this time. */
+const GLYPH_MS_MAX = 8_000;
 /** Directions closer to upright than this are taken for it: scans stand a little askew. */
 const ASKEW_DEGREES_MAX = 2;
 /** Directions of text on a page that are looked at; text on a curve has one per letter. */
@@ -170,6 +173,7 @@ class PdfjsDocument implements OpenPdf {
   private readonly faces = new Map<string, Face>();
   private facePages = 0;
   private faceMs = 0;
+  private glyphMs = 0;
 
   constructor(
     private readonly document: PDFDocumentProxy,
@@ -202,10 +206,11 @@ class PdfjsDocument implements OpenPdf {
     const page = await this.document.getPage(number);
     try {
       const startedAt = performance.now();
-      const { items, fonts } = await readItems(page, check);
+      const { items: read, fonts } = await readItems(page, check);
       const isQuick = performance.now() - startedAt < FACE_PAGE_MS_MAX;
       const unknown = [...fonts.keys()].filter((font) => !this.faces.has(font));
       if (unknown.length > 0) await this.learnFaces(page, unknown, fonts, isQuick);
+      const items = await this.inLogicalOrder(page, read, isQuick);
       const undecodable = undecodableFonts(items);
       const decoded = items.filter(({ fontName }) => !undecodable.has(fontName));
       const isUndecodable = unitsOf(decoded) * 2 < unitsOf(items);
@@ -215,6 +220,15 @@ class PdfjsDocument implements OpenPdf {
     } finally {
       page.cleanup();
     }
+  }
+
+  private async inLogicalOrder(page: PDFPageProxy, items: readonly Item[], isQuick: boolean): Promise<readonly Item[]> {
+    if (!items.some(({ str }) => mayHoldLigatures(str))) return items;
+    if (!isQuick || this.glyphMs >= GLYPH_MS_MAX) return withLigaturesInOrder(items, []);
+    const startedAt = performance.now();
+    const glyphs = await glyphsOf(page);
+    this.glyphMs += performance.now() - startedAt;
+    return withLigaturesInOrder(items, glyphs);
   }
 
   private async learnFaces(
@@ -244,6 +258,7 @@ interface OutlineNode {
 /** What pdf.js says of a stretch of text. */
 interface Item {
   readonly str: string;
+  readonly dir: string;
   /** Affine, from the text's space to the page's. */
   readonly transform: readonly number[];
   readonly width: number;
@@ -270,6 +285,21 @@ async function readItems(page: PDFPageProxy, check: RunCheck): Promise<{ items: 
     throw cause;
   }
   return { items, fonts };
+}
+
+/** What each glyph of a page says, in the order in which they are drawn. */
+async function glyphsOf(page: PDFPageProxy): Promise<readonly string[]> {
+  const { OPS } = await import("unpdf/pdfjs");
+  const { fnArray, argsArray } = await page.getOperatorList();
+  const shown = argsArray.filter((_, at) => fnArray[at] === OPS.showText) as (readonly [readonly unknown[]])[];
+  // between the glyphs, numbers say how far they are apart
+  return shown.flatMap(([glyphs]) =>
+    glyphs.flatMap((glyph) => (isGlyph(glyph) ? glyph.unicode.replace(/\p{Cf}/gu, "") : [])),
+  );
+}
+
+function isGlyph(value: unknown): value is { readonly unicode: string } {
+  return typeof value === "object" && value !== null && "unicode" in value && typeof value.unicode === "string";
 }
 
 function isItem(item: object): item is Item {
@@ -367,17 +397,10 @@ function turned(x: number, y: number, degrees: number): { across: number; down: 
 const FORMS = /[\ufb00-\ufdff\ufe70-\ufefc]+/g;
 /** Nothing that is seen; soft hyphens and what joins letters or keeps them apart stays. */
 const UNSEEN = /(?![\u00ad\u200c\u200d])[\p{Cc}\p{Cf}\ufff0-\uffff]/gu;
-/**
- * Lam and alef are drawn as one glyph; where a PDF spells that glyph out, turning the line round swaps the two. After an alef
- * the swapped pair cannot be a word's own letters.
- */
-const SWAPPED_LAM_ALEF = /\u0627([\u0622\u0623\u0625])\u0644/g;
-
 function lettersOf(text: string): string {
   return text
     .replace(/\s+/g, " ")
     .replace(FORMS, (forms) => forms.normalize("NFKC"))
-    .replace(SWAPPED_LAM_ALEF, "\u0627\u0644$1")
     .replace(UNSEEN, "")
     .toWellFormed();
 }

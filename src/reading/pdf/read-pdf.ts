@@ -1,9 +1,10 @@
 // What a PDF says: its text as Markdown, its title, and where its pages begin. Which text stands on a page pdfjs.ts tells;
 // columns, tables, paragraphs and headings are made of it by the files beside this one.
 
-import { type Clock, systemClock } from "../../kit/clock.ts";
+import type { Clock } from "../../kit/clock.ts";
 import { ReadFailure } from "../../ports/preparer.ts";
 import type { ReadDocument } from "../document.ts";
+import { processorClock } from "../processor-time.ts";
 import { shortTitle } from "../title.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { regionsOf } from "./columns.ts";
@@ -18,7 +19,7 @@ import { rowsOf, segmentsOf } from "./segments.ts";
 export interface PdfOptions {
   /** Called after each page. */
   readonly onProgress?: (pagesDone: number, pagesTotal: number) => void;
-  /** For the time that reading may take. */
+  /** For the time that reading may take: the processor's, unless a test says otherwise. */
   readonly clock?: Clock;
   /** 30 s unless a test says otherwise. */
   readonly timeMsMax?: number;
@@ -31,6 +32,8 @@ const TEXT_UNITS_MAX = 50_000_000;
 /** Stretches of text; a page of prose has some fifty. */
 const RUNS_MAX = 2_000_000;
 const TIME_MS_MAX = 30_000;
+/** Where nothing is worked on, as when pdf.js never answers, a file is given up after so many times that. */
+const IDLE_TIMES = 3;
 /** Units of a title that are looked at. */
 const TITLE_UNITS_MAX = 500;
 
@@ -39,7 +42,7 @@ const TITLE_UNITS_MAX = 500;
  * XFA forms, attachments and scripts are left alone.
  */
 export async function readPdf(bytes: Uint8Array, options: PdfOptions = {}): Promise<ReadDocument | ReadFailure> {
-  const clock = options.clock ?? systemClock;
+  const clock = options.clock ?? processorClock;
   const timeMsMax = options.timeMsMax ?? TIME_MS_MAX;
   const budget = new Budget(clock, timeMsMax);
   const hasImages = holdsImages(bytes);
@@ -48,7 +51,7 @@ export async function readPdf(bytes: Uint8Array, options: PdfOptions = {}): Prom
   }
   // ends the wait for what pdf.js never answers
   const timer = new AbortController();
-  const timeout = clock.sleep(timeMsMax, timer.signal).then(() => budget.tooSlow());
+  const timeout = clock.sleep(IDLE_TIMES * timeMsMax, timer.signal).then(() => budget.tooSlow());
   // a copy, since pdf.js takes the bytes over; it refuses a Buffer, whose own slice() would be none
   const opening = openPdf(new Uint8Array(bytes));
   try {

@@ -29,9 +29,14 @@ const SPACE_GAP = 0.1;
 /** Sizes by which baselines on one line may differ: what is lowered or raised stays on it. */
 const LINE_TOLERANCE = 0.4;
 const SAME_BASELINE = 0.15;
+/** What is larger than this many times another text has that one below it, not beside it. */
+const BESIDE_SIZES_MAX = 2;
 /** Indices, exponents and marks of footnotes are smaller than this, in sizes of their line, and shifted by less than that. */
 const SCRIPT_SIZE = 0.8;
 const SCRIPT_SHIFT = 0.7;
+/** Sizes of its own between a script and what it follows, and by which a script and the one above it overlap. */
+const SCRIPT_GAP = 0.3;
+const SCRIPT_OVERLAP = 2;
 /** Where a run repeats one that is drawn this close by, in sizes, it only makes that bolder. */
 const OVERPRINT = 0.15;
 /** Runs looked back at for an overprinted one. */
@@ -137,7 +142,9 @@ function goesOn(last: Run, run: Run): boolean {
   const shift = Math.abs(last.baseline - run.baseline);
   const isScript = Math.min(last.size, run.size) < 0.85 * size;
   if (shift > (isScript ? 0.5 : SAME_BASELINE) * size) return false;
-  return gapBetween(last, run) < (shift < SAME_BASELINE * size ? WIDE_GAP : 0.3) * Math.min(last.size, run.size);
+  const gap = gapBetween(last, run) / Math.min(last.size, run.size);
+  // a script stands beside what it belongs to; small print may run below it
+  return shift < SAME_BASELINE * size ? gap < WIDE_GAP : gap < SCRIPT_GAP && gap > -SCRIPT_OVERLAP;
 }
 
 /** Negative where they overlap. */
@@ -247,7 +254,8 @@ function rowOf(line: readonly Segment[]): Row {
 }
 
 function isSameLine(a: Segment, b: Segment): boolean {
-  return Math.abs(a.baseline - b.baseline) <= LINE_TOLERANCE * Math.max(a.size, b.size);
+  const size = Math.min(Math.max(a.size, b.size), BESIDE_SIZES_MAX * Math.min(a.size, b.size));
+  return Math.abs(a.baseline - b.baseline) <= LINE_TOLERANCE * size;
 }
 
 function composed(runs: readonly Run[]): string {

@@ -1,0 +1,238 @@
+// What does reading a document cost, and whom does it slow down? Each file of a folder is uploaded to a server of its own: time
+// until its text is read and until it is searchable, and peak memory of the child that reads it, while another client searches.
+// `bun bench/documents.ts --help`.
+
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, join, relative, resolve } from "node:path";
+import { isRecord } from "../src/cli/client.ts";
+import { readLines } from "../src/cli/lines.ts";
+import { alignRows } from "../src/cli/terminal.ts";
+import { systemClock } from "../src/kit/clock.ts";
+import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { type RunningServer, startServer } from "../test/support/server.ts";
+import { readQueries } from "./lib/collection.ts";
+import { percentile } from "./lib/metrics.ts";
+import { familyOf } from "./lib/processes.ts";
+import { type Row, writeRows } from "./lib/record.ts";
+import { memoryOnce, peakBytes, uploadFile } from "./lib/uploading.ts";
+
+const SHARED = resolve(import.meta.dir, "../../shared/data");
+const HELP = `bun bench/documents.ts [flags]
+  --folder PATH  files, in folders by kind (${join(SHARED, "documents")})
+  --texts PATH   BEIR collection that is searched meanwhile (${join(SHARED, "ir/scifact")})
+  --docs N       of its documents that are stored first (300)
+  --only TEXT    files whose path holds it
+  --read-only    delete each once its text is read: nothing is embedded, so that reading alone is seen
+  --record       write bench/results/documents.json`;
+const IDLE_SEARCHES = 300;
+const WARM_UP_SEARCHES = 20;
+/** Of one document, from the upload until it is searchable. */
+const EACH_MS = 900_000;
+/** Between two looks at the children: a reader is seen many times before it ends, and its peak is the kernel's own figure. */
+const LOOK_MS = 25;
+const MIB = 1024 * 1024;
+
+async function main(): Promise<void> {
+  const { flags } = parseCommandLine(process.argv.slice(2), {
+    "--help": "switch",
+    "--folder": "value",
+    "--texts": "value",
+    "--docs": "value",
+    "--only": "value",
+    "--read-only": "switch",
+    "--record": "switch",
+  });
+  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+  const folder = resolve(flags.get("--folder") ?? join(SHARED, "documents"));
+  const texts = resolve(flags.get("--texts") ?? join(SHARED, "ir/scifact"));
+  for (const path of [folder, texts]) {
+    if (!existsSync(path)) throw new UsageError(`${path} does not exist; name another with --folder or --texts.`);
+  }
+  const files = filesOf(folder).filter((file) => file.includes(flags.get("--only") ?? ""));
+
+  await using server = await startServer({ environment: { MNEME_LOG_LEVEL: "error" } });
+  await storeTexts(server, join(texts, "corpus.jsonl.gz"), Number(flags.get("--docs") ?? 300));
+  const searcher = new Searcher(server, await questionsOf(join(texts, "queries.jsonl.gz")));
+  await searcher.ask(WARM_UP_SEARCHES);
+  const idle = await searcher.ask(IDLE_SEARCHES);
+
+  const rows: Row[] = [];
+  const meanwhile: number[] = [];
+  for (const file of files) {
+    const { row, searchMs } = await measure({ server, searcher, isReadOnly: flags.has("--read-only") }, folder, file);
+    rows.push(row);
+    meanwhile.push(...searchMs);
+    process.stdout.write(`${alignRows([cellsOf(row)]).join("")}\n`);
+  }
+  const searches: Row = {
+    file: "all searches",
+    idleP95Ms: percentile(0.95, idle),
+    p95Ms: percentile(0.95, meanwhile),
+    searches: meanwhile.length,
+  };
+  rows.push(searches);
+  process.stdout.write(
+    `fast search p95: idle ${percentile(0.95, idle).toFixed(1)} ms, while documents are read ${percentile(0.95, meanwhile).toFixed(1)} ms (${meanwhile.length} searches)\n`,
+  );
+  if (flags.has("--record")) process.stdout.write(`written to ${writeRows("documents", rows)}\n`);
+}
+
+function filesOf(folder: string): readonly string[] {
+  const entries = readdirSync(folder, { withFileTypes: true, recursive: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .filter((file) => file.includes("/"))
+    .sort();
+}
+
+async function storeTexts(server: RunningServer, corpus: string, count: number): Promise<void> {
+  let memories: object[] = [];
+  let stored = 0;
+  const send = async () => {
+    if (memories.length > 0) await server.call("POST", "/v1/memories/batch", { memories });
+    memories = [];
+  };
+  for await (const line of readLines(corpus)) {
+    const { title, text } = JSON.parse(line.text) as { readonly title?: string; readonly text?: string };
+    memories.push({ title, content: text });
+    if (memories.length === 100) await send();
+    if (++stored === count) break;
+  }
+  await send();
+  for (;;) {
+    const { body } = await server.call("GET", "/v1/memories?status=processing&limit=1");
+    if (isRecord(body) && Array.isArray(body.data) && body.data.length === 0) return;
+    await systemClock.sleep(100);
+  }
+}
+
+async function questionsOf(file: string): Promise<readonly string[]> {
+  const questions: string[] = [];
+  for await (const { text } of readQueries(file)) {
+    questions.push(text);
+    if (questions.length === IDLE_SEARCHES) break;
+  }
+  return questions;
+}
+
+/** The other client: one fast search after the other. */
+class Searcher {
+  #next = 0;
+
+  constructor(
+    private readonly server: RunningServer,
+    private readonly questions: readonly string[],
+  ) {}
+
+  /** Milliseconds of each search; as many as said, or until `isDone`. */
+  async ask(count: number, isDone: () => boolean = () => false): Promise<number[]> {
+    const taken: number[] = [];
+    while (taken.length < count && !isDone()) {
+      const query = this.questions[this.#next++ % this.questions.length];
+      const startedAt = performance.now();
+      const { status } = await this.server.call("POST", "/v1/memories/search", { query, mode: "fast", limit: 10 });
+      if (status !== 200) throw new Error(`a search was answered with ${status}`);
+      taken.push(performance.now() - startedAt);
+    }
+    return taken;
+  }
+}
+
+async function measure(
+  { server, searcher, isReadOnly }: { server: RunningServer; searcher: Searcher; isReadOnly: boolean },
+  folder: string,
+  file: string,
+): Promise<{ row: Row; searchMs: readonly number[] }> {
+  let isDone = false;
+  const searching = searcher.ask(Number.POSITIVE_INFINITY, () => isDone);
+  const children = new ChildPeaks(server.pid);
+  const startedAt = performance.now();
+  let [end, readMs] = ["", 0];
+  try {
+    const { status, body } = await uploadFile(server, basename(file), new Uint8Array(readFileSync(join(folder, file))));
+    if (status === 202) {
+      const id = String(body.id);
+      const read = await memoryOnce(server, id, isRead, EACH_MS);
+      readMs = performance.now() - startedAt;
+      const memory = isReadOnly
+        ? read
+        : await memoryOnce(server, id, ({ status: state }) => state !== "processing", EACH_MS);
+      if (isReadOnly) await server.call("DELETE", `/v1/memories/${id}`);
+      end = isRecord(memory.error) ? String(memory.error.message) : isReadOnly ? "read" : String(memory.status);
+    } else {
+      end = `refused with ${status}`;
+    }
+  } finally {
+    isDone = true;
+  }
+  const endMs = performance.now() - startedAt;
+  const searchMs = await searching;
+  const row = {
+    file,
+    end,
+    readMs: Math.round(readMs),
+    endMs: Math.round(endMs),
+    readerPeakMiB: Math.round(children.stop() / MIB),
+    searchP95Ms: Number(percentile(0.95, searchMs).toFixed(1)),
+    searches: searchMs.length,
+  };
+  return { row, searchMs };
+}
+
+function isRead({ status, progress }: Readonly<Record<string, unknown>>): boolean {
+  if (status !== "processing") return true;
+  return isRecord(progress) && progress.stage !== "queued" && progress.stage !== "reading";
+}
+
+/** Watches the children of a server that come and go. */
+class ChildPeaks {
+  readonly #known: ReadonlySet<number>;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #peakBytes = 0;
+
+  constructor(server: number) {
+    // those that are there before are lanes and the process that prepares texts
+    this.#known = new Set(familyOf(server).map(({ pid }) => pid));
+    this.#timer = setInterval(() => {
+      for (const pid of childrenOf(server)) {
+        // a child that was not begun yet has its parent's name and memory
+        const isBegun = contentOf(`/proc/${pid}/cmdline`).includes("\0child\0");
+        if (isBegun && !this.#known.has(pid)) this.#peakBytes = Math.max(this.#peakBytes, peakBytes(pid));
+      }
+    }, LOOK_MS);
+  }
+
+  /** Ends the watch; the largest resident set that any new child had, in bytes. */
+  stop(): number {
+    clearInterval(this.#timer);
+    return this.#peakBytes;
+  }
+}
+
+function childrenOf(pid: number): readonly number[] {
+  return readdirSync(`/proc/${pid}/task`)
+    .flatMap((task) => contentOf(`/proc/${pid}/task/${task}/children`).split(" "))
+    .filter((child) => child !== "")
+    .map(Number);
+}
+
+function contentOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return ""; // the thread ended meanwhile
+  }
+}
+
+function cellsOf({ file, end, readMs, endMs, readerPeakMiB, searchP95Ms }: Row): string[] {
+  return [
+    `${file}:`,
+    `read ${readMs} ms,`,
+    `${end} ${endMs} ms,`,
+    `reader ${readerPeakMiB} MiB,`,
+    `search p95 ${searchP95Ms} ms`,
+  ];
+}
+
+await main();
