@@ -127,7 +127,7 @@ export class Gate {
   // The path and query of a URL, without its fragment; empty where its host is malformed. The server has normalised it, so that nothing but
   // the host must be looked at, and that is the last one's most of the time: making a URL object costs 7 µs of a request.
   #targetOf(href: string): string {
-    if (!href.startsWith(this.#origin) || href[this.#origin.length] !== "/") {
+    if (this.#origin === "" || !href.startsWith(this.#origin) || href[this.#origin.length] !== "/") {
       const url = URL.parse(href);
       if (url === null) return "";
       this.#origin = url.origin;

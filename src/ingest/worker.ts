@@ -165,7 +165,7 @@ export class IngestWorker {
 
   #hasRoomForTexts(): boolean {
     const isEmbedderBusy = this.#embeddingTokens >= EMBEDDING_TOKENS;
-    return !isEmbedderBusy && this.#publisher.backlogChunks < PUBLISHING_CHUNKS && this.#parts.enricher.hasRoom;
+    return !isEmbedderBusy && this.#publisher.backlogChunks < PUBLISHING_CHUNKS;
   }
 
   // A memory that was claimed too often without an end took the whole server down each time.
@@ -218,6 +218,10 @@ export class IngestWorker {
     }
     this.#waitingFiles -= 1;
     if (this.#stop.signal.aborted) return;
+    if (this.#parts.enricher.fullProjects().includes(job.projectId)) {
+      this.#end(job, () => this.#parts.memories.retryLater(job, 0, false)); // it is claimed again when there is room
+      return;
+    }
     try {
       this.#report(job, "reading");
       const text = await unlessStopped(this.#parts.documents.read(file), this.#stop.signal);

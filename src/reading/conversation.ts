@@ -10,6 +10,9 @@ import { type DetectedType, detectType } from "./type.ts";
 /** The type whose texts are read turn by turn, as a caller gives it and as detection does. */
 const CONVERSATION = "conversation" satisfies DetectedType;
 
+/** Longer JSON is read as any other text: what is made of its turns travels between processes, and would not fit. */
+const JSON_UNITS_MAX = 16 * 1024 * 1024;
+
 /** What a text is, and its turns where it is a conversation. */
 export interface Recognised {
   readonly detected: DetectedType;
@@ -23,7 +26,7 @@ export interface Recognised {
  * @param given the caller's type; null: to be found.
  */
 export function recognise(content: string, given: string | null): Recognised {
-  const inJson = readJsonTurns(content);
+  const inJson = content.length <= JSON_UNITS_MAX ? readJsonTurns(content) : null;
   const detected = inJson === null ? detectType(content.trimStart()) : CONVERSATION;
   const isConversation = (given ?? detected).trim().toLowerCase() === CONVERSATION;
   return { detected, conversation: isConversation ? (inJson ?? readLineTurns(content)) : null };

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { type Answered, startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { startWithoutModels } from "../support/unfinished.ts";
 import { OPERATIONS } from "./contract.ts";
 import { expectFault } from "./faults.ts";
 
@@ -216,6 +217,17 @@ describe("404 and 405", () => {
 });
 
 describe("host names", () => {
+  test("400 behind an empty one, the first request of a server included", async () => {
+    const fresh = await startWithoutModels();
+    const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: (request) => fresh.service.handle(request) });
+    try {
+      for (const host of ["", "a b", ""]) expect(await statusOver(server.port ?? 0, host)).toBe(400);
+    } finally {
+      await server.stop(true);
+      await fresh.stop();
+    }
+  });
+
   test("400 behind a malformed one, before and after a good one, and without a key", async () => {
     const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: (request) => mneme.service.handle(request) });
     try {

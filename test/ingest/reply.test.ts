@@ -61,6 +61,10 @@ describe("a reply is understood", () => {
 });
 
 describe("values are held to our limits", () => {
+  test("a title that is none ends at once", () => {
+    expect(found({ title: `x${"“".repeat(1_000_000)}x` })).toHaveProperty("problem");
+    expect(found({ title: `x${"“".repeat(400)}x` })).toHaveProperty("title");
+  });
   const cases: readonly (readonly [value: object, found: object])[] = [
     [{ title: `"Quoted" and  spaced` }, { title: 'Quoted" and spaced' }],
     [{ title: "**Bold**" }, { title: "Bold" }],

@@ -136,8 +136,7 @@ class ChildPerDocument implements ClosableDocumentReader {
     }, LOOK_MS);
     const timer = setTimeout(() => stop("too much time"), (this.#options.timeoutMs ?? timeoutOf)(file.bytes));
     try {
-      child.stdin.write(encodeQuestion(file));
-      await child.stdin.end();
+      await ask(child.stdin, file);
       const answer = await bytesOf(child.stdout, answerBytesMax(file.bytes), () => stop("more text than it can hold"));
       const exitCode = await child.exited;
       if (tooMuch !== null) return { kind: "stopped", tooMuch };
@@ -178,6 +177,16 @@ class ChildPerDocument implements ClosableDocumentReader {
 
   #warn({ bytes, mediaType }: DocumentFile, why: string): void {
     this.#options.log.warn({ why, bytes, mediaType }, "a file cannot be read");
+  }
+}
+
+// A child that died before it was asked is told by its exit.
+async function ask(input: Bun.FileSink, file: DocumentFile): Promise<void> {
+  try {
+    await input.write(encodeQuestion(file));
+    await input.end();
+  } catch {
+    return;
   }
 }
 

@@ -19,7 +19,7 @@ export class DailyBudget {
 
   /**
    * Sets `tokens` aside. Waits while calls under way may reach the ceiling, for they may as well not. null: it is reached, until
-   * the next day (UTC). So a day's tokens pass the ceiling by less than one call takes.
+   * the next day (UTC). So a day's tokens pass the ceiling by less than one call takes, as far as the estimate holds.
    * @param ceiling null: there is none
    */
   async reserve(projectId: ProjectId, tokens: number, ceiling: number | null): Promise<Reservation | null> {

@@ -15,6 +15,7 @@ import {
   type LanguageModel,
   type LlmAnswer,
   LlmError,
+  type LlmFailure,
   type LlmMessage,
   type LlmRequest,
 } from "../../ports/language-model.ts";
@@ -27,12 +28,17 @@ import { readReply } from "./reply.ts";
 /** Memories of a project that wait for a language model at most before no more of them are claimed, and their texts' length. */
 const WAITING_MAX = 32;
 const WAITING_CHARACTERS_MAX = 4 * 1024 * 1024;
-/** Length of the texts of all projects that wait for one at most before nothing more is claimed. */
+/** Length of the texts that wait for one at most, of a project and of all: what comes on top is extracted locally, at once, so that
+ * nobody's slow endpoint keeps memory or holds up others. A text alone may be longer. */
+const PROJECT_HELD_CHARACTERS_MAX = 32 * 1024 * 1024;
 const HELD_CHARACTERS_MAX = 128 * 1024 * 1024;
 /** A pause that an endpoint asks for is kept and the question asked again, if it is this long at most. */
 const PAUSE_MS_MAX = 10_000;
 /** Statuses that say something of the request rather than of the endpoint. */
 const STATUSES_OF_REQUEST: readonly (number | null)[] = [400, 413, 422];
+
+/** What a project's own texts and settings can make of a call. */
+const REASONS_OF_PROJECT: readonly LlmFailure[] = ["too_long", "malformed", "failed"];
 
 /** What an enricher stands on. */
 export interface EnricherParts {
@@ -86,11 +92,6 @@ export class Enricher {
     );
   }
 
-  /** Whether the texts that wait leave room for more. */
-  get hasRoom(): boolean {
-    return this.#heldCharacters < HELD_CHARACTERS_MAX;
-  }
-
   /**
    * What a language model finds for the attributes of a memory that are missing; null: nothing, so all of them are extracted
    * locally. At once where none needs to be asked. Rejects when the store cannot be read or written, and when `signal` aborts.
@@ -107,7 +108,19 @@ export class Enricher {
     const settings = this.#parts.accounts.project(job.projectId)?.settings;
     if (settings === undefined || !settings.smart_ingestion.enabled) return null;
     const endpoint = endpointOf(settings.llm, this.#parts.operator);
-    return endpoint === null ? null : this.#wait(read, new Inquiry(missing, endpoint, settings), context);
+    if (endpoint === null) return null;
+    if (!this.#hasRoomFor(read)) {
+      context.onNote("Too much text waits for the language model: extracted locally.");
+      return null;
+    }
+    return this.#wait(read, new Inquiry(missing, endpoint, settings), context);
+  }
+
+  #hasRoomFor({ job, content }: ReadMemory): boolean {
+    const ofProject = this.#waiting.get(job.projectId)?.characters ?? 0;
+    const fitsProject = ofProject === 0 || ofProject + content.length <= PROJECT_HELD_CHARACTERS_MAX;
+    const held = this.#heldCharacters;
+    return fitsProject && (held === 0 || held + content.length <= HELD_CHARACTERS_MAX);
   }
 
   async #wait(read: ReadMemory, inquiry: Inquiry, context: EnrichContext): Promise<Finding | null> {
@@ -235,7 +248,10 @@ export class Enricher {
     );
     onNote("The language model gave no answer: extracted locally.");
     if (STATUSES_OF_REQUEST.includes(error.status)) return;
-    if (this.#breaker.failed(inquiry.endpointKey, error.retryAfterMs)) this.#logLeftAlone(job);
+    // a text or a setting of one project can bring these about: they are not the others' endpoint's fault
+    const isOfProject = error.status === null && REASONS_OF_PROJECT.includes(error.reason);
+    const key = isOfProject ? inquiry.repliesKey(job) : inquiry.endpointKey;
+    if (this.#breaker.failed(key, error.retryAfterMs)) this.#logLeftAlone(job);
   }
 
   #gaveNothing(job: Job, inquiry: Inquiry, problem: string, { onNote }: EnrichContext): void {

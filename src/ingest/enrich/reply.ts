@@ -11,6 +11,8 @@ import { GRAPH_ITEMS_MAX } from "./question.ts";
 /** Characters of a tag, of an entity's name and of a relation's parts at most. */
 const TAG_CHARACTERS_MAX = 48;
 const NAME_CHARACTERS_MAX = 128;
+/** Characters of what a model calls a title at most: longer ones are texts. */
+const TITLE_CHARACTERS_MAX = 500;
 /** Places in a reply where an object could begin that are looked at. */
 const OBJECTS_TRIED_MAX = 8;
 
@@ -46,7 +48,7 @@ type JsonFields = { readonly [name: string]: Json | undefined };
 
 const READ: Readonly<Record<ExtractedField, (value: Json) => string | readonly string[] | null>> = {
   title: (value) => {
-    const title = shortTitle(plain(value, Number.POSITIVE_INFINITY).replace(/^["'“”«»*#\s]+|["'“”«»*\s]+$/gu, ""));
+    const title = shortTitle(plain(value, TITLE_CHARACTERS_MAX).replace(/^["'“”«»*#\s]+|["'“”«»*\s]+$/gu, ""));
     return /[\p{L}\p{N}]/u.test(title) ? title : null;
   },
   type: (value) => DETECTED_TYPES.find((type) => type === plain(value, NAME_CHARACTERS_MAX).toLowerCase()) ?? null,

@@ -1,0 +1,73 @@
+// Whom a slow or failing language model concerns: the memories and the project that wait for it, and nobody else.
+
+import { expect, test } from "bun:test";
+import type { OperatorLlm } from "../../src/domain/language-model.ts";
+import { Enricher } from "../../src/ingest/enrich/enricher.ts";
+import { createLog } from "../../src/kit/log.ts";
+import type { AccountStore } from "../../src/ports/account-store.ts";
+import type { FindingStore } from "../../src/ports/finding-store.ts";
+import { type LanguageModel, LlmError } from "../../src/ports/language-model.ts";
+import type { Job } from "../../src/ports/memory-store.ts";
+import { SettableClock } from "../support/service.ts";
+
+const MIB = 1024 * 1024;
+const OPERATOR: OperatorLlm = { baseUrl: "http://127.0.0.1:1/v1", model: "m", apiKey: null };
+const findings: FindingStore = {
+  asked: () => null,
+  keep: () => undefined,
+  countTokens: () => undefined,
+  tokensToday: () => 0,
+};
+const SETTINGS = { llm: {}, smart_ingestion: { enabled: true, daily_token_limit: null } };
+const accounts = { project: () => ({ settings: SETTINGS }) } as unknown as Pick<AccountStore, "project">;
+
+function enricherOf(complete: LanguageModel["complete"]): Enricher {
+  const clock = new SettableClock();
+  const log = createLog("silent");
+  return new Enricher({ accounts, findings, model: { complete }, operator: OPERATOR, clock, log });
+}
+
+function find(enricher: Enricher, projectId: string, content: string) {
+  const notes: string[] = [];
+  const job = { projectId, memory: { id: "mem_1", given: [], title: null } } as unknown as Job;
+  const context = {
+    signal: new AbortController().signal,
+    isHeld: () => true,
+    onNote: (note: string) => notes.push(note),
+  };
+  return { finding: enricher.find({ job, content, title: null }, context), notes };
+}
+
+test("what a project has waiting is bounded: more of it is extracted locally at once, and other projects still ask", async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const enricher = enricherOf(async () => {
+    await released;
+    return { text: '{"title":"Found"}', usage: { prompt: 1, completion: 1 } };
+  });
+  const huge = "x".repeat(40 * MIB);
+  const first = find(enricher, "prj_a", huge);
+  const second = find(enricher, "prj_a", "A note.");
+  const other = find(enricher, "prj_b", "A note.");
+  expect(second.finding).toBeNull();
+  expect(second.notes).toEqual(["Too much text waits for the language model: extracted locally."]);
+  expect(enricher.fullProjects()).toEqual(["prj_a"] as never);
+  release();
+  expect(await first.finding).toMatchObject({ title: "Found" });
+  expect(await other.finding).toMatchObject({ title: "Found" });
+  expect(await find(enricher, "prj_a", "A note.").finding).toMatchObject({ title: "Found" });
+});
+
+test("answers that a project's own texts or settings spoil leave the endpoint to the others", async () => {
+  let answer: "too_long" | "malformed" | "fine" = "too_long";
+  const enricher = enricherOf(() =>
+    answer === "fine"
+      ? Promise.resolve({ text: '{"title":"Found"}', usage: { prompt: 1, completion: 1 } })
+      : Promise.reject(new LlmError(answer, "the answer is of no use")),
+  );
+  for (answer of ["too_long", "malformed", "too_long", "malformed"] as const) {
+    expect(await find(enricher, "prj_a", "A note.").finding).toBeNull();
+  }
+  answer = "fine";
+  expect(await find(enricher, "prj_a", "A note.").finding).toBeNull(); // left alone for a while
+  expect(await find(enricher, "prj_b", "A note.").finding).toMatchObject({ title: "Found" });
+});
