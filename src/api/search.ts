@@ -173,7 +173,7 @@ export function filterOf(filters: unknown): Filter | null {
 }
 
 /** @throws Fault `invalid_request`: there is no language model whose name could be chosen. */
-export function refuseModel(model: string | null | undefined): void {
+function refuseModel(model: string | null | undefined): void {
   if (model === null || model === undefined) return;
   throw new Fault("invalid_request", "No language model is configured, so 'model' cannot be chosen.", {
     param: "model",

@@ -3,10 +3,11 @@
 
 import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
-import { setPriority, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Log } from "../kit/log.ts";
 import { createFrameDecoder, encodeFrame, FRAME_BYTES_MAX, type Frame, type JsonObject } from "./frames.ts";
+import { yieldProcessor } from "./priority.ts";
 import { residentBytes } from "./process-usage.ts";
 import { type ChildRequest, REFUSED_EXIT_CODE } from "./serve.ts";
 
@@ -230,22 +231,12 @@ class Supervisor implements SupervisedChild {
       endedFor: null,
     };
     this.run = run;
-    this.yieldProcessor(child.pid);
+    yieldProcessor(child.pid, this.options.niceness ?? 0, this.log);
     const stderrRead = keepTail(child.stderr, run);
     void child.exited.then(async (exitCode) => {
       await stderrRead;
       this.exited(run, exitCode);
     });
-  }
-
-  private yieldProcessor(pid: number): void {
-    if (this.options.niceness === undefined || this.options.niceness === 0) return;
-    try {
-      setPriority(pid, this.options.niceness);
-    } catch (error) {
-      // Only speed is at stake: a child at normal priority still works, and one that died already is seen by its exit.
-      this.log.warn({ err: error }, "child runs at normal priority");
-    }
   }
 
   private connected(socket: Socket): void {

@@ -99,14 +99,13 @@ export async function embedChunks(
 /** Puts together what publishing needs. */
 export function readyMemory(read: FoundJob, prepared: Prepared, vectors: Float32Array): ReadyMemory {
   const { job, content, title, marks, finding } = read;
-  const contentBytes = () => Buffer.byteLength(content, "utf8");
   return {
     completion: {
       job,
       extracted: finding?.type === undefined ? prepared.extracted : { ...prepared.extracted, type: finding.type },
       extractedBy: finding === null ? "local" : "llm",
       chunkCount: prepared.chunks.length,
-      ...(job.upload !== null && { read: { title, marks, contentBytes: contentBytes() } }),
+      ...(job.upload !== null && { read: { title, marks, contentBytes: Buffer.byteLength(content, "utf8") } }),
     },
     publication: {
       memoryKey: job.memory.key,

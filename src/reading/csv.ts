@@ -49,7 +49,7 @@ export function* csvText(pieces: Iterable<string>): Generator<string> {
 }
 
 /** The separator of a table, by its beginning; null: it has one column. */
-export function separatorOf(head: string): Separator | null {
+function separatorOf(head: string): Separator | null {
   let best: { readonly separator: Separator | null; readonly score: number } = { separator: null, score: REGULAR_MIN };
   for (const separator of SEPARATORS) {
     const records = firstOf(recordsOf([head], separator), HEAD_RECORDS);

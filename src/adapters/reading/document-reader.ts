@@ -1,8 +1,8 @@
 // The server's side of reading files: a child process for each, what it may take of the machine, and what is said of a file that takes
 // more. How a file becomes text stands in reading/.
 
-import { setPriority } from "node:os";
 import { childCommand } from "../../children/command.ts";
+import { yieldProcessor } from "../../children/priority.ts";
 import { processorMs, residentBytes } from "../../children/process-usage.ts";
 import { inheritedEnvironment } from "../../children/supervisor.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -160,7 +160,7 @@ class ChildPerDocument implements ClosableDocumentReader {
         stdout: "pipe",
         stderr: "ignore",
       });
-      yieldProcessor(child.pid);
+      yieldProcessor(child.pid, NICENESS, this.#options.log);
       return child;
     } catch (cause) {
       throw new Fault("model_unavailable", "Files cannot be read at the moment.", { cause });
@@ -187,14 +187,6 @@ async function ask(input: Bun.FileSink, file: DocumentFile): Promise<void> {
     await input.end();
   } catch {
     return;
-  }
-}
-
-function yieldProcessor(pid: number): void {
-  try {
-    setPriority(pid, NICENESS);
-  } catch {
-    // only speed is at stake; one that died already is seen by its exit
   }
 }
 

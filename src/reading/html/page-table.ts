@@ -2,13 +2,10 @@
 // line is unfolded into its blocks. How rows are written is office/table.ts's question.
 
 import type { Budget } from "../office/budget.ts";
-import { type Cell, TableRows } from "../office/table.ts";
+import { type Cell, fitsLine, TableRows } from "../office/table.ts";
 import { onOneLine } from "../office/text-writer.ts";
 import type { PageBlock, PageSink } from "./flow.ts";
 
-/** What a cell may hold to be part of a line. */
-const CELL_BLOCKS_MAX = 8;
-const CELL_UNITS_MAX = 2_000;
 /** Columns that one cell takes at most: a browser takes 1,000, no reader has seen 100. */
 const SPAN_MAX = 100;
 /** Text that is repeated in the rows that its cell reaches into. */
@@ -166,7 +163,6 @@ function repeated(text: string): string {
 }
 
 function isTooMuch({ blocks, hasTable }: PageCell): boolean {
-  if (hasTable || blocks.length > CELL_BLOCKS_MAX) return true;
-  if (blocks.some(({ isCode, plain }) => isCode && plain.includes("\n"))) return true;
-  return blocks.reduce((units, { plain }) => units + plain.length, 0) > CELL_UNITS_MAX;
+  const hasCode = blocks.some(({ isCode, plain }) => isCode && plain.includes("\n"));
+  return hasTable || hasCode || !fitsLine(blocks.map(({ plain }) => plain));
 }

@@ -2,12 +2,9 @@
 // a line are unfolded into their blocks. How rows are written is table.ts's question.
 
 import { withoutMark } from "./lists.ts";
-import { type Cell, type HeaderHint, TableRows } from "./table.ts";
+import { type Cell, fitsLine, type HeaderHint, TableRows } from "./table.ts";
 import { type Block, type BlockSink, onOneLine } from "./text-writer.ts";
 
-/** What a cell may hold to be part of a line. */
-const CELL_BLOCKS_MAX = 8;
-const CELL_UNITS_MAX = 2_000;
 /** Word itself has at most 63 columns. */
 const COLUMNS_MAX = 100;
 
@@ -95,6 +92,5 @@ function columnsIn(span: number): number {
 }
 
 function isTooMuch({ blocks, hasTable }: CellContent): boolean {
-  if (hasTable || blocks.length > CELL_BLOCKS_MAX) return true;
-  return blocks.reduce((units, { text }) => units + text.length, 0) > CELL_UNITS_MAX;
+  return hasTable || !fitsLine(blocks.map(({ text }) => text));
 }

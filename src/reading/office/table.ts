@@ -15,6 +15,15 @@ export interface Cell {
 /** What a table says about its first row: `certain` that it names the columns, `likely`, or nothing. */
 export type HeaderHint = "certain" | "likely" | "none";
 
+/** What a cell may hold to be part of a line. */
+const CELL_BLOCKS_MAX = 8;
+const CELL_UNITS_MAX = 2_000;
+
+/** Whether a cell with these blocks is short enough to stand in a row's line; else it is unfolded into them. */
+export function fitsLine(blocks: readonly string[]): boolean {
+  return blocks.length <= CELL_BLOCKS_MAX && blocks.reduce((units, text) => units + text.length, 0) <= CELL_UNITS_MAX;
+}
+
 /** The names of columns, by column. */
 export type ColumnNames = ReadonlyMap<number, string>;
 

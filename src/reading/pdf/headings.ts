@@ -51,7 +51,7 @@ export function headingLevels(blocks: readonly TextBlock[], bookmarks: readonly 
 }
 
 /** The size in which most of the text is set. */
-export function mainSize(blocks: readonly TextBlock[]): number {
+function mainSize(blocks: readonly TextBlock[]): number {
   const unitsBySize = new Map<number, number>();
   for (const block of blocks) {
     const size = Math.round(block.size * 4) / 4;
