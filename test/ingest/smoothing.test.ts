@@ -10,12 +10,14 @@ import { input, models } from "../reading/fixtures/models.ts";
 import { seeded } from "../support/seeded.ts";
 import { HashEmbedder, hashVector, openWorkshop, type Workshop } from "./workshop.ts";
 
-/** The formula, as it is written: unit(e_i + .2 (e_{i-1} + e_{i+1})) within the session, other vectors as they are. */
+/** The formula, as it is written: unit(e_i + .2 (e_{i-2} + e_{i-1} + e_{i+1} + e_{i+2})) within the session, other vectors as they are. */
 function smoothed(vectors: readonly Float32Array[], sessions: readonly (number | null)[]): number[][] {
   return vectors.map((own, at) => {
     const session = sessions[at] ?? null;
     if (session === null) return [...own];
-    const around = [at - 1, at + 1].filter((near) => sessions[near] === session).map((near) => vectors[near]);
+    const around = [at - 2, at - 1, at + 1, at + 2]
+      .filter((near) => sessions[near] === session)
+      .map((near) => vectors[near]);
     const sum = [...own].map(
       (value, axis) => value + 0.2 * around.reduce((all, other) => all + (other?.[axis] ?? 0), 0),
     );
