@@ -1,6 +1,6 @@
-// A judged collection in BEIR's layout: corpus.jsonl.gz, queries.jsonl.gz, qrels/<split>.tsv.
+// A judged collection in BEIR's layout: corpus.jsonl.gz, queries.jsonl.gz, qrels/<split>.tsv; small ones are not compressed.
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isRecord } from "../../src/cli/client.ts";
 import { readLines } from "../../src/cli/lines.ts";
@@ -17,7 +17,12 @@ export interface JudgedQuery {
 
 /** The file that holds a collection's documents. */
 export function corpusFile(folder: string): string {
-  return join(folder, "corpus.jsonl.gz");
+  return plainOrGzip(folder, "corpus.jsonl");
+}
+
+function plainOrGzip(folder: string, name: string): string {
+  const plain = join(folder, name);
+  return existsSync(plain) ? plain : `${plain}.gz`;
 }
 
 /**
@@ -27,7 +32,7 @@ export function corpusFile(folder: string): string {
 export async function readJudgedQueries(folder: string, split: string): Promise<readonly JudgedQuery[]> {
   const judgements = readJudgements(join(folder, "qrels", `${split}.tsv`));
   const queries: JudgedQuery[] = [];
-  for await (const query of readQueries(join(folder, "queries.jsonl.gz"))) {
+  for await (const query of readQueries(plainOrGzip(folder, "queries.jsonl"))) {
     const judged = judgements.get(query.id);
     if (judged !== undefined) queries.push({ ...query, judgements: judged });
   }
