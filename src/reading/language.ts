@@ -63,6 +63,13 @@ const SCRIPTS: readonly { readonly language: string; readonly script: RegExp; re
   { language: "kn", script: /\p{Script=Kannada}/gu, weight: 1 },
   { language: "ml", script: /\p{Script=Malayalam}/gu, weight: 1 },
 ];
+/**
+ * Han characters as Japan alone writes them: neither simplified nor traditional Chinese has these forms. They tell an address
+ * or a heading without kana, where one in ten is of them; a Chinese text may name a place in Japan.
+ */
+const JAPANESE_FORMS =
+  /[円駅県図広売読発気働込畑峠枠栃渋沢帰実関応対総経済労営検験転軽団囲圏変従様歴産単鉄辺遅釈雑駆騒黒齢訳択拝桜楽権満焼絵継続縄聴薬蔵覚観譲豊鉱髪鶏]/gu;
+const JAPANESE_FORMS_SHARE_MIN = 0.1;
 /** Greek and everything after it but punctuation and symbols: without such a character no script of the list occurs. */
 const BEYOND_LATIN = /[\u0370-\u1dff\u2c00-\uffff]/;
 /** Share of kana among kana and Han from which a text is Japanese; a Chinese text may quote a few. */
@@ -104,7 +111,10 @@ function byScript(sample: string, letters: number): string | null {
 
   const han = counts.find(({ language }) => language === "zh")?.count ?? 0;
   const kana = counts.find(({ language }) => language === "ja")?.count ?? 0;
-  const isJapanese = kana > 0 && kana >= (kana + han) * KANA_SHARE_MIN;
+  const isJapanese =
+    kana > 0
+      ? kana >= (kana + han) * KANA_SHARE_MIN
+      : han > 0 && (sample.match(JAPANESE_FORMS)?.length ?? 0) >= han * JAPANESE_FORMS_SHARE_MIN;
   const weights = counts.map(({ language, weighed }) =>
     language === "zh" && isJapanese ? { language: "ja", weighed } : { language, weighed },
   );

@@ -53,6 +53,18 @@ test.each([
 });
 
 test.each([
+  ["ja", "経済産業省関東経済産業局"],
+  ["ja", "図書館利用案内"],
+  ["ja", "東京駅発着時刻表"],
+  ["zh", "北京市朝阳区建国门外大街"],
+  ["zh", "台北市信義區市府路"],
+  ["zh", "經濟發展與環境保護"],
+  ["zh", "冈山県位于日本西部，人口约一百八十万"],
+])("characters of one country alone tell a text without kana (%s): %s", (language, text) => {
+  expect(detectLanguage(text)).toBe(language);
+});
+
+test.each([
   ["a link", "Die Unterlagen liegen unter https://example.org/files/report-2026-final?download=true&lang=en bereit."],
   ["Markdown", "**Wichtig:** Die [Unterlagen](http://example.org/a) liegen _ab morgen_ im `Ordner` bereit."],
   ["HTML", '<div class="message"><p>Die Unterlagen liegen ab morgen im Ordner bereit.</p></div>'],
