@@ -205,6 +205,9 @@ mod tests {
         "机器学习",
         "データ",
         "ทุกสอง",
+        "서울에서",
+        "서울의",
+        "서",
         "x1",
         "42",
     ];
@@ -474,6 +477,28 @@ mod tests {
             assert!(chunk_keys(&index).is_empty());
             index.close();
         }
+    }
+
+    #[test]
+    fn an_index_of_an_older_analysis_is_set_aside_and_begun_anew() {
+        let home = TempDir::new("text");
+        let directory = home.path().join("text");
+        let mut checked = Checked::open(&directory);
+        checked.publish(&[1, 2, 3, 4, 5], &mut Chance::new());
+        checked.reopen();
+        checked.index.close();
+        let description = directory.join("meta.json");
+        let now = std::fs::read_to_string(&description).expect("readable");
+        let noted = format!("{} ", crate::analysis::ANALYSIS_VERSION);
+        // As the first version wrote it: the stemmings alone.
+        assert!(now.contains(&noted), "{now}");
+        std::fs::write(&description, now.replace(&noted, "")).expect("writable");
+
+        let (index, repairs) = TextIndex::open(&directory, Arc::new(Candidates::default())).expect("opened anew");
+        assert!(repairs[0].contains("another version of the analysis"), "{repairs:?}");
+        assert!(chunk_keys(&index).is_empty());
+        index.close();
+        assert_eq!(TextIndex::open(&directory, Arc::new(Candidates::default())).expect("opened").1, [""; 0]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, Term};
 
-use crate::analysis::Stemming;
+use crate::analysis::{ANALYSIS_VERSION, Stemming};
 use crate::error::{Error, Result};
 use crate::text_directory::TextDirectory;
 use crate::text_schema::{self, TextFields};
@@ -56,12 +56,17 @@ impl TextWriter {
         Err(Error::Damaged(format!("{} of its files lack their checksum, {} first", damaged.len(), first.display())))
     }
 
-    /// The last commit, and the stemmings of its documents.
+    /// The last commit, and the stemmings of its documents. `Damaged` when another version of the analysis wrote it.
     pub(crate) fn current(&self) -> Result<(Searcher, BTreeSet<Stemming>)> {
         let payload = self.index.load_metas()?.payload.unwrap_or_default();
+        let mut noted = payload.split_whitespace();
+        // Nothing is noted before the first commit, and in an older one of no documents.
+        if noted.next().is_some_and(|version| version != ANALYSIS_VERSION) {
+            return Err(Error::Damaged("its words were made by another version of the analysis".to_owned()));
+        }
         let stemming =
             |name| Stemming::from_name(name).ok_or_else(|| Error::Damaged(format!("unknown stemming {name}")));
-        let stemmings = payload.split_whitespace().map(stemming).collect::<Result<_>>()?;
+        let stemmings = noted.map(stemming).collect::<Result<_>>()?;
         Ok((self.reader.searcher(), stemmings))
     }
 
@@ -84,7 +89,8 @@ impl TextWriter {
             writer.add_document(document)?;
         }
         let mut commit = writer.prepare_commit()?;
-        commit.set_payload(&stemmings.iter().map(|stemming| stemming.name()).collect::<Vec<_>>().join(" "));
+        let noted: Vec<&str> = std::iter::once(ANALYSIS_VERSION).chain(stemmings.iter().map(|it| it.name())).collect();
+        commit.set_payload(&noted.join(" "));
         commit.commit()?;
         self.reader.reload()?;
         Ok(self.reader.searcher())
