@@ -1,118 +1,122 @@
-// How fast is one caller's search, and where does the time go? Asks a running server one question after the other, and
-// adds up what its processes hold in memory. `bun bench/search.ts --help` names the flags.
+// How fast is one caller's search, and where does the time go? Asks a server that does nothing else one question after the
+// other in each mode, and adds up what its processes hold in memory. `bun bench/search.ts --help` names the flags.
 
-import { Client, isRecord } from "../src/cli/client.ts";
-import { alignRows } from "../src/cli/terminal.ts";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { Client } from "../src/cli/client.ts";
+import { alignRows, Progress } from "../src/cli/terminal.ts";
+import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { type Asked, ask, missedReranker } from "./lib/ask.ts";
 import { readQueries } from "./lib/collection.ts";
-import { percentile } from "./lib/metrics.ts";
+import { PASSAGES_FILE, passagesHolding } from "./lib/haystack.ts";
+import { modesOf } from "./lib/modes.ts";
 import { familyOf, listenerOf } from "./lib/processes.ts";
-import { writeRows } from "./lib/record.ts";
+import { type Row, writeRows } from "./lib/record.ts";
+import { serve } from "./lib/served-collection.ts";
+import { Timings } from "./lib/timings.ts";
 
-const HELP = `bun bench/search.ts --queries FILE.jsonl[.gz] [flags]
-  --url URL     the server (http://127.0.0.1:8383)
-  --key KEY     an API key (else MNEME_API_KEY or MNEME_ADMIN_KEY)
-  --mode NAME   fast, balanced (fast)
-  --limit N     results per search (10)
-  --count N     questions asked (300)
-  --record      write bench/results/search.json`;
+const QUERIES_FILE = resolve(import.meta.dir, "../../shared/data/ir/scifact/queries.jsonl.gz");
+const HELP = `bun bench/search.ts --data FOLDER | --url URL [flags]
+  --data FOLDER   a server of its own over the passages, whose data directory is kept here; filled when it is not there
+                  (132,523 passages: half an hour and more), or not in use and whole
+  --passages FILE passages in BEIR's layout (${PASSAGES_FILE})
+  --count N       only the first N passages; such figures are not recorded
+  --url URL       a running server instead, whatever it holds
+  --key KEY       an API key for it (else MNEME_API_KEY or MNEME_ADMIN_KEY)
+  --queries FILE  questions, JSONL (.gz) (${QUERIES_FILE})
+  --questions N   how many of them (300)
+  --mode NAMES    modes, by comma (${MODE_NAMES.join(",")})
+  --limit N       results per search (10)
+  --record        write bench/results/search.json`;
 const WARM_UP_QUERIES = 20;
 const MIB = 1024 * 1024;
-
-/** Milliseconds of every question, by stage; `whole` as the caller sees it. */
-type Timings = Map<string, number[]>;
 
 async function main(): Promise<void> {
   const { flags } = parseCommandLine(process.argv.slice(2), {
     "--help": "switch",
-    "--queries": "value",
+    "--data": "value",
+    "--passages": "value",
+    "--count": "value",
     "--url": "value",
     "--key": "value",
+    "--queries": "value",
+    "--questions": "value",
     "--mode": "value",
     "--limit": "value",
-    "--count": "value",
     "--record": "switch",
   });
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
-  const file = flags.get("--queries");
-  if (file === undefined) throw new UsageError("Name a file of questions with --queries.");
-  const url = flags.get("--url") ?? "http://127.0.0.1:8383";
-  const key = flags.get("--key") ?? process.env.MNEME_API_KEY ?? process.env.MNEME_ADMIN_KEY ?? "";
-  const mode = flags.get("--mode") ?? "fast";
+  const modes = modesOf(flags.get("--mode"));
+  const file = flags.get("--queries") ?? QUERIES_FILE;
+  if (!existsSync(file)) throw new UsageError(`No questions at ${file}; name a file with --queries.`);
+  const questions = await firstQuestions(file, Number(flags.get("--questions") ?? 300));
   const limit = Number(flags.get("--limit") ?? 10);
-  const count = Number(flags.get("--count") ?? 300);
+  const measure = async (client: Client) => {
+    const rows: Row[] = [];
+    for (const mode of modes) rows.push(...(await measureMode(client, mode, questions, limit)));
+    rows.push(...printMemory(Number(new URL(client.url).port || 80)));
+    if (flags.has("--record") && !flags.has("--count")) {
+      process.stdout.write(`written to ${writeRows("search", rows)}\n`);
+    }
+  };
 
-  const client = new Client(url, key);
-  const questions = await firstQueries(file, count);
-  for (const query of questions.slice(0, WARM_UP_QUERIES)) await ask(client, query, mode, limit, new Map());
-  const timings: Timings = new Map();
-  for (const query of questions) await ask(client, query, mode, limit, timings);
+  const [url, data] = [flags.get("--url"), flags.get("--data")];
+  if (url !== undefined) {
+    const key = flags.get("--key") ?? process.env.MNEME_API_KEY ?? process.env.MNEME_ADMIN_KEY ?? "";
+    return measure(new Client(url, key));
+  }
+  if (data === undefined) throw new UsageError("Name a folder with --data, or a server with --url.");
+  const count = Number(flags.get("--count") ?? Number.POSITIVE_INFINITY);
+  await using server = await serve(await passagesHolding(flags.get("--passages") ?? PASSAGES_FILE, count), data);
+  return measure(new Client(server.url, server.key));
+}
 
-  const wholeMs = sum(timings.get("whole") ?? []);
-  const rows = [...timings].map(([stage, ms]) => ({
-    stage,
-    share: Number((sum(ms) / wholeMs).toFixed(3)),
-    p50Ms: Number(percentile(0.5, ms).toFixed(2)),
-    p95Ms: Number(percentile(0.95, ms).toFixed(2)),
-  }));
-  process.stdout.write(`${questions.length} questions, one caller, mode ${mode}, limit ${limit}\n`);
-  const table = rows.map(({ stage, share, p50Ms, p95Ms }) => [
+// Their users are left out: whose questions they are, these memories know nothing of, and nothing would be searched.
+async function firstQuestions(file: string, count: number): Promise<readonly string[]> {
+  const questions: string[] = [];
+  for await (const { text } of readQueries(file)) {
+    if (questions.length >= count) break;
+    questions.push(text);
+  }
+  return questions;
+}
+
+async function measureMode(
+  client: Client,
+  mode: ModeName,
+  questions: readonly string[],
+  limit: number,
+): Promise<readonly Row[]> {
+  const one = (query: string) => ask(client, { query, mode, limit }, () => "");
+  for (const query of questions.slice(0, WARM_UP_QUERIES)) await one(query);
+  const progress = new Progress(`${mode}:`);
+  const timings = new Timings();
+  const asked: Asked[] = [];
+  for (const [at, query] of questions.entries()) {
+    const answer = await one(query);
+    timings.add(answer);
+    asked.push(answer);
+    progress.show(at / questions.length, `${at} of ${questions.length} questions`);
+  }
+  const admissible = asked.at(-1)?.admissible ?? 0;
+  const unreranked = asked.filter(missedReranker).length;
+  const times = timings.summary();
+  const table = times.map(({ stage, p50Ms, p95Ms, share }) => [
     stage,
     p50Ms.toFixed(2),
     p95Ms.toFixed(2),
     `${Math.round(share * 100)} %`,
   ]);
-  process.stdout.write(`${alignRows([["stage", "p50 ms", "p95 ms", "of all time"], ...table], true).join("\n")}\n`);
-  const memory = printMemory(Number(new URL(url).port || 80));
-  if (flags.has("--record")) writeRows("search", [...rows, ...memory]);
+  process.stdout.write(
+    `${mode}: ${questions.length} questions, one caller, limit ${limit}, ${admissible} memories` +
+      `${unreranked === 0 ? "" : `, ${unreranked} without the reranker`}\n` +
+      `${alignRows([["stage", "p50 ms", "p95 ms", "of all time"], ...table], true).join("\n")}\n\n`,
+  );
+  return times.map((row) => ({ mode, ...row, memories: admissible }));
 }
 
-async function firstQueries(file: string, count: number): Promise<readonly { text: string; userId: string | null }[]> {
-  const queries: { text: string; userId: string | null }[] = [];
-  for await (const query of readQueries(file)) {
-    queries.push(query);
-    if (queries.length >= count) break;
-  }
-  return queries;
-}
-
-async function ask(
-  client: Client,
-  query: { readonly text: string; readonly userId: string | null },
-  mode: string,
-  limit: number,
-  timings: Timings,
-): Promise<void> {
-  const startedAt = performance.now();
-  const answer = await client.send("POST", "/v1/memories/search", {
-    query: query.text,
-    mode,
-    limit,
-    explain: true,
-    ...(query.userId === null ? {} : { userId: query.userId }),
-  });
-  note(timings, "whole", performance.now() - startedAt);
-  const stages = isRecord(answer.explain) && Array.isArray(answer.explain.stages) ? answer.explain.stages : [];
-  let explainedMs = 0;
-  for (const stage of stages) {
-    if (!isRecord(stage)) continue;
-    note(timings, String(stage.name), Number(stage.ms));
-    explainedMs += Number(stage.ms);
-  }
-  if (stages.length > 0) note(timings, "all stages", explainedMs);
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
-}
-
-function note(timings: Timings, stage: string, ms: number): void {
-  const all = timings.get(stage) ?? [];
-  all.push(ms);
-  timings.set(stage, all);
-}
-
-function printMemory(port: number): readonly { process: string; rssMiB: number }[] {
+function printMemory(port: number): readonly Row[] {
   const server = process.platform === "linux" ? listenerOf(port) : null;
   if (server === null) return [];
   const rows = familyOf(server).map(({ pid, name, rssBytes }) => ({
@@ -121,7 +125,7 @@ function printMemory(port: number): readonly { process: string; rssMiB: number }
   }));
   const whole = { process: "all processes", rssMiB: rows.reduce((sum, { rssMiB }) => sum + rssMiB, 0) };
   const table = [...rows, whole].map(({ process: name, rssMiB }) => [name, String(rssMiB)]);
-  process.stdout.write(`\n${alignRows([["memory", "RSS MiB"], ...table], true).join("\n")}\n`);
+  process.stdout.write(`${alignRows([["memory", "RSS MiB"], ...table], true).join("\n")}\n`);
   return [...rows, whole];
 }
 

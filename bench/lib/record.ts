@@ -39,7 +39,14 @@ export function writeRows(name: string, rows: readonly Row[]): string {
   return path;
 }
 
-/** A row of the last run with the same texts under `keys`. */
+/** Writes `bench/results/<file>`, such as a chart of the rows beside it. */
+export function writeText(file: string, text: string): string {
+  const path = join(FOLDER, file);
+  writeFileSync(path, text);
+  return path;
+}
+
+/** A row of the last run with the same texts or numbers under `keys`. */
 export function sameRow(rows: readonly Row[], row: Row, keys: readonly string[]): Row | undefined {
   return rows.find((other) => keys.every((key) => other[key] === row[key]));
 }

@@ -1,0 +1,144 @@
+// What is each part of precise worth? Asks the test questions of judged collections with one part at a time switched off,
+// in this process over the data directories that bench/quality.ts keeps, since no request can ask for half a mode.
+// `bun bench/ablation.ts --help` names the flags.
+
+import { existsSync, readdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { alignRows, Progress } from "../src/cli/terminal.ts";
+import { LIMITS } from "../src/domain/limits.ts";
+import type { Ranking } from "../src/domain/ranking.ts";
+import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { MODES, type Mode } from "../src/retrieval/modes.ts";
+import { search } from "../src/retrieval/plan.ts";
+import { corpusFile, type JudgedQuery, readJudgedQueries } from "./lib/collection.ts";
+import { pairedDifference } from "./lib/intervals.ts";
+import { type Opened, openRetrieval } from "./lib/opened.ts";
+import { lastRows, type Row, sameRow, writeRows } from "./lib/record.ts";
+import { rounded, type Scores, scoreColumns, scoresOf, signed } from "./lib/scores.ts";
+import { collectionHolding, type DocumentAt, documentsAt, serve } from "./lib/served-collection.ts";
+
+const COLLECTIONS = resolve(import.meta.dir, "../../shared/data/ir");
+const HELP = `bun bench/ablation.ts --data FOLDER [flags]
+  --data FOLDER  kept data directories, one per collection; filled where they are not there
+  --set NAMES    collections, by comma (all under ${COLLECTIONS})
+  --from FOLDER  where the collections are
+  --queries N    only the first N questions of each collection; such figures are not recorded`;
+
+/** Precise as it is, and without one part at a time. How vectors of turns are smoothed is fixed when they are stored. */
+const VARIANTS: Readonly<Record<string, Partial<Mode>>> = {
+  whole: {},
+  "without words": { wordsWeight: 0, textCandidates: 0 },
+  "without text candidates": { textCandidates: 0 },
+  "without graph": { usesGraph: false },
+  "without reranker": { rerankDepth: 0 },
+};
+
+/** A machine that is shared must not take the reranker away from some questions: patience in place of the mode's. */
+const RERANK_DEADLINE_MS = 60_000;
+
+async function main(): Promise<void> {
+  const { flags } = parseCommandLine(process.argv.slice(2), {
+    "--help": "switch",
+    "--data": "value",
+    "--set": "value",
+    "--from": "value",
+    "--queries": "value",
+  });
+  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+  const data = flags.get("--data");
+  if (data === undefined) throw new UsageError("Name the folder of kept data directories with --data.");
+  const from = flags.get("--from") ?? COLLECTIONS;
+  if (!existsSync(from)) throw new UsageError(`No collections at ${from}; name their folder with --from.`);
+  const sets =
+    flags.get("--set")?.split(",") ?? readdirSync(from).filter((name) => existsSync(corpusFile(join(from, name))));
+  const queriesMax = Number(flags.get("--queries") ?? Number.POSITIVE_INFINITY);
+
+  const rows: Row[] = [];
+  for (const set of sets) {
+    const folder = join(from, set);
+    const queries = (await readJudgedQueries(folder, "test")).slice(0, queriesMax);
+    await (await serve(await collectionHolding(set, folder), data)).stop(); // it is there, whole, and shut in good order
+    await using opened = await openRetrieval(join(data, set));
+    const documentAt = await documentsAt(folder);
+    const judged = new Map<string, Scores>();
+    for (const [variant, without] of Object.entries(VARIANTS)) {
+      const mode = { ...MODES.precise, rerankDeadlineMs: RERANK_DEADLINE_MS, ...without };
+      judged.set(variant, await judge(`${set} ${variant}`, opened, mode, queries, documentAt));
+    }
+    rows.push(...rowsOf(set, queries.length, judged));
+  }
+  const before = lastRows("ablation");
+  print(rows, before);
+  if (Number.isFinite(queriesMax)) return;
+  const kept = before.filter((row) => sameRow(rows, row, ["set", "variant"]) === undefined);
+  process.stdout.write(`written to ${writeRows("ablation", [...kept, ...rows])}\n`);
+}
+
+async function judge(
+  label: string,
+  { parts, projectId }: Opened,
+  mode: Mode,
+  queries: readonly JudgedQuery[],
+  documentAt: DocumentAt,
+): Promise<Scores> {
+  const progress = new Progress(`${label}:`);
+  const rankings: (readonly string[])[] = [];
+  for (const [at, { text, userId }] of queries.entries()) {
+    const user = userId === null ? null : { id: userId, key: parts.memories.userKey(projectId, userId) };
+    const request = {
+      query: text,
+      mode: "precise",
+      limit: LIMITS.searchResults,
+      scoreMin: 0,
+      includeGraph: false,
+      scope: { projectId, user },
+      filter: null,
+    } as const;
+    rankings.push(documentsOf(await search(parts, request, mode), documentAt));
+    progress.show(at / queries.length, `${at} of ${queries.length} questions`);
+  }
+  progress.finish(`${label}: ${queries.length} questions`);
+  return scoresOf(queries, rankings);
+}
+
+// Best first; a document with several passages stands where its best one does.
+function documentsOf({ results }: Ranking, documentAt: DocumentAt): readonly string[] {
+  return [...new Set(results.map(({ memory, place }) => documentAt(memory.externalId ?? memory.id, place.start)))];
+}
+
+function rowsOf(set: string, queries: number, judged: ReadonlyMap<string, Scores>): readonly Row[] {
+  const whole = judged.get("whole");
+  if (whole === undefined) throw new Error("precise itself was not asked");
+  return [...judged].map(([variant, scores]) => {
+    const change = pairedDifference(scores.ndcg, whole.ndcg);
+    return {
+      set,
+      variant,
+      queries,
+      ...scoreColumns(scores),
+      change: rounded(change.mean, 4),
+      changeLow: rounded(change.low, 4),
+      changeHigh: rounded(change.high, 4),
+    };
+  });
+}
+
+function print(rows: readonly Row[], before: readonly Row[]): void {
+  const columns = ["nDCG@10", "R@2", "R@5", "R@10", "R@100"];
+  const body = rows.map((row) => {
+    const last = sameRow(before, row, ["set", "variant", "queries"]);
+    const change = `${signed(Number(row.change))} (${signed(Number(row.changeLow))} to ${signed(Number(row.changeHigh))})`;
+    return [
+      String(row.set),
+      String(row.variant),
+      String(row.queries),
+      ...columns.map((column) => Number(row[column]).toFixed(4)),
+      row.variant === "whole" ? "" : change,
+      last === undefined ? "" : signed(Number(row["nDCG@10"]) - Number(last["nDCG@10"]), 4),
+    ];
+  });
+  const header = ["set", "precise", "queries", ...columns, "change of nDCG@10", "since last run"];
+  process.stdout.write(`${alignRows([header, ...body], true).join("\n")}\n`);
+}
+
+await main();

@@ -1,0 +1,74 @@
+// What retrieval stands on, opened over a data directory without a server: for benches that need a search which no request
+// can ask for. As src/compose.ts opens it, less all that writes.
+
+import { join } from "node:path";
+import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
+import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
+import { lockDirectory } from "../../src/adapters/embedded/native/core.ts";
+import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
+import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
+import { createLanes } from "../../src/adapters/inference/lanes.ts";
+import { parseConfig } from "../../src/config.ts";
+import type { ProjectId } from "../../src/domain/ids.ts";
+import { systemClock } from "../../src/kit/clock.ts";
+import { UsageError } from "../../src/kit/flags.ts";
+import { createLog } from "../../src/kit/log.ts";
+import type { MemoryStore } from "../../src/ports/memory-store.ts";
+import type { RetrievalParts } from "../../src/retrieval/plan.ts";
+
+/** An open data directory. */
+export interface Opened {
+  readonly parts: RetrievalParts & { readonly memories: Pick<MemoryStore, "userKey"> };
+  /** The default project, where benches store. */
+  readonly projectId: ProjectId;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+}
+
+/**
+ * Opens a data directory that no server has open, and waits for the models.
+ * @throws UsageError where an index is not whole: a server repairs it at its next start. NativeError when a server holds it.
+ */
+export async function openRetrieval(dataDir: string): Promise<Opened> {
+  const config = parseConfig(
+    [],
+    { MNEME_DATA_DIR: dataDir },
+    { workingDirectory: dataDir, shippedModelsDirectory: () => join(import.meta.dir, "../../data/models") },
+  );
+  const log = createLog("warn");
+  const clock = systemClock;
+  await using opening = new AsyncDisposableStack();
+  const lock = lockDirectory(dataDir);
+  opening.defer(() => lock.release());
+  const database = openDatabase(join(dataDir, "mneme.sqlite"));
+  opening.defer(() => database.close());
+  const memories = new SqliteMemoryStore({ database, clock });
+  const archive = await Archive.open({ path: join(dataDir, "memories.duckdb"), log });
+  opening.defer(() => archive.close());
+  const lanes = await createLanes({ modelsDir: config.modelsDir, lanes: config.lanes, log });
+  opening.defer(() => lanes.close());
+  const index = new EmbeddedChunkIndex({
+    directory: join(dataDir, "projects"),
+    archive,
+    dimensions: lanes.dimensions,
+    fingerprint: lanes.fingerprint,
+    hnswMinChunks: config.hnswMinChunks,
+    reserveChunkKeys: (count) => memories.reserveChunkKeys(count),
+  });
+  opening.defer(() => index.close());
+
+  const projectId = new SqliteAccountStore({ database, clock }).defaultProject();
+  const { incomplete } = await index.reconcile(projectId, memories.visible(projectId));
+  if (incomplete.length > 0) {
+    throw new UsageError(
+      `${dataDir}: ${incomplete.length} memories are to be indexed again; start a server on it once.`,
+    );
+  }
+  await lanes.ready();
+  const opened = opening.move();
+  return {
+    parts: { index, memories, embedder: lanes, reranker: lanes, clock },
+    projectId,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}

@@ -1,0 +1,156 @@
+// What a run of bench/quality.ts shows: tables and sentences for the terminal, rows for the file, a chart for the eye.
+
+import { alignRows } from "../../src/cli/terminal.ts";
+import { MODE_NAMES } from "../../src/domain/ranking.ts";
+import { BASELINES, type Baseline } from "./baselines.ts";
+import { chartSvg, type Group } from "./chart.ts";
+import { bestOf } from "./floors.ts";
+import { pairedDifference } from "./intervals.ts";
+import { type Row, sameRow } from "./record.ts";
+import { rounded, type Scores, scoreColumns, signed } from "./scores.ts";
+import type { StageTimes } from "./timings.ts";
+
+/** Whether the graph was asked for (`includeGraph`); baselines know none. */
+export type GraphChoice = "off" | "on";
+
+/** One mode, asked all questions of a collection. */
+export interface MeasuredMode {
+  readonly mode: string;
+  readonly graph: GraphChoice;
+  readonly scores: Scores;
+  /** Answers whose reranker was given up: too many of them, and the machine was measured, not the mode. */
+  readonly unreranked: number;
+  readonly times: readonly StageTimes[];
+}
+
+/** One collection. */
+export interface MeasuredSet {
+  readonly set: string;
+  readonly queries: number;
+  readonly modes: readonly MeasuredMode[];
+  /** Empty where fast and precise were not both asked without the graph. */
+  readonly baselines: ReadonlyMap<Baseline, Scores>;
+  /** Of the ten best passages by words, how many of all questions together did not come back. */
+  readonly wordsMissing: number;
+}
+
+/** What identifies a row of `quality.json`. */
+export const ROW_KEYS = ["set", "mode", "graph"] as const;
+
+const SCORE_COLUMNS = ["nDCG@10", "low", "high", "R@2", "R@5", "R@10", "R@100"];
+
+/** The rows of one collection: its modes, then its baselines (`graph`: `-`). */
+export function rowsOf({ set, queries, modes, baselines, wordsMissing }: MeasuredSet): readonly Row[] {
+  const best = bestOf(baselines);
+  const modeRows = modes.map(({ mode, graph, scores, unreranked, times }) => {
+    const gain = best === null ? null : pairedDifference(scores.ndcg, best.scores.ndcg);
+    const gainColumns: Row =
+      best === null || gain === null
+        ? {}
+        : {
+            best: best.name,
+            gain: rounded(gain.mean, 4),
+            gainLow: rounded(gain.low, 4),
+            gainHigh: rounded(gain.high, 4),
+          };
+    return { set, mode, graph, queries, ...scoreColumns(scores), ...gainColumns, unreranked, ...timeColumns(times) };
+  });
+  const baselineRows = [...baselines].map(([mode, scores]) => ({
+    set,
+    mode,
+    graph: "-",
+    queries,
+    ...scoreColumns(scores),
+    ...(mode === "BM25 alone" ? { wordsMissing } : {}),
+  }));
+  return [...modeRows, ...baselineRows];
+}
+
+/** The table of scores, each beside the same row of the last run. */
+export function scoreTable(rows: readonly Row[], before: readonly Row[]): string {
+  const header = ["set", "mode", "graph", "queries", ...SCORE_COLUMNS, "over the best baseline", "since last run"];
+  const body = rows.map((row) => {
+    const last = sameRow(before, row, [...ROW_KEYS, "queries"]); // of fewer questions nothing could be compared
+    return [
+      ...["set", "mode", "graph", "queries"].map((column) => String(row[column])),
+      ...SCORE_COLUMNS.map((column) => Number(row[column]).toFixed(4)),
+      row.gain === undefined
+        ? ""
+        : `${signed(Number(row.gain))} (${signed(Number(row.gainLow))} to ${signed(Number(row.gainHigh))})`,
+      last === undefined ? "" : signed(Number(row["nDCG@10"]) - Number(last["nDCG@10"]), 4),
+    ];
+  });
+  return alignRows([header, ...body], true).join("\n");
+}
+
+/** The table of latencies by stage, `p50/p95` in milliseconds. */
+export function timeTable(measured: readonly MeasuredSet[]): string {
+  const stages = [
+    ...new Set(measured.flatMap(({ modes }) => modes.flatMap(({ times }) => times.map(({ stage }) => stage)))),
+  ];
+  const body = measured.flatMap(({ set, modes }) =>
+    modes.map(({ mode, graph, times }) => [
+      set,
+      mode,
+      graph,
+      ...stages.map((stage) => {
+        const time = times.find((each) => each.stage === stage);
+        return time === undefined ? "" : `${time.p50Ms.toFixed(1)}/${time.p95Ms.toFixed(1)}`;
+      }),
+    ]),
+  );
+  return alignRows([["set", "mode", "graph", ...stages], ...body], true).join("\n");
+}
+
+/** The chart of `rows`, which may come from several runs. */
+export function qualityChart(rows: readonly Row[], date: string): string {
+  const groups = [...new Set(rows.map(({ set }) => String(set)))].map((set): Group => {
+    const ofSet = rows.filter((row) => row.set === set);
+    const figure = (row: Row, column: string) => Number(row[column] ?? row["nDCG@10"]);
+    return {
+      name: `${set} (${ofSet[0]?.queries})`,
+      bars: BARS.flatMap(({ kind, mode, graph }) => {
+        const row = ofSet.find((each) => each.mode === mode && each.graph === graph);
+        if (row === undefined) return [];
+        return { kind, value: figure(row, "nDCG@10"), low: figure(row, "low"), high: figure(row, "high") };
+      }),
+      marks: BASELINES.flatMap((kind) => {
+        const row = ofSet.find(({ mode }) => mode === kind);
+        return row === undefined ? [] : { kind, value: figure(row, "nDCG@10") };
+      }),
+    };
+  });
+  const kinds = new Set(groups.flatMap(({ bars }) => bars.map(({ kind }) => kind)));
+  return chartSvg({
+    title: "nDCG@10 by collection and mode",
+    subtitle: `Through HTTP, test questions (their number beside the name), 95 % bootstrap intervals; ${date}`,
+    groups,
+    barColours: Object.fromEntries(
+      BARS.filter(({ kind }) => kinds.has(kind)).map(({ kind, colour }) => [kind, colour]),
+    ),
+    markPatterns: { "BM25 alone": "2 3", "vectors alone": "8 4", "equal RRF": "" },
+  });
+}
+
+// Darker is more thorough; one hue without the graph, another with it.
+const COLOURS = { off: ["#bcd7ee", "#5b9bd5", "#1f5c99"], on: ["#c9e7d3", "#63b88a", "#1f7a4d"] } as const;
+const BARS = (["off", "on"] as const).flatMap((graph) =>
+  MODE_NAMES.map((mode, at) => ({
+    mode,
+    graph,
+    kind: graph === "off" ? mode : `${mode} with graph`,
+    colour: COLOURS[graph][at] ?? "",
+  })),
+);
+
+function timeColumns(times: readonly StageTimes[]): Row {
+  return Object.fromEntries(
+    times.flatMap(({ stage, p50Ms, p95Ms }) => {
+      const name = stage === "whole" ? "" : `${stage} `;
+      return [
+        [`${name}p50Ms`, p50Ms],
+        [`${name}p95Ms`, p95Ms],
+      ];
+    }),
+  );
+}

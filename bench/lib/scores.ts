@@ -1,0 +1,58 @@
+// What is a set of rankings worth? The figures that every bench of quality prints, of rankings of the same questions.
+
+import type { JudgedQuery } from "./collection.ts";
+import { type Interval, meanInterval } from "./intervals.ts";
+import { mean, ndcgAt, recallAt } from "./metrics.ts";
+
+/** Depths at which recall is given. */
+const RECALL_DEPTHS = [2, 5, 10, 100] as const;
+
+/** One way of ranking, judged. */
+export interface Scores {
+  /** nDCG@10 of each question, in their order: what pairs with another way of ranking. */
+  readonly ndcg: readonly number[];
+  readonly mean: number;
+  readonly interval: Interval;
+  /** Mean recall by `R@2`, `R@5`, `R@10`, `R@100`. */
+  readonly recalls: Readonly<Record<string, number>>;
+}
+
+/** The figures as columns of a row, rounded to the four digits that a thousand questions can carry. */
+export type ScoreColumns = Readonly<Record<string, number>>;
+
+/**
+ * Judges rankings.
+ * @param rankings documents, best first, one per question.
+ */
+export function scoresOf(queries: readonly JudgedQuery[], rankings: readonly (readonly string[])[]): Scores {
+  const each = (score: (ranking: readonly string[], query: JudgedQuery) => number) =>
+    queries.map((query, at) => score(rankings[at] ?? [], query));
+  const ndcg = each((ranking, query) => ndcgAt(10, ranking, query.judgements));
+  const recalls = RECALL_DEPTHS.map((depth) => [
+    `R@${depth}`,
+    mean(each((ranking, query) => recallAt(depth, ranking, query.judgements))),
+  ]);
+  return { ndcg, mean: mean(ndcg), interval: meanInterval(ndcg), recalls: Object.fromEntries(recalls) };
+}
+
+/** `nDCG@10`, the bounds of its interval as `low` and `high`, and the recalls. */
+export function scoreColumns({ mean: ndcg, interval, recalls }: Scores): ScoreColumns {
+  const columns = { "nDCG@10": ndcg, low: interval.low, high: interval.high, ...recalls };
+  return Object.fromEntries(Object.entries(columns).map(([name, value]) => [name, rounded(value, 4)]));
+}
+
+/** A figure with so many digits behind the point. */
+export function rounded(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}
+
+/** A share as it is written here: `.731`, `-.004`. */
+export function shortFigure(value: number, digits = 3): string {
+  return value.toFixed(digits).replace(/^(-?)0\./, "$1.");
+}
+
+/** A difference with its sign: `+.012`, `-.004`. */
+export function signed(value: number, digits = 3): string {
+  const text = shortFigure(value, digits);
+  return text.startsWith("-") ? text : `+${text}`;
+}

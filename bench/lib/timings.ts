@@ -1,0 +1,51 @@
+// Where does a search spend its time? Collects the milliseconds of many searches by stage, and sums them up.
+
+import { STAGE_NAMES } from "../../src/domain/ranking.ts";
+import type { Asked } from "./ask.ts";
+import { percentile } from "./metrics.ts";
+import { rounded } from "./scores.ts";
+
+/** One stage over all searches. `whole` is what the caller sees, `rest` what of it no stage accounts for. */
+export interface StageTimes {
+  readonly stage: string;
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+  /** Of the caller's time, 0..1. */
+  readonly share: number;
+}
+
+/** Milliseconds of every search, by stage. */
+export class Timings {
+  readonly #msByStage = new Map<string, number[]>();
+
+  add({ wholeMs, stages }: Asked): void {
+    this.#note("whole", wholeMs);
+    for (const { name, ms } of stages) this.#note(name, ms);
+    this.#note("rest", wholeMs - stages.reduce((sum, { ms }) => sum + ms, 0));
+  }
+
+  /** `whole` first, then the stages in their order, `rest` last. */
+  summary(): readonly StageTimes[] {
+    const wholeMs = sum(this.#msByStage.get("whole"));
+    return ["whole", ...STAGE_NAMES, "rest"].flatMap((stage) => {
+      const ms = this.#msByStage.get(stage);
+      if (ms === undefined) return [];
+      return {
+        stage,
+        p50Ms: rounded(percentile(0.5, ms), 2),
+        p95Ms: rounded(percentile(0.95, ms), 2),
+        share: rounded(sum(ms) / wholeMs, 3),
+      };
+    });
+  }
+
+  #note(stage: string, ms: number): void {
+    const noted = this.#msByStage.get(stage);
+    if (noted === undefined) this.#msByStage.set(stage, [ms]);
+    else noted.push(ms);
+  }
+}
+
+function sum(values: readonly number[] = []): number {
+  return values.reduce((total, value) => total + value, 0);
+}

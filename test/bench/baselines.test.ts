@@ -1,0 +1,83 @@
+// What simpler searches would have found, put together from what two searches show.
+
+import { describe, expect, test } from "bun:test";
+import { type Answers, baselineRankings, missingByWords, type Passage } from "../../bench/lib/baselines.ts";
+
+// a passage of a document of its own, `text` and `vector` as [rank, score]
+function passage(id: string, legs: { vector?: [number, number]; text?: [number, number]; document?: string }): Passage {
+  const leg = (value?: [number, number]) => (value === undefined ? null : { rank: value[0], score: value[1] });
+  return {
+    id,
+    memoryId: `mem_${id}`,
+    document: legs.document ?? id,
+    vector: leg(legs.vector),
+    text: leg(legs.text),
+  };
+}
+
+function answers(parts: Partial<Answers>): Answers {
+  return { fast: [], precise: [], poolSize: 400, further: [], ...parts };
+}
+
+describe("baselines", () => {
+  const precise = [
+    passage("both", { vector: [2, 0.6], text: [2, 0.5] }),
+    passage("near", { vector: [1, 0.9], text: [3, 0.1] }),
+    passage("wordy", { vector: [3, 0.2], text: [1, 0.8] }),
+    passage("wordless", { vector: [4, 0.1], text: [4, 0] }),
+  ];
+  const fast = [
+    passage("near", { vector: [1, 0.9] }),
+    passage("both", { vector: [2, 0.6] }),
+    passage("wordy", { vector: [3, 0.2] }),
+  ];
+
+  test("words alone go by the words score and leave out what has no word of the question", () => {
+    expect(baselineRankings(answers({ fast, precise }))["BM25 alone"]).toEqual(["wordy", "both", "near"]);
+  });
+  test("vectors alone are fast's order", () => {
+    expect(baselineRankings(answers({ fast, precise }))["vectors alone"]).toEqual(["near", "both", "wordy"]);
+  });
+  test("equal RRF adds 1 / (60 + rank) of both legs", () => {
+    // near 1/61 + 1/63, wordy 1/63 + 1/61, both 2/62: the two extremes win by a hair, being returned first decides between
+    // them; wordless has one leg only, 1/64
+    expect(baselineRankings(answers({ fast, precise }))["equal RRF"]).toEqual(["near", "wordy", "both", "wordless"]);
+  });
+  test("a document stands where its best passage does, once", () => {
+    const parts = [
+      passage("a1", { text: [3, 0.2], document: "a" }),
+      passage("b1", { text: [2, 0.4], document: "b" }),
+      passage("a2", { text: [1, 0.6], document: "a" }),
+    ];
+    expect(baselineRankings(answers({ precise: parts }))["BM25 alone"]).toEqual(["a", "b"]);
+  });
+  test("what a second question brought takes its place by score, not by its rank among the rest", () => {
+    const further = [passage("late", { vector: [1, 0.05], text: [1, 0.6] })];
+    const rankings = baselineRankings(answers({ fast, precise, further }));
+    expect(rankings["BM25 alone"]).toEqual(["wordy", "late", "both", "near"]);
+    expect(rankings["vectors alone"]).toEqual(["near", "both", "wordy"]);
+  });
+  test("no answer is no ranking", () => {
+    expect(baselineRankings(answers({}))).toEqual({ "BM25 alone": [], "vectors alone": [], "equal RRF": [] });
+  });
+});
+
+describe("passages missing by words", () => {
+  const ranked = (...ranks: number[]) => ranks.map((rank) => passage(`r${rank}`, { text: [rank, 1 / rank] }));
+
+  test("are the ranks up to ten that did not come back", () => {
+    expect(missingByWords({ precise: ranked(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), poolSize: 400, further: [] })).toBe(0);
+    expect(missingByWords({ precise: ranked(1, 2, 3, 5, 6, 8, 9, 10, 11), poolSize: 400, further: [] })).toBe(2);
+    expect(missingByWords({ precise: ranked(11, 12), poolSize: 400, further: [] })).toBe(10);
+  });
+  test("are none beyond the pool, nor beyond the last passage with a word of the question", () => {
+    expect(missingByWords({ precise: ranked(1, 2, 3), poolSize: 3, further: [] })).toBe(0);
+    const precise = [...ranked(1, 2), passage("wordless", { text: [4, 0] })];
+    expect(missingByWords({ precise, poolSize: 400, further: [] })).toBe(1);
+  });
+  test("are fewer where a second question brought some, and only those good enough count", () => {
+    const precise = ranked(1, 2, 3, 5, 6, 8, 9, 10, 11);
+    const further = [passage("fourth", { text: [1, 1 / 4] }), passage("thirtieth", { text: [2, 1 / 30] })];
+    expect(missingByWords({ precise, poolSize: 400, further })).toBe(1);
+  });
+});

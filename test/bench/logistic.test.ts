@@ -1,0 +1,39 @@
+// Calibration: the curve that made the data is found again, and a calibrated score leads back to what it was made of.
+
+import { describe, expect, test } from "bun:test";
+import { finalScore, fitLogistic, probability } from "../../bench/lib/logistic.ts";
+import { MODE_NAMES } from "../../src/domain/ranking.ts";
+import { MODES } from "../../src/retrieval/modes.ts";
+import { type Candidate, calibrate } from "../../src/retrieval/rank.ts";
+import { seeded } from "../support/seeded.ts";
+
+describe("fitting", () => {
+  test("finds the curve that the samples were drawn from", () => {
+    const curve = { slope: 4, offset: -3 };
+    const chance = seeded(11);
+    const samples = Array.from({ length: 20_000 }, () => {
+      const score = 2 * chance();
+      return { score, isRelevant: chance() < probability(score, curve) };
+    });
+    const { slope, offset } = fitLogistic(samples);
+    expect(Math.abs(slope - curve.slope)).toBeLessThan(0.3);
+    expect(Math.abs(offset - curve.offset)).toBeLessThan(0.3);
+  });
+  test("ends with finite numbers where there is no curve to fit", () => {
+    for (const isRelevant of [true, false]) {
+      const { slope, offset } = fitLogistic([0.1, 0.5, 0.9].map((score) => ({ score, isRelevant })));
+      expect(Number.isFinite(slope) && Number.isFinite(offset)).toBe(true);
+    }
+    expect(fitLogistic([])).toEqual({ slope: 1, offset: 0 });
+  });
+});
+
+for (const mode of MODE_NAMES) {
+  test(`a calibrated score of ${mode} leads back to its final score`, () => {
+    for (const final of [2.4, 1.1, 0.6, 0, -0.3]) {
+      const candidate: Candidate = { chunkKey: 1n, memoryKey: 1n, signals: {}, firstStage: final, final } as Candidate;
+      const [calibrated = Number.NaN] = calibrate([candidate], MODES[mode]);
+      expect(finalScore(calibrated, MODES[mode].calibration)).toBeCloseTo(final, 6);
+    }
+  });
+}

@@ -1,0 +1,30 @@
+// Times of stages summed up: in the order of the stages, with what none of them accounts for.
+
+import { expect, test } from "bun:test";
+import type { Asked } from "../../bench/lib/ask.ts";
+import { Timings } from "../../bench/lib/timings.ts";
+
+function asked(wholeMs: number, stages: Readonly<Record<string, number>>): Asked {
+  return {
+    passages: [],
+    documents: [],
+    wholeMs,
+    stages: Object.entries(stages).map(([name, ms]) => ({ name, ms, candidates: 1 })),
+    admissible: 1,
+  };
+}
+
+test("stages come in their order, the caller's time first and the rest last", () => {
+  const timings = new Timings();
+  timings.add(asked(10, { vector: 2, embed: 4 }));
+  timings.add(asked(30, { vector: 6, embed: 4, rerank: 12 }));
+  expect(timings.summary()).toEqual([
+    { stage: "whole", p50Ms: 10, p95Ms: 30, share: 1 },
+    { stage: "embed", p50Ms: 4, p95Ms: 4, share: 0.2 },
+    { stage: "vector", p50Ms: 2, p95Ms: 6, share: 0.2 },
+    { stage: "rerank", p50Ms: 12, p95Ms: 12, share: 0.3 },
+    { stage: "rest", p50Ms: 4, p95Ms: 8, share: 0.3 },
+  ]);
+});
+
+test("nothing asked is nothing summed up", () => expect(new Timings().summary()).toEqual([]));
