@@ -18,8 +18,8 @@ import { Timings } from "./lib/timings.ts";
 
 const QUERIES_FILE = resolve(import.meta.dir, "../../shared/data/ir/scifact/queries.jsonl.gz");
 const HELP = `bun bench/search.ts --data FOLDER | --url URL [flags]
-  --data FOLDER   a server of its own over the passages, whose data directory is kept here; filled when it is not there
-                  (132,523 passages: half an hour and more), or not in use and whole
+  --data FOLDER   a server of its own over the passages, whose data directory is kept here; the first run fills it
+                  (132,523 passages: half an hour and more)
   --passages FILE passages in BEIR's layout (${PASSAGES_FILE})
   --count N       only the first N passages; such figures are not recorded
   --url URL       a running server instead, whatever it holds
@@ -69,7 +69,7 @@ async function main(): Promise<void> {
   if (data === undefined) throw new UsageError("Name a folder with --data, or a server with --url.");
   const count = Number(flags.get("--count") ?? Number.POSITIVE_INFINITY);
   await using server = await serve(await passagesHolding(flags.get("--passages") ?? PASSAGES_FILE, count), data);
-  return measure(new Client(server.url, server.key));
+  await measure(new Client(server.url, server.key)); // awaited here: the server stops at the end of this block
 }
 
 // Their users are left out: whose questions they are, these memories know nothing of, and nothing would be searched.
@@ -113,7 +113,7 @@ async function measureMode(
       `${unreranked === 0 ? "" : `, ${unreranked} without the reranker`}\n` +
       `${alignRows([["stage", "p50 ms", "p95 ms", "of all time"], ...table], true).join("\n")}\n\n`,
   );
-  return times.map((row) => ({ mode, ...row, memories: admissible }));
+  return times.map((row) => ({ mode, ...row, memories: admissible, unreranked }));
 }
 
 function printMemory(port: number): readonly Row[] {
