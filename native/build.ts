@@ -2,7 +2,17 @@
 // A build is kept by the hash of its sources outside of the checkout, so that a second clone does not compile again.
 
 import { spawn, spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { nativeCacheDirectory, nativeLibraryPath } from "../src/adapters/embedded/native/library.ts";
 
@@ -10,6 +20,12 @@ import { nativeCacheDirectory, nativeLibraryPath } from "../src/adapters/embedde
 const BUILDS_KEPT = 4;
 /** How often progress is written where there is no terminal to redraw. */
 const PROGRESS_EVERY_MS = 15_000;
+
+/** How often a build that another one keeps waiting looks whether it may begin. */
+const LOCK_LOOK_EVERY_MS = 500;
+
+/** No build takes so long: the holder's number belongs to another process by now. */
+const LOCK_AGE_MAX_MS = 60 * 60 * 1000;
 
 const CRATE = import.meta.dir;
 
@@ -134,6 +150,41 @@ function removeOldBuilds(cache: string, current: string): void {
   for (const { path } of builds.slice(BUILDS_KEPT)) rmSync(path, { recursive: true, force: true });
 }
 
+/**
+ * Runs `work` alone among the builds of this cache: checkouts share the folder in which cargo leaves its library, so that one of two
+ * that end together would keep the other's. The lock of a process that is gone counts for nothing.
+ */
+async function alone<Result>(lock: string, work: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: "wx" });
+      break;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+    if (isHeld(lock)) await new Promise((resolve) => setTimeout(resolve, LOCK_LOOK_EVERY_MS));
+    else rmSync(lock, { force: true });
+  }
+  try {
+    return await work();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+function isHeld(lock: string): boolean {
+  try {
+    const holder = Number(readFileSync(lock, "utf8"));
+    const ageMs = Date.now() - statSync(lock).mtimeMs;
+    if (holder === 0) return ageMs < LOCK_LOOK_EVERY_MS; // it is about to be written
+    if (ageMs > LOCK_AGE_MAX_MS) return false;
+    process.kill(holder, 0); // asks, and sends nothing
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
 const path = nativeLibraryPath();
 if (!existsSync(path)) {
   if (process.env.MNEME_NATIVE_PATH !== undefined) refuse(`MNEME_NATIVE_PATH names ${path}, which does not exist`);
@@ -141,11 +192,14 @@ if (!existsSync(path)) {
   console.error("building the native core; the first time takes about five minutes on two cores");
   const cache = nativeCacheDirectory();
   mkdirSync(cache, { recursive: true });
-  const library = await compile(join(cache, "target"));
-  mkdirSync(dirname(path), { recursive: true });
-  const beside = `${path}.${process.pid}`;
-  copyFileSync(library, beside);
-  renameSync(beside, path);
+  await alone(join(cache, "building"), async () => {
+    if (existsSync(path)) return; // another build of the same sources was quicker
+    const library = await compile(join(cache, "target"));
+    mkdirSync(dirname(path), { recursive: true });
+    const beside = `${path}.${process.pid}`;
+    copyFileSync(library, beside);
+    renameSync(beside, path);
+  });
   removeOldBuilds(cache, dirname(path).slice(cache.length + 1));
   console.error(`native core: ${path}`);
 }
