@@ -127,7 +127,15 @@ async function fill(index: ProjectIndex): Promise<void> {
     const keys = BigUint64Array.from(rows, (row) => BigInt(row + 1));
     const chunks = rows.map((row): PublishChunk => {
       const key = BigInt(row + 1);
-      return { chunkKey: key, memoryKey: key, own: `w${row % 97}`, context: null, language: "und", passage: "" };
+      return {
+        chunkKey: key,
+        memoryKey: key,
+        own: `w${row % 97}`,
+        context: null,
+        language: "und",
+        passage: "",
+        place: "",
+      };
     });
     await index.publish(keys, chunks, vectors.subarray(start * DIMENSIONS, (start + rows.length) * DIMENSIONS));
     index.show(

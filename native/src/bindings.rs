@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use napi::bindgen_prelude::{
     AsyncTask, BigInt, BigUint64Array, BigUint64ArraySlice, Either, Float32Array, Float32ArraySlice, Float64ArraySlice,
-    Null, Object,
+    Null, Object, Uint32Array, Uint32ArraySlice,
 };
 use napi::{Env, Status, Task};
 use napi_derive::napi;
@@ -20,7 +20,11 @@ use crate::candidates::{Admissible, Showing};
 use crate::error::{Error, Result};
 use crate::hit::Hit;
 use crate::lock::{self, DirectoryLock};
+use crate::name_neighbours::Neighbourhood;
+use crate::name_walk::{Related, Seed};
+use crate::names::MemoryNames;
 use crate::project::{Differences, Project, ProjectOptions};
+use crate::text_index::StoredPassage;
 use crate::text_schema::TextChunk;
 
 /// Changes that may wait for a project's writing thread. Publishing is awaited round by round, so that even a hundred
@@ -111,6 +115,59 @@ pub struct NativeChunkText {
     pub context: Either<String, Null>,
     pub language: String,
     pub passage: String,
+    pub place: String,
+}
+
+/// See `names::MemoryNames`.
+#[napi(object)]
+pub struct NativeMemoryNames {
+    pub title: Either<String, Null>,
+    pub phrases: Vec<String>,
+}
+
+/// See `text_index::StoredPassage`.
+#[napi(object)]
+pub struct NativePassage {
+    pub text: String,
+    pub place: String,
+}
+
+/// Parallel arrays, best first; see `name_walk::Related`.
+#[napi(object)]
+pub struct NativeRelated {
+    pub chunk_keys: BigUint64Array,
+    pub memory_keys: BigUint64Array,
+    pub scores: Float32Array,
+    pub certainty: f64,
+    pub from: Uint32Array,
+    pub via: BigUint64Array,
+    pub through: Uint32Array,
+}
+
+/// See `name_neighbours::MentionedName`.
+#[napi(object)]
+pub struct NativeMentionedName {
+    pub id: u32,
+    pub name: String,
+    pub kind: String,
+    pub mentions: u32,
+    pub memories: u32,
+    pub chunk_keys: BigUint64Array,
+}
+
+/// See `name_neighbours::Neighbour`.
+#[napi(object)]
+pub struct NativeNeighbour {
+    pub memory_key: BigInt,
+    pub weight: f64,
+    pub names: Vec<String>,
+}
+
+/// See `name_neighbours::Neighbourhood`.
+#[napi(object)]
+pub struct NativeNeighbourhood {
+    pub names: Vec<NativeMentionedName>,
+    pub neighbours: Vec<NativeNeighbour>,
 }
 
 /// Parallel arrays, best first.
@@ -163,6 +220,10 @@ impl NativeAdmissible {
 pub struct Opened(Project, Vec<String>);
 /// Hits and the memory key of each.
 pub struct Found(Vec<Hit>, Vec<u64>);
+/// What names led to and the memory key of each.
+pub struct Led(Related, Vec<u64>);
+/// The graph around a memory and the key of each neighbour.
+pub struct Around(Neighbourhood, Vec<u64>);
 /// One score per chunk asked for.
 pub struct Scores(Vec<f32>);
 
@@ -195,10 +256,48 @@ impl ToJs for Scores {
     }
 }
 
-impl ToJs for Vec<Option<String>> {
-    type Js = Vec<Option<String>>;
+impl ToJs for Vec<Option<StoredPassage>> {
+    type Js = Vec<Option<NativePassage>>;
     fn to_js(self) -> Self::Js {
-        self
+        let of = |stored: StoredPassage| NativePassage { text: stored.text, place: stored.place };
+        self.into_iter().map(|stored| stored.map(of)).collect()
+    }
+}
+
+impl ToJs for Led {
+    type Js = NativeRelated;
+    fn to_js(self) -> NativeRelated {
+        let Led(Related { hits, certainty }, memory_keys) = self;
+        NativeRelated {
+            chunk_keys: hits.iter().map(|hit| hit.chunk_key).collect::<Vec<_>>().into(),
+            memory_keys: memory_keys.into(),
+            scores: hits.iter().map(|hit| hit.score).collect::<Vec<_>>().into(),
+            certainty: f64::from(certainty),
+            from: hits.iter().map(|hit| hit.from).collect::<Vec<_>>().into(),
+            via: hits.iter().map(|hit| hit.via.map_or(0, |(chunk_key, _)| chunk_key)).collect::<Vec<_>>().into(),
+            through: hits.iter().map(|hit| hit.through).collect::<Vec<_>>().into(),
+        }
+    }
+}
+
+impl ToJs for Around {
+    type Js = NativeNeighbourhood;
+    fn to_js(self) -> NativeNeighbourhood {
+        let Around(Neighbourhood { names, neighbours }, memory_keys) = self;
+        let names = names.into_iter().map(|name| NativeMentionedName {
+            id: name.id,
+            name: name.name,
+            kind: name.kind.to_string(),
+            mentions: name.mentions,
+            memories: name.memories,
+            chunk_keys: name.chunk_keys.into(),
+        });
+        let neighbours = neighbours.into_iter().zip(memory_keys).map(|(neighbour, memory_key)| NativeNeighbour {
+            memory_key: BigInt::from(memory_key),
+            weight: f64::from(neighbour.weight),
+            names: neighbour.names,
+        });
+        NativeNeighbourhood { names: names.collect(), neighbours: neighbours.collect() }
     }
 }
 
@@ -293,6 +392,7 @@ impl NativeIndex {
         &self,
         env: &'env Env,
         memory_keys: BigUint64ArraySlice<'_>,
+        names: Vec<NativeMemoryNames>,
         chunk_keys: BigUint64ArraySlice<'_>,
         chunk_memory_keys: BigUint64ArraySlice<'_>,
         texts: Vec<NativeChunkText>,
@@ -304,6 +404,13 @@ impl NativeIndex {
             if chunk_keys.len() != texts.len() || chunk_memory_keys.len() != texts.len() {
                 return Err(Error::invalid("chunk keys, memory keys and texts differ in number"));
             }
+            let names = names.iter().map(|names| MemoryNames {
+                title: match &names.title {
+                    Either::A(title) => Some(title),
+                    Either::B(Null) => None,
+                },
+                phrases: &names.phrases,
+            });
             let keys = chunk_keys.iter().zip(&chunk_memory_keys);
             let chunks = keys.zip(&texts).map(|((chunk_key, memory_key), text)| TextChunk {
                 chunk_key: *chunk_key,
@@ -315,8 +422,10 @@ impl NativeIndex {
                 },
                 language: &text.language,
                 passage: &text.passage,
+                place: &text.place,
+                names: &[],
             });
-            project.publish(&memory_keys, &chunks.collect::<Vec<_>>(), &vectors)
+            project.publish(&memory_keys, &names.collect::<Vec<_>>(), &chunks.collect::<Vec<_>>(), &vectors)
         })
     }
 
@@ -380,12 +489,62 @@ impl NativeIndex {
         self.read(move |project| project.lexical(&query, &chunk_keys).map(Scores))
     }
 
+    /// See `Project::related`; the seeds' keys and scores are parallel.
+    #[napi(catch_unwind)]
+    pub fn related(
+        &self,
+        query: String,
+        seed_keys: BigUint64ArraySlice<'_>,
+        seed_scores: Float32ArraySlice<'_>,
+        within: &NativeAdmissible,
+        limit: u32,
+    ) -> napi::Result<AsyncTask<Reading<Led>>> {
+        let (seed_keys, seed_scores) = (seed_keys.to_vec(), seed_scores.to_vec());
+        let within = Arc::clone(&within.within);
+        self.read(move |project| {
+            if seed_keys.len() != seed_scores.len() {
+                return Err(Error::invalid("seeds and their scores differ in number"));
+            }
+            let seeds = seed_keys.into_iter().zip(seed_scores);
+            let seeds: Vec<Seed> = seeds.map(|(chunk_key, score)| Seed { chunk_key, score }).collect();
+            let related = project.related(&query, &seeds, &within, limit as usize)?;
+            let memory_keys = project.memory_keys(related.hits.iter().map(|hit| hit.ordinal));
+            Ok(Led(related, memory_keys))
+        })
+    }
+
+    /// See `Project::name_texts`.
+    #[napi(catch_unwind)]
+    pub fn name_texts(&self, ids: Uint32ArraySlice<'_>) -> napi::Result<Vec<Either<String, Null>>> {
+        let texts = guarded(|| Ok(self.project()?.name_texts(&ids))).map_err(to_js)?;
+        Ok(texts.into_iter().map(|text| text.map_or(Either::B(Null), Either::A)).collect())
+    }
+
+    /// See `Project::neighbourhood`.
+    #[napi(catch_unwind)]
+    pub fn neighbourhood(
+        &self,
+        memory_key: BigInt,
+        within: &NativeAdmissible,
+        limit: u32,
+    ) -> napi::Result<AsyncTask<Reading<Around>>> {
+        let within = Arc::clone(&within.within);
+        self.read(move |project| {
+            let (false, memory_key, true) = memory_key.get_u64() else {
+                return Err(Error::invalid("a memory key outside of 64 bits"));
+            };
+            let around = project.neighbourhood(memory_key, &within, limit as usize)?;
+            let memory_keys = project.memory_keys(around.neighbours.iter().map(|neighbour| neighbour.ordinal));
+            Ok(Around(around, memory_keys))
+        })
+    }
+
     /// See `Project::passages`.
     #[napi(catch_unwind)]
     pub fn passages(
         &self,
         chunk_keys: BigUint64ArraySlice<'_>,
-    ) -> napi::Result<AsyncTask<Reading<Vec<Option<String>>>>> {
+    ) -> napi::Result<AsyncTask<Reading<Vec<Option<StoredPassage>>>>> {
         let chunk_keys = chunk_keys.to_vec();
         self.read(move |project| project.passages(&chunk_keys))
     }
@@ -469,7 +628,7 @@ impl NativeIndex {
 }
 
 fn found(project: &Project, hits: Vec<Hit>) -> Result<Found> {
-    let memory_keys = project.memory_keys(&hits);
+    let memory_keys = project.memory_keys(hits.iter().map(|hit| hit.ordinal));
     Ok(Found(hits, memory_keys))
 }
 

@@ -147,6 +147,37 @@ impl<'view> WeightedQuery<'view> {
     }
 }
 
+/// In how many live chunks of the set any of a word's variants is among their own words; counted up to `most`.
+pub(crate) fn occurrences(view: &View, variants: &[String], set: &MemorySet, most: usize) -> Result<usize> {
+    let mut count = 0;
+    for segment in &view.segments {
+        let columns = &segment.columns;
+        let mut found: Vec<u32> = Vec::new();
+        for term in look_up(&columns.own, variants)? {
+            let mut block = columns
+                .own
+                .read_block_postings_from_terminfo(&term, IndexRecordOption::Basic)
+                .map_err(read_error)?;
+            // What two variants share is counted once, so that each may bring as many as are still wanted.
+            let mut wanted = most - count;
+            while block.block_len() > 0 && wanted > 0 {
+                let admitted = |doc: &u32| set.contains(columns.ordinals[*doc as usize]) && segment.is_live(*doc);
+                let before = found.len();
+                found.extend(block.docs().iter().copied().filter(admitted));
+                wanted = wanted.saturating_sub(found.len() - before);
+                block.advance();
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        count += found.len();
+        if count >= most {
+            return Ok(most);
+        }
+    }
+    Ok(count)
+}
+
 fn look_up(reader: &InvertedIndexReader, variants: &[String]) -> Result<Vec<TermInfo>> {
     let mut found = Vec::new();
     for variant in variants {

@@ -11,6 +11,9 @@
 //! | `text_index`, `text_schema`, `text_view` | postings and passages |
 //! | `text_writer`, `text_directory` | how a change becomes a commit, and when that is on the disk |
 //! | `analysis`, `bm25` | words, and how well they match |
+//! | `names`, `name_words`, `name_dates`, `name_record` | which names a chunk mentions, and how that is stored |
+//! | `name_graph`, `posting_lists` | the knowledge graph: which chunks mention which names |
+//! | `name_scope`, `name_walk`, `name_neighbours` | which of them are links for a question, and where they lead |
 //! | `bindings` | the JavaScript face; everything else knows nothing of it |
 
 pub mod analysis;
@@ -25,6 +28,15 @@ mod kernels;
 pub mod lock;
 mod matrix;
 pub mod memory_set;
+mod name_dates;
+mod name_graph;
+pub mod name_neighbours;
+mod name_record;
+mod name_scope;
+pub mod name_walk;
+mod name_words;
+pub mod names;
+mod posting_lists;
 pub mod project;
 mod row_table;
 #[cfg(test)]

@@ -3,14 +3,19 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::candidates::{Admissible, Candidates, Showing, check_key};
 use crate::error::{Error, Result};
 use crate::hit::Hit;
-use crate::text_index::TextIndex;
+use crate::name_graph::NameGraph;
+use crate::name_neighbours::{self, Neighbourhood};
+use crate::name_scope::Scope;
+use crate::name_walk::{self, Related, Seed};
+use crate::names::{MemoryNames, NameFinder, Phrases};
+use crate::text_index::{StoredPassage, TextIndex};
 use crate::text_schema::TextChunk;
 use crate::vector_index::{VectorChunk, VectorIndex, VectorOptions};
 
@@ -74,6 +79,9 @@ pub struct Project {
     candidates: Arc<Candidates>,
     vectors: VectorIndex,
     text: TextIndex,
+    finder: NameFinder,
+    /// Follows `text`: what is published there is added here, in the same call.
+    names: RwLock<NameGraph>,
     dimensions: usize,
 }
 
@@ -94,7 +102,10 @@ impl Project {
         let (vectors, mut repairs) = VectorIndex::open(vector_options, Arc::clone(&candidates))?;
         let (text, text_repairs) = TextIndex::open(&options.directory.join("text"), Arc::clone(&candidates))?;
         repairs.extend(text_repairs);
-        Ok((Project { candidates, vectors, text, dimensions: options.dimensions }, repairs))
+        let mut names = NameGraph::default();
+        text.each_names(|chunk_key, ordinal, record| names.add(chunk_key, ordinal, record))?;
+        let (finder, names) = (NameFinder::default(), RwLock::new(names));
+        Ok((Project { candidates, vectors, text, finder, names, dimensions: options.dimensions }, repairs))
     }
 
     /// Makes memories searchable, or changes their user and expiry.
@@ -117,11 +128,22 @@ impl Project {
 
     /// Replaces everything that the given memories had by `chunks` and their vectors, `[chunks, dimensions]` in a row.
     /// Durable in both parts on return, and searchable as far as the memories are shown. A crash or an error between
-    /// the parts leaves the vectors new and the postings old; the same call again completes it.
-    pub fn publish(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>], vectors: &[f32]) -> Result<()> {
+    /// the parts leaves the vectors new and the postings old; the same call again completes it. `names` has an element
+    /// per memory; those of the chunks themselves are filled in here.
+    pub fn publish(
+        &self,
+        memory_keys: &[u64],
+        names: &[MemoryNames<'_>],
+        chunks: &[TextChunk<'_>],
+        vectors: &[f32],
+    ) -> Result<()> {
         let vector_chunks = self.checked(memory_keys, chunks, vectors)?;
+        let records = self.records(memory_keys, names, chunks)?;
+        let chunks: Vec<TextChunk<'_>> =
+            chunks.iter().zip(&records).map(|(chunk, names)| TextChunk { names, ..*chunk }).collect();
         self.vectors.publish(memory_keys, &vector_chunks)?;
-        self.text.publish(memory_keys, chunks)
+        self.text.publish(memory_keys, &chunks)?;
+        self.replace_names(memory_keys, &chunks)
     }
 
     /// Removes everything that the given memories had, durably. Unknown keys are fine.
@@ -130,7 +152,8 @@ impl Project {
             return Ok(());
         }
         self.vectors.remove(memory_keys)?;
-        self.text.remove(memory_keys)
+        self.text.remove(memory_keys)?;
+        self.replace_names(memory_keys, &[])
     }
 
     /// The `limit` admissible chunks nearest to a unit vector `[dimensions]` by cosine.
@@ -161,14 +184,50 @@ impl Project {
         self.text.score(query, chunk_keys)
     }
 
+    /// The `limit` admissible chunks that the names of a query lead to, from `seeds` and by way of other chunks.
+    pub fn related(&self, query: &str, seeds: &[Seed], within: &Admissible, limit: usize) -> Result<Related> {
+        check_limit(limit)?;
+        let set = self.candidates.confine(within)?;
+        let runs = self.finder.query_runs(query);
+        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        let occurrences = |word: &str, most| self.text.occurrences(word, &set, most);
+        let mut related = name_walk::related(&mut Scope::new(&names, &set), &runs, seeds, limit, occurrences)?;
+        drop(names);
+        self.candidates.retain_admitted(within, &mut related.hits, |hit| hit.ordinal);
+        self.candidates
+            .retain_admitted(within, &mut related.hits, |hit| hit.via.map_or(hit.ordinal, |(_, ordinal)| ordinal));
+        Ok(related)
+    }
+
+    /// The names behind ids that `related` or `neighbourhood` gave, as they were first written; `None` for others.
+    pub fn name_texts(&self, ids: &[u32]) -> Vec<Option<String>> {
+        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        ids.iter().map(|id| names.surface(*id).map(str::to_owned)).collect()
+    }
+
+    /// The names of an admissible memory and the admissible memories that share some, at most `limit` of each; nothing
+    /// for a memory that is not there, or not admissible.
+    pub fn neighbourhood(&self, memory_key: u64, within: &Admissible, limit: usize) -> Result<Neighbourhood> {
+        check_limit(limit)?;
+        let set = self.candidates.confine(within)?;
+        let Some(ordinal) = self.candidates.known_ordinals(&[memory_key])[0] else { return Ok(Neighbourhood::default()) };
+        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        let mut found = name_neighbours::neighbourhood(&mut Scope::new(&names, &set), ordinal, limit);
+        drop(names);
+        self.candidates.retain_admitted(within, &mut found.neighbours, |neighbour| neighbour.ordinal);
+        let mut whose = vec![ordinal];
+        self.candidates.retain_admitted(within, &mut whose, |ordinal| *ordinal);
+        Ok(if whose.is_empty() { Neighbourhood::default() } else { found })
+    }
+
     /// The stored passages of the given chunks.
-    pub fn passages(&self, chunk_keys: &[u64]) -> Result<Vec<Option<String>>> {
+    pub fn passages(&self, chunk_keys: &[u64]) -> Result<Vec<Option<StoredPassage>>> {
         self.text.passages(chunk_keys)
     }
 
-    /// The memory keys of hits.
-    pub fn memory_keys(&self, hits: &[Hit]) -> Vec<u64> {
-        self.candidates.memory_keys(hits.iter().map(|hit| hit.ordinal))
+    /// The memory keys behind ordinals of hits.
+    pub fn memory_keys(&self, ordinals: impl IntoIterator<Item = u32>) -> Vec<u64> {
+        self.candidates.memory_keys(ordinals)
     }
 
     /// Compares the chunks that should be there with those that are. Ascending keys.
@@ -214,6 +273,34 @@ impl Project {
     pub fn close(&self) {
         self.vectors.close();
         self.text.close();
+    }
+
+    /// The record of names of each chunk; the title counts for the first chunk of its memory.
+    fn records(
+        &self,
+        memory_keys: &[u64],
+        names: &[MemoryNames<'_>],
+        chunks: &[TextChunk<'_>],
+    ) -> Result<Vec<Vec<u8>>> {
+        if names.len() != memory_keys.len() {
+            return Err(Error::invalid("memory keys and their names differ in number"));
+        }
+        let known = memory_keys.iter().zip(names);
+        let mut known: FxHashMap<u64, (Option<&str>, Phrases)> =
+            known.map(|(key, names)| (*key, (names.title, self.finder.phrases(names.phrases)))).collect();
+        let record = |chunk: &TextChunk<'_>| match known.get_mut(&chunk.memory_key) {
+            Some((title, phrases)) => self.finder.record(chunk.passage, title.take(), phrases),
+            None => Vec::new(),
+        };
+        Ok(chunks.iter().map(record).collect())
+    }
+
+    fn replace_names(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
+        let ordinals = self.candidates.ordinals(memory_keys.iter().copied());
+        let of_chunks = self.candidates.ordinals(chunks.iter().map(|chunk| chunk.memory_key));
+        let mut graph = self.names.write().unwrap_or_else(PoisonError::into_inner);
+        ordinals.into_iter().for_each(|ordinal| graph.remove_memory(ordinal));
+        chunks.iter().zip(of_chunks).try_for_each(|(chunk, ordinal)| graph.add(chunk.chunk_key, ordinal, chunk.names))
     }
 
     fn checked<'data>(

@@ -7,18 +7,28 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use tantivy::TantivyDocument;
+use tantivy::{TantivyDocument, TantivyError};
 use tantivy::schema::document::Value;
 
 use crate::analysis::{Analyzer, Stemming};
-use crate::bm25::WeightedQuery;
+use crate::bm25::{WeightedQuery, occurrences};
 use crate::candidates::{Admissible, Candidates};
 use crate::error::{Error, Result};
 use crate::hit::Hit;
-use crate::text_schema::{self, TextChunk, TextFields};
+use crate::memory_set::MemorySet;
+use crate::text_schema::{self, StoredNames, TextChunk, TextFields};
 use crate::text_view::View;
 use crate::text_writer::TextWriter;
 use crate::vector_log::set_aside;
+
+/// What is stored of a chunk to be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredPassage {
+    /// `TextChunk::passage`.
+    pub text: String,
+    /// `TextChunk::place`.
+    pub place: String,
+}
 
 /// The postings of one project. Searches come from any thread; changes from one at a time.
 pub struct TextIndex {
@@ -114,8 +124,32 @@ impl TextIndex {
         WeightedQuery::new(&view, &words)?.of_chunks(chunk_keys)
     }
 
-    /// The stored passages of chunks, in their order; `None` where there is no such chunk.
-    pub fn passages(&self, chunk_keys: &[u64]) -> Result<Vec<Option<String>>> {
+    /// In how many admissible chunks a word occurs among their own words, in any writing; counted up to `most`.
+    pub fn occurrences(&self, word: &str, within: &MemorySet, most: usize) -> Result<usize> {
+        let view = self.view();
+        let variants = self.analyzer.query_groups(word, &view.stemmings);
+        // A word of several terms is as common as the rarest of them.
+        let counts = variants.iter().map(|variants| occurrences(&view, variants, within, most));
+        counts.reduce(|least, count| Ok(least?.min(count?))).unwrap_or(Ok(0))
+    }
+
+    /// Hands out the record of names of each live chunk, with its key and its memory's ordinal, in no particular order.
+    pub(crate) fn each_names(&self, mut each: impl FnMut(u64, u32, &[u8]) -> Result<()>) -> Result<()> {
+        let view = self.view();
+        for segment in &view.segments {
+            let store = segment.reader.get_store_reader(1).map_err(TantivyError::from)?;
+            let documents = store.iter::<StoredNames>(segment.reader.alive_bitset());
+            let live = (0..segment.reader.max_doc()).filter(|doc| segment.is_live(*doc));
+            for (doc, document) in live.zip(documents) {
+                let columns = &segment.columns;
+                each(columns.chunk_keys[doc as usize], columns.ordinals[doc as usize], &document?.0)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The stored passages of chunks and their places, in their order; `None` where there is no such chunk.
+    pub fn passages(&self, chunk_keys: &[u64]) -> Result<Vec<Option<StoredPassage>>> {
         let view = self.view();
         let mut passages = Vec::with_capacity(chunk_keys.len());
         for key in chunk_keys {
@@ -124,8 +158,9 @@ impl TextIndex {
                 continue;
             };
             let document: TantivyDocument = view.searcher.doc(address)?;
-            let passage = document.get_first(self.fields.passage).and_then(|value| value.as_str());
-            passages.push(passage.map(str::to_owned));
+            let text = |field| document.get_first(field).and_then(|value| value.as_str().map(str::to_owned));
+            let place = text(self.fields.place).unwrap_or_default();
+            passages.push(text(self.fields.passage).map(|text| StoredPassage { text, place }));
         }
         Ok(passages)
     }
@@ -265,6 +300,8 @@ mod tests {
                     context: chunk.context.as_deref(),
                     language: chunk.language,
                     passage: &chunk.own,
+                    place: chunk.language,
+                    names: chunk.own.as_bytes(),
                 })
                 .collect();
             self.index.publish(memories, &chunks).expect("published");
@@ -394,9 +431,11 @@ mod tests {
         let mut checked = Checked::open(directory.path());
         (1..=30).for_each(|memory| checked.publish(&[memory], &mut chance));
         checked.reopen();
-        let known: BTreeMap<u64, String> = checked.chunks().map(|(_, chunk)| (chunk.key, chunk.own.clone())).collect();
+        let stored = |chunk: &Chunk| StoredPassage { text: chunk.own.clone(), place: chunk.language.to_owned() };
+        let known: BTreeMap<u64, StoredPassage> =
+            checked.chunks().map(|(_, chunk)| (chunk.key, stored(chunk))).collect();
         let keys: Vec<u64> = (0..100).map(|_| chance.below(80) as u64).collect();
-        let expected: Vec<Option<String>> = keys.iter().map(|key| known.get(key).cloned()).collect();
+        let expected: Vec<Option<StoredPassage>> = keys.iter().map(|key| known.get(key).cloned()).collect();
         assert_eq!(checked.index.passages(&keys).expect("read"), expected);
     }
 
@@ -407,12 +446,13 @@ mod tests {
         let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
         show(&candidates, 1, 1);
         for passage in ["first", "second"] {
+            let (own, language, place, names) = ("apples", "en", "0", &[][..]);
             let chunk =
-                TextChunk { chunk_key: 9, memory_key: 1, own: "apples", context: None, language: "en", passage };
+                TextChunk { chunk_key: 9, memory_key: 1, own, context: None, language, passage, place, names };
             index.publish(&[1], &[chunk]).expect("published");
         }
         assert_eq!(index.search("apple", &candidates.admit(None, 0, None), 10).expect("searched").len(), 1);
-        assert_eq!(index.passages(&[9]).expect("read"), [Some("second".to_owned())]);
+        assert_eq!(index.passages(&[9]).expect("read"), [Some(StoredPassage { text: "second".to_owned(), place: "0".to_owned() })]);
         assert_eq!(chunk_keys(&index), [9]);
     }
 
@@ -429,6 +469,8 @@ mod tests {
                 context: None,
                 language,
                 passage: own,
+                place: "",
+                names: &[],
             };
             let chunks = [chunk(1, "лошадями", "ru"), chunk(2, "connections", "en"), chunk(3, "connections", "ja")];
             index.publish(&[1], &chunks).expect("published");

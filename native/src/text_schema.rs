@@ -1,8 +1,9 @@
 //! What a chunk is made of as a Tantivy document.
 
 use tantivy::TantivyDocument;
+use tantivy::schema::document::{DeserializeError, DocumentDeserialize, DocumentDeserializer};
 use tantivy::schema::{
-    FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, SchemaBuilder, TextFieldIndexing, TextOptions,
+    FAST, Field, INDEXED, IndexRecordOption, OwnedValue, STORED, Schema, SchemaBuilder, TextFieldIndexing, TextOptions,
 };
 use tantivy::tokenizer::{PreTokenizedString, Token};
 
@@ -33,6 +34,10 @@ pub struct TextChunk<'text> {
     pub language: &'text str,
     /// What a result shows.
     pub passage: &'text str,
+    /// Where it stands in its memory; kept for the caller.
+    pub place: &'text str,
+    /// The record of its names (`name_record`).
+    pub names: &'text [u8],
 }
 
 /// The fields of the schema.
@@ -45,9 +50,11 @@ pub(crate) struct TextFields {
     chunk_key: Field,
     pub(crate) memory_key: Field,
     pub(crate) passage: Field,
+    pub(crate) place: Field,
+    pub(crate) names: Field,
 }
 
-/// The schema: two word fields with frequencies but without positions, columns, and the stored passage.
+/// The schema: two word fields with frequencies but without positions, columns, and what is stored: passage, place, names.
 pub(crate) fn schema() -> (Schema, TextFields) {
     let mut builder = SchemaBuilder::new();
     // Documents come with their terms; the tokenizer's name is never used, but has to exist.
@@ -64,6 +71,8 @@ pub(crate) fn schema() -> (Schema, TextFields) {
         chunk_key: builder.add_u64_field(CHUNK_KEY, FAST),
         memory_key: builder.add_u64_field(MEMORY_KEY, FAST | INDEXED),
         passage: builder.add_text_field("passage", STORED),
+        place: builder.add_text_field("place", STORED),
+        names: builder.add_bytes_field("names", STORED),
     };
     (builder.build(), fields)
 }
@@ -86,10 +95,30 @@ pub(crate) fn document(chunk: &TextChunk<'_>, fields: &TextFields, analyzer: &An
     document.add_u64(fields.chunk_key, chunk.chunk_key);
     document.add_u64(fields.memory_key, chunk.memory_key);
     document.add_text(fields.passage, chunk.passage);
+    document.add_text(fields.place, chunk.place);
+    document.add_bytes(fields.names, chunk.names);
     (document, stemming)
 }
 
 fn pre_tokenized(terms: Vec<String>) -> PreTokenizedString {
     let token = |(position, text)| Token { position, text, position_length: 1, ..Token::default() };
     PreTokenizedString { text: String::new(), tokens: terms.into_iter().enumerate().map(token).collect() }
+}
+
+/// The record of names of a stored document; empty where it has none.
+pub(crate) struct StoredNames(pub(crate) Vec<u8>);
+
+impl DocumentDeserialize for StoredNames {
+    fn deserialize<'de, D: DocumentDeserializer<'de>>(
+        mut deserializer: D,
+    ) -> std::result::Result<StoredNames, DeserializeError> {
+        let mut names = Vec::new();
+        // The only field of bytes there is.
+        while let Some((_, value)) = deserializer.next_field::<OwnedValue>()? {
+            if let OwnedValue::Bytes(bytes) = value {
+                names = bytes;
+            }
+        }
+        Ok(StoredNames(names))
+    }
 }

@@ -112,6 +112,7 @@ export function readyMemory(read: FoundJob, prepared: Prepared, vectors: Float32
       version: job.memory.version,
       content,
       language: prepared.extracted.language,
+      names: { title: prepared.extracted.title, phrases: [] },
       chunks: prepared.chunks,
       vectors,
     },

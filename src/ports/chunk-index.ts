@@ -20,6 +20,8 @@ export interface Publication {
   readonly content: string;
   /** BCP 47, `und` when unknown; chooses the stemmer. */
   readonly language: string;
+  /** What is known of its names beside the text: its title, given or found, and up to 64 key phrases or entities. */
+  readonly names: { readonly title: string | null; readonly phrases: readonly string[] };
   readonly chunks: readonly Chunk[];
   /** `[chunks.length, dimensions]`, unit length. */
   readonly vectors: Float32Array;
@@ -44,6 +46,50 @@ export interface Hits {
   readonly chunkKeys: BigUint64Array;
   readonly memoryKeys: BigUint64Array;
   readonly scores: Float32Array;
+}
+
+/**
+ * What the names of a query lead to, best first; all arrays run in parallel. Each hit has the strongest single way to it: from a
+ * name of the query, by way of a chunk that mentions it, through another name of that chunk. 0 stands for what a way does not
+ * have: `from` → hit; the seed itself, all 0; `via`, a seed, → `through` → hit; `from` → `via` → `through` → hit.
+ */
+export interface Related extends Hits {
+  /** How sure the graph is of this query, 0..1. */
+  readonly certainty: number;
+  /** Name ids, for `ProjectIndex.nameTexts`. */
+  readonly from: Uint32Array;
+  /** Chunk keys. */
+  readonly via: BigUint64Array;
+  /** Name ids. */
+  readonly through: Uint32Array;
+}
+
+/** How a name was found: title, capitalised words, quotation, identifier, date, key phrase. */
+export type NameKind = "t" | "c" | "q" | "i" | "d" | "k";
+
+/** A name that a memory mentions. */
+export interface MentionedName {
+  /** Absent while it links nothing: only one chunk declares it, or very many mention it. */
+  readonly id?: number;
+  readonly name: string;
+  readonly kind: NameKind;
+  /** How often the memory mentions it. */
+  readonly mentions: number;
+  /** Admissible memories that mention it, this one among them. */
+  readonly memories: number;
+  /** The memory's chunks that mention it. */
+  readonly chunkKeys: BigUint64Array;
+}
+
+/** The graph around a memory, most telling first. */
+export interface Neighbourhood {
+  readonly names: readonly MentionedName[];
+  /** Memories that share names with it; `weight` adds up how telling those are, `names` are the first of them. */
+  readonly neighbours: readonly {
+    readonly memoryKey: MemoryKey;
+    readonly weight: number;
+    readonly names: readonly string[];
+  }[];
 }
 
 /** What a result shows of a chunk. */
@@ -84,6 +130,21 @@ export interface ProjectIndex {
   similarities(vector: Float32Array, chunks: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array>;
   /** The words score of exactly these chunks, 0 where nothing matches. */
   lexical(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
+  /**
+   * The chunks that the names of a query lead to, directly or over one other chunk; score G in 0..1, only above 0.
+   * @param seeds the best chunks by other legs, at most 10
+   * @param limit up to 2,000
+   */
+  related(
+    query: string,
+    seeds: Pick<Hits, "chunkKeys" | "scores">,
+    within: AdmissibleSet,
+    limit: number,
+  ): Promise<Related>;
+  /** Names by their ids, as they were first written; null for none. Ids hold while the project is open. */
+  nameTexts(ids: Uint32Array): readonly (string | null)[];
+  /** The names of a memory and the admissible memories that share some, at most `limit` of each (up to 2,000). */
+  neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood>;
   /** What to show of these chunks, in their order; null for one that is gone. */
   passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]>;
 

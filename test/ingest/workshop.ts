@@ -124,6 +124,9 @@ class WatchedIndex implements ChunkIndex {
       match: (query, within, limit) => project.match(query, within, limit),
       similarities: (vector, hits) => project.similarities(vector, hits),
       lexical: (query, keys) => project.lexical(query, keys),
+      related: (query, seeds, within, limit) => project.related(query, seeds, within, limit),
+      nameTexts: (ids) => project.nameTexts(ids),
+      neighbourhood: (key, within, limit) => project.neighbourhood(key, within, limit),
       passages: (keys) => project.passages(keys),
       stats: () => project.stats(),
     };

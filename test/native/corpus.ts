@@ -46,7 +46,7 @@ export function publication(memoryKeys: readonly bigint[], version: number, chun
   const chunks = memoryKeys.flatMap((memoryKey) =>
     chunkKeysOf(memoryKey, version, chunksEach).map((chunkKey): PublishChunk => {
       const own = `c${chunkKey} of m${memoryKey}`;
-      return { chunkKey, memoryKey, own, context: null, language: "en", passage: `passage ${chunkKey}` };
+      return { chunkKey, memoryKey, own, context: null, language: "en", passage: `passage ${chunkKey}`, place: "" };
     }),
   );
   const vectors = new Float32Array(chunks.length * DIMENSIONS);

@@ -53,7 +53,7 @@ test.skipIf(disk === null)(
       const within = index.admit(null, 1);
       expect((await index.nearest(vectorOf(last), within, 1)).chunkKeys[0]).toBe(last);
       expect((await index.match(`c${last}`, within, 1)).chunkKeys[0]).toBe(last);
-      expect((await index.passages(BigUint64Array.of(last)))[0]).toStartWith(`passage ${last} `);
+      expect((await index.passages(BigUint64Array.of(last)))[0]?.text).toStartWith(`passage ${last} `);
     };
 
     try {

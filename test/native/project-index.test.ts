@@ -175,7 +175,8 @@ describe("contents", () => {
     const memoryKey = 2n ** 64n - 2n;
     const chunkKeys = [2n ** 53n + 1n, 2n ** 63n + 3n, 2n ** 64n - 2n];
     const chunks = chunkKeys.map((chunkKey) => ({
-      ...{ chunkKey, memoryKey, own: `c${chunkKey}`, context: null, language: "und", passage: `p${chunkKey}` },
+      ...{ chunkKey, memoryKey, own: `c${chunkKey}`, context: null, language: "und" },
+      ...{ passage: `p${chunkKey}`, place: `at ${chunkKey}` },
     }));
     const vectors = new Float32Array(chunkKeys.flatMap((key) => [...vectorOf(key)]));
     await index.publish(keys(memoryKey), chunks, vectors);
@@ -190,7 +191,9 @@ describe("contents", () => {
         expect([...hits.memoryKeys]).toEqual([memoryKey]);
       }
     }
-    expect(await index.passages(keys(...chunkKeys))).toEqual(chunkKeys.map((key) => `p${key}`));
+    expect(await index.passages(keys(...chunkKeys))).toEqual(
+      chunkKeys.map((key) => ({ text: `p${key}`, place: `at ${key}` })),
+    );
     expect(index.admit(2n ** 60n, 1).memories).toBe(0);
   });
 
@@ -200,7 +203,13 @@ describe("contents", () => {
     const [one = 0n] = chunkKeysOf(1n, 1, 1);
     const [two = 0n] = chunkKeysOf(2n, 1, 1);
     const asked = keys(two, 5n, one, two);
-    expect(await index.passages(asked)).toEqual([`passage ${two}`, null, `passage ${one}`, `passage ${two}`]);
+    const passages = await index.passages(asked);
+    expect(passages.map((passage) => passage?.text ?? null)).toEqual([
+      `passage ${two}`,
+      null,
+      `passage ${one}`,
+      `passage ${two}`,
+    ]);
     const [atTwo, stranger, atOne, again] = await index.lexical(`c${two}`, asked);
     expect([stranger, atOne]).toEqual([0, 0]);
     expect(atTwo).toBeGreaterThan(0.3);
@@ -256,6 +265,7 @@ describe("contents", () => {
         context: at % 2 ? text : null,
         language: text,
         passage: text,
+        place: "",
       },
     }));
     const vectors = new Float32Array(chunks.flatMap(({ chunkKey }) => [...vectorOf(chunkKey)]));
@@ -263,7 +273,7 @@ describe("contents", () => {
     show(index, [1n]);
     for (const text of texts) await index.match(text, index.admit(null, 1), 10);
     const [thai] = await index.passages(keys(6n));
-    expect(thai).toBe(texts[5] ?? "");
+    expect(thai?.text).toBe(texts[5] ?? "");
     expect((await index.match("中文", index.admit(null, 1), 10)).chunkKeys[0]).toBe(6n);
   });
 

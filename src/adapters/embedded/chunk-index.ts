@@ -11,10 +11,12 @@ import type {
   AdmissibleSet,
   ChunkIndex,
   Hits,
+  Neighbourhood,
   Passage,
   ProjectIndex,
   Publication,
   Reconciliation,
+  Related,
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
 import type { Archive, ArchivedMemory } from "./duckdb/archive.ts";
@@ -136,14 +138,19 @@ export class EmbeddedProjectIndex implements ProjectIndex {
         own: chunk.own,
         context: chunk.context,
         language: publication.language,
-        passage: packPassage(chunk.passage, chunk),
+        passage: chunk.passage,
+        place: packPlace(chunk),
       })),
     );
     const vectors = concatenate(publications.map((publication) => publication.vectors));
     invariant(vectors.length === chunkCount * this.#parts.dimensions, "a publication brings one vector per chunk");
 
     const memoryKeys = BigUint64Array.from(publications, (publication) => publication.memoryKey);
-    await Promise.all([this.#parts.archive.replace(archived), this.#native.publish(memoryKeys, indexed, vectors)]);
+    const names = publications.map((publication) => publication.names);
+    await Promise.all([
+      this.#parts.archive.replace(archived),
+      this.#native.publish(memoryKeys, indexed, vectors, names),
+    ]);
   }
 
   retract(memoryKeys: readonly MemoryKey[]): Promise<void> {
@@ -184,11 +191,37 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     return this.#native.lexical(query, chunkKeys);
   }
 
+  related(
+    query: string,
+    seeds: Pick<Hits, "chunkKeys" | "scores">,
+    within: AdmissibleSet,
+    limit: number,
+  ): Promise<Related> {
+    return this.#native.related(query, seeds, within, limit);
+  }
+
+  nameTexts(ids: Uint32Array): readonly (string | null)[] {
+    return this.#native.nameTexts(ids);
+  }
+
+  async neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood> {
+    const { names, neighbours } = await this.#native.neighbourhood(memoryKey, within, limit);
+    return {
+      names: names.map(({ id, ...name }) => (id === 0 ? name : { id, ...name })),
+      neighbours: neighbours.map((neighbour) => ({ ...neighbour, memoryKey: neighbour.memoryKey as MemoryKey })),
+    };
+  }
+
   async passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]> {
-    const packed = await this.#native.passages(chunkKeys);
-    return packed.map((text, position) =>
-      text === null ? null : unpackPassage((chunkKeys[position] ?? 0n) as ChunkKey, text),
-    );
+    const stored = await this.#native.passages(chunkKeys);
+    return stored.map((passage, position) => {
+      if (passage === null) return null;
+      return {
+        chunkKey: (chunkKeys[position] ?? 0n) as ChunkKey,
+        text: passage.text,
+        place: unpackPlace(passage.place),
+      };
+    });
   }
 
   stats(): { readonly memories: number; readonly chunks: number } {
@@ -241,26 +274,21 @@ function concatenate(parts: readonly Float32Array[]): Float32Array {
 
 // A chunk's place travels with its stored text, so that showing a result asks no second store.
 // Form: `ordinal,start,end` and, where there is more, `,` and as JSON the headings, or an object with them and the place in the
-// document; a line feed; the text.
-function packPassage(text: string, { ordinal, start, end, headings, page, slide, sheet, turn }: ChunkPlace): string {
+// document.
+function packPlace({ ordinal, start, end, headings, page, slide, sheet, turn }: ChunkPlace): string {
   const isOfDocument = page !== undefined || slide !== undefined || sheet !== undefined || turn !== undefined;
   const more = isOfDocument ? { headings, page, slide, sheet, turn } : headings;
   const packed = isOfDocument || headings.length > 0 ? `,${JSON.stringify(more)}` : "";
-  return `${ordinal},${start},${end}${packed}\n${text}`;
+  return `${ordinal},${start},${end}${packed}`;
 }
 
-function unpackPassage(chunkKey: ChunkKey, packed: string): Passage {
-  const lineEnd = packed.indexOf("\n");
-  const [, ordinal, start, end, more] = /^(\d+),(\d+),(\d+)(?:,(.*))?$/.exec(packed.slice(0, lineEnd)) ?? [];
+function unpackPlace(packed: string): ChunkPlace {
+  const [, ordinal, start, end, more] = /^(\d+),(\d+),(\d+)(?:,(.*))?$/.exec(packed) ?? [];
   const found: readonly string[] | Pick<ChunkPlace, "headings" | "page"> = more === undefined ? [] : JSON.parse(more);
   return {
-    chunkKey,
-    text: packed.slice(lineEnd + 1),
-    place: {
-      ordinal: Number(ordinal),
-      start: Number(start),
-      end: Number(end),
-      ...("headings" in found ? found : { headings: found }),
-    },
+    ordinal: Number(ordinal),
+    start: Number(start),
+    end: Number(end),
+    ...("headings" in found ? found : { headings: found }),
   };
 }

@@ -38,8 +38,66 @@ export interface PublishChunk {
   context: string | null;
   /** BCP 47 tag that chooses the stemmer; "und" for none. */
   language: string;
-  /** What `passages` returns. */
+  /** What `passages` returns, and what the names of the chunk are taken from. */
   passage: string;
+  /** Where it stands in its memory; `passages` returns it as it is. */
+  place: string;
+}
+
+/** What is known of a memory's names beside its text. */
+export interface MemoryNames {
+  /** Given or found; that of the memory's first chunk. */
+  readonly title: string | null;
+  /** Key phrases or entities, of which the first 64 count where a chunk says them. */
+  readonly phrases: readonly string[];
+}
+
+/** What is stored of a chunk to be shown. */
+export interface StoredPassage {
+  text: string;
+  place: string;
+}
+
+/**
+ * What the names of a query lead to: parallel arrays, best first. Each hit has the strongest single way to it: the query's
+ * name `from`, the chunk `via` and the name `through` that leads on from there; 0 for what the way does not have.
+ */
+export interface Related extends Hits {
+  /** κ in 0..1: how sure the graph is of this query. */
+  certainty: number;
+  from: Uint32Array;
+  via: BigUint64Array;
+  through: Uint32Array;
+}
+
+/** A name that a memory mentions. */
+export interface MentionedName {
+  /** For `nameTexts`; 0 while it links nothing. */
+  id: number;
+  name: string;
+  /** Title, capitalised, quoted, identifier, date, key phrase. */
+  kind: "t" | "c" | "q" | "i" | "d" | "k";
+  /** How often the memory mentions it. */
+  mentions: number;
+  /** Admissible memories that mention it, this one among them. */
+  memories: number;
+  /** The memory's chunks that mention it, ascending. */
+  chunkKeys: BigUint64Array;
+}
+
+/** A memory that shares names with another. */
+export interface Neighbour {
+  memoryKey: bigint;
+  /** The shared names' idf, added up. */
+  weight: number;
+  /** The most telling of the shared names, 8 at most. */
+  names: string[];
+}
+
+/** The graph around a memory, most telling first. */
+export interface Neighbourhood {
+  names: MentionedName[];
+  neighbours: Neighbour[];
 }
 
 /** What should be indexed and is not, and the reverse; chunk keys, ascending, and the memories of those in excess. */
@@ -101,6 +159,7 @@ interface NativeIndex {
   admit(userKey: bigint | null, nowMs: number, only?: BigUint64Array): Admissible;
   publish(
     memoryKeys: BigUint64Array,
+    names: readonly MemoryNames[],
     chunkKeys: BigUint64Array,
     chunkMemoryKeys: BigUint64Array,
     texts: readonly PublishChunk[],
@@ -112,7 +171,16 @@ interface NativeIndex {
   matching(query: string, within: Admissible, limit: number): Promise<Hits>;
   similarities(vector: Float32Array, chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Promise<Float32Array>;
   lexical(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
-  passages(chunkKeys: BigUint64Array): Promise<(string | null)[]>;
+  related(
+    query: string,
+    seedKeys: BigUint64Array,
+    seedScores: Float32Array,
+    within: Admissible,
+    limit: number,
+  ): Promise<Related>;
+  nameTexts(ids: Uint32Array): (string | null)[];
+  neighbourhood(memoryKey: bigint, within: Admissible, limit: number): Promise<Neighbourhood>;
+  passages(chunkKeys: BigUint64Array): Promise<(StoredPassage | null)[]>;
   reconcile(expected: BigUint64Array): Promise<Differences>;
   stats(): ProjectIndexStats;
   close(): Promise<void>;
@@ -122,6 +190,8 @@ interface NativeAddon {
   openProject(options: ProjectIndexOptions): Promise<NativeIndex>;
   lockDirectory(path: string): { release(): void };
 }
+
+const NO_NAMES: MemoryNames = { title: null, phrases: [] };
 
 let loaded: NativeAddon | undefined;
 
@@ -213,12 +283,18 @@ export class ProjectIndex {
    * On resolve it is durable and, as far as the memories are shown, searchable; it shows nothing itself. Idempotent.
    * `invalid` (nothing changed) for a vector that is NaN, zero, of another length or off unit length by over .01, for
    * reserved or repeated keys and for a chunk of a memory not given. After any other error call it again.
+   * @param names an element per memory, or none at all where nothing is known
    */
-  publish(memoryKeys: BigUint64Array, chunks: readonly PublishChunk[], vectors: Float32Array): Promise<void> {
+  publish(
+    memoryKeys: BigUint64Array,
+    chunks: readonly PublishChunk[],
+    vectors: Float32Array,
+    names: readonly MemoryNames[] = Array.from(memoryKeys, () => NO_NAMES),
+  ): Promise<void> {
     return translatedAsync(() => {
       const chunkKeys = BigUint64Array.from(chunks, (chunk) => chunk.chunkKey);
       const chunkMemoryKeys = BigUint64Array.from(chunks, (chunk) => chunk.memoryKey);
-      return this.#native.publish(memoryKeys, chunkKeys, chunkMemoryKeys, chunks, vectors);
+      return this.#native.publish(memoryKeys, names, chunkKeys, chunkMemoryKeys, chunks, vectors);
     });
   }
 
@@ -250,8 +326,35 @@ export class ProjectIndex {
     return translatedAsync(() => this.#native.lexical(query, chunkKeys));
   }
 
-  /** The stored passages of chunks, in their order; `null` where there is no such chunk. */
-  passages(chunkKeys: BigUint64Array): Promise<(string | null)[]> {
+  /**
+   * The admissible chunks that the names of a query lead to, at most over one other chunk; scores are G in 0..1, above 0.
+   * Nothing where the query names nothing that links (`certainty` 0). `limit` 1 to 2,000.
+   * @param seeds at most 10 chunks by which other legs answer the query, scores comparable among them; `invalid` for more
+   */
+  related(
+    query: string,
+    seeds: Pick<Hits, "chunkKeys" | "scores">,
+    within: Admissible,
+    limit: number,
+  ): Promise<Related> {
+    return translatedAsync(() => this.#native.related(query, seeds.chunkKeys, seeds.scores, within, limit));
+  }
+
+  /** The names behind ids, as they were first written; `null` for none. Ids hold until the index is closed. */
+  nameTexts(ids: Uint32Array): (string | null)[] {
+    return translated(() => this.#native.nameTexts(ids));
+  }
+
+  /**
+   * The names of a memory and the admissible memories that share some, at most `limit` of each, 1 to 2,000. Nothing for a
+   * memory that is not admissible.
+   */
+  neighbourhood(memoryKey: bigint, within: Admissible, limit: number): Promise<Neighbourhood> {
+    return translatedAsync(() => this.#native.neighbourhood(memoryKey, within, limit));
+  }
+
+  /** The stored passages of chunks with their places, in their order; `null` where there is no such chunk. */
+  passages(chunkKeys: BigUint64Array): Promise<(StoredPassage | null)[]> {
     return translatedAsync(() => this.#native.passages(chunkKeys));
   }
 

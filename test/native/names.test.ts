@@ -1,0 +1,195 @@
+// What the knowledge graph promises its callers, through the addon: two hops with the way told, nothing from outside of the
+// admissible set, the same after reopening. That P is the definition's is proved beside the Rust code.
+
+import { afterEach, describe, expect, test } from "bun:test";
+import {
+  type MemoryNames,
+  NativeError,
+  ProjectIndex,
+  type ProjectIndexOptions,
+  type Related,
+} from "../../src/adapters/embedded/native/core.ts";
+import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { DIMENSIONS, FINGERPRINT, SCAN_ONLY, vectorOf } from "./corpus.ts";
+
+const cleanups: (() => void | Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function open(directory = newFolder(), options: Partial<ProjectIndexOptions> = {}): Promise<ProjectIndex> {
+  const settings = { dimensions: DIMENSIONS, fingerprint: FINGERPRINT, hnswMinChunks: SCAN_ONLY };
+  const { index, repairs } = await ProjectIndex.open({ directory, ...settings, ...options });
+  expect(repairs).toEqual([]);
+  cleanups.push(() => index.close().catch((cause) => expect(cause).toBeInstanceOf(NativeError)));
+  return index;
+}
+
+function newFolder(): string {
+  const { path, remove } = temporaryFolder();
+  cleanups.push(remove);
+  return path;
+}
+
+const keys = (...values: bigint[]) => BigUint64Array.from(values);
+const NO_SEEDS = { chunkKeys: keys(), scores: new Float32Array(0) };
+
+/** A memory of one chunk; its chunk key is ten times its own. */
+interface Told {
+  readonly key: bigint;
+  readonly title: string | null;
+  readonly text: string;
+  readonly user?: bigint;
+  readonly phrases?: readonly string[];
+}
+
+async function publish(index: ProjectIndex, ...told: readonly Told[]): Promise<void> {
+  const chunks = told.map(({ key, title, text }) => ({
+    ...{ chunkKey: key * 10n, memoryKey: key, own: `${title ?? ""}. ${text}`, context: null },
+    ...{ language: "en", passage: text, place: "" },
+  }));
+  const vectors = new Float32Array(chunks.flatMap(({ chunkKey }) => [...vectorOf(chunkKey)]));
+  const names: MemoryNames[] = told.map(({ title, phrases = [] }) => ({ title, phrases }));
+  await index.publish(keys(...told.map(({ key }) => key)), chunks, vectors, names);
+  show(index, ...told);
+}
+
+function show(index: ProjectIndex, ...told: readonly Told[]): void {
+  index.show(
+    keys(...told.map(({ key }) => key)),
+    keys(...told.map(({ user = 0n }) => user)),
+    new Float64Array(told.length),
+  );
+}
+
+/** Who directed it stands in one memory, where he was born in another, that the question does not name. */
+const FILM: Told = { key: 1n, title: "Aas Ka Panchhi", text: "Aas Ka Panchhi is a film directed by Mohan Sinha." };
+const DIRECTOR: Told = { key: 2n, title: "Mohan Sinha (director)", text: "Mohan Sinha was born in Rawalpindi." };
+const OTHERS: readonly Told[] = Array.from({ length: 30 }, (_, at) => ({
+  ...{ key: BigInt(100 + at), title: `Village ${at} Report`, text: `The harvest of village ${at} was good this year.` },
+}));
+
+const waysOf = (index: ProjectIndex, related: Related) => {
+  const [from, through] = [index.nameTexts(related.from), index.nameTexts(related.through)];
+  return [...related.chunkKeys].map((hit, at) => ({ hit, from: from[at], via: related.via[at], through: through[at] }));
+};
+
+describe("related", () => {
+  test("a question leads over a memory that it names to one that it does not, and the way is told", async () => {
+    const index = await open();
+    await publish(index, FILM, DIRECTOR, ...OTHERS);
+    const within = index.admit(null, 1);
+    const related = await index.related("Where was the director of aas ka panchhi born?", NO_SEEDS, within, 10);
+    expect(waysOf(index, related)).toEqual(
+      [
+        { hit: 20n, from: "Aas Ka Panchhi", via: 10n, through: "Mohan Sinha" },
+        { hit: 10n, from: "Aas Ka Panchhi", via: 0n, through: null },
+      ].sort((a, b) => [...related.chunkKeys].indexOf(a.hit) - [...related.chunkKeys].indexOf(b.hit)),
+    );
+    expect([...related.memoryKeys].sort()).toEqual([1n, 2n]);
+    expect(related.certainty).toBeGreaterThan(0.4);
+    expect(Math.max(...related.scores)).toBeCloseTo(related.certainty, 5);
+  });
+
+  test("a seed leads on through its names, and is told as itself", async () => {
+    const index = await open();
+    await publish(index, FILM, DIRECTOR, ...OTHERS);
+    const seeds = { chunkKeys: keys(1000n, 555n), scores: Float32Array.of(1.5, 2) };
+    const related = await index.related("mohan sinha", seeds, index.admit(null, 1), 10);
+    const ways = waysOf(index, related);
+    expect(ways.find(({ hit }) => hit === 1000n)).toEqual({ hit: 1000n, from: null, via: 0n, through: null });
+    expect(ways.map(({ hit }) => hit)).not.toContain(555n);
+  });
+
+  test("nothing outside of the admissible set is found, passed through or counted", async () => {
+    const index = await open();
+    await publish(index, { ...FILM, user: 7n }, { ...DIRECTOR, user: 8n }, ...OTHERS);
+    const asked = (user: bigint | null) => index.related("Aas Ka Panchhi", NO_SEEDS, index.admit(user, 1), 10);
+    expect([...(await asked(null)).memoryKeys].sort()).toEqual([1n, 2n]);
+    expect([...(await asked(7n)).memoryKeys]).toEqual([1n]);
+    expect((await asked(8n)).memoryKeys).toHaveLength(0);
+    expect((await asked(8n)).certainty).toBe(0);
+    const before = index.admit(null, 1);
+    index.hide(keys(1n));
+    expect((await index.related("Aas Ka Panchhi", NO_SEEDS, before, 10)).memoryKeys).toHaveLength(0);
+  });
+
+  test("a question without a name leads nowhere, whatever the seeds", async () => {
+    const index = await open();
+    await publish(index, FILM, DIRECTOR, ...OTHERS);
+    const seeds = { chunkKeys: keys(10n), scores: Float32Array.of(1) };
+    for (const query of ["what was good this year?", "", "?!", "\u0000", "\ud800", "a ".repeat(50_000)]) {
+      const related = await index.related(query, seeds, index.admit(null, 1), 10);
+      expect([query.slice(0, 9), related.certainty, related.chunkKeys.length]).toEqual([query.slice(0, 9), 0, 0]);
+    }
+  });
+
+  test("what is removed or replaced leads nowhere any more, and reopening changes nothing", async () => {
+    const directory = newFolder();
+    const first = await open(directory);
+    await publish(first, FILM, DIRECTOR, ...OTHERS);
+    const ask = async (index: ProjectIndex) => {
+      const { from, through, ...related } = await index.related("Aas Ka Panchhi", NO_SEEDS, index.admit(null, 1), 10);
+      return { ...related, from: index.nameTexts(from), through: index.nameTexts(through) };
+    };
+    const whole = await ask(first);
+    await publish(first, { ...DIRECTOR, text: "A director.", title: "Somebody Else" });
+    expect([...(await ask(first)).memoryKeys]).toEqual([1n]);
+    await publish(first, DIRECTOR);
+    expect(await ask(first)).toEqual(whole);
+    await first.close();
+    const second = await open(directory);
+    show(second, FILM, DIRECTOR, ...OTHERS);
+    expect(await ask(second)).toEqual(whole);
+    await second.remove(keys(1n));
+    expect((await ask(second)).memoryKeys).toHaveLength(0);
+  });
+
+  test("bad seeds and limits are refused", async () => {
+    const index = await open();
+    await publish(index, FILM);
+    const within = index.admit(null, 1);
+    const eleven = { chunkKeys: new BigUint64Array(11), scores: new Float32Array(11) };
+    const elsewhere = (await open()).admit(null, 1);
+    const refusals = [
+      () => index.related("x", eleven, within, 10),
+      () => index.related("x", { chunkKeys: keys(1n), scores: Float32Array.of(Number.NaN) }, within, 10),
+      () => index.related("x", { chunkKeys: keys(1n), scores: new Float32Array(0) }, within, 10),
+      () => index.related("x", NO_SEEDS, within, 0),
+      () => index.related("x", NO_SEEDS, within, 2_001),
+      () => index.related("x", NO_SEEDS, elsewhere, 10),
+      () => index.neighbourhood(1n, within, 0),
+      () => index.neighbourhood(2n ** 64n, within, 1),
+    ];
+    for (const refused of refusals) await expect(refused()).rejects.toMatchObject({ code: "invalid" });
+  });
+});
+
+describe("names", () => {
+  test("ids that were never given have no text", async () => {
+    const index = await open();
+    expect(index.nameTexts(Uint32Array.of(0, 1, 4_294_967_295))).toEqual([null, null, null]);
+    await publish(index, FILM);
+    expect(index.nameTexts(Uint32Array.of(0, 4_294_967_295))).toEqual([null, null]);
+  });
+
+  test("a memory's neighbourhood has its names and the memories that share them", async () => {
+    const index = await open();
+    await publish(index, FILM, { ...DIRECTOR, phrases: ["Born", "unsaid phrase"] }, ...OTHERS);
+    const { names, neighbours } = await index.neighbourhood(2n, index.admit(null, 1), 50);
+    const told = names.map(({ id, name, kind, mentions, memories }) => ({
+      name,
+      kind,
+      mentions,
+      memories,
+      links: id > 0,
+    }));
+    expect(told).toContainEqual({ name: "Mohan Sinha", kind: "t", mentions: 2, memories: 2, links: true });
+    expect(told).toContainEqual({ name: "Rawalpindi", kind: "c", mentions: 1, memories: 1, links: false });
+    expect(told).toContainEqual({ name: "born", kind: "k", mentions: 1, memories: 1, links: false });
+    expect(told.findIndex(({ links }) => !links)).toBeGreaterThan(told.findLastIndex(({ links }) => links));
+    expect(neighbours).toEqual([{ memoryKey: 1n, weight: expect.any(Number), names: ["Mohan Sinha"] }]);
+    expect(await index.neighbourhood(2n, index.admit(9n, 1), 50)).toEqual({ names: [], neighbours: [] });
+    expect(await index.neighbourhood(77n, index.admit(null, 1), 50)).toEqual({ names: [], neighbours: [] });
+  });
+});
