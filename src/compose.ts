@@ -27,6 +27,7 @@ import { createAddressGuard } from "./adapters/outbound/guard.ts";
 import { createOutboundSender } from "./adapters/outbound/sender.ts";
 import { createDocumentReader } from "./adapters/reading/document-reader.ts";
 import { fileFormats } from "./adapters/reading/formats.ts";
+import { queryLanguage } from "./adapters/reading/query-language.ts";
 import { createReader } from "./adapters/reading/reader-pool.ts";
 import { openSpool } from "./adapters/uploads/spool.ts";
 import { type App, createApp } from "./api/app.ts";
@@ -36,6 +37,7 @@ import { createCors } from "./api/cors.ts";
 import { DOCS_CSP, docsPage } from "./api/docs.ts";
 import { keyOperations } from "./api/keys.ts";
 import { memoryOperations } from "./api/memories.ts";
+import { graphOperation } from "./api/memory-graph.ts";
 import { uploadOperation } from "./api/memory-upload.ts";
 import { RequestMetrics } from "./api/metrics.ts";
 import { openApiDocument } from "./api/openapi.ts";
@@ -59,6 +61,7 @@ import type { AccountStore } from "./ports/account-store.ts";
 import type { ChunkIndex } from "./ports/chunk-index.ts";
 import { AnswerService } from "./services/answers.ts";
 import { ChatService } from "./services/chats.ts";
+import { GraphService } from "./services/graph.ts";
 import { KeyService } from "./services/keys.ts";
 import { MemoryService } from "./services/memories.ts";
 import { ProjectService } from "./services/projects.ts";
@@ -164,9 +167,10 @@ async function open(
 
   const allow = config.webhookAllow;
   const metrics = new Metrics();
+  const findings = new SqliteFindingStore({ database, clock });
   const enricher = new Enricher({
     accounts,
-    findings: new SqliteFindingStore({ database, clock }),
+    findings,
     model: metered(createLanguageModel({ allow, timeouts: llmTimeouts(config), clock }), metrics),
     operator: { baseUrl: config.llmBaseUrl, model: config.llmModel, apiKey: config.llmApiKey },
     clock,
@@ -197,7 +201,14 @@ async function open(
   dispatcher.start();
   worker.start();
 
-  const search = new SearchService({ index, memories, embedder: lanes, reranker: lanes, clock });
+  const search = new SearchService({
+    index,
+    memories,
+    embedder: lanes,
+    reranker: lanes,
+    languageOf: queryLanguage,
+    clock,
+  });
   const answers = new AnswerService({ search, accounts });
   const quota = new QueryQuota(accounts, clock);
   const projects = new ProjectService({ accounts, index, guard, log });
@@ -211,11 +222,13 @@ async function open(
   );
   const aboutMemories = {
     memories: new MemoryService({ memories, index, transactions: database, log, wakeIngest }),
+    graph: new GraphService({ memories, index, findings, clock }),
     progressOf: (memory: Memory) => worker.progressOf(memory.key),
     clock,
   };
   const operations: readonly Operation[] = [
     ...memoryOperations(aboutMemories),
+    graphOperation(aboutMemories),
     uploadOperation(aboutMemories),
     ...searchOperations({ search, answers, quota }),
     ...chatOperations(

@@ -9,6 +9,7 @@ import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-s
 import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
 import { createLanes } from "../../src/adapters/inference/lanes.ts";
+import { queryLanguage } from "../../src/adapters/reading/query-language.ts";
 import { parseConfig } from "../../src/config.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { systemClock } from "../../src/kit/clock.ts";
@@ -67,7 +68,7 @@ export async function openRetrieval(dataDir: string): Promise<Opened> {
   await lanes.ready();
   const opened = opening.move();
   return {
-    parts: { index, memories, embedder: lanes, reranker: lanes, clock },
+    parts: { index, memories, embedder: lanes, reranker: lanes, languageOf: queryLanguage, clock },
     projectId,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

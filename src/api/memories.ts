@@ -313,6 +313,7 @@ function memoryId(text: string | undefined): MemoryId {
   return pathId("mem", text, "memory_not_found");
 }
 
-function absent(id: string): Fault {
+/** There is no such memory for this key. */
+export function absent(id: string): Fault {
   return new Fault("memory_not_found", `There is no memory '${shortened(id)}' in this project.`, { param: "id" });
 }

@@ -11,6 +11,7 @@ import type { RankedPassage, Ranking } from "../domain/ranking.ts";
 import type { User, UserEvent } from "../domain/user.ts";
 import type { Delivery, Webhook } from "../domain/webhook.ts";
 import { isoTime } from "../kit/clock.ts";
+import type { MemoryGraph } from "../services/graph.ts";
 import type { MemoryWithContent } from "../services/memories.ts";
 
 /** A list of the interface. */
@@ -70,6 +71,24 @@ export function searchView(ranking: Ranking, mode: string, isExplained: boolean)
     })),
     total_results: ranking.results.length,
     ...(isExplained ? { explain: { mode, stages: ranking.stages, admissible: ranking.admissible } } : {}),
+  };
+}
+
+/** A MemoryGraph of the interface. */
+export function memoryGraphView({ memory, names, relations, neighbours }: MemoryGraph): object {
+  return {
+    memory_id: memory.id,
+    status: memory.state.status,
+    entities: names.map(({ name, kind, mentions, memories, chunkKeys }) => {
+      return { name, kind, mentions, memories, chunk_ids: chunkKeys.map(chunkIdOf) };
+    }),
+    relations: relations.map(({ subject, predicate, object }) => ({ subject, predicate, object })),
+    neighbours: neighbours.map((neighbour) => ({
+      memory_id: neighbour.memory.id,
+      title: neighbour.memory.title,
+      score: neighbour.score,
+      entities: neighbour.names,
+    })),
   };
 }
 

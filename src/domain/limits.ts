@@ -25,6 +25,9 @@ export const LIMITS = {
   pageContentBytes: 32 * MiB,
   searchResultsDefault: 10,
   searchResults: 100,
+  /** Memories that `GET /memories/{id}/graph` shows beside one; the most is that of its names, too. */
+  neighboursDefault: 20,
+  neighbours: 100,
   queryCharacters: 8_192,
   requestIdCharacters: 128,
   /** A user's `name` and `email`, and the names of keys and projects. */

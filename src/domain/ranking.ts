@@ -15,12 +15,20 @@ export interface Signal {
   readonly score: number;
 }
 
+/** A passage's place and score in the graph, and the strongest way to it. */
+export interface GraphSignal extends Signal {
+  /** Names and ids of passages by turns, from a name of the question or from one of its best passages to this passage. */
+  readonly path: readonly string[];
+}
+
 /** What the legs said of a passage; a leg that took no part is absent. */
 export interface Signals {
   /** Cosine similarity to the query. */
   readonly vector?: Signal;
   /** Words score, 0..1. */
   readonly text?: Signal;
+  /** What the graph leads to, 0..1. */
+  readonly graph?: Signal;
   /** Squashed logit of the reranker, -1..1. */
   readonly rerank?: Signal;
 }
@@ -33,7 +41,7 @@ export interface RankedPassage {
   readonly place: ChunkPlace;
   /** 0..1, falling down the list. */
   readonly score: number;
-  readonly signals: Signals;
+  readonly signals: Omit<Signals, "graph"> & { readonly graph?: GraphSignal };
   /** Place in the first stage, from 1. */
   readonly fusedRank: number;
 }

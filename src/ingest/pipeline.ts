@@ -1,8 +1,8 @@
 // The steps of one memory between claim and publishing, each a small function; worker.ts decides when they run.
 
 import type { Chunk } from "../domain/chunk.ts";
-import type { Memory } from "../domain/memory.ts";
-import type { ChunkIndex } from "../ports/chunk-index.ts";
+import type { Extracted, Memory } from "../domain/memory.ts";
+import type { ChunkIndex, KnownNames } from "../ports/chunk-index.ts";
 import type { Finding } from "../ports/finding-store.ts";
 import type { Job } from "../ports/memory-store.ts";
 import type { Embedder } from "../ports/models.ts";
@@ -12,6 +12,8 @@ import { SessionSmoother } from "./smoothing.ts";
 
 /** Chunks of one memory that are embedded before others have their turn: about a second of two lanes, which it fills. */
 const EMBED_SLICE_CHUNKS = 64;
+/** A language model finds some dozens of entities, and a caller may give 50 tags. */
+const KNOWN_NAMES_MAX = 64;
 
 /**
  * Texts of jobs in their order: from the row, or from the index where the row handed its text over before. null where
@@ -96,6 +98,17 @@ export async function embedChunks(
   return vectors;
 }
 
+/**
+ * What a memory is known to name: its title, its tags (given, or key phrases of its text), and what a language model found in it;
+ * names that the text itself shows are the index's to find.
+ */
+function knownNames({ title, tags }: Extracted, finding: Finding | null): KnownNames {
+  const entities = finding?.entities.map(({ name }) => name) ?? [];
+  const related = finding?.relations.flatMap(({ subject, object }) => [subject, object]) ?? [];
+  const phrases = [...new Set([...entities, ...related, ...tags])];
+  return { title, phrases: phrases.slice(0, KNOWN_NAMES_MAX) };
+}
+
 /** Puts together what publishing needs. */
 export function readyMemory(read: FoundJob, prepared: Prepared, vectors: Float32Array): ReadyMemory {
   const { job, content, title, marks, finding } = read;
@@ -112,9 +125,9 @@ export function readyMemory(read: FoundJob, prepared: Prepared, vectors: Float32
       version: job.memory.version,
       content,
       language: prepared.extracted.language,
-      names: { title: prepared.extracted.title, phrases: [] },
       chunks: prepared.chunks,
       vectors,
+      names: knownNames(prepared.extracted, finding),
     },
   };
 }

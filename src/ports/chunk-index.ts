@@ -20,11 +20,19 @@ export interface Publication {
   readonly content: string;
   /** BCP 47, `und` when unknown; chooses the stemmer. */
   readonly language: string;
-  /** What is known of its names beside the text: its title, given or found, and up to 64 key phrases or entities. */
-  readonly names: { readonly title: string | null; readonly phrases: readonly string[] };
   readonly chunks: readonly Chunk[];
   /** `[chunks.length, dimensions]`, unit length. */
   readonly vectors: Float32Array;
+  /** What the memory is known to name; the rest is found in its passages. */
+  readonly names: KnownNames;
+}
+
+/** Names of a memory that are known without reading its passages. */
+export interface KnownNames {
+  /** Given or found. */
+  readonly title: string | null;
+  /** Key phrases and entities, at most 64: they count where they stand in a passage. */
+  readonly phrases: readonly string[];
 }
 
 /** A memory that searches may see. */
@@ -48,43 +56,44 @@ export interface Hits {
   readonly scores: Float32Array;
 }
 
-/**
- * What the names of a query lead to, best first; all arrays run in parallel. Each hit has the strongest single way to it: from a
- * name of the query, by way of a chunk that mentions it, through another name of that chunk. 0 stands for what a way does not
- * have: `from` → hit; the seed itself, all 0; `via`, a seed, → `through` → hit; `from` → `via` → `through` → hit.
- */
+/** Where the walk through the graph begins: the best passages by other signals, and how good each is. */
+export interface Seeds {
+  readonly chunkKeys: BigUint64Array;
+  readonly scores: Float32Array;
+}
+
+/** What the graph leads to from a question, best first; the arrays run in parallel. */
 export interface Related extends Hits {
-  /** How sure the graph is of this query, 0..1. */
+  /** How sure the graph is of the question's names, 0..1; 0: there are no hits. */
   readonly certainty: number;
-  /** Name ids, for `ProjectIndex.nameTexts`. */
+  /**
+   * The strongest way to each hit: from a name of the question (`from`, 0: none), over a passage (`via`, 0: none) and a name in
+   * it (`through`, 0: none). A seed that nothing else leads to has none of the three.
+   */
   readonly from: Uint32Array;
-  /** Chunk keys. */
   readonly via: BigUint64Array;
-  /** Name ids. */
   readonly through: Uint32Array;
 }
 
-/** How a name was found: title, capitalised words, quotation, identifier, date, key phrase. */
-export type NameKind = "t" | "c" | "q" | "i" | "d" | "k";
+/** Where names come from: titles, capitals (or words of scripts that have none), quotation marks, …, what is known of the memory. */
+export type NameKind = "title" | "name" | "quote" | "identifier" | "date" | "phrase";
 
-/** A name that a memory mentions. */
-export interface MentionedName {
-  /** Absent while it links nothing: only one chunk declares it, or very many mention it. */
-  readonly id?: number;
+/** A name in a memory. */
+export interface NamedThere {
   readonly name: string;
   readonly kind: NameKind;
-  /** How often the memory mentions it. */
+  /** How often it stands in the memory's passages. */
   readonly mentions: number;
-  /** Admissible memories that mention it, this one among them. */
+  /** Memories of the admissible set that name it, this one included. */
   readonly memories: number;
-  /** The memory's chunks that mention it. */
   readonly chunkKeys: BigUint64Array;
 }
 
-/** The graph around a memory, most telling first. */
+/** What a memory names, and the memories that name the same. */
 export interface Neighbourhood {
-  readonly names: readonly MentionedName[];
-  /** Memories that share names with it; `weight` adds up how telling those are, `names` are the first of them. */
+  /** Most telling first. */
+  readonly names: readonly NamedThere[];
+  /** Nearest first; `weight` above 0, comparable within one neighbourhood. */
   readonly neighbours: readonly {
     readonly memoryKey: MemoryKey;
     readonly weight: number;
@@ -126,25 +135,20 @@ export interface ProjectIndex {
   nearest(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits>;
   /** Best chunks by words; score in 0..1, absolute (see retrieval/modes.ts), only above 0. */
   match(query: string, within: AdmissibleSet, limit: number): Promise<Hits>;
+  /**
+   * What names lead to: from those of the query and from the seeds, over passages of the admissible set only, two steps far.
+   * Scores in 0..1, the best `certainty`; only above 0.
+   * @param seeds at most 10
+   */
+  related(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<Related>;
+  /** Names by the ids in `Related`, as they were first written; null for 0. Ids hold while the project is open. */
+  nameTexts(ids: Uint32Array): readonly (string | null)[];
+  /** The names of one memory and the memories of the admissible set that share some, at most `limit` of each. */
+  neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood>;
   /** The cosine similarity of exactly these chunks, NaN for one that is gone. */
   similarities(vector: Float32Array, chunks: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array>;
   /** The words score of exactly these chunks, 0 where nothing matches. */
   lexical(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
-  /**
-   * The chunks that the names of a query lead to, directly or over one other chunk; score G in 0..1, only above 0.
-   * @param seeds the best chunks by other legs, at most 10
-   * @param limit up to 2,000
-   */
-  related(
-    query: string,
-    seeds: Pick<Hits, "chunkKeys" | "scores">,
-    within: AdmissibleSet,
-    limit: number,
-  ): Promise<Related>;
-  /** Names by their ids, as they were first written; null for none. Ids hold while the project is open. */
-  nameTexts(ids: Uint32Array): readonly (string | null)[];
-  /** The names of a memory and the admissible memories that share some, at most `limit` of each (up to 2,000). */
-  neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood>;
   /** What to show of these chunks, in their order; null for one that is gone. */
   passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]>;
 

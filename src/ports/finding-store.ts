@@ -4,7 +4,7 @@
 // Owed by an implementation: each method is one transaction and durable when it returns. What was found goes for good with its
 // memory.
 
-import type { ProjectId } from "../domain/ids.ts";
+import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Extracted } from "../domain/memory.ts";
 import type { LlmUsage } from "./language-model.ts";
 import type { Job } from "./memory-store.ts";
@@ -46,6 +46,8 @@ export interface FindingStore {
   asked(job: Job): Asked | null;
   /** Keeps what was found; nothing for a job whose memory is gone or newer. */
   keep(job: Job, finding: Finding | null): void;
+  /** The relations that were found in the content that a memory has now; none where no model was asked. */
+  relations(memoryKey: MemoryKey): readonly Relation[];
   /** Counts tokens for the job's memory, and for its project's day and month (UTC). */
   countTokens(job: Job, usage: LlmUsage): void;
   /** Tokens, of prompts and completions together, that ingestion took since the project's day (UTC) began. */

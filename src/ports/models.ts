@@ -14,6 +14,8 @@ export interface Embedder {
   readonly fingerprint: string;
   /** Tokens that the model reads of a text, specials included; the rest is cut. */
   readonly tokensMax: number;
+  /** BCP 47 tags of the languages that the model was made for. */
+  readonly languages: readonly string[];
   /** Vectors of `texts`, `[n, dimensions]` row by row. */
   embed(texts: readonly string[], priority: Priority, signal?: AbortSignal): Promise<Float32Array>;
 }

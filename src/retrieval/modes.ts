@@ -11,11 +11,15 @@ export interface Mode {
   readonly textCandidates: number;
   /** Whether the graph takes part without being asked for. */
   readonly usesGraph: boolean;
+  /** Candidates that the graph contributes of its own, where it takes part. */
+  readonly graphCandidates: number;
+  /** Weight of the graph's score (0..1) beside the cosine. */
+  readonly graphWeight: number;
   /** Weight of the words score b (0..1) beside the cosine; 0: words take no part. */
   readonly wordsWeight: number;
   /** How many of the first stage's best are read by the reranker; 0: none. */
   readonly rerankDepth: number;
-  /** Weight of the reranker's squashed logit (-1..1) beside the first stage. */
+  /** Weight of the reranker's squashed logit (-1..1) beside the first stage; less where the graph is sure. */
   readonly rerankWeight: number;
   /** The reranker is given up after this; the first stage's order then stands. */
   readonly rerankDeadlineMs: number;
@@ -30,12 +34,27 @@ export interface Mode {
 // A final score means the same in both: the same sum, of the same signals.
 const BALANCED_CALIBRATION = { slope: 3.62, offset: -5.52 };
 
+const GRAPH = { graphCandidates: 200, graphWeight: 1.5 };
+
+/**
+ * The mode for a question whose language the embedder does not read: its words take part in every mode, and the reranker, made
+ * for the same languages, does not.
+ */
+export function withoutModels(mode: Mode): Mode {
+  const { textCandidates, wordsWeight } = MODES.precise;
+  return { ...mode, textCandidates, wordsWeight, rerankDepth: 0 };
+}
+
+/** The walk through the graph begins at this many of the best passages by vectors and words. */
+export const SEEDS = 10;
+
 /** The modes by name. */
 export const MODES: Readonly<Record<ModeName, Mode>> = {
   fast: {
     vectorCandidates: 10,
     textCandidates: 0,
     usesGraph: false,
+    ...GRAPH,
     wordsWeight: 0,
     rerankDepth: 0,
     rerankWeight: 0,
@@ -46,6 +65,7 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     vectorCandidates: 200,
     textCandidates: 0,
     usesGraph: false,
+    ...GRAPH,
     wordsWeight: 1.5,
     rerankDepth: 20,
     rerankWeight: 0.4,
@@ -56,6 +76,7 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     vectorCandidates: 200,
     textCandidates: 200,
     usesGraph: true,
+    ...GRAPH,
     wordsWeight: 1.5,
     rerankDepth: 30,
     rerankWeight: 0.4,

@@ -7,12 +7,24 @@ import type { MemoryKey } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { ModeName, RankedPassage, Ranking, StageRecord } from "../domain/ranking.ts";
 import type { Clock } from "../kit/clock.ts";
-import type { AdmissibleSet, ChunkIndex, Passage, ProjectIndex } from "../ports/chunk-index.ts";
+import type { AdmissibleSet, ChunkIndex, Hits, Passage, ProjectIndex } from "../ports/chunk-index.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Embedder, Reranker } from "../ports/models.ts";
 import { admissibleSet, type Confinement, isWithin } from "./admissible.ts";
-import { MODES, type Mode } from "./modes.ts";
-import { beyondPool, blendRerank, type Candidate, calibrate, firstStage, joinPools, type Pool } from "./rank.ts";
+import { areRead } from "./coverage.ts";
+import { type GraphWalk, walkGraph } from "./graph-walk.ts";
+import { MODES, type Mode, withoutModels } from "./modes.ts";
+import {
+  beyondPool,
+  blendRerank,
+  type Candidate,
+  calibrate,
+  firstStage,
+  type GraphScores,
+  joinPools,
+  NO_GRAPH,
+  type Pool,
+} from "./rank.ts";
 
 /** What a search is about. */
 export interface SearchRequest extends Confinement {
@@ -32,18 +44,20 @@ export interface RetrievalParts {
   readonly memories: Pick<MemoryStore, "getMany" | "filterablePage">;
   readonly embedder: Embedder;
   readonly reranker: Reranker;
+  /** The language of a question, BCP 47; `und` when unsure. */
+  readonly languageOf: (query: string) => string | Promise<string>;
   readonly clock: Clock;
 }
 
 /**
  * Runs a search: admissible set first, then every leg within it.
- * @param mode other constants than the mode's own: bench/ablation.ts takes parts of a mode away.
+ * @param given other constants than the mode's own: bench/ablation.ts takes parts of a mode away.
  * @throws Fault `overloaded` or `model_unavailable` when no model can answer.
  */
 export async function search(
   parts: RetrievalParts,
   request: SearchRequest,
-  mode: Mode = MODES[request.mode],
+  given: Mode = MODES[request.mode],
 ): Promise<Ranking> {
   const watch = new Stopwatch();
   const index = await parts.index.project(request.scope.projectId);
@@ -52,23 +66,35 @@ export async function search(
   watch.lap("filter", within?.memories ?? 0);
   if (within === null || within.memories === 0) return { results: [], stages: watch.stages, admissible: 0 };
 
+  const language = await parts.languageOf(request.query);
+  const mode = areRead(request.query, language, parts.embedder.languages) ? given : withoutModels(given);
+  const matching = mode.textCandidates > 0 ? matchesOf(index, request, mode, within) : null;
   const vector = await parts.embedder.embed([request.query], "query", request.signal);
   watch.lap("embed", 1);
   const near = await index.nearest(vector, within, Math.max(mode.vectorCandidates, request.limit));
   let pool: Pool = { chunkKeys: near.chunkKeys, memoryKeys: near.memoryKeys, cosines: near.scores };
   watch.lap("vector", near.chunkKeys.length);
 
+  const usesWords = mode.wordsWeight > 0;
   let words: Float32Array | null = null;
-  if (mode.wordsWeight > 0) {
-    if (mode.textCandidates > 0) pool = await withMatches(index, request, mode, vector, within, pool);
+  if (usesWords) {
+    if (matching !== null) pool = await withHits(index, vector, pool, await matching);
     words = await index.lexical(request.query, pool.chunkKeys);
     watch.lap("text", words.length);
   }
-  // Nothing is linked to anything yet, so whoever asks for the graph gets nothing from it.
-  if (mode.usesGraph || request.includeGraph) watch.lap("graph", 0);
-  const fused = firstStage(pool, words, mode);
-  const fusedRanks = new Map(fused.map((candidate, position) => [candidate.chunkKey, position + 1]));
+  let fused = firstStage(pool, words, mode);
+  let walk: GraphWalk | null = null;
+  if (mode.usesGraph || request.includeGraph) {
+    walk = await walkGraph(index, request.query, fused, within, Math.max(mode.graphCandidates, request.limit));
+    const reached = await withHits(index, vector, pool, walk.hits);
+    if (walk.certainty > 0) {
+      if (usesWords && reached !== pool) words = await index.lexical(request.query, reached.chunkKeys);
+      fused = firstStage(reached, words, mode, walk);
+    }
+    watch.lap("graph", walk.signals.size);
+  }
   watch.lap("fuse", fused.length);
+  const fusedRanks = new Map(fused.map((candidate, position) => [candidate.chunkKey, position + 1]));
 
   const wanted = fused.slice(0, Math.max(mode.rerankDepth, request.limit));
   const found = await hydrate(parts, index, request, wanted);
@@ -76,7 +102,7 @@ export async function search(
 
   let ranked: readonly Candidate[] = wanted.filter((candidate) => found.has(candidate.chunkKey));
   if (mode.rerankDepth > 0) {
-    ranked = await rerank(parts.reranker, request, mode, ranked, found);
+    ranked = await rerank(parts.reranker, request, mode, ranked, found, walk ?? NO_GRAPH);
     watch.lap("rerank", Math.min(mode.rerankDepth, ranked.length));
   }
 
@@ -92,7 +118,7 @@ export async function search(
     invariant(shown, "a ranked passage has its text");
     results.push({
       chunkKey: candidate.chunkKey,
-      signals: candidate.signals,
+      signals: shownSignals(candidate, walk),
       memory: shown.memory,
       text: shown.passage.text,
       place: shown.passage.place,
@@ -103,18 +129,29 @@ export async function search(
   return { results, stages: watch.stages, admissible: within.memories };
 }
 
-// The pool with what the words of the query find by themselves, each with its cosine: both legs then mean the same.
-async function withMatches(
+// Begun before the question is embedded, which other processes do: the two wait for each other's cores only.
+function matchesOf(index: ProjectIndex, request: SearchRequest, mode: Mode, within: AdmissibleSet): Promise<Hits> {
+  const matching = index.match(request.query, within, Math.max(mode.textCandidates, request.limit));
+  matching.catch(() => {}); // awaited later, or not at all where embedding fails
+  return matching;
+}
+
+// The pool with what another leg found by itself, each with its cosine: all legs then mean the same. The same pool where that is
+// nothing new.
+async function withHits(
   index: ProjectIndex,
-  request: SearchRequest,
-  mode: Mode,
   vector: Float32Array,
-  within: AdmissibleSet,
   pool: Pool,
+  hits: Pick<Pool, "chunkKeys" | "memoryKeys">,
 ): Promise<Pool> {
-  const matches = await index.match(request.query, within, Math.max(mode.textCandidates, request.limit));
-  const added = beyondPool(pool, matches);
+  const added = beyondPool(pool, hits);
+  if (added.chunkKeys.length === 0) return pool;
   return joinPools(pool, { ...added, cosines: await index.similarities(vector, added) });
+}
+
+function shownSignals({ signals: { graph, ...others } }: Candidate, walk: GraphWalk | null): RankedPassage["signals"] {
+  if (graph === undefined || walk === null) return others;
+  return { ...others, graph: { ...graph, path: walk.path(graph) } };
 }
 
 interface Hydrated {
@@ -173,6 +210,7 @@ async function rerank(
   mode: Mode,
   candidates: readonly Candidate[],
   found: ReadonlyMap<bigint, Hydrated>,
+  graph: GraphScores,
 ): Promise<readonly Candidate[]> {
   const texts = candidates.slice(0, mode.rerankDepth).map((candidate) => {
     const shown = found.get(candidate.chunkKey);
@@ -186,7 +224,7 @@ async function rerank(
   const deadline = AbortSignal.timeout(mode.rerankDeadlineMs);
   const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
   try {
-    return blendRerank(candidates, await reranker.score(request.query, texts, signal), mode);
+    return blendRerank(candidates, await reranker.score(request.query, texts, signal), mode, graph);
   } catch (error) {
     // Past the deadline an answer in the first stage's order is worth more than none; `explain` shows no rerank signal.
     if (deadline.aborted && !(error instanceof Fault)) return candidates;

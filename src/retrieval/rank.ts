@@ -1,7 +1,7 @@
 // The arithmetic of ranking: combining signals, squashing logits, calibrating scores. Pure; plan.ts decides the order.
 
 import type { ChunkKey, MemoryKey } from "../domain/ids.ts";
-import type { Signals } from "../domain/ranking.ts";
+import type { Signal, Signals } from "../domain/ranking.ts";
 import type { Mode } from "./modes.ts";
 
 /** One candidate passage with what was measured for it so far. */
@@ -22,6 +22,22 @@ export interface Pool {
   /** NaN where it is not known. */
   readonly cosines: Float32Array;
 }
+
+/** What the graph says of passages. */
+export interface GraphScores {
+  readonly signals: ReadonlyMap<bigint, Signal>;
+  /** How sure it is of the question's names, 0..1. */
+  readonly certainty: number;
+}
+
+/** The graph where it takes no part, or where nothing is linked. */
+export const NO_GRAPH: GraphScores = { signals: new Map(), certainty: 0 };
+
+/**
+ * How much of the reranker's weight is lost where the graph is certain: the passage that answers a question of two steps does not
+ * read like an answer.
+ */
+const RERANK_LOSS = 0.7;
 
 /** Logits beyond this say no more than this; the reranker is well calibrated only within. */
 const LOGIT_BOUND = 8;
@@ -63,12 +79,17 @@ export function joinPools(first: Pool, second: Pool): Pool {
 }
 
 /**
- * First stage: H = cosine + wordsWeight * b. Both parts mean the same in every query, which beats fusing ranks
- * (SciFact nDCG@10: RRF .715, H .740; ARCHITECTURE.md, "Measured").
+ * First stage: S = cosine + wordsWeight * b + graphWeight * G. The parts mean the same in every query, which beats fusing ranks
+ * (SciFact nDCG@10: RRF .715, cosine and b .740; ARCHITECTURE.md, "Measured").
  * A passage whose cosine is not known gets nothing for it, and shows no vector signal.
  * @param words b per passage of the pool, or null where words take no part.
  */
-export function firstStage(pool: Pool, words: Float32Array | null, mode: Mode): Candidate[] {
+export function firstStage(
+  pool: Pool,
+  words: Float32Array | null,
+  mode: Mode,
+  graph: GraphScores = NO_GRAPH,
+): Candidate[] {
   const vectorRanks = ranksOf(pool.cosines);
   const wordRanks = words === null ? null : ranksOf(words);
   const candidates: Candidate[] = [];
@@ -76,13 +97,15 @@ export function firstStage(pool: Pool, words: Float32Array | null, mode: Mode): 
     const cosine = pool.cosines[position] ?? Number.NaN;
     const hasCosine = !Number.isNaN(cosine);
     const word = words?.[position] ?? 0;
-    const score = (hasCosine ? cosine : 0) + mode.wordsWeight * word;
+    const linked = graph.signals.get(pool.chunkKeys[position] ?? 0n);
+    const score = (hasCosine ? cosine : 0) + mode.wordsWeight * word + mode.graphWeight * (linked?.score ?? 0);
     candidates.push({
       chunkKey: (pool.chunkKeys[position] ?? 0n) as ChunkKey,
       memoryKey: (pool.memoryKeys[position] ?? 0n) as MemoryKey,
       signals: {
         ...(hasCosine && { vector: { rank: vectorRanks[position] ?? 0, score: cosine } }),
         ...(wordRanks !== null && { text: { rank: wordRanks[position] ?? 0, score: word } }),
+        ...(linked !== undefined && { graph: linked }),
       },
       firstStage: score,
       final: score,
@@ -92,18 +115,25 @@ export function firstStage(pool: Pool, words: Float32Array | null, mode: Mode): 
 }
 
 /**
- * Blends the reranker's logits into the head of the list: final = first stage + rerankWeight * squashed logit. The
- * reranker never ranks alone (SciFact .627 against .726 blended). What lies below the head keeps its order behind it.
+ * Blends the reranker's logits into the head of the list: final = first stage + rerankWeight * squashed logit, the less the surer the
+ * graph is. The reranker never ranks alone (SciFact .627 against .726 blended). What lies below the head keeps its order
+ * behind it.
  * @param logits one per candidate of the head, in its order.
  */
-export function blendRerank(candidates: readonly Candidate[], logits: Float32Array, mode: Mode): Candidate[] {
+export function blendRerank(
+  candidates: readonly Candidate[],
+  logits: Float32Array,
+  mode: Mode,
+  { certainty }: GraphScores = NO_GRAPH,
+): Candidate[] {
   const ranks = ranksOf(logits);
+  const weight = mode.rerankWeight * (1 - RERANK_LOSS * certainty);
   const head = candidates.slice(0, logits.length).map((candidate, position) => {
     const score = squashLogit(logits[position] ?? Number.NaN);
     return {
       ...candidate,
       signals: { ...candidate.signals, rerank: { rank: ranks[position] ?? 0, score } },
-      final: candidate.firstStage + mode.rerankWeight * score,
+      final: candidate.firstStage + weight * score,
     };
   });
   return [...sortByFinal(head), ...candidates.slice(logits.length)];

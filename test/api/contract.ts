@@ -107,6 +107,7 @@ export const OPERATIONS: readonly Promised[] = [
     query: [...PAGE, "status", "type", "userId", "tag", "q"],
   }),
   promised("GET /memories/{}", readMemories, [200], false, { name: "getMemory" }),
+  promised("GET /memories/{}/graph", readMemories, [200], false, { query: ["limit"] }),
   promised("PUT /memories/{}", writeMemories, [200, 202], false, { name: "updateMemory", body: MEMORY }),
   promised("DELETE /memories/{}", writeMemories, [204], false, { name: "deleteMemory", query: ["purge"] }),
   promised("POST /memories/{}/retry", writeMemories, [202], true, { name: "retryMemory" }),

@@ -14,6 +14,7 @@ const MIB = 1024 * 1024;
 const OPERATOR: OperatorLlm = { baseUrl: "http://127.0.0.1:1/v1", model: "m", apiKey: null };
 const findings: FindingStore = {
   asked: () => null,
+  relations: () => [],
   keep: () => undefined,
   countTokens: () => undefined,
   tokensToday: () => 0,

@@ -117,7 +117,15 @@ async function publish(index: ProjectIndex, texts: readonly Text[]): Promise<voi
   for (const at of texts.keys()) vectors.set(unitVector(random), at * DIMENSIONS);
   const chunks = texts.map(({ text }, at) => {
     const key = BigInt(at + 1);
-    return { chunkKey: key, memoryKey: key, own: text, context: null, language: detectLanguage(text), passage: text };
+    return {
+      chunkKey: key,
+      memoryKey: key,
+      own: text,
+      context: null,
+      language: detectLanguage(text),
+      place: "",
+      passage: text,
+    };
   });
   await index.publish(keys, chunks, vectors);
   index.show(keys, new BigUint64Array(texts.length), new Float64Array(texts.length));

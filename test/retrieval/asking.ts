@@ -18,7 +18,7 @@ export function askIn(
 ): Promise<Ranking> {
   const { index, memories, embedder, clock, projectId } = shop;
   return search(
-    { index, memories, embedder, reranker, clock },
+    { index, memories, embedder, reranker, clock, languageOf: () => "und" },
     {
       ...{ query: "red kite", mode: "balanced", limit: 10, scoreMin: 0, includeGraph: false, filter: null },
       scope: { projectId, user: null },

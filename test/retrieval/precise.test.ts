@@ -50,7 +50,7 @@ describe("precise", () => {
 });
 
 describe("the graph", () => {
-  test("stands in the record of precise, and of any mode that is asked to include it; it holds nothing yet", async () => {
+  test("stands in the record of precise, and of any mode that is asked to include it; without names it changes nothing", async () => {
     await storeIn(shop, { content: "A red kite." });
     const stages = async (request: Parameters<typeof askIn>[1]) => (await askIn(shop, request)).stages;
     const precise = await stages({ mode: "precise" });

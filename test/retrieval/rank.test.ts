@@ -42,6 +42,29 @@ function candidate(at: number, score: number): Candidate {
   };
 }
 
+describe("the graph", () => {
+  const graph = (certainty: number, ...scores: readonly (readonly [key: number, score: number])[]) => ({
+    certainty,
+    signals: new Map(scores.map(([key, score], at) => [BigInt(key), { rank: at + 1, score }])),
+  });
+
+  test("lifts what it leads to by its weight, and says so; what it does not lead to keeps its score", () => {
+    const found = firstStage(hits([0.6, 0.5]), null, balanced, graph(1, [2, 0.4]));
+    expect(keys(found)).toEqual([2, 1]);
+    expect(found[0]?.final).toBeCloseTo(0.5 + balanced.graphWeight * 0.4);
+    expect(found.map(({ signals }) => signals.graph)).toEqual([{ rank: 1, score: expect.closeTo(0.4) }, undefined]);
+    expect(found[1]?.final).toBeCloseTo(0.6);
+  });
+
+  test("leaves the less to the reranker, the surer it is", () => {
+    const weightAt = (certainty: number) =>
+      blendRerank([candidate(1, 0)], Float32Array.of(8), balanced, graph(certainty))[0]?.final ?? 0;
+    expect(weightAt(0)).toBeCloseTo(balanced.rerankWeight);
+    expect(weightAt(1)).toBeCloseTo(balanced.rerankWeight * 0.3);
+    expect(weightAt(0.5)).toBeCloseTo(balanced.rerankWeight * 0.65);
+  });
+});
+
 describe("squashLogit", () => {
   test("is linear within its bounds, flat beyond, and the worst for what is no number", () => {
     const cases: [logit: number, squashed: number][] = [

@@ -11,16 +11,18 @@ import type {
   AdmissibleSet,
   ChunkIndex,
   Hits,
+  NameKind,
   Neighbourhood,
   Passage,
   ProjectIndex,
   Publication,
   Reconciliation,
   Related,
+  Seeds,
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
 import type { Archive, ArchivedMemory } from "./duckdb/archive.ts";
-import { ProjectIndex as NativeIndex } from "./native/core.ts";
+import { type MentionedName, ProjectIndex as NativeIndex } from "./native/core.ts";
 
 /** What the embedded index stands on. */
 export interface EmbeddedIndexParts {
@@ -97,6 +99,15 @@ async function openProject(id: ProjectId, parts: EmbeddedIndexParts): Promise<Em
   });
   return new EmbeddedProjectIndex(id, index, parts, isNew ? [] : repairs);
 }
+
+const NAME_KINDS: Readonly<Record<MentionedName["kind"], NameKind>> = {
+  t: "title",
+  c: "name",
+  q: "quote",
+  i: "identifier",
+  d: "date",
+  k: "phrase",
+};
 
 /** One project's index. */
 export class EmbeddedProjectIndex implements ProjectIndex {
@@ -191,12 +202,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     return this.#native.lexical(query, chunkKeys);
   }
 
-  related(
-    query: string,
-    seeds: Pick<Hits, "chunkKeys" | "scores">,
-    within: AdmissibleSet,
-    limit: number,
-  ): Promise<Related> {
+  related(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<Related> {
     return this.#native.related(query, seeds, within, limit);
   }
 
@@ -207,7 +213,9 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   async neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood> {
     const { names, neighbours } = await this.#native.neighbourhood(memoryKey, within, limit);
     return {
-      names: names.map(({ id, ...name }) => (id === 0 ? name : { id, ...name })),
+      names: names.map(({ name, kind, mentions, memories, chunkKeys: keys }) => {
+        return { name, kind: NAME_KINDS[kind], mentions, memories, chunkKeys: keys };
+      }),
       neighbours: neighbours.map((neighbour) => ({ ...neighbour, memoryKey: neighbour.memoryKey as MemoryKey })),
     };
   }

@@ -119,6 +119,7 @@ class LaneGroup implements Lanes {
   readonly dimensions: number;
   readonly fingerprint: string;
   readonly tokensMax: number;
+  readonly languages: readonly string[];
   private readonly pairTokensMax: number;
   private readonly queryCallsMax: number;
   private readonly ingestTokensMax: number;
@@ -135,6 +136,7 @@ class LaneGroup implements Lanes {
     this.dimensions = embedder.dimensions;
     this.fingerprint = fingerprintOf(embedder);
     this.tokensMax = embedder.tokensMax;
+    this.languages = embedder.languages;
     this.pairTokensMax = describeReranker(options.modelsDir).tokensMax;
     this.queryCallsMax = options.queryCallsMax ?? QUERY_CALLS_MAX;
     this.ingestTokensMax = options.ingestTokensMax ?? INGEST_TOKENS_MAX;

@@ -19,6 +19,8 @@ export interface ModelDescription {
 /** A model that turns a text into a unit vector. */
 export interface EmbedderDescription extends ModelDescription {
   readonly dimensions: number;
+  /** BCP 47 tags. */
+  readonly languages: readonly string[];
 }
 
 /** A model that scores a (query, passage) pair. */
@@ -35,7 +37,7 @@ export class ModelFilesError extends Error {
 /** Describes `<modelsDir>/embedder`. @throws ModelFilesError when its model.json is missing or incomplete */
 export function describeEmbedder(modelsDir: string): EmbedderDescription {
   const fields = readFields(modelsDir, "embedder");
-  return { ...describe(fields), dimensions: fields.number("dimensions") };
+  return { ...describe(fields), dimensions: fields.number("dimensions"), languages: fields.languages() };
 }
 
 /** Describes `<modelsDir>/reranker`. @throws ModelFilesError when its model.json is missing or incomplete */
@@ -76,6 +78,7 @@ interface Fields {
   readonly folder: string;
   text(name: string): string;
   number(name: string): number;
+  languages(): readonly string[];
 }
 
 function describe(fields: Fields): ModelDescription {
@@ -109,6 +112,14 @@ function readFields(modelsDir: string, name: string): Fields {
       const value = values[field];
       if (!Number.isInteger(value) || Number(value) < 1) throw new ModelFilesError(`${path} has no "${field}"`);
       return Number(value);
+    },
+    languages() {
+      const tags = values.languages;
+      const isTag = (tag: unknown) => typeof tag === "string" && /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/.test(tag);
+      if (!Array.isArray(tags) || tags.length === 0 || !tags.every(isTag)) {
+        throw new ModelFilesError(`${path} has no "languages"`);
+      }
+      return tags;
     },
   };
 }

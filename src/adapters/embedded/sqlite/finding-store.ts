@@ -1,8 +1,8 @@
 // Findings of language models and the tokens of ingestion in mneme.sqlite, as the port FindingStore sees them.
 
-import type { ProjectId } from "../../../domain/ids.ts";
+import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { Clock } from "../../../kit/clock.ts";
-import type { Asked, Finding, FindingStore } from "../../../ports/finding-store.ts";
+import type { Asked, Finding, FindingStore, Relation } from "../../../ports/finding-store.ts";
 import type { LlmUsage } from "../../../ports/language-model.ts";
 import type { Job } from "../../../ports/memory-store.ts";
 import type { SqliteDatabase } from "./database.ts";
@@ -15,6 +15,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const ASKED = `SELECT finding FROM memory_findings JOIN memories USING (memory_key)
   WHERE memory_key = $key AND (memory_findings.version = $version
     OR (finding IS NOT NULL AND memory_findings.content_sha256 = memories.content_sha256))`;
+const OF_CONTENT = `SELECT finding FROM memory_findings JOIN memories USING (memory_key)
+  WHERE memory_key = $key AND finding IS NOT NULL AND memory_findings.content_sha256 = memories.content_sha256`;
 const KEEP = `INSERT INTO memory_findings (memory_key, version, content_sha256, finding)
   SELECT memory_key, version, content_sha256, $finding FROM memories WHERE memory_key = $key AND version = $version
   ON CONFLICT (memory_key) DO UPDATE SET version = excluded.version, content_sha256 = excluded.content_sha256,
@@ -50,6 +52,11 @@ export class SqliteFindingStore implements FindingStore {
     this.#database
       .prepare<never, { key: bigint; version: number; finding: string | null }>(KEEP)
       .run({ key, version, finding: finding === null ? null : JSON.stringify(finding) });
+  }
+
+  relations(memoryKey: MemoryKey): readonly Relation[] {
+    const row = this.#database.prepare<{ finding: string }, { key: bigint }>(OF_CONTENT).get({ key: memoryKey });
+    return row === null ? [] : (JSON.parse(row.finding) as Finding).relations;
   }
 
   countTokens({ memory, projectId }: Job, { prompt, completion }: LlmUsage): void {

@@ -9,6 +9,7 @@ export const CALLS = {
   createMemory: "POST /v1/memories",
   listMemories: "GET /v1/memories",
   getMemory: "GET /v1/memories/:id",
+  getMemoryGraph: "GET /v1/memories/:id/graph",
   updateMemory: "PUT /v1/memories/:id",
   retryMemory: "POST /v1/memories/:id/retry",
   deleteMemory: "DELETE /v1/memories/:id",
@@ -37,6 +38,7 @@ export const CALLS = {
 };
 
 /** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/memories.ts").Memory>} Memory */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/memory-graph.ts").MemoryGraph>} MemoryGraph */
 /** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/memories.ts").SearchResult>} SearchResult */
 /** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/memories.ts").SearchResults>} SearchResults */
 /** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/users.ts").User>} User */
@@ -63,6 +65,7 @@ export const CALLS = {
  *   createMemory: Memory,
  *   listMemories: Listed<Memory>,
  *   getMemory: Memory,
+ *   getMemoryGraph: MemoryGraph,
  *   updateMemory: Memory,
  *   retryMemory: Memory,
  *   deleteMemory: null,

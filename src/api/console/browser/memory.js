@@ -3,6 +3,7 @@
 import { ApiError, call, pause } from "./api.js";
 import { badge, button, bytesText, confirmed, fill, h, openDialog, problem, time } from "./dom.js";
 import { check, field, form, listOf } from "./forms.js";
+import { linkedView } from "./linked.js";
 import { attempt } from "./lists.js";
 
 /** @typedef {import("./calls.js").Memory} Memory */
@@ -154,6 +155,7 @@ function view(memory, { changed, gone }) {
         h("summary", {}, "Metadata"),
         h("pre", { class: "text" }, JSON.stringify(metadata, null, 2)),
       ),
+    memory.status === "completed" && linkedView(id, (next) => void openMemory(next)),
     // while it is in work this view is made anew again and again, and title and tags may still be found
     memory.status !== "processing" &&
       h("details", {}, h("summary", {}, "Edit title and tags"), editForm(memory, changed)),

@@ -1,0 +1,31 @@
+// The operation that shows what a memory is linked to.
+
+import type { MemoryId } from "../domain/ids.ts";
+import { LIMITS } from "../domain/limits.ts";
+import type { GraphService } from "../services/graph.ts";
+import { pathId } from "./ids.ts";
+import { absent } from "./memories.ts";
+import { type Operation, operation } from "./operation.ts";
+import * as schema from "./schema/memory-graph.ts";
+import { memoryGraphView } from "./views.ts";
+
+/** The operation GET /v1/memories/{id}/graph. */
+export function graphOperation({ graph }: { readonly graph: GraphService }): Operation {
+  return operation({
+    name: "getMemoryGraph",
+    group: "Memories",
+    summary: "What a memory names, and the memories that name the same.",
+    method: "GET",
+    path: "/v1/memories/:id/graph",
+    scope: "memories:read",
+    query: schema.MemoryGraphQuery,
+    answers: { 200: schema.MemoryGraph },
+    faults: ["memory_not_found"],
+    run: async ({ principal, params, query }) => {
+      const id = pathId<MemoryId>("mem", params.id, "memory_not_found");
+      const around = await graph.around(principal, id, query.limit ?? LIMITS.neighboursDefault);
+      if (around === null) throw absent(id);
+      return { status: 200, body: memoryGraphView(around) };
+    },
+  });
+}

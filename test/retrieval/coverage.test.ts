@@ -1,0 +1,46 @@
+// For which questions full text takes part whatever the mode: those that the models do not read.
+
+import { describe, expect, test } from "bun:test";
+import { queryLanguage } from "../../src/adapters/reading/query-language.ts";
+import { areRead } from "../../src/retrieval/coverage.ts";
+
+describe("whether models read a question", () => {
+  const cases: readonly (readonly [text: string, language: string, models: readonly string[], isRead: boolean])[] = [
+    ["Who flew the red kite?", "en", ["en"], true],
+    ["red kite", "und", ["en"], true],
+    ["Wer ließ den roten Drachen steigen?", "de", ["en"], false],
+    ["Wer ließ den roten Drachen steigen?", "de", ["en", "de"], true],
+    ["Who flew it?", "en-GB", ["en-US"], true],
+    ["誰が凧を揚げましたか", "ja", ["en"], false],
+    ["誰が凧を揚げましたか", "ja", ["en", "ja"], true],
+    ["凧", "und", ["en"], false],
+    ["Кто запускал змея?", "und", ["en"], false],
+    ["Кто запускал змея?", "ru", ["ru"], true],
+    ["Who wrote 『坊っちゃん』, the novel about a young teacher in Matsuyama?", "en", ["en"], true],
+    ["42?", "und", ["en"], true],
+    ["", "und", ["en"], true],
+  ];
+  for (const [text, language, models, isRead] of cases) {
+    test(`${JSON.stringify(text)} (${language}) by ${models.join(", ")}: ${isRead}`, () => {
+      expect(areRead(text, language, models)).toBe(isRead);
+    });
+  }
+});
+
+describe("the language of a question", () => {
+  const cases: readonly (readonly [text: string, language: string])[] = [
+    ["What is the capital of Australia?", "en"],
+    ["who directed the film that won the prize in 1994", "en"],
+    ["Wann fährt der letzte Zug nach Bern?", "de"],
+    ["Où est né Napoléon Bonaparte ?", "fr"],
+    ["オーストラリアの首都はどこですか", "ja"],
+    ["澳大利亚的首都是哪里？", "zh"],
+    ["kite", "und"],
+    ["", "und"],
+  ];
+  for (const [text, language] of cases) {
+    test(`${JSON.stringify(text)}: ${language}`, async () => {
+      expect(await queryLanguage(text)).toBe(language);
+    });
+  }
+});
