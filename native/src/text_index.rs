@@ -2,7 +2,6 @@
 //! Terms come from `analysis`, scores from `bm25`; here is what is written, when it counts as written, and what is
 //! searched.
 
-use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -10,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tantivy::{TantivyDocument, TantivyError};
 use tantivy::schema::document::Value;
 
-use crate::analysis::{Analyzer, Stemming};
+use crate::analysis::Analyzer;
 use crate::bm25::{WeightedQuery, occurrences};
 use crate::candidates::{Admissible, Candidates};
 use crate::error::{Error, Result};
@@ -86,15 +85,8 @@ impl TextIndex {
     /// Replaces all chunks of the given memories by `chunks`, in one commit: durable and searchable on return, or not
     /// at all (`NoSpace`, `Io`), and then the call may be repeated.
     pub fn publish(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
-        let mut stemmings = self.view().stemmings.clone();
-        let documents = chunks.iter().map(|chunk| {
-            let (document, stemming) = text_schema::document(chunk, &self.fields, &self.analyzer);
-            stemmings.insert(stemming);
-            document
-        });
-        let documents = documents.collect();
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let committed = self.commit(&mut writer, memory_keys, documents, stemmings);
+        let committed = self.commit(&mut writer, memory_keys, chunks);
         if committed.is_err() {
             *writer = None;
         }
@@ -181,18 +173,15 @@ impl TextIndex {
         *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    fn commit(
-        &self,
-        writer: &mut Option<TextWriter>,
-        memory_keys: &[u64],
-        documents: Vec<TantivyDocument>,
-        stemmings: BTreeSet<Stemming>,
-    ) -> Result<()> {
+    fn commit(&self, writer: &mut Option<TextWriter>, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
         let writer = match writer {
             Some(writer) => writer,
             None => writer.insert(TextWriter::open(&self.directory)?),
         };
-        let searcher = writer.commit(memory_keys, documents, &stemmings)?;
+        // one at a time: the tokens of a document take a hundred times the room of its text
+        let documents = chunks.iter().map(|chunk| text_schema::document(chunk, &self.fields, &self.analyzer));
+        let mut stemmings = self.view().stemmings.clone();
+        let searcher = writer.commit(memory_keys, documents, &mut stemmings)?;
         let view = View::new(searcher, stemmings, &self.fields, &self.candidates, Some(&self.view()))?;
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
         Ok(())

@@ -70,13 +70,13 @@ impl TextWriter {
         Ok((self.reader.searcher(), stemmings))
     }
 
-    /// Removes all documents of the memories, adds the given ones and waits until the disk has the commit. `stemmings`
-    /// are those of all documents that were ever committed.
+    /// Removes all documents of the memories, adds the given ones as they come and waits until the disk has the commit.
+    /// `stemmings` are those of all documents that were ever committed; those of the given ones join them.
     pub(crate) fn commit(
         &mut self,
         memory_keys: &[u64],
-        documents: Vec<TantivyDocument>,
-        stemmings: &BTreeSet<Stemming>,
+        documents: impl Iterator<Item = (TantivyDocument, Stemming)>,
+        stemmings: &mut BTreeSet<Stemming>,
     ) -> Result<Searcher> {
         let writer = match &mut self.writer {
             Some(writer) => writer,
@@ -85,7 +85,8 @@ impl TextWriter {
         for key in memory_keys {
             writer.delete_term(Term::from_field_u64(self.fields.memory_key, *key));
         }
-        for document in documents {
+        for (document, stemming) in documents {
+            stemmings.insert(stemming);
             writer.add_document(document)?;
         }
         let mut commit = writer.prepare_commit()?;

@@ -10,7 +10,7 @@ export interface DocumentPlace {
   readonly sheet?: string;
 }
 
-/** A chunk as text preparation makes it. */
+/** A chunk as text preparation makes it. Its three texts may be made whenever they are read: who needs one twice keeps it. */
 export interface Chunk extends DocumentPlace {
   /** Position within its memory, from 0. */
   readonly ordinal: number;

@@ -9,6 +9,10 @@ export function placedChunks(chunks: readonly Chunk[], marks: readonly TextMark[
   let last = -1;
   return chunks.map((chunk) => {
     while (last + 1 < marks.length && (marks[last + 1]?.at ?? 0) <= chunk.start) last += 1;
-    return { ...chunk, ...marks[last]?.place };
+    // with its accessors: spreading the chunk would make the texts of all of them (reading/assemble.ts)
+    return Object.defineProperties({} as Chunk, {
+      ...Object.getOwnPropertyDescriptors(chunk),
+      ...Object.getOwnPropertyDescriptors(marks[last]?.place ?? {}),
+    });
   });
 }

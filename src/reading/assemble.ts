@@ -2,7 +2,7 @@
 // ranges, and whoever holds the content makes the texts.
 
 import { type Chunk, type Turn, turnContext, turnText } from "../domain/chunk.ts";
-import type { ChunkRange, Cut } from "./chunk.ts";
+import type { Cut } from "./chunk.ts";
 
 /** A cut whose ranges are also known in code points, `points[2i]` and `points[2i + 1]` for range i. */
 export interface PlacedCut extends Cut {
@@ -45,48 +45,58 @@ export function codePointsOf(content: string, cut: Cut): Int32Array {
   return points;
 }
 
-/** The chunks that a cut makes of its content, in reading order. Slices share the content's memory. */
+/**
+ * The chunks that a cut makes of its content, in reading order. Their texts are made anew each time that they are read: together
+ * they take five times the room of the content, and no more than a slice of them is needed at once.
+ */
 export function assemble(content: string, cut: PlacedCut): Chunk[] {
-  const passages = cut.ranges.map(({ start, end, made }) => made ?? content.slice(start, end));
-  return cut.ranges.map((range, ordinal) => {
-    const { tokens, turn } = range;
-    const texts = turn === undefined ? textsOf(cut, passages, ordinal) : turnTexts(cut.ranges, passages, ordinal, turn);
+  return cut.ranges.map(({ tokens, turn, place }, ordinal): Chunk => {
     return {
       ordinal,
       start: cut.points[2 * ordinal] ?? 0,
       end: cut.points[2 * ordinal + 1] ?? 0,
-      passage: passages[ordinal] ?? "",
-      ...texts,
+      get passage() {
+        return passageOf(content, cut, ordinal);
+      },
+      get own() {
+        return turn === undefined ? textOf(content, cut, ordinal) : turnText(turn, this.passage);
+      },
+      get context() {
+        return turn === undefined ? contextOf(content, cut, ordinal) : contextOfTurn(content, cut, ordinal, turn);
+      },
       tokens,
-      headings: range.place.headings,
+      headings: place.headings,
       ...(turn !== undefined && { turn }),
     };
   });
 }
 
-function textsOf(cut: PlacedCut, passages: readonly string[], at: number): Pick<Chunk, "own" | "context"> {
-  const range = cut.ranges[at];
-  const prefix = (range?.hasTitle ? cut.titlePrefix : "") + (range?.place.prefix ?? "");
-  const around = passages.slice(Math.max(0, at - 1), at + 2);
-  return {
-    own: prefix + (passages[at] ?? ""),
-    context: around.length === 1 ? null : prefix + around.join(PASSAGE_BREAK),
-  };
+// Slices share the content's memory.
+function passageOf(content: string, { ranges }: PlacedCut, at: number): string {
+  const range = ranges[at];
+  return range === undefined ? "" : (range.made ?? content.slice(range.start, range.end));
 }
 
-function turnTexts(
-  ranges: readonly ChunkRange[],
-  passages: readonly string[],
-  at: number,
-  turn: Turn,
-): Pick<Chunk, "own" | "context"> {
+function prefixOf({ ranges, titlePrefix }: PlacedCut, at: number): string {
+  const range = ranges[at];
+  return (range?.hasTitle ? titlePrefix : "") + (range?.place.prefix ?? "");
+}
+
+function textOf(content: string, cut: PlacedCut, at: number): string {
+  return prefixOf(cut, at) + passageOf(content, cut, at);
+}
+
+function contextOf(content: string, cut: PlacedCut, at: number): string | null {
+  if (cut.ranges.length === 1) return null;
+  const near = [at - 1, at, at + 1].filter((position) => position in cut.ranges);
+  return prefixOf(cut, at) + near.map((position) => passageOf(content, cut, position)).join(PASSAGE_BREAK);
+}
+
+function contextOfTurn(content: string, cut: PlacedCut, at: number, turn: Turn): string | null {
   const around: { turn: Turn; passage: string }[] = [];
   for (let near = Math.max(0, at - CONTEXT_TURNS); near <= at + CONTEXT_TURNS; near++) {
-    const neighbour = ranges[near]?.turn;
-    if (neighbour?.session === turn.session) around.push({ turn: neighbour, passage: passages[near] ?? "" });
+    const neighbour = cut.ranges[near]?.turn;
+    if (neighbour?.session === turn.session) around.push({ turn: neighbour, passage: passageOf(content, cut, near) });
   }
-  return {
-    own: turnText(turn, passages[at] ?? ""),
-    context: around.length === 1 ? null : turnContext(turn, around),
-  };
+  return around.length === 1 ? null : turnContext(turn, around);
 }

@@ -146,10 +146,17 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       chunks.map(({ chunkKey, chunk }) => ({
         chunkKey,
         memoryKey: publication.memoryKey,
-        own: chunk.own,
-        context: chunk.context,
+        // made when they cross: those of a large memory take several times the room of its content
+        get own() {
+          return chunk.own;
+        },
+        get context() {
+          return chunk.context;
+        },
         language: publication.language,
-        passage: chunk.passage,
+        get passage() {
+          return chunk.passage;
+        },
         place: packPlace(chunk),
       })),
     );
@@ -271,6 +278,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
 }
 
 function concatenate(parts: readonly Float32Array[]): Float32Array {
+  if (parts.length === 1 && parts[0] !== undefined) return parts[0];
   const whole = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {
