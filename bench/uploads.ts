@@ -47,7 +47,8 @@ async function measure(files: number, bytes: number): Promise<Row> {
   const ids = await Promise.all(Array.from({ length: files }, (_, at) => taken(server, `large ${at}.txt`, bytes)));
   const takenSeconds = (performance.now() - startedAt) / 1000;
   const takenGrowth = peakBytes(server.pid) - before;
-  for (const id of ids) await prepared(server, id);
+  // one large text is in work at a time: the others wait until it is published
+  await Promise.any(ids.map((id) => prepared(server, id)));
   const preparedGrowth = peakBytes(server.pid) - before;
   // its texts would be embedded for hours
   await server.kill();

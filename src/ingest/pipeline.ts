@@ -41,6 +41,11 @@ export interface FoundJob extends ReadJob {
   readonly finding: Finding | null;
 }
 
+/** A text's length as rows count it: in UTF-8 bytes. */
+export function textBytesOf(content: string): number {
+  return Buffer.byteLength(content, "utf8");
+}
+
 /** What preparation is told: the caller's values, what a file says, and null where it shall find one. */
 export function prepareInputOf({ job: { memory }, content, title }: ReadJob): PrepareInput {
   const given = new Set(memory.given);
@@ -118,7 +123,7 @@ export function readyMemory(read: FoundJob, prepared: Prepared, vectors: Float32
       extracted: finding?.type === undefined ? prepared.extracted : { ...prepared.extracted, type: finding.type },
       extractedBy: finding === null ? "local" : "llm",
       chunkCount: prepared.chunks.length,
-      ...(job.upload !== null && { read: { title, marks, contentBytes: Buffer.byteLength(content, "utf8") } }),
+      ...(job.upload !== null && { read: { title, marks, contentBytes: textBytesOf(content) } }),
     },
     publication: {
       memoryKey: job.memory.key,

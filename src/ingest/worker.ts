@@ -2,14 +2,14 @@
 // that every job ends. The steps of one memory are in pipeline.ts, publishing in publisher.ts.
 
 import { Fault } from "../domain/fault.ts";
-import type { MemoryKey, ProjectId } from "../domain/ids.ts";
+import type { MemoryKey } from "../domain/ids.ts";
 import type { FailureCode, Progress, Stage } from "../domain/memory.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
 import type { Finding } from "../ports/finding-store.ts";
-import type { Job, MemoryStore } from "../ports/memory-store.ts";
+import type { Job, JobFilter, MemoryStore } from "../ports/memory-store.ts";
 import type { Embedder } from "../ports/models.ts";
 import {
   type DocumentFile,
@@ -20,6 +20,7 @@ import {
   ReadFailure,
 } from "../ports/preparer.ts";
 import type { Enricher } from "./enrich/enricher.ts";
+import { LargeTexts, PUT_OFF_MS } from "./large-texts.ts";
 import {
   contentsOf,
   embedChunks,
@@ -27,10 +28,12 @@ import {
   prepareInputOf,
   type ReadJob,
   readyMemory,
+  textBytesOf,
   withFinding,
 } from "./pipeline.ts";
 import { placedChunks } from "./places.ts";
 import { Publisher } from "./publisher.ts";
+import { sweep } from "./sweep.ts";
 
 /** Jobs per claim and their texts in bytes: enough that a round trip to the reader child is small beside the work. */
 const CLAIM_JOBS = 64;
@@ -59,7 +62,6 @@ const OUTAGE_RETRY_MS = 5_000;
 const UNSTORED_RETRY_MS = 5_000;
 /** How often deletions and expiry are carried into the index when nothing wakes the worker. */
 const SWEEP_MS = 30_000;
-const SWEEP_MEMORIES = 1_000;
 /** How often files that nobody needs are looked for: each kept file is asked for, and only a fault leaves one behind. */
 const LOOSE_FILES_MS = 60 * 60_000;
 
@@ -73,6 +75,8 @@ export interface IngestParts {
   readonly embedder: Embedder;
   readonly clock: Clock;
   readonly log: Log;
+  /** A longer text is large, in UTF-8 bytes (large-texts.ts); tests make it small. */
+  readonly largeTextBytes?: number | undefined;
 }
 
 /** The only mover of a memory's status. */
@@ -87,6 +91,7 @@ export class IngestWorker {
   /** Done when all files that were claimed are read. */
   #fileTurn: Promise<void> = Promise.resolve();
   #waitingFiles = 0;
+  readonly #large: LargeTexts;
   #embeddingTokens = 0;
   #embeddingMemories = 0;
   #wake: AbortController = new AbortController();
@@ -94,6 +99,7 @@ export class IngestWorker {
 
   constructor(parts: IngestParts) {
     this.#parts = parts;
+    this.#large = new LargeTexts(parts.clock, parts.largeTextBytes);
     this.#publisher = new Publisher({
       memories: {
         complete: (completions) => {
@@ -149,8 +155,8 @@ export class IngestWorker {
           await this.#startJobs(jobs);
           continue;
         }
-        const full = this.#parts.enricher.fullProjects();
-        const waitMs = this.#hasRoom() ? (this.#parts.memories.nextJobInMs(full) ?? SWEEP_MS) : SWEEP_MS;
+        const nextMs = () => this.#parts.memories.nextJobInMs(this.#passedOver()) ?? SWEEP_MS;
+        const waitMs = this.#hasRoom() ? nextMs() : SWEEP_MS;
         await this.#parts.clock.sleep(Math.min(Math.max(waitMs, 1), SWEEP_MS), this.#wake.signal);
       } catch (err) {
         this.#parts.log.error({ err }, "no memory could be claimed; trying again");
@@ -174,14 +180,25 @@ export class IngestWorker {
       jobs: CLAIM_JOBS,
       contentBytes: CLAIM_CONTENT_BYTES,
       leaseMs: LEASE_MS,
-      except: this.#parts.enricher.fullProjects(),
+      ...this.#passedOver(),
     });
     const jobs = claimed.filter((job) => job.attempt <= ATTEMPTS_MAX);
     for (const job of jobs) this.#held.set(job.memory.key, job);
     for (const job of claimed) {
       if (job.attempt > ATTEMPTS_MAX) this.#giveUp(job, `Processing broke off ${ATTEMPTS_MAX} times without a reason.`);
     }
-    return jobs;
+    return jobs.filter((job) => this.#large.admits(job) || this.#putOff(job));
+  }
+
+  #passedOver(): JobFilter {
+    return { except: this.#parts.enricher.fullProjects(), textBytesMax: this.#large.claimableBytes };
+  }
+
+  // It is another large text's turn: the job comes back without counting as tried.
+  #putOff(job: Job): false {
+    this.#large.putOff(job);
+    this.#end(job, () => this.#parts.memories.retryLater(job, PUT_OFF_MS, false));
+    return false;
   }
 
   // Files are read one after the other beside the texts: one file may take as long as thousands of those.
@@ -227,6 +244,7 @@ export class IngestWorker {
       const text = await unlessStopped(this.#parts.documents.read(file), this.#stop.signal);
       if (text === null) return;
       if (text instanceof ReadFailure) return this.#giveUp(job, text.message, text.code);
+      if (!this.#large.admitsText(job, textBytesOf(text.content))) return void this.#putOff(job);
       this.#report(job, "preparing");
       await this.#extract([{ job, ...text }]);
     } catch (cause) {
@@ -257,7 +275,7 @@ export class IngestWorker {
     return this.#parts.enricher.find(read, {
       signal: this.#stop.signal,
       isHeld: () => this.#isHeld(read.job),
-      onNote: (note) => this.#note(read.job, note),
+      onNote: (note) => this.#amend(read.job, { note }),
     });
   }
 
@@ -341,13 +359,14 @@ export class IngestWorker {
     this.#progress.set(job.memory.key, { stage, note, chunksDone, chunksTotal });
   }
 
-  #note(job: Job, note: string): void {
+  #amend(job: Job, told: Partial<Progress>): void {
     if (this.#held.get(job.memory.key)?.lease !== job.lease) return;
-    this.#progress.set(job.memory.key, { ...this.progressOf(job.memory.key), note });
+    this.#progress.set(job.memory.key, { ...this.progressOf(job.memory.key), ...told });
   }
 
   // A newer content may have been claimed meanwhile: what is known of that job stays.
   #release(job: Job): void {
+    if (this.#large.end(job)) this.wake();
     if (this.#held.get(job.memory.key)?.lease !== job.lease) return;
     this.#held.delete(job.memory.key);
     this.#progress.delete(job.memory.key);
@@ -441,43 +460,4 @@ async function unlessStopped<T>(work: Promise<T>, stop: AbortSignal): Promise<T 
 // The models are away or busy: not the memory's fault, however long it lasts.
 function isOutage(cause: unknown): boolean {
   return cause instanceof Fault && (cause.code === "model_unavailable" || cause.code === "overloaded");
-}
-
-/**
- * Removes what was deleted or has expired from the indexes, and texts and rows whose retention has ended. A project whose index
- * fails is logged and left for the next sweep; it holds up no other, nor the purge.
- */
-export async function sweep(parts: Pick<IngestParts, "memories" | "index" | "log">): Promise<void> {
-  await retractRetired(parts);
-  for (;;) {
-    const keys = parts.memories.purgeable(SWEEP_MEMORIES);
-    if (keys.length === 0) break;
-    await parts.index.purge(keys);
-    parts.memories.erase(keys);
-  }
-}
-
-// Each round takes memories out of the index, or learns of a project where that fails: it ends.
-async function retractRetired({
-  memories,
-  index,
-  log,
-}: Pick<IngestParts, "memories" | "index" | "log">): Promise<void> {
-  const failing = new Set<ProjectId>();
-  for (;;) {
-    const retired = memories.retired(SWEEP_MEMORIES, [...failing]);
-    if (retired.every(({ projectId }) => failing.has(projectId))) return;
-    for (const [projectId, ofProject] of Map.groupBy(retired, (memory) => memory.projectId)) {
-      const keys = ofProject.map((memory) => memory.memoryKey);
-      try {
-        const project = await index.project(projectId);
-        project.hide(keys);
-        await project.retract(keys);
-        memories.markRetracted(keys);
-      } catch (err) {
-        failing.add(projectId);
-        log.warn({ project: projectId, err }, "deleted memories could not be removed from an index yet; trying again");
-      }
-    }
-  }
 }

@@ -51,14 +51,20 @@ export interface Job {
   readonly attempt: number;
 }
 
+/** Which jobs are passed over. */
+export interface JobFilter {
+  /** Jobs of these projects. */
+  readonly except?: readonly ProjectId[];
+  /** Jobs with a longer text, in UTF-8 bytes; a file that is one counts with its own. Of other files it is not known yet. */
+  readonly textBytesMax?: number;
+}
+
 /** What is claimed. */
-export interface ClaimOptions {
+export interface ClaimOptions extends JobFilter {
   readonly jobs: number;
   /** Of their contents in all; one job is claimed whatever its size. */
   readonly contentBytes: number;
   readonly leaseMs: number;
-  /** Projects that are passed over. */
-  readonly except?: readonly ProjectId[];
 }
 
 /** A job that was published and can become completed. */
@@ -126,8 +132,8 @@ export interface MemoryStore {
   fail(job: Job, code: FailureCode, message: string): boolean;
   /** Puts completed memories back to `processing`, for instance because a damaged index lost them. */
   reopen(keys: readonly MemoryKey[]): void;
-  /** Milliseconds until the next job can be claimed, those of projects in `except` aside; 0: now; null: none is waiting. */
-  nextJobInMs(except?: readonly ProjectId[]): number | null;
+  /** Milliseconds until the next job can be claimed, those that are passed over aside; 0: now; null: none is waiting. */
+  nextJobInMs(filter?: JobFilter): number | null;
 
   /** Completed, not deleted memories of a project that searches may see. */
   visible(projectId: ProjectId): readonly VisibleMemory[];

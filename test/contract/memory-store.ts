@@ -1010,9 +1010,9 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
 
       test("of projects that are passed over are not claimed, nor waited for", () => {
         accept();
-        expect(store.nextJobInMs([project])).toBeNull();
+        expect(store.nextJobInMs({ except: [project] })).toBeNull();
         expect(store.claim({ jobs: 9, contentBytes: 9, leaseMs: MINUTE_MS, except: [project] })).toEqual([]);
-        expect(store.nextJobInMs(["prj_other" as ProjectId])).toBe(0);
+        expect(store.nextJobInMs({ except: ["prj_other" as ProjectId] })).toBe(0);
         const [claimed] = store.claim({
           jobs: 9,
           contentBytes: 9,
@@ -1020,6 +1020,18 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
           except: ["prj_other" as ProjectId],
         });
         expect(claimed?.projectId).toBe(project);
+      });
+
+      test("with longer texts are passed over when asked, but for files whose text is not known yet", () => {
+        const { memory } = accept({ content: "1234567890" });
+        expect(store.nextJobInMs({ textBytesMax: 9 })).toBeNull();
+        const short = { jobs: 9, contentBytes: 99, leaseMs: MINUTE_MS, textBytesMax: 9 };
+        expect(store.claim(short)).toEqual([]);
+        const { memory: small } = accept({ content: "123456789" });
+        expect(store.nextJobInMs({ textBytesMax: 9 })).toBe(0);
+        expect(store.claim(short).map((job) => job.memory.key)).toEqual([small.key]);
+        expect(store.nextJobInMs({ textBytesMax: 10 })).toBe(0);
+        expect(store.claim({ ...short, textBytesMax: 10 }).map((job) => job.memory.key)).toEqual([memory.key]);
       });
 
       test("remember where their attributes come from; of one that was given all of them that is its caller", () => {

@@ -18,7 +18,7 @@ import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import { Enricher } from "../../src/ingest/enrich/enricher.ts";
-import { IngestWorker } from "../../src/ingest/worker.ts";
+import { type IngestParts, IngestWorker } from "../../src/ingest/worker.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { ChunkIndex, ProjectIndex, Publication } from "../../src/ports/chunk-index.ts";
 import type { LanguageModel } from "../../src/ports/language-model.ts";
@@ -185,7 +185,10 @@ const NO_MODEL: LanguageModel = {
 };
 
 /** Opens the stores in a temporary folder and starts a worker. @param model is asked about memories; null: none is */
-export async function openWorkshop(model: LanguageModel | null = null): Promise<Workshop> {
+export async function openWorkshop(
+  model: LanguageModel | null = null,
+  limits: Pick<IngestParts, "largeTextBytes"> = {},
+): Promise<Workshop> {
   const folder = mkdtempSync(join(tmpdir(), "mneme-ingest-"));
   const clock = new ManualClock();
   const log = createLog("silent");
@@ -212,7 +215,7 @@ export async function openWorkshop(model: LanguageModel | null = null): Promise<
   const operator = { baseUrl: model === null ? null : "http://llm.test/v1", model: "a test's", apiKey: null };
   const newWorker = () => {
     const enricher = new Enricher({ accounts, findings, model: model ?? NO_MODEL, operator, clock, log });
-    return new IngestWorker({ memories, index, documents, enricher, preparer, embedder, clock, log });
+    return new IngestWorker({ memories, index, documents, enricher, preparer, embedder, clock, log, ...limits });
   };
 
   const passages = async () => {

@@ -6,7 +6,7 @@ import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import { EXTRACTED_FIELDS, type ExtractedField, type Extraction, type FailureCode } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { VisibleMemory } from "../../../ports/chunk-index.ts";
-import type { ClaimOptions, Completion, Job } from "../../../ports/memory-store.ts";
+import type { ClaimOptions, Completion, Job, JobFilter } from "../../../ports/memory-store.ts";
 import type { DocumentFacts } from "../../../ports/preparer.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { type MemoryFiles, readSource } from "./memory-files.ts";
@@ -14,7 +14,10 @@ import type { MemoryOutbox } from "./memory-outbox.ts";
 import { foldTitle, KEYS, keyList, LIVE, MEMORY_COLUMNS, type MemoryRow, TO_WORK, toMemory } from "./memory-row.ts";
 
 const EXCEPT = "(SELECT value FROM json_each($except))";
-const CLAIMABLE = `memories.status = 'processing' AND ${LIVE} AND memories.claimable_at <= $now`;
+// A file that is no text says nothing of how long its text is.
+const SHORT_ENOUGH = `(memories.content_bytes <= $textBytesMax OR (memories.source ->> '$.file' IS NOT NULL
+    AND memories.source ->> '$.media_type' NOT LIKE 'text/%' AND memories.source ->> '$.media_type' <> 'application/json'))`;
+const CLAIMABLE = `memories.status = 'processing' AND ${LIVE} AND memories.claimable_at <= $now AND ${SHORT_ENOUGH}`;
 
 // Round robin: projects are walked in the order of their last service, and the first that has work gives its job
 // that waits longest. Serving a project moves it to the end.
@@ -55,6 +58,7 @@ const FAIL = `UPDATE memories SET status = 'failed', error_code = $code, error_m
 const NEXT_CLAIMABLE_AT = `SELECT min(at) AS at FROM (
     SELECT (SELECT memories.claimable_at FROM memories
       WHERE memories.project_key = projects.project_key AND memories.status = 'processing' AND ${LIVE}
+        AND ${SHORT_ENOUGH}
       ORDER BY memories.claimable_at LIMIT 1) AS at
     FROM projects WHERE projects.deleted_at IS NULL AND projects.id NOT IN ${EXCEPT})`;
 
@@ -77,7 +81,7 @@ export class MemoryJobs {
       const jobs: Job[] = [];
       let bytesLeft = options.contentBytes;
       while (jobs.length < options.jobs) {
-        const next = this.#next(now, options.except ?? []);
+        const next = this.#next(now, options);
         if (next === null) break;
         bytesLeft -= Number(next.content_bytes);
         if (bytesLeft < 0 && jobs.length > 0) break;
@@ -149,18 +153,18 @@ export class MemoryJobs {
   }
 
   /** See MemoryStore.nextJobInMs. */
-  nextJobInMs(except: readonly ProjectId[] = []): number | null {
+  nextJobInMs(filter: JobFilter = {}): number | null {
     const now = this.clock.now();
     const next = this.database
-      .prepare<{ at: bigint | null }, { now: number; except: string }>(NEXT_CLAIMABLE_AT)
-      .get({ now, except: JSON.stringify(except) });
+      .prepare<{ at: bigint | null }, FilterValues & { now: number }>(NEXT_CLAIMABLE_AT)
+      .get({ ...filterValues(filter), now });
     return next === null || next.at === null ? null : Math.max(0, Number(next.at) - now);
   }
 
-  #next(now: number, except: readonly ProjectId[]): NextJob | null {
+  #next(now: number, filter: JobFilter): NextJob | null {
     return this.database
-      .prepare<NextJob, { now: number; except: string }>(NEXT_JOB)
-      .get({ now, except: JSON.stringify(except) });
+      .prepare<NextJob, FilterValues & { now: number }>(NEXT_JOB)
+      .get({ ...filterValues(filter), now });
   }
 
   #lease(next: NextJob, claimableAt: number): Job {
@@ -248,6 +252,12 @@ export class MemoryJobs {
   #held(job: Job): Held {
     return { key: job.memory.key, lease: job.lease, version: job.memory.version, now: this.clock.now() };
   }
+}
+
+type FilterValues = { readonly except: string; readonly textBytesMax: number };
+
+function filterValues({ except = [], textBytesMax = Number.MAX_SAFE_INTEGER }: JobFilter): FilterValues {
+  return { except: JSON.stringify(except), textBytesMax };
 }
 
 type NextJob = {

@@ -12,6 +12,7 @@ import type {
   ClaimOptions,
   Completion,
   Job,
+  JobFilter,
   MemoryListing,
   MemoryStore,
 } from "../../../ports/memory-store.ts";
@@ -202,8 +203,8 @@ export class SqliteMemoryStore implements MemoryStore {
     this.#jobs.reopen(keys);
   }
 
-  nextJobInMs(except?: readonly ProjectId[]): number | null {
-    return this.#jobs.nextJobInMs(except);
+  nextJobInMs(filter?: JobFilter): number | null {
+    return this.#jobs.nextJobInMs(filter);
   }
 
   remove(projectId: ProjectId, id: MemoryId, options = { purges: false }): Memory | null {
