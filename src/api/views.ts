@@ -58,8 +58,12 @@ export function memoryAttributes(memory: Memory): JsonObject {
 }
 
 function progressView(progress: Progress): object {
-  const { stage, chunksDone, chunksTotal, note } = progress;
-  return { stage, chunks_done: chunksDone, chunks_total: chunksTotal, ...(note === null ? {} : { note }) };
+  const { stage, chunksDone, chunksTotal, pages, note } = progress;
+  return {
+    ...{ stage, chunks_done: chunksDone, chunks_total: chunksTotal },
+    ...(pages === null ? {} : { pages_done: pages.done, pages_total: pages.total }),
+    ...(note === null ? {} : { note }),
+  };
 }
 
 /** SearchResults of the interface; `explain` adds the plan's record. */

@@ -16,6 +16,14 @@ export interface Progress {
   readonly chunksDone: number;
   /** null until the text was cut into chunks. */
   readonly chunksTotal: number | null;
+  /** While a file is read whose pages are counted; null at any other time. */
+  readonly pages: PageProgress | null;
+}
+
+/** How many pages of a file were read. */
+export interface PageProgress {
+  readonly done: number;
+  readonly total: number;
 }
 
 /** Why a memory failed; both stand in its `error.code`, never in a response's status. */

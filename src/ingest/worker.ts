@@ -241,7 +241,8 @@ export class IngestWorker {
     }
     try {
       this.#report(job, "reading");
-      const text = await unlessStopped(this.#parts.documents.read(file), this.#stop.signal);
+      const reading = this.#parts.documents.read(file, (pages) => this.#amend(job, { pages }));
+      const text = await unlessStopped(reading, this.#stop.signal);
       if (text === null) return;
       if (text instanceof ReadFailure) return this.#giveUp(job, text.message, text.code);
       if (!this.#large.admitsText(job, textBytesOf(text.content))) return void this.#putOff(job);
@@ -350,13 +351,13 @@ export class IngestWorker {
 
   /** Where a memory in work stands; one that nobody works on yet is queued. */
   progressOf(key: MemoryKey): Progress {
-    return this.#progress.get(key) ?? { stage: "queued", note: null, chunksDone: 0, chunksTotal: null };
+    return this.#progress.get(key) ?? { stage: "queued", note: null, chunksDone: 0, chunksTotal: null, pages: null };
   }
 
   #report(job: Job, stage: Stage, chunksDone = 0, chunksTotal: number | null = null): void {
     if (this.#held.get(job.memory.key)?.lease !== job.lease) return;
     const { note } = this.progressOf(job.memory.key);
-    this.#progress.set(job.memory.key, { stage, note, chunksDone, chunksTotal });
+    this.#progress.set(job.memory.key, { stage, note, chunksDone, chunksTotal, pages: null });
   }
 
   #amend(job: Job, told: Partial<Progress>): void {

@@ -5,7 +5,7 @@
 // a bounded time.
 
 import type { Chunk, DocumentPlace } from "../domain/chunk.ts";
-import type { Extracted, FailureCode } from "../domain/memory.ts";
+import type { Extracted, FailureCode, PageProgress } from "../domain/memory.ts";
 
 /** A text to prepare and what is known of it; null: to be extracted. */
 export interface PrepareInput {
@@ -68,8 +68,11 @@ export interface TextMark {
 
 /** Reads files. */
 export interface DocumentReader {
-  /** Rejects only for what lies outside the file (a passing failure). */
-  read(file: DocumentFile): Promise<DocumentText | ReadFailure>;
+  /**
+   * Rejects only for what lies outside the file (a passing failure).
+   * @param onPages told now and then how many pages were read, where the format has any that can be counted
+   */
+  read(file: DocumentFile, onPages?: (pages: PageProgress) => void): Promise<DocumentText | ReadFailure>;
 }
 
 /** Why a file could not be read; its message is shown to the caller. */

@@ -1,8 +1,9 @@
 // What the server and the child that reads one file say to each other: the file goes in as one line of JSON, its text comes back behind
-// another, as UTF-8 to the end of the stream. No frames: there is one question and one answer, and a text has any size.
+// another, as UTF-8 to the end of the stream. No frames: there is one question and one answer, and a text has any size. Beside it, on
+// standard error, lines tell how many pages were read.
 
 import { invariant } from "../domain/fault.ts";
-import type { FailureCode } from "../domain/memory.ts";
+import type { FailureCode, PageProgress } from "../domain/memory.ts";
 import { type DocumentFile, type DocumentText, ReadFailure, type TextMark } from "../ports/preparer.ts";
 import type { PlaceMark } from "./document.ts";
 
@@ -70,6 +71,17 @@ export function encodeRefusal(error: unknown): string {
   if (error instanceof ReadFailure) return headLine({ failure: { code: error.code, message: error.message } });
   const message = error instanceof Error ? error.message : String(error);
   return headLine(error instanceof FileUnavailable ? { unavailable: message } : { broken: message });
+}
+
+/** A line that tells how many pages were read. */
+export function encodePages({ done, total }: PageProgress): string {
+  return `pages ${done} ${total}\n`;
+}
+
+/** What a line of a child's standard error tells of pages; null for any other: libraries write there as well. */
+export function decodePages(line: string): PageProgress | null {
+  const [, done, total] = /^pages (\d{1,9}) (\d{1,9})$/.exec(line) ?? [];
+  return done === undefined || total === undefined ? null : { done: Number(done), total: Number(total) };
 }
 
 /** Reads a whole answer; null when it broke off. */

@@ -18,9 +18,13 @@ const CHARSET_WITHIN = 4_096;
 
 /**
  * Reads a file. Holds it once and its text once in memory.
+ * @param onPages called after each page of a PDF
  * @throws FileUnavailable when the operating system does not hand it out
  */
-export async function readFileText(file: DocumentFile): Promise<ReadDocument | ReadFailure> {
+export async function readFileText(
+  file: DocumentFile,
+  onPages: (done: number, total: number) => void = () => undefined,
+): Promise<ReadDocument | ReadFailure> {
   const bytes = await bytesOf(file.path);
   if (bytes === null) {
     return new ReadFailure("processing_error", "The file of this memory is no longer stored. Upload it again.");
@@ -32,7 +36,7 @@ export async function readFileText(file: DocumentFile): Promise<ReadDocument | R
   if (format === "docx") return (await import("./office/docx.ts")).readDocx(bytes);
   if (format === "xlsx") return (await import("./office/xlsx.ts")).readXlsx(bytes);
   if (format === "pptx") return (await import("./office/pptx.ts")).readPptx(bytes);
-  if (format === "pdf") return (await import("./pdf/read-pdf.ts")).readPdf(bytes);
+  if (format === "pdf") return (await import("./pdf/read-pdf.ts")).readPdf(bytes, { onProgress: onPages });
   const text = textOf(bytes, format, file.filename);
   if (text === null)
     return new ReadFailure("unreadable_document", "The file is damaged: it holds bytes that are no text.");

@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import type { Memory, MemoryDraft, ReceivedFile } from "../../src/domain/memory.ts";
+import type { Memory, MemoryDraft, PageProgress, ReceivedFile } from "../../src/domain/memory.ts";
 import { mediaTypeOf } from "../../src/reading/sniff.ts";
 import { oleContainer, zipOf } from "../reading/fixtures/containers.ts";
 import { archiveOf, references, xml } from "../reading/office/office-file.ts";
@@ -131,6 +131,33 @@ describe("a file that can be read", () => {
     shop.worker.wake();
     expect((await shop.settled(memory)).title).toBe("Only this is left.");
     expect(await pages()).toEqual([undefined]);
+  });
+
+  for (const [filename, isPassedOver] of [
+    ["a.txt", true],
+    ["a.pdf", false],
+  ] as const) {
+    test(`${filename} is ${isPassedOver ? "" : "not "}passed over where long texts are: ${isPassedOver ? "it is one" : "nobody knows yet"}`, async () => {
+      await shop.worker.stop();
+      const memory = await upload(filename, isPassedOver ? "Hello there." : buildPdf({ pages: [[]] }));
+      const claimed = shop.memories.claim({ jobs: 9, contentBytes: 9, leaseMs: 1_000, textBytesMax: 9 });
+      expect(claimed.map((job) => job.memory.key)).toEqual(isPassedOver ? [] : [memory.key]);
+    });
+  }
+
+  test("tells how many of its pages were read, while it is a PDF that is read", async () => {
+    const told: (PageProgress | null)[] = [];
+    let memory: Memory | null = null;
+    shop.documents.onPages = () => told.push(memory === null ? null : shop.worker.progressOf(memory.key).pages);
+    const gate = holdReading();
+    const page = [{ text: "A page of words that can be found.", x: 50, y: 60, size: 10 }];
+    memory = await upload("three.pdf", buildPdf({ pages: [page, page, page] }));
+    await until("it is about to be read", () => gate.waiting > 0);
+    expect(shop.worker.progressOf(memory.key).pages).toBeNull();
+    gate.open();
+    await shop.settled(memory);
+    expect(told).toEqual([1, 2, 3].map((done) => ({ done, total: 3 })));
+    expect(shop.worker.progressOf(memory.key).pages).toBeNull();
   });
 
   test("shows where it stands: it is being read", async () => {

@@ -15,7 +15,7 @@ import { openSpool } from "../../src/adapters/uploads/spool.ts";
 import type { ChunkPlace } from "../../src/domain/chunk.ts";
 import { Fault, invariant } from "../../src/domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
-import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
+import type { Memory, MemoryDraft, PageProgress } from "../../src/domain/memory.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import { Enricher } from "../../src/ingest/enrich/enricher.ts";
 import { type IngestParts, IngestWorker } from "../../src/ingest/worker.ts";
@@ -84,13 +84,17 @@ export class WatchedPreparer implements Preparer {
   }
 }
 
-/** The real reading of files; `before` runs before each. */
+/** The real reading of files; `before` runs before each, `onPages` after it was told how many pages were read. */
 class WatchedDocuments implements DocumentReader {
   before: Hook<DocumentFile> = () => undefined;
+  onPages: () => void = () => undefined;
 
-  async read(file: DocumentFile): Promise<DocumentText | ReadFailure> {
+  async read(file: DocumentFile, onPages?: (pages: PageProgress) => void): Promise<DocumentText | ReadFailure> {
     await this.before(file);
-    const text = await readFileText(file);
+    const text = await readFileText(file, (done, total) => {
+      onPages?.({ done, total });
+      this.onPages();
+    });
     if (text instanceof ReadFailure) return text;
     const answer = [...encodeAnswer(text.pieces, text.title, text.marks)].map((part) => Buffer.from(part));
     const outcome = decodeAnswer(Buffer.concat(answer));

@@ -12,7 +12,8 @@ import {
 } from "../../src/adapters/reading/document-reader.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { type DocumentFile, ReadFailure } from "../../src/ports/preparer.ts";
-import { decodeAnswer, encodeAnswer } from "../../src/reading/document-protocol.ts";
+import { decodeAnswer, decodePages, encodeAnswer, encodePages } from "../../src/reading/document-protocol.ts";
+import { buildPdf } from "./pdf/build-pdf.ts";
 
 const TIMEOUT_MS = 90_000;
 const MIB = 1024 * 1024;
@@ -135,6 +136,30 @@ describe("reading files", () => {
     },
     TIMEOUT_MS,
   );
+});
+
+test("a PDF tells how many of its pages were read, before its text is there", async () => {
+  const told: unknown[] = [];
+  const page = [{ text: "A page of words that can be found.", x: 50, y: 60, size: 10 }];
+  const file = fileOf(buildPdf({ pages: [page, page] }), "application/pdf");
+  const outcome = await open().read(file, (pages) => told.push(pages));
+  expect(outcome).toHaveProperty("content");
+  expect(told[0]).toEqual({ done: 1, total: 2 });
+}, 90_000);
+
+test("lines that tell of pages are told from whatever else stands among them", () => {
+  expect(decodePages(encodePages({ done: 12, total: 5_000 }).trimEnd())).toEqual({ done: 12, total: 5_000 });
+  for (const line of [
+    "",
+    "pages",
+    "pages 1",
+    "pages 1 2 3",
+    "pages -1 2",
+    "Warning: pages 1 2",
+    `pages 1 ${"9".repeat(40)}`,
+  ]) {
+    expect(decodePages(line)).toBeNull();
+  }
 });
 
 test("an answer gives back text, title and marks, the marks in code points of the whole text", () => {

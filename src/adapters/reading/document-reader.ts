@@ -6,12 +6,14 @@ import { yieldProcessor } from "../../children/priority.ts";
 import { processorMs, residentBytes } from "../../children/process-usage.ts";
 import { inheritedEnvironment } from "../../children/supervisor.ts";
 import { Fault } from "../../domain/fault.ts";
+import type { PageProgress } from "../../domain/memory.ts";
 import type { Log } from "../../kit/log.ts";
 import { type DocumentFile, type DocumentReader, type DocumentText, ReadFailure } from "../../ports/preparer.ts";
 import {
   answerBytesMax,
   type DocumentOutcome,
   decodeAnswer,
+  decodePages,
   encodeQuestion,
   FileUnavailable,
 } from "../../reading/document-protocol.ts";
@@ -32,7 +34,7 @@ export interface DocumentReaderOptions {
 /** Reads files, each in a child process of its own. */
 export interface ClosableDocumentReader extends DocumentReader {
   /** @throws Fault `model_unavailable` when no child can be had or the reader is closed; FileUnavailable for trouble with the disk */
-  read(file: DocumentFile): Promise<DocumentText | ReadFailure>;
+  read(file: DocumentFile, onPages?: (pages: PageProgress) => void): Promise<DocumentText | ReadFailure>;
   /** Ends what is under way, which rejects. */
   close(): Promise<void>;
 }
@@ -48,6 +50,8 @@ const NICENESS = 10;
 const DEATHS_MAX = 2;
 /** Files that wait at most; ingestion makes one call at a time. */
 const WAITING_MAX = 64;
+/** Longer than any line that tells of pages. */
+const PAGES_LINE_UNITS_MAX = 64;
 const MIB = 1024 * 1024;
 
 /** Room for a machine that is busy with something else. */
@@ -59,6 +63,8 @@ function timeoutOf(fileBytes: number): number {
 export function createDocumentReader(options: DocumentReaderOptions): ClosableDocumentReader {
   return new ChildPerDocument(options);
 }
+
+type OnPages = (pages: PageProgress) => void;
 
 /** What a child left behind. */
 type Ended =
@@ -78,11 +84,11 @@ class ChildPerDocument implements ClosableDocumentReader {
     this.#options = options;
   }
 
-  read(file: DocumentFile): Promise<DocumentText | ReadFailure> {
+  read(file: DocumentFile, onPages: OnPages = () => undefined): Promise<DocumentText | ReadFailure> {
     if (this.#waiting >= WAITING_MAX)
       throw new Fault("overloaded", "Too many files are waiting to be read; try again later.");
     this.#waiting += 1;
-    const call = this.#turn.then(() => this.#readNow(file));
+    const call = this.#turn.then(() => this.#readNow(file, onPages));
     const settled = () => {
       this.#waiting -= 1;
     };
@@ -96,10 +102,10 @@ class ChildPerDocument implements ClosableDocumentReader {
     await this.#turn;
   }
 
-  async #readNow(file: DocumentFile): Promise<DocumentText | ReadFailure> {
+  async #readNow(file: DocumentFile, onPages: OnPages): Promise<DocumentText | ReadFailure> {
     for (let deaths = 1; ; deaths++) {
       if (this.#isClosed) throw closed();
-      const ended = await this.#runChild(file);
+      const ended = await this.#runChild(file, onPages);
       if (this.#isClosed) throw closed();
       if (ended.kind === "answered") return this.#told(file, ended.outcome);
       this.#warn(file, ended.kind === "died" ? ended.why : ended.tooMuch);
@@ -122,7 +128,7 @@ class ChildPerDocument implements ClosableDocumentReader {
     }
   }
 
-  async #runChild(file: DocumentFile): Promise<Ended> {
+  async #runChild(file: DocumentFile, onPages: OnPages): Promise<Ended> {
     const child = this.#spawn();
     this.#child = child;
     let tooMuch: string | null = null;
@@ -136,9 +142,11 @@ class ChildPerDocument implements ClosableDocumentReader {
     }, LOOK_MS);
     const timer = setTimeout(() => stop("too much time"), (this.#options.timeoutMs ?? timeoutOf)(file.bytes));
     try {
+      const telling = tellPages(child.stderr, onPages);
       await ask(child.stdin, file);
       const answer = await bytesOf(child.stdout, answerBytesMax(file.bytes), () => stop("more text than it can hold"));
       const exitCode = await child.exited;
+      await telling;
       if (tooMuch !== null) return { kind: "stopped", tooMuch };
       const outcome = exitCode === 0 ? decodeAnswer(answer) : null;
       return outcome === null
@@ -158,7 +166,7 @@ class ChildPerDocument implements ClosableDocumentReader {
         env: inheritedEnvironment(),
         stdin: "pipe",
         stdout: "pipe",
-        stderr: "ignore",
+        stderr: "pipe",
       });
       yieldProcessor(child.pid, NICENESS, this.#options.log);
       return child;
@@ -187,6 +195,20 @@ async function ask(input: Bun.FileSink, file: DocumentFile): Promise<void> {
     await input.end();
   } catch {
     return;
+  }
+}
+
+// To the end, so that a child which writes much there is not held up. What is no whole line yet is kept up to a line's length.
+async function tellPages(stream: ReadableStream<Uint8Array>, onPages: OnPages): Promise<void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const part of stream) {
+    const lines = (rest + decoder.decode(part, { stream: true })).split("\n");
+    rest = (lines.pop() ?? "").slice(-PAGES_LINE_UNITS_MAX);
+    for (const line of lines) {
+      const pages = decodePages(line);
+      if (pages !== null) onPages(pages);
+    }
   }
 }
 

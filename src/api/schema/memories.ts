@@ -172,6 +172,8 @@ export const Memory = Type.Object(
           stage: Text(),
           chunks_done: Type.Integer(),
           chunks_total: Nullable(Type.Integer()),
+          pages_done: Type.Optional(Type.Integer({ description: "while a PDF is read" })),
+          pages_total: Type.Optional(Type.Integer({ description: "while a PDF is read" })),
           note: Type.Optional(Text({ description: "why no language model extracts, where one was to" })),
         },
         { description: "while processing" },
