@@ -170,6 +170,28 @@ pub struct NativeNeighbourhood {
     pub neighbours: Vec<NativeNeighbour>,
 }
 
+/// The texts of a publication, as they cross slice by slice: all at once would hold the JavaScript thread for seconds.
+#[napi]
+#[derive(Default)]
+pub struct NativeChunkTexts {
+    texts: Vec<NativeChunkText>,
+}
+
+#[napi]
+impl NativeChunkTexts {
+    /// None yet.
+    #[napi(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the texts of the chunks that follow.
+    #[napi(catch_unwind)]
+    pub fn add(&mut self, texts: Vec<NativeChunkText>) {
+        self.texts.extend(texts);
+    }
+}
+
 /// Parallel arrays, best first.
 #[napi(object)]
 pub struct NativeHits {
@@ -386,7 +408,7 @@ impl NativeIndex {
         guarded(admit).map(|within| NativeAdmissible { within: Arc::new(within) }).map_err(to_js)
     }
 
-    /// See `Project::publish`; the chunks' keys and texts are parallel.
+    /// See `Project::publish`; the chunks' keys and texts are parallel. Takes the texts over: none are left.
     #[napi(catch_unwind)]
     pub fn publish<'env>(
         &self,
@@ -395,11 +417,12 @@ impl NativeIndex {
         names: Vec<NativeMemoryNames>,
         chunk_keys: BigUint64ArraySlice<'_>,
         chunk_memory_keys: BigUint64ArraySlice<'_>,
-        texts: Vec<NativeChunkText>,
+        texts: &mut NativeChunkTexts,
         vectors: Float32ArraySlice<'_>,
     ) -> napi::Result<Object<'env>> {
         let (memory_keys, chunk_keys) = (memory_keys.to_vec(), chunk_keys.to_vec());
         let (chunk_memory_keys, vectors) = (chunk_memory_keys.to_vec(), vectors.to_vec());
+        let texts = std::mem::take(&mut texts.texts);
         self.change(env, move |project| {
             if chunk_keys.len() != texts.len() || chunk_memory_keys.len() != texts.len() {
                 return Err(Error::invalid("chunk keys, memory keys and texts differ in number"));

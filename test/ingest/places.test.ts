@@ -20,6 +20,14 @@ test("the one on which it begins, the last where several begin there", () => {
   expect(pagesOf([0, 19, 20, 21, 49, 50, 99], marks)).toEqual([1, 1, 3, 3, 3, "Costs", "Costs"]);
 });
 
+test("without making the texts of the chunks, which are made when they are read", () => {
+  let made = 0;
+  const chunk = Object.defineProperty(chunkAt(3), "own", { enumerable: true, get: () => `made ${++made}` });
+  const [placed] = placedChunks([chunk], [{ at: 0, place: { page: 1 } }]);
+  expect(made).toBe(0);
+  expect([placed?.own, placed?.page, placed?.start]).toEqual(["made 1", 1, 3]);
+});
+
 test("none before the first mark, and none without marks", () => {
   expect(pagesOf([0, 5, 9], [{ at: 5, place: { slide: 7 } }])).toEqual([null, 7, 7]);
   expect(pagesOf([0, 5], [])).toEqual([null, null]);

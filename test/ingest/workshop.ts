@@ -188,12 +188,18 @@ const NO_MODEL: LanguageModel = {
   complete: () => Promise.reject(new Error("a language model was asked although there is none")),
 };
 
-/** Opens the stores in a temporary folder and starts a worker. @param model is asked about memories; null: none is */
+/** How a workshop is opened. */
+interface WorkshopOptions extends Pick<IngestParts, "largeTextBytes"> {
+  /** Where its stores lie, and stay; without it a temporary folder. */
+  readonly folder?: string;
+}
+
+/** Opens the stores and starts a worker. @param model is asked about memories; null: none is */
 export async function openWorkshop(
   model: LanguageModel | null = null,
-  limits: Pick<IngestParts, "largeTextBytes"> = {},
+  { folder: kept, ...limits }: WorkshopOptions = {},
 ): Promise<Workshop> {
-  const folder = mkdtempSync(join(tmpdir(), "mneme-ingest-"));
+  const folder = kept ?? mkdtempSync(join(tmpdir(), "mneme-ingest-"));
   const clock = new ManualClock();
   const log = createLog("silent");
   const database = openDatabase(join(folder, "mneme.sqlite"));
@@ -260,9 +266,10 @@ export async function openWorkshop(
       await index.close();
       await archive.close();
       database.close();
-      rmSync(folder, { recursive: true, force: true });
+      if (kept === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
+  memories.voidLeases(); // as a server's start does
   workshop.worker.start();
   return workshop;
 }

@@ -330,6 +330,36 @@ describe("large sets", () => {
   });
 });
 
+describe("a publication so large that it crosses in slices", () => {
+  const LARGE = 1_000;
+
+  test("arrives whole, each text with its chunk", async () => {
+    const index = await open(folder());
+    const { memoryKeys, chunks, vectors } = publication([1n], 1, LARGE);
+    await index.publish(memoryKeys, chunks, vectors);
+    expect(await index.passages(BigUint64Array.from(chunks, ({ chunkKey }) => chunkKey))).toEqual(
+      chunks.map(({ passage }) => passage),
+    );
+    expect(index.stats().chunks).toBe(LARGE);
+  });
+
+  test("comes before what was called after it, and a refused one holds nothing up", async () => {
+    const index = await open(folder());
+    const [large, next] = [publication([1n], 1, LARGE), publication([2n], 1, LARGE)];
+    const changes = await Promise.allSettled([
+      index.publish(large.memoryKeys, large.chunks, large.vectors.slice(1)),
+      index.publish(large.memoryKeys, large.chunks, large.vectors),
+      index.remove(keys(1n)),
+      index.publish(next.memoryKeys, next.chunks, next.vectors),
+      published(index, [2n]),
+    ]);
+    expect(changes.map(({ status }) => status)).toEqual(["rejected", ...Array(4).fill("fulfilled")]);
+    expect(index.stats().chunks).toBe(1);
+    await published(index, [3n]);
+    expect(index.stats().chunks).toBe(2);
+  });
+});
+
 describe("refusals", () => {
   test("a bad publication is refused whole, with nothing changed", async () => {
     const index = await open(folder());

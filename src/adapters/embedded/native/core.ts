@@ -162,7 +162,7 @@ interface NativeIndex {
     names: readonly MemoryNames[],
     chunkKeys: BigUint64Array,
     chunkMemoryKeys: BigUint64Array,
-    texts: readonly PublishChunk[],
+    texts: NativeChunkTexts,
     vectors: Float32Array,
   ): Promise<void>;
   remove(memoryKeys: BigUint64Array): Promise<void>;
@@ -186,12 +186,20 @@ interface NativeIndex {
   close(): Promise<void>;
 }
 
+/** The texts of a publication, slice by slice. */
+interface NativeChunkTexts {
+  add(texts: readonly PublishChunk[]): void;
+}
+
 interface NativeAddon {
+  NativeChunkTexts: new () => NativeChunkTexts;
   openProject(options: ProjectIndexOptions): Promise<NativeIndex>;
   lockDirectory(path: string): { release(): void };
 }
 
 const NO_NAMES: MemoryNames = { title: null, phrases: [] };
+/** Chunks whose texts cross to the native core in one go: about 10 ms of the JavaScript thread. */
+const CROSSING_CHUNKS = 256;
 
 let loaded: NativeAddon | undefined;
 
@@ -241,6 +249,8 @@ async function translatedAsync<Result>(call: () => Promise<Result>): Promise<Res
  */
 export class ProjectIndex {
   readonly #native: NativeIndex;
+  /** Ends when all changes did that were called since a large one; null: there is none, and a change begins at once. */
+  #queue: Promise<unknown> | null = null;
 
   private constructor(native: NativeIndex) {
     this.#native = native;
@@ -291,16 +301,21 @@ export class ProjectIndex {
     vectors: Float32Array,
     names: readonly MemoryNames[] = Array.from(memoryKeys, () => NO_NAMES),
   ): Promise<void> {
-    return translatedAsync(() => {
+    return this.#change(chunks.length > CROSSING_CHUNKS, async () => {
       const chunkKeys = BigUint64Array.from(chunks, (chunk) => chunk.chunkKey);
       const chunkMemoryKeys = BigUint64Array.from(chunks, (chunk) => chunk.memoryKey);
-      return this.#native.publish(memoryKeys, names, chunkKeys, chunkMemoryKeys, chunks, vectors);
+      const texts = new (addon().NativeChunkTexts)();
+      for (let first = 0; first < chunks.length; first += CROSSING_CHUNKS) {
+        if (first > 0) await new Promise(setImmediate);
+        texts.add(chunks.slice(first, first + CROSSING_CHUNKS));
+      }
+      return this.#native.publish(memoryKeys, names, chunkKeys, chunkMemoryKeys, texts, vectors);
     });
   }
 
   /** Removes everything that the given memories had, durably; unknown keys are fine. Hide them first. */
   remove(memoryKeys: BigUint64Array): Promise<void> {
-    return translatedAsync(() => this.#native.remove(memoryKeys));
+    return this.#change(false, () => this.#native.remove(memoryKeys));
   }
 
   /** The admissible chunks nearest to a unit vector `[dimensions]`; scores are cosines. `limit` 1 to 2,000. */
@@ -376,6 +391,19 @@ export class ProjectIndex {
   /** Waits for the changes under way and lets go of threads and files. */
   close(): Promise<void> {
     return translatedAsync(() => this.#native.close());
+  }
+
+  // What is called while the texts of a large change cross comes after it.
+  #change(isLarge: boolean, change: () => Promise<void>): Promise<void> {
+    if (!isLarge && this.#queue === null) return translatedAsync(change);
+    const done = (this.#queue ?? Promise.resolve()).then(() => translatedAsync(change));
+    const settled = done
+      .catch((error: unknown) => error) // its caller is told; the next one has its turn all the same
+      .then(() => {
+        if (this.#queue === settled) this.#queue = null;
+      });
+    this.#queue = settled;
+    return done;
   }
 }
 
