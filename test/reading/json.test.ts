@@ -136,6 +136,17 @@ describe("conversations", () => {
     );
   });
 
+  test("name the speaker by name before role, and find words in either field", () => {
+    expect(read('[{"role": "user", "name": "Ada", "content": "", "text": "Hi"}]')).toBe("Ada: Hi (role: user)");
+  });
+
+  test("with pictures among their words are written whole", () => {
+    const parts = [{ image: "cat.png" }, { text: "Look." }];
+    const written = read(JSON.stringify([{ role: "user", content: parts }]));
+    expect(written).toContain("cat.png");
+    expect(written).toContain("Look.");
+  });
+
   test("are not every list with a name", () => {
     expect(read('[{"name": "Ada", "age": 36}]')).toBe("[0].name: Ada\n[0].age: 36");
     expect(read('[{"text": "A title", "type": "Title"}]')).toBe("[0].text: A title\n[0].type: Title");

@@ -1,15 +1,11 @@
 // Which turns a JSON array of messages holds, and where in the text each of them stands.
 
 import { dayOf } from "./day.ts";
+import { type Fields, messageOf, timeOf } from "./message.ts";
 import { type Conversation, type ReadTurn, SPEAKER_UNITS_MAX, TURNS_MAX } from "./turns.ts";
 
 /** Nesting beyond which a text is no list of turns: parts of a message take three levels. */
 const DEPTH_MAX = 64;
-
-/** The names that a turn's speaker, words and time go by, the most telling first. */
-const SPEAKER_KEYS = ["speaker", "name", "role"] as const;
-const TEXT_KEYS = ["content", "text"] as const;
-const TIME_KEYS = ["timestamp", "created_at", "time", "date"] as const;
 
 /**
  * The turns of a JSON array of objects that all have a speaker (`speaker`, `name` or `role`) and words (`content` or `text`: a
@@ -23,9 +19,9 @@ export function readJsonTurns(content: string): Conversation | null {
   const turns: ReadTurn[] = [];
   for (let at = 0; at < bounds.length; at += 2) {
     const [start = 0, end = 0] = [bounds[at], bounds[at + 1]];
-    const message = messageOf(content.slice(start, end));
-    if (message === null) return null;
-    const { speaker, text, day } = message;
+    const said = saidIn(content.slice(start, end));
+    if (said === null) return null;
+    const { speaker, text, day } = said;
     if (text === "") continue;
     const label = `${speaker}: `;
     turns.push({ session: 0, speaker, day, start, end, made: label + text, labelUnits: label.length });
@@ -33,23 +29,20 @@ export function readJsonTurns(content: string): Conversation | null {
   return turns.length === 0 ? null : { turns, sessions: [null] };
 }
 
-interface Message {
+interface Said {
   readonly speaker: string;
   readonly text: string;
   readonly day: string | null;
 }
 
-function messageOf(json: string): Message | null {
+function saidIn(json: string): Said | null {
   const value = parsed(json);
   if (typeof value !== "object" || value === null) return null;
-  const fields = value as Readonly<Record<string, unknown>>;
-  const speaker = SPEAKER_KEYS.map((key) => fields[key]).find((name) => typeof name === "string" && name.trim() !== "");
-  const words = TEXT_KEYS.map((key) => (Object.hasOwn(fields, key) ? wordsOf(fields[key]) : null)).find(
-    (text) => text !== null,
-  );
-  if (typeof speaker !== "string" || words === undefined) return null;
-  const time = TIME_KEYS.map((key) => dayOf(fields[key])).find((day) => day !== null);
-  return { speaker: shortSpeaker(speaker), text: storable(words).trim(), day: time ?? null };
+  const fields = value as Fields;
+  const message = messageOf(fields);
+  if (message === null) return null;
+  const day = timeOf(fields, dayOf)?.time ?? null;
+  return { speaker: shortSpeaker(message.speaker), text: storable(message.text).trim(), day };
 }
 
 // Not JSON after all: then the text is read as any other.
@@ -59,20 +52,6 @@ function parsed(json: string): unknown {
   } catch {
     return null;
   }
-}
-
-/** A message's words: a string, or parts with texts among other parts; null: it can have none in this field. */
-function wordsOf(value: unknown): string | null {
-  if (value === null) return "";
-  if (typeof value === "string") return value;
-  if (!Array.isArray(value)) return null;
-  const texts: string[] = [];
-  for (const part of value as readonly unknown[]) {
-    const text: unknown = typeof part === "object" && part !== null && "text" in part ? part.text : part;
-    if (typeof text === "string") texts.push(text);
-    else if (typeof part !== "object" || part === null) return null;
-  }
-  return texts.join("\n");
 }
 
 function shortSpeaker(name: string): string {
