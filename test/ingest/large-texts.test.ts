@@ -20,7 +20,7 @@ afterEach(() => shop.close());
 /** A text of so many bytes in which a word stands again and again. */
 function textOf(word: string, bytes = LARGE_TEXT_BYTES + 1): string {
   const line = `${word} boils at noon. ${"-".repeat(400)}\n`;
-  return line.repeat(Math.ceil(bytes / line.length)).slice(0, bytes - 1) + ".";
+  return `${line.repeat(Math.ceil(bytes / line.length)).slice(0, bytes - 1)}.`;
 }
 
 const statusOf = (memory: Memory) => shop.read(memory)?.state.status;
