@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::name_graph::{NameId, Slot};
-use crate::name_record::{DATE, DECLARED, IDENTIFIER, PHRASE, QUOTED, TITLE};
+use crate::name_record::{CAPITALISED, DATE, DECLARED, IDENTIFIER, PHRASE, QUOTED, TITLE};
 use crate::name_scope::{Scope, Standing};
 
 /// Links that are followed to neighbours, the most telling names first.
@@ -150,6 +150,6 @@ fn neighbours(scope: &mut Scope<'_>, ordinal: u32, names: &[Mentioned], limit: u
 }
 
 fn kind(marks: u8) -> char {
-    let kinds = [(TITLE, 't'), (DATE, 'd'), (IDENTIFIER, 'i'), (QUOTED, 'q'), (PHRASE, 'k')];
+    let kinds = [(TITLE, 't'), (DATE, 'd'), (IDENTIFIER, 'i'), (QUOTED, 'q'), (CAPITALISED, 'c'), (PHRASE, 'k')];
     kinds.iter().find(|(mark, _)| marks & mark != 0).map_or('c', |(_, letter)| *letter)
 }

@@ -338,7 +338,7 @@ describe("a publication so large that it crosses in slices", () => {
     const { memoryKeys, chunks, vectors } = publication([1n], 1, LARGE);
     await index.publish(memoryKeys, chunks, vectors);
     expect(await index.passages(BigUint64Array.from(chunks, ({ chunkKey }) => chunkKey))).toEqual(
-      chunks.map(({ passage }) => passage),
+      chunks.map(({ passage, place }) => ({ text: passage, place })),
     );
     expect(index.stats().chunks).toBe(LARGE);
   });

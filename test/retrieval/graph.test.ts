@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chunkIdOf } from "../../src/domain/ids.ts";
 import { MODE_NAMES, type RankedPassage, type StageRecord } from "../../src/domain/ranking.ts";
 import { openWorkshop, type Workshop } from "../ingest/workshop.ts";
-import { askIn, ofUser, storeIn } from "./asking.ts";
+import { askIn, chooseNearness, ofUser, storeIn } from "./asking.ts";
 
 let shop: Workshop;
 beforeEach(async () => {
@@ -29,6 +29,7 @@ const byTitle = (results: readonly RankedPassage[]) => results.map(({ memory }) 
 
 describe("a question of two steps", () => {
   test("reaches, in any mode with the graph, the passage that says nothing of what was asked for by name", async () => {
+    chooseNearness(shop); // all alike
     await storeIn(shop, DAUGHTER, FATHER, ...fillers(40));
     for (const mode of MODE_NAMES) {
       const { results } = await askIn(shop, { query: QUESTION, mode, includeGraph: true, limit: 2 });
