@@ -4,37 +4,89 @@
 //! `(k1 + 1) · Σ idf` over the query's known words; b is the mean of both, and the former alone for a chunk without
 //! context. k1 .9 and b .4 as for passages in Anserini, measured for this engine in ARCHITECTURE.md, "Measured";
 //! idf = ln(1 + (N − df + .5)/(df + .5)) over the whole project.
+//!
+//! A word that no chunk contains stands for the terms that are nearest to it (`spelling`), where there are any: its
+//! share of b counts with `GUESS_SHARE`. Known words are never touched. How the best are found without scoring every
+//! chunk is `pruning`'s affair.
 
-use tantivy::postings::{Postings, TermInfo};
+use tantivy::InvertedIndexReader;
+use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet, InvertedIndexReader, TERMINATED};
 
+use crate::document_frequencies::document_frequencies;
 use crate::error::{Error, Result};
 use crate::hit::{BestHits, Hit};
 use crate::memory_set::MemorySet;
-use crate::text_view::{Segment, View};
+use crate::postings_cursor::WordCursor;
+use crate::pruning::{self, Scratch, WINDOW};
+use crate::spelling;
+use crate::text_view::{Columns, NO_CONTEXT, View};
 
 /// How soon further occurrences of a word stop counting.
 const K1: f32 = 0.9;
 /// How much longer chunks are held back.
 const B: f32 = 0.4;
+/// What a guessed word counts for, where a known one counts 1 (ARCHITECTURE.md, "Measured").
+const GUESS_SHARE: f64 = 0.8;
+/// Unknown words of a query that are guessed; each costs a search of the term dictionaries, a millisecond or so.
+const GUESSES_MAX: usize = 3;
 
 /// A query against one commit: its words' postings in each segment, and what each word is worth.
 pub(crate) struct WeightedQuery<'view> {
     view: &'view View,
-    /// Per segment, per word.
-    postings: Vec<Vec<WordPostings>>,
-    /// Per word, `idf / Σ idf`; 0 for unknown words.
-    own_weights: Vec<f32>,
-    context_weights: Vec<f32>,
-    own_norm: LengthNorm,
-    context_norm: LengthNorm,
+    words: Vec<Word>,
+    /// What scores are summed up from, always in this order, so that a chunk's score is the same to the last bit
+    /// whichever way it was found. Heaviest first, as pruning wants it.
+    parts: Vec<Part>,
+    norms: Norms,
+}
+
+/// One word of a query.
+struct Word {
+    /// Per segment.
+    postings: Vec<WordPostings>,
+    own_df: u64,
+    context_df: u64,
+    /// 1, or `GUESS_SHARE`.
+    share: f64,
 }
 
 /// Where the variants of one word stand in a segment's two fields.
 struct WordPostings {
     own: Vec<TermInfo>,
     context: Vec<TermInfo>,
+}
+
+/// One word in one field.
+struct Part {
+    word: usize,
+    place: Place,
+    /// `idf / Σ idf` of the field.
+    weight: f32,
+}
+
+/// Which of the two fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Own,
+    Context,
+}
+
+/// A part's postings in one segment, and what each is worth.
+pub(crate) struct PartScorer<'query> {
+    cursor: WordCursor,
+    place: Place,
+    weight: f32,
+    norms: &'query Norms,
+    columns: &'query Columns,
+    /// Postings, dead documents included.
+    pub(crate) postings: u64,
+}
+
+/// How the two fields count their lengths.
+struct Norms {
+    own: LengthNorm,
+    context: LengthNorm,
 }
 
 /// `k1 · (1 − b + b · length / mean length)`, the part of BM25 that depends on a chunk's length only.
@@ -49,68 +101,57 @@ impl LengthNorm {
         LengthNorm { base: K1 * (1.0 - B), per_term: K1 * B / mean }
     }
 
-    /// BM25's tf part, divided by its limit `k1 + 1`: in 0..1.
+    /// For a chunk of this length.
     #[inline(always)]
-    fn saturate(&self, frequency: u32, length: u32) -> f32 {
-        let frequency = frequency as f32;
-        frequency / (frequency + self.base + self.per_term * length as f32)
+    fn of(&self, length: u32) -> f32 {
+        self.base + self.per_term * length as f32
     }
 }
 
 impl<'view> WeightedQuery<'view> {
     /// Looks up the words (each a group of variants that counts as one term) and weighs them.
-    pub(crate) fn new(view: &'view View, words: &[Vec<String>]) -> Result<WeightedQuery<'view>> {
-        let mut postings = Vec::with_capacity(view.segments.len());
-        let (mut own_df, mut context_df) = (vec![0u64; words.len()], vec![0u64; words.len()]);
-        for segment in &view.segments {
-            let mut of_segment = Vec::with_capacity(words.len());
-            for (word, variants) in words.iter().enumerate() {
-                let found = WordPostings {
-                    own: look_up(&segment.columns.own, variants)?,
-                    context: look_up(&segment.columns.context, variants)?,
-                };
-                let (own, context) = document_frequencies(segment, &found)?;
-                own_df[word] += own;
-                context_df[word] += context;
-                of_segment.push(found);
+    pub(crate) fn new(view: &'view View, groups: &[Vec<String>]) -> Result<WeightedQuery<'view>> {
+        let mut guesses_left = GUESSES_MAX;
+        let mut words = Vec::with_capacity(groups.len());
+        for group in groups {
+            let mut word = Word::look_up(view, group, 1.0)?;
+            if word.is_unknown() && guesses_left > 0 && spelling::is_correctable(group) {
+                guesses_left -= 1;
+                let guess = spelling::nearest(view, group)?;
+                // What the query says itself would count twice.
+                if !groups.iter().flatten().any(|term| guess.contains(term)) {
+                    word = Word::look_up(view, &guess, GUESS_SHARE)?;
+                }
             }
-            postings.push(of_segment);
+            words.push(word);
         }
+        let own = weights(words.iter().map(|word| (word.own_df, word.share)), view.chunks);
+        let context = weights(words.iter().map(|word| (word.context_df, word.share)), view.chunks);
+        let part = |place| move |(word, weight)| Part { word, place, weight };
+        let own = own.into_iter().enumerate().map(part(Place::Own));
+        let context = context.into_iter().enumerate().map(part(Place::Context));
+        let mut parts: Vec<Part> = own.chain(context).filter(|part| part.weight > 0.0).collect();
+        parts.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         Ok(WeightedQuery {
             view,
-            postings,
-            own_weights: weights(&own_df, view.chunks),
-            context_weights: weights(&context_df, view.chunks),
-            own_norm: LengthNorm::new(view.own_terms, view.chunks),
-            context_norm: LengthNorm::new(view.context_terms, view.chunks),
+            words,
+            parts,
+            norms: Norms {
+                own: LengthNorm::new(view.own_terms, view.chunks),
+                context: LengthNorm::new(view.context_terms, view.chunks),
+            },
         })
     }
 
-    /// The best `limit` chunks of the set's memories with b > 0, best first. Term at a time over all postings: about
-    /// 2 ns a posting.
+    /// The best `limit` chunks of the set's memories with b > 0, best first, exactly those that scoring every chunk
+    /// would give.
     pub(crate) fn best(&self, set: &MemorySet, limit: usize) -> Result<Vec<Hit>> {
         let mut best = BestHits::new(limit);
-        for (segment, postings) in self.view.segments.iter().zip(&self.postings) {
-            let columns = &segment.columns;
-            let mut scores = vec![0f32; segment.reader.max_doc() as usize];
-            for (word, found) in postings.iter().enumerate() {
-                let (own, context) = (self.own_weights[word], self.context_weights[word]);
-                walk(&columns.own, &found.own, |doc, frequency| {
-                    let share = if columns.has_context(doc) { own / 2.0 } else { own };
-                    scores[doc as usize] +=
-                        share * self.own_norm.saturate(frequency, columns.own_lengths[doc as usize]);
-                })?;
-                walk(&columns.context, &found.context, |doc, frequency| {
-                    scores[doc as usize] +=
-                        context / 2.0 * self.context_norm.saturate(frequency, columns.context_lengths[doc as usize]);
-                })?;
-            }
-            for (doc, score) in (0u32..).zip(scores) {
-                if score > 0.0 && set.contains(columns.ordinals[doc as usize]) && segment.is_live(doc) {
-                    let (chunk_key, ordinal) = (columns.chunk_keys[doc as usize], columns.ordinals[doc as usize]);
-                    best.offer(Hit { chunk_key, ordinal, score });
-                }
-            }
+        let mut scratch = Scratch::default();
+        let is_small = set.len() as u64 * pruning::SMALL_SET_DIVISOR < self.view.chunks;
+        for (number, segment) in self.view.segments.iter().enumerate() {
+            let mut parts = self.scorers(number)?;
+            pruning::collect_best(segment, &mut parts, set, is_small, &mut best, &mut scratch);
         }
         Ok(best.into_sorted())
     }
@@ -126,24 +167,159 @@ impl<'view> WeightedQuery<'view> {
         wanted.sort_unstable();
         let mut scores = vec![0f32; chunk_keys.len()];
         for of_segment in wanted.chunk_by(|a, b| a.0 == b.0) {
-            let number = of_segment[0].0 as usize;
-            let (columns, postings) = (&self.view.segments[number].columns, &self.postings[number]);
-            let docs: Vec<u32> = of_segment.iter().map(|(_, doc, _)| *doc).collect();
-            for (word, found) in postings.iter().enumerate() {
-                let own = frequencies(&columns.own, &found.own, &docs)?;
-                let context = frequencies(&columns.context, &found.context, &docs)?;
-                for (index, (_, doc, position)) in of_segment.iter().enumerate() {
-                    let share = if columns.has_context(*doc) { 0.5 } else { 1.0 };
-                    scores[*position] += share
-                        * self.own_weights[word]
-                        * self.own_norm.saturate(own[index], columns.own_lengths[*doc as usize])
-                        + (1.0 - share)
-                            * self.context_weights[word]
-                            * self.context_norm.saturate(context[index], columns.context_lengths[*doc as usize]);
+            for mut part in self.scorers(of_segment[0].0 as usize)? {
+                for (_, doc, position) in of_segment {
+                    scores[*position] += part.of_document(*doc);
                 }
             }
         }
         Ok(scores)
+    }
+
+    /// The parts that occur in a segment, at their first postings, in the order of `parts`.
+    fn scorers(&self, number: usize) -> Result<Vec<PartScorer<'_>>> {
+        let columns = &*self.view.segments[number].columns;
+        let mut scorers = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
+            let postings = &self.words[part.word].postings[number];
+            let (reader, terms) = match part.place {
+                Place::Own => (&columns.own, &postings.own),
+                Place::Context => (&columns.context, &postings.context),
+            };
+            if terms.is_empty() {
+                continue;
+            }
+            scorers.push(PartScorer {
+                cursor: WordCursor::open(reader, terms)?,
+                place: part.place,
+                weight: part.weight,
+                norms: &self.norms,
+                columns,
+                postings: terms.iter().map(|term| u64::from(term.doc_freq)).sum(),
+            });
+        }
+        Ok(scorers)
+    }
+}
+
+impl PartScorer<'_> {
+    /// More than this part adds to any document (with a context, without one).
+    pub(crate) fn bounds(&self) -> (f32, f32) {
+        match self.place {
+            Place::Own => (self.weight / 2.0, self.weight),
+            Place::Context => (self.weight / 2.0, 0.0),
+        }
+    }
+
+    /// What the part adds to a document's b; documents have to be asked for in ascending order.
+    #[inline]
+    pub(crate) fn of_document(&mut self, doc: u32) -> f32 {
+        let frequency = self.cursor.frequency_in(doc);
+        let (columns, doc) = (self.columns, doc as usize);
+        let (own_length, context_length) = (columns.own_lengths[doc], columns.context_lengths[doc]);
+        match self.place {
+            _ if frequency == 0 => 0.0,
+            Place::Own => share_of(self.weight, own_half(context_length), self.norms.own.of(own_length), frequency),
+            Place::Context => share_of(self.weight, 0.5, self.norms.context.of(context_length), frequency),
+        }
+    }
+
+    /// Adds the part to the scores of a window's documents; windows have to come in ascending order.
+    pub(crate) fn add_window(&mut self, window: &mut Window) {
+        let Window { base, end, scores, sums, own_halves, own_norms, context_norms } = window;
+        let weight = self.weight;
+        // The choice of the field outside of the loop over postings, which is the hottest there is.
+        match self.place {
+            Place::Own => self.cursor.visit_until(*base, *end, &mut **sums, |doc, frequency| {
+                let at = doc as usize % WINDOW;
+                scores[at] += share_of(weight, own_halves[at], own_norms[at], frequency);
+            }),
+            Place::Context => self.cursor.visit_until(*base, *end, &mut **sums, |doc, frequency| {
+                let at = doc as usize % WINDOW;
+                scores[at] += share_of(weight, 0.5, context_norms[at], frequency);
+            }),
+        }
+    }
+}
+
+/// Documents that are scored together: `WINDOW` of them, from a multiple of it.
+pub(crate) struct Window {
+    base: u32,
+    end: u32,
+    /// b so far; zeros when a window begins.
+    pub(crate) scores: Box<[f32; WINDOW]>,
+    /// Zeros, for `WordCursor`.
+    sums: Box<[u32; WINDOW]>,
+    /// By document, what `own_half` and `LengthNorm::of` say of it.
+    own_halves: Box<[f32; WINDOW]>,
+    own_norms: Box<[f32; WINDOW]>,
+    context_norms: Box<[f32; WINDOW]>,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        let zeros = || Box::new([0.0; WINDOW]);
+        Window {
+            base: 0,
+            end: 0,
+            scores: zeros(),
+            sums: Box::new([0; WINDOW]),
+            own_halves: zeros(),
+            own_norms: zeros(),
+            context_norms: zeros(),
+        }
+    }
+}
+
+impl Window {
+    /// Goes to the documents from `base` on, as far as the segment of the parts, of which there is one, has any.
+    pub(crate) fn begin(&mut self, base: u32, parts: &[PartScorer<'_>]) {
+        let PartScorer { columns, norms, .. } = &parts[0];
+        let docs = base as usize..columns.own_lengths.len().min(base as usize + WINDOW);
+        (self.base, self.end) = (base, docs.end as u32);
+        let (own, context) = (&columns.own_lengths[docs.clone()], &columns.context_lengths[docs]);
+        if parts.iter().any(|part| part.place == Place::Own) {
+            self.own_halves.iter_mut().zip(context).for_each(|(half, length)| *half = own_half(*length));
+            self.own_norms.iter_mut().zip(own).for_each(|(norm, length)| *norm = norms.own.of(*length));
+        }
+        if parts.iter().any(|part| part.place == Place::Context) {
+            self.context_norms.iter_mut().zip(context).for_each(|(norm, length)| *norm = norms.context.of(*length));
+        }
+    }
+}
+
+/// How much of b a chunk's own words make, by the length of its context: they stand in for one that it does not have.
+#[inline(always)]
+fn own_half(context_length: u32) -> f32 {
+    if context_length == NO_CONTEXT { 1.0 } else { 0.5 }
+}
+
+/// What a word adds to b: the field's part of its weight, times BM25's tf part divided by that part's limit `k1 + 1`.
+#[inline(always)]
+fn share_of(weight: f32, half: f32, norm: f32, frequency: u32) -> f32 {
+    let frequency = frequency as f32;
+    weight * half * (frequency / (frequency + norm))
+}
+
+impl Word {
+    fn look_up(view: &View, variants: &[String], share: f64) -> Result<Word> {
+        let mut word = Word { postings: Vec::with_capacity(view.segments.len()), own_df: 0, context_df: 0, share };
+        for segment in &view.segments {
+            let found = WordPostings {
+                own: look_up(&segment.columns.own, variants)?,
+                context: look_up(&segment.columns.context, variants)?,
+            };
+            let (own, context) = document_frequencies(segment, &found.own, &found.context)?;
+            word.own_df += own;
+            word.context_df += context;
+            word.postings.push(found);
+        }
+        Ok(word)
+    }
+
+    /// Whether it occurs in no live chunk.
+    fn is_unknown(&self) -> bool {
+        self.own_df == 0 && self.context_df == 0
     }
 }
 
@@ -157,7 +333,7 @@ pub(crate) fn occurrences(view: &View, variants: &[String], set: &MemorySet, mos
             let mut block = columns
                 .own
                 .read_block_postings_from_terminfo(&term, IndexRecordOption::Basic)
-                .map_err(read_error)?;
+                .map_err(|cause| read_error(&cause))?;
             // What two variants share is counted once, so that each may bring as many as are still wanted.
             let mut wanted = most - count;
             while block.block_len() > 0 && wanted > 0 {
@@ -181,98 +357,23 @@ pub(crate) fn occurrences(view: &View, variants: &[String], set: &MemorySet, mos
 fn look_up(reader: &InvertedIndexReader, variants: &[String]) -> Result<Vec<TermInfo>> {
     let mut found = Vec::new();
     for variant in variants {
-        found.extend(reader.terms().get(variant.as_bytes()).map_err(read_error)?);
+        let term = reader.terms().get(variant.as_bytes());
+        found.extend(term.map_err(|cause| read_error(&cause))?);
     }
     Ok(found)
 }
 
-/// In how many live chunks of the segment a word occurs: (own words, context). A chunk's own words stand in for the
-/// context that it does not have.
-fn document_frequencies(segment: &Segment, found: &WordPostings) -> Result<(u64, u64)> {
-    let columns = &segment.columns;
-    let is_plain = |infos: &[TermInfo]| infos.len() <= 1 && !segment.has_deletes();
-    let stored = |infos: &[TermInfo]| infos.first().map_or(0, |info| u64::from(info.doc_freq));
-
-    let (mut own, mut own_as_context) = (0, 0);
-    if is_plain(&found.own) && segment.chunks_without_context == 0 {
-        own = stored(&found.own);
-    } else if is_plain(&found.own) && segment.chunks_without_context == segment.chunks {
-        own = stored(&found.own);
-        own_as_context = own;
-    } else {
-        walk(&columns.own, &found.own, |doc, _| {
-            let is_live = segment.is_live(doc);
-            own += u64::from(is_live);
-            own_as_context += u64::from(is_live && !columns.has_context(doc));
-        })?;
-    }
-    let mut context = 0;
-    if is_plain(&found.context) {
-        context = stored(&found.context);
-    } else {
-        walk(&columns.context, &found.context, |doc, _| context += u64::from(segment.is_live(doc)))?;
-    }
-    Ok((own, own_as_context + context))
+fn read_error(cause: &std::io::Error) -> Error {
+    Error::from_io("reading the text index", cause)
 }
 
-fn weights(document_frequencies: &[u64], chunks: u64) -> Vec<f32> {
-    let idf = |df: &u64| match df {
+/// `share · idf / Σ idf` of each word, by (document frequency, share); 0 for unknown words.
+fn weights(words: impl Iterator<Item = (u64, f64)>, chunks: u64) -> Vec<f32> {
+    let idf = |df: u64| match df {
         0 => 0.0,
-        df => (1.0 + (chunks as f64 - *df as f64 + 0.5) / (*df as f64 + 0.5)).ln(),
+        df => (1.0 + (chunks as f64 - df as f64 + 0.5) / (df as f64 + 0.5)).ln(),
     };
-    let idfs: Vec<f64> = document_frequencies.iter().map(idf).collect();
-    let total: f64 = idfs.iter().sum();
-    idfs.into_iter().map(|idf| if total > 0.0 { (idf / total) as f32 } else { 0.0 }).collect()
-}
-
-/// Calls `visit(document, frequency)` for every document, dead ones included, that any of the terms occurs in; the
-/// frequencies of several terms in one document are added up.
-fn walk(reader: &InvertedIndexReader, terms: &[TermInfo], mut visit: impl FnMut(u32, u32)) -> Result<()> {
-    let each = |term: &TermInfo, visit: &mut dyn FnMut(&[u32], &[u32])| -> Result<()> {
-        let mut block =
-            reader.read_block_postings_from_terminfo(term, IndexRecordOption::WithFreqs).map_err(read_error)?;
-        while block.block_len() > 0 {
-            visit(block.docs(), block.freqs());
-            block.advance();
-        }
-        Ok(())
-    };
-    if let [term] = terms {
-        return each(term, &mut |docs, frequencies| {
-            docs.iter().zip(frequencies).for_each(|(doc, frequency)| visit(*doc, *frequency));
-        });
-    }
-    let mut all: Vec<(u32, u32)> = Vec::new();
-    for term in terms {
-        each(term, &mut |docs, frequencies| all.extend(docs.iter().copied().zip(frequencies.iter().copied())))?;
-    }
-    all.sort_unstable();
-    all.chunk_by(|a, b| a.0 == b.0)
-        .for_each(|same| visit(same[0].0, same.iter().map(|(_, frequency)| frequency).sum()));
-    Ok(())
-}
-
-/// The added-up frequency of the terms in each of the ascending documents.
-fn frequencies(reader: &InvertedIndexReader, terms: &[TermInfo], docs: &[u32]) -> Result<Vec<u32>> {
-    let mut sums = vec![0; docs.len()];
-    for term in terms {
-        let mut postings =
-            reader.read_postings_from_terminfo(term, IndexRecordOption::WithFreqs).map_err(read_error)?;
-        for (sum, doc) in sums.iter_mut().zip(docs) {
-            if postings.doc() < *doc {
-                postings.seek(*doc);
-            }
-            if postings.doc() == TERMINATED {
-                break;
-            }
-            if postings.doc() == *doc {
-                *sum += postings.term_freq();
-            }
-        }
-    }
-    Ok(sums)
-}
-
-fn read_error(cause: std::io::Error) -> Error {
-    Error::from_io("reading the text index", &cause)
+    let words: Vec<(f64, f64)> = words.map(|(df, share)| (idf(df), share)).collect();
+    let total: f64 = words.iter().map(|(idf, _)| idf).sum();
+    words.into_iter().map(|(idf, share)| if total > 0.0 { (share * idf / total) as f32 } else { 0.0 }).collect()
 }

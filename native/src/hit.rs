@@ -1,5 +1,7 @@
 //! What a search finds, and in which order it is given.
 
+use std::cmp::Ordering;
+
 /// One chunk that a search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
@@ -14,12 +16,15 @@ pub struct Hit {
 /// Sorts best first and keeps `limit`. Equal scores go by chunk key, so that the same question has the same answer
 /// whatever order segments and rows are in.
 pub fn keep_best(hits: &mut Vec<Hit>, limit: usize) {
-    let by_rank = |a: &Hit, b: &Hit| b.score.total_cmp(&a.score).then(a.chunk_key.cmp(&b.chunk_key));
     if limit > 0 && hits.len() > limit {
         hits.select_nth_unstable_by(limit - 1, by_rank);
     }
     hits.truncate(limit);
     hits.sort_unstable_by(by_rank);
+}
+
+fn by_rank(a: &Hit, b: &Hit) -> Ordering {
+    b.score.total_cmp(&a.score).then(a.chunk_key.cmp(&b.chunk_key))
 }
 
 /// Collects hits and keeps only the best, in memory of the order of the limit.
@@ -29,12 +34,14 @@ pub struct BestHits {
     /// The worst score that can still be among the best.
     floor: f32,
     hits: Vec<Hit>,
+    /// How many of the hits are the best of all so far.
+    kept: usize,
 }
 
 impl BestHits {
     /// Room for the `limit` best.
     pub fn new(limit: usize) -> Self {
-        BestHits { limit, floor: f32::NEG_INFINITY, hits: Vec::new() }
+        BestHits { limit, floor: f32::NEG_INFINITY, hits: Vec::new(), kept: 0 }
     }
 
     /// Takes a hit into account.
@@ -46,9 +53,28 @@ impl BestHits {
         self.hits.push(hit);
         // Sorting once per many offers; 512 keeps small limits from sorting all the time.
         if self.hits.len() >= self.limit * 2 + 512 {
-            keep_best(&mut self.hits, self.limit);
-            self.floor = self.hits.last().map_or(f32::INFINITY, |worst| worst.score);
+            self.keep();
         }
+    }
+
+    /// The worst score that can still be among the best, given all hits so far: who scores less need not be offered.
+    pub fn floor(&mut self) -> f32 {
+        if self.hits.len() > self.kept {
+            self.keep();
+        }
+        self.floor
+    }
+
+    fn keep(&mut self) {
+        if self.limit == 0 {
+            self.hits.clear();
+            self.floor = f32::INFINITY;
+        } else if self.hits.len() >= self.limit {
+            let (_, worst, _) = self.hits.select_nth_unstable_by(self.limit - 1, by_rank);
+            self.floor = worst.score;
+            self.hits.truncate(self.limit);
+        }
+        self.kept = self.hits.len();
     }
 
     /// The best, best first.

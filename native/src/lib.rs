@@ -10,7 +10,8 @@
 //! | `graph`, `graph_builder` | the HNSW graph for large sets, and the thread that keeps it |
 //! | `text_index`, `text_schema`, `text_view` | postings and passages |
 //! | `text_writer`, `text_directory` | how a change becomes a commit, and when that is on the disk |
-//! | `analysis`, `bm25` | words, and how well they match |
+//! | `analysis`, `bm25`, `spelling` | words, how well they match, and what an unknown one may mean |
+//! | `pruning`, `postings_cursor`, `document_frequencies` | which chunks match best, without scoring all of them |
 //! | `names`, `name_words`, `name_dates`, `name_record` | which names a chunk mentions, and how that is stored |
 //! | `name_graph`, `posting_lists` | the knowledge graph: which chunks mention which names |
 //! | `name_scope`, `name_walk`, `name_neighbours` | which of them are links for a question, and where they lead |
@@ -20,6 +21,7 @@ pub mod analysis;
 pub mod bindings;
 mod bm25;
 pub mod candidates;
+mod document_frequencies;
 pub mod error;
 mod graph;
 mod graph_builder;
@@ -37,8 +39,11 @@ pub mod name_walk;
 mod name_words;
 pub mod names;
 mod posting_lists;
+mod postings_cursor;
 pub mod project;
+mod pruning;
 mod row_table;
+mod spelling;
 #[cfg(test)]
 pub(crate) mod testing;
 mod text_directory;

@@ -305,7 +305,7 @@ mod tests {
         fn truth(&self, query: &str) -> BTreeMap<u64, f64> {
             let analyzer = Analyzer::default();
             let stemmings: BTreeSet<Stemming> = self.index.view().stemmings.iter().copied().collect();
-            let words = analyzer.query_groups(query, &stemmings);
+            let groups = analyzer.query_groups(query, &stemmings);
             let terms =
                 |text: &str, chunk: &Chunk| analyzer.document_terms(text, Stemming::for_language(chunk.language));
             let own: BTreeMap<u64, Vec<String>> =
@@ -314,6 +314,7 @@ mod tests {
                 .chunks()
                 .map(|(_, chunk)| (chunk.key, terms(chunk.context.as_ref().unwrap_or(&chunk.own), chunk)))
                 .collect();
+            let words = guessed(&groups, &own, &context);
             let (of_own, of_context) = (field_scores(&own, &words), field_scores(&context, &words));
             self.chunks()
                 .map(|(_, chunk)| {
@@ -336,8 +337,85 @@ mod tests {
         words[..1 + chance.below(words_max)].join(" ")
     }
 
+    /// The words with what they count for, unknown ones replaced by the known terms that are nearest.
+    fn guessed(
+        groups: &[Vec<String>],
+        own: &BTreeMap<u64, Vec<String>>,
+        context: &BTreeMap<u64, Vec<String>>,
+    ) -> Vec<(Vec<String>, f64)> {
+        let is_known = |group: &[String]| own.values().chain(context.values()).flatten().any(|t| group.contains(t));
+        let length = |term: &String| term.chars().count();
+        let has_digit = |term: &String| term.chars().any(char::is_numeric);
+        let mut left = 3;
+        let guess = |group: &Vec<String>| -> (Vec<String>, f64) {
+            let stems: Vec<&String> =
+                group.iter().filter(|stem| !has_digit(stem) && (4..=24).contains(&length(stem))).collect();
+            if is_known(group) || stems.is_empty() || left == 0 {
+                return (group.clone(), 1.0);
+            }
+            left -= 1;
+            let mut uses: BTreeMap<&String, usize> = BTreeMap::new();
+            for terms in own.values() {
+                let distinct: BTreeSet<&String> = terms.iter().filter(|term| !has_digit(term)).collect();
+                distinct.into_iter().for_each(|term| *uses.entry(term).or_default() += 1);
+            }
+            for (slips, begins_alike) in [(1, true), (1, false), (2, true)] {
+                let is_near = |term: &&String| {
+                    stems.iter().any(|stem| {
+                        (slips < 2 || length(stem) >= 8)
+                            && (!begins_alike || stem.chars().next() == term.chars().next())
+                            && distance(stem, term) <= slips
+                    })
+                };
+                let mut near: Vec<&String> = uses.keys().copied().filter(is_near).collect();
+                near.sort_by_key(|term| std::cmp::Reverse(uses[term]));
+                near.truncate(3);
+                let near: Vec<String> = near.into_iter().cloned().collect();
+                if near.iter().any(|term| groups.iter().any(|group| group.contains(term))) {
+                    return (group.clone(), 1.0);
+                }
+                if !near.is_empty() {
+                    return (near, 0.8);
+                }
+            }
+            (group.clone(), 1.0)
+        };
+        groups.iter().map(guess).collect()
+    }
+
+    /// Insertions, deletions, substitutions and swaps of neighbours between two words, by the textbook's table.
+    fn distance(a: &str, b: &str) -> usize {
+        let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+        let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
+        for i in 0..=a.len() {
+            for j in 0..=b.len() {
+                table[i][j] = if i == 0 || j == 0 {
+                    i + j
+                } else {
+                    let replaced = table[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                    let changed = replaced.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1);
+                    let is_swap = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+                    if is_swap { changed.min(table[i - 2][j - 2] + 1) } else { changed }
+                };
+            }
+        }
+        table[a.len()][b.len()]
+    }
+
+    /// The text without one of its characters, or with two of them swapped.
+    fn misspelt(text: &str, at: usize) -> String {
+        let mut characters: Vec<char> = text.chars().collect();
+        let at = at * 7 % characters.len();
+        if at.is_multiple_of(2) || at + 1 == characters.len() {
+            characters.remove(at);
+        } else {
+            characters.swap(at, at + 1);
+        }
+        characters.into_iter().collect()
+    }
+
     /// BM25 over one field, divided by its maximum for the query.
-    fn field_scores(documents: &BTreeMap<u64, Vec<String>>, words: &[Vec<String>]) -> BTreeMap<u64, f64> {
+    fn field_scores(documents: &BTreeMap<u64, Vec<String>>, words: &[(Vec<String>, f64)]) -> BTreeMap<u64, f64> {
         let (k1, b) = (0.9, 0.4);
         let count = documents.len() as f64;
         let mean = documents.values().map(|terms| terms.len() as f64).sum::<f64>() / count;
@@ -347,12 +425,12 @@ mod tests {
             let df = documents.values().filter(|terms| frequency(terms, word) > 0.0).count() as f64;
             if df > 0.0 { (1.0 + (count - df + 0.5) / (df + 0.5)).ln() } else { 0.0 }
         };
-        let idfs: Vec<f64> = words.iter().map(idf).collect();
+        let idfs: Vec<f64> = words.iter().map(|(word, _)| idf(word)).collect();
         let greatest = (k1 + 1.0) * idfs.iter().sum::<f64>();
         let score = |terms: &[String]| {
-            let of_word = |(word, idf): (&Vec<String>, &f64)| {
+            let of_word = |((word, share), idf): (&(Vec<String>, f64), &f64)| {
                 let tf = frequency(terms, word);
-                idf * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * terms.len() as f64 / mean))
+                share * idf * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * terms.len() as f64 / mean))
             };
             let sum: f64 = words.iter().zip(&idfs).map(of_word).sum();
             if greatest > 0.0 { sum / greatest } else { 0.0 }
@@ -365,11 +443,12 @@ mod tests {
         check_history(&mut Chance::new());
     }
 
-    /// Publishes, removes and reopens at random, and compares every score with the definition's after each step.
+    /// Publishes, removes and reopens at random, and compares every score with the definition's after each step, for words
+    /// as they stand there and with a slip.
     fn check_history(chance: &mut Chance) {
         let directory = TempDir::new("text");
         let mut checked = Checked::open(directory.path());
-        for _ in 0..60 {
+        for step in 0..60 {
             let first = 1 + chance.below(40) as u64;
             let memories: Vec<u64> = (first..first + 1 + chance.below(8) as u64).collect();
             match chance.below(8) {
@@ -382,29 +461,35 @@ mod tests {
             }
             assert_eq!(sorted(chunk_keys(&checked.index)), sorted(checked.chunks().map(|(_, chunk)| chunk.key)));
             let query = phrase(chance, 6);
-            let truth = checked.truth(&query);
             let user = Some(1 + chance.below(3) as u64).filter(|_| chance.below(2) == 0);
+            check_scores(&checked, &query, user);
+            check_scores(&checked, &misspelt(&query, step), user);
+        }
+    }
 
-            let hits = checked.index.search(&query, &checked.candidates.admit(user, 0, None), 1_000).expect("searched");
-            let of_user = checked.chunks().filter(|(owner, _)| user.is_none_or(|user| user == *owner));
-            let expected = sorted(of_user.map(|(_, chunk)| chunk.key).filter(|key| truth[key] > 0.0));
-            assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
-            assert_eq!(sorted(hits.iter().map(|hit| hit.chunk_key)), expected, "{query}");
-            for hit in &hits {
-                let expected = truth[&hit.chunk_key];
-                assert!((f64::from(hit.score) - expected).abs() < 1e-5, "{query}: {hit:?}, expected {expected}");
-                assert!(hit.score > 0.0 && hit.score <= 1.0);
-            }
+    fn check_scores(checked: &Checked, query: &str, user: Option<u64>) {
+        let truth = checked.truth(query);
+        let set = checked.candidates.admit(user, 0, None);
+        let hits = checked.index.search(query, &set, 1_000).expect("searched");
+        let of_user = checked.chunks().filter(|(owner, _)| user.is_none_or(|user| user == *owner));
+        let expected = sorted(of_user.map(|(_, chunk)| chunk.key).filter(|key| truth[key] > 0.0));
+        assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
+        assert_eq!(sorted(hits.iter().map(|hit| hit.chunk_key)), expected, "{query}");
+        for hit in &hits {
+            let expected = truth[&hit.chunk_key];
+            assert!((f64::from(hit.score) - expected).abs() < 1e-5, "{query}: {hit:?}, expected {expected}");
+            assert!(hit.score > 0.0 && hit.score <= 1.0);
+        }
+        for limit in [1, 10] {
+            let best = checked.index.search(query, &set, limit).expect("searched");
+            assert_eq!(best, hits[..limit.min(hits.len())], "{query}");
+        }
 
-            let keys: Vec<u64> = (0..checked.next_chunk + 2).rev().collect();
-            let scores = checked.index.score(&query, &keys).expect("scored");
-            for (key, score) in keys.iter().zip(scores) {
-                let expected = truth.get(key).copied().unwrap_or(0.0);
-                assert!(
-                    (f64::from(score) - expected).abs() < 1e-5,
-                    "{query}: chunk {key} {score}, expected {expected}"
-                );
-            }
+        let keys: Vec<u64> = (0..checked.next_chunk + 2).rev().collect();
+        let scores = checked.index.score(query, &keys).expect("scored");
+        for (key, score) in keys.iter().zip(scores) {
+            let expected = truth.get(key).copied().unwrap_or(0.0);
+            assert!((f64::from(score) - expected).abs() < 1e-5, "{query}: chunk {key} {score}, expected {expected}");
         }
     }
 
@@ -477,6 +562,103 @@ mod tests {
         assert_eq!(find("connected"), [2]);
         assert_eq!(find("connections"), [2, 3]);
         assert_eq!(find("—"), [0u64; 0]);
+    }
+
+    #[test]
+    fn a_misspelt_word_finds_what_it_means_in_many_languages() {
+        let directory = TempDir::new("text");
+        let candidates = Arc::new(Candidates::default());
+        let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
+        show(&candidates, 1, 1);
+        let texts = [
+            ("en", "The committee approved every connection"),
+            ("de", "Die Straßenbahn fährt über die Brücke"),
+            ("fr", "La bibliothèque est fermée aujourd'hui"),
+            ("ru", "Библиотека закрыта сегодня"),
+            ("el", "Η βιβλιοθήκη είναι κλειστή"),
+            ("und", "kirjastossa myydään karttoja"),
+            ("th", "ทุกสองสัปดาห์"),
+            ("zh", "机器学习改变世界"),
+            ("en", "part number x1234y and covid19"),
+        ];
+        let chunks: Vec<TextChunk<'_>> = (1..)
+            .zip(texts)
+            .map(|(chunk_key, (language, own))| TextChunk {
+                chunk_key,
+                memory_key: 1,
+                own,
+                context: None,
+                language,
+                passage: own,
+            })
+            .collect();
+        index.publish(&[1], &chunks).expect("published");
+        let find = |query: &str| -> Vec<u64> {
+            let hits = index.search(query, &candidates.admit(None, 0, None), 10).expect("searched");
+            hits.iter().map(|hit| hit.chunk_key).collect()
+        };
+        let misspelt = [
+            ("comittee", 1),
+            ("aproved", 1),
+            ("conectoins", 0),
+            ("Strassenbahn", 2),
+            ("Brükce", 2),
+            ("biblotheque", 3),
+            ("ibbliothèque", 3),
+            ("библеотека", 4),
+            ("βιβλιοθηκη", 5),
+            ("kirjastosa", 6),
+            ("ytterligare", 0),
+            ("機器學", 0),
+            ("x1235y", 0),
+            ("covid18", 0),
+        ];
+        for (query, expected) in misspelt {
+            let expected: Vec<u64> = (expected > 0).then_some(expected).into_iter().collect();
+            assert_eq!(find(query), expected, "{query}");
+        }
+        // A guess counts less than a word that stands there, and does not touch those that do.
+        let score = |query: &str| index.score(query, &[1]).expect("scored")[0];
+        assert!((score("aproved") - 0.8 * score("approved")).abs() < 1e-6);
+        assert_eq!(
+            score("approved comittee"),
+            index.search("approved comittee", &candidates.admit(None, 0, None), 1).expect("searched")[0].score
+        );
+        // What the query says itself is not counted twice.
+        assert_eq!(score("approved aproved"), score("approved"));
+    }
+
+    #[test]
+    fn at_most_three_unknown_words_are_guessed() {
+        let directory = TempDir::new("text");
+        let candidates = Arc::new(Candidates::default());
+        let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
+        show(&candidates, 1, 1);
+        let own = ["alpha", "bravo", "charlie", "delta"];
+        let chunks: Vec<TextChunk<'_>> = (1..)
+            .zip(own)
+            .map(|(chunk_key, own)| TextChunk {
+                chunk_key,
+                memory_key: 1,
+                own,
+                context: None,
+                language: "und",
+                passage: own,
+            })
+            .collect();
+        index.publish(&[1], &chunks).expect("published");
+        let find = |query: &str| {
+            let hits = index.search(query, &candidates.admit(None, 0, None), 10).expect("searched");
+            sorted(hits.iter().map(|hit| hit.chunk_key))
+        };
+        assert_eq!(find("alhpa brvao chralie dleta"), [1, 2, 3]);
+        // Those that nothing is looked for do not count.
+        assert_eq!(find("x1 zz alhpa y2 brvao chralie dleta"), [1, 2, 3]);
+        // Far from everything, but looked for.
+        assert_eq!(find("yxwvu yxwvt yxwvs dleta"), [0u64; 0]);
+        let hostile: String = (0..64).map(|n| format!("{}{} ", "xy".repeat(n), "q".repeat(128 - 2 * n))).collect();
+        assert_eq!(find(&hostile), [0u64; 0]);
+        assert_eq!(find(&format!("dleta {hostile}")), [4]);
     }
 
     #[test]

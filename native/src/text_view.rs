@@ -10,6 +10,7 @@ use tantivy::{DocAddress, InvertedIndexReader, Searcher, SegmentReader};
 
 use crate::analysis::Stemming;
 use crate::candidates::Candidates;
+use crate::document_frequencies::Counted;
 use crate::error::Result;
 use crate::text_schema::{self, TextFields};
 
@@ -39,6 +40,8 @@ pub(crate) struct Segment {
     pub(crate) chunks: u32,
     /// Live chunks without a context of their own.
     pub(crate) chunks_without_context: u32,
+    /// In how many of them words were found to occur; shared by the views in which the same documents are alive.
+    pub(crate) counted: Arc<Counted>,
 }
 
 /// Columns by document number. A segment's documents never change, only die, so views share them.
@@ -71,15 +74,20 @@ impl View {
         candidates: &Candidates,
         earlier: Option<&View>,
     ) -> Result<View> {
-        let known: FxHashMap<SegmentId, &Arc<Columns>> =
-            earlier.into_iter().flat_map(|view| &view.segments).map(|s| (s.reader.segment_id(), &s.columns)).collect();
+        let known: FxHashMap<SegmentId, &Segment> =
+            earlier.into_iter().flat_map(|view| &view.segments).map(|s| (s.reader.segment_id(), s)).collect();
         let mut view = View { searcher, segments: Vec::new(), stemmings, chunks: 0, own_terms: 0, context_terms: 0 };
         for reader in view.searcher.segment_readers() {
-            let columns = match known.get(&reader.segment_id()) {
-                Some(columns) => Arc::clone(columns),
+            let known = known.get(&reader.segment_id());
+            let columns = match known {
+                Some(known) => Arc::clone(&known.columns),
                 None => Arc::new(Columns::read(reader, fields, candidates)?),
             };
-            let mut segment = Segment { reader: reader.clone(), columns, chunks: 0, chunks_without_context: 0 };
+            // Documents only die: as many alive are the same.
+            let unchanged = known.filter(|known| known.reader.num_docs() == reader.num_docs());
+            let counted = unchanged.map(|known| Arc::clone(&known.counted)).unwrap_or_default();
+            let mut segment =
+                Segment { reader: reader.clone(), columns, chunks: 0, chunks_without_context: 0, counted };
             for doc in 0..reader.max_doc() {
                 if !segment.is_live(doc) {
                     continue;
