@@ -48,11 +48,6 @@ impl MemorySet {
         self.words.iter().all(|word| *word == 0)
     }
 
-    /// The bits, 64 ordinals a word, the first in the lowest.
-    pub fn words(&self) -> &[u64] {
-        &self.words
-    }
-
     /// What is in both.
     pub fn intersection(&self, other: &MemorySet) -> MemorySet {
         MemorySet { words: self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect() }

@@ -74,7 +74,8 @@ fn read(words: &[Word], order: &[Part]) -> Option<(usize, [u32; 3])> {
                 at += usize::from(word.is_some_and(|word| matches!(word.form.as_str(), "of" | "de" | "do" | "del")));
                 continue;
             }
-            Part::Year => found[0] = number(word?, 4..=4)?,
+            // Of a number without a month's name four digits make a year.
+            Part::Year => found[0] = number(word?, if order.len() > 3 || at > 0 { 3..=4 } else { 4..=4 })?,
             Part::MonthNumber => found[1] = number(word?, 1..=2)?,
             Part::Month => found[1] = month_of(word?)?,
             Part::Day => found[2] = number(word?, 1..=2)?,

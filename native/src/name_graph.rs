@@ -5,7 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::error::Result;
-use crate::name_record::{DECLARED, Mention, RecordReader, TITLE};
+use crate::name_record::{DATE, DECLARED, Mention, RecordReader, TITLE};
 use crate::posting_lists::{List, PostingLists};
 
 /// Longer surface forms are cut.
@@ -96,9 +96,10 @@ pub(crate) struct NameGraph {
     chunks: Vec<Option<Chunk>>,
     free_slots: Vec<Slot>,
     of_chunk: FxHashMap<u64, Slot>,
-    of_memory: FxHashMap<u32, Vec<Slot>>,
-    /// Live chunks of each 64 memories, by ordinal.
-    chunks_of_block: Vec<u32>,
+    /// By ordinal, the slots of a memory, in `slots`.
+    of_memory: Vec<List>,
+    slots: PostingLists,
+    live: usize,
     reader: RecordReader,
     scratch: Vec<Candidate>,
 }
@@ -132,7 +133,7 @@ impl NameGraph {
             is_same
         });
         // Two names can have the same words only where one is their date, which then comes first.
-        candidates.sort_by_key(|c| (place(c), !c.marks));
+        candidates.sort_by_key(|c| (place(c), c.marks & DATE == 0));
         let slot = self.free_slots.pop().unwrap_or_else(|| {
             self.chunks.push(None);
             u32::try_from(self.chunks.len() - 1).expect("a project has fewer than 2^30 chunks")
@@ -147,19 +148,21 @@ impl NameGraph {
             self.is_active[id as usize] = name.counts.is_active();
         }
         self.of_chunk.insert(chunk_key, slot);
-        self.of_memory.entry(ordinal).or_default().push(slot);
-        let block = ordinal as usize / 64;
-        if block >= self.chunks_of_block.len() {
-            self.chunks_of_block.resize(block + 1, 0);
+        if ordinal as usize >= self.of_memory.len() {
+            self.of_memory.resize(ordinal as usize + 1, List::default());
         }
-        self.chunks_of_block[block] += 1;
+        self.slots.push(&mut self.of_memory[ordinal as usize], slot);
+        self.live += 1;
         self.chunks[slot as usize] = Some(chunk);
         Ok(())
     }
 
     /// Removes all chunks of a memory.
     pub(crate) fn remove_memory(&mut self, ordinal: u32) {
-        for slot in self.of_memory.remove(&ordinal).unwrap_or_default() {
+        let Some(list) = self.of_memory.get_mut(ordinal as usize) else { return };
+        let slots = self.slots.get(list).to_vec();
+        slots.iter().for_each(|slot| self.slots.remove(list, *slot));
+        for slot in slots {
             let Some(chunk) = self.chunks[slot as usize].take() else { continue };
             for (id, marks) in marks_of_names(&chunk) {
                 let name = &mut self.names[id as usize];
@@ -171,7 +174,7 @@ impl NameGraph {
             if self.of_chunk.get(&chunk.chunk_key) == Some(&slot) {
                 self.of_chunk.remove(&chunk.chunk_key);
             }
-            self.chunks_of_block[ordinal as usize / 64] -= 1;
+            self.live -= 1;
             self.free_slots.push(slot);
         }
     }
@@ -188,12 +191,17 @@ impl NameGraph {
 
     /// The live chunks of a memory.
     pub(crate) fn slots_of(&self, ordinal: u32) -> &[Slot] {
-        self.of_memory.get(&ordinal).map_or(&[], Vec::as_slice)
+        self.of_memory.get(ordinal as usize).map_or(&[], |list| self.slots.get(list))
     }
 
-    /// Live chunks of each 64 memories.
-    pub(crate) fn chunks_of_block(&self) -> &[u32] {
-        &self.chunks_of_block
+    /// How many chunks are live.
+    pub(crate) fn live(&self) -> usize {
+        self.live
+    }
+
+    /// Slots are below this.
+    pub(crate) fn slots_end(&self) -> usize {
+        self.chunks.len()
     }
 
     /// The id of a name that was ever met.
@@ -207,9 +215,10 @@ impl NameGraph {
         self.is_active[name as usize]
     }
 
-    /// A name's counts over all live chunks.
-    pub(crate) fn counts(&self, name: NameId) -> Counts {
-        self.names[name as usize].counts
+    /// A name's counts over all live chunks, and how many mention it.
+    pub(crate) fn counts(&self, name: NameId) -> (Counts, usize) {
+        let name = &self.names[name as usize];
+        (name.counts, name.mentions.len())
     }
 
     /// The live chunks that mention a name, in no particular order.
@@ -227,19 +236,6 @@ impl NameGraph {
         let at = self.names.get(name as usize)?.surface as usize;
         let length = *self.surfaces.get(at)? as usize;
         std::str::from_utf8(&self.surfaces[at + 1..at + 1 + length]).ok().filter(|text| !text.is_empty())
-    }
-
-    /// Bytes of memory, roughly.
-    pub(crate) fn bytes(&self) -> usize {
-        let candidates: usize = self.chunks.iter().flatten().map(|chunk| chunk.candidates.len() * 8 + 24).sum();
-        self.names.capacity() * (size_of::<Name>() + 1)
-            + self.table.capacity() * 4
-            + self.mentions.bytes()
-            + self.surfaces.capacity()
-            + self.chunks.capacity() * size_of::<Option<Chunk>>()
-            + candidates
-            + self.of_chunk.capacity() * 17
-            + self.of_memory.capacity() * 56
     }
 
     /// The id of a mention's name, a new one if it was never met.
@@ -262,6 +258,11 @@ impl NameGraph {
             self.names[id as usize].surface = self.surfaces.len() as u32;
             self.surfaces.push(text.len() as u8);
             self.surfaces.extend_from_slice(text.as_bytes());
+            // The words of "Dark River (2017 film)" end before the bracket does.
+            if text.contains('(') && !text.contains(')') {
+                self.surfaces.push(b')');
+                self.surfaces[self.names[id as usize].surface as usize] += 1;
+            }
         }
         id
     }

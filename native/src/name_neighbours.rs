@@ -106,9 +106,8 @@ fn mentioned(scope: &mut Scope<'_>, slots: &[Slot]) -> Vec<Mentioned> {
         }
     }
     let mut names: Vec<Mentioned> = found.into_values().collect();
-    let weight = |m: &Mentioned| {
-        m.idf * (1.0 + 0.5 * f64::from(m.mentions).ln() + f64::from(u8::from(m.marks & TITLE != 0)))
-    };
+    let weight =
+        |m: &Mentioned| m.idf * (1.0 + 0.5 * f64::from(m.mentions).ln() + f64::from(u8::from(m.marks & TITLE != 0)));
     names.sort_by(|a, b| {
         let by_link = b.standing.is_linked.cmp(&a.standing.is_linked);
         by_link.then(weight(b).total_cmp(&weight(a))).then_with(|| graph.hash(a.name).cmp(&graph.hash(b.name)))

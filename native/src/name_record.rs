@@ -32,6 +32,7 @@ const VERSION: u8 = 1;
 
 const IS_CONNECTOR: u8 = 1;
 const HAS_FORM: u8 = 2;
+const IS_FUNCTION_WORD: u8 = 4;
 
 /// A place in a chunk that a link can stand for, if its name is active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +90,16 @@ pub(crate) struct Span {
     pub(crate) form: Option<String>,
 }
 
+/// What a word is in a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Plain,
+    /// Neither begins nor ends a name.
+    Connector,
+    /// Is no name alone: "The", "He".
+    FunctionWord,
+}
+
 /// A record under construction: `word` for each in order, then the bytes.
 #[derive(Debug, Default)]
 pub(crate) struct RecordWriter {
@@ -100,14 +111,19 @@ pub(crate) struct RecordWriter {
 
 impl RecordWriter {
     /// Adds a word: what stands between it and the one before (where that is a part of the same run), how it is
-    /// written, its form, and whether it is a small word that neither begins nor ends a name.
-    pub(crate) fn word(&mut self, between: &str, surface: &str, form: &str, is_connector: bool) {
+    /// written, its form, and what it is among the words of a name.
+    pub(crate) fn word(&mut self, between: &str, surface: &str, form: &str, role: Role) {
         self.blob.push_str(between);
         self.blob.push_str(surface);
         let has_form = !surface.is_ascii() || !surface.eq_ignore_ascii_case(form);
         put(&mut self.words, between.len());
         put(&mut self.words, surface.len());
-        self.words.push(u8::from(is_connector) * IS_CONNECTOR + u8::from(has_form) * HAS_FORM);
+        let of_role = match role {
+            Role::Plain => 0,
+            Role::Connector => IS_CONNECTOR,
+            Role::FunctionWord => IS_FUNCTION_WORD,
+        };
+        self.words.push(of_role + u8::from(has_form) * HAS_FORM);
         if has_form {
             put_text(&mut self.words, form);
         }
@@ -158,6 +174,7 @@ struct StoredWord {
     start: usize,
     end: usize,
     is_connector: bool,
+    is_function_word: bool,
 }
 
 /// Reads records one after another; kept between them for its memory.
@@ -198,7 +215,7 @@ impl RecordReader {
                 let mut hash = 0;
                 for (length, last) in (1u8..).zip(words[start..].iter().take(longest)) {
                     hash = extended(hash, last.hash);
-                    if !last.is_connector {
+                    if !last.is_connector && !(length == 1 && word.is_function_word) {
                         let surface = blob.get(word.start..last.end)?;
                         each(Mention { hash, first: u16::try_from(first + start).ok()?, length, marks, surface });
                     }
@@ -242,7 +259,8 @@ impl RecordReader {
                 self.lowered.make_ascii_lowercase();
                 word_hash(&self.lowered)
             };
-            self.words.push(StoredWord { hash, start, end, is_connector: flags & IS_CONNECTOR != 0 });
+            let (is_connector, is_function_word) = (flags & IS_CONNECTOR != 0, flags & IS_FUNCTION_WORD != 0);
+            self.words.push(StoredWord { hash, start, end, is_connector, is_function_word });
         }
         Some(blob)
     }

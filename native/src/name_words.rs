@@ -13,7 +13,7 @@ use unicode_normalization::char::is_combining_mark;
 const WORD_BYTES_MAX: usize = 64;
 
 /// A word that is written with more bytes is part of no name.
-const SURFACE_BYTES_MAX: usize = 128;
+pub(crate) const SURFACE_BYTES_MAX: usize = 128;
 
 /// How a word is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,7 +149,9 @@ impl Between {
                 (if self.lines > 1 { Gap::Hard } else { Gap::Soft }, true)
             }
             '.' if goes_on || last.is_some_and(|word| is_abbreviation(word, text)) => (Gap::Join, false),
-            '.' | '!' | '?' | '…' | '。' | '！' | '？' | '।' | '؟' | '۔' | '|' | '•' | '·' => (Gap::Hard, true),
+            '.' | '!' | '?' | '…' | '。' | '！' | '？' | '।' | '؟' | '۔' | '|' | '•' | '·' => {
+                (Gap::Hard, true)
+            }
             ';' | '；' | '*' | '#' | '>' | '=' | '<' => (Gap::Hard, true),
             ':' | '：' | '“' | '„' | '«' | '»' | '‹' | '「' | '『' | '《' | '‘' => (Gap::Soft, true),
             '"' => (Gap::Soft, goes_on),
@@ -194,9 +196,8 @@ fn cased_word_end(text: &str, start: usize) -> (usize, usize) {
 
 /// What French, Italian and their like write before an apostrophe: a word of its own.
 fn is_elided(surface: &str) -> bool {
-    const ELIDED: &[&str] = &[
-        "l", "d", "j", "m", "t", "s", "n", "c", "qu", "un", "dell", "nell", "all", "sull", "dall", "jusqu", "lorsqu",
-    ];
+    const ELIDED: &[&str] =
+        &["l", "d", "j", "m", "t", "s", "n", "c", "qu", "un", "dell", "nell", "all", "sull", "dall", "jusqu", "lorsqu"];
     surface.len() <= 6 && ELIDED.contains(&surface.to_lowercase().as_str())
 }
 
@@ -245,7 +246,9 @@ fn run_end(text: &str, start: usize, belongs: impl Fn(char) -> bool) -> usize {
 
 /// Whether a letter's script knows no capitals. Georgian has them for headlines only.
 pub(crate) fn is_caseless(c: char) -> bool {
-    !c.is_ascii() && c.is_alphabetic() && (!(c.is_lowercase() || c.is_uppercase()) || matches!(c, '\u{10d0}'..='\u{10ff}'))
+    !c.is_ascii()
+        && c.is_alphabetic()
+        && (!(c.is_lowercase() || c.is_uppercase()) || matches!(c, '\u{10d0}'..='\u{10ff}'))
 }
 
 fn is_joiner(c: char) -> bool {

@@ -17,10 +17,10 @@ use rustc_hash::FxHashSet;
 
 use crate::name_dates::{date_at, is_month};
 use crate::name_record::{
-    CAPITALISED, DATE, IDENTIFIER, NAME_WORDS_MAX, PHRASE, QUOTED, RecordWriter, Span, TITLE, Window, extended,
+    CAPITALISED, DATE, IDENTIFIER, NAME_WORDS_MAX, PHRASE, QUOTED, RecordWriter, Role, Span, TITLE, Window, extended,
     name_hash, word_hash,
 };
-use crate::name_words::{Gap, Shape, Word, WordCutter};
+use crate::name_words::{Gap, SURFACE_BYTES_MAX, Shape, Word, WordCutter, is_caseless};
 
 /// Words of a chunk that are looked at. A chunk has at most 256 tokens; this bounds one that is a single "word".
 const WORDS_MAX: usize = 4_096;
@@ -148,7 +148,8 @@ fn title_spans(title: &str, words: &[Word]) -> Vec<Span> {
     let bracket = if bare.ends_with([')', '）']) { bare.rfind(['(', '（']) } else { None };
     let comma = title.find([',', '，']).filter(|comma| words_before(*comma) >= 2);
     let mut lengths = vec![words.len(), bracket.map_or(0, words_before), comma.map_or(0, words_before)];
-    lengths.retain(|length| (1..=NAME_WORDS_MAX).contains(length));
+    let is_written_short = |words: &[Word]| words.iter().all(|word| word.end - word.start <= SURFACE_BYTES_MAX);
+    lengths.retain(|length| (1..=NAME_WORDS_MAX).contains(length) && is_written_short(&words[..*length]));
     lengths.sort_unstable();
     lengths.dedup();
     lengths.into_iter().map(|length| Span { first: 0, length, kind: TITLE, form: None }).collect()
@@ -158,12 +159,13 @@ fn write_words(writer: &mut RecordWriter, text: &str, words: &[Word], is_kept: &
     // Names never span a longer gap; of one the first character says enough.
     const BETWEEN_BYTES_MAX: usize = 8;
     for (at, word) in words.iter().enumerate().filter(|(at, _)| is_kept[*at]) {
-        let before = at.checked_sub(1).filter(|before| is_kept[*before]).map(|before| &text[words[before].end..word.start]);
+        let before =
+            at.checked_sub(1).filter(|before| is_kept[*before]).map(|before| &text[words[before].end..word.start]);
         let between = match before {
             Some(between) if between.len() <= BETWEEN_BYTES_MAX => between,
             _ => " ",
         };
-        writer.word(between, &text[word.start..word.end], &word.form, is_connector(word));
+        writer.word(between, &text[word.start..word.end], &word.form, role(word));
     }
 }
 
@@ -193,7 +195,8 @@ impl Draft<'_> {
                 Shape::Caseless => self.caseless_end(at),
                 _ => self.capitalised_end(at),
             };
-            if end > at {
+            let is_alone = end == at + 1 && is_function_word(&self.words[at]);
+            if end > at && !is_alone {
                 let is_caseless = self.words[at].shape == Shape::Caseless;
                 self.windows.push(Window { first: at, count: end - at, is_caseless });
                 if !is_caseless {
@@ -254,7 +257,10 @@ impl Draft<'_> {
     fn declare_run(&mut self, mut start: usize, mut end: usize) {
         let words = self.words;
         // After a full run the word "I" is the speaker's: "she told Ann I was", but "Elizabeth I, queen".
-        if end - start.min(end) > 1 && words[end - 1].form == "i" && words.get(end).is_some_and(|next| next.gap == Gap::Join) {
+        if end - start.min(end) > 1
+            && words[end - 1].form == "i"
+            && words.get(end).is_some_and(|next| next.gap == Gap::Join)
+        {
             end -= 1;
         }
         while start < end && words[end - 1].shape == Shape::Lower {
@@ -270,8 +276,10 @@ impl Draft<'_> {
             }
             start += 1;
         }
-        let says_nothing = end - start == 1
-            && ((starts_sentence && start == begun) || is_function_word(&words[start]) || is_month(&words[start]));
+        let is_of_date = words[start..end].iter().all(|word| is_month(word) || word.shape == Shape::Digits);
+        let says_nothing = is_of_date
+            || end - start == 1
+                && ((starts_sentence && start == begun) || is_function_word(&words[start]) || is_month(&words[start]));
         if start < end && !says_nothing {
             self.declare(start, end - start, CAPITALISED, None);
         }
@@ -306,43 +314,44 @@ impl Draft<'_> {
     }
 
     fn find_quotes(&mut self) {
-        let mut open: Option<(usize, char)> = None;
+        let mut open: Option<(usize, &[char])> = None;
         for (at, c) in self.text.char_indices() {
-            if let Some((start, _)) = open.filter(|(_, closer)| *closer == c) {
+            if let Some((start, _)) = open.filter(|(_, closers)| closers.contains(&c)) {
                 self.declare_quote(start, at);
                 open = None;
                 continue;
             }
-            let closer = match c {
-                '"' => '"',
-                '“' if matches!(open, Some((_, '“'))) => continue,
-                '“' => '”',
-                '„' => '“',
-                '«' => '»',
-                '‹' => '›',
-                '「' => '」',
-                '『' => '』',
-                '《' => '》',
-                '〈' => '〉',
+            let closers: &[char] = match c {
+                '"' => &['"'],
+                '“' => &['”'],
+                '„' => &['“', '”'],
+                '«' => &['»'],
+                '‹' => &['›'],
+                '「' => &['」'],
+                '『' => &['』'],
+                '《' => &['》'],
+                '〈' => &['〉'],
                 '\n' => {
                     open = None;
                     continue;
                 }
                 _ => continue,
             };
-            open = Some((at + c.len_utf8(), closer));
+            open = Some((at + c.len_utf8(), closers));
         }
     }
 
     /// Titles begin with a capital; what ends with a comma or a full stop inside the marks is speech.
     fn declare_quote(&mut self, start: usize, end: usize) {
         let quoted = self.text[start..end].trim_end();
-        if quoted.len() > QUOTE_BYTES_MAX || quoted.ends_with(['.', ',', '!', '?', '…', '—', '-', '。', '，', '！', '？']) {
+        if quoted.len() > QUOTE_BYTES_MAX
+            || quoted.ends_with(['.', ',', '!', '?', '…', '—', '-', '。', '，', '！', '？'])
+        {
             return;
         }
         let (first, count) = self.words_in(start, end);
         let Some(word) = self.words[first..].first().filter(|_| count > 0) else { return };
-        let is_title = matches!(word.shape, Shape::Capital | Shape::Caseless | Shape::Digits);
+        let is_title = matches!(word.shape, Shape::Capital | Shape::Digits) || quoted.starts_with(is_caseless);
         if is_title && !(count == 1 && is_function_word(word)) {
             self.declare(first, count, QUOTED, None);
         }
@@ -375,8 +384,10 @@ impl Draft<'_> {
         let mut kept = 0;
         // What does not fit any more is left out as a whole.
         let mut keep = |first: usize, count: usize| {
+            let words = &self.words[first..first + count];
             let added = is_kept[first..first + count].iter().filter(|is_kept| !**is_kept).count();
-            let fits = kept + added <= NAMED_WORDS_MAX;
+            let is_written_short = words.iter().all(|word| word.end - word.start <= SURFACE_BYTES_MAX);
+            let fits = is_written_short && kept + added <= NAMED_WORDS_MAX;
             if fits {
                 kept += added;
                 is_kept[first..first + count].fill(true);
@@ -414,7 +425,9 @@ fn identifier(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     let is_identifier = letters > 0
         && trimmed.len() <= 64
         && (is_address(trimmed)
-            || (!has_slash && !trimmed.contains([':', '.', '@']) && (trimmed.contains('_') || (digits > 0 && !is_quantity(trimmed)))));
+            || (!has_slash
+                && !trimmed.contains([':', '.', '@'])
+                && (trimmed.contains('_') || (digits > 0 && !is_quantity(trimmed)))));
     is_identifier.then_some((from, from + trimmed.len()))
 }
 
@@ -443,6 +456,14 @@ fn is_parting(word: &Word) -> bool {
     word.shape == Shape::Lower && PARTING.contains(word.form.as_str())
 }
 
+fn role(word: &Word) -> Role {
+    match word.shape {
+        _ if is_connector(word) => Role::Connector,
+        Shape::Capital if is_function_word(word) => Role::FunctionWord,
+        _ => Role::Plain,
+    }
+}
+
 /// Words that begin a sentence with a capital and name nothing.
 fn is_function_word(word: &Word) -> bool {
     FUNCTION_WORDS.contains(word.form.as_str())
@@ -461,7 +482,7 @@ static PARTING: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
 
 /// By `name_words::form_of`: the commonest words of twelve languages, and the days of the week.
 static FUNCTION_WORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
-    "a about after again against all also although always am among an and another any are around as at away back be
+    "a about after ayer gisteren hier ieri igar ontem wczoraj вчера again against all also although always am among an and another any are around as at away back be
     because been before being below between both but by can come could did do does down during each either else even ever
     every few first finally for from further get go had has have he hello help her here hers hey hi him his how however i
     id if ill im in indeed instead into is it its ive just last later let lets like look many may maybe me meanwhile might
@@ -470,7 +491,7 @@ static FUNCTION_WORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
     something sometimes soon still such take than thank thanks that thats the their them then there therefore these they
     theyre this those though three through thus to today together tomorrow too two under unless until up upon us use very
     was wasnt we well went were what whats when whenever where whether which while who whose why will with within without
-    wont would wow yeah yes yesterday yet you your youre
+    wont would wow yeah yes yet you your youre
     monday tuesday wednesday thursday friday saturday sunday
     aber alle alles als also am an andere auch auf aus bei beide beim bin bis bist da dabei daher damals damit danach dann
     darauf das dass dein deine dem den denn der des deshalb die dies diese dieser dieses doch dort du durch ein eine einem
@@ -522,5 +543,264 @@ static FUNCTION_WORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
 });
 
 #[cfg(test)]
-#[path = "names_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::name_record::{DECLARED, RecordReader};
+
+    /// The declared names of a passage as (letter of its kind, as written), in order and once each.
+    fn declared_with(passage: &str, title: Option<&str>, phrases: &[&str]) -> Vec<(char, String)> {
+        let finder = NameFinder::default();
+        let phrases: Vec<String> = phrases.iter().map(|phrase| (*phrase).to_owned()).collect();
+        let record = finder.record(passage, title, &finder.phrases(&phrases));
+        let mut found = Vec::new();
+        let read = RecordReader::default().each_mention(&record, |mention| {
+            let kinds =
+                [(TITLE, 't'), (CAPITALISED, 'c'), (QUOTED, 'q'), (IDENTIFIER, 'i'), (DATE, 'd'), (PHRASE, 'k')];
+            for (_, letter) in kinds.iter().filter(|(mark, _)| mention.marks & mark != 0) {
+                let named = (*letter, mention.surface.to_owned());
+                if !found.contains(&named) {
+                    found.push(named);
+                }
+            }
+        });
+        read.expect("a record");
+        found
+    }
+
+    fn named(passage: &str, kind: char) -> Vec<String> {
+        declared_with(passage, None, &[])
+            .into_iter()
+            .filter(|(found, _)| *found == kind)
+            .map(|(_, name)| name)
+            .collect()
+    }
+
+    #[test]
+    fn capitalised_names_are_found_in_languages_with_case() {
+        for (passage, expected) in [
+            ("In London, Ada met Charles Babbage.", vec!["London", "Ada", "Charles Babbage"]),
+            (
+                "The Beatles sang. She loved the Bank of England and Monty Python.",
+                vec!["Beatles", "Bank of England", "Monty Python"],
+            ),
+            ("Yesterday went well. Norah slept.", vec![]),
+            ("He read J. R. R. Tolkien in St. Maurice's Abbey.", vec!["J. R. R. Tolkien", "St. Maurice's Abbey"]),
+            ("A daughter of Henry VIII, she saw Apollo 11.", vec!["Henry VIII", "Apollo 11"]),
+            ("She told Norah I would come. I'm Ann.", vec!["Norah", "Ann"]),
+            ("Gestern traf Ludwig van Beethoven in Wien ein.", vec!["Ludwig van Beethoven", "Wien"]),
+            (
+                "Hier, la Tour Eiffel et l'Arc de Triomphe brillaient à Paris.",
+                vec!["Tour Eiffel", "Arc de Triomphe", "Paris"],
+            ),
+            (
+                "Ayer Gabriel García Márquez viajó de Bogotá a Cartagena.",
+                vec!["Gabriel García Márquez", "Bogotá", "Cartagena"],
+            ),
+            ("Вчера Лев Толстой приехал в Москву.", vec!["Лев Толстой", "Москву"]),
+            ("Ο Νίκος Καζαντζάκης γεννήθηκε στο Ηράκλειο.", vec!["Νίκος Καζαντζάκης", "Ηράκλειο"]),
+            ("Wczoraj Maria Skłodowska-Curie wróciła do Łodzi.", vec!["Maria Skłodowska-Curie", "Łodzi"]),
+            ("Dün Mustafa Kemal İstanbul'a geldi.", vec!["Dün Mustafa Kemal İstanbul'a"]),
+        ] {
+            assert_eq!(named(passage, 'c'), expected, "{passage}");
+        }
+    }
+
+    #[test]
+    fn scripts_without_case_give_words_and_pairs() {
+        for (passage, expected) in [
+            ("爱因斯坦出生于德国", &["爱因斯坦", "德国"][..]),
+            ("東京タワーはデータベース", &["東京", "タワー", "データベース"]),
+            ("나는 서울 에서 살았다", &["서울"]),
+            ("ولد نجيب محفوظ في القاهرة", &["نجيب", "نجيب محفوظ", "القاهرة"]),
+            ("דוד בן גוריון נולד", &["דוד", "גוריון"]),
+            ("महात्मा गांधी भारत", &["महात्मा", "महात्मा गांधी", "गांधी भारत"]),
+            ("กรุงเทพมหานครเป็นเมืองหลวง", &["เมืองหลวง"]),
+            ("დავით აღმაშენებელი", &["დავით აღმაშენებელი"]),
+            ("我用 Rust 和python写", &["Rust", "python"]),
+        ] {
+            let found = named(passage, 'c');
+            for name in expected {
+                assert!(found.contains(&(*name).to_owned()), "{passage}: {name} is not in {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn quotations_are_names_when_they_are_written_like_titles() {
+        for (passage, expected) in [
+            ("He sang “Imagine All” and \"Hey Jude\".", vec!["Imagine All", "Hey Jude"]),
+            ("“Do come in,” she said. \"Never!\" “not a title”", vec![]),
+            ("Er las „Die Verwandlung“ gern, „Krieg und Frieden” auch.", vec!["Die Verwandlung", "Krieg und Frieden"]),
+            ("Il a lu «Les Misérables» hier.", vec!["Les Misérables"]),
+            ("他读了《红楼梦》。", vec!["红楼梦"]),
+            ("彼は「千と千尋」と『雪国』を", vec!["千と千尋", "雪国"]),
+            ("a \" lone mark, “ and another", vec![]),
+        ] {
+            assert_eq!(named(passage, 'q'), expected, "{passage}");
+        }
+    }
+
+    #[test]
+    fn identifiers_are_told_from_numbers_and_words() {
+        let passage = "Bug ABC-123 in parse_header, mail ada.l@example.co.uk or see https://docs.rs/tantivy/0.2, file config.toml, \
+                       COVID19, not 21st, 10km, 1990s, 3.5, e.g. and/or end.";
+        let expected = ["ABC-123", "parse_header", "ada.l@example.co.uk", "docs.rs", "config.toml", "COVID19"];
+        assert_eq!(named(passage, 'i'), expected);
+    }
+
+    #[test]
+    fn a_day_is_one_name_however_it_is_written() {
+        let hashes = |passage: &str| {
+            let finder = NameFinder::default();
+            let record = finder.record(passage, None, &Phrases::default());
+            let mut found = Vec::new();
+            let mut reader = RecordReader::default();
+            let days = |mention: crate::name_record::Mention<'_>| {
+                if mention.marks & DATE != 0 {
+                    found.push(mention.hash);
+                }
+            };
+            reader.each_mention(&record, days).expect("a record");
+            found
+        };
+        for passage in [
+            "on 2023-05-08.",
+            "8 May 2023",
+            "on May 8, 2023",
+            "May 8th, 2023",
+            "8th of May 2023",
+            "am 8. Mai 2023",
+            "le 8 mai 2023",
+            "el 8 de mayo de 2023",
+            "8 мая 2023 года",
+            "2023年5月8日",
+            "2023년 5월 8일",
+            "8 maja 2023",
+        ] {
+            assert_eq!(hashes(passage), [name_hash("2023 05 08")], "{passage}");
+        }
+        for passage in [
+            "2023-13-08",
+            "30 February 2023",
+            "May 2023",
+            "8 May",
+            "8. May went. 2023",
+            "1.2.3",
+            "99999999999 May 2023",
+        ] {
+            assert_eq!(hashes(passage), [0u64; 0], "{passage}");
+        }
+    }
+
+    #[test]
+    fn titles_and_phrases_are_names_of_the_chunk() {
+        let of = |title| {
+            let found = declared_with("text", Some(title), &[]);
+            found.into_iter().map(|(_, name)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(of("Theodred II (Bishop of Elmham)"), ["Theodred II", "Theodred II (Bishop of Elmham"]);
+        assert_eq!(of("Georg Friedrich, Prince of Prussia"), ["Georg Friedrich", "Georg Friedrich, Prince of Prussia"]);
+        assert_eq!(of("Paris, Texas"), ["Paris, Texas"]);
+        assert_eq!(of("eight words are one more than a name"), [""; 0]);
+        assert_eq!(of(" — "), [""; 0]);
+        let found = declared_with("we use Machine-Learning daily", None, &["machine learning", "deep learning", ""]);
+        assert_eq!(found.iter().find(|(kind, _)| *kind == 'k'), Some(&('k', "Machine-Learning".to_owned())));
+        assert_eq!(found.iter().filter(|(kind, _)| *kind == 'k').count(), 1);
+    }
+
+    #[test]
+    fn equal_names_are_equal_in_any_writing() {
+        let hash = |surface: &str| {
+            let runs = NameFinder::default().query_runs(surface);
+            runs.first().map(|run| (run.hash, run.length))
+        };
+        for (one, other) in [
+            ("Polish-Russian War", "polish russian WAR"),
+            ("Gabriel García Márquez", "gabriel garcia marquez"),
+            ("José", "Jose\u{301}"),
+            ("Ada’s", "ada"),
+            ("O'Brien", "OBrien"),
+            ("Simon & Garfunkel", "simon and garfunkel"),
+            ("İSTANBUL", "istanbul"),
+            ("ﬁre", "FIRE"),
+            ("Ёлка", "елка"),
+            ("データ", "ﾃﾞｰﾀ"),
+            ("8 May 2023", "May 8, 2023"),
+        ] {
+            assert_eq!(hash(one).map(|(hash, _)| hash), hash(other).map(|(hash, _)| hash), "{one}, {other}");
+        }
+        assert_ne!(hash("ガ"), hash("カ"));
+        assert_ne!(hash("कि"), hash("का"));
+        assert_ne!(hash("a b"), hash("b a"));
+    }
+
+    #[test]
+    fn hostile_texts_are_read_in_bounds() {
+        let million = |piece: &str| piece.repeat(1_000_000 / piece.len());
+        let texts = [
+            million("a"),
+            million("A"),
+            million("漢"),
+            million("ア"),
+            million("ก"),
+            million("A "),
+            million("Ab, "),
+            million("\""),
+            million("“"),
+            million("“A”"),
+            million("of "),
+            million("A of "),
+            million("1 "),
+            million("8 May 2023 "),
+            million("a1 "),
+            million("a@b.cd "),
+            million("'"),
+            million("l'"),
+            million("\u{301}"),
+            million("\n"),
+            million("."),
+            million("é\u{200d}"),
+            million("🙂"),
+            million("\0"),
+            million("A\u{301}"),
+            million("서울 "),
+            million("2023年5月8日"),
+        ];
+        let phrases: Vec<String> = texts.iter().cloned().chain((0..100).map(|n| format!("A {n}"))).collect();
+        let finder = NameFinder::default();
+        let phrases = finder.phrases(&phrases);
+        for text in &texts {
+            let record = finder.record(text, Some(text), &phrases);
+            let (mut mentions, mut declared) = (0, 0);
+            let count = |mention: crate::name_record::Mention<'_>| {
+                mentions += 1;
+                declared += usize::from(mention.marks & DECLARED != 0);
+            };
+            RecordReader::default().each_mention(&record, count).expect("a record");
+            let label = &text[..text.floor_char_boundary(12)];
+            assert!(mentions <= NAMED_WORDS_MAX * NAME_WORDS_MAX + SPANS_MAX, "{label}: {mentions}");
+            assert!(declared <= NAMED_WORDS_MAX * 2 + SPANS_MAX, "{label}: {declared}");
+            assert!(record.len() <= 200_000, "{label}: {} bytes", record.len());
+            assert!(finder.query_runs(text).len() <= QUERY_WORDS_MAX * (NAME_WORDS_MAX + 1), "{label}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_record_are_refused() {
+        let mut chance = crate::testing::Chance::new();
+        let finder = NameFinder::default();
+        let phrases = finder.phrases(&["good year".to_owned()]);
+        let passage = "Élan met “Die Verwandlung” on 8 May 2023, a good year for ABC-123 in 北京大学.";
+        let sound = finder.record(passage, Some("A Title (of sorts)"), &phrases);
+        let mut reader = RecordReader::default();
+        for end in 1..sound.len() {
+            assert!(reader.each_mention(&sound[..end], |_| ()).is_err(), "cut to {end} bytes");
+        }
+        for _ in 0..2_000 {
+            let mut flipped = sound.clone();
+            flipped[chance.below(sound.len())] ^= 1 << chance.below(8);
+            // Some are records still; what counts is that none is read beyond its end.
+            let _ = reader.each_mention(&flipped, |mention| assert!(mention.surface.len() <= flipped.len()));
+        }
+    }
+}

@@ -210,7 +210,9 @@ impl Project {
     pub fn neighbourhood(&self, memory_key: u64, within: &Admissible, limit: usize) -> Result<Neighbourhood> {
         check_limit(limit)?;
         let set = self.candidates.confine(within)?;
-        let Some(ordinal) = self.candidates.known_ordinals(&[memory_key])[0] else { return Ok(Neighbourhood::default()) };
+        let Some(ordinal) = self.candidates.known_ordinals(&[memory_key])[0] else {
+            return Ok(Neighbourhood::default());
+        };
         let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
         let mut found = name_neighbours::neighbourhood(&mut Scope::new(&names, &set), ordinal, limit);
         drop(names);

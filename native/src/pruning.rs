@@ -238,6 +238,8 @@ mod tests {
                     context: with_context(*key).then_some(context.as_str()),
                     language: "und",
                     passage: "",
+                    place: "",
+                    names: &[],
                 })
                 .collect();
             index.publish(&keys, &chunks).expect("published");

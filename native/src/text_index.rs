@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use tantivy::{TantivyDocument, TantivyError};
 use tantivy::schema::document::Value;
+use tantivy::{TantivyDocument, TantivyError};
 
 use crate::analysis::Analyzer;
 use crate::bm25::{WeightedQuery, occurrences};
@@ -195,9 +195,10 @@ impl TextIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::Stemming;
     use crate::candidates::{NEVER, Showing};
     use crate::testing::{Chance, TempDir};
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     fn sorted(keys: impl IntoIterator<Item = u64>) -> Vec<u64> {
         let mut keys: Vec<u64> = keys.into_iter().collect();
@@ -521,12 +522,14 @@ mod tests {
         show(&candidates, 1, 1);
         for passage in ["first", "second"] {
             let (own, language, place, names) = ("apples", "en", "0", &[][..]);
-            let chunk =
-                TextChunk { chunk_key: 9, memory_key: 1, own, context: None, language, passage, place, names };
+            let chunk = TextChunk { chunk_key: 9, memory_key: 1, own, context: None, language, passage, place, names };
             index.publish(&[1], &[chunk]).expect("published");
         }
         assert_eq!(index.search("apple", &candidates.admit(None, 0, None), 10).expect("searched").len(), 1);
-        assert_eq!(index.passages(&[9]).expect("read"), [Some(StoredPassage { text: "second".to_owned(), place: "0".to_owned() })]);
+        assert_eq!(
+            index.passages(&[9]).expect("read"),
+            [Some(StoredPassage { text: "second".to_owned(), place: "0".to_owned() })]
+        );
         assert_eq!(chunk_keys(&index), [9]);
     }
 
@@ -590,6 +593,8 @@ mod tests {
                 context: None,
                 language,
                 passage: own,
+                place: "",
+                names: &[],
             })
             .collect();
         index.publish(&[1], &chunks).expect("published");
@@ -644,6 +649,8 @@ mod tests {
                 context: None,
                 language: "und",
                 passage: own,
+                place: "",
+                names: &[],
             })
             .collect();
         index.publish(&[1], &chunks).expect("published");
@@ -712,6 +719,44 @@ mod tests {
         assert!(chunk_keys(&index).is_empty());
         index.close();
         assert_eq!(TextIndex::open(&directory, Arc::new(Candidates::default())).expect("opened").1, [""; 0]);
+    }
+
+    #[test]
+    fn an_index_of_an_older_format_is_set_aside_and_begun_anew() {
+        let home = TempDir::new("text");
+        let directory = home.path().join("text");
+        std::fs::create_dir(&directory).expect("creatable");
+        let mut older = tantivy::schema::Schema::builder();
+        older.add_u64_field("chunk_key", tantivy::schema::FAST);
+        older.add_text_field("passage", tantivy::schema::STORED);
+        tantivy::Index::create_in_dir(&directory, older.build()).expect("created");
+
+        let (index, repairs) = TextIndex::open(&directory, Arc::new(Candidates::default())).expect("opened anew");
+        assert_eq!(repairs.len(), 1);
+        assert!(repairs[0].contains("schema") && repairs[0].contains("text.damaged-"), "{repairs:?}");
+        index.publish(&[1], &[]).expect("usable");
+        assert!(chunk_keys(&index).is_empty());
+    }
+
+    #[test]
+    fn the_records_of_names_are_those_of_the_live_chunks() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("text"));
+        let mut checked = Checked::open(directory.path());
+        for step in 0..40u64 {
+            checked.publish(&[1 + step % 13, 20 + step % 5], &mut chance);
+            if step % 10 == 9 {
+                checked.reopen();
+            }
+            let mut found = BTreeMap::new();
+            let collect = |key, _, names: &[u8]| {
+                assert_eq!(found.insert(key, names.to_vec()), None);
+                Ok(())
+            };
+            checked.index.each_names(collect).expect("read");
+            let expected: BTreeMap<u64, Vec<u8>> =
+                checked.chunks().map(|(_, chunk)| (chunk.key, chunk.own.as_bytes().to_vec())).collect();
+            assert_eq!(found, expected);
+        }
     }
 
     #[test]
