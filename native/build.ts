@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { nativeCacheDirectory, nativeLibraryPath } from "../src/adapters/embedded/native/library.ts";
+import { systemClock } from "../src/kit/clock.ts";
 
 /** Older builds that stay beside the newest: enough to switch between a few branches. */
 const BUILDS_KEPT = 4;
@@ -175,7 +176,7 @@ async function alone<Result>(lock: string, work: () => Promise<Result>): Promise
 function isHeld(lock: string): boolean {
   try {
     const holder = Number(readFileSync(lock, "utf8"));
-    const ageMs = Date.now() - statSync(lock).mtimeMs;
+    const ageMs = systemClock.now() - statSync(lock).mtimeMs;
     if (holder === 0) return ageMs < LOCK_LOOK_EVERY_MS; // it is about to be written
     if (ageMs > LOCK_AGE_MAX_MS) return false;
     process.kill(holder, 0); // asks, and sends nothing

@@ -49,7 +49,7 @@ import { userOperations } from "./api/users.ts";
 import { memoryAttributes, sourceView } from "./api/views.ts";
 import { webhookOperations } from "./api/webhooks.ts";
 import type { Config } from "./config.ts";
-import type { ProjectId } from "./domain/ids.ts";
+import type { MemoryKey, ProjectId } from "./domain/ids.ts";
 import type { Memory } from "./domain/memory.ts";
 import { Enricher } from "./ingest/enrich/enricher.ts";
 import { IngestWorker } from "./ingest/worker.ts";
@@ -58,7 +58,7 @@ import type { Log } from "./kit/log.ts";
 import { METRICS_CONTENT_TYPE, Metrics } from "./kit/metrics.ts";
 import { INTERFACE_VERSION } from "./kit/version.ts";
 import type { AccountStore } from "./ports/account-store.ts";
-import type { ChunkIndex } from "./ports/chunk-index.ts";
+import type { ChunkIndex, VisibleMemory } from "./ports/chunk-index.ts";
 import { AnswerService } from "./services/answers.ts";
 import { ChatService } from "./services/chats.ts";
 import { GraphService } from "./services/graph.ts";
@@ -78,6 +78,8 @@ const COUNTED_ADDRESSES_MAX = 20_000;
 const UPKEEP_MS = 60_000;
 /** How old the count of memories in the metrics may be: the page needs no key, and a count looks at each of them. */
 const COUNTS_MS = 5_000;
+/** Memories of one page at the opening of a project; other work goes on between two. */
+const OPENED_AT_ONCE = 500;
 
 /** A running program. */
 export interface Service {
@@ -319,12 +321,23 @@ async function reconcile(
   memories: SqliteMemoryStore,
   log: Log,
 ): Promise<void> {
-  const found = await index.reconcile(projectId, memories.visible(projectId));
+  const found = await index.reconcile(projectId, visiblePages(projectId, memories));
   for (const repair of found.repairs) log.warn({ projectId }, repair);
   if (found.removed > 0) log.info({ projectId, memories: found.removed }, "leftovers of a crash were removed");
   if (found.incomplete.length === 0) return;
   log.warn({ projectId, memories: found.incomplete.length }, "memories missing from the index are indexed again");
   memories.reopen(found.incomplete);
+}
+
+/** What searches of a project may see, in pages that are read one at a time. */
+export function* visiblePages(projectId: ProjectId, memories: SqliteMemoryStore): Generator<readonly VisibleMemory[]> {
+  let afterKey: MemoryKey | null = null;
+  for (;;) {
+    const page = memories.visible(projectId, { afterKey, limit: OPENED_AT_ONCE });
+    if (page.length > 0) yield page;
+    if (page.length < OPENED_AT_ONCE) return;
+    afterKey = page.at(-1)?.memoryKey ?? null;
+  }
 }
 
 // A key of the operator's choice, or a new one where nobody can administer; returns the new one, to be shown once.

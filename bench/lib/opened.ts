@@ -10,6 +10,7 @@ import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
 import { createLanes } from "../../src/adapters/inference/lanes.ts";
 import { queryLanguage } from "../../src/adapters/reading/query-language.ts";
+import { visiblePages } from "../../src/compose.ts";
 import { parseConfig } from "../../src/config.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { systemClock } from "../../src/kit/clock.ts";
@@ -59,7 +60,7 @@ export async function openRetrieval(dataDir: string): Promise<Opened> {
   opening.defer(() => index.close());
 
   const projectId = new SqliteAccountStore({ database, clock }).defaultProject();
-  const { incomplete } = await index.reconcile(projectId, memories.visible(projectId));
+  const { incomplete } = await index.reconcile(projectId, visiblePages(projectId, memories));
   if (incomplete.length > 0) {
     throw new UsageError(
       `${dataDir}: ${incomplete.length} memories are to be indexed again; start a server on it once.`,

@@ -336,6 +336,18 @@ impl ToJs for Differences {
     }
 }
 
+impl ToJs for Admissible {
+    type Js = NativeAdmissible;
+    fn to_js(self) -> NativeAdmissible {
+        NativeAdmissible { within: Arc::new(self) }
+    }
+}
+
+impl ToJs for () {
+    type Js = ();
+    fn to_js(self) {}
+}
+
 /// Opens a project on a worker thread.
 #[napi(catch_unwind)]
 pub fn open_project(options: NativeOptions) -> AsyncTask<Reading<Opened>> {
@@ -358,13 +370,25 @@ impl NativeIndex {
         self.repairs.clone()
     }
 
-    /// See `Project::show`; three arrays of one length.
+    /// See `Project::describe`, on a worker thread.
+    #[napi(catch_unwind)]
+    pub fn describe(
+        &self,
+        memory_keys: BigUint64ArraySlice<'_>,
+        attributes: Vec<String>,
+    ) -> napi::Result<AsyncTask<Reading<()>>> {
+        let memory_keys = memory_keys.to_vec();
+        self.read(move |project| project.describe(&memory_keys, &attributes))
+    }
+
+    /// See `Project::show`; three arrays of one length. With `attributes`, of that length too, they are described first.
     #[napi(catch_unwind)]
     pub fn show(
         &self,
         memory_keys: BigUint64ArraySlice<'_>,
         user_keys: BigUint64ArraySlice<'_>,
         expires_at_ms: Float64ArraySlice<'_>,
+        attributes: Option<Vec<String>>,
     ) -> napi::Result<()> {
         let show = || {
             if memory_keys.len() != user_keys.len() || memory_keys.len() != expires_at_ms.len() {
@@ -375,7 +399,9 @@ impl NativeIndex {
                 let expires_at_ms = checked_ms(*expires_at_ms)?;
                 Ok(Showing { memory_key: *memory_key, user_key: *user_key, expires_at_ms })
             });
-            self.project()?.show(&showings.collect::<Result<Vec<_>>>()?)
+            let (project, showings) = (self.project()?, showings.collect::<Result<Vec<_>>>()?);
+            attributes.map_or(Ok(()), |attributes| project.describe(&memory_keys, &attributes))?;
+            project.show(&showings)
         };
         guarded(show).map_err(to_js)
     }
@@ -392,20 +418,22 @@ impl NativeIndex {
 
     /// See `Project::admit`.
     #[napi(catch_unwind)]
-    pub fn admit(
+    pub fn admit(&self, user_key: Option<BigInt>, now_ms: f64) -> napi::Result<NativeAdmissible> {
+        let admit = || self.project()?.admit(checked_user(user_key)?, checked_ms(now_ms)?);
+        guarded(admit).map(ToJs::to_js).map_err(to_js)
+    }
+
+    /// See `Project::admit_within`.
+    #[napi(catch_unwind)]
+    pub fn admit_within(
         &self,
         user_key: Option<BigInt>,
         now_ms: f64,
-        only: Option<BigUint64ArraySlice<'_>>,
-    ) -> napi::Result<NativeAdmissible> {
-        let admit = || {
-            let user_key = user_key.map(|key| match key.get_u64() {
-                (false, key, true) => Ok(key),
-                _ => Err(Error::invalid("a user key outside of 64 bits")),
-            });
-            self.project()?.admit(user_key.transpose()?, checked_ms(now_ms)?, only.as_deref())
-        };
-        guarded(admit).map(|within| NativeAdmissible { within: Arc::new(within) }).map_err(to_js)
+        filter: String,
+    ) -> napi::Result<AsyncTask<Reading<Admissible>>> {
+        let checked = || Ok((checked_user(user_key)?, checked_ms(now_ms)?));
+        let (user_key, now_ms) = checked().map_err(to_js)?;
+        self.read(move |project| project.admit_within(user_key, now_ms, &filter))
     }
 
     /// See `Project::publish`; the chunks' keys and texts are parallel. Takes the texts over: none are left.
@@ -657,6 +685,14 @@ fn found(project: &Project, hits: Vec<Hit>) -> Result<Found> {
 
 fn closed() -> Error {
     Error::Closed("the index is closed".to_owned())
+}
+
+fn checked_user(user_key: Option<BigInt>) -> Result<Option<u64>> {
+    let checked = user_key.map(|key| match key.get_u64() {
+        (false, key, true) => Ok(key),
+        _ => Err(Error::invalid("a user key outside of 64 bits")),
+    });
+    checked.transpose()
 }
 
 fn checked_ms(ms: f64) -> Result<u64> {

@@ -1,21 +1,28 @@
 //! Which memories may a search return: visible, not expired, of the right user.
-//! Every engine works inside the set that is made here; none of them filters afterwards. Attributes of a filter
-//! language become further bitmaps over the same ordinals.
+//! Every engine works inside the set that is made here; none of them filters afterwards. What attributes they have, and
+//! which of them a filter names, is `attributes` and `filter`, over the same ordinals.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
 
+use crate::attributes::AttributeIndex;
 use crate::error::{Error, Result};
+use crate::filter::Filter;
+use crate::json::Json;
 use crate::memory_set::MemorySet;
 
 /// The user key of memories that belong to no user.
 pub const NO_USER: u64 = 0;
 /// The expiry of memories that never expire.
 pub const NEVER: u64 = 0;
+/// Changes of attributes that are remembered for filters under way: several rounds of publishing.
+const CHANGES_KEPT: usize = 4_096;
+/// Memories described at a stretch, so that whoever shows or asks meanwhile waits for half a millisecond.
+const DESCRIBED_AT_ONCE: usize = 64;
 
 /// Refuses the two keys that stand for something else: 0 for "none", `u64::MAX` for USearch's free slots.
 pub fn check_key(what: &str, key: u64) -> Result<()> {
@@ -71,6 +78,29 @@ struct Inner {
     of_user: FxHashMap<u64, RoaringBitmap>,
     /// (expiry, ordinal) of the visible memories that expire, soonest first.
     expiring: BTreeSet<(u64, u32)>,
+    attributes: AttributeIndex,
+    changes: Changes,
+}
+
+/// Whose attributes changed lately.
+#[derive(Debug, Default)]
+struct Changes {
+    count: usize,
+    ordinals: VecDeque<u32>,
+}
+
+impl Changes {
+    fn record(&mut self, ordinal: u32) {
+        self.count += 1;
+        self.ordinals.truncate(CHANGES_KEPT - 1);
+        self.ordinals.push_front(ordinal);
+    }
+
+    /// Those that changed since there were `count` changes; `None` where so many are not remembered.
+    fn since(&self, count: usize) -> Option<impl Iterator<Item = u32> + '_> {
+        let changes = self.count - count;
+        (changes <= self.ordinals.len()).then(|| self.ordinals.iter().take(changes).copied())
+    }
 }
 
 impl Default for Candidates {
@@ -91,36 +121,58 @@ impl Candidates {
         }
     }
 
-    /// Makes memories unsearchable at once, also for searches that hold an older `Admissible`. Unknown keys are fine.
+    /// Says what attributes memories have, two slices of one length; replaces what was said of them before, and stays until
+    /// they are hidden. Shown memories that were never described have none. Microseconds per memory.
+    pub fn describe(&self, memory_keys: &[u64], attributes: &[Json]) {
+        for (keys, attributes) in memory_keys.chunks(DESCRIBED_AT_ONCE).zip(attributes.chunks(DESCRIBED_AT_ONCE)) {
+            let mut inner = self.write();
+            for (key, attributes) in keys.iter().zip(attributes) {
+                let ordinal = inner.ordinal(*key);
+                inner.attributes.describe(ordinal, attributes);
+                inner.changes.record(ordinal);
+            }
+        }
+    }
+
+    /// Makes memories unsearchable at once, also for searches that hold an older `Admissible`, and forgets their
+    /// attributes. Unknown keys are fine.
     pub fn hide(&self, memory_keys: &[u64]) {
         let mut inner = self.write();
         for key in memory_keys {
             if let Some(ordinal) = inner.ordinals.get(key).copied() {
                 inner.hide(ordinal);
+                inner.attributes.forget(ordinal);
+                inner.changes.record(ordinal);
             }
         }
     }
 
-    /// The visible memories that are not expired at `now_ms`, of one user or, with `None`, of the whole project; with
-    /// `only`, those of them that it names (unknown keys are fine). Costs a copy of one bit per memory, plus the memories
-    /// that have expired but were not yet hidden, plus a look-up per key of `only`.
-    pub fn admit(&self, user: Option<u64>, now_ms: u64, only: Option<&[u64]>) -> Admissible {
-        let inner = self.read();
-        let mut set = match user {
-            None => inner.visible.clone(),
-            Some(user) => {
-                let mut set = MemorySet::with_room_for(inner.memory_keys.len());
-                inner.of_user.get(&user).into_iter().flatten().for_each(|ordinal| set.insert(ordinal));
-                set
-            }
+    /// The visible memories that are not expired at `now_ms`, of one user or, with `None`, of the whole project. Costs a
+    /// copy of one bit per memory, plus the memories that have expired but were not yet hidden.
+    pub fn admit(&self, user: Option<u64>, now_ms: u64) -> Admissible {
+        Admissible { set: self.read().admitted(user, now_ms), user, owner: self.identity }
+    }
+
+    /// What `admit` admits, as far as it lies within a filter. Changes wait for one condition of it at most, which is
+    /// milliseconds for the dearest; what changed between two conditions is judged again, as it is at the end.
+    pub fn admit_within(&self, user: Option<u64>, now_ms: u64, filter: &Filter) -> Admissible {
+        let (admitted, changes) = {
+            let inner = self.read();
+            (inner.admitted(user, now_ms), inner.changes.count)
         };
-        for (_, ordinal) in inner.expiring.range(..=(now_ms, u32::MAX)) {
-            set.remove(*ordinal);
-        }
-        if let Some(memory_keys) = only {
-            let mut named = MemorySet::with_room_for(inner.memory_keys.len());
-            inner.known_ordinals(memory_keys).flatten().for_each(|ordinal| named.insert(ordinal));
-            set = set.intersection(&named);
+        let mut set = filter.confine(&admitted, &mut |leaf, within| self.read().attributes.select(leaf, within));
+        let inner = self.read();
+        match inner.changes.since(changes) {
+            Some(changed) => {
+                for ordinal in changed.filter(|ordinal| admitted.contains(*ordinal)) {
+                    if filter.matches(&mut |leaf| inner.attributes.holds(leaf, ordinal)) {
+                        set.insert(ordinal);
+                    } else {
+                        set.remove(ordinal);
+                    }
+                }
+            }
+            None => set = filter.confine(&admitted, &mut |leaf, within| inner.attributes.select(leaf, within)),
         }
         Admissible { set, user, owner: self.identity }
     }
@@ -194,6 +246,17 @@ impl Inner {
         ordinal
     }
 
+    fn admitted(&self, user: Option<u64>, now_ms: u64) -> MemorySet {
+        let mut set = match user {
+            None => self.visible.clone(),
+            Some(user) => self.of_user.get(&user).into_iter().flatten().collect(),
+        };
+        for (_, ordinal) in self.expiring.range(..=(now_ms, u32::MAX)) {
+            set.remove(*ordinal);
+        }
+        set
+    }
+
     fn known_ordinals<'keys>(&'keys self, memory_keys: &'keys [u64]) -> impl Iterator<Item = Option<u32>> + 'keys {
         memory_keys.iter().map(|key| self.ordinals.get(key).copied())
     }
@@ -254,16 +317,13 @@ mod tests {
             if step % 10 == 0 {
                 let now_ms = chance.below(60) as u64;
                 let user = Some(1 + chance.below(4) as u64).filter(|_| chance.below(2) == 0);
-                let only: Option<Vec<u64>> =
-                    (chance.below(2) == 0).then(|| (0..chance.below(150)).map(|_| chance.below(250) as u64).collect());
                 let expected: Vec<u64> = model
                     .iter()
                     .filter(|(_, (owner, _))| user.is_none_or(|user| user == *owner))
                     .filter(|(_, (_, expiry))| *expiry == NEVER || *expiry > now_ms)
-                    .filter(|(key, _)| only.as_ref().is_none_or(|only| only.contains(key)))
                     .map(|(key, _)| *key)
                     .collect();
-                let within = candidates.admit(user, now_ms, only.as_deref());
+                let within = candidates.admit(user, now_ms);
                 assert_eq!(seen(&candidates, &within), expected);
                 assert_eq!(within.memories(), expected.len());
             }
@@ -276,7 +336,7 @@ mod tests {
         let candidates = Candidates::default();
         let showing = |memory_key| Showing { memory_key, user_key: 7, expires_at_ms: NEVER };
         candidates.show(&[showing(1), showing(2)]);
-        let within = candidates.admit(Some(7), 0, None);
+        let within = candidates.admit(Some(7), 0);
         let mut hits = candidates.ordinals([1, 2]);
         candidates.hide(&[1]);
         assert_eq!(seen(&candidates, &within), [2]);
@@ -284,28 +344,88 @@ mod tests {
         assert_eq!(candidates.memory_keys(hits), [2]);
     }
 
+    fn of_type(name: &str) -> String {
+        format!(
+            r#"{{"kind":"field","field":{{"attribute":"type"}},
+                "condition":{{"kind":"equals","scalars":["{name}"],"composites":[]}}}}"#
+        )
+    }
+
+    fn json(text: &str) -> Json {
+        Json::parse(text).expect("JSON")
+    }
+
     #[test]
-    fn keys_named_for_admission_neither_widen_the_set_nor_become_known() {
+    fn a_filter_never_widens_the_set_whatever_it_asks_for() {
         let candidates = Candidates::default();
+        candidates.describe(&[1, 2, 3, 4, 5, 6], &[const { r#"{"type":"note"}"# }; 6].map(json));
         candidates.show(&[
             Showing { memory_key: 1, user_key: 7, expires_at_ms: NEVER },
             Showing { memory_key: 2, user_key: 8, expires_at_ms: NEVER },
             Showing { memory_key: 3, user_key: 7, expires_at_ms: 10 },
             Showing { memory_key: 4, user_key: 7, expires_at_ms: NEVER },
+            Showing { memory_key: 5, user_key: NO_USER, expires_at_ms: NEVER },
         ]);
         candidates.hide(&[4]);
-        let admitted = |only: &[u64]| seen(&candidates, &candidates.admit(Some(7), 10, Some(only)));
-        assert_eq!(admitted(&[4, 3, 2, 1, 1, 99, u64::MAX, 0]), [1]);
-        assert!(admitted(&[]).is_empty());
-        assert_eq!(candidates.counts(), (4, 3));
-        assert_eq!(candidates.known_ordinals(&[2, 99]), [Some(1), None]);
+        let admitted = |user: Option<u64>, filter: &str| {
+            let filter = Filter::parse(filter).expect("a filter");
+            seen(&candidates, &candidates.admit_within(user, 10, &filter))
+        };
+        let (note, mail) = (of_type("note"), of_type("mail"));
+        let not_mail = format!(r#"{{"kind":"not","filter":{mail}}}"#);
+        for filter in [&note, &not_mail, &format!(r#"{{"kind":"or","filters":[{mail},{note}]}}"#)] {
+            assert_eq!(admitted(Some(7), filter), [1]);
+            assert_eq!(admitted(None, filter), [1, 2, 5]);
+            assert_eq!(admitted(Some(9), filter), [0; 0]);
+        }
+        assert_eq!(admitted(None, &mail), [0; 0]);
+        candidates.show(&[Showing { memory_key: 4, user_key: 7, expires_at_ms: NEVER }]);
+        assert_eq!(admitted(Some(7), &note), [1], "what was hidden has no attributes any more");
+    }
+
+    #[test]
+    fn a_memory_that_changes_while_a_filter_runs_is_judged_as_a_whole() {
+        let candidates = Candidates::default();
+        let (note, mail) = (of_type("note"), of_type("mail"));
+        let either = Filter::parse(&format!(r#"{{"kind":"or","filters":[{note},{mail}]}}"#)).expect("a filter");
+        let both = Filter::parse(&format!(r#"{{"kind":"and","filters":[{note},{mail}]}}"#)).expect("a filter");
+        let types = [r#"{"type":"note"}"#, r#"{"type":"mail"}"#].map(json);
+        candidates.describe(&[1], &types[..1]);
+        candidates.show(&[Showing { memory_key: 1, user_key: NO_USER, expires_at_ms: NEVER }]);
+        let is_done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for step in 0.. {
+                    if is_done.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    candidates.describe(&[1], &types[step % 2..][..1]);
+                }
+            });
+            let verdicts = (0..20_000)
+                .map(|_| [&either, &both].map(|filter| candidates.admit_within(None, 0, filter).memories()))
+                .find(|verdicts| *verdicts != [1, 0]);
+            is_done.store(true, Ordering::Relaxed);
+            assert_eq!(verdicts, None);
+        });
+    }
+
+    #[test]
+    fn changes_are_remembered_up_to_a_number() {
+        let mut changes = Changes::default();
+        (0..CHANGES_KEPT as u32 + 10).for_each(|ordinal| changes.record(ordinal));
+        let since = |count: usize| changes.since(count).map(|changed| changed.collect::<Vec<_>>());
+        assert_eq!(since(CHANGES_KEPT + 10), Some(vec![]));
+        assert_eq!(since(CHANGES_KEPT + 8), Some(vec![CHANGES_KEPT as u32 + 9, CHANGES_KEPT as u32 + 8]));
+        assert_eq!(since(10).map(|changed| changed.len()), Some(CHANGES_KEPT));
+        assert_eq!(since(9), None);
     }
 
     #[test]
     fn a_memory_that_changed_hands_is_not_returned_to_the_old_user() {
         let candidates = Candidates::default();
         candidates.show(&[Showing { memory_key: 1, user_key: 7, expires_at_ms: NEVER }]);
-        let within = candidates.admit(Some(7), 0, None);
+        let within = candidates.admit(Some(7), 0);
         candidates.show(&[Showing { memory_key: 1, user_key: 8, expires_at_ms: NEVER }]);
         let mut hits = candidates.ordinals([1]);
         candidates.retain_admitted(&within, &mut hits, |ordinal| *ordinal);
@@ -315,7 +435,7 @@ mod tests {
     #[test]
     fn a_set_of_another_project_is_refused() {
         let (one, other) = (Candidates::default(), Candidates::default());
-        assert_eq!(other.confine(&one.admit(None, 0, None)).expect_err("refused").code(), "invalid");
+        assert_eq!(other.confine(&one.admit(None, 0)).expect_err("refused").code(), "invalid");
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `project` | what is published, shown, hidden and searched, and in which order the parts change |
 //! | `candidates`, `memory_set` | which memories a search may return |
+//! | `attributes`, `dictionary`, `slab` | which attributes memories have, for filters |
+//! | `filter`, `json` | what a filter asks of them; how JSON text becomes values |
 //! | `vector_index` | which chunks lie nearest, by which route |
 //! | `vector_log` | how vectors are kept on disk |
 //! | `row_table`, `matrix`, `kernels` | how they are scanned in memory |
@@ -18,14 +20,18 @@
 //! | `bindings` | the JavaScript face; everything else knows nothing of it |
 
 pub mod analysis;
+pub mod attributes;
 pub mod bindings;
 mod bm25;
 pub mod candidates;
+pub mod dictionary;
 mod document_frequencies;
 pub mod error;
+pub mod filter;
 mod graph;
 mod graph_builder;
 pub mod hit;
+pub mod json;
 mod kernels;
 pub mod lock;
 mod matrix;
@@ -43,6 +49,7 @@ mod postings_cursor;
 pub mod project;
 mod pruning;
 mod row_table;
+mod slab;
 mod spelling;
 #[cfg(test)]
 pub(crate) mod testing;

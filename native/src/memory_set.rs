@@ -53,6 +53,20 @@ impl MemorySet {
         MemorySet { words: self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect() }
     }
 
+    /// What is in this one and not in the other.
+    pub fn difference(&self, other: &MemorySet) -> MemorySet {
+        let others = other.words.iter().copied().chain(std::iter::repeat(0));
+        MemorySet { words: self.words.iter().zip(others).map(|(a, b)| a & !b).collect() }
+    }
+
+    /// Adds all that is in another set.
+    pub fn add_all(&mut self, other: &MemorySet) {
+        if self.words.len() < other.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a |= b);
+    }
+
     /// The ordinals in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().enumerate().flat_map(|(index, word)| {
@@ -66,6 +80,14 @@ impl MemorySet {
                 Some(index as u32 * 64 + bit)
             })
         })
+    }
+}
+
+impl FromIterator<u32> for MemorySet {
+    fn from_iter<Ordinals: IntoIterator<Item = u32>>(ordinals: Ordinals) -> Self {
+        let mut set = MemorySet::default();
+        ordinals.into_iter().for_each(|ordinal| set.insert(ordinal));
+        set
     }
 }
 
@@ -97,6 +119,15 @@ mod tests {
         assert_eq!(bits.len(), model.len());
         assert_eq!(bits.is_empty(), model.is_empty());
         assert!((0..2_000).all(|ordinal| bits.contains(ordinal) == model.contains(&ordinal)));
-        assert!(bits.intersection(&other_bits).iter().eq(model.intersection(&other_model).copied()));
+        for (left, right, these, those) in
+            [(&bits, &other_bits, &model, &other_model), (&other_bits, &bits, &other_model, &model)]
+        {
+            assert!(left.intersection(right).iter().eq(these.intersection(those).copied()));
+            assert!(left.difference(right).iter().eq(these.difference(those).copied()));
+            let mut both = left.clone();
+            both.add_all(right);
+            assert!(both.iter().eq(these.union(those).copied()));
+            assert_eq!(both, both.iter().collect());
+        }
     }
 }

@@ -9,7 +9,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::candidates::{Admissible, Candidates, Showing, check_key};
 use crate::error::{Error, Result};
+use crate::filter::Filter;
 use crate::hit::Hit;
+use crate::json::Json;
 use crate::name_graph::NameGraph;
 use crate::name_neighbours::{self, Neighbourhood};
 use crate::name_scope::Scope;
@@ -115,15 +117,33 @@ impl Project {
         Ok(())
     }
 
+    /// Says what attributes memories have, one JSON object per key (`AttributeIndex::describe`): before they are shown, so
+    /// that nothing is searchable that filters do not see.
+    pub fn describe<Text: AsRef<str>>(&self, memory_keys: &[u64], attributes: &[Text]) -> Result<()> {
+        if memory_keys.len() != attributes.len() {
+            return Err(Error::invalid("memory keys and attributes differ in number"));
+        }
+        memory_keys.iter().try_for_each(|key| check_key("memory key", *key))?;
+        let attributes = attributes.iter().map(|text| described(text.as_ref())).collect::<Result<Vec<Json>>>()?;
+        self.candidates.describe(memory_keys, &attributes);
+        Ok(())
+    }
+
     /// Makes memories unsearchable at once.
     pub fn hide(&self, memory_keys: &[u64]) {
         self.candidates.hide(memory_keys);
     }
 
-    /// The memories that a question of this user, or of the whole project, may see: all of them, or of those in `only`.
-    pub fn admit(&self, user_key: Option<u64>, now_ms: u64, only: Option<&[u64]>) -> Result<Admissible> {
+    /// The memories that a question of this user, or of the whole project, may see.
+    pub fn admit(&self, user_key: Option<u64>, now_ms: u64) -> Result<Admissible> {
         user_key.map_or(Ok(()), |key| check_key("user key", key))?;
-        Ok(self.candidates.admit(user_key, now_ms, only))
+        Ok(self.candidates.admit(user_key, now_ms))
+    }
+
+    /// Those of them that lie within a filter, see `Filter::parse`.
+    pub fn admit_within(&self, user_key: Option<u64>, now_ms: u64, filter: &str) -> Result<Admissible> {
+        user_key.map_or(Ok(()), |key| check_key("user key", key))?;
+        Ok(self.candidates.admit_within(user_key, now_ms, &Filter::parse(filter)?))
     }
 
     /// Replaces everything that the given memories had by `chunks` and their vectors, `[chunks, dimensions]` in a row.
@@ -348,6 +368,11 @@ impl Project {
         });
         checked.collect()
     }
+}
+
+fn described(text: &str) -> Result<Json> {
+    let attributes = Json::parse(text)?;
+    if attributes.is_object(0) { Ok(attributes) } else { Err(Error::invalid("attributes that are no object")) }
 }
 
 fn check_limit(limit: usize) -> Result<()> {

@@ -277,8 +277,10 @@ mod tests {
             let collection = collection(&directory, &mut chance, with_context);
             for every in [1, 2, 10, 100, 3_000, u64::MAX] {
                 let is_in = |memory: u64| memory % every == 1 % every;
-                let only: Vec<u64> = (1..=collection.memories).filter(|key| is_in(*key)).collect();
-                let set = collection.candidates.admit(None, 0, Some(&only));
+                let showing =
+                    |key| Showing { memory_key: key, user_key: 1 + u64::from(!is_in(key)), expires_at_ms: NEVER };
+                collection.candidates.show(&(1..=collection.memories).map(showing).collect::<Vec<_>>());
+                let set = collection.candidates.admit(Some(1), 0);
                 for words_max in [1, 3, 6, 15, 40] {
                     let query = text(&mut chance, words_max);
                     let expected = truth(&collection, &query, is_in);

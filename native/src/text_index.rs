@@ -470,7 +470,7 @@ mod tests {
 
     fn check_scores(checked: &Checked, query: &str, user: Option<u64>) {
         let truth = checked.truth(query);
-        let set = checked.candidates.admit(user, 0, None);
+        let set = checked.candidates.admit(user, 0);
         let hits = checked.index.search(query, &set, 1_000).expect("searched");
         let of_user = checked.chunks().filter(|(owner, _)| user.is_none_or(|user| user == *owner));
         let expected = sorted(of_user.map(|(_, chunk)| chunk.key).filter(|key| truth[key] > 0.0));
@@ -525,7 +525,7 @@ mod tests {
             let chunk = TextChunk { chunk_key: 9, memory_key: 1, own, context: None, language, passage, place, names };
             index.publish(&[1], &[chunk]).expect("published");
         }
-        assert_eq!(index.search("apple", &candidates.admit(None, 0, None), 10).expect("searched").len(), 1);
+        assert_eq!(index.search("apple", &candidates.admit(None, 0), 10).expect("searched").len(), 1);
         assert_eq!(
             index.passages(&[9]).expect("read"),
             [Some(StoredPassage { text: "second".to_owned(), place: "0".to_owned() })]
@@ -556,7 +556,7 @@ mod tests {
         let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
         show(&candidates, 1, 1);
         let find = |query: &str| {
-            let hits = index.search(query, &candidates.admit(None, 0, None), 10).expect("searched");
+            let hits = index.search(query, &candidates.admit(None, 0), 10).expect("searched");
             let mut keys: Vec<u64> = hits.iter().map(|hit| hit.chunk_key).collect();
             keys.sort_unstable();
             keys
@@ -599,7 +599,7 @@ mod tests {
             .collect();
         index.publish(&[1], &chunks).expect("published");
         let find = |query: &str| -> Vec<u64> {
-            let hits = index.search(query, &candidates.admit(None, 0, None), 10).expect("searched");
+            let hits = index.search(query, &candidates.admit(None, 0), 10).expect("searched");
             hits.iter().map(|hit| hit.chunk_key).collect()
         };
         let misspelt = [
@@ -627,7 +627,7 @@ mod tests {
         assert!((score("aproved") - 0.8 * score("approved")).abs() < 1e-6);
         assert_eq!(
             score("approved comittee"),
-            index.search("approved comittee", &candidates.admit(None, 0, None), 1).expect("searched")[0].score
+            index.search("approved comittee", &candidates.admit(None, 0), 1).expect("searched")[0].score
         );
         // What the query says itself is not counted twice.
         assert_eq!(score("approved aproved"), score("approved"));
@@ -655,7 +655,7 @@ mod tests {
             .collect();
         index.publish(&[1], &chunks).expect("published");
         let find = |query: &str| {
-            let hits = index.search(query, &candidates.admit(None, 0, None), 10).expect("searched");
+            let hits = index.search(query, &candidates.admit(None, 0), 10).expect("searched");
             sorted(hits.iter().map(|hit| hit.chunk_key))
         };
         assert_eq!(find("alhpa brvao chralie dleta"), [1, 2, 3]);

@@ -519,7 +519,7 @@ mod tests {
         }
 
         fn nearest(&self, query: &[f32], user: Option<u64>, limit: usize) -> Vec<u64> {
-            let within = self.candidates.admit(user, 0, None);
+            let within = self.candidates.admit(user, 0);
             let hits = self.index.nearest(query, &within, limit).expect("searched");
             assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
             hits.into_iter().map(|hit| hit.chunk_key).collect()
@@ -681,12 +681,12 @@ mod tests {
         }
         for bad in [0.0, 0.98, 1.02, f32::NAN, f32::INFINITY] {
             assert_eq!(index.check(&along(bad)).expect_err("refused").code(), "invalid", "{bad}");
-            let within = candidates.admit(None, 0, None);
+            let within = candidates.admit(None, 0);
             assert_eq!(index.nearest(&along(bad), &within, 1).expect_err("refused").code(), "invalid");
             assert_eq!(index.score(&along(bad), &[]).expect_err("refused").code(), "invalid");
         }
         assert!(index.check(&along(1.0)[1..]).is_err());
         candidates.show(&[Showing { memory_key: 1, user_key: NO_USER, expires_at_ms: NEVER }]);
-        assert!(index.nearest(&along(1.0), &candidates.admit(None, 0, None), 1).expect("searched").is_empty());
+        assert!(index.nearest(&along(1.0), &candidates.admit(None, 0), 1).expect("searched").is_empty());
     }
 }

@@ -117,6 +117,15 @@ export function matchesFilter(filter: Filter, memory: FilteredAttributes): boole
   }
 }
 
+/**
+ * What filters see of a memory, as JSON: its attributes by their names in filters, and `metadata`. `null` where it has none.
+ * An index that holds this can tell what `matchesFilter` tells.
+ */
+export function filteredAttributesJson(memory: FilteredAttributes): string {
+  const attributes = Object.entries(ATTRIBUTES).map(([name, read]): [string, Json] => [name, read(memory)]);
+  return JSON.stringify({ ...Object.fromEntries(attributes), metadata: memory.metadata });
+}
+
 /** Where reading stands. */
 interface Place {
   /** Path of what is read. */

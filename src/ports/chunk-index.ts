@@ -5,12 +5,14 @@
 //   it resolves, texts, vectors and postings are durable. It does not make a memory visible.
 // - Visibility follows the memory's row: `show` after the row became completed, `hide` before a caller is told that it is
 //   gone. Both act at once, on searches that are under way too.
-// - Every leg works inside the admissible set that `admit` made: nothing outside it is returned, and nothing inside it is
+// - Filters see what `show` said of a memory last, from the return of `show` on, and agree with `matchesFilter` on it.
+// - Every leg works inside the admissible set that `admit` or `admitWithin` made: nothing outside it is returned, and nothing inside it is
 //   missed because something outside ranked higher. Scores of one leg are comparable only among themselves.
 // - Writes take effect in the order of their calls: what is retracted or purged after it was published stays away.
 // - A project's data cannot be reached through another project.
 
 import type { Chunk, ChunkPlace } from "../domain/chunk.ts";
+import type { Filter } from "../domain/filter.ts";
 import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
 
 /** A memory that is ready to be published: its text, its chunks and one vector per chunk. */
@@ -41,6 +43,8 @@ export interface VisibleMemory {
   readonly userKey: UserKey | null;
   /** Unix milliseconds; null: never. */
   readonly expiresAt: number | null;
+  /** What filters see of it, see `filteredAttributesJson`. */
+  readonly attributes: string;
 }
 
 /** The set of memories that one request may see; made once, used by every leg. */
@@ -126,11 +130,10 @@ export interface ProjectIndex {
   show(memories: readonly VisibleMemory[]): void;
   hide(memoryKeys: readonly MemoryKey[]): void;
 
-  /**
-   * @param userKey null: every user's memories.
-   * @param only null: all of these; else those of them that it names. A key that is not known names nothing.
-   */
-  admit(userKey: UserKey | null, nowMs: number, only: readonly MemoryKey[] | null): AdmissibleSet;
+  /** @param userKey null: every user's memories. */
+  admit(userKey: UserKey | null, nowMs: number): AdmissibleSet;
+  /** Those of them that lie within a filter. */
+  admitWithin(userKey: UserKey | null, nowMs: number, filter: Filter): Promise<AdmissibleSet>;
   /** Nearest chunks by cosine similarity. */
   nearest(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits>;
   /** Best chunks by words; score in 0..1, absolute (see retrieval/modes.ts), only above 0. */
@@ -169,9 +172,10 @@ export interface ChunkIndex {
   purge(memoryKeys: readonly MemoryKey[]): Promise<void>;
   /**
    * Compares what should be there with what is, shows what is whole, and names what has to be published again.
-   * @param completed memories that the rows call completed, deleted ones not among them.
+   * @param completed memories that the rows call completed, deleted ones not among them, in pages: other work goes on between
+   *   two of them.
    */
-  reconcile(id: ProjectId, completed: readonly VisibleMemory[]): Promise<Reconciliation>;
+  reconcile(id: ProjectId, completed: Iterable<readonly VisibleMemory[]>): Promise<Reconciliation>;
   /** Removes a project's vectors and postings for good, and opens it no more; its texts go with `purge`. Idempotent. */
   drop(id: ProjectId): Promise<void>;
   /** Closes every project; afterwards every call fails. */

@@ -104,13 +104,6 @@ export interface MemoryStore {
   waitingContents(keys: readonly MemoryKey[]): ReadonlyMap<MemoryKey, string>;
   /** @throws Fault `invalid_cursor` */
   list(projectId: ProjectId, listing: MemoryListing): Page<Memory>;
-  /** Completed, live memories in ascending order of their keys, from beyond `afterKey` on: what filters are asked of. */
-  filterablePage(
-    projectId: ProjectId,
-    user: UserKey | null,
-    afterKey: MemoryKey | null,
-    limit: number,
-  ): readonly Memory[];
   /** Soft delete; null when it is not there (any more). With `purges` its retention has ended at once. */
   remove(projectId: ProjectId, id: MemoryId, options?: { readonly purges: boolean }): Memory | null;
   /** Soft delete of all that a user owns; returns the keys. */
@@ -135,8 +128,14 @@ export interface MemoryStore {
   /** Milliseconds until the next job can be claimed, those that are passed over aside; 0: now; null: none is waiting. */
   nextJobInMs(filter?: JobFilter): number | null;
 
-  /** Completed, not deleted memories of a project that searches may see. */
-  visible(projectId: ProjectId): readonly VisibleMemory[];
+  /**
+   * Completed, not deleted memories of a project that searches may see, in ascending order of their keys: all, or up to
+   * `limit` of those beyond `afterKey`.
+   */
+  visible(
+    projectId: ProjectId,
+    page?: { readonly afterKey: MemoryKey | null; readonly limit: number },
+  ): readonly VisibleMemory[];
   /** Memories deleted or expired whose index entries still have to go; `markRetracted` ends that. Those of `except` are passed over. */
   retired(
     limit: number,

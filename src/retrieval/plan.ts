@@ -41,7 +41,7 @@ export interface SearchRequest extends Confinement {
 /** What retrieval stands on. */
 export interface RetrievalParts {
   readonly index: ChunkIndex;
-  readonly memories: Pick<MemoryStore, "getMany" | "filterablePage">;
+  readonly memories: Pick<MemoryStore, "getMany">;
   readonly embedder: Embedder;
   readonly reranker: Reranker;
   /** The language of a question, BCP 47; `und` when unsure. */
@@ -62,7 +62,7 @@ export async function search(
   const watch = new Stopwatch();
   const index = await parts.index.project(request.scope.projectId);
 
-  const within = await admissibleSet({ ...parts, index }, request, request.signal);
+  const within = await admissibleSet({ index, clock: parts.clock }, request);
   watch.lap("filter", within?.memories ?? 0);
   if (within === null || within.memories === 0) return { results: [], stages: watch.stages, admissible: 0 };
 
@@ -78,7 +78,7 @@ export async function search(
   const usesWords = mode.wordsWeight > 0;
   let words: Float32Array | null = null;
   if (usesWords) {
-    if (matching !== null) pool = await withHits(index, vector, pool, await matching);
+    if (matching !== null) pool = await withHits(index, vector, pool, (await matching)());
     words = await index.lexical(request.query, pool.chunkKeys);
     watch.lap("text", words.length);
   }
@@ -129,11 +129,20 @@ export async function search(
   return { results, stages: watch.stages, admissible: within.memories };
 }
 
-// Begun before the question is embedded, which other processes do: the two wait for each other's cores only.
-function matchesOf(index: ProjectIndex, request: SearchRequest, mode: Mode, within: AdmissibleSet): Promise<Hits> {
-  const matching = index.match(request.query, within, Math.max(mode.textCandidates, request.limit));
-  matching.catch(() => {}); // awaited later, or not at all where embedding fails
-  return matching;
+// Begun before the question is embedded, which other processes do: the two wait for each other's cores only. An error is thrown where
+// the hits are wanted, which they are not where embedding fails.
+function matchesOf(
+  index: ProjectIndex,
+  request: SearchRequest,
+  mode: Mode,
+  within: AdmissibleSet,
+): Promise<() => Hits> {
+  return index.match(request.query, within, Math.max(mode.textCandidates, request.limit)).then(
+    (hits) => () => hits,
+    (error: unknown) => () => {
+      throw error;
+    },
+  );
 }
 
 // The pool with what another leg found by itself, each with its cosine: all legs then mean the same. The same pool where that is

@@ -69,7 +69,7 @@ export class GraphService {
     const userKey = viewer.userId === null ? null : memories.userKey(viewer.projectId, viewer.userId);
     invariant(viewer.userId === null || userKey !== null, "whose memory was found has a key");
     const project = await index.project(viewer.projectId);
-    const within = project.admit(userKey, clock.now(), null);
+    const within = project.admit(userKey, clock.now());
     const found = await project.neighbourhood(memory.key, within, LIMITS.neighbours);
 
     // no await from here on: the rows have the last word on what is there and whose it is

@@ -2,6 +2,7 @@
 // and no SQL here.
 
 import { Fault, invariant } from "../domain/fault.ts";
+import { filteredAttributesJson } from "../domain/filter.ts";
 import type { MemoryId, MemoryKey, ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Memory, MemoryChange, MemoryDraft } from "../domain/memory.ts";
@@ -184,8 +185,9 @@ export class MemoryDesk {
   #follow({ memory, outcome }: Accepted): void {
     const { transactions, wakeIngest } = this.#parts;
     if (outcome === "updated" && memory.state.status === "completed") {
-      const { key, userKey, expiresAt } = memory;
-      transactions.afterCommit(() => this.#index.show([{ memoryKey: key, userKey, expiresAt }]));
+      const { key: memoryKey, userKey, expiresAt } = memory;
+      const attributes = filteredAttributesJson(memory);
+      transactions.afterCommit(() => this.#index.show([{ memoryKey, userKey, expiresAt, attributes }]));
     }
     if (outcome === "rewritten") this.#hideAfterCommit([memory.key]);
     if (outcome === "created") transactions.afterCommit(wakeIngest);

@@ -2,7 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";
-import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
+import { filteredAttributesJson } from "../../src/domain/filter.ts";
+import type { MemoryId, MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import type { Extracted, Memory, MemoryChange, MemoryDraft } from "../../src/domain/memory.ts";
 import { PLANS, type Plan } from "../../src/domain/project.ts";
 import type { WebhookEvent } from "../../src/domain/webhook.ts";
@@ -450,29 +451,39 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
       });
     });
 
-    describe("filterablePage", () => {
-      test("walks the completed, live memories in the order of their keys, of all users or one", () => {
+    describe("visible", () => {
+      test("walks the completed, live memories in the order of their keys", () => {
         const keys = Array.from({ length: 5 }, (_, at) => completed(at % 2 === 0 ? { userId: "u" } : {}).key);
         accept();
         failed();
         completed({ expiresAt: clock.now() + 1 });
         store.remove(project, completed().id);
         clock.advance(1);
-        const walk = (user: UserKey | null, limit: number, of = project) => {
+        for (const limit of [1, 2, 5, 6]) {
           const seen: MemoryKey[] = [];
           for (;;) {
-            const page = store.filterablePage(of, user, seen.at(-1) ?? null, limit);
-            seen.push(...page.map(({ key }) => key));
-            if (page.length < limit) return seen;
+            const page = store.visible(project, { afterKey: seen.at(-1) ?? null, limit });
+            seen.push(...page.map(({ memoryKey }) => memoryKey));
+            if (page.length < limit) break;
           }
-        };
-        expect(walk(null, 2)).toEqual(keys);
-        expect(walk(null, 100)).toEqual(keys);
-        const user = store.userKey(project, "u");
-        expect(walk(user, 1)).toEqual(keys.filter((_, at) => at % 2 === 0));
-        expect(walk(null, 2, other)).toEqual([]);
-        expect(walk(user, 2, other)).toEqual([]);
-        expect(store.filterablePage(project, null, null, 5)).toEqual([...store.getMany(project, keys).values()]);
+          expect(seen).toEqual(keys);
+        }
+        expect(store.visible(project).map(({ memoryKey }) => memoryKey)).toEqual(keys);
+        expect(store.visible(other, { afterKey: null, limit: 5 })).toEqual([]);
+      });
+
+      test("says what filters see, from metadata of any depth, and texts of all kinds", () => {
+        const deep = JSON.parse(`${'{"a":['.repeat(1_200)}-0${"]}".repeat(1_200)}`);
+        const odd = 'a "b" \\ \b\f\n\r\t \u0001 \u001f \u007f \u2028 é 😀 \'';
+        const given = { title: odd, type: odd, tags: [odd, ""], language: "de", externalId: odd, userId: odd };
+        const memories = [
+          completed({ ...given, metadata: { [odd]: [1e21, 1.5, null, true, { x: "\ud800 \ud83d\ude00" }], deep } }),
+          completed({ metadata: JSON.parse('{"__proto__": {"": 9007199254740993}}') }),
+          completed(),
+        ];
+        expect(store.visible(project).map(({ attributes }) => attributes)).toEqual(
+          memories.map((memory) => filteredAttributesJson(reread(memory) ?? memory)),
+        );
       });
     });
 
@@ -599,7 +610,10 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
         expect(moved).toMatchObject({ userId: "v", userKey: store.userKey(project, "v") });
         expect(keysOf({ userId: "u" })).toEqual([]);
         expect(keysOf({ userId: "v" })).toEqual([memory.key]);
-        expect(store.visible(project)).toEqual([{ memoryKey: memory.key, userKey: moved.userKey, expiresAt: null }]);
+        const attributes = filteredAttributesJson(moved);
+        expect(store.visible(project)).toEqual([
+          { memoryKey: memory.key, userKey: moved.userKey, expiresAt: null, attributes },
+        ]);
       });
 
       test("onto a pair of externalId and user that is taken is refused, and leaves no trace", () => {
@@ -996,7 +1010,10 @@ export function memoryStoreContract(name: string, open: (clock: Clock) => Opened
         const expiresAt = clock.now() + 9e6;
         const { memory } = accept({ userId: "u", expiresAt, tags: ["given"] });
         const visible = complete(claimOne());
-        expect(visible).toEqual([{ memoryKey: memory.key, userKey: store.userKey(project, "u"), expiresAt }]);
+        const attributes = filteredAttributesJson(reread(memory) ?? memory);
+        expect(visible).toEqual([
+          { memoryKey: memory.key, userKey: store.userKey(project, "u"), expiresAt, attributes },
+        ]);
         expect(store.visible(project)).toEqual(visible);
         expect(reread(memory)).toMatchObject({
           state: { status: "completed", chunkCount: 3, extraction: "local" },

@@ -273,7 +273,7 @@ export class RandomWalk {
         .sort(),
     ).toEqual(completed.map(({ key }) => key).sort());
     const from = completed[this.#integer(completed.length + 1)]?.key ?? null;
-    expect(this.#store.filterablePage(id, null, from, 5).map(({ key }) => key)).toEqual(
+    expect(this.#store.visible(id, { afterKey: from, limit: 5 }).map(({ memoryKey }) => memoryKey)).toEqual(
       completed
         .filter(({ key }) => from === null || key > from)
         .slice(0, 5)

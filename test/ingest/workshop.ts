@@ -20,7 +20,13 @@ import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import { Enricher } from "../../src/ingest/enrich/enricher.ts";
 import { type IngestParts, IngestWorker } from "../../src/ingest/worker.ts";
 import { createLog } from "../../src/kit/log.ts";
-import type { ChunkIndex, ProjectIndex, Publication } from "../../src/ports/chunk-index.ts";
+import type {
+  ChunkIndex,
+  ProjectIndex,
+  Publication,
+  Reconciliation,
+  VisibleMemory,
+} from "../../src/ports/chunk-index.ts";
 import type { LanguageModel } from "../../src/ports/language-model.ts";
 import type { Embedder } from "../../src/ports/models.ts";
 import {
@@ -107,10 +113,19 @@ class WatchedDocuments implements DocumentReader {
 class WatchedIndex implements ChunkIndex {
   before: Hook<readonly Publication[]> = () => undefined;
   after: Hook<readonly Publication[]> = () => undefined;
-  readonly #index: EmbeddedChunkIndex;
+  readonly #open: () => EmbeddedChunkIndex;
+  #index: EmbeddedChunkIndex;
 
-  constructor(index: EmbeddedChunkIndex) {
-    this.#index = index;
+  constructor(open: () => EmbeddedChunkIndex) {
+    this.#open = open;
+    this.#index = open();
+  }
+
+  /** Closes it and opens it again, as a new process would. */
+  async restart(id: ProjectId, completed: readonly VisibleMemory[]): Promise<Reconciliation> {
+    await this.#index.close();
+    this.#index = this.#open();
+    return this.#index.reconcile(id, [completed]);
   }
 
   async project(id: ProjectId): Promise<ProjectIndex> {
@@ -124,7 +139,8 @@ class WatchedIndex implements ChunkIndex {
       retract: (keys) => project.retract(keys),
       show: (memories) => project.show(memories),
       hide: (keys) => project.hide(keys),
-      admit: (userKey, nowMs, only) => project.admit(userKey, nowMs, only),
+      admit: (userKey, nowMs) => project.admit(userKey, nowMs),
+      admitWithin: (userKey, nowMs, filter) => project.admitWithin(userKey, nowMs, filter),
       nearest: (vector, within, limit) => project.nearest(vector, within, limit),
       match: (query, within, limit) => project.match(query, within, limit),
       similarities: (vector, hits) => project.similarities(vector, hits),
@@ -212,14 +228,15 @@ export async function openWorkshop(
   const preparer = new WatchedPreparer();
   const embedder = new HashEmbedder();
   const index = new WatchedIndex(
-    new EmbeddedChunkIndex({
-      directory: join(folder, "projects"),
-      archive,
-      dimensions: DIMENSIONS,
-      fingerprint: embedder.fingerprint,
-      hnswMinChunks: 1_000_000,
-      reserveChunkKeys: (count) => memories.reserveChunkKeys(count),
-    }),
+    () =>
+      new EmbeddedChunkIndex({
+        directory: join(folder, "projects"),
+        archive,
+        dimensions: DIMENSIONS,
+        fingerprint: embedder.fingerprint,
+        hnswMinChunks: 1_000_000,
+        reserveChunkKeys: (count) => memories.reserveChunkKeys(count),
+      }),
   );
   const findings = new SqliteFindingStore({ database, clock });
   const operator = { baseUrl: model === null ? null : "http://llm.test/v1", model: "a test's", apiKey: null };
@@ -230,7 +247,7 @@ export async function openWorkshop(
 
   const passages = async () => {
     const project = await index.project(projectId);
-    const hits = await project.nearest(hashVector(""), project.admit(null, clock.now(), null), 1_000);
+    const hits = await project.nearest(hashVector(""), project.admit(null, clock.now()), 1_000);
     return project.passages(hits.chunkKeys);
   };
   const workshop: Workshop = {

@@ -5,9 +5,14 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NativeError, ProjectIndex, type ProjectIndexOptions } from "../../src/adapters/embedded/native/core.ts";
+import { filterJson } from "../../src/adapters/embedded/native/filter-json.ts";
+import { parseFilter } from "../../src/domain/filter.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { until } from "../support/until.ts";
 import { chunkKeysOf, DIMENSIONS, FINGERPRINT, publication, SCAN_ONLY, vectorOf } from "./corpus.ts";
+
+/** A filter that every memory lies within. */
+const ANYTHING = filterJson(parseFilter({}));
 
 const cleanups: (() => void | Promise<void>)[] = [];
 afterEach(async () => {
@@ -71,9 +76,9 @@ async function found(
   index: ProjectIndex,
   userKey: bigint | null = null,
   nowMs = 1,
-  only?: BigUint64Array,
+  filter?: string,
 ): Promise<bigint[]> {
-  const within = index.admit(userKey, nowMs, only);
+  const within = filter === undefined ? index.admit(userKey, nowMs) : await index.admitWithin(userKey, nowMs, filter);
   const near = await index.nearest(vectorOf(1n), within, 1_000);
   const matching = await index.match("of", within, 1_000);
   const sorted = (memoryKeys: BigUint64Array) => [...memoryKeys].sort((a, b) => (a < b ? -1 : 1));
@@ -103,17 +108,24 @@ describe("visibility", () => {
     expect(await found(index)).toEqual([1n, 2n, 3n, 4n]);
   });
 
-  test("a question about given memories sees those of them that its scope has, in both legs", async () => {
+  test("a question with a filter sees what of its scope lies within it, in both legs", async () => {
     const index = await open(folder());
     await published(index, [1n, 2n, 3n], 7n);
     await published(index, [4n], 8n);
     await published(index, [5n], 7n, 1_000);
+    const describe = (memoryKey: bigint, n: number) =>
+      index.describe(keys(memoryKey), [JSON.stringify({ metadata: { n } })]);
+    for (const memoryKey of [1n, 2n, 3n, 4n, 5n]) await describe(memoryKey, Number(memoryKey));
     index.hide(keys(3n));
-    const asked = (userKey: bigint | null, ...only: bigint[]) => found(index, userKey, 1_000, keys(...only));
-    expect(await asked(7n, 5n, 4n, 3n, 2n, 2n, 99n, 0n, 2n ** 64n - 1n)).toEqual([2n]);
-    expect(await asked(null, 4n, 1n)).toEqual([1n, 4n]);
+    const asked = (userKey: bigint | null, ...numbers: number[]) =>
+      found(index, userKey, 1_000, filterJson(parseFilter({ "metadata.n": { $in: numbers } })));
+    expect(await asked(7n, 5, 4, 3, 2, 2, 99)).toEqual([2n]);
+    expect(await asked(null, 4, 1)).toEqual([1n, 4n]);
     expect(await asked(null)).toEqual([]);
-    expect(await asked(9n, 1n)).toEqual([]);
+    expect(await asked(9n, 1)).toEqual([]);
+    await describe(1n, 40);
+    expect(await asked(null, 1, 2)).toEqual([2n]);
+    expect(await asked(null, 40)).toEqual([1n]);
     expect(await found(index, null, 1_000)).toEqual([1n, 2n, 4n]);
   });
 
@@ -421,6 +433,14 @@ describe("refusals", () => {
       ["arrays of different lengths", () => index.show(keys(1n), keys(), new Float64Array(1))],
       ["a negative expiry", () => index.show(keys(1n), keys(0n), new Float64Array([-1]))],
       ["a reserved memory key", () => index.show(keys(0n), keys(0n), new Float64Array(1))],
+      ["a reserved memory key, described", () => index.describe(keys(0n), ["{}"])],
+      ["too few attributes", () => index.describe(keys(1n, 2n), ["{}"])],
+      ["too many attributes", () => index.show(keys(1n), keys(0n), new Float64Array(1), ["{}", "{}"])],
+      ["attributes that are no JSON", () => index.show(keys(1n), keys(0n), new Float64Array(1), ["{"])],
+      ["attributes that are no object", () => index.describe(keys(1n), ["[]"])],
+      ["a filter that is none", () => index.admitWithin(null, 1, '{"kind":"xor"}')],
+      ["a filter for user 0", () => index.admitWithin(0n, 1, ANYTHING)],
+      ["a filter at no moment", () => index.admitWithin(null, -1, ANYTHING)],
     ];
     for (const [what, call] of bad) expect([what, await refusal(call)]).toEqual([what, "invalid"]);
     expect((await index.nearest(query, within, 2_000)).chunkKeys).toHaveLength(1);
@@ -431,7 +451,8 @@ describe("refusals", () => {
     const wrong: [string, () => unknown][] = [
       ["keys as numbers", () => index.hide([1, 2] as unknown as BigUint64Array)],
       ["a query that is no string", () => index.match(7 as unknown as string, index.admit(null, 1), 10)],
-      ["given memories that are no keys", () => index.admit(null, 1, [1n] as unknown as BigUint64Array)],
+      ["attributes that are no texts", () => index.describe(keys(1n), [{}] as unknown as string[])],
+      ["a filter that is no text", () => index.admitWithin(null, 1, {} as unknown as string)],
       ["a set that is none", () => index.match("of", {} as unknown as { memories: number }, 10)],
       ["chunks that are none", () => index.publish(keys(1n), [{}] as never, new Float32Array(DIMENSIONS))],
       ["nothing at all", () => index.passages(undefined as unknown as BigUint64Array)],
@@ -481,7 +502,9 @@ describe("refusals", () => {
     for (const search of underWay) expect((await search).chunkKeys).toHaveLength(1);
     const calls = [
       () => index.hide(keys(1n)),
-      () => index.admit(null, 1, keys(1n)),
+      () => index.admit(null, 1),
+      () => index.admitWithin(null, 1, ANYTHING),
+      () => index.describe(keys(1n), ["{}"]),
       () => index.similarities(vectorOf(1n), keys(1n), keys(1n)),
       () => index.match("of", within, 10),
       () => index.remove(keys(1n)),

@@ -3,6 +3,8 @@
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { ProjectIndex } from "../../src/adapters/embedded/native/core.ts";
+import { filterJson } from "../../src/adapters/embedded/native/filter-json.ts";
+import { parseFilter } from "../../src/domain/filter.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { seeded } from "../support/seeded.ts";
 import { chunkKeysOf, cosine, DIMENSIONS, FINGERPRINT, publication, SEED, unitVector, vectorOf } from "./corpus.ts";
@@ -34,7 +36,8 @@ for (const [path, hnswMinChunks] of [
       return index;
     };
     const show = (memoryKey: bigint, shelved: Shelved) => {
-      index.show(BigUint64Array.of(memoryKey), BigUint64Array.of(shelved.userKey), new Float64Array(1));
+      const attributes = JSON.stringify({ metadata: { n: Number(memoryKey) } });
+      index.show(BigUint64Array.of(memoryKey), BigUint64Array.of(shelved.userKey), new Float64Array(1), [attributes]);
       shelved.isShown = true;
     };
     const nearestByHand = (query: Float32Array, userKey: bigint | null, only: readonly bigint[] | null) =>
@@ -81,7 +84,11 @@ for (const [path, hnswMinChunks] of [
         const userKey = below(2) === 0 ? null : BigInt(1 + below(USERS));
         const query = unitVector(random);
         const only = below(2) === 0 ? null : [...shelf.keys(), 999n].filter(() => below(3) === 0);
-        const within = index.admit(userKey, 1, only === null ? undefined : BigUint64Array.from(only));
+        const filter = { "metadata.n": { $in: only?.map(Number) ?? [] } };
+        const within =
+          only === null
+            ? index.admit(userKey, 1)
+            : await index.admitWithin(userKey, 1, filterJson(parseFilter(filter)));
         const expected = nearestByHand(query, userKey, only);
         const near = await index.nearest(query, within, 5);
         // bf16 may swap neighbours whose cosines agree to the third digit, so scores are compared, not keys.

@@ -1,14 +1,10 @@
-// What a filter does to a search: nothing outside it is shown, nothing inside it is lost, and nobody else is kept waiting.
+// What a filter does to a search: nothing outside it is shown, nothing inside it is lost.
 // What filters mean is test/domain/filter.test.ts.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { type Filter, matchesFilter, parseFilter } from "../../src/domain/filter.ts";
-import type { MemoryKey } from "../../src/domain/ids.ts";
 import type { Json, Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import { MODE_NAMES, type Ranking } from "../../src/domain/ranking.ts";
-import type { ProjectIndex } from "../../src/ports/chunk-index.ts";
-import type { MemoryStore } from "../../src/ports/memory-store.ts";
-import { admissibleSet } from "../../src/retrieval/admissible.ts";
 import { openWorkshop, type Workshop } from "../ingest/workshop.ts";
 import { seeded } from "../support/seeded.ts";
 import { askIn, chooseNearness, ofUser, storeIn } from "./asking.ts";
@@ -113,58 +109,5 @@ describe("what changes while a search runs", () => {
       shop.memories.change(shop.projectId, left.id, { type: "note" });
       shop.memories.change(shop.projectId, moved.id, { userId: "ada" });
     }
-  });
-});
-
-describe("filtering many memories", () => {
-  const rows = 3_000;
-  const many: Pick<MemoryStore, "filterablePage"> = {
-    filterablePage: (_, __, afterKey, limit) => {
-      const first = Number(afterKey ?? 0n) + 1;
-      const length = Math.max(0, Math.min(limit, rows - first + 1));
-      return Array.from({ length }, (_, at) => ({ key: BigInt(first + at), metadata: { n: first + at } }) as never);
-    },
-  };
-  // 200 conditions that each row has to be asked
-  const laborious = filter({
-    $or: [...Array.from({ length: 199 }, (_, at) => ({ "metadata.x.y": at })), { "metadata.n": { $gt: 1_000 } }],
-  });
-  const scope = () => ({ projectId: shop.projectId, user: null });
-  const parts = async (admit: ProjectIndex["admit"]) => {
-    const index = { ...(await shop.index.project(shop.projectId)), admit };
-    return { index, memories: many, clock: shop.clock };
-  };
-
-  test("asks every page of rows once, and lets other work go on meanwhile", async () => {
-    let admitted: readonly MemoryKey[] = [];
-    const asked = await parts((_, __, only) => {
-      admitted = only ?? [];
-      return { memories: admitted.length };
-    });
-    let isDone = false;
-    let turns = 0;
-    const done = admissibleSet(asked, { scope: scope(), filter: laborious }).then(() => {
-      isDone = true;
-    });
-    while (!isDone) {
-      await new Promise((resolve) => setImmediate(resolve));
-      turns++;
-    }
-    await done;
-    expect(turns).toBeGreaterThan(5);
-    expect(admitted).toEqual(Array.from({ length: rows - 1_000 }, (_, at) => BigInt(at + 1_001) as MemoryKey));
-  });
-
-  test("ends when the caller leaves", async () => {
-    const hangUp = new AbortController();
-    const filtering = admissibleSet(
-      await parts(() => {
-        throw new Error("nobody waits for this set");
-      }),
-      { scope: scope(), filter: laborious },
-      hangUp.signal,
-    );
-    hangUp.abort(new Error("gone"));
-    await expect(filtering).rejects.toThrow("gone");
   });
 });

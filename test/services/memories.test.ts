@@ -3,6 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";
+import { parseFilter } from "../../src/domain/filter.ts";
 import type { MemoryId } from "../../src/domain/ids.ts";
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import type { Viewer } from "../../src/domain/scope.ts";
@@ -10,7 +11,7 @@ import { createLog } from "../../src/kit/log.ts";
 import type { Accepted } from "../../src/ports/memory-store.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
 import { type MemoryDesk, MemoryService } from "../../src/services/memories.ts";
-import { hashVector, openWorkshop, type Workshop } from "../ingest/workshop.ts";
+import { Gate, hashVector, openWorkshop, type Workshop } from "../ingest/workshop.ts";
 
 let shop: Workshop;
 let service: MemoryService;
@@ -62,7 +63,7 @@ async function completed(draft: MemoryDraft, viewer = everybody): Promise<Memory
 
 async function searchableBy(userId: string): Promise<number> {
   const project = await shop.index.project(shop.projectId);
-  const within = project.admit(shop.memories.userKey(shop.projectId, userId), shop.clock.now(), null);
+  const within = project.admit(shop.memories.userKey(shop.projectId, userId), shop.clock.now());
   return (await project.nearest(hashVector(""), within, 100)).chunkKeys.length;
 }
 
@@ -100,7 +101,75 @@ describe("a change within the caller's transaction", () => {
   });
 });
 
+async function within(filter: unknown): Promise<number> {
+  const project = await shop.index.project(shop.projectId);
+  return (await project.admitWithin(null, shop.clock.now(), parseFilter(filter))).memories;
+}
+
 describe("a change", () => {
+  test("of any attribute is seen by filters at once and after a restart", async () => {
+    const memory = await completed({ content: "Kept.", type: "note", tags: ["a"], metadata: { n: 1, only: true } });
+    const untouched = await completed({ content: "Other.", type: "note", metadata: { n: 1 } });
+    const desk = await service.open(everybody);
+    const createdAt = new Date(memory.createdAt).toISOString();
+    shop.clock.advance(1_000);
+    const updatedAt = new Date(shop.clock.now()).toISOString();
+    desk.change(memory.id, { title: "New", type: "mail", tags: ["b"], language: "fr", externalId: "e", userId: "u" });
+    desk.change(memory.id, { metadata: { n: 2 } });
+    const cases: [filter: unknown, memories: number][] = [
+      [{ type: "note" }, 1],
+      [{ type: "mail" }, 1],
+      [{ title: "New" }, 1],
+      [{ tags: "a" }, 0],
+      [{ tags: { $contains: "b" } }, 1],
+      [{ language: "fr" }, 1],
+      [{ externalId: "e" }, 1],
+      [{ userId: "u" }, 1],
+      [{ userId: null }, 1],
+      [{ memory_id: { $in: [memory.id, untouched.id] } }, 2],
+      [{ created_at: createdAt }, 1],
+      [{ updated_at: updatedAt }, 1],
+      [{ updated_at: { $lt: updatedAt } }, 1],
+      [{ "metadata.n": { $gte: 1 } }, 2],
+      [{ "metadata.n": { $gt: 1 } }, 1],
+      [{ "metadata.only": { $exists: true } }, 0],
+      [{ "metadata.only": null }, 2],
+    ];
+    const admitted = async () => {
+      const found: [unknown, number][] = [];
+      for (const [filter] of cases) found.push([filter, await within(filter)]);
+      return found;
+    };
+    expect(await admitted()).toEqual(cases);
+    const { incomplete } = await shop.index.restart(shop.projectId, shop.memories.visible(shop.projectId));
+    expect(incomplete).toEqual([]);
+    expect(await admitted()).toEqual(cases);
+  });
+
+  test("that is undone is seen by no filter, and what is deleted or rewritten lies within none", async () => {
+    const [kept, removed, rewritten] = [
+      await completed({ content: "Kept.", type: "note" }),
+      await completed({ content: "Removed.", type: "note" }),
+      await completed({ content: "Rewritten.", type: "note" }),
+    ];
+    const desk = await service.open(everybody);
+    expect(() =>
+      shop.database.atomically(() => {
+        desk.change(kept.id, { type: "mail" });
+        throw new Error("changed my mind");
+      }),
+    ).toThrow("changed my mind");
+    expect([await within({ type: "note" }), await within({ type: "mail" })]).toEqual([3, 0]);
+    desk.remove(removed.id, { purges: false });
+    const gate = new Gate();
+    shop.preparer.before = () => gate.pass();
+    desk.change(rewritten.id, { content: "Written anew.", type: "mail" });
+    expect([await within({ type: { $ne: "x" } }), await within({ type: "mail" })]).toEqual([1, 0]);
+    gate.open();
+    await shop.settled(rewritten);
+    expect([await within({ type: "note" }), await within({ type: "mail" })]).toEqual([1, 1]);
+  });
+
   test("of the expiry reaches searches at once", async () => {
     const memory = await completed({ content: "Soon gone." });
     const desk = await service.open(everybody);

@@ -154,9 +154,16 @@ export class NativeError extends Error {
 /** `native/src/bindings.rs`, as napi presents it. */
 interface NativeIndex {
   repairs(): string[];
-  show(memoryKeys: BigUint64Array, userKeys: BigUint64Array, expiresAtMs: Float64Array): void;
+  describe(memoryKeys: BigUint64Array, attributes: readonly string[]): Promise<void>;
+  show(
+    memoryKeys: BigUint64Array,
+    userKeys: BigUint64Array,
+    expiresAtMs: Float64Array,
+    attributes?: readonly string[],
+  ): void;
   hide(memoryKeys: BigUint64Array): void;
-  admit(userKey: bigint | null, nowMs: number, only?: BigUint64Array): Admissible;
+  admit(userKey: bigint | null, nowMs: number): Admissible;
+  admitWithin(userKey: bigint | null, nowMs: number, filter: string): Promise<Admissible>;
   publish(
     memoryKeys: BigUint64Array,
     names: readonly MemoryNames[],
@@ -268,24 +275,43 @@ export class ProjectIndex {
   }
 
   /**
-   * Makes memories searchable at once, or changes the user and expiry of those that are. Three arrays of one length;
-   * user key 0 is none, expiry 0 is never, else ms since 1970 from which the memory is expired.
+   * Says what filters see of memories, one JSON object each (`filteredAttributesJson`), in place of what was said before.
+   * It stays until they are hidden. For many memories that are to be shown: JavaScript goes on meanwhile.
    */
-  show(memoryKeys: BigUint64Array, userKeys: BigUint64Array, expiresAtMs: Float64Array): void {
-    translated(() => this.#native.show(memoryKeys, userKeys, expiresAtMs));
+  describe(memoryKeys: BigUint64Array, attributes: readonly string[]): Promise<void> {
+    return translatedAsync(() => this.#native.describe(memoryKeys, attributes));
   }
 
-  /** Makes memories unsearchable at once, also for searches that hold an older `Admissible` or are under way. */
+  /**
+   * Makes memories searchable at once, or changes the user and expiry of those that are. Arrays of one length; user key 0
+   * is none, expiry 0 is never, else ms since 1970 from which the memory is expired. Without `attributes` (see `describe`)
+   * filters see of them what they saw.
+   */
+  show(
+    memoryKeys: BigUint64Array,
+    userKeys: BigUint64Array,
+    expiresAtMs: Float64Array,
+    attributes?: readonly string[],
+  ): void {
+    translated(() => this.#native.show(memoryKeys, userKeys, expiresAtMs, attributes));
+  }
+
+  /**
+   * Makes memories unsearchable at once, also for searches that hold an older `Admissible` or are under way. What was said
+   * of them is forgotten.
+   */
   hide(memoryKeys: BigUint64Array): void {
     translated(() => this.#native.hide(memoryKeys));
   }
 
-  /**
-   * The visible memories, not expired at `nowMs`, of one user or (`null`) of the whole project. With `only`, those of them
-   * that it names; keys that are not known name nothing. Microseconds, and a look-up per key of `only`.
-   */
-  admit(userKey: bigint | null, nowMs: number, only?: BigUint64Array): Admissible {
-    return translated(() => this.#native.admit(userKey, nowMs, only));
+  /** The visible memories, not expired at `nowMs`, of one user or (`null`) of the whole project. Microseconds. */
+  admit(userKey: bigint | null, nowMs: number): Admissible {
+    return translated(() => this.#native.admit(userKey, nowMs));
+  }
+
+  /** Those of them that lie within a filter, as `filterJson` writes one. Milliseconds, on a worker thread. */
+  admitWithin(userKey: bigint | null, nowMs: number, filter: string): Promise<Admissible> {
+    return translatedAsync(() => this.#native.admitWithin(userKey, nowMs, filter));
   }
 
   /**

@@ -2,6 +2,7 @@
 // claimed from `claimable_at` on, and its `lease` is the token of whoever claimed it last.
 
 import { invariant } from "../../../domain/fault.ts";
+import { filteredAttributesJson } from "../../../domain/filter.ts";
 import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import { EXTRACTED_FIELDS, type ExtractedField, type Extraction, type FailureCode } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
@@ -246,7 +247,8 @@ export class MemoryJobs {
     this.files.release(row);
     const memory = toMemory(done);
     this.outbox.record(row.project_key, "memory.completed", memory);
-    return { memoryKey: memory.key, userKey: memory.userKey, expiresAt: memory.expiresAt };
+    const { key: memoryKey, userKey, expiresAt } = memory;
+    return { memoryKey, userKey, expiresAt, attributes: filteredAttributesJson(memory) };
   }
 
   #held(job: Job): Held {

@@ -1,6 +1,6 @@
-// Which memories a page holds, and in what order: lists for callers, newest first, and the walk that filters are asked of.
+// Which memories a page holds, and in what order: lists for callers, newest first.
 
-import type { MemoryKey, ProjectId, UserKey } from "../../../domain/ids.ts";
+import type { ProjectId } from "../../../domain/ids.ts";
 import type { Memory } from "../../../domain/memory.ts";
 import { decodeCursor, encodeCursor, type Page } from "../../../domain/page.ts";
 import type { Clock } from "../../../kit/clock.ts";
@@ -65,27 +65,6 @@ export class MemoryLists {
     const items = withinBytes(rows.slice(0, limit).map(toMemory), listing.contentBytesMax ?? Number.POSITIVE_INFINITY);
     const last = items.at(-1);
     return { items, cursor: rows.length > items.length && last !== undefined ? encodeCursor(last.key, binding) : null };
-  }
-
-  /** See MemoryStore.filterablePage. */
-  filterable(projectId: ProjectId, user: UserKey | null, afterKey: MemoryKey | null, limit: number): readonly Memory[] {
-    const { from } = user === null ? OF_STATUS : OF_USER;
-    const ofUser = user === null ? "" : "AND memories.user_key = $user";
-    return this.database
-      .prepare<MemoryRow, Values>(
-        `SELECT ${MEMORY_COLUMNS} FROM ${from}
-         WHERE memories.project_key = ${OPEN_PROJECT} AND memories.status = 'completed' AND ${LIVE} ${ofUser}
-           AND memories.memory_key > $afterKey
-         ORDER BY memories.memory_key LIMIT $limit`,
-      )
-      .all({
-        project: projectId,
-        now: this.clock.now(),
-        afterKey: afterKey ?? 0n,
-        limit,
-        ...(user !== null && { user }),
-      })
-      .map(toMemory);
   }
 }
 

@@ -58,6 +58,18 @@ export const MEMORY_COLUMNS = `memories.memory_key, memories.project_key, memori
   memories.attempts,
   memories.error_code, memories.error_message, memories.created_at, memories.updated_at, memories.expires_at`;
 
+/**
+ * What `filteredAttributesJson` makes of a memory, made by SQLite: at the opening of a project this is asked of all memories.
+ * Put together as text, because SQLite's JSON functions refuse more than 1,000 levels.
+ */
+export const FILTERED_ATTRIBUTES = `'{"type":' || json_quote(memories.type) || ',"title":' || json_quote(memories.title)
+  || ',"tags":' || ifnull(memories.tags, 'null') || ',"language":' || json_quote(memories.language)
+  || ',"source.media_type":' || json_quote(memories.source ->> '$.media_type')
+  || ',"externalId":' || json_quote(memories.external_id) || ',"created_at":' || memories.created_at
+  || ',"updated_at":' || memories.updated_at || ',"memory_id":' || json_quote(memories.id)
+  || ',"userId":' || json_quote((SELECT users.id FROM users WHERE users.user_key = memories.user_key))
+  || ',"metadata":' || ifnull(memories.metadata, 'null') || '}'`;
+
 /** What a memory's columns become when it is to be worked on (again) from `$now` on. */
 export const TO_WORK = `version = version + 1, status = 'processing', chunk_count = 0, error_code = NULL,
   error_message = NULL, attempts = 0, lease = NULL, claimable_at = $now`;

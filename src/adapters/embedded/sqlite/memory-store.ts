@@ -26,11 +26,32 @@ import { MemoryJobs } from "./memory-jobs.ts";
 import { MemoryLists } from "./memory-list.ts";
 import { type MemoryOutbox, NO_OUTBOX } from "./memory-outbox.ts";
 import { MemoryRetirement } from "./memory-retirement.ts";
-import { KEYS, keyList, LIVE, MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, toMemory } from "./memory-row.ts";
+import {
+  FILTERED_ATTRIBUTES,
+  KEYS,
+  keyList,
+  LIVE,
+  MEMORY_COLUMNS,
+  type MemoryRow,
+  OPEN_PROJECT,
+  toMemory,
+} from "./memory-row.ts";
 import { ProjectQuotas } from "./project-quotas.ts";
 import { type RandomBytes, systemRandom } from "./random.ts";
 import { RecentMemories } from "./recent-memories.ts";
 import { projectKeyOf, userKeyOf } from "./user-rows.ts";
+
+// a negative limit is none
+const VISIBLE = `SELECT memory_key, user_key, expires_at, ${FILTERED_ATTRIBUTES} AS attributes
+  FROM memories INDEXED BY memories_by_status
+  WHERE project_key = ${OPEN_PROJECT} AND status = 'completed' AND ${LIVE} AND memory_key > $afterKey
+  ORDER BY memory_key LIMIT $limit`;
+type VisibleRow = {
+  readonly memory_key: bigint;
+  readonly user_key: bigint | null;
+  readonly expires_at: bigint | null;
+  readonly attributes: string;
+};
 
 /** MemoryStore on SQLite. */
 export class SqliteMemoryStore implements MemoryStore {
@@ -107,33 +128,22 @@ export class SqliteMemoryStore implements MemoryStore {
     return this.#lists.page(projectId, listing);
   }
 
-  filterablePage(
-    projectId: ProjectId,
-    user: UserKey | null,
-    afterKey: MemoryKey | null,
-    limit: number,
-  ): readonly Memory[] {
-    return this.#lists.filterable(projectId, user, afterKey, limit);
-  }
-
   userKey(projectId: ProjectId, userId: string): UserKey | null {
     return userKeyOf(this.#database, projectId, userId);
   }
 
-  visible(projectId: ProjectId): readonly VisibleMemory[] {
+  visible(
+    projectId: ProjectId,
+    page: { readonly afterKey: MemoryKey | null; readonly limit: number } = { afterKey: null, limit: -1 },
+  ): readonly VisibleMemory[] {
     return this.#database
-      .prepare<
-        { memory_key: bigint; user_key: bigint | null; expires_at: bigint | null },
-        { project: string; now: number }
-      >(
-        `SELECT memory_key, user_key, expires_at FROM memories
-         WHERE project_key = ${OPEN_PROJECT} AND status = 'completed' AND ${LIVE} ORDER BY memory_key`,
-      )
-      .all({ project: projectId, now: this.#clock.now() })
+      .prepare<VisibleRow, { project: string; now: number; afterKey: bigint; limit: number }>(VISIBLE)
+      .all({ project: projectId, now: this.#clock.now(), afterKey: page.afterKey ?? 0n, limit: page.limit })
       .map((row) => ({
         memoryKey: row.memory_key as MemoryKey,
         userKey: row.user_key as UserKey | null,
         expiresAt: row.expires_at === null ? null : Number(row.expires_at),
+        attributes: row.attributes,
       }));
   }
 

@@ -1,0 +1,469 @@
+//! How JSON text becomes values that can be compared: attributes of memories, and filters over them.
+//! Own code, because three things have to be as they are in JavaScript: numbers (the nearest double), lone surrogates
+//! (JSON can spell them), and any depth of nesting (nothing here recurses).
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::OnceLock;
+
+use crate::error::{Error, Result};
+
+/// No parent, or no key.
+const NONE: u32 = u32::MAX;
+
+/// Where a text lies among the texts of its document.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    start: u32,
+    end: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Null,
+    Boolean(bool),
+    Number(f64),
+    Text(Span),
+    Array([u64; 2]),
+    Object([u64; 2]),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    kind: Kind,
+    key: Option<Span>,
+    parent: u32,
+    /// The node behind everything inside of this one.
+    end: u32,
+}
+
+/// A value, borrowed. Texts are in an encoding of their own: UTF-8 but for UTF-16 surrogates, each of which is three bytes
+/// beginning with F0. Its bytes sort by code points with lone surrogates last, as comparisons in filters do, and a text is
+/// part of another where its bytes are part of the other's, as in JavaScript.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value<'json> {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Boolean(bool),
+    /// Never NaN, never -0.
+    Number(f64),
+    /// See above.
+    Text(&'json [u8]),
+    /// An array or object, as a fingerprint of 128 bits: equal where they are equal item by item, or key by key whatever
+    /// the order. The hash is keyed anew in every process, so that nobody can look for two that collide.
+    Composite([u64; 2]),
+}
+
+/// A parsed text: its nodes in the order in which they stand, 0 being the whole.
+#[derive(Debug, Clone)]
+pub struct Json {
+    texts: Vec<u8>,
+    nodes: Vec<Node>,
+}
+
+impl Json {
+    /// Parses a text. `Invalid` for one that is no JSON. Of a key that stands twice in an object both values count.
+    pub fn parse(text: &str) -> Result<Json> {
+        if u32::try_from(text.len()).is_err() {
+            return Err(Error::invalid("a JSON text of 4 GiB or more"));
+        }
+        let json = Json { texts: Vec::with_capacity(text.len()), nodes: Vec::new() };
+        let mut parser = Parser { input: text.as_bytes(), at: 0, json };
+        parser.parse()?;
+        let mut json = parser.json;
+        json.fingerprint();
+        Ok(json)
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The value of a node.
+    pub fn value(&self, node: usize) -> Value<'_> {
+        match self.nodes[node].kind {
+            Kind::Null => Value::Null,
+            Kind::Boolean(value) => Value::Boolean(value),
+            Kind::Number(value) => Value::Number(value),
+            Kind::Text(span) => Value::Text(self.text(span)),
+            Kind::Array(fingerprint) | Kind::Object(fingerprint) => Value::Composite(fingerprint),
+        }
+    }
+
+    /// Whether a node is an object.
+    pub fn is_object(&self, node: usize) -> bool {
+        matches!(self.nodes[node].kind, Kind::Object(_))
+    }
+
+    /// The key that a node stands under; `None` for the whole and for items of arrays.
+    pub fn key(&self, node: usize) -> Option<&[u8]> {
+        self.nodes[node].key.map(|span| self.text(span))
+    }
+
+    /// The array or object around a node; not for the whole.
+    pub fn parent(&self, node: usize) -> usize {
+        self.nodes[node].parent as usize
+    }
+
+    /// The items or values directly inside a node.
+    pub fn children(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        let end = self.nodes[node].end as usize;
+        let mut next = node + 1;
+        std::iter::from_fn(move || {
+            let child = (next < end).then_some(next)?;
+            next = self.nodes[child].end as usize;
+            Some(child)
+        })
+    }
+
+    /// The value under a key of an object.
+    pub fn find(&self, object: usize, key: &str) -> Option<usize> {
+        self.children(object).find(|child| self.key(*child) == Some(key.as_bytes()))
+    }
+
+    fn text(&self, Span { start, end }: Span) -> &[u8] {
+        &self.texts[start as usize..end as usize]
+    }
+
+    // From the last node to the first: what is inside of a node stands behind it.
+    fn fingerprint(&mut self) {
+        let mut written = Vec::new();
+        for node in (0..self.nodes.len()).rev() {
+            let is_object = match self.nodes[node].kind {
+                Kind::Array(_) => false,
+                Kind::Object(_) => true,
+                _ => continue,
+            };
+            self.write(node, is_object, &mut written);
+            let fingerprint = keys().each_ref().map(|keyed| {
+                let mut hasher = keyed.build_hasher();
+                hasher.write(&written);
+                hasher.finish()
+            });
+            self.nodes[node].kind = if is_object { Kind::Object(fingerprint) } else { Kind::Array(fingerprint) };
+        }
+    }
+
+    /// Writes what tells an array or object from others; arrays and objects inside of it by their fingerprints.
+    fn write(&self, node: usize, is_object: bool, written: &mut Vec<u8>) {
+        let mut children: Vec<usize> = self.children(node).collect();
+        if is_object {
+            children.sort_unstable_by_key(|child| self.key(*child));
+        }
+        written.clear();
+        written.push(is_object.into());
+        for child in children {
+            if let Some(key) = self.key(child) {
+                written.extend((key.len() as u64).to_le_bytes());
+                written.extend(key);
+            }
+            match self.value(child) {
+                Value::Null => written.push(0),
+                Value::Boolean(value) => written.push(1 + u8::from(value)),
+                Value::Number(value) => {
+                    written.push(3);
+                    written.extend(value.to_le_bytes());
+                }
+                Value::Text(text) => {
+                    written.push(4);
+                    written.extend((text.len() as u64).to_le_bytes());
+                    written.extend(text);
+                }
+                Value::Composite(inner) => {
+                    written.push(5);
+                    inner.iter().for_each(|part| written.extend(part.to_le_bytes()));
+                }
+            }
+        }
+    }
+}
+
+/// The keys of the two halves of a fingerprint, drawn once per process.
+fn keys() -> &'static [RandomState; 2] {
+    static KEYS: OnceLock<[RandomState; 2]> = OnceLock::new();
+    KEYS.get_or_init(Default::default)
+}
+
+struct Parser<'text> {
+    input: &'text [u8],
+    at: usize,
+    json: Json,
+}
+
+impl Parser<'_> {
+    fn parse(&mut self) -> Result<()> {
+        let mut open = self.value(None, NONE)?;
+        while open != NONE {
+            let is_object = matches!(self.json.nodes[open as usize].kind, Kind::Object(_));
+            let is_first = self.json.nodes.len() == open as usize + 1;
+            if self.takes(if is_object { b'}' } else { b']' }) {
+                self.json.nodes[open as usize].end = self.json.nodes.len() as u32;
+                open = self.json.nodes[open as usize].parent;
+                continue;
+            }
+            if !is_first && !self.takes(b',') {
+                return Err(self.unexpected());
+            }
+            let key = if is_object { Some(self.key()?) } else { None };
+            let inner = self.value(key, open)?;
+            if inner != NONE {
+                open = inner;
+            }
+        }
+        self.skip_blanks();
+        if self.at == self.input.len() { Ok(()) } else { Err(self.unexpected()) }
+    }
+
+    /// Reads a value, of an array or object its beginning only; returns that node, else `NONE`.
+    fn value(&mut self, key: Option<Span>, parent: u32) -> Result<u32> {
+        self.skip_blanks();
+        let kind = match self.input.get(self.at) {
+            Some(b'{') => self.passed(1, Kind::Object([0; 2])),
+            Some(b'[') => self.passed(1, Kind::Array([0; 2])),
+            Some(b'"') => Kind::Text(self.string()?),
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            _ => self.word()?,
+        };
+        let node = self.json.nodes.len() as u32;
+        self.json.nodes.push(Node { kind, key, parent, end: node + 1 });
+        Ok(if matches!(kind, Kind::Object(_) | Kind::Array(_)) { node } else { NONE })
+    }
+
+    fn key(&mut self) -> Result<Span> {
+        self.skip_blanks();
+        if self.input.get(self.at) != Some(&b'"') {
+            return Err(self.unexpected());
+        }
+        let key = self.string()?;
+        if self.takes(b':') { Ok(key) } else { Err(self.unexpected()) }
+    }
+
+    fn word(&mut self) -> Result<Kind> {
+        let words = [("null", Kind::Null), ("true", Kind::Boolean(true)), ("false", Kind::Boolean(false))];
+        let found = words.iter().find(|(word, _)| self.input[self.at..].starts_with(word.as_bytes()));
+        let (word, kind) = found.ok_or_else(|| self.unexpected())?;
+        Ok(self.passed(word.len(), *kind))
+    }
+
+    fn number(&mut self) -> Result<Kind> {
+        let rest = &self.input[self.at..];
+        let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+        let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+        let written = std::str::from_utf8(&rest[..length]).ok().and_then(|text| text.parse::<f64>().ok());
+        let number = written.ok_or_else(|| self.unexpected())?;
+        // -0 becomes 0
+        Ok(self.passed(length, Kind::Number(number + 0.0)))
+    }
+
+    fn string(&mut self) -> Result<Span> {
+        let start = self.json.texts.len() as u32;
+        self.at += 1;
+        loop {
+            let rest = &self.input[self.at..];
+            // an astral character begins with F0 or more
+            let is_plain = |byte: &u8| !matches!(byte, b'"' | b'\\' | 0xf0..);
+            let length = rest.iter().position(|byte| !is_plain(byte)).ok_or_else(|| self.unexpected())?;
+            self.json.texts.extend_from_slice(&rest[..length]);
+            self.at += length;
+            match rest[length] {
+                b'"' => {
+                    self.at += 1;
+                    return Ok(Span { start, end: self.json.texts.len() as u32 });
+                }
+                b'\\' => self.escape()?,
+                _ => self.astral()?,
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<()> {
+        let unit = match self.input.get(self.at + 1) {
+            Some(plain @ (b'"' | b'\\' | b'/')) => u16::from(*plain),
+            Some(b'b') => 0x08,
+            Some(b'f') => 0x0c,
+            Some(b'n') => 0x0a,
+            Some(b'r') => 0x0d,
+            Some(b't') => 0x09,
+            Some(b'u') => {
+                let digits = self.input.get(self.at + 2..self.at + 6);
+                let digits = digits.filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+                let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+                let unit = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
+                self.at += 4;
+                unit.ok_or_else(|| self.unexpected())?
+            }
+            _ => return Err(self.unexpected()),
+        };
+        self.at += 2;
+        push_unit(&mut self.json.texts, unit);
+        Ok(())
+    }
+
+    fn astral(&mut self) -> Result<()> {
+        let bytes = self.input.get(self.at..self.at + 4).and_then(|bytes| std::str::from_utf8(bytes).ok());
+        let character = bytes.and_then(|text| text.chars().next()).ok_or_else(|| self.unexpected())?;
+        self.at += 4;
+        character.encode_utf16(&mut [0; 2]).iter().for_each(|unit| push_unit(&mut self.json.texts, *unit));
+        Ok(())
+    }
+
+    fn takes(&mut self, byte: u8) -> bool {
+        self.skip_blanks();
+        let is_next = self.input.get(self.at) == Some(&byte);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    fn skip_blanks(&mut self) {
+        while matches!(self.input.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn passed(&mut self, bytes: usize, kind: Kind) -> Kind {
+        self.at += bytes;
+        kind
+    }
+
+    fn unexpected(&self) -> Error {
+        Error::invalid(format!("no JSON at byte {} of {}", self.at, self.input.len()))
+    }
+}
+
+/// Appends a UTF-16 unit in the encoding of `Value::Text`.
+fn push_unit(texts: &mut Vec<u8>, unit: u16) {
+    let low = |unit: u16| 0x80 | (unit & 0x3f) as u8;
+    match unit {
+        0..=0x7f => texts.push(unit as u8),
+        0x80..=0x7ff => texts.extend([0xc0 | (unit >> 6) as u8, low(unit)]),
+        0xd800..=0xdfff => texts.extend([0xf0, low((unit - 0xd800) >> 6), low(unit)]),
+        _ => texts.extend([0xe0 | (unit >> 12) as u8, low(unit >> 6), low(unit)]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value_of<Output>(text: &str, look: impl FnOnce(Value<'_>) -> Output) -> Output {
+        look(Json::parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).value(0))
+    }
+
+    fn are_equal(left: &str, right: &str) -> bool {
+        value_of(left, |left| value_of(right, |right| left == right))
+    }
+
+    #[test]
+    fn values_are_equal_whatever_way_they_are_written() {
+        for (left, right) in [
+            ("1", "1.0"),
+            ("-0", "0"),
+            ("[-0.0]", "[0e5]"),
+            ("9007199254740993", "9007199254740992"),
+            ("\"\\ud83d\\ude00\\u00e9\"", "\"😀é\""),
+            ("\"\\/\\b\\f\\n\\r\\t\\\"\\\\\"", "\"/\\u0008\\u000c\\u000a\\u000D\\u0009\\u0022\\u005c\""),
+            (" { \"a\" : 1 , \"b\" : [ true , { } ] } ", "{\"b\":[true,{}],\"a\":1}"),
+        ] {
+            assert!(are_equal(left, right), "{left} {right}");
+        }
+        for (left, right) in [
+            ("1", "\"1\""),
+            ("[]", "{}"),
+            ("[1,2]", "[2,1]"),
+            ("[[1],2]", "[[1,2]]"),
+            ("{\"a\":1}", "{\"a\":1,\"b\":null}"),
+            ("{\"a\":\"b\"}", "{\"b\":\"a\"}"),
+            ("[\"ab\",\"\"]", "[\"a\",\"b\"]"),
+            ("[null]", "[false]"),
+            ("\"\\ud800\"", "\"\\ufffd\""),
+        ] {
+            assert!(!are_equal(left, right), "{left} {right}");
+        }
+    }
+
+    #[test]
+    fn texts_sort_by_code_points_with_lone_surrogates_last() {
+        let rising = [
+            "",
+            "A",
+            "\\u007f",
+            "\\u0080",
+            "\\u07ff",
+            "\\u0800",
+            "\\ud7ff",
+            "\\ue000",
+            "\\uffff",
+            "\\ud800",
+            "\\ud800a",
+            "\\ud800\\udc00",
+            "\\ud83d",
+            "😀",
+            "😀a",
+            "\\udbff\\udfff",
+            "\\udc00",
+            "\\udfff",
+        ];
+        for pair in rising.windows(2) {
+            let [left, right] = [pair[0], pair[1]].map(|text| Json::parse(&format!("\"{text}\"")).expect("a text"));
+            let texts = |json: &Json| match json.value(0) {
+                Value::Text(text) => text.to_vec(),
+                other => panic!("{other:?} is no text"),
+            };
+            assert!(texts(&left) < texts(&right), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn children_are_found_in_order_and_by_key() {
+        let json = Json::parse(r#"{"a":{"b":[1,[2],3]},"c":null}"#).expect("an object");
+        assert!(json.is_object(0));
+        let (a, c) = (json.find(0, "a").expect("a"), json.find(0, "c").expect("c"));
+        assert_eq!(json.children(0).collect::<Vec<_>>(), [a, c]);
+        let b = json.find(a, "b").expect("b");
+        assert_eq!(json.key(b), Some("b".as_bytes()));
+        let items: Vec<usize> = json.children(b).collect();
+        assert_eq!([json.value(items[0]), json.value(items[2])], [Value::Number(1.0), Value::Number(3.0)]);
+        assert!(items.iter().all(|item| json.parent(*item) == b && json.key(*item).is_none()));
+        assert_eq!(json.find(0, "d"), None);
+    }
+
+    #[test]
+    fn any_depth_is_read_and_what_is_no_json_is_refused() {
+        let depth = 200_000;
+        let deep = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert_eq!(Json::parse(&deep).expect("lists").nodes(), depth);
+        let deep = format!("{}1{}", "{\"a\":".repeat(depth), "}".repeat(depth));
+        assert_eq!(Json::parse(&deep).expect("objects").nodes(), depth + 1);
+        for text in [
+            "",
+            " ",
+            "[",
+            "{",
+            "]",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{a:1}",
+            "[1 2]",
+            "[1,]",
+            "{\"a\":1,}",
+            "1 2",
+            "nul",
+            "tru",
+            "\"",
+            "\"\\",
+            "\"\\u12\"",
+            "\"\\u+123\"",
+            "\"\\x\"",
+            "--1",
+            "-",
+            "1e",
+            "[1}",
+            "{\"a\":1]",
+            "NaN",
+            "é",
+        ] {
+            assert_eq!(Json::parse(text).expect_err(text).code(), "invalid");
+        }
+    }
+}
