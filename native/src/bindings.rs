@@ -118,6 +118,13 @@ pub struct NativeChunkText {
     pub place: String,
 }
 
+/// The memories of a publishing; parallel.
+#[napi(object)]
+pub struct NativeMemories {
+    pub memory_keys: BigUint64Array,
+    pub names: Vec<NativeMemoryNames>,
+}
+
 /// See `names::MemoryNames`.
 #[napi(object)]
 pub struct NativeMemoryNames {
@@ -441,14 +448,14 @@ impl NativeIndex {
     pub fn publish<'env>(
         &self,
         env: &'env Env,
-        memory_keys: BigUint64ArraySlice<'_>,
-        names: Vec<NativeMemoryNames>,
+        memories: NativeMemories,
         chunk_keys: BigUint64ArraySlice<'_>,
         chunk_memory_keys: BigUint64ArraySlice<'_>,
         texts: &mut NativeChunkTexts,
         vectors: Float32ArraySlice<'_>,
     ) -> napi::Result<Object<'env>> {
-        let (memory_keys, chunk_keys) = (memory_keys.to_vec(), chunk_keys.to_vec());
+        let (memory_keys, chunk_keys) = (memories.memory_keys.to_vec(), chunk_keys.to_vec());
+        let names = memories.names;
         let (chunk_memory_keys, vectors) = (chunk_memory_keys.to_vec(), vectors.to_vec());
         let texts = std::mem::take(&mut texts.texts);
         self.change(env, move |project| {

@@ -215,7 +215,8 @@ impl RecordReader {
                 let mut hash = 0;
                 for (length, last) in (1u8..).zip(words[start..].iter().take(longest)) {
                     hash = extended(hash, last.hash);
-                    if !last.is_connector && !(length == 1 && word.is_function_word) {
+                    let is_name_like = if length == 1 { !word.is_function_word } else { !last.is_connector };
+                    if is_name_like {
                         let surface = blob.get(word.start..last.end)?;
                         each(Mention { hash, first: u16::try_from(first + start).ok()?, length, marks, surface });
                     }

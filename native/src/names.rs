@@ -227,8 +227,7 @@ impl Draft<'_> {
             return first;
         }
         let (mut end, mut connectors) = (first + 1, 0);
-        for at in first + 1..words.len().min(first + WINDOW_WORDS_MAX) {
-            let word = &words[at];
+        for (at, word) in words.iter().enumerate().take(first + WINDOW_WORDS_MAX).skip(first + 1) {
             match word.shape {
                 Shape::Capital if word.gap < Gap::Hard => (end, connectors) = (at + 1, 0),
                 Shape::Digits if word.gap == Gap::Join => (end, connectors) = (at + 1, 0),
@@ -245,13 +244,13 @@ impl Draft<'_> {
     fn declare_runs(&mut self, first: usize, end: usize) {
         let words = self.words;
         let mut start = first;
-        for at in first + 1..=end {
-            if at < end && words[at].gap == Gap::Join && !is_parting(&words[at]) {
-                continue;
+        for (at, word) in words.iter().enumerate().take(end).skip(first + 1) {
+            if word.gap > Gap::Join || is_parting(word) {
+                self.declare_run(start, at);
+                start = at + usize::from(is_parting(word));
             }
-            self.declare_run(start, at);
-            start = if at < end && is_parting(&words[at]) { at + 1 } else { at };
         }
+        self.declare_run(start, end);
     }
 
     fn declare_run(&mut self, mut start: usize, mut end: usize) {

@@ -165,8 +165,7 @@ interface NativeIndex {
   admit(userKey: bigint | null, nowMs: number): Admissible;
   admitWithin(userKey: bigint | null, nowMs: number, filter: string): Promise<Admissible>;
   publish(
-    memoryKeys: BigUint64Array,
-    names: readonly MemoryNames[],
+    memories: { memoryKeys: BigUint64Array; names: readonly MemoryNames[] },
     chunkKeys: BigUint64Array,
     chunkMemoryKeys: BigUint64Array,
     texts: NativeChunkTexts,
@@ -335,7 +334,7 @@ export class ProjectIndex {
         if (first > 0) await new Promise(setImmediate);
         texts.add(chunks.slice(first, first + CROSSING_CHUNKS));
       }
-      return this.#native.publish(memoryKeys, names, chunkKeys, chunkMemoryKeys, texts, vectors);
+      return this.#native.publish({ memoryKeys, names }, chunkKeys, chunkMemoryKeys, texts, vectors);
     });
   }
 
