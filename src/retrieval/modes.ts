@@ -41,8 +41,8 @@ const GRAPH = { graphCandidates: 200, graphWeight: 1.5 };
  * for the same languages, does not.
  */
 export function withoutModels(mode: Mode): Mode {
-  const { textCandidates, wordsWeight } = MODES.precise;
-  return { ...mode, textCandidates, wordsWeight, rerankDepth: 0 };
+  const { textCandidates, wordsWeight, calibration } = MODES.precise;
+  return { ...mode, textCandidates, wordsWeight, rerankDepth: 0, calibration };
 }
 
 /** The walk through the graph begins at this many of the best passages by vectors and words. */
@@ -81,7 +81,7 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     rerankDepth: 30,
     rerankWeight: 0.4,
     rerankDeadlineMs: 2_000,
-    // borrowed: not fitted for this mode, which reads ten passages more and reaches passages by their words alone
+    // borrowed: not fitted for this mode, which reads ten passages more and reaches passages by words and names alone
     calibration: BALANCED_CALIBRATION,
   },
 };

@@ -234,6 +234,7 @@ const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId
   "POST /memories": (_, naming) => ({ target: "/memories", body: { content: "The kettle boils.", ...naming } }),
   "GET /memories": (_, naming) => ({ target: `/memories?${query({ limit: "100", ...naming })}` }),
   "GET /memories/{}": ({ memoryId }) => ({ target: `/memories/${memoryId}` }),
+  "GET /memories/{}/graph": ({ memoryId }) => ({ target: `/memories/${memoryId}/graph?limit=100` }),
   "PUT /memories/{}": ({ memoryId }) => ({ target: `/memories/${memoryId}`, body: { title: "Taken over" } }),
   "DELETE /memories/{}": ({ memoryId }) => ({ target: `/memories/${memoryId}?purge=true` }),
   "POST /memories/{}/retry": ({ failedMemoryId }) => ({ target: `/memories/${failedMemoryId}/retry` }),

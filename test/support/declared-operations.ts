@@ -4,6 +4,7 @@
 import { chatOperations } from "../../src/api/chats.ts";
 import { keyOperations } from "../../src/api/keys.ts";
 import { memoryOperations } from "../../src/api/memories.ts";
+import { graphOperation } from "../../src/api/memory-graph.ts";
 import { uploadOperation } from "../../src/api/memory-upload.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import { projectOperations } from "../../src/api/projects.ts";
@@ -14,6 +15,7 @@ import { webhookOperations } from "../../src/api/webhooks.ts";
 /** The operations in the order of the reference. */
 export const DECLARED_OPERATIONS: readonly Operation[] = [
   ...memoryOperations(absent()),
+  graphOperation(absent()),
   uploadOperation(absent()),
   ...searchOperations(absent()),
   ...chatOperations(absent()),
