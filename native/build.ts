@@ -173,20 +173,25 @@ async function alone<Result>(lock: string, work: () => Promise<Result>): Promise
   try {
     return await work();
   } finally {
-    rmSync(lock, { force: true });
+    if (holderOf(lock) === process.pid) rmSync(lock, { force: true });
   }
+}
+
+function holderOf(lock: string): number | null {
+  return existsSync(lock) ? Number(readFileSync(lock, "utf8")) : null;
 }
 
 function isHeld(lock: string): boolean {
   try {
-    const holder = Number(readFileSync(lock, "utf8"));
+    const holder = holderOf(lock);
+    if (holder === null) return true; // let go of just now: its turn is asked for again
     const ageMs = systemClock.now() - statSync(lock).mtimeMs;
     if (holder === 0) return ageMs < LOCK_LOOK_EVERY_MS; // it is about to be written
     if (ageMs > LOCK_AGE_MAX_MS) return false;
     process.kill(holder, 0); // asks, and sends nothing
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    return (error as NodeJS.ErrnoException).code !== "ESRCH"; // what cannot be read now is looked at again
   }
 }
 

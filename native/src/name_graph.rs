@@ -2,12 +2,14 @@
 //! the live chunks (`name_record`) and from nothing else, in whatever order they came.
 //! Which mentions are links inside a question's scope says `name_scope`, what they lead to `name_walk`.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::Result;
 use crate::name_record::{DATE, DECLARED, Mention, RecordReader, TITLE};
 use crate::posting_lists::{List, PostingLists};
 
+/// Chunks up to which a memory's mentions are taken out one by one.
+const FEW_CHUNKS: usize = 4;
 /// Longer surface forms are cut.
 const SURFACE_BYTES_MAX: usize = 160;
 
@@ -161,12 +163,19 @@ impl NameGraph {
     pub(crate) fn remove_memory(&mut self, ordinal: u32) {
         let Some(list) = self.of_memory.get_mut(ordinal as usize) else { return };
         let slots = self.slots.get(list).to_vec();
-        slots.iter().for_each(|slot| self.slots.remove(list, *slot));
-        for slot in slots {
+        self.slots.retain(list, |_| false);
+        // One by one, a name in all chunks of a long memory would be looked for in its list again and again.
+        let are_many = slots.len() > FEW_CHUNKS;
+        let mut names_of_all: FxHashSet<NameId> = FxHashSet::default();
+        for slot in slots.iter().copied() {
             let Some(chunk) = self.chunks[slot as usize].take() else { continue };
             for (id, marks) in marks_of_names(&chunk) {
                 let name = &mut self.names[id as usize];
-                self.mentions.remove(&mut name.mentions, Posting::new(slot, marks).0);
+                if are_many {
+                    names_of_all.insert(id);
+                } else {
+                    self.mentions.remove(&mut name.mentions, Posting::new(slot, marks).0);
+                }
                 name.counts.titles -= u32::from(marks & TITLE != 0);
                 name.counts.declared -= u32::from(marks & DECLARED != 0);
                 self.is_active[id as usize] = name.counts.is_active();
@@ -176,6 +185,13 @@ impl NameGraph {
             }
             self.live -= 1;
             self.free_slots.push(slot);
+        }
+        if are_many {
+            let gone: FxHashSet<Slot> = slots.into_iter().collect();
+            for id in names_of_all {
+                let is_kept = |posting: u32| !gone.contains(&Posting(posting).slot());
+                self.mentions.retain(&mut self.names[id as usize].mentions, is_kept);
+            }
         }
     }
 

@@ -6,6 +6,8 @@ use crate::name_graph::{NameId, Slot};
 use crate::name_record::{CAPITALISED, DATE, DECLARED, IDENTIFIER, PHRASE, QUOTED, TITLE};
 use crate::name_scope::{Scope, Standing};
 
+/// Chunks of a memory that are told for each of its names: the speaker of a long conversation stands in all of them.
+const CHUNKS_MAX: usize = 100;
 /// Links that are followed to neighbours, the most telling names first.
 const EDGES_MAX: usize = 20_000;
 /// Shared names that are told of a neighbour.
@@ -100,7 +102,8 @@ fn mentioned(scope: &mut Scope<'_>, slots: &[Slot]) -> Vec<Mentioned> {
             });
             mentioned.marks |= candidate.marks;
             mentioned.mentions += 1;
-            if mentioned.chunk_keys.last() != Some(&chunk.chunk_key) {
+            let is_new = mentioned.chunk_keys.last() != Some(&chunk.chunk_key);
+            if is_new && mentioned.chunk_keys.len() < CHUNKS_MAX {
                 mentioned.chunk_keys.push(chunk.chunk_key);
             }
         }

@@ -27,6 +27,9 @@ pub(crate) const PROPER: u8 = 64;
 pub(crate) const NAME_WORDS_MAX: usize = 7;
 /// The same in scripts without case, where any two words could be a name.
 const CASELESS_WORDS_MAX: usize = 2;
+/// Runs of words within windows that may be names: some fifteen in a passage of a book, six a word in one that is all capitals,
+/// where each costs fifty bytes of memory.
+const CANDIDATES_MAX: usize = 256;
 /// The form of the records below.
 const VERSION: u8 = 1;
 
@@ -204,6 +207,7 @@ impl RecordReader {
             return None;
         }
         let blob = self.read_words(&mut bytes)?;
+        let mut candidates = 0;
         for _ in 0..bytes.number()? {
             let first = bytes.number()?;
             let packed = bytes.number()?;
@@ -216,7 +220,8 @@ impl RecordReader {
                 for (length, last) in (1u8..).zip(words[start..].iter().take(longest)) {
                     hash = extended(hash, last.hash);
                     let is_name_like = if length == 1 { !word.is_function_word } else { !last.is_connector };
-                    if is_name_like {
+                    if is_name_like && candidates < CANDIDATES_MAX {
+                        candidates += 1;
                         let surface = blob.get(word.start..last.end)?;
                         each(Mention { hash, first: u16::try_from(first + start).ok()?, length, marks, surface });
                     }

@@ -9,8 +9,8 @@ use rustc_hash::FxHashSet;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Longer words are cut here: no name's word is longer, and base64 blobs are.
-const WORD_BYTES_MAX: usize = 64;
+/// Longer forms are cut here: none is, of words of `SURFACE_BYTES_MAX`, so that different words stay different.
+const WORD_BYTES_MAX: usize = 1_024;
 
 /// A word that is written with more bytes is part of no name.
 pub(crate) const SURFACE_BYTES_MAX: usize = 128;

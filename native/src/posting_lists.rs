@@ -68,6 +68,35 @@ impl PostingLists {
         }
     }
 
+    /// Keeps the numbers that `keep` holds for; one pass, however many go.
+    pub(crate) fn retain(&mut self, list: &mut List, keep: impl Fn(u32) -> bool) {
+        match list.length {
+            0 => {}
+            1 if keep(list.head) => {}
+            1 => *list = List::default(),
+            length => {
+                let (block, held) = (list.head, length.next_power_of_two());
+                let numbers = &mut self.pool[block as usize..][..length as usize];
+                let mut kept = 0;
+                for at in 0..numbers.len() {
+                    if keep(numbers[at]) {
+                        numbers[kept] = numbers[at];
+                        kept += 1;
+                    }
+                }
+                let first = numbers[0];
+                list.length = kept as u32;
+                let size = list.length.next_power_of_two();
+                if list.length < 2 {
+                    *list = if kept == 0 { List::default() } else { List { head: first, length: 1 } };
+                    self.free[held.trailing_zeros() as usize].push(block);
+                } else if size < held {
+                    self.resize(list, held, size);
+                }
+            }
+        }
+    }
+
     /// Moves a list of more than no numbers from its block of `held` to one of `size`.
     fn resize(&mut self, list: &mut List, held: u32, size: u32) {
         let block = self.block(size);
@@ -104,9 +133,16 @@ mod tests {
         for step in 0..20_000u32 {
             let (list, model) = &mut lists[chance.below(20)];
             if chance.below(2) == 0 && !model.is_empty() {
-                let number = model.swap_remove(chance.below(model.len()));
-                pool.remove(list, number);
-                pool.remove(list, u32::MAX);
+                if chance.below(4) == 0 {
+                    let (divisor, remainder) = (1 + chance.below(4) as u32, chance.below(3) as u32);
+                    let keep = |number: u32| number % divisor == remainder;
+                    model.retain(|number| keep(*number));
+                    pool.retain(list, keep);
+                } else {
+                    let number = model.swap_remove(chance.below(model.len()));
+                    pool.remove(list, number);
+                    pool.remove(list, u32::MAX);
+                }
             } else {
                 pool.push(list, step);
                 model.push(step);

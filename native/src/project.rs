@@ -25,6 +25,8 @@ use crate::vector_index::{VectorChunk, VectorIndex, VectorOptions};
 pub const HITS_MAX: usize = 2_000;
 /// Chunks in one round of publishing: the texts of the largest body, 100 MB, are cut into a quarter of it.
 pub const CHUNKS_PER_PUBLISH_MAX: usize = 500_000;
+/// Memories, and chunks, whose names change under one lock: about a millisecond.
+const NAMES_SLICE: usize = 256;
 
 /// What a project is opened with.
 #[derive(Debug, Clone)]
@@ -320,9 +322,19 @@ impl Project {
     fn replace_names(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
         let ordinals = self.candidates.ordinals(memory_keys.iter().copied());
         let of_chunks = self.candidates.ordinals(chunks.iter().map(|chunk| chunk.memory_key));
-        let mut graph = self.names.write().unwrap_or_else(PoisonError::into_inner);
-        ordinals.into_iter().for_each(|ordinal| graph.remove_memory(ordinal));
-        chunks.iter().zip(of_chunks).try_for_each(|(chunk, ordinal)| graph.add(chunk.chunk_key, ordinal, chunk.names))
+        // In slices, so that a search waits for one of them only. Nothing of these memories is shown meanwhile.
+        for slice in ordinals.chunks(NAMES_SLICE) {
+            let mut graph = self.names.write().unwrap_or_else(PoisonError::into_inner);
+            slice.iter().for_each(|ordinal| graph.remove_memory(*ordinal));
+        }
+        for (slice, of_slice) in chunks.chunks(NAMES_SLICE).zip(of_chunks.chunks(NAMES_SLICE)) {
+            let mut graph = self.names.write().unwrap_or_else(PoisonError::into_inner);
+            slice
+                .iter()
+                .zip(of_slice)
+                .try_for_each(|(chunk, ordinal)| graph.add(chunk.chunk_key, *ordinal, chunk.names))?;
+        }
+        Ok(())
     }
 
     fn checked<'data>(

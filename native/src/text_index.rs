@@ -85,12 +85,12 @@ impl TextIndex {
     /// Replaces all chunks of the given memories by `chunks`, in one commit: durable and searchable on return, or not
     /// at all (`NoSpace`, `Io`), and then the call may be repeated.
     pub fn publish(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let committed = self.commit(&mut writer, memory_keys, chunks);
-        if committed.is_err() {
-            *writer = None;
-        }
-        committed
+        let mut place = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        // Back in its place only when all went well: what it buffered before an error, or a panic, must not come with the next commit.
+        let mut writer = place.take();
+        self.commit(&mut writer, memory_keys, chunks)?;
+        *place = writer;
+        Ok(())
     }
 
     /// Removes all chunks of the given memories, in one commit.

@@ -6,8 +6,11 @@ import type { Job } from "../ports/memory-store.ts";
 
 /** A longer text, in UTF-8 bytes, is large: four of this size, the most that are embedded at once, are 8 MiB. */
 const LARGE_TEXT_BYTES = 2 * 1024 * 1024;
-/** How soon a file is looked at again whose text turned out to be large when it was another's turn. */
-export const PUT_OFF_MS = 10_000;
+/** How soon a file is looked at again whose text turned out to be large when it was another's turn; later, the more of them wait. */
+const PUT_OFF_MS = 10_000;
+const PUT_OFF_MS_MAX = 10 * 60_000;
+/** So many a minute come back at most, as far as `PUT_OFF_MS_MAX` allows. */
+const BACK_PER_MINUTE = 60;
 /** Such files that are remembered; one that is forgotten is read once more. */
 const KNOWN_MAX = 10_000;
 
@@ -18,7 +21,7 @@ export class LargeTexts {
   #inWork: Job | null = null;
   /** Files whose text is known to be large, by memory and version. */
   readonly #known = new Set<string>();
-  #reservedUntil = 0;
+  #reservedUntil: number | null = null;
 
   /** @param largeBytes a longer text is large; to be changed for tests only. */
   constructor(clock: Clock, largeBytes = LARGE_TEXT_BYTES) {
@@ -31,7 +34,7 @@ export class LargeTexts {
    * can be told by their rows wait for it, until it should have come back.
    */
   get claimableBytes(): number {
-    const isFree = this.#inWork === null && this.#clock.now() >= this.#reservedUntil;
+    const isFree = this.#inWork === null && this.#clock.now() >= (this.#reservedUntil ?? 0);
     return isFree ? Number.MAX_SAFE_INTEGER : this.#largeBytes;
   }
 
@@ -45,11 +48,13 @@ export class LargeTexts {
     return this.#admits(job, textBytes > this.#largeBytes);
   }
 
-  /** A job that was not admitted goes back to the queue, for `PUT_OFF_MS`. */
-  putOff(job: Job): void {
+  /** A job that was not admitted goes back to the queue. @returns for how many milliseconds */
+  putOff(job: Job): number {
     if (this.#known.size >= KNOWN_MAX) this.#known.clear();
     this.#known.add(nameOf(job));
-    this.#reservedUntil = this.#clock.now() + 2 * PUT_OFF_MS;
+    // once for each that is in work: those that are passed over meanwhile have their turns too
+    this.#reservedUntil ??= this.#clock.now() + 2 * PUT_OFF_MS;
+    return Math.min(PUT_OFF_MS_MAX, Math.max(PUT_OFF_MS, (this.#known.size * 60_000) / BACK_PER_MINUTE));
   }
 
   /** A job has ended, in whatever way. @returns whether it was its turn, and now is another's */
@@ -64,7 +69,7 @@ export class LargeTexts {
     if (this.#inWork === null) {
       this.#inWork = job;
       this.#known.delete(nameOf(job));
-      this.#reservedUntil = 0;
+      this.#reservedUntil = null;
     }
     return this.#inWork === job;
   }

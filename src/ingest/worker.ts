@@ -20,7 +20,7 @@ import {
   ReadFailure,
 } from "../ports/preparer.ts";
 import type { Enricher } from "./enrich/enricher.ts";
-import { LargeTexts, PUT_OFF_MS } from "./large-texts.ts";
+import { LargeTexts } from "./large-texts.ts";
 import {
   contentsOf,
   embedChunks,
@@ -187,7 +187,7 @@ export class IngestWorker {
     for (const job of claimed) {
       if (job.attempt > ATTEMPTS_MAX) this.#giveUp(job, `Processing broke off ${ATTEMPTS_MAX} times without a reason.`);
     }
-    return jobs.filter((job) => this.#large.admits(job) || this.#putOff(job));
+    return jobs.filter((job) => job.upload !== null || this.#large.admits(job) || this.#putOff(job));
   }
 
   #passedOver(): JobFilter {
@@ -196,8 +196,8 @@ export class IngestWorker {
 
   // It is another large text's turn: the job comes back without counting as tried.
   #putOff(job: Job): false {
-    this.#large.putOff(job);
-    this.#end(job, () => this.#parts.memories.retryLater(job, PUT_OFF_MS, false));
+    const delayMs = this.#large.putOff(job);
+    this.#end(job, () => this.#parts.memories.retryLater(job, delayMs, false));
     return false;
   }
 
@@ -239,6 +239,7 @@ export class IngestWorker {
       this.#end(job, () => this.#parts.memories.retryLater(job, 0, false)); // it is claimed again when there is room
       return;
     }
+    if (!this.#large.admits(job)) return void this.#putOff(job);
     try {
       this.#report(job, "reading");
       const reading = this.#parts.documents.read(file, (pages) => this.#amend(job, { pages }));
@@ -259,8 +260,10 @@ export class IngestWorker {
     for (const each of read) {
       try {
         const finding = this.#find(each);
-        if (finding instanceof Promise) this.#inBackground(this.#prepareWhenFound(each, finding));
-        else found.push({ ...each, finding });
+        if (finding instanceof Promise) {
+          if (this.#large.end(each.job)) this.wake(); // nobody waits for another project's language model
+          this.#inBackground(this.#prepareWhenFound(each, finding));
+        } else found.push({ ...each, finding });
       } catch (cause) {
         this.#giveBack(each.job, cause);
       }
@@ -284,8 +287,9 @@ export class IngestWorker {
     try {
       const finding = await pending;
       this.wake(); // there is room for the project's next
-      if (this.#isHeld(read.job)) await this.#prepare([{ ...read, finding }]);
-      else this.#release(read.job);
+      if (!this.#isHeld(read.job)) this.#release(read.job);
+      else if (this.#large.admitsText(read.job, textBytesOf(read.content))) await this.#prepare([{ ...read, finding }]);
+      else this.#putOff(read.job); // what was found is kept
     } catch (cause) {
       this.#giveBack(read.job, cause);
     }

@@ -1,7 +1,7 @@
 // What does the graph lead to? Says where the walk begins, and turns what the index found into signals and, for what is shown,
 // into the way that leads there. How the walk goes is the index's affair; what its scores are worth beside others is rank.ts.
 
-import { type ChunkKey, chunkIdOf } from "../domain/ids.ts";
+import { type ChunkKey, chunkIdOf, type MemoryKey } from "../domain/ids.ts";
 import type { Signal } from "../domain/ranking.ts";
 import type { AdmissibleSet, ProjectIndex, Related, Seeds } from "../ports/chunk-index.ts";
 import { SEEDS } from "./modes.ts";
@@ -32,14 +32,22 @@ export class GraphWalk implements GraphScores {
     return this.#related;
   }
 
-  /** The strongest way to the passage of that rank: names and ids of passages by turns, its own id last. */
-  path({ rank }: Signal): readonly string[] {
-    const { chunkKeys, from, via, through } = this.#related;
+  /**
+   * The strongest way to the passage of that rank: names and ids of passages by turns, its own id last. That alone where the way leads
+   * through a passage whose memory is not to be shown (any more).
+   */
+  path({ rank }: Signal, isShown: (memoryKey: MemoryKey) => boolean): readonly string[] {
+    const { chunkKeys, memoryKeys, from, via, through } = this.#related;
     const at = rank - 1;
+    const own = chunkIdOf((chunkKeys[at] ?? 0n) as ChunkKey);
+    if ((via[at] ?? 0n) !== 0n) {
+      const passed = memoryKeys[chunkKeys.indexOf(via[at] ?? 0n)];
+      if (passed === undefined || !isShown(passed as MemoryKey)) return [own];
+    }
     const [first, second] = this.#index.nameTexts(Uint32Array.of(from[at] ?? 0, through[at] ?? 0));
     const passed = via[at] ?? 0n;
     const way = [first, passed === 0n ? null : chunkIdOf(passed as ChunkKey), second];
-    return [...way.filter((step) => typeof step === "string"), chunkIdOf((chunkKeys[at] ?? 0n) as ChunkKey)];
+    return [...way.filter((step) => typeof step === "string"), own];
   }
 }
 

@@ -110,6 +110,10 @@ export async function search(
   const shownNow = readAgain(parts, request, ranked, found);
   ranked = ranked.filter((candidate) => shownNow.has(candidate.chunkKey));
   const scores = calibrate(ranked, mode);
+  const isShown = (memoryKey: MemoryKey) => {
+    const memory = parts.memories.getMany(request.scope.projectId, [memoryKey]).get(memoryKey);
+    return memory !== undefined && isWithin(request, memory);
+  };
   const results: RankedPassage[] = [];
   for (const [position, candidate] of ranked.entries()) {
     const score = scores[position] ?? 0;
@@ -118,7 +122,7 @@ export async function search(
     invariant(shown, "a ranked passage has its text");
     results.push({
       chunkKey: candidate.chunkKey,
-      signals: shownSignals(candidate, walk),
+      signals: shownSignals(candidate, walk, isShown),
       memory: shown.memory,
       text: shown.passage.text,
       place: shown.passage.place,
@@ -158,9 +162,13 @@ async function withHits(
   return joinPools(pool, { ...added, cosines: await index.similarities(vector, added) });
 }
 
-function shownSignals({ signals: { graph, ...others } }: Candidate, walk: GraphWalk | null): RankedPassage["signals"] {
+function shownSignals(
+  { signals: { graph, ...others } }: Candidate,
+  walk: GraphWalk | null,
+  isShown: (memoryKey: MemoryKey) => boolean,
+): RankedPassage["signals"] {
   if (graph === undefined || walk === null) return others;
-  return { ...others, graph: { ...graph, path: walk.path(graph) } };
+  return { ...others, graph: { ...graph, path: walk.path(graph, isShown) } };
 }
 
 interface Hydrated {

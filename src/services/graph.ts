@@ -65,7 +65,7 @@ export class GraphService {
     const { memories, index, findings, clock } = this.#parts;
     const memory = memories.get(viewer.projectId, id);
     if (memory === null || (viewer.userId !== null && memory.userId !== viewer.userId)) return null;
-    if (memory.state.status !== "completed") return { memory, names: [], relations: [], neighbours: [] };
+    if (memory.state.status !== "completed") return nothingAround(memory);
     const userKey = viewer.userId === null ? null : memories.userKey(viewer.projectId, viewer.userId);
     invariant(viewer.userId === null || userKey !== null, "whose memory was found has a key");
     const project = await index.project(viewer.projectId);
@@ -75,6 +75,7 @@ export class GraphService {
     // no await from here on: the rows have the last word on what is there and whose it is
     const now = memories.get(viewer.projectId, id);
     if (now === null || (viewer.userId !== null && now.userId !== viewer.userId)) return null;
+    if (now.version !== memory.version || now.state.status !== "completed") return nothingAround(now);
     const rows = memories.getMany(
       viewer.projectId,
       found.neighbours.map(({ memoryKey }) => memoryKey),
@@ -88,15 +89,20 @@ export class GraphService {
   }
 }
 
+function nothingAround(memory: Memory): MemoryGraph {
+  return { memory, names: [], relations: [], neighbours: [] };
+}
+
 function neighboursOf(
   found: readonly { readonly memoryKey: MemoryKey; readonly weight: number; readonly names: readonly string[] }[],
   rows: ReadonlyMap<MemoryKey, Memory>,
   viewer: Viewer,
 ): Neighbour[] {
-  const greatest = found[0]?.weight ?? 1;
-  return found.flatMap(({ memoryKey, weight, names }) => {
+  const shown = found.flatMap(({ memoryKey, weight, names }) => {
     const memory = rows.get(memoryKey);
     const isShown = memory?.state.status === "completed" && (viewer.userId === null || memory.userId === viewer.userId);
-    return isShown ? [{ memory, score: weight / greatest, names }] : [];
+    return isShown ? [{ memory, score: weight, names }] : [];
   });
+  const greatest = shown[0]?.score ?? 1;
+  return shown.map((neighbour) => ({ ...neighbour, score: neighbour.score / greatest }));
 }

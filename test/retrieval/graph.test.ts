@@ -2,7 +2,7 @@
 // walk goes is tested in the native core.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { chunkIdOf } from "../../src/domain/ids.ts";
+import { chunkIdOf, type MemoryId } from "../../src/domain/ids.ts";
 import { MODE_NAMES, type RankedPassage, type StageRecord } from "../../src/domain/ranking.ts";
 import { openWorkshop, type Workshop } from "../ingest/workshop.ts";
 import { askIn, chooseNearness, ofUser, storeIn } from "./asking.ts";
@@ -58,6 +58,32 @@ describe("a question of two steps", () => {
     const { results } = await askIn(shop, { query: QUESTION, mode: "precise", scope: ofUser(shop, "ada"), limit: 100 });
     expect(results).toHaveLength(13);
     for (const { signals } of results) expect(signals.graph?.path ?? []).not.toContain("Mabel Thorne");
+  });
+
+  test("does not name a passage that goes, or goes to somebody else, while the reranker works", async () => {
+    const changes: readonly ((id: MemoryId) => unknown)[] = [
+      (id) => shop.memories.change(shop.projectId, id, { userId: "eve" }),
+      (id) => shop.memories.remove(shop.projectId, id),
+    ];
+    const [daughter] = await storeIn(
+      shop,
+      { ...DAUGHTER, userId: "ada" },
+      { ...FATHER, userId: "ada" },
+      ...fillers(12, "ada"),
+    );
+    for (const change of changes) {
+      const request = { query: QUESTION, mode: "precise", scope: ofUser(shop, "ada"), limit: 20 } as const;
+      const { results } = await askIn(shop, request, {
+        score: async (_, passages) => {
+          change(daughter?.id as MemoryId);
+          return new Float32Array(passages.length);
+        },
+      });
+      expect(byTitle(results)).not.toContain("Mabel Thorne");
+      const father = results.find(({ memory }) => memory.title === "Edmund Vale") as RankedPassage;
+      expect(father.signals.graph?.path).toEqual([chunkIdOf(father.chunkKey)]);
+      shop.memories.change(shop.projectId, daughter?.id as MemoryId, { userId: "ada" });
+    }
   });
 
   test("does not lead through what was deleted", async () => {

@@ -20,7 +20,7 @@ const Entity = Type.Object({
   kind: OneOf(["title", "name", "quote", "identifier", "date", "phrase"]),
   mentions: Type.Integer({ description: "in this memory's passages" }),
   memories: Type.Integer({ description: "with it, this one included" }),
-  chunk_ids: Type.Array(Text({ description: "chunk_…" })),
+  chunk_ids: Type.Array(Text({ description: "chunk_…" }), { description: "at most 100" }),
 });
 
 const Relation = Type.Object({ subject: Text(), predicate: Text(), object: Text() });

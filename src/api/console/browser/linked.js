@@ -17,8 +17,8 @@ export function linkedView(id, open) {
   return h(
     "details",
     {
-      ontoggle: async () => {
-        if (isAsked) return;
+      ontoggle: async (/** @type {ToggleEvent} */ event) => {
+        if (isAsked || event.newState !== "open") return;
         isAsked = true;
         try {
           fill(body, graphView(await call("getMemoryGraph", { params: { id } }), open));
@@ -35,7 +35,8 @@ export function linkedView(id, open) {
 
 /** @param {import("./calls.js").MemoryGraph} graph @param {(id: string) => void} open */
 function graphView({ entities, relations, neighbours }, open) {
-  if (entities.length === 0) return [h("p", { class: "empty" }, "No names were found in it.")];
+  if (entities.length === 0 && relations.length === 0)
+    return [h("p", { class: "empty" }, "No names were found in it.")];
   const shown = entities.slice(0, NAMES_SHOWN);
   const rest = entities.length - shown.length;
   return [
