@@ -2,22 +2,26 @@
 // in this process over the data directories that bench/quality.ts keeps, since no request can ask for half a mode.
 // `bun bench/ablation.ts --help` names the flags.
 
-import { existsSync, readdirSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { LIMITS } from "../src/domain/limits.ts";
 import type { Ranking } from "../src/domain/ranking.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { MODES, type Mode } from "../src/retrieval/modes.ts";
 import { search } from "../src/retrieval/plan.ts";
-import { corpusFile, type JudgedQuery, readJudgedQueries } from "./lib/collection.ts";
+import {
+  COLLECTIONS,
+  collectionNames,
+  collectionsFolder,
+  type JudgedQuery,
+  readJudgedQueries,
+} from "./lib/collection.ts";
 import { pairedDifference } from "./lib/intervals.ts";
 import { type Opened, openRetrieval } from "./lib/opened.ts";
 import { lastRows, type Row, sameRow, writeRows } from "./lib/record.ts";
 import { rounded, type Scores, scoreColumns, scoresOf, signed } from "./lib/scores.ts";
 import { collectionHolding, type DocumentAt, documentsAt, serve } from "./lib/served-collection.ts";
 
-const COLLECTIONS = resolve(import.meta.dir, "../../shared/data/ir");
 const HELP = `bun bench/ablation.ts --data FOLDER [flags]
   --data FOLDER  kept data directories, one per collection; filled where they are not there
   --set NAMES    collections, by comma (all under ${COLLECTIONS})
@@ -47,10 +51,8 @@ async function main(): Promise<void> {
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
   const data = flags.get("--data");
   if (data === undefined) throw new UsageError("Name the folder of kept data directories with --data.");
-  const from = flags.get("--from") ?? COLLECTIONS;
-  if (!existsSync(from)) throw new UsageError(`No collections at ${from}; name their folder with --from.`);
-  const sets =
-    flags.get("--set")?.split(",") ?? readdirSync(from).filter((name) => existsSync(corpusFile(join(from, name))));
+  const from = collectionsFolder(flags.get("--from"));
+  const sets = collectionNames(from, flags.get("--set"));
   const queriesMax = Number(flags.get("--queries") ?? Number.POSITIVE_INFINITY);
 
   const rows: Row[] = [];

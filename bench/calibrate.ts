@@ -2,19 +2,17 @@
 // the logistic curve that turns a final score into the probability that a result is relevant: the constants of
 // `calibration` in src/retrieval/modes.ts. `bun bench/calibrate.ts --help` names the flags.
 
-import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { Client } from "../src/cli/client.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
-import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { parseCommandLine } from "../src/kit/flags.ts";
 import { MODES } from "../src/retrieval/modes.ts";
 import { type Asked, ask, missedReranker } from "./lib/ask.ts";
-import { type JudgedQuery, readJudgedQueries } from "./lib/collection.ts";
+import { COLLECTIONS, collectionsFolder, type JudgedQuery, readJudgedQueries } from "./lib/collection.ts";
 import { finalScore, fitLogistic, probability, type Sample } from "./lib/logistic.ts";
 import { collectionHolding, documentNames, serve } from "./lib/served-collection.ts";
 
-const COLLECTIONS = resolve(import.meta.dir, "../../shared/data/ir");
 const HELP = `bun bench/calibrate.ts [flags]
   --set NAMES    collections with a train split, by comma (scifact,hotpotqa)
   --from FOLDER  where they are (${COLLECTIONS})
@@ -33,8 +31,7 @@ async function main(): Promise<void> {
     "--queries": "value",
   });
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
-  const from = flags.get("--from") ?? COLLECTIONS;
-  if (!existsSync(from)) throw new UsageError(`No collections at ${from}; name their folder with --from.`);
+  const from = collectionsFolder(flags.get("--from"));
   const queriesMax = Number(flags.get("--queries") ?? 400);
 
   const samples = new Map<ModeName, Sample[]>(MODE_NAMES.map((mode) => [mode, []]));

@@ -2,23 +2,21 @@
 // made title and the tags say a content word of the real one; and counts sentences of known language that are recognised.
 // `bun bench/extraction.ts --help` names the flags.
 
-import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { readLines } from "../src/cli/lines.ts";
 import { alignRows } from "../src/cli/terminal.ts";
-import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { parseCommandLine } from "../src/kit/flags.ts";
 import { loadWordPiece } from "../src/kit/wordpiece.ts";
 import { detectLanguage } from "../src/reading/language.ts";
 import { prepare } from "../src/reading/prepare.ts";
 import { stopWordsOf } from "../src/reading/stop-words.ts";
 import { SENTENCES, UNDETERMINED_TEXTS } from "../test/reading/fixtures/languages.ts";
 import { seeded } from "../test/support/seeded.ts";
-import { corpusFile } from "./lib/collection.ts";
+import { COLLECTIONS, collectionsFolder, corpusFile } from "./lib/collection.ts";
 import { mean } from "./lib/metrics.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 
 const MODELS_DIR = resolve(import.meta.dir, "../data/models");
-const COLLECTIONS = resolve(import.meta.dir, "../../shared/data/ir");
 const HELP = `bun bench/extraction.ts [flags]
   --set NAMES    collections of English texts with titles, by comma (scifact,hotpotqa,2wikimultihop,cranfield)
   --from FOLDER  where they are (${COLLECTIONS})
@@ -50,8 +48,7 @@ async function main(): Promise<void> {
     "--record": "switch",
   });
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
-  const from = flags.get("--from") ?? COLLECTIONS;
-  if (!existsSync(from)) throw new UsageError(`No collections at ${from}; name their folder with --from.`);
+  const from = collectionsFolder(flags.get("--from"));
   const sets = (flags.get("--set") ?? "scifact,hotpotqa,2wikimultihop,cranfield").split(",");
   const count = Math.ceil(Number(flags.get("--passages") ?? 200) / sets.length);
   const next = seeded(Number(flags.get("--seed") ?? 1));

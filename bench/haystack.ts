@@ -2,16 +2,16 @@
 // questions of a collection alone and of the collection within book passages, and prints the loss.
 // `bun bench/haystack.ts --help` names the flags.
 
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { Client } from "../src/cli/client.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { LIMITS } from "../src/domain/limits.ts";
 import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
-import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { parseCommandLine } from "../src/kit/flags.ts";
 import { type Asked, ask, missedReranker, type Search } from "./lib/ask.ts";
-import { type JudgedQuery, readJudgedQueries } from "./lib/collection.ts";
+import { COLLECTIONS, collectionsFolder, type JudgedQuery, readJudgedQueries } from "./lib/collection.ts";
 import { haystackHolding, PASSAGES_FILE, passagesHolding } from "./lib/haystack.ts";
 import { pairedDifference } from "./lib/intervals.ts";
 import { modesOf } from "./lib/modes.ts";
@@ -19,7 +19,6 @@ import { lastRows, type Row, sameRow, writeRows } from "./lib/record.ts";
 import { rounded, type Scores, scoresOf, signed } from "./lib/scores.ts";
 import { collectionHolding, documentNames, type Holding, serve } from "./lib/served-collection.ts";
 
-const COLLECTIONS = resolve(import.meta.dir, "../../shared/data/ir");
 const HELP = `bun bench/haystack.ts [flags]
   --set NAMES     collections, by comma (scifact,locomo)
   --from FOLDER   where they are (${COLLECTIONS})
@@ -53,8 +52,7 @@ async function main(): Promise<void> {
     "--queries": "value",
   });
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
-  const from = flags.get("--from") ?? COLLECTIONS;
-  if (!existsSync(from)) throw new UsageError(`No collections at ${from}; name their folder with --from.`);
+  const from = collectionsFolder(flags.get("--from"));
   const modes = modesOf(flags.get("--mode"));
   const queriesMax = Number(flags.get("--queries") ?? Number.POSITIVE_INFINITY);
   const count = Number(flags.get("--count") ?? Number.POSITIVE_INFINITY);

@@ -2,8 +2,8 @@
 // mode with and without the graph, and prints nDCG and recall with 95 % intervals, what simpler searches reach on the same
 // server, and the latencies of each stage. `bun bench/quality.ts --help` names the flags.
 
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { Client } from "../src/cli/client.ts";
 import { Progress } from "../src/cli/terminal.ts";
 import { LIMITS } from "../src/domain/limits.ts";
@@ -12,7 +12,13 @@ import { isoTime, systemClock } from "../src/kit/clock.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { type Asked, ask, missedReranker, type Search } from "./lib/ask.ts";
 import { type Answers, BASELINES, type Baseline, baselineRankings, missingByWords } from "./lib/baselines.ts";
-import { corpusFile, type JudgedQuery, readJudgedQueries } from "./lib/collection.ts";
+import {
+  COLLECTIONS,
+  collectionNames,
+  collectionsFolder,
+  type JudgedQuery,
+  readJudgedQueries,
+} from "./lib/collection.ts";
 import { floorsOf } from "./lib/floors.ts";
 import { modesOf } from "./lib/modes.ts";
 import {
@@ -30,7 +36,6 @@ import { scoresOf } from "./lib/scores.ts";
 import { collectionHolding, documentNames, serve } from "./lib/served-collection.ts";
 import { Timings } from "./lib/timings.ts";
 
-const COLLECTIONS = resolve(import.meta.dir, "../../shared/data/ir");
 const HELP = `bun bench/quality.ts [flags]
   --set NAMES    collections, by comma (all under ${COLLECTIONS})
   --from FOLDER  where the collections are
@@ -76,10 +81,8 @@ async function main(): Promise<void> {
     "--key": "value",
   });
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
-  const from = flags.get("--from") ?? COLLECTIONS;
-  if (!existsSync(from)) throw new UsageError(`No collections at ${from}; name their folder with --from.`);
-  const sets =
-    flags.get("--set")?.split(",") ?? readdirSync(from).filter((name) => existsSync(corpusFile(join(from, name))));
+  const from = collectionsFolder(flags.get("--from"));
+  const sets = collectionNames(from, flags.get("--set"));
   const graphs = GRAPH_CHOICES[flags.get("--graph") ?? "both"];
   if (graphs === undefined) throw new UsageError("--graph must be off, on or both.");
   const plan: Plan = {

@@ -1,9 +1,10 @@
 // A judged collection in BEIR's layout: corpus.jsonl.gz, queries.jsonl.gz, qrels/<split>.tsv; small ones are not compressed.
 
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { isRecord } from "../../src/cli/client.ts";
 import { readLines } from "../../src/cli/lines.ts";
+import { UsageError } from "../../src/kit/flags.ts";
 import type { Judgements } from "./metrics.ts";
 
 /** A question with its judged answers. */
@@ -13,6 +14,25 @@ export interface JudgedQuery {
   /** The user whose memories are asked; null: everybody's. */
   readonly userId: string | null;
   readonly judgements: Judgements;
+}
+
+/** Where collections are unless a flag says otherwise: beside a checkout. */
+export const COLLECTIONS = resolve(import.meta.dir, "../../../shared/data/ir");
+
+/**
+ * The folder of collections that a bench takes.
+ * @param named by its flag `--from`.
+ * @throws UsageError when there is none.
+ */
+export function collectionsFolder(named: string | undefined): string {
+  const folder = named ?? COLLECTIONS;
+  if (!existsSync(folder)) throw new UsageError(`No collections at ${folder}; name their folder with --from.`);
+  return folder;
+}
+
+/** The collections that a flag names, by comma; all of the folder where it names none. */
+export function collectionNames(folder: string, named: string | undefined): readonly string[] {
+  return named?.split(",") ?? readdirSync(folder).filter((name) => existsSync(corpusFile(join(folder, name))));
 }
 
 /** The file that holds a collection's documents. */

@@ -200,6 +200,12 @@ mod tests {
     use crate::testing::{Chance, TempDir};
     use std::collections::{BTreeMap, BTreeSet};
 
+    /// A chunk of memory 1 with words alone.
+    fn plain<'text>(chunk_key: u64, own: &'text str, language: &'text str) -> TextChunk<'text> {
+        let (context, place, names) = (None, "", &[]);
+        TextChunk { chunk_key, memory_key: 1, own, context, language, passage: own, place, names }
+    }
+
     fn sorted(keys: impl IntoIterator<Item = u64>) -> Vec<u64> {
         let mut keys: Vec<u64> = keys.into_iter().collect();
         keys.sort_unstable();
@@ -539,17 +545,7 @@ mod tests {
         {
             let candidates = Arc::new(Candidates::default());
             let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
-            let chunk = |chunk_key, own, language| TextChunk {
-                chunk_key,
-                memory_key: 1,
-                own,
-                context: None,
-                language,
-                passage: own,
-                place: "",
-                names: &[],
-            };
-            let chunks = [chunk(1, "лошадями", "ru"), chunk(2, "connections", "en"), chunk(3, "connections", "ja")];
+            let chunks = [plain(1, "лошадями", "ru"), plain(2, "connections", "en"), plain(3, "connections", "ja")];
             index.publish(&[1], &chunks).expect("published");
         }
         let candidates = Arc::new(Candidates::default());
@@ -584,19 +580,8 @@ mod tests {
             ("zh", "机器学习改变世界"),
             ("en", "part number x1234y and covid19"),
         ];
-        let chunks: Vec<TextChunk<'_>> = (1..)
-            .zip(texts)
-            .map(|(chunk_key, (language, own))| TextChunk {
-                chunk_key,
-                memory_key: 1,
-                own,
-                context: None,
-                language,
-                passage: own,
-                place: "",
-                names: &[],
-            })
-            .collect();
+        let chunks: Vec<TextChunk<'_>> =
+            (1..).zip(texts).map(|(chunk_key, (language, own))| plain(chunk_key, own, language)).collect();
         index.publish(&[1], &chunks).expect("published");
         let find = |query: &str| -> Vec<u64> {
             let hits = index.search(query, &candidates.admit(None, 0), 10).expect("searched");
@@ -644,19 +629,7 @@ mod tests {
         let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
         show(&candidates, 1, 1);
         let own = ["alpha", "bravo", "charlie", "delta"];
-        let chunks: Vec<TextChunk<'_>> = (1..)
-            .zip(own)
-            .map(|(chunk_key, own)| TextChunk {
-                chunk_key,
-                memory_key: 1,
-                own,
-                context: None,
-                language: "und",
-                passage: own,
-                place: "",
-                names: &[],
-            })
-            .collect();
+        let chunks: Vec<TextChunk<'_>> = (1..).zip(own).map(|(chunk_key, own)| plain(chunk_key, own, "und")).collect();
         index.publish(&[1], &chunks).expect("published");
         let find = |query: &str| {
             let hits = index.search(query, &candidates.admit(None, 0), 10).expect("searched");

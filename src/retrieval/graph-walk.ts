@@ -40,12 +40,12 @@ export class GraphWalk implements GraphScores {
     const { chunkKeys, memoryKeys, from, via, through } = this.#related;
     const at = rank - 1;
     const own = chunkIdOf((chunkKeys[at] ?? 0n) as ChunkKey);
-    if ((via[at] ?? 0n) !== 0n) {
-      const passed = memoryKeys[chunkKeys.indexOf(via[at] ?? 0n)];
-      if (passed === undefined || !isShown(passed as MemoryKey)) return [own];
+    const passed = via[at] ?? 0n;
+    if (passed !== 0n) {
+      const memoryKey = memoryKeys[chunkKeys.indexOf(passed)];
+      if (memoryKey === undefined || !isShown(memoryKey as MemoryKey)) return [own];
     }
     const [first, second] = this.#index.nameTexts(Uint32Array.of(from[at] ?? 0, through[at] ?? 0));
-    const passed = via[at] ?? 0n;
     const way = [first, passed === 0n ? null : chunkIdOf(passed as ChunkKey), second];
     return [...way.filter((step) => typeof step === "string"), own];
   }

@@ -75,9 +75,8 @@ export async function search(
   let pool: Pool = { chunkKeys: near.chunkKeys, memoryKeys: near.memoryKeys, cosines: near.scores };
   watch.lap("vector", near.chunkKeys.length);
 
-  const usesWords = mode.wordsWeight > 0;
   let words: Float32Array | null = null;
-  if (usesWords) {
+  if (mode.wordsWeight > 0) {
     if (matching !== null) pool = await withHits(index, vector, pool, (await matching)());
     words = await index.lexical(request.query, pool.chunkKeys);
     watch.lap("text", words.length);
@@ -88,7 +87,10 @@ export async function search(
     walk = await walkGraph(index, request.query, fused, within, Math.max(mode.graphCandidates, request.limit));
     const reached = await withHits(index, vector, pool, walk.hits);
     if (walk.certainty > 0) {
-      if (usesWords && reached !== pool) words = await index.lexical(request.query, reached.chunkKeys);
+      if (words !== null && reached !== pool) {
+        const added = await index.lexical(request.query, reached.chunkKeys.subarray(pool.chunkKeys.length));
+        words = Float32Array.of(...words, ...added);
+      }
       fused = firstStage(reached, words, mode, walk);
     }
     watch.lap("graph", walk.signals.size);
