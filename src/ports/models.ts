@@ -2,7 +2,8 @@
 //
 // Owed by an implementation: vectors are unit length and equal for equal text, whatever else is in the batch; texts
 // beyond the model's limit are truncated; work that does not fit the bounded queue is refused with Fault
-// `overloaded`; when no model can answer, Fault `model_unavailable`. A caller that aborts is not computed for.
+// `overloaded`; when no model can answer, Fault `model_unavailable`. A caller that aborts is not computed for. `onBegin` is
+// called once, when the call leaves the queue: what went before was waiting for others.
 
 /** Who waits: a person (`query`) goes before a batch job (`ingest`). */
 export type Priority = "query" | "ingest";
@@ -17,11 +18,16 @@ export interface Embedder {
   /** BCP 47 tags of the languages that the model was made for. */
   readonly languages: readonly string[];
   /** Vectors of `texts`, `[n, dimensions]` row by row. */
-  embed(texts: readonly string[], priority: Priority, signal?: AbortSignal): Promise<Float32Array>;
+  embed(
+    texts: readonly string[],
+    priority: Priority,
+    signal?: AbortSignal,
+    onBegin?: () => void,
+  ): Promise<Float32Array>;
 }
 
 /** (query, passage) pairs to relevance. */
 export interface Reranker {
   /** One logit per passage, in their order, unbounded; larger is more relevant. */
-  score(query: string, passages: readonly string[], signal?: AbortSignal): Promise<Float32Array>;
+  score(query: string, passages: readonly string[], signal?: AbortSignal, onBegin?: () => void): Promise<Float32Array>;
 }

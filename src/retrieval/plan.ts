@@ -69,7 +69,7 @@ export async function search(
   const language = await parts.languageOf(request.query);
   const mode = areRead(request.query, language, parts.embedder.languages) ? given : withoutModels(given);
   const matching = mode.textCandidates > 0 ? matchesOf(index, request, mode, within) : null;
-  const vector = await parts.embedder.embed([request.query], "query", request.signal);
+  const vector = await parts.embedder.embed([request.query], "query", request.signal, () => watch.lap("queue", 1));
   watch.lap("embed", 1);
   const near = await index.nearest(vector, within, Math.max(mode.vectorCandidates, request.limit));
   let pool: Pool = { chunkKeys: near.chunkKeys, memoryKeys: near.memoryKeys, cosines: near.scores };
@@ -104,7 +104,8 @@ export async function search(
 
   let ranked: readonly Candidate[] = wanted.filter((candidate) => found.has(candidate.chunkKey));
   if (mode.rerankDepth > 0) {
-    ranked = await rerank(parts.reranker, request, mode, ranked, found, walk ?? NO_GRAPH);
+    const begun = () => watch.lap("queue", 1);
+    ranked = await rerank(parts.reranker, request, mode, ranked, found, walk ?? NO_GRAPH, begun);
     watch.lap("rerank", Math.min(mode.rerankDepth, ranked.length));
   }
 
@@ -230,6 +231,7 @@ async function rerank(
   candidates: readonly Candidate[],
   found: ReadonlyMap<bigint, Hydrated>,
   graph: GraphScores,
+  onBegin: () => void,
 ): Promise<readonly Candidate[]> {
   const texts = candidates.slice(0, mode.rerankDepth).map((candidate) => {
     const shown = found.get(candidate.chunkKey);
@@ -243,7 +245,7 @@ async function rerank(
   const deadline = AbortSignal.timeout(mode.rerankDeadlineMs);
   const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
   try {
-    return blendRerank(candidates, await reranker.score(request.query, texts, signal), mode, graph);
+    return blendRerank(candidates, await reranker.score(request.query, texts, signal, onBegin), mode, graph);
   } catch (error) {
     // Past the deadline an answer in the first stage's order is worth more than none; `explain` shows no rerank signal.
     if (deadline.aborted && !(error instanceof Fault)) return candidates;
@@ -251,14 +253,23 @@ async function rerank(
   }
 }
 
-/** Measures stages one after the other. */
+/** Measures stages one after the other; one that comes twice, as both models have a queue, is shown once with its sum. */
 class Stopwatch {
-  readonly stages: StageRecord[] = [];
+  readonly #stages = new Map<StageRecord["name"], { ms: number; candidates: number }>();
   #last = performance.now();
 
   lap(name: StageRecord["name"], candidates: number): void {
     const now = performance.now();
-    this.stages.push({ name, ms: Math.round((now - this.#last) * 1000) / 1000, candidates });
+    const ms = (this.#stages.get(name)?.ms ?? 0) + now - this.#last;
+    this.#stages.set(name, { ms, candidates });
     this.#last = now;
+  }
+
+  get stages(): StageRecord[] {
+    return [...this.#stages].map(([name, { ms, candidates }]) => ({
+      name,
+      ms: Math.round(ms * 1000) / 1000,
+      candidates,
+    }));
   }
 }

@@ -171,7 +171,7 @@ describe("explain", () => {
     expect(body.explain).toEqual({
       mode: "balanced",
       admissible: expect.any(Number),
-      stages: ["filter", "embed", "vector", "text", "fuse", "hydrate", "rerank"].map((name) => ({
+      stages: ["filter", "queue", "embed", "vector", "text", "fuse", "hydrate", "rerank"].map((name) => ({
         name,
         ms: expect.any(Number),
         candidates: expect.any(Number),
@@ -193,7 +193,7 @@ describe("explain", () => {
     const { body } = await search({ query: "spare key", explain: true, mode: "precise", limit: 40 });
     expect(body.explain.mode).toBe("precise");
     const names: string[] = body.explain.stages.map((stage: { name: string }) => stage.name);
-    expect(names).toEqual(["filter", "embed", "vector", "text", "graph", "fuse", "hydrate", "rerank"]);
+    expect(names).toEqual(["filter", "queue", "embed", "vector", "text", "graph", "fuse", "hydrate", "rerank"]);
     expect(body.results.length).toBe(40);
     const read = body.results.filter((result: Explained) => result.explain.signals.rerank !== undefined);
     expect(read).toHaveLength(30);
@@ -226,6 +226,9 @@ describe("explain", () => {
         expect(stage.ms).toBeGreaterThanOrEqual(0);
         expect(Number.isInteger(stage.candidates)).toBeTrue();
       }
+      const names = body.explain.stages.map((stage: { name: string }) => stage.name);
+      expect(names).toContain("queue");
+      expect(new Set(names).size).toBe(names.length);
       expect(body.explain.admissible).toBe(60);
     }
   });

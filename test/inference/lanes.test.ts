@@ -59,6 +59,28 @@ async function refusalOf(promise: Promise<unknown>): Promise<Fault> {
   );
 }
 
+describe("the queue", () => {
+  test("is left once per call, before the answer, by texts and passages alike", async () => {
+    const told: string[] = [];
+    const embedded = shared.embed(TEXTS.slice(0, 3), "query", undefined, () => told.push("embed"));
+    await embedded.then(() => told.push("embedded"));
+    await shared.score("a red kite", TEXTS.slice(0, 8), undefined, () => told.push("score"));
+    expect(told).toEqual(["embed", "embedded", "score"]);
+  });
+
+  test("is never left by a call that was given up in it", async () => {
+    const told: string[] = [];
+    const fault = new Error("given up");
+    const busy = Array.from({ length: 8 }, () => shared.embed([LONG], "query"));
+    const stop = new AbortController();
+    const waiting = shared.embed([LONG], "query", stop.signal, () => told.push("begun"));
+    stop.abort(fault);
+    expect(await refusalOf(waiting)).toBe(fault as Fault);
+    await Promise.all(busy);
+    expect(told).toEqual([]);
+  });
+});
+
 describe("the embedder", () => {
   test("texts one by one have the reference's vectors", async () => {
     for (const { text, vector } of EMBEDDER_REFERENCE) {

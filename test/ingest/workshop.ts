@@ -28,7 +28,7 @@ import type {
   VisibleMemory,
 } from "../../src/ports/chunk-index.ts";
 import type { LanguageModel } from "../../src/ports/language-model.ts";
-import type { Embedder } from "../../src/ports/models.ts";
+import type { Embedder, Priority } from "../../src/ports/models.ts";
 import {
   type DocumentFile,
   type DocumentReader,
@@ -63,7 +63,13 @@ export class HashEmbedder implements Embedder {
   before: Hook<readonly string[]> = () => undefined;
   vectorOf: (text: string) => Float32Array = hashVector;
 
-  async embed(texts: readonly string[]): Promise<Float32Array> {
+  async embed(
+    texts: readonly string[],
+    _priority?: Priority,
+    _signal?: AbortSignal,
+    onBegin?: () => void,
+  ): Promise<Float32Array> {
+    onBegin?.();
     await this.before(texts);
     const vectors = new Float32Array(texts.length * DIMENSIONS);
     for (const [at, text] of texts.entries()) vectors.set(this.vectorOf(text), at * DIMENSIONS);

@@ -8,7 +8,12 @@ import { type SearchRequest, search } from "../../src/retrieval/plan.ts";
 import type { Workshop } from "../ingest/workshop.ts";
 
 /** To whom all passages are alike. */
-export const indifferent: Reranker = { score: async (_, passages) => new Float32Array(passages.length) };
+export const indifferent: Reranker = {
+  score: async (_query, passages, _signal, onBegin) => {
+    onBegin?.();
+    return new Float32Array(passages.length);
+  },
+};
 
 /** Searches a workshop's project, by default for "red kite", everywhere, in balanced. */
 export function askIn(

@@ -50,8 +50,9 @@ describe("the scope comes first", () => {
 describe("the modes", () => {
   test("run the stages that they are made of", async () => {
     await store({ content: "A red kite." });
-    expect(await stages({ mode: "fast" })).toEqual(["filter", "embed", "vector", "fuse", "hydrate"]);
-    expect(await stages()).toEqual(["filter", "embed", "vector", "text", "fuse", "hydrate", "rerank"]);
+    expect(await stages({ mode: "fast" })).toEqual(["filter", "queue", "embed", "vector", "fuse", "hydrate"]);
+    // both models have a queue; it is shown once
+    expect(await stages()).toEqual(["filter", "queue", "embed", "vector", "text", "fuse", "hydrate", "rerank"]);
   });
 
   test("the words of the question lift a passage that the vectors know nothing of", async () => {

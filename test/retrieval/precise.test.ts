@@ -55,12 +55,13 @@ describe("the graph", () => {
     const stages = async (request: Parameters<typeof askIn>[1]) => (await askIn(shop, request)).stages;
     const precise = await stages({ mode: "precise" });
     expect(precise.map(({ name }) => name)).toEqual(
-      ["filter", "embed", "vector", "text", "graph", "fuse", "hydrate", "rerank"], // as they ran
+      ["filter", "queue", "embed", "vector", "text", "graph", "fuse", "hydrate", "rerank"], // as they ran
     );
-    expect(precise.map(({ candidates }) => candidates)).toEqual([1, 1, 1, 1, 0, 1, 1, 1]);
+    expect(precise.map(({ candidates }) => candidates)).toEqual([1, 1, 1, 1, 1, 0, 1, 1, 1]);
     const names = async (request: Parameters<typeof askIn>[1]) => (await stages(request)).map(({ name }) => name);
     expect(await names({ mode: "fast", includeGraph: true })).toEqual([
       "filter",
+      "queue",
       "embed",
       "vector",
       "graph",

@@ -95,9 +95,21 @@ export async function createLanes(options: LanesOptions): Promise<Lanes> {
   return lanes;
 }
 
+/** What a caller wants. */
+interface CallTerms {
+  readonly priority: Priority;
+  readonly rows: number;
+  /** Values per row. */
+  readonly width: number;
+  readonly signal: AbortSignal | undefined;
+  readonly onBegin: (() => void) | undefined;
+}
+
 /** One call of a caller, and its promise. */
 interface Call {
   readonly priority: Priority;
+  /** Told once, when a lane takes the first unit. */
+  onBegin: (() => void) | undefined;
   /** Filled in as units are answered; `width` values per text. */
   readonly output: Float32Array;
   readonly width: number;
@@ -159,9 +171,14 @@ class LaneGroup implements Lanes {
     return this.whenReady.promise;
   }
 
-  embed(texts: readonly string[], priority: Priority, signal?: AbortSignal): Promise<Float32Array> {
+  embed(
+    texts: readonly string[],
+    priority: Priority,
+    signal?: AbortSignal,
+    onBegin?: () => void,
+  ): Promise<Float32Array> {
     invariant(priority === "ingest" || texts.length <= QUERY_TEXTS_MAX, `a query call had ${texts.length} texts`);
-    return this.call(priority, texts.length, this.dimensions, signal, (owner) =>
+    return this.call({ priority, rows: texts.length, width: this.dimensions, signal, onBegin }, (owner) =>
       texts.map((text, index) => ({
         op: "embed",
         owner,
@@ -173,9 +190,9 @@ class LaneGroup implements Lanes {
     );
   }
 
-  score(query: string, passages: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
+  score(query: string, passages: readonly string[], signal?: AbortSignal, onBegin?: () => void): Promise<Float32Array> {
     invariant(passages.length <= QUERY_TEXTS_MAX, `a rerank had ${passages.length} passages`);
-    return this.call("query", passages.length, 1, signal, (owner) => {
+    return this.call({ priority: "query", rows: passages.length, width: 1, signal, onBegin }, (owner) => {
       const queryTokens = estimateTokens(query, this.pairTokensMax);
       const tokens = passages.map((text) =>
         Math.min(this.pairTokensMax, queryTokens + estimateTokens(text, this.pairTokensMax)),
@@ -228,10 +245,7 @@ class LaneGroup implements Lanes {
 
   /** Makes a call of some units, or refuses it; settles when all units are answered, one fails, or `signal` aborts. */
   private async call(
-    priority: Priority,
-    rows: number,
-    width: number,
-    signal: AbortSignal | undefined,
+    { priority, rows, width, signal, onBegin }: CallTerms,
     unitsOf: (owner: Call) => readonly Unit<Call>[],
   ): Promise<Float32Array> {
     signal?.throwIfAborted();
@@ -239,7 +253,7 @@ class LaneGroup implements Lanes {
     this.admit(priority);
     const { promise, resolve, reject } = Promise.withResolvers<Float32Array>();
     const output = new Float32Array(rows * width);
-    const call: Call = { priority, output, width, unitsLeft: 0, isSettled: false, resolve, reject };
+    const call: Call = { priority, output, width, unitsLeft: 0, isSettled: false, resolve, reject, onBegin };
     const units = unitsOf(call);
     call.unitsLeft = units.length;
     if (priority === "query") this.queryCame();
@@ -296,6 +310,10 @@ class LaneGroup implements Lanes {
     invariant(lane.child, "a lane without a process took work");
     lane.inFlight += 1;
     lane.tookQueryLast = slice.priority === "query";
+    for (const { owner } of slice.units) {
+      owner.onBegin?.();
+      owner.onBegin = undefined;
+    }
     try {
       const request = { ...requestOf(slice) };
       deliver(slice, await lane.child.request(request, undefined, REQUEST_TIMEOUT_MS));
