@@ -39,6 +39,27 @@ export const NO_GRAPH: GraphScores = { signals: new Map(), certainty: 0 };
  */
 const RERANK_LOSS = 0.7;
 
+/** A passage's score and the memory that it belongs to. */
+type Scored = Pick<Candidate, "memoryKey">;
+
+/**
+ * Scores in which each passage gains `share` of the distance to the best one of its memory: what answers often stands beside what
+ * sounds like the question. Never above the best, so that a memory's first place stays, and nothing where a memory has one
+ * passage.
+ * @param scores one per passage
+ */
+export function lentBySiblings(passages: readonly Scored[], scores: readonly number[], share: number): number[] {
+  const best = new Map<MemoryKey, number>();
+  for (const [position, { memoryKey }] of passages.entries()) {
+    const score = scores[position] ?? Number.NaN;
+    if (score > (best.get(memoryKey) ?? Number.NEGATIVE_INFINITY)) best.set(memoryKey, score);
+  }
+  return passages.map(({ memoryKey }, position) => {
+    const score = scores[position] ?? Number.NaN;
+    return score + share * ((best.get(memoryKey) ?? score) - score);
+  });
+}
+
 /** Logits beyond this say no more than this; the reranker is well calibrated only within. */
 const LOGIT_BOUND = 8;
 
@@ -79,7 +100,7 @@ export function joinPools(first: Pool, second: Pool): Pool {
 }
 
 /**
- * First stage: S = cosine + wordsWeight * b + graphWeight * G. The parts mean the same in every query, which beats fusing ranks
+ * First stage: S = cosine + wordsWeight * b + graphWeight * G, of which siblings lend each other. The parts mean the same in every query, which beats fusing ranks
  * (SciFact nDCG@10: RRF .715, cosine and b .740; ARCHITECTURE.md, "Measured").
  * A passage whose cosine is not known gets nothing for it, and shows no vector signal.
  * @param words b per passage of the pool, or null where words take no part.
@@ -92,14 +113,14 @@ export function firstStage(
 ): Candidate[] {
   const vectorRanks = ranksOf(pool.cosines);
   const wordRanks = words === null ? null : ranksOf(words);
-  const candidates: Candidate[] = [];
+  const own: Omit<Candidate, "final">[] = [];
   for (let position = 0; position < pool.chunkKeys.length; position++) {
     const cosine = pool.cosines[position] ?? Number.NaN;
     const hasCosine = !Number.isNaN(cosine);
     const word = words?.[position] ?? 0;
     const linked = graph.signals.get(pool.chunkKeys[position] ?? 0n);
     const score = (hasCosine ? cosine : 0) + mode.wordsWeight * word + mode.graphWeight * (linked?.score ?? 0);
-    candidates.push({
+    own.push({
       chunkKey: (pool.chunkKeys[position] ?? 0n) as ChunkKey,
       memoryKey: (pool.memoryKeys[position] ?? 0n) as MemoryKey,
       signals: {
@@ -108,15 +129,23 @@ export function firstStage(
         ...(linked !== undefined && { graph: linked }),
       },
       firstStage: score,
-      final: score,
     });
   }
+  const scores = lentBySiblings(
+    own,
+    own.map((candidate) => candidate.firstStage),
+    mode.siblingShare,
+  );
+  const candidates = own.map((candidate, position) => {
+    const score = scores[position] ?? candidate.firstStage;
+    return { ...candidate, firstStage: score, final: score };
+  });
   return sortByFinal(candidates);
 }
 
 /**
  * Blends the reranker's logits into the head of the list: final = first stage + rerankWeight * squashed logit, the less the surer the
- * graph is. The reranker never ranks alone (SciFact .627 against .726 blended). What lies below the head keeps its order
+ * graph is, and siblings lend again. The reranker never ranks alone (SciFact .627 against .726 blended). What lies below the head keeps its order
  * behind it.
  * @param logits one per candidate of the head, in its order.
  */
@@ -128,14 +157,15 @@ export function blendRerank(
 ): Candidate[] {
   const ranks = ranksOf(logits);
   const weight = mode.rerankWeight * (1 - RERANK_LOSS * certainty);
-  const head = candidates.slice(0, logits.length).map((candidate, position) => {
-    const score = squashLogit(logits[position] ?? Number.NaN);
-    return {
-      ...candidate,
-      signals: { ...candidate.signals, rerank: { rank: ranks[position] ?? 0, score } },
-      final: candidate.firstStage + weight * score,
-    };
-  });
+  const read = candidates.slice(0, logits.length);
+  const squashed = read.map((_, position) => squashLogit(logits[position] ?? Number.NaN));
+  const blended = read.map(({ firstStage }, position) => firstStage + weight * (squashed[position] ?? 0));
+  const finals = lentBySiblings(read, blended, mode.siblingShare);
+  const head = read.map((candidate, position) => ({
+    ...candidate,
+    signals: { ...candidate.signals, rerank: { rank: ranks[position] ?? 0, score: squashed[position] ?? 0 } },
+    final: finals[position] ?? candidate.firstStage,
+  }));
   return [...sortByFinal(head), ...candidates.slice(logits.length)];
 }
 

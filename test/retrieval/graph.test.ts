@@ -98,7 +98,7 @@ describe("a question of two steps", () => {
 });
 
 describe("the languages that the models do not read", () => {
-  const words: StageRecord["name"][] = ["filter", "embed", "vector", "text", "fuse", "hydrate"];
+  const words: StageRecord["name"][] = ["filter", "queue", "embed", "vector", "text", "fuse", "hydrate"];
 
   test("full text takes part in every mode, and the record shows it", async () => {
     await storeIn(shop, { content: "红色的风筝在天上飞。" }, ...fillers(40));

@@ -10,6 +10,7 @@ import {
   calibrate,
   firstStage,
   joinPools,
+  lentBySiblings,
   type Pool,
   ranksOf,
   squashLogit,
@@ -41,6 +42,47 @@ function candidate(at: number, score: number): Candidate {
     final: score,
   };
 }
+
+describe("siblings", () => {
+  const of = (...memories: readonly number[]) => memories.map((key) => ({ memoryKey: BigInt(key) as MemoryKey }));
+
+  test("gain the share of the distance to their memory's best; a memory of one passage nothing", () => {
+    const lent = lentBySiblings(of(1, 2, 1, 1), [0.9, 0.8, 0.4, -0.1], 0.2);
+    expect(lent).toEqual([0.9, 0.8, expect.closeTo(0.5), expect.closeTo(0.1)]);
+  });
+
+  test("never pass a passage of their memory that was before them, nor lose anything, in any list", () => {
+    const random = seeded(SEED);
+    for (let round = 0; round < ROUNDS; round++) {
+      const count = Math.floor(random() * 30);
+      const passages = of(...Array.from({ length: count }, () => Math.floor(random() * 6)));
+      const scores = passages.map(() => random() * 4 - 2);
+      const lent = lentBySiblings(passages, scores, random());
+      for (const [at, { memoryKey }] of passages.entries()) {
+        expect(lent[at]).toBeGreaterThanOrEqual((scores[at] ?? 0) - 1e-12);
+        for (const [other, { memoryKey: key }] of passages.entries()) {
+          if (key !== memoryKey || (scores[other] ?? 0) < (scores[at] ?? 0)) continue;
+          expect(lent[other]).toBeGreaterThanOrEqual((lent[at] ?? 0) - 1e-12);
+        }
+      }
+    }
+  });
+
+  test("lift a passage over another memory's, after the first stage and after the reranker", () => {
+    const pool: Pool = {
+      chunkKeys: BigUint64Array.of(1n, 2n, 3n),
+      memoryKeys: BigUint64Array.of(101n, 102n, 101n),
+      cosines: Float32Array.of(0.9, 0.5, 0.45),
+    };
+    const stage = firstStage(pool, null, balanced);
+    expect(keys(stage)).toEqual([1, 3, 2]);
+    expect(stage[1]?.final).toBeCloseTo(0.45 + balanced.siblingShare * 0.45);
+    // by itself the third would now be last: .54 - .4 * .25 against .5
+    const blended = blendRerank(stage, Float32Array.of(8, -2, 0), balanced);
+    expect(keys(blended)).toEqual([1, 3, 2]);
+    expect(blended[1]?.final).toBeCloseTo(0.44 + balanced.siblingShare * (1.3 - 0.44));
+  });
+});
 
 describe("the graph", () => {
   const graph = (certainty: number, ...scores: readonly (readonly [key: number, score: number])[]) => ({
