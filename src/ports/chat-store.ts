@@ -30,6 +30,8 @@ export interface ChatStore {
   message(projectId: ProjectId, id: ChatId, messageId: MessageId): Message | null;
   /** All messages, oldest first. */
   history(projectId: ProjectId, id: ChatId): readonly Message[];
+  /** The last `count` messages, oldest first. */
+  recent(projectId: ProjectId, id: ChatId, count: number): readonly Message[];
   /** One page of messages, oldest first. @throws Fault `invalid_cursor` */
   messages(projectId: ProjectId, id: ChatId, listing: Listing): Page<Message>;
 }

@@ -153,6 +153,7 @@ export function chatStoreContract(name: string, open: (clock: SettableClock) => 
       expect(store.retitle(other, chat.id, "theirs")).toBeNull();
       expect(store.append(other, chat.id, said())).toBeNull();
       expect(store.history(other, chat.id)).toEqual([]);
+      expect(store.recent(other, chat.id, 9)).toEqual([]);
       expect(store.messages(other, chat.id, { limit: 10 }).items).toEqual([]);
       expect(store.remove(other, chat.id)).toBe(false);
       store.removeAllOf(other, "u");
@@ -187,6 +188,20 @@ export function chatStoreContract(name: string, open: (clock: SettableClock) => 
         expect([question, answer].every(({ id }) => isId("msg", id))).toBe(true);
         expect(store.history(project, chat.id)).toEqual([question, answer]);
         expect(store.messages(project, chat.id, { limit: 10 })).toEqual({ items: [question, answer], cursor: null });
+      });
+
+      test("gives the last messages, oldest first, as many as are asked for or there are", () => {
+        const chat = create();
+        const other = create();
+        expect(store.recent(project, chat.id, 3)).toEqual([]);
+        const said = Array.from({ length: 5 }, (_, at) => {
+          say(other);
+          return say(chat, { content: `message ${at}` });
+        });
+        const memory = opened.addMemory(project, null);
+        said.push(say(chat, { role: "assistant", content: "There [1]", sources: [sourceOf(memory, 1)] }));
+        expect(store.recent(project, chat.id, 3)).toEqual(said.slice(-3));
+        expect(store.recent(project, chat.id, 100)).toEqual(said);
       });
 
       test("never lets a timestamp fall within a chat, whatever the clock does", () => {

@@ -55,6 +55,7 @@ const CHAT_KEY = `(SELECT chat_key FROM chats WHERE id = $id AND project_key = $
 
 const ALL_MESSAGES = `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE chat_key = ${CHAT_KEY} ORDER BY message_key`;
 const FIRST_MESSAGES = `${ALL_MESSAGES} LIMIT $rows`;
+const LAST_MESSAGES = `${ALL_MESSAGES} DESC LIMIT $rows`;
 const MESSAGES_AFTER = `SELECT ${MESSAGE_COLUMNS} FROM messages
   WHERE chat_key = ${CHAT_KEY} AND message_key > $after ORDER BY message_key LIMIT $rows`;
 
@@ -180,6 +181,12 @@ export class SqliteChatStore implements ChatStore {
 
   history(projectId: ProjectId, id: ChatId): readonly Message[] {
     return this.#withSources(this.#database.prepare<MessageRow, OneChat>(ALL_MESSAGES).all({ project: projectId, id }));
+  }
+
+  recent(projectId: ProjectId, id: ChatId, count: number): readonly Message[] {
+    const asked = { project: projectId, id, rows: count };
+    const rows = this.#database.prepare<MessageRow, OneChat & { rows: number }>(LAST_MESSAGES).all(asked);
+    return this.#withSources(rows.reverse());
   }
 
   messages(projectId: ProjectId, id: ChatId, { limit, cursor }: Listing): Page<Message> {
