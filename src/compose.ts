@@ -78,6 +78,8 @@ const COUNTED_ADDRESSES_MAX = 20_000;
 const UPKEEP_MS = 60_000;
 /** How old the count of memories in the metrics may be: the page needs no key, and a count looks at each of them. */
 const COUNTS_MS = 5_000;
+/** How long a connection to a language model may take: whoever has none by then is down or far too busy. */
+const LLM_CONNECT_MS = 5_000;
 /** Memories of one page at the opening of a project; other work goes on between two. */
 const OPENED_AT_ONCE = 500;
 
@@ -169,11 +171,12 @@ async function open(
 
   const allow = config.webhookAllow;
   const metrics = new Metrics();
+  const model = metered(createLanguageModel({ allow, timeouts: llmTimeouts(config), clock }), metrics);
   const findings = new SqliteFindingStore({ database, clock });
   const enricher = new Enricher({
     accounts,
     findings,
-    model: metered(createLanguageModel({ allow, timeouts: llmTimeouts(config), clock }), metrics),
+    model,
     operator: { baseUrl: config.llmBaseUrl, model: config.llmModel, apiKey: config.llmApiKey },
     clock,
     log,
@@ -290,7 +293,12 @@ async function open(
 }
 
 function llmTimeouts({ llmFirstByteTimeoutMs, llmIdleTimeoutMs, llmTimeoutMs }: Config): LlmTimeouts {
-  return { firstByteMs: llmFirstByteTimeoutMs, idleMs: llmIdleTimeoutMs, wholeMs: llmTimeoutMs };
+  return {
+    connectMs: LLM_CONNECT_MS,
+    firstByteMs: llmFirstByteTimeoutMs,
+    idleMs: llmIdleTimeoutMs,
+    wholeMs: llmTimeoutMs,
+  };
 }
 
 // An archive made anew would turn every completed memory into a failed one without its text.

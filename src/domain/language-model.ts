@@ -42,5 +42,10 @@ export function endpointOf(own: LlmSettings, operator: OperatorLlm): LlmEndpoint
  * three bytes a character (Chinese, Hindi) the .75 tokens a character that four characters would miss.
  */
 export function estimatedTokens(text: string): number {
-  return Math.ceil(Buffer.byteLength(text, "utf8") / 4);
+  return estimatedTokensOf(Buffer.byteLength(text, "utf8"));
+}
+
+/** The same of a text that is so many bytes of UTF-8. */
+export function estimatedTokensOf(bytes: number): number {
+  return Math.ceil(bytes / 4);
 }

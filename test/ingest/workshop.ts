@@ -17,7 +17,7 @@ import { Fault, invariant } from "../../src/domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import type { Memory, MemoryDraft, PageProgress } from "../../src/domain/memory.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
-import { Enricher } from "../../src/ingest/enrich/enricher.ts";
+import { Enricher, type EnricherParts } from "../../src/ingest/enrich/enricher.ts";
 import { type IngestParts, IngestWorker } from "../../src/ingest/worker.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type {
@@ -29,6 +29,7 @@ import type {
 } from "../../src/ports/chunk-index.ts";
 import type { LanguageModel } from "../../src/ports/language-model.ts";
 import type { Embedder, Priority } from "../../src/ports/models.ts";
+import type { Embedder } from "../../src/ports/models.ts";
 import {
   type DocumentFile,
   type DocumentReader,
@@ -206,7 +207,7 @@ export interface Workshop {
   close(): Promise<void>;
 }
 
-const NO_MODEL: LanguageModel = {
+const NO_MODEL: EnricherParts["model"] = {
   complete: () => Promise.reject(new Error("a language model was asked although there is none")),
 };
 
@@ -218,7 +219,7 @@ interface WorkshopOptions extends Pick<IngestParts, "largeTextBytes"> {
 
 /** Opens the stores and starts a worker. @param model is asked about memories; null: none is */
 export async function openWorkshop(
-  model: LanguageModel | null = null,
+  model: EnricherParts["model"] | null = null,
   { folder: kept, ...limits }: WorkshopOptions = {},
 ): Promise<Workshop> {
   const folder = kept ?? mkdtempSync(join(tmpdir(), "mneme-ingest-"));

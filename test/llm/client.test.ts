@@ -1,13 +1,12 @@
 // What a call of a language model promises: an answer, or within bounded time and memory a reason, whatever the endpoint does.
 
 import { afterEach, describe, expect, test } from "bun:test";
-import { createLanguageModel, type LanguageModelOptions } from "../../src/adapters/llm/client.ts";
+import { headersOf } from "../../src/adapters/llm/dialect.ts";
 import { metered } from "../../src/adapters/llm/metered.ts";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
-import type { LlmEndpoint } from "../../src/domain/language-model.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { Metrics } from "../../src/kit/metrics.ts";
-import { type LlmAnswer, LlmError, type LlmRequest } from "../../src/ports/language-model.ts";
+import type { LlmAnswer, LlmRequest } from "../../src/ports/language-model.ts";
 import { answering, listen, type Respond } from "../outbound/receiver.ts";
 import {
   delta,
@@ -22,14 +21,13 @@ import {
   streamed,
 } from "../support/llm.ts";
 import { until } from "../support/until.ts";
+import { failureOf, model, NEVER, PATIENT, QUICK, rawEndpoint, request, SECRET } from "./asking.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup();
 });
 
-const SECRET = "sk-very-secret-0123456789";
-const QUICK = { firstByteMs: 300, idleMs: 300, wholeMs: 5_000 };
 const SCHEMA = { name: "memory", schema: { type: "object", properties: { title: { type: "string" } } } };
 
 function stub(how?: LlmAnswering): LlmStub {
@@ -38,43 +36,14 @@ function stub(how?: LlmAnswering): LlmStub {
   return llm;
 }
 
-async function receive(respond: Respond): Promise<{ readonly baseUrl: string; connections(): number }> {
-  const receiver = await listen(respond);
+async function receive(respond: Respond) {
+  const receiver = await rawEndpoint(respond);
   cleanups.push(() => receiver.close());
-  return { baseUrl: `http://127.0.0.1:${receiver.port}/v1`, connections: () => receiver.connections() };
+  return receiver;
 }
 
-function model(options: Partial<LanguageModelOptions> = {}) {
-  return createLanguageModel({ allow: AllowList.parse(""), clock: systemClock, timeouts: QUICK, ...options });
-}
-
-function request(baseUrl: string, more: Partial<LlmRequest> = {}, endpoint: Partial<LlmEndpoint> = {}): LlmRequest {
-  return {
-    endpoint: { baseUrl, model: "small", apiKey: SECRET, isTrusted: true, ...endpoint },
-    messages: [
-      { role: "system", content: "Be brief." },
-      { role: "user", content: "Hello?" },
-    ],
-    temperature: 0,
-    outputTokensMax: 100,
-    ...more,
-  };
-}
-
-const NEVER = new AbortController().signal;
 const ask = (how: LlmAnswering, more: Partial<LlmRequest> = {}): Promise<LlmAnswer> =>
   model().complete(request(stub(how).baseUrl, more), NEVER);
-
-async function failureOf(asked: Promise<LlmAnswer>): Promise<LlmError> {
-  try {
-    await asked;
-  } catch (error) {
-    if (!(error instanceof LlmError)) throw error;
-    expect(`${error.message} ${error.stack}`).not.toContain(SECRET);
-    return error;
-  }
-  throw new Error("there was an answer");
-}
 
 describe("a request", () => {
   test("is a chat completion at the base address, with model, messages, bounds and key", async () => {
@@ -97,6 +66,22 @@ describe("a request", () => {
     } as never);
   });
 
+  test("has its key where the endpoint looks for it: Azure in a header of its own, but for tokens of its directory", () => {
+    const headers = (host: string, apiKey: string) => {
+      const { endpoint } = request(`https://${host}/v1`, {}, { apiKey });
+      const { authorization, "api-key": key } = headersOf(endpoint, new URL(endpoint.baseUrl));
+      return { authorization, key };
+    };
+    const token = "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.c2ln";
+    for (const host of ["a.openai.azure.com", "a.cognitiveservices.azure.com", "A.Services.AI.Azure.com"]) {
+      expect(headers(host, SECRET)).toEqual({ authorization: undefined, key: SECRET });
+      expect(headers(host, token)).toEqual({ authorization: `Bearer ${token}`, key: undefined });
+    }
+    for (const host of ["api.openai.com", "openai.azure.com.example", "openai.azure.com", "127.0.0.1:11434"]) {
+      expect(headers(host, SECRET)).toEqual({ authorization: `Bearer ${SECRET}`, key: undefined });
+    }
+  });
+
   test("without a key has no authorisation", async () => {
     const llm = stub();
     await model().complete(request(llm.baseUrl, {}, { apiKey: null }), NEVER);
@@ -108,6 +93,7 @@ describe("an answer is understood", () => {
   const whole = (content: unknown, more: object = {}) => ({ choices: [{ index: 0, message: { content } }], ...more });
   const usage = { prompt_tokens: 7, completion_tokens: 3 };
   const text = (body: string) => () => new Response(body, { headers: { "content-type": "text/plain" } });
+  const ended = (content: string) => ({ choices: [{ index: 0, delta: { content }, finish_reason: "stop" }] });
   const cases: readonly (readonly [name: string, how: LlmAnswering])[] = [
     ["as a stream", () => streamed(["Grüß", " dich 😀"], { prompt: 7, completion: 3 })],
     ["as one JSON object", () => Response.json(whole("Grüß dich 😀", { usage }))],
@@ -124,16 +110,13 @@ describe("an answer is understood", () => {
         ].join(""),
       ),
     ],
-    ["without [DONE]", text([event(delta("Grüß dich 😀")), event({ usage, choices: [] })].join(""))],
-    ["without an end to its last event", text(event({ ...delta("Grüß dich 😀"), usage }).trimEnd())],
+    ["without [DONE]", text([event(ended("Grüß dich 😀")), event({ usage, choices: [] })].join(""))],
+    ["without an end to its last event", text(event({ ...ended("Grüß dich 😀"), usage }).trimEnd())],
     [
       "over a connection that stays open after [DONE]",
       stalling([event({ ...delta("Grüß dich 😀"), usage }), event("[DONE]")].join("")),
     ],
-    [
-      "over a connection that stalls after the finish reason",
-      stalling(event({ choices: [{ delta: { content: "Grüß dich 😀" }, finish_reason: "stop" }], usage })),
-    ],
+    ["over a connection that stalls after the finish reason", stalling(event({ ...ended("Grüß dich 😀"), usage }))],
   ];
   for (const [name, how] of cases) {
     test(name, async () => {
@@ -308,8 +291,7 @@ describe("a failure has a reason", () => {
   test("the caller's signal ends a call at once, and one that is aborted already begins none", async () => {
     const llm = stub(hanging);
     const stop = new AbortController();
-    const timeouts = { firstByteMs: 60_000, idleMs: 60_000, wholeMs: 60_000 };
-    const asked = failureOf(model({ timeouts }).complete(request(llm.baseUrl), stop.signal));
+    const asked = failureOf(model({ timeouts: PATIENT }).complete(request(llm.baseUrl), stop.signal));
     await until("the endpoint is asked", () => llm.calls.length === 1);
     stop.abort();
     expect((await asked).reason).toBe("stopped");

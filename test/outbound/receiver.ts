@@ -14,8 +14,8 @@ export interface Receiver {
   close(): void;
 }
 
-/** What a receiver does once it has the first bytes of a request. */
-export type Respond = (socket: Socket) => void;
+/** What a receiver does once it has the first bytes of a request, which `head` is. */
+export type Respond = (socket: Socket, head: string) => void;
 
 /** An HTTP answer with a length, after which the connection is closed. */
 export function answering(status: number, headers: readonly string[] = [], body = ""): Respond {
@@ -37,7 +37,7 @@ export async function listen(respond: Respond, address = "127.0.0.1", port = 0):
     socket.on("data", (part) => {
       received += part.toString("latin1");
     });
-    socket.once("data", () => respond(socket));
+    socket.once("data", (part) => respond(socket, part.toString("latin1")));
   });
   await listening(server, address, port);
   const place = server.address();

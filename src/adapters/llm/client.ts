@@ -1,21 +1,17 @@
 // The client of OpenAI-compatible endpoints: control of one call. How long it may take is watch.ts, how it travels exchange.ts,
-// what the answer means completion.ts, what an endpoint takes dialect.ts.
+// what the answer means completion.ts and refusal.ts, what an endpoint takes dialect.ts, when a call is made again retries.ts.
 
-import type { IncomingHttpHeaders } from "node:http";
-import { estimatedTokens, type LlmEndpoint } from "../../domain/language-model.ts";
+import type { LlmEndpoint } from "../../domain/language-model.ts";
 import type { Clock } from "../../kit/clock.ts";
-import {
-  type LanguageModel,
-  type LlmAnswer,
-  LlmError,
-  type LlmRequest,
-  type LlmUsage,
-} from "../../ports/language-model.ts";
+import { type LanguageModel, LlmError, type LlmFragment, type LlmRequest } from "../../ports/language-model.ts";
 import { type Admission, admittedAddresses, readTarget, resolveBySystem, UnsafeTarget } from "../outbound/guard.ts";
 import { admittingLookup } from "../outbound/sender.ts";
-import { Completion, errorCode, parsed } from "./completion.ts";
-import { bodyOf, Dialects, plainer } from "./dialect.ts";
-import { type AnswerReader, exchange, type HttpCall } from "./exchange.ts";
+import { Completion } from "./completion.ts";
+import { bodyOf, Dialects, headersOf, plainer } from "./dialect.ts";
+import { exchange, type HttpAnswer, type HttpCall } from "./exchange.ts";
+import { languageModelOf } from "./fragments.ts";
+import { Refusal } from "./refusal.ts";
+import { waitBeforeRetry } from "./retries.ts";
 import { type LlmTimeouts, Watch } from "./watch.ts";
 
 /** Bytes of an error's body that are read: enough for the field that it names. */
@@ -25,128 +21,130 @@ const REFUSAL_BYTES_MAX = 64 * 1024;
 export interface LanguageModelOptions extends Admission {
   readonly timeouts: LlmTimeouts;
   readonly clock: Clock;
+  /** In 0..1, for the waits before repetitions. Defaults to chance. */
+  readonly random?: () => number;
 }
 
 /** A LanguageModel that goes by these options. */
-export function createLanguageModel({
-  allow,
-  resolve = resolveBySystem,
-  timeouts,
-  clock,
-}: LanguageModelOptions): LanguageModel {
-  const dialects = new Dialects();
-  return {
-    async complete(request, signal) {
-      const watch = new Watch(timeouts, signal);
-      const { endpoint } = request;
-      try {
-        const target = await targetOf(endpoint, { allow, resolve });
-        let dialect = dialects.of(endpoint);
-        for (;;) {
-          const call = { ...target, headers: headersOf(endpoint), body: bodyOf(request, dialect) };
-          const outcome = await ask(call, request, watch);
-          if (!(outcome instanceof Refusal)) {
-            dialects.learn(endpoint, dialect);
-            return outcome;
-          }
-          const next = outcome.isOfRequest ? plainer(dialect, request, outcome.body) : null;
-          if (next === null) throw outcome.toError(clock.now());
-          dialect = next;
-        }
-      } finally {
-        watch.close();
+export function createLanguageModel(options: LanguageModelOptions): LanguageModel {
+  const client = new Client(options);
+  return languageModelOf((request, signal) => client.stream(request, signal));
+}
+
+class Client {
+  readonly #dialects = new Dialects();
+  readonly #admission: Required<Admission>;
+  readonly #timeouts: LlmTimeouts;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+
+  constructor({ allow, resolve = resolveBySystem, timeouts, clock, random = chance }: LanguageModelOptions) {
+    this.#admission = { allow, resolve };
+    this.#timeouts = timeouts;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  async *stream(request: LlmRequest, signal: AbortSignal): AsyncGenerator<LlmFragment, void> {
+    const watch = new Watch(this.#timeouts, signal);
+    const completion = new Completion(request);
+    let answer: HttpAnswer | null = null;
+    try {
+      answer = await this.#opened(request, watch);
+      yield* textsOf(answer, completion, watch);
+    } catch (error) {
+      if (!(error instanceof LlmError)) throw error;
+      // of an answer that has ended only its end was missing
+      const isCutOff = error.reason === "timed_out" || error.reason === "failed";
+      if (!isCutOff || !completion.hasFinished) throw error.withUsage(completion.usage);
+    } finally {
+      answer?.close();
+      watch.close();
+    }
+    yield { type: "usage", usage: completion.usage, ending: completion.ending };
+  }
+
+  // The answer of status 200, however often and in however plain a form it takes to ask for it.
+  async #opened(request: LlmRequest, watch: Watch): Promise<HttpAnswer> {
+    const { endpoint } = request;
+    const target = await targetOf(endpoint, this.#admission);
+    let dialect = this.#dialects.of(endpoint);
+    for (let retries = 0; ; ) {
+      const call = { ...target, headers: headersOf(endpoint, target.url), body: bodyOf(request, dialect) };
+      const outcome = await asked(call, watch);
+      if (!(outcome instanceof Refusal) && !(outcome instanceof LlmError)) {
+        this.#dialects.learn(endpoint, dialect);
+        return outcome;
       }
-    },
-  };
-}
-
-/** An answer with another status than 200. */
-class Refusal {
-  constructor(
-    private readonly status: number,
-    private readonly headers: IncomingHttpHeaders,
-    readonly body: string,
-  ) {}
-
-  /** Whether it may be the request's form that is refused. */
-  get isOfRequest(): boolean {
-    return this.status === 400 || this.status === 422;
-  }
-
-  toError(nowMs: number): LlmError {
-    const { status } = this;
-    const detail = { status, ...retryAfter(this.headers["retry-after"], nowMs) };
-    if (status === 429)
-      return new LlmError("rate_limited", "the endpoint has had too many requests (status 429)", detail);
-    if (status >= 300 && status < 400) {
-      return new LlmError(
-        "refused",
-        `the endpoint redirects elsewhere (status ${status}), which is not followed`,
-        detail,
-      );
+      watch.rests();
+      const isOfForm = outcome instanceof Refusal && outcome.isOfRequest;
+      const next = isOfForm ? plainer(dialect, request, outcome.body) : null;
+      if (next !== null) {
+        dialect = next;
+        continue;
+      }
+      const failure = outcome instanceof Refusal ? outcome.toError(this.#clock.now()) : outcome;
+      // ingestion makes pauses of its own, for all of its calls; two of them would add up
+      const isRepeated = request.purpose === "query" && !watch.signal.aborted;
+      const ms = isRepeated ? waitBeforeRetry(failure, retries, watch.leftMs, this.#random()) : null;
+      if (ms === null) throw failure;
+      retries++;
+      await this.#clock.sleep(ms, watch.signal);
+      watch.signal.throwIfAborted();
     }
-    const code = errorCode(parsed(this.body));
-    if (status >= 500) return new LlmError("failed", `the endpoint failed with status ${status}${code}`, detail);
-    return new LlmError("refused", `the endpoint refused the request with status ${status}${code}`, detail);
   }
 }
 
-async function ask(call: HttpCall, request: LlmRequest, watch: Watch): Promise<LlmAnswer | Refusal> {
-  const completion = new Completion(request.outputTokensMax);
-  const answer = new AnswerParts(completion, watch);
-  const promptTokens = request.messages.reduce((sum, { content }) => sum + estimatedTokens(content), 0);
+async function* textsOf(answer: HttpAnswer, completion: Completion, watch: Watch): AsyncGenerator<LlmFragment, void> {
+  for (let isFirst = true; ; isFirst = false) {
+    // the first part is waited for since the connection stands
+    if (!isFirst) watch.awaits(completion.hasFinished);
+    const part = await answer.part();
+    watch.rests();
+    for (const text of part === null ? completion.end() : completion.take(part)) {
+      yield { type: "text", text };
+      watch.signal.throwIfAborted();
+    }
+    if (part === null || completion.isWhole) return;
+  }
+}
+
+// What one request gave; an LlmError is a connection that did not come about.
+async function asked(call: HttpCall, watch: Watch): Promise<HttpAnswer | Refusal | LlmError> {
   watch.asked();
+  let answer: HttpAnswer;
   try {
-    await exchange(call, answer, watch.signal);
-    if (answer.refusal === null && !answer.isWhole) completion.end();
+    answer = await exchange(call, watch.signal, () => watch.connected());
   } catch (error) {
-    // of a refusal the status stands, whatever becomes of its body; of an answer that has ended only its end was missing
-    const isCutOff = error instanceof LlmError && (error.reason === "timed_out" || error.reason === "failed");
-    const isEnough = answer.refusal !== null || completion.hasFinished;
-    if (!isCutOff || !isEnough) throw withUsage(error, completion.usage(promptTokens));
+    if (error instanceof LlmError && error.reason === "unreachable") return error;
+    throw error;
   }
-  return answer.refusal ?? { text: completion.text, usage: completion.usage(promptTokens) };
+  if (answer.status !== 200) return await refusalOf(answer, watch);
+  if ((answer.headers["content-encoding"] ?? "identity") !== "identity") {
+    answer.close();
+    throw new LlmError("malformed", "the endpoint compressed its answer, which it was not asked to");
+  }
+  return answer;
 }
 
-/** Leads the parts of an answer to where they belong. */
-class AnswerParts implements AnswerReader {
-  /** Whether the answer says that it is whole. */
-  isWhole = false;
-  #status = 0;
-  #headers: IncomingHttpHeaders = {};
-  #refusal: Buffer[] = [];
-  #refusalBytes = 0;
-
-  constructor(
-    private readonly completion: Completion,
-    private readonly watch: Watch,
-  ) {}
-
-  /** The answer, where its status is not 200; null before any answer, too. */
-  get refusal(): Refusal | null {
-    if (this.#status === 0 || this.#status === 200) return null;
-    return new Refusal(this.#status, this.#headers, Buffer.concat(this.#refusal).toString("utf8"));
-  }
-
-  head(status: number, headers: IncomingHttpHeaders): void {
-    this.#status = status;
-    this.#headers = headers;
-    const coding = headers["content-encoding"] ?? "identity";
-    if (status === 200 && coding !== "identity") {
-      throw new LlmError("malformed", "the endpoint compressed its answer, which it was not asked to");
+async function refusalOf(answer: HttpAnswer, watch: Watch): Promise<Refusal> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  try {
+    while (bytes < REFUSAL_BYTES_MAX) {
+      const part = await answer.part();
+      if (part === null) break;
+      parts.push(part);
+      bytes += part.byteLength;
+      watch.awaits(true);
     }
+  } catch (error) {
+    // the status stands, whatever becomes of its body
+    if (!(error instanceof LlmError) || error.reason === "stopped") throw error;
+  } finally {
+    answer.close();
   }
-
-  part(bytes: Uint8Array): boolean {
-    this.watch.heard();
-    if (this.#status === 200) {
-      this.isWhole = this.completion.part(bytes);
-      return this.isWhole;
-    }
-    this.#refusal.push(Buffer.from(bytes));
-    this.#refusalBytes += bytes.byteLength;
-    return this.#refusalBytes >= REFUSAL_BYTES_MAX;
-  }
+  return new Refusal(answer.status, answer.headers, Buffer.concat(parts).toString("utf8"));
 }
 
 // An untrusted address is judged again at each connection: what it resolves to may have changed.
@@ -174,27 +172,7 @@ function completionsUrl(base: URL): URL {
   return url;
 }
 
-function headersOf({ apiKey }: LlmEndpoint): Record<string, string> {
-  if (apiKey !== null && !/^[\x20-\x7e]*$/.test(apiKey)) {
-    throw new LlmError("refused", "the endpoint's key holds characters that a header cannot hold");
-  }
-  return {
-    "content-type": "application/json",
-    accept: "text/event-stream, application/json",
-    "accept-encoding": "identity",
-    ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }),
-  };
-}
-
-function withUsage(error: unknown, usage: LlmUsage): unknown {
-  if (!(error instanceof LlmError)) return error;
-  const { reason, message, status, cause } = error;
-  return new LlmError(reason, message, { ...(status !== null && { status }), usage, cause });
-}
-
-// In seconds, or as a date.
-function retryAfter(header: string | undefined, nowMs: number): { readonly retryAfterMs?: number } {
-  if (header === undefined) return {};
-  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs;
-  return ms >= 0 ? { retryAfterMs: ms } : {};
+function chance(): number {
+  const [word = 0] = crypto.getRandomValues(new Uint32Array(1));
+  return word / 2 ** 32;
 }

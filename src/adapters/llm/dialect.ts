@@ -1,8 +1,8 @@
-// Which optional fields of a chat completion an endpoint takes. The protocol has none to ask: an endpoint that refuses one
-// (status 400 or 422) is asked again without it, and what then worked is remembered.
+// What of a chat completion's request endpoints take: which optional fields, and where they look for the key. The protocol has no
+// way to ask: an endpoint that refuses a field (status 400 or 422) is asked again without it, and what then worked is remembered.
 
 import type { LlmEndpoint } from "../../domain/language-model.ts";
-import type { LlmRequest } from "../../ports/language-model.ts";
+import { LlmError, type LlmRequest } from "../../ports/language-model.ts";
 
 /** Endpoints that are remembered; beyond, the oldest is asked afresh. */
 const ENDPOINTS_MAX = 1_000;
@@ -24,6 +24,9 @@ const RICHEST: Dialect = {
   takesTemperature: true,
   lengthField: "max_tokens",
 };
+
+/** Hosts of Azure, which takes keys in a header of its own and as bearers nothing but tokens of its directory (JSON Web Tokens). */
+const AZURE_HOSTS = /\.(openai|cognitiveservices|services\.ai)\.azure\.com$/;
 
 /** What is known of endpoints. */
 export class Dialects {
@@ -79,6 +82,24 @@ export function bodyOf(request: LlmRequest, dialect: Dialect): string {
         },
       }),
   });
+}
+
+/** The headers of a request to `url`. @throws LlmError `refused` for a key that no header can hold */
+export function headersOf({ apiKey }: LlmEndpoint, url: URL): Record<string, string> {
+  if (apiKey !== null && !/^[\x20-\x7e]*$/.test(apiKey)) {
+    throw new LlmError("refused", "the endpoint's key holds characters that a header cannot hold");
+  }
+  return {
+    "content-type": "application/json",
+    accept: "text/event-stream, application/json",
+    "accept-encoding": "identity",
+    ...(apiKey !== null && authorisation(apiKey, url)),
+  };
+}
+
+function authorisation(apiKey: string, { hostname }: URL): Record<string, string> {
+  const isToken = /^eyJ[^.]+\.[^.]+\.[^.]+$/.test(apiKey);
+  return AZURE_HOSTS.test(hostname) && !isToken ? { "api-key": apiKey } : { authorization: `Bearer ${apiKey}` };
 }
 
 function keyOf({ baseUrl, model }: LlmEndpoint): string {

@@ -8,6 +8,12 @@ export class EventLines {
   #line: string[] = [];
   #data: string[] = [];
   #endsWithReturn = false;
+  #held = 0;
+
+  /** Characters of an event that has not ended. */
+  get held(): number {
+    return this.#held;
+  }
 
   /** The data of the events that this part ends, in order. Fields other than `data`, and comments, are passed over. */
   take(text: string): string[] {
@@ -17,11 +23,11 @@ export class EventLines {
     const lineEnd = /\r\n|\n|\r/g;
     lineEnd.lastIndex = from;
     for (let end = lineEnd.exec(text); end !== null; end = lineEnd.exec(text)) {
-      this.#line.push(text.slice(from, end.index));
+      this.#push(text.slice(from, end.index));
       this.#endLine(events);
       from = lineEnd.lastIndex;
     }
-    if (from < text.length) this.#line.push(text.slice(from));
+    if (from < text.length) this.#push(text.slice(from));
     return events;
   }
 
@@ -33,12 +39,19 @@ export class EventLines {
     return events;
   }
 
+  #push(part: string): void {
+    this.#line.push(part);
+    this.#held += part.length;
+  }
+
   #endLine(events: string[]): void {
     const line = this.#line.join("");
     this.#line = [];
     if (line.startsWith("data:")) this.#data.push(line.slice(line.startsWith(" ", 5) ? 6 : 5));
+    else this.#held -= line.length;
     if (line !== "" || this.#data.length === 0) return;
     events.push(this.#data.join("\n"));
     this.#data = [];
+    this.#held = 0;
   }
 }

@@ -44,7 +44,7 @@ const REASONS_OF_PROJECT: readonly LlmFailure[] = ["too_long", "malformed", "fai
 export interface EnricherParts {
   readonly accounts: Pick<AccountStore, "project">;
   readonly findings: FindingStore;
-  readonly model: LanguageModel;
+  readonly model: Pick<LanguageModel, "complete">;
   /** What holds where a project says nothing. */
   readonly operator: OperatorLlm;
   readonly clock: Clock;
@@ -198,11 +198,13 @@ export class Enricher {
   ): Promise<string | null> {
     const request = {
       endpoint: inquiry.endpoint,
+      projectId: job.projectId,
+      purpose: "ingestion",
       messages,
       temperature: 0,
       outputTokensMax: inquiry.replyTokensMax,
       schema: { name: "memory", schema: replySchema(inquiry.missing) },
-    };
+    } as const;
     for (const isLast of [false, true]) {
       const answer = await this.#answer(request, context.signal);
       this.#parts.findings.countTokens(job, answer.usage);
@@ -247,7 +249,8 @@ export class Enricher {
       "the language model gave no answer; a memory is extracted locally",
     );
     onNote("The language model gave no answer: extracted locally.");
-    if (STATUSES_OF_REQUEST.includes(error.status)) return;
+    // nor does a call that was not made say anything of the endpoint
+    if (STATUSES_OF_REQUEST.includes(error.status) || reason === "overloaded") return;
     // a text or a setting of one project can bring these about: they are not the others' endpoint's fault
     const isOfProject = error.status === null && REASONS_OF_PROJECT.includes(error.reason);
     const key = isOfProject ? inquiry.repliesKey(job) : inquiry.endpointKey;

@@ -1,0 +1,53 @@
+// What of a model's text is its answer: not what it thinks in tags at the beginning, wherever parts are cut.
+
+import { describe, expect, test } from "bun:test";
+import { SpokenText } from "../../src/adapters/llm/spoken.ts";
+
+function spoken(parts: readonly string[]): string {
+  const text = new SpokenText();
+  return parts.map((part) => text.take(part)).join("") + text.end();
+}
+
+const CASES: readonly (readonly [text: string, answer: string])[] = [
+  ["Plain.", "Plain."],
+  ["<think>a</think>b", "b"],
+  [" \n<think>\nLong, with < and </thin and <think>\n</think>\n\nThe answer.\n", "The answer.\n"],
+  ["<think></think>\n\nb", "b"],
+  ["Not <think>at the beginning</think>.", "Not <think>at the beginning</think>."],
+  ["<think>one</think>a<think>two</think>", "a<think>two</think>"],
+  ["<think>never closed", ""],
+  ["<think>closed, and nothing said</think>\n", ""],
+  ["<thinking>another tag</thinking>", "<thinking>another tag</thinking>"],
+  ["<thi", "<thi"],
+  ["  ", "  "],
+  ["  indented", "  indented"],
+  ["", ""],
+  ["😀</think>😀", "😀</think>😀"],
+];
+
+describe("an answer is without the thoughts before it", () => {
+  for (const [text, answer] of CASES) {
+    test(JSON.stringify(text), () => {
+      expect(spoken([text])).toBe(answer);
+      expect(spoken(text.split(""))).toBe(answer);
+      for (let at = 0; at <= text.length; at++) expect(spoken([text.slice(0, at), text.slice(at)])).toBe(answer);
+    });
+  }
+});
+
+test("no part of an answer ends within a character, and half a character alone is replaced", () => {
+  const text = new SpokenText();
+  expect([text.take("a\ud83d"), text.take(""), text.take("\ude00b"), text.take("\ud83d"), text.end()]).toEqual([
+    "a",
+    "",
+    "😀b",
+    "",
+    "\ufffd",
+  ]);
+  expect(spoken(["\ude00 and \ud83d", "x"])).toBe("\ufffd and \ufffdx");
+});
+
+test("white space is not held back for ever", () => {
+  const text = new SpokenText();
+  expect(text.take(" ".repeat(1_000))).toBe(" ".repeat(1_000));
+});

@@ -1,0 +1,513 @@
+// What a stream of a language model promises: text as it comes and no faster than it is taken, one true end, and a connection that is
+// closed as soon as nobody reads on.
+
+import { afterEach, describe, expect, test } from "bun:test";
+import type { Socket } from "node:net";
+import { metered } from "../../src/adapters/llm/metered.ts";
+import { Metrics } from "../../src/kit/metrics.ts";
+import type { LlmEnding, LlmFailure, LlmRequest } from "../../src/ports/language-model.ts";
+import type { Respond } from "../outbound/receiver.ts";
+import { delta, event } from "../support/llm.ts";
+import { seeded } from "../support/seeded.ts";
+import { until } from "../support/until.ts";
+import { CHUNKED, failureOf, HEAD, model, NEVER, PATIENT, QUICK, rawEndpoint, request, streamed } from "./asking.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup();
+});
+
+async function endpoint(respond: Respond) {
+  const raw = await rawEndpoint(respond);
+  cleanups.push(() => raw.close());
+  return raw;
+}
+
+/** What comes of a stream whose endpoint answers status 200 and these bytes, then closes the connection. */
+async function readOf(body: string | Uint8Array, more: Partial<LlmRequest> = {}) {
+  const { baseUrl } = await endpoint((socket) => {
+    socket.write(HEAD);
+    socket.end(body);
+  });
+  return streamed(model().stream(request(baseUrl, more), NEVER));
+}
+
+const ended = (reason: unknown = "stop", fields: object = {}) =>
+  event({ choices: [{ index: 0, delta: fields, finish_reason: reason }] });
+const DONE = event("[DONE]");
+const USAGE = { prompt_tokens: 7, completion_tokens: 3 };
+
+describe("text", () => {
+  test("is there before more of it was sent", async () => {
+    const sockets: Socket[] = [];
+    const { baseUrl } = await endpoint((socket) => {
+      sockets.push(socket);
+      socket.write(HEAD + event(delta("one ")));
+    });
+    const fragments = model({ timeouts: PATIENT }).stream(request(baseUrl), NEVER);
+    expect(await fragments.next()).toEqual({ value: { type: "text", text: "one " }, done: false });
+    sockets[0]?.write(event(delta("two")));
+    expect(await fragments.next()).toEqual({ value: { type: "text", text: "two" }, done: false });
+    sockets[0]?.write(ended() + event({ choices: [], usage: USAGE }) + DONE);
+    expect(await fragments.next()).toEqual({
+      value: { type: "usage", usage: { prompt: 7, completion: 3 }, ending: "model" },
+      done: false,
+    });
+    expect((await fragments.next()).done).toBe(true);
+  });
+
+  test("is the same whichever byte the parts are cut at", async () => {
+    const body = Buffer.from(event(delta("ü€😀")) + ended());
+    const { baseUrl } = await endpoint((socket, head) => {
+      const at = Number(/^POST \/v1\/(\d+)\//.exec(head)?.[1]);
+      socket.setNoDelay(true);
+      socket.write(Buffer.concat([Buffer.from(HEAD), body.subarray(0, at)]), () => socket.end(body.subarray(at)));
+    });
+    const texts = await Promise.all(
+      Array.from({ length: body.length }, async (_, at) => {
+        const { texts } = await streamed(model().stream(request(`${baseUrl}/${at}`), NEVER));
+        return texts.join("");
+      }),
+    );
+    expect(new Set(texts)).toEqual(new Set(["ü€😀"]));
+  });
+
+  const cases: readonly (readonly [name: string, body: string, text: string])[] = [
+    [
+      "with CRLF, comments, other fields and no space",
+      `: hi\r\n\r\nevent: x\r\nid: 1\r\ndata:${data(delta("a"))}\r\n\r\n${ended()}`,
+      "a",
+    ],
+    ["with lines that end in CR alone", (event(delta("a")) + ended()).replaceAll("\n", "\r"), "a"],
+    ["without [DONE]", event(delta("a")) + ended(), "a"],
+    ["without a finish reason, but with [DONE]", event(delta("a")) + DONE, "a"],
+    [
+      "with empty finish reasons on the way",
+      event({ choices: [{ delta: { content: "a" }, finish_reason: "" }] }) + event(delta("b")) + DONE,
+      "ab",
+    ],
+    [
+      "with a role alone at first",
+      event({ choices: [{ delta: { role: "assistant" } }] }) + event(delta("a")) + DONE,
+      "a",
+    ],
+    ["with null as content", event({ choices: [{ delta: { content: null } }] }) + event(delta("a")) + DONE, "a"],
+    ["with empty choices, and none", event({ choices: [] }) + event({ id: 1 }) + event(delta("a")) + DONE, "a"],
+    [
+      "in parts, a thought among them",
+      event({
+        choices: [
+          {
+            delta: {
+              content: [
+                { type: "thinking", text: "hm" },
+                { type: "text", text: "a" },
+              ],
+            },
+          },
+        ],
+      }) + DONE,
+      "a",
+    ],
+    [
+      "after reasoning",
+      event({ choices: [{ delta: { reasoning_content: "hm" } }] }) +
+        event({ choices: [{ delta: { reasoning: "hm", content: "" } }] }) +
+        event(delta("a")) +
+        DONE,
+      "a",
+    ],
+    [
+      "after thoughts in the text",
+      event(delta("<th")) + event(delta("ink>hm</think")) + event(delta(">\n\na")) + DONE,
+      "a",
+    ],
+    ["that is all but a tag", event(delta("<th")) + ended(), "<th"],
+    [
+      "with calls of tools",
+      event({ choices: [{ delta: { tool_calls: [{ function: { name: "rm", arguments: "{}" } }] } }] }) +
+        event(delta("a")) +
+        ended("tool_calls"),
+      "a",
+    ],
+    ["as one object", JSON.stringify({ choices: [{ message: { content: "a" } }] }), "a"],
+    [
+      "with a character in two events",
+      `data: {"choices":[{"delta":{"content":"\\ud83d"}}]}\n\ndata: {"choices":[{"delta":{"content":"\\ude00"}}]}\n\n${DONE}`,
+      "😀",
+    ],
+    ["of nothing", ended(), ""],
+    ["over a connection that was cut after its end", `${event(delta("a"))}${ended()}data: {"choi`, "a"],
+  ];
+  for (const [name, body, text] of cases) {
+    test(`${name}: is understood`, async () => {
+      const { texts, end } = await readOf(body);
+      expect({ text: texts.join(""), end }).toMatchObject({ text, end: { ending: "model" } });
+    });
+  }
+});
+
+describe("usage comes once, at the end", () => {
+  const cases: readonly (readonly [name: string, body: string, usage: object])[] = [
+    [
+      "where none is told: estimated, thoughts included",
+      event(delta("<think>1234</think>eight by")) + DONE,
+      { prompt: 5, completion: 7 },
+    ],
+    [
+      "with the last event",
+      event(delta("a")) + event({ choices: [], usage: USAGE }) + DONE,
+      { prompt: 7, completion: 3 },
+    ],
+    [
+      "with every event: the last counts",
+      event({ ...delta("a"), usage: { prompt_tokens: 7, completion_tokens: 1 } }) +
+        event({ ...delta("b"), usage: USAGE }) +
+        DONE,
+      { prompt: 7, completion: 3 },
+    ],
+    [
+      "after the finish reason",
+      event(delta("a")) + ended() + event({ choices: [], usage: USAGE }) + DONE,
+      { prompt: 7, completion: 3 },
+    ],
+  ];
+  for (const [name, body, usage] of cases) {
+    test(name, async () => expect((await readOf(body)).end?.usage).toEqual(usage as never));
+  }
+});
+
+describe("why a text ended", () => {
+  const refusal = event({ choices: [{ delta: { refusal: "I can't." } }] });
+  const cases: readonly (readonly [name: string, body: string, ending: LlmEnding, text: string])[] = [
+    ["by itself", event(delta("a")) + ended("stop"), "model", "a"],
+    ["at its length", event(delta("a")) + ended("length"), "length", "a"],
+    ["by a filter", event(delta("a")) + ended("content_filter"), "withheld", "a"],
+    ["with a refusal, which is what was said", refusal + ended("stop"), "withheld", "I can't."],
+    ["for a reason that nobody knows", event(delta("a")) + ended("constructor"), "model", "a"],
+  ];
+  for (const [name, body, ending, text] of cases) {
+    test(name, async () => {
+      const { texts, end } = await readOf(body);
+      expect([texts.join(""), end?.ending]).toEqual([text, ending]);
+    });
+  }
+});
+
+describe("a stream that is no whole answer fails after what came of it", () => {
+  const cases: readonly (readonly [name: string, respond: Respond, reason: LlmFailure, text: string])[] = [
+    ["closed without an end", bytes(HEAD + event(delta("a"))), "failed", "a"],
+    ["closed within an event", bytes(`${HEAD}${event(delta("a"))}data: {"choices":[{"de`), "failed", "a"],
+    ["closed within a body in chunks", bytes(`${CHUNKED}${inChunk(event(delta("a")))}`), "failed", "a"],
+    ["reset", (socket) => socket.write(HEAD + event(delta("a")), () => socket.resetAndDestroy()), "failed", "a"],
+    ["silent in the middle", (socket) => socket.write(HEAD + event(delta("a"))), "timed_out", "a"],
+    ["silent before the first byte", () => undefined, "timed_out", ""],
+    ["silent after the headers", (socket) => socket.write(HEAD), "timed_out", ""],
+    [
+      "with an error in the middle",
+      bytes(HEAD + event(delta("a")) + event({ error: { code: "boom" } })),
+      "failed",
+      "a",
+    ],
+    ["with an error of an older server", bytes(HEAD + event(delta("a")) + event({ object: "error" })), "failed", "a"],
+    [
+      "with an error that is a text",
+      bytes(HEAD + event(delta("a")) + event({ error: "out of memory" })),
+      "failed",
+      "a",
+    ],
+    ["broken off by its server", bytes(HEAD + event(delta("a")) + ended("abort")), "failed", "a"],
+    ["with nonsense in the middle", bytes(HEAD + event(delta("a")) + event("{oops")), "malformed", "a"],
+    ["of a page", bytes(`${HEAD}<html><body>Welcome</body></html>`), "malformed", ""],
+    ["of random bytes", bytes(Buffer.concat([Buffer.from(HEAD), randomBytes(10_000)])), "malformed", ""],
+    ["of nothing", bytes(HEAD), "malformed", ""],
+    ["of far more text", bytes(HEAD + event(delta("a")) + event(delta("x".repeat(900)))), "too_long", "a"],
+    [
+      "of one gigantic event",
+      bytes(`${HEAD}${event(delta("a"))}data: ${"x".repeat(5 * 1024 * 1024)}`),
+      "too_long",
+      "a",
+    ],
+    ["with status 401", bytes("HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n"), "refused", ""],
+    ["with status 404", bytes("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"), "refused", ""],
+    ["with status 500", bytes("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"), "failed", ""],
+  ];
+  for (const [name, respond, reason, text] of cases) {
+    test(`${name}: ${reason}`, async () => {
+      const { baseUrl } = await endpoint(respond);
+      const { texts, failure } = await streamed(model().stream(request(baseUrl), NEVER));
+      expect([texts.join(""), failure?.reason]).toEqual([text, reason]);
+      if (text !== "") expect(failure?.usage).toEqual({ prompt: 5, completion: expect.any(Number) as number });
+    });
+  }
+
+  test("whose connection is never made: within the time for connecting, resolving and encryption included", async () => {
+    const timeouts = { ...PATIENT, connectMs: 100 };
+    const unresolved = model({ timeouts, resolve: () => new Promise(() => undefined) });
+    const asked = request("http://llm.example/v1", {}, { isTrusted: false });
+    const message = "no connection was made within 0.1 s";
+    expect(await failureOf(unresolved.complete(asked, NEVER))).toMatchObject({ reason: "timed_out", message });
+    const { baseUrl } = await endpoint(() => undefined);
+    const encrypted = request(baseUrl.replace("http:", "https:"));
+    expect(await failureOf(model({ timeouts }).complete(encrypted, NEVER))).toMatchObject({
+      reason: "timed_out",
+      message,
+    });
+  });
+});
+
+describe("a slow reader", () => {
+  test("is given no more than it takes, whatever waits, and the endpoint is not blamed for it", async () => {
+    const line = (at: number) => `${at} ${"x".repeat(1_000)}\n`;
+    const count = 30_000;
+    let sent = 0;
+    const { baseUrl } = await endpoint((socket) => {
+      socket.write(HEAD);
+      const pump = () => {
+        for (; sent < count; sent++) {
+          if (socket.write(event(delta(line(sent))))) continue;
+          sent++;
+          socket.once("drain", pump);
+          return;
+        }
+        socket.end(ended());
+      };
+      pump();
+    });
+    const timeouts = { ...PATIENT, idleMs: 1_000 };
+    const asked = request(baseUrl, { outputTokensMax: 4_000_000 });
+    const fragments = model({ timeouts }).stream(asked, NEVER);
+    expect((await fragments.next()).value).toEqual({ type: "text", text: line(0) });
+    let [seen, looks] = [-1, 0];
+    // for longer than an endpoint may be silent
+    await until("nothing more is sent", () => {
+      looks = sent === seen ? looks + 1 : 0;
+      seen = sent;
+      return looks >= 75;
+    });
+    expect(sent).toBeLessThan(count / 2);
+    let at = 1;
+    for await (const fragment of fragments) {
+      if (fragment.type === "text" && fragment.text !== line(at++)) throw new Error(`line ${at - 1} is another`);
+    }
+    expect(at).toBe(count);
+  }, 60_000);
+
+  test("has its end, too: the whole call's", async () => {
+    const raw = await endpoint((socket) => socket.write(HEAD + event(delta("a")) + event(delta("b"))));
+    const fragments = model({ timeouts: { ...PATIENT, wholeMs: 200 } }).stream(request(raw.baseUrl), NEVER);
+    await fragments.next();
+    await until("the connection is closed", () => raw.open() === 0);
+    expect((await failureOf(fragments.next())).reason).toBe("timed_out");
+  });
+});
+
+describe("whoever stops reading", () => {
+  const talking: Respond = (socket) => socket.write(HEAD + event(delta("a")) + event(delta("b")));
+
+  test("by leaving the loop closes the connection", async () => {
+    const raw = await endpoint(talking);
+    for await (const fragment of model({ timeouts: PATIENT }).stream(request(raw.baseUrl), NEVER)) {
+      expect(fragment).toEqual({ type: "text", text: "a" });
+      break;
+    }
+    await until("the connection is closed", () => raw.open() === 0);
+  });
+
+  for (const [name, respond] of [
+    ["silent endpoint", () => undefined],
+    ["stalled stream", talking],
+  ] as const) {
+    test(`by return() while a ${name} is waited for closes the connection, and what was asked for is the end`, async () => {
+      const raw = await endpoint(respond);
+      const fragments = model({ timeouts: PATIENT }).stream(request(raw.baseUrl), NEVER);
+      const pending = [fragments.next(), fragments.next(), fragments.next()];
+      await until("the endpoint is asked", () => raw.received() !== "");
+      await fragments.return();
+      expect((await Promise.all(pending)).at(-1)).toEqual({ value: undefined, done: true });
+      await until("the connection is closed", () => raw.open() === 0);
+      expect(await fragments.next()).toEqual({ value: undefined, done: true });
+    });
+  }
+
+  test("by the signal closes the connection, and the next fragment is the failure, with what it took", async () => {
+    const raw = await endpoint(talking);
+    const stop = new AbortController();
+    const fragments = model({ timeouts: PATIENT }).stream(request(raw.baseUrl), stop.signal);
+    await fragments.next();
+    stop.abort();
+    await until("the connection is closed", () => raw.open() === 0);
+    const failure = await failureOf(fragments.next());
+    expect(failure).toMatchObject({ reason: "stopped", usage: { prompt: 5, completion: 1 } });
+    expect(await fragments.next()).toEqual({ value: undefined, done: true });
+  });
+
+  test("before anything was asked for has called nobody", async () => {
+    const raw = await endpoint(talking);
+    await model().stream(request(raw.baseUrl), NEVER).return();
+    expect(raw.connections()).toBe(0);
+  });
+
+  test("is counted, with the tokens so far", async () => {
+    const raw = await endpoint(talking);
+    const metrics = new Metrics();
+    for await (const _ of metered(model({ timeouts: PATIENT }), metrics).stream(request(raw.baseUrl), NEVER)) break;
+    const lines = metrics.text().split("\n");
+    expect(lines).toContain('mneme_llm_calls_total{outcome="stopped"} 1');
+    expect(lines).toContain('mneme_llm_tokens_total{kind="prompt"} 5');
+    expect(lines).toContain('mneme_llm_first_text_seconds_count{purpose="ingestion"} 1');
+  });
+
+  test("a thousand times, anywhere and in any way, leaves nothing open and nothing behind", async () => {
+    const seed = Number(process.env.MNEME_TEST_SEED ?? 20_261_123);
+    const random = seeded(seed);
+    const timers = new Set<Timer>();
+    const raw = await endpoint((socket) => {
+      let at = 0;
+      const pieces = [
+        HEAD.slice(0, 20),
+        HEAD.slice(20),
+        ...Array.from({ length: 20 }, (_, n) => event(delta(`${n} `))),
+      ];
+      const timer = setInterval(() => {
+        const piece = pieces[at++];
+        if (piece !== undefined && socket.writable) socket.write(piece);
+      }, 1);
+      timers.add(timer);
+      socket.on("close", () => {
+        clearInterval(timer);
+        timers.delete(timer);
+      });
+    });
+    const client = model({ timeouts: PATIENT });
+    const hangUp = async () => {
+      const stop = new AbortController();
+      const fragments = client.stream(request(raw.baseUrl), stop.signal);
+      const [after, how] = [Math.floor(random() * 12), random()];
+      for (let at = 0; at < after; at++) await fragments.next();
+      if (how < 0.3) await fragments.return();
+      else if (how < 0.6) {
+        const pending = fragments.next();
+        await fragments.return();
+        await pending;
+      } else {
+        const pending = how < 0.8 ? fragments.next() : null;
+        stop.abort();
+        expect((await failureOf(pending ?? fragments.next())).reason).toBe("stopped");
+      }
+    };
+    const round = async (calls: number) => {
+      let left = calls;
+      const worker = async () => {
+        while (left-- > 0) await hangUp();
+      };
+      await Promise.all(Array.from({ length: 50 }, worker));
+      await until(`all connections are closed (seed ${seed})`, () => raw.open() === 0 && timers.size === 0);
+      Bun.gc(true);
+      return process.memoryUsage().heapUsed;
+    };
+    const before = await round(200);
+    const after = await round(1_000);
+    // a call that stayed would hold its buffers: some 20 KB each
+    expect(after - before).toBeLessThan(10 * 1024 * 1024);
+    expect(raw.connections()).toBeGreaterThan(900);
+  }, 120_000);
+});
+
+describe("a failure before the answer begins", () => {
+  /** A query to an endpoint that answers the n-th request so, the last way from then on; it waits no real time. */
+  async function query(ways: readonly Respond[], more: Partial<LlmRequest> = {}, wholeMs = 60_000) {
+    const waits: number[] = [];
+    let asked = 0;
+    const raw = await endpoint((socket, head) => ways[Math.min(asked++, ways.length - 1)]?.(socket, head));
+    const clock = {
+      now: () => Date.parse("2026-11-21T12:00:00Z"),
+      sleep: async (ms: number) => void waits.push(ms),
+    };
+    const client = model({ clock, random: () => 0.5, timeouts: { ...QUICK, wholeMs } });
+    const came = await streamed(client.stream(request(raw.baseUrl, { purpose: "query", ...more }), NEVER));
+    return { text: came.texts.join(""), failure: came.failure, waits, asked };
+  }
+  const failing = (status: number, header = ""): Respond => {
+    return bytes(`HTTP/1.1 ${status} No\r\n${header}Content-Length: 0\r\n\r\n`);
+  };
+  const good = bytes(HEAD + event(delta("fine")) + ended());
+
+  for (const [name, way] of [
+    ["status 429", failing(429)],
+    ["status 502", failing(502)],
+    ["status 503", failing(503)],
+    ["a connection that is closed", (socket: Socket) => socket.destroy()],
+    ["a connection that is reset", (socket: Socket) => socket.resetAndDestroy()],
+    ["headers that break off", bytes("HTTP/1.1 200 OK\r\nConte")],
+  ] as const) {
+    test(`${name}: is made again twice, with growing waits`, async () => {
+      expect(await query([way, good])).toMatchObject({ text: "fine", waits: [375], asked: 2 });
+      expect(await query([way, way, good])).toMatchObject({ text: "fine", waits: [375, 750], asked: 3 });
+      expect(await query([way])).toMatchObject({ text: "", waits: [375, 750], asked: 3 });
+    });
+  }
+
+  test("nobody listens: is made again, then unreachable", async () => {
+    const raw = await endpoint(good);
+    raw.close();
+    const waits: number[] = [];
+    const client = model({ clock: { now: () => 0, sleep: async (ms) => void waits.push(ms) }, random: () => 0 });
+    const failure = await failureOf(client.complete(request(raw.baseUrl, { purpose: "query" }), NEVER));
+    expect(failure.reason).toBe("unreachable");
+    expect(waits).toEqual([500, 1_000]);
+  });
+
+  test("a wait that the endpoint asks for is kept, in seconds or as a date, if it is short", async () => {
+    expect((await query([failing(429, "Retry-After: 10\r\n"), good])).waits).toEqual([10_000]);
+    const date = "Retry-After: Sat, 21 Nov 2026 12:00:03 GMT\r\n";
+    expect((await query([failing(503, date), good])).waits).toEqual([3_000]);
+    const long = await query([failing(429, "Retry-After: 11\r\n"), good]);
+    expect(long).toMatchObject({ asked: 1, waits: [], failure: { reason: "rate_limited", retryAfterMs: 11_000 } });
+    const late = await query([failing(503, "Retry-After: 6\r\n"), good], {}, 5_000);
+    expect(late).toMatchObject({ asked: 1, waits: [], failure: { reason: "failed", retryAfterMs: 6_000 } });
+  });
+
+  test("other statuses, silence and a broken answer are not asked for again", async () => {
+    for (const way of [failing(401), failing(404), failing(500), failing(504), () => undefined]) {
+      expect(await query([way, good])).toMatchObject({ asked: 1, waits: [] });
+    }
+    expect(await query([bytes(HEAD), good])).toMatchObject({ asked: 1, failure: { reason: "malformed" } });
+    const half = await query([bytes(HEAD + event(delta("half"))), good]);
+    expect(half).toMatchObject({ text: "half", asked: 1, failure: { reason: "failed" } });
+  });
+
+  test("of ingestion is left to its own pauses", async () => {
+    const came = await query([failing(429, "Retry-After: 1\r\n"), good], { purpose: "ingestion" });
+    expect(came).toMatchObject({ asked: 1, waits: [], failure: { reason: "rate_limited", retryAfterMs: 1_000 } });
+  });
+
+  test("the signal ends a wait", async () => {
+    const raw = await endpoint(failing(503, "Retry-After: 9\r\n"));
+    const stop = new AbortController();
+    const client = model({ timeouts: PATIENT });
+    const asked = failureOf(client.complete(request(raw.baseUrl, { purpose: "query" }), stop.signal));
+    await until("it was refused", () => raw.connections() === 1 && raw.open() === 0);
+    stop.abort();
+    expect((await asked).reason).toBe("stopped");
+    expect(raw.connections()).toBe(1);
+  });
+});
+
+function data(value: object): string {
+  return JSON.stringify(value);
+}
+
+/** Sends these bytes and closes the connection. */
+function bytes(answer: string | Uint8Array): Respond {
+  return (socket) => socket.end(answer);
+}
+
+function inChunk(text: string): string {
+  return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+}
+
+function randomBytes(count: number): Buffer {
+  const random = seeded(7);
+  return Buffer.from(Array.from({ length: count }, () => Math.floor(random() * 256)));
+}
