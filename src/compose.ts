@@ -21,6 +21,7 @@ import { SqliteWebhookStore } from "./adapters/embedded/sqlite/webhook-store.ts"
 import { faultOfStore, StoreError } from "./adapters/embedded/store-error.ts";
 import { createLanes, type LaneStatus } from "./adapters/inference/lanes.ts";
 import { createLanguageModel } from "./adapters/llm/client.ts";
+import { limited } from "./adapters/llm/limited.ts";
 import { metered } from "./adapters/llm/metered.ts";
 import type { LlmTimeouts } from "./adapters/llm/watch.ts";
 import { createAddressGuard } from "./adapters/outbound/guard.ts";
@@ -171,7 +172,8 @@ async function open(
 
   const allow = config.webhookAllow;
   const metrics = new Metrics();
-  const model = metered(createLanguageModel({ allow, timeouts: llmTimeouts(config), clock }), metrics);
+  const caller = createLanguageModel({ allow, timeouts: llmTimeouts(config), clock });
+  const model = limited(metered(caller, metrics), { concurrency: config.llmConcurrency, metrics });
   const findings = new SqliteFindingStore({ database, clock });
   const enricher = new Enricher({
     accounts,

@@ -42,6 +42,7 @@ export interface Config {
   readonly llmFirstByteTimeoutMs: number;
   readonly llmIdleTimeoutMs: number;
   readonly llmTimeoutMs: number;
+  readonly llmConcurrency: number;
 }
 
 /** One thing that can be set. */
@@ -190,6 +191,12 @@ export const SETTINGS = {
     seconds(15),
   ),
   llmTimeoutMs: setting<number>("llm-timeout", "SECONDS", "How long an answer may take in all", seconds(120)),
+  llmConcurrency: setting<number>(
+    "llm-concurrency",
+    "NUMBER",
+    "Calls of language models that a project has at once; ingestion takes half of them at most",
+    integer(2, 256, 8),
+  ),
 };
 
 /** Variables with our prefix that other parts of the program read; config passes them over. */
@@ -248,6 +255,7 @@ export function parseConfig(
     llmFirstByteTimeoutMs: read(SETTINGS.llmFirstByteTimeoutMs),
     llmIdleTimeoutMs: read(SETTINGS.llmIdleTimeoutMs),
     llmTimeoutMs: read(SETTINGS.llmTimeoutMs),
+    llmConcurrency: read(SETTINGS.llmConcurrency),
   });
 }
 

@@ -70,6 +70,7 @@ describe("sources", () => {
       llmFirstByteTimeoutMs: 30_000,
       llmIdleTimeoutMs: 7_000,
       llmTimeoutMs: 120_000,
+      llmConcurrency: 8,
     });
     expect(start({})).toMatchObject({ llmBaseUrl: null, llmModel: null, llmApiKey: null });
   });
@@ -121,6 +122,7 @@ describe("what stops a start names itself and the cure, in one line", () => {
       'MNEME_LLM_BASE_URL must be an http or https address, not "llm.example.com".',
     ],
     [{ argv: ["--llm-timeout", "0"] }, '--llm-timeout must be an integer from 1 to 3600, not "0".'],
+    [{ argv: ["--llm-concurrency", "1"] }, '--llm-concurrency must be an integer from 2 to 256, not "1".'],
     [{ argv: ["--llm-model", "two words"] }, '--llm-model must be the name of a model, not "two words".'],
     [{ environment: { MNEME_LLM_API_KEY: "a\nb" } }, "MNEME_LLM_API_KEY must be visible ASCII characters."],
     [{ file: "prot = 1" }, "Unknown setting prot in mneme.toml. Did you mean port?"],

@@ -72,3 +72,15 @@ test("answers that a project's own texts or settings spoil leave the endpoint to
   expect(await find(enricher, "prj_a", "A note.").finding).toBeNull(); // left alone for a while
   expect(await find(enricher, "prj_b", "A note.").finding).toMatchObject({ title: "Found" });
 });
+
+test("calls that were never made, because the project makes too many, leave the endpoint as it is", async () => {
+  let isOverloaded = true;
+  const enricher = enricherOf(() =>
+    isOverloaded
+      ? Promise.reject(new LlmError("overloaded", "too many calls of the project wait already"))
+      : Promise.resolve({ text: '{"title":"Found"}', usage: { prompt: 1, completion: 1 } }),
+  );
+  for (let at = 0; at < 5; at++) expect(await find(enricher, "prj_a", "A note.").finding).toBeNull();
+  isOverloaded = false;
+  expect(await find(enricher, "prj_a", "A note.").finding).toMatchObject({ title: "Found" });
+});
