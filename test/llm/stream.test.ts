@@ -29,7 +29,7 @@ async function readOf(body: string | Uint8Array, more: Partial<LlmRequest> = {})
     socket.write(HEAD);
     socket.end(body);
   });
-  return streamed(model().stream(request(baseUrl, more), NEVER));
+  return streamed(model({ timeouts: PATIENT }).stream(request(baseUrl, more), NEVER));
 }
 
 const ended = (reason: unknown = "stop", fields: object = {}) =>
@@ -65,7 +65,7 @@ describe("text", () => {
     });
     const texts = await Promise.all(
       Array.from({ length: body.length }, async (_, at) => {
-        const { texts } = await streamed(model().stream(request(`${baseUrl}/${at}`), NEVER));
+        const { texts } = await streamed(model({ timeouts: PATIENT }).stream(request(`${baseUrl}/${at}`), NEVER));
         return texts.join("");
       }),
     );
@@ -235,7 +235,8 @@ describe("a stream that is no whole answer fails after what came of it", () => {
   for (const [name, respond, reason, text] of cases) {
     test(`${name}: ${reason}`, async () => {
       const { baseUrl } = await endpoint(respond);
-      const { texts, failure } = await streamed(model().stream(request(baseUrl), NEVER));
+      const timeouts = reason === "timed_out" ? QUICK : PATIENT;
+      const { texts, failure } = await streamed(model({ timeouts }).stream(request(baseUrl), NEVER));
       expect([texts.join(""), failure?.reason]).toEqual([text, reason]);
       if (text !== "") expect(failure?.usage).toEqual({ prompt: 5, completion: expect.any(Number) as number });
     });
@@ -424,7 +425,7 @@ describe("a failure before the answer begins", () => {
       now: () => Date.parse("2026-11-21T12:00:00Z"),
       sleep: async (ms: number) => void waits.push(ms),
     };
-    const client = model({ clock, random: () => 0.5, timeouts: { ...QUICK, wholeMs } });
+    const client = model({ clock, random: () => 0.5, timeouts: { ...PATIENT, firstByteMs: 1_000, wholeMs } });
     const came = await streamed(client.stream(request(raw.baseUrl, { purpose: "query", ...more }), NEVER));
     return { text: came.texts.join(""), failure: came.failure, waits, asked };
   }
