@@ -27,9 +27,7 @@ import type {
   Reconciliation,
   VisibleMemory,
 } from "../../src/ports/chunk-index.ts";
-import type { LanguageModel } from "../../src/ports/language-model.ts";
 import type { Embedder, Priority } from "../../src/ports/models.ts";
-import type { Embedder } from "../../src/ports/models.ts";
 import {
   type DocumentFile,
   type DocumentReader,
