@@ -3,6 +3,7 @@
 
 import type { RankedPassage } from "../domain/ranking.ts";
 import type { AnswerEvent, CitedPassage } from "./events.ts";
+import { sentencesOf, wordStartBefore } from "./sentences.ts";
 
 /** The whole answer when there is nothing to quote. */
 export const NO_EVIDENCE_ANSWER = "Nothing that is stored here answers this question.";
@@ -15,10 +16,6 @@ const SENTENCE_UNITS_MAX = 400;
 const PART_STRIDE_UNITS = 200;
 /** Parts of a sentence nearer to each other than this share some of their text. */
 const PARTS_OVERLAPPING = 3;
-/** What is looked at around a cut to find where a word begins: more than a word of any language. */
-const WORD_UNITS_MAX = 96;
-/** A line at least this long was wrapped by hand; a shorter one ends its sentence: a turn, a row, a heading. */
-const WRAPPED_LINE_UNITS_MIN = 40;
 /** Text looked at in one turn of the event loop: about 5 ms (Bun 1.4, 2 cores, November 2026). */
 const TURN_UNITS_MAX = 8_192;
 /** A shorter sentence costs as much as one of this length. */
@@ -301,61 +298,7 @@ function fold(text: string): string {
   return text.normalize("NFKC").toLowerCase();
 }
 
-// ---- splitting
-
-const sentenceSegmenter = new Intl.Segmenter(undefined, { granularity: "sentence" });
-const graphemeSegmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
-
-const LINE_BREAK = /\r\n|[\n\r\u0085\u2028\u2029]/;
-/** What Markdown puts before a line: heading, quotation, item, row. */
-const LINE_MARKS = /^\s*(?:(?:#{1,6}|>|[-*+•◦‣]|\d{1,3}[.)])\s+|\|\s*)+/;
-/** Rules, underlines, rows between a table's head and body, fences. */
-const ORNAMENT = /^(?:[\s|:=_*~+-]*|`{3,}[^`]*|~{3,}.*)$/;
-/** What can be read as a citation, whatever its digits and brackets are. */
-const CITATION_LIKE = /\[(?=[\s,;‐-―-]*\p{Nd})([\s\p{Nd},;‐-―-]+)\]/gu;
-const HAS_SUBSTANCE = /[\p{L}\p{N}\p{Extended_Pictographic}]/u;
-/** A full stop behind these, a single letter or `p.m.` ends no sentence. */
-const ABBREVIATION_END =
-  /(?<![\p{L}\p{M}])(?:(?:\p{L}\.)*\p{L}|dr|prof|mr|mrs|ms|st|jr|sr|gen|col|rev|vs|cf|fig|eq|no|nr|vol|pp|ca|approx|bzw|vgl|usw|z\.b|sra?|mme|рис|стр|им)\.\s*$/iu;
-/** Scripts written without spaces: a line break between two such characters stands for nothing. */
-const UNSPACED_BREAK =
-  /(?<=[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}])\n(?=[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}])/gu;
-
-/** The sentences of a passage as they can be quoted, in order, each on one line. Linear. */
-function* sentencesOf(passage: string): Generator<string, void, undefined> {
-  for (const block of blocksOf(passage)) {
-    const line = block.replace(UNSPACED_BREAK, "").replace(/\s+/g, " ").replace(CITATION_LIKE, "($1)");
-    let sentence = "";
-    for (const { segment } of sentenceSegmenter.segment(line)) {
-      sentence += segment;
-      if (ABBREVIATION_END.test(sentence.slice(-WORD_UNITS_MAX))) continue;
-      if (HAS_SUBSTANCE.test(sentence)) yield sentence.trim();
-      sentence = "";
-    }
-    if (HAS_SUBSTANCE.test(sentence)) yield sentence.trim();
-  }
-}
-
-// Lines that belong together, without what Markdown puts before them.
-function* blocksOf(passage: string): Generator<string, void, undefined> {
-  let block: string[] = [];
-  for (const line of passage.split(LINE_BREAK)) {
-    const isOrnament = ORNAMENT.test(line);
-    const goesOn = !isOrnament && (block.at(-1) ?? "").length >= WRAPPED_LINE_UNITS_MIN && !LINE_MARKS.test(line);
-    if (!goesOn) {
-      yield block.join("\n");
-      block = [];
-    }
-    if (!isOrnament) block.push(withoutMarks(line));
-  }
-  yield block.join("\n");
-}
-
-function withoutMarks(line: string): string {
-  const marks = LINE_MARKS.exec(line)?.[0] ?? "";
-  const rest = line.slice(marks.length).trimEnd();
-  return marks.includes("|") && rest.endsWith("|") ? rest.slice(0, -1).trimEnd() : rest;
-}
+// ---- parts of what is too long
 
 // The sentence whole, or its parts.
 function* partsOf(text: string): Generator<string, void, undefined> {
@@ -366,15 +309,4 @@ function* partsOf(text: string): Generator<string, void, undefined> {
     const end = wordStartBefore(text, start + SENTENCE_UNITS_MAX - 2);
     yield `${lead}${text.slice(start, end).trim()}…`;
   }
-}
-
-/** Where the word around `at` begins, where the grapheme does in a word without end, else `at` between two characters. */
-function wordStartBefore(text: string, at: number): number {
-  const from = at - WORD_UNITS_MAX;
-  const around = text.slice(from, at + WORD_UNITS_MAX);
-  for (const segmenter of [wordSegmenter, graphemeSegmenter]) {
-    const index = segmenter.segment(around).containing(WORD_UNITS_MAX)?.index ?? 0;
-    if (index > 0) return from + index;
-  }
-  return /[\udc00-\udfff]/.test(text.charAt(at)) ? at - 1 : at;
 }
