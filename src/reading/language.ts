@@ -3,8 +3,8 @@
 // is `hr`: a sentence of it is a sentence of Croatian too.
 
 import { eld } from "eld/extrasmall";
+import { hasStopWords, stopWordsOf } from "../kit/stop-words.ts";
 import { neighbourOf, slavicOf } from "./close-languages.ts";
-import { hasStopWords, stopWordsOf } from "./stop-words.ts";
 
 /** The tag for "undetermined" (RFC 5646, section 4.1). */
 export const UNDETERMINED = "und";

@@ -2,7 +2,7 @@
 // early they come (after RAKE, Rose et al. 2010, and YAKE, Campos et al. 2020, in what a single text can tell). Which of
 // them cannot be a topic in their language, and which say the same, is the business of tag-words.ts.
 
-import { stopWordsOf, topiclessWordsOf } from "./stop-words.ts";
+import { stopWordsOf, topiclessWordsOf } from "../kit/stop-words.ts";
 import { type Phrase, type Said, saidBy, saySame, topicWeightOf, UNSPACED, wordsOf } from "./tag-words.ts";
 
 /** Most tags that are made for a memory. */

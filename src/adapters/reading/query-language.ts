@@ -1,7 +1,7 @@
 // In which language is a question asked? Cheap where it is English, which most are; else the detector of texts, loaded when
 // it is first needed.
 
-import { stopWordsOf } from "../../reading/stop-words.ts";
+import { stopWordsOf } from "../../kit/stop-words.ts";
 
 const UNDETERMINED = "und";
 /** Below so many letters even the detector guesses. */

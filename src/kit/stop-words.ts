@@ -1,5 +1,6 @@
-// Words that carry no topic, for twelve large languages: they end a key phrase (tags.ts), and the grammatical ones among
-// them tell a language (language.ts). Searching does not use them.
+// Words that carry no topic, for twelve large languages: they end a key phrase (reading/tags.ts), the grammatical ones among them
+// tell a language (reading/language.ts), and a question of nothing else goes on with the last one (answer/standalone.ts). Searching
+// does not use them.
 
 const LISTS: Readonly<Record<string, string>> = {
   en: `a about above according across actually after again against ago all almost along already also although always am
