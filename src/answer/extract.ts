@@ -2,7 +2,7 @@
 // Which passages there are is retrieval's question; here nothing is looked up, and the same input gives the same answer.
 
 import type { RankedPassage } from "../domain/ranking.ts";
-import type { AnswerEvent, CitedPassage } from "./events.ts";
+import { type AnswerEvent, citedFirst } from "./events.ts";
 import { sentencesOf, wordStartBefore } from "./sentences.ts";
 
 /** The whole answer when there is nothing to quote. */
@@ -90,21 +90,8 @@ export async function* extractiveAnswer(
     yield { type: "text", content: `${lead}${text} [${number}]`, cites: known === undefined ? [passage] : [] };
   }
   if (numbers.size === 0) yield { type: "text", content: NO_EVIDENCE_ANSWER };
-  yield { type: "sources", sources: sourcesOf([...numbers.keys()], passages, maxSources) };
+  yield { type: "sources", sources: numbers.size === 0 ? [] : citedFirst([...numbers.keys()], passages, maxSources) };
   yield { type: "usage", tokensUsed: 0 };
-}
-
-function sourcesOf(
-  cited: readonly RankedPassage[],
-  passages: readonly RankedPassage[],
-  maxSources: number,
-): readonly CitedPassage[] {
-  if (cited.length === 0) return [];
-  const others = passages.filter((passage) => !cited.includes(passage)).slice(0, maxSources - cited.length);
-  return [
-    ...cited.map((passage) => ({ passage, isCited: true })),
-    ...others.map((passage) => ({ passage, isCited: false })),
-  ];
 }
 
 // ---- choosing

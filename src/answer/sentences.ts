@@ -1,5 +1,7 @@
 // Where the sentences of a passage begin and end, and how each reads when it is quoted alone. Which of them answer a question
-// is for extract.ts and context.ts to say.
+// is for extract.ts and excerpt.ts to say.
+
+import { withoutCitations } from "./citation-marks.ts";
 
 /** What is looked at around a cut to find where a word begins: more than a word of any language. */
 const WORD_UNITS_MAX = 96;
@@ -15,8 +17,6 @@ const LINE_BREAK = /\r\n|[\n\r\u0085\u2028\u2029]/;
 const LINE_MARKS = /^\s*(?:(?:#{1,6}|>|[-*+•◦‣]|\d{1,3}[.)])\s+|\|\s*)+/;
 /** Rules, underlines, rows between a table's head and body, fences. */
 const ORNAMENT = /^(?:[\s|:=_*~+-]*|`{3,}[^`]*|~{3,}.*)$/;
-/** What can be read as a citation, whatever its digits and brackets are. */
-const CITATION_LIKE = /\[(?=[\s,;‐-―-]*\p{Nd})([\s\p{Nd},;‐-―-]+)\]/gu;
 const HAS_SUBSTANCE = /[\p{L}\p{N}\p{Extended_Pictographic}]/u;
 /** A full stop behind these, a single letter or `p.m.` ends no sentence. */
 const ABBREVIATION_END =
@@ -28,7 +28,7 @@ const UNSPACED_BREAK =
 /** The sentences of a passage as they can be quoted, in order, each on one line. Linear. */
 export function* sentencesOf(passage: string): Generator<string, void, undefined> {
   for (const block of blocksOf(passage)) {
-    const line = block.replace(UNSPACED_BREAK, "").replace(/\s+/g, " ").replace(CITATION_LIKE, "($1)");
+    const line = withoutCitations(block.replace(UNSPACED_BREAK, "").replace(/\s+/g, " "));
     let sentence = "";
     for (const { segment } of sentenceSegmenter.segment(line)) {
       sentence += segment;
@@ -70,4 +70,42 @@ export function wordStartBefore(text: string, at: number): number {
     if (index > 0) return from + index;
   }
   return /[\udc00-\udfff]/.test(text.charAt(at)) ? at - 1 : at;
+}
+
+/** A range `[start, end)` of a text in UTF-16 units. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The sentences of a passage as they stand in it, in order, without the white space around them. Linear. */
+export function* sentenceSpans(passage: string): Generator<Span, void, undefined> {
+  for (const { start, end } of blockSpans(passage)) {
+    // Unicode's rules end a sentence at every line break; a space in its place keeps all offsets
+    const block = passage.slice(start, end).replace(/[\n\r\u0085\u2028\u2029]/g, " ");
+    if (!/\S/.test(block)) continue;
+    let from = 0;
+    for (const { segment, index } of sentenceSegmenter.segment(block)) {
+      const to = index + segment.length;
+      if (to < block.length && ABBREVIATION_END.test(block.slice(Math.max(from, to - WORD_UNITS_MAX), to))) continue;
+      const lead = block.slice(from, to).search(/\S/);
+      if (lead >= 0) yield { start: start + from + lead, end: start + from + block.slice(from, to).trimEnd().length };
+      from = to;
+    }
+  }
+}
+
+// Lines that belong together, with all that stands in them.
+function* blockSpans(passage: string): Generator<Span, void, undefined> {
+  let start = 0;
+  let previous = 0;
+  for (const { 0: found, index } of passage.matchAll(/.*(?:\r\n|[\n\r\u0085\u2028\u2029]|$)/g)) {
+    const goesOn = previous >= WRAPPED_LINE_UNITS_MIN && !LINE_MARKS.test(found) && !ORNAMENT.test(found.trimEnd());
+    if (!goesOn) {
+      if (index > start) yield { start, end: index };
+      start = index;
+    }
+    previous = found.trimEnd().length;
+  }
+  if (start < passage.length) yield { start, end: passage.length };
 }

@@ -7,7 +7,8 @@ import { passage } from "./passages.ts";
 const text = (content: string): AnswerEvent => ({ type: "text", content });
 const cited = { passage: passage("A red kite."), isCited: true };
 const sources: AnswerEvent = { type: "sources", sources: [cited] };
-const usage: AnswerEvent = { type: "usage", tokensUsed: 7 };
+const tokens = { prompt: 5, completion: 2 };
+const usage: AnswerEvent = { type: "usage", tokensUsed: 7, tokens };
 
 async function* saying(...events: readonly AnswerEvent[]): AsyncGenerator<AnswerEvent> {
   yield* events;
@@ -19,6 +20,7 @@ describe("collectAnswer", () => {
       answer: "A red kite [1]",
       sources: [cited],
       tokensUsed: 7,
+      tokens,
     });
   });
 
@@ -27,7 +29,13 @@ describe("collectAnswer", () => {
       answer: "",
       sources: [],
       tokensUsed: 7,
+      tokens,
     });
+  });
+
+  test("without a language model no token was read or written", async () => {
+    const answer = await collectAnswer(saying({ type: "sources", sources: [] }, { type: "usage", tokensUsed: 0 }));
+    expect(answer.tokens).toBeUndefined();
   });
 
   const disorders: readonly (readonly [string, readonly AnswerEvent[]])[] = [

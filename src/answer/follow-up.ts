@@ -1,0 +1,177 @@
+// Does a question go on with what was said before, so that it cannot be understood alone? Told by its words, in English, German, French,
+// Spanish, Russian, Chinese and Japanese, and by little in others. What it goes on with is standalone.ts.
+
+import { stopWordsOf } from "../kit/stop-words.ts";
+
+/** A longer question says what it is about. */
+const QUESTION_UNITS_MAX = 160;
+/** Topics of its own from which a question behind "and …" or "it" has one. */
+const OWN_TOPICS_MIN = 3;
+/** Characters of Chinese or Japanese up to which "and …" goes on. */
+const SHORT_CHARACTERS_MAX = 12;
+
+/** A word of a text that could be what the text is about, or a name. */
+export interface Word {
+  readonly text: string;
+  readonly lower: string;
+  readonly index: number;
+  /** Whether it says what a text is about: neither grammar nor a number. */
+  readonly isTopic: boolean;
+  /** Whether it has a capital letter that it does not owe to its place. */
+  readonly isName: boolean;
+}
+
+const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}]/u;
+const KANA = /[\p{Script=Hiragana}\p{Script=Katakana}]/u;
+const ELISION = /^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)['’](?=\p{L})/iu;
+/** How a question goes on: with a word that refers to something, or with what it leaves out. null: it does not. */
+export type Reference = "pronoun" | "ellipsis" | null;
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
+
+/** How `question` goes on with what was said before. */
+export function referenceOf(question: string): Reference {
+  const text = question.trim();
+  if (text.length > QUESTION_UNITS_MAX) return null;
+  if (!UNSPACED.test(text)) return spacedReference(text);
+  const bare = text.replace(/[\s\p{P}\p{S}]/gu, "");
+  return KANA.test(bare) ? japaneseReference(bare) : chineseReference(bare);
+}
+
+/** Whether a question has a name of its own: a capitalised word without an article. */
+export function hasName(words: readonly Word[]): boolean {
+  return words.some(({ isName }, at) => isName && !ARTICLES.has(words[at - 1]?.lower ?? ""));
+}
+
+/** The words of a text in order. */
+export function wordsOf(text: string): readonly Word[] {
+  const words: Word[] = [];
+  let startsSentence = true;
+  for (const { segment, index, isWordLike } of segmenter.segment(text)) {
+    if (!isWordLike) {
+      if (/[.!?。！？:\n]/u.test(segment)) startsSentence = true;
+      continue;
+    }
+    const bare = segment.replace(ELISION, "").replace(/['’]s$/iu, "");
+    const lower = bare.toLowerCase();
+    const isTopic = /\p{L}/u.test(bare) && !isGrammar(lower) && !isTooShort(bare);
+    words.push({ text: bare, lower, index, isTopic, isName: isTopic && /^\p{Lu}/u.test(bare) && !startsSentence });
+    startsSentence = false;
+  }
+  return words;
+}
+
+// ---- scripts with spaces
+
+const EXTRA_GRAMMAR =
+  words(`exactly precisely genau exactement exactamente esattamente exatamente именно точно else again tell
+  explain describe summarise summarize list show mean happened happens please erzähl erzähle erkläre bitte passiert s'il plaît dime explique
+  expliquer explica cuéntame расскажи объясни подробнее details detail mehr dónde cuándo cómo quién quiénes cuál cuáles cuánto cuánta
+  cuántos cuántas combien january february march april june july august september october november december januar februar märz mai juni juli
+  oktober dezember janvier février avril juin juillet août septembre octobre novembre décembre enero febrero marzo abril mayo junio julio
+  agosto septiembre octubre noviembre diciembre январе феврале марте апреле мае июне июле августе сентябре октябре ноябре декабре году`);
+
+/** What refers to somebody or something, and stands for nothing else. */
+const PRONOUNS =
+  words(`he she him her hers his they them their theirs er sie ihn ihm ihr ihre ihren ihrem ihrer sein seine seinen seinem
+  seiner ihnen dessen deren elle elles lui leur leurs son sa ses él ella ellos ellas su sus suyo suya lei loro suo sua ela eles elas dele dela
+  seu он она оно они его её ее ему ей им ими них него неё нее ним ней`);
+/** What does so where nothing before it in the question can be meant. */
+const WEAK_PRONOUNS =
+  words(`it its this that these those there then es dieses diese dieser das dort dann damit davon darüber daran dazu
+  il ils ça cela ce cette ces eso esto ese esa esos esas aquello allí ahí isso isto esse essa этот эта эти этого этом это там тогда`);
+/** Time, not things: "this year". */
+const TIMES =
+  words(`year month week weekend morning afternoon evening night quarter season time summer winter jahr monat woche jahres
+  année mois semaine soir año mes semana год году месяц неделе`);
+const ARTICLES = words(
+  "the a an der die das den dem des ein eine einen einem einer le la les un une l el los las una unos unas lo il gli",
+);
+
+const AND = /^\P{L}*(?:and|or|but|und|oder|aber|et|ou|mais|y(?! a-t-)|e|pero|ma|а|и|или|но)(?![\p{L}\p{M}'’])/iu;
+const WHAT_ABOUT =
+  /^\P{L}*(?:(?:and |but )?(?:what|how) about|was ist mit|(?:und )?wie (?:ist|sieht|steht) es (?:mit|bei)|(?:et )?qu['’]en est-il d|et pour|(?:y )?qué (?:tal|hay|pasa) (?:de|con)|(?:y )?qué pasó con|(?:а )?что (?:насч[её]т|с|со)|как насч[её]т|а как же)(?![\p{L}\p{M}])/iu;
+/** Languages whose verbs need no subject: "¿Cuándo nació?" */
+const ASKS_WITHOUT_SUBJECT =
+  /^\P{L}*(?:dónde|cuándo|cómo|por qué|cuánt[oa]s?|где|когда|почему|зачем|сколько|куда|откуда)(?![\p{L}\p{M}])/iu;
+/** "It" that refers to nothing. */
+const IDLE_PRONOUN =
+  /(?<![\p{L}])(?:is it (?:true|possible|raining|snowing)|what time is it|is there|are there|was there|were there|il y a|y a-t-il|s['’]il|faut-il|est-il (?:possible|vrai)|gibt es|gab es|geht es (?:um|in)|handelt es sich|es gibt)(?![\p{L}])/iu;
+
+function spacedReference(text: string): Reference {
+  const found = wordsOf(text);
+  const topics = found.filter(({ isTopic }) => isTopic);
+  const isIdle = IDLE_PRONOUN.test(text);
+  const refers = found.some((word, at) => {
+    const before = topics.filter((topic) => topic.index < word.index);
+    if (isVerb(found, at)) return false;
+    if (PRONOUNS.has(word.lower)) {
+      return !isPolite(word, at) && before.length < OWN_TOPICS_MIN - 1 && !before.some(({ isName }) => isName);
+    }
+    if (!WEAK_PRONOUNS.has(word.lower) || isIdle || TIMES.has(found[at + 1]?.lower ?? "")) return false;
+    if (topics.some(({ isName }) => isName)) return false;
+    return topics.length <= (before.length === 0 ? OWN_TOPICS_MIN : 1);
+  });
+  if (refers) return "pronoun";
+  const isShort =
+    topics.length === 0 ||
+    (WHAT_ABOUT.test(text) && topics.length <= OWN_TOPICS_MIN) ||
+    (AND.test(text) && topics.length < OWN_TOPICS_MIN) ||
+    (ASKS_WITHOUT_SUBJECT.test(text) && topics.length === 1 && !topics.some(({ isName }) => isName));
+  return isShort ? "ellipsis" : null;
+}
+
+// A German "Sie" within a sentence is whoever is asked.
+function isPolite({ text }: Word, at: number): boolean {
+  return at > 0 && /^(?:Sie|Ihr|Ihnen|Ihre[nmr]?)$/.test(text);
+}
+
+// "¿Qué es …?", "¿Cuáles son …?"
+function isVerb(found: readonly Word[], at: number): boolean {
+  const before = found[at - 1]?.lower ?? "";
+  return (
+    /^(?:es|son)$/.test(found[at]?.lower ?? "") &&
+    /^(?:qué|quién(?:es)?|cuál(?:es)?|cómo|dónde|cuándo|cuántos|que)$/.test(before)
+  );
+}
+
+// ---- scripts without
+
+const CHINESE_PRONOUN = /[他她它]们?|这[个些里样]|那[个些里样]|此|该|其(?![他它中实余])|^这/u;
+const CHINESE_AND = /^(?:那么?|还有|另外|然后|以及|而且)|呢$/u;
+const CHINESE_GRAMMAR =
+  /为什么|为何|什么时候|什么|何时|哪里|哪儿|在哪|哪[个些年天]?|谁|怎么样?|如何|多少|几|是否|是不是|有没有|请问|请|告诉我|详细|说明|[的了吗呢吧啊在是有和与就也都还被把给从到对为么去过着要会能可以我你您]|\p{N}+[年月日]?/gu;
+const JAPANESE_PRONOUN = /彼女?|それ|その|これ|この|あれ|あの|そこ|そちら|あそこ|前述|同じ/u;
+const JAPANESE_AND = /^(?:では|じゃあ?|それでは|それなら|そして|でも|あと|また)|(?<!と)は$/u;
+const JAPANESE_GRAMMAR = /\p{Script=Hiragana}+|何[年月日時人回歳個]?|誰|幾つ|教|\p{N}+[年月日]?/gu;
+
+function chineseReference(text: string): Reference {
+  const own = (part: string) => part.replace(CHINESE_GRAMMAR, "").length;
+  const pronoun = CHINESE_PRONOUN.exec(text);
+  if (pronoun !== null && own(text.slice(0, pronoun.index)) < 2) return "pronoun";
+  const isShort = own(text) <= 1 || (CHINESE_AND.test(text) && text.length <= SHORT_CHARACTERS_MAX);
+  return isShort ? "ellipsis" : null;
+}
+
+function japaneseReference(text: string): Reference {
+  const own = (part: string) => part.replace(JAPANESE_GRAMMAR, "").length;
+  const pronoun = JAPANESE_PRONOUN.exec(text);
+  if (pronoun !== null && own(text.slice(0, pronoun.index)) < 2) return "pronoun";
+  const isShort =
+    (JAPANESE_AND.test(text) && !text.includes("の") && text.length <= SHORT_CHARACTERS_MAX) ||
+    (own(text) <= 2 && !/[がのを]|は./u.test(text));
+  return isShort ? "ellipsis" : null;
+}
+
+function isGrammar(lower: string): boolean {
+  return stopWordsOf("und").has(lower) || EXTRA_GRAMMAR.has(lower) || WEAK_PRONOUNS.has(lower) || PRONOUNS.has(lower);
+}
+
+// A letter alone is no topic, nor is one of Chinese; nor is what is Hiragana, or asks.
+function isTooShort(word: string): boolean {
+  return /^(?:.|\p{Script=Hiragana}+)$/su.test(word) || /^\p{Script=Han}*[哪什谁何誰几]/u.test(word);
+}
+
+function words(list: string): ReadonlySet<string> {
+  return new Set(list.trim().split(/\s+/));
+}

@@ -1,0 +1,136 @@
+// What holds a prompt's parts apart, and how text that others wrote is kept from looking like it. Marks are not random: what could
+// be read as one is rewritten in every text, so that a stored text can neither close its element nor open another one.
+
+import { withoutCitations } from "./citation-marks.ts";
+
+/** What the parts of a prompt stand in. */
+export type Mark = "sources" | "document" | "source" | "question" | "instructions" | "conversation" | "turn";
+
+/** `<mark name="value">`; attributes without a value are left out. Values are made harmless here. */
+export function opening(mark: Mark, attributes: Readonly<Record<string, string | number | null>> = {}): string {
+  const pairs = Object.entries(attributes).flatMap(([name, value]) =>
+    value === null || value === "" ? [] : [` ${name}="${typeof value === "number" ? value : attributeText(value)}"`],
+  );
+  return `<${mark}${pairs.join("")}>`;
+}
+
+/** `</mark>` */
+export function closing(mark: Mark): string {
+  return `</${mark}>`;
+}
+
+/** An element of its own lines; `text` must be harmless. */
+export function element(mark: Mark, text: string, attributes: Parameters<typeof opening>[1] = {}): string {
+  return `${opening(mark, attributes)}\n${text}\n${closing(mark)}`;
+}
+
+/** Characters of an attribute's value at most. */
+const ATTRIBUTE_CHARACTERS_MAX = 160;
+
+/**
+ * A text as it may stand inside an element: readable, and nothing in it reads as a mark of the prompt, of a chat template or of a
+ * citation; those have round brackets: `(/source)`, `(|im_start|)`, `(INST)`, `(Human):`, `(3)`. What cannot be seen is gone: control
+ * characters but `\n` and `\t`, what turns the direction of writing, characters of no width (but for joiners in scripts and emoji
+ * that need them), tags and selectors of Unicode. Linear.
+ */
+export function harmless(text: string): string {
+  return withoutCitations(
+    visible(text)
+      .replace(TAG_LIKE, (found: string, brackets: string, lead: string, name: string, rest: string | undefined) => {
+        if (!/[|｜]/.test(lead) && !MARKS.has(folded(name))) return found;
+        return `${roundBrackets(brackets)}${lead}${name}${rest === undefined ? "" : roundBrackets(rest)}`;
+      })
+      .replace(TEMPLATE_TAG, "($1)")
+      .replace(SPEAKER, (found: string, lead: string, name: string) =>
+        SPEAKERS.has(folded(name)) ? `${lead}(${name})` : found,
+      )
+      .replace(TEMPLATE_HEADING, "($1)"),
+  );
+}
+
+/** The text without characters that cannot be seen, but for `\n`, `\t` and joiners. Of each character alone, so that parts add up. */
+export function withoutUnseen(text: string): string {
+  return text.replace(UNSEEN, "");
+}
+
+/** A text on one line, as the value of an attribute: harmless, without quotation marks and angle brackets, cut with `…`. */
+function attributeText(text: string): string {
+  const line = harmless(text)
+    .replace(/\s+/g, " ")
+    .trim()
+    .replace(/["“”„]/g, "'")
+    .replace(/[<＜]/g, "‹")
+    .replace(/[>＞]/g, "›");
+  const characters = line.length <= ATTRIBUTE_CHARACTERS_MAX ? [] : [...line];
+  if (characters.length <= ATTRIBUTE_CHARACTERS_MAX) return line;
+  return `${characters.slice(0, ATTRIBUTE_CHARACTERS_MAX).join("").trimEnd()}…`;
+}
+
+// ---- what cannot be seen
+
+const LINE_BREAK = /\r\n?|[\v\f\u0085\u2028\u2029]/g;
+const BLANK_LINES = /\n(?:[ \t]*\n){2,}/g;
+/** Joiners and the selectors of emoji are looked at apart. */
+const UNSEEN = /(?!\n|\t|\u200c|\u200d|\ufe0e|\ufe0f)[\p{Cc}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
+/** Joiners that nothing before them needs: Persian, Indic scripts and emoji do. */
+const IDLE_JOINER =
+  /(?<!\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f|\p{Mn}|\p{Mc}|\p{scx=Arabic}|\p{scx=Syriac}|\p{scx=Mongolian})(?:\u200c|\u200d)+/gu;
+
+function visible(text: string): string {
+  return withoutUnseen(text.toWellFormed().replace(LINE_BREAK, "\n"))
+    .replace(IDLE_JOINER, "")
+    .replace(BLANK_LINES, "\n\n");
+}
+
+// ---- what looks like a mark
+
+const ANGLE_OPENING = "(?:[<＜﹤‹〈〈⟨˂ᐸ❮❬]|&lt;|&#0*60;|&#x0*3c;)";
+/** `<`, what may stand before a name (in a lookahead, so that it is read once), the name, and what follows as far as `>`. */
+const TAG_LIKE = new RegExp(
+  `(${ANGLE_OPENING}{1,8})(?=([\\s/／⁄∕\\\\!?|｜]*))\\2([\\p{L}\\p{M}\\p{N}_▁-]{1,40})` +
+    "((?:(?!&[lg]t;)[^<＜﹤‹〈〈⟨˂ᐸ❮❬>＞﹥›〉〉⟩˃ᐳ❯❭\\n]){0,160}(?:[>＞﹥›〉〉⟩˃ᐳ❯❭]|&gt;|&#0*62;|&#x0*3e;)+)?",
+  "giu",
+);
+const ANGLE = {
+  "(": new RegExp(ANGLE_OPENING, "giu"),
+  ")": /[>＞﹥›〉〉⟩˃ᐳ❯❭]|&gt;|&#0*62;|&#x0*3e;/giu,
+};
+/** Names of elements: ours, those of chat templates, and those that models were trained to take for more than text. */
+const MARKS: ReadonlySet<string> = new Set(
+  (
+    "sources document documents source question questions instruction instructions conversation turn context rules system user " +
+    "assistant human developer tool tools s bos eos pad unk inst sys think thinking reasoning startofturn endofturn " +
+    "beginoftext endoftext startheaderid endheaderid eotid imstart imend functioncall functioncalls functionresults invoke " +
+    "parameter toolcall toolcalls toolresponse toolresult toolresults answer citation citations prompt systemprompt message " +
+    "messages history reminder systemreminder admin policy search searchresults result results"
+  ).split(" "),
+);
+const TEMPLATE_TAG =
+  /[[［]([\s/／]*(?:inst|sys|system|system[ _]prompt|system[ _]message|user|assistant|available[ _]tools|tool[ _]calls?|tool[ _]results?)\s*)[\]］]/giu;
+/** A name at the beginning of a line, before a colon. */
+const SPEAKER = /^([ \t>*_#-]*)([\p{L}\p{M}]{2,12})(?=[*_ \t]*[:：])/gmu;
+const SPEAKERS: ReadonlySet<string> = new Set(["human", "assistant", "system", "user", "developer", "tool"]);
+const TEMPLATE_HEADING =
+  /^([ \t]*#{1,6}[ \t]*(?:new |system |user )?(?:instructions?|response|input|system|human|assistant|user|prompt)(?:[ \t]*[:：])?)[ \t]*$/gimu;
+
+function roundBrackets(text: string): string {
+  return text.replace(ANGLE["("], "(").replace(ANGLE[")"], ")");
+}
+
+/** Letters of other scripts that look like Latin ones, where NFKC does not make them so, each with that one. */
+const LOOKALIKES = new Map(
+  "аa сc еe оo рp хx уy іi јj ѕs ԁd һh кk мm тt вb нh оo ոn υu οo αa νv ιi κk ρp τt εe χx ԛq ԝw ɡg ıi"
+    .split(" ")
+    .map(([letter = "", latin = ""]) => [letter, latin]),
+);
+
+// Case, width, accents, underscores and alphabets do not make another name of it.
+function folded(name: string): string {
+  const lower = name.toLowerCase();
+  if (/^[a-z]+$/.test(lower)) return lower;
+  const bare = name
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[\p{M}_▁-]/gu, "");
+  return [...bare].map((letter) => LOOKALIKES.get(letter) ?? letter).join("");
+}

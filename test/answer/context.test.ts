@@ -1,0 +1,224 @@
+// What is promised of packed contexts: a number for each passage, what belongs together next to each other, nothing said twice, and no
+// more than there is room for.
+
+import { describe, expect, test } from "bun:test";
+import { type PackOptions, pack } from "../../src/answer/context.ts";
+import { estimatedTokens } from "../../src/domain/language-model.ts";
+import type { RankedPassage } from "../../src/domain/ranking.ts";
+import { seeded } from "../support/seeded.ts";
+import { passage } from "./passages.ts";
+
+const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
+const options: PackOptions = { question: "Where does Ada live?", tokensMax: 4_000, sourcesMax: 50 };
+const packed = (passages: readonly RankedPassage[], more: Partial<PackOptions> = {}) =>
+  pack(passages, { ...options, ...more });
+const textsIn = (text: string) =>
+  [...text.matchAll(/<source id="(\d+)"[^>]*>\n(.*?)\n<\/source>/gsu)].map(([, , each]) => each);
+
+/** Passages of one memory, from its content. */
+function piecesOf(
+  content: string,
+  ranges: readonly (readonly [number, number])[],
+  title = "Diary",
+): readonly RankedPassage[] {
+  const whole = passage(content);
+  return ranges.map(([start, end], at) => ({
+    ...passage(content.slice(start, end), 0.9 - at / 100),
+    memory: { ...whole.memory, title, type: "note", createdAt: Date.UTC(2023, 4, 8) },
+    place: { ordinal: start, start, end, headings: [] },
+  }));
+}
+
+describe("pack", () => {
+  test("shows each source with its title, type, day and place, and its number leads to the passage", () => {
+    const first = passage("Ada lives in Berlin.");
+    const second: RankedPassage = {
+      ...passage("It costs 300 euros."),
+      place: { ordinal: 3, start: 40, end: 60, page: 7, headings: ["Costs", "Travel"] },
+    };
+    const third: RankedPassage = {
+      ...passage("and then we left."),
+      place: {
+        ordinal: 1,
+        start: 9,
+        end: 26,
+        headings: [],
+        turn: { session: 0, speaker: "Ada", date: "8 May 2023", labelUnits: 0 },
+      },
+    };
+    const uploaded = {
+      ...second,
+      memory: {
+        ...second.memory,
+        source: { filename: "plan.pdf", media_type: "application/pdf", bytes: 1 },
+        type: "document",
+      },
+    };
+    const { text, sources, tokens } = packed([first, uploaded, third]);
+    expect(sources).toEqual([first, uploaded, third]);
+    expect(tokens).toBe(estimatedTokens(text));
+    expect(text).toContain(
+      '<document stored="1970-01-01">\n<source id="1">\nAda lives in Berlin.\n</source>\n</document>',
+    );
+    expect(text).toContain('<document title="plan.pdf" type="document" stored="1970-01-01">');
+    expect(text).toContain('<source id="2" page="7" section="Costs / Travel">\nIt costs 300 euros.\n</source>');
+    expect(text).toContain('<source id="3" speaker="Ada" date="8 May 2023">');
+  });
+
+  test("passages of a memory stand together in its order, and documents in the order of their best passage", () => {
+    const [late, early] = piecesOf("First Ada moved. Then Ada stayed.", [
+      [17, 33],
+      [0, 16],
+    ]);
+    const other = passage("Bob lives in Rome.");
+    if (late === undefined || early === undefined) throw new Error("two pieces");
+    const { text, sources } = packed([other, late, early]);
+    expect(sources).toEqual([other, early, late]);
+    expect(text.match(/<document /g)).toHaveLength(2);
+    expect(text).toContain(
+      '<document title="Diary" type="note" stored="2023-05-08">\n<source id="2">\nFirst Ada moved.\n</source>\n<source id="3">',
+    );
+  });
+
+  test("what a passage repeats of the one before it is left out", () => {
+    const content = "One kite flew over the hill. Two kites came along. Three kites sat on the old tree by the river.";
+    const { text } = packed(
+      piecesOf(content, [
+        [0, 50],
+        [29, content.length],
+      ]),
+    );
+    expect(textsIn(text)).toEqual([content.slice(0, 50), "Three kites sat on the old tree by the river."]);
+  });
+
+  describe("what is said twice", () => {
+    const said =
+      "Ada Lovelace moved from London to Berlin in June 2019 because she had found work at the harbour there.";
+    const shown = (...texts: readonly string[]) => textsIn(packed(texts.map((text) => passage(text))).text);
+    const same: readonly (readonly [string, string])[] = [
+      ["the same", said],
+      ["in other case and punctuation", said.toUpperCase().replace(".", " !")],
+      ["in other white space", said.replaceAll(" ", "\n  ")],
+      ["in full-width letters", said.replace("London", "Ｌｏｎｄｏｎ")],
+      ["a part of it", said.slice(13)],
+      ["a little more than it", `${said} Yes.`],
+    ];
+    for (const [name, text] of same) {
+      test(`is shown once: ${name}`, () => expect(shown(said, text)).toEqual([said]));
+    }
+    const different: readonly (readonly [string, string])[] = [
+      ["another number", said.replace("2019", "2020")],
+      ["another name", said.replace("Berlin", "Rome")],
+      ["a not", said.replace("had found", "had not found")],
+      ["much more", `${said} ${"She liked the sea, the ships and the people. ".repeat(3)}`.trim()],
+    ];
+    for (const [name, text] of different) {
+      test(`is not what has ${name}`, () => expect(shown(said, text)).toEqual([said, text]));
+    }
+
+    test("leaves room for others, up to the number of sources", () => {
+      const texts = [said, said, "Bob lives in Rome.", said, "Eve lives in Oslo.", "Max lives in Bern."];
+      expect(
+        textsIn(
+          packed(
+            texts.map((text) => passage(text)),
+            { sourcesMax: 3 },
+          ).text,
+        ),
+      ).toEqual([said, "Bob lives in Rome.", "Eve lives in Oslo."]);
+    });
+
+    test("counts for a few words only where title and day are the same", () => {
+      const cancelled = (title: string) => ({ ...passage("Cancelled."), memory: { ...passage("").memory, title } });
+      expect(packed([cancelled("Monday"), cancelled("Tuesday"), cancelled("Monday")]).sources).toHaveLength(2);
+    });
+  });
+
+  describe("a budget", () => {
+    const long = (about: string, sentences = 20) =>
+      Array.from({ length: sentences }, (_, at) => `The ${about} number ${at} lies in hall x${at}.`).join(" ");
+
+    test("is given to the best passages first, and the last one is cut at sentences", () => {
+      const passages = [passage(long("red kite")), passage(long("blue kite")), passage(long("green kite"))];
+      const { text, tokens, sources } = packed(passages, { tokensMax: 420 });
+      expect(tokens).toBeLessThanOrEqual(420);
+      expect(sources).toEqual(passages.slice(0, 2));
+      expect(textsIn(text)[0]).toBe(passages[0]?.text);
+      expect(textsIn(text)[1]).toMatch(/^The blue kite number 0 .*x\d+\. …$/);
+    });
+
+    test("what is cut keeps what was asked for", () => {
+      const text = `${long("red kite", 30)} Ada keeps the silver key under the pot. ${long("blue kite", 30)}`;
+      const { text: shown } = packed([passage(text)], { question: "Where is the silver key?", tokensMax: 160 });
+      expect(textsIn(shown)[0]).toContain("Ada keeps the silver key under the pot.");
+      expect(textsIn(shown)[0]).toMatch(/^… The .*\. …$/);
+    });
+
+    test("a passage of which no sentence fits is dropped, and a later one that fits is shown", () => {
+      const passages = [passage(long("red kite", 5)), passage("word ".repeat(400)), passage("Ada lives in Berlin.")];
+      expect(packed(passages, { tokensMax: 180 }).sources).toEqual([passages[0], passages[2]] as never);
+    });
+
+    for (const tokensMax of [-5, 0, 1, 60]) {
+      test(`of ${tokensMax} tokens has room for the best passage's best sentence`, () => {
+        const key = passage(`${long("kite")} Ada keeps the silver key under the pot.`);
+        const { text, sources } = packed([key, passage("Another one.")], { question: "the silver key", tokensMax });
+        expect(sources).toEqual([key]);
+        expect(text).toContain("Ada keeps the silver key under the pot.");
+      });
+    }
+
+    test("a best passage without a sentence that fits is cut behind a word, and never within a character", () => {
+      for (const unit of ["word ", "字", "👩‍👩‍👧‍👦", "e\u0301"]) {
+        const { text, sources } = packed([passage(unit.repeat(2_000))], { tokensMax: 120 });
+        expect(sources).toHaveLength(1);
+        expect(textsIn(text)[0]?.replaceAll(unit.trim(), "").trim()).toMatch(/^\s*…$/);
+        expect(text.isWellFormed()).toBe(true);
+      }
+    });
+  });
+
+  test("nothing to show is no document", () => {
+    expect(packed([]).sources).toEqual([]);
+    expect(packed([passage(" \n"), passage("\u200b")])).toEqual({
+      text: "<sources>\n\n</sources>",
+      sources: [],
+      tokens: 6,
+    });
+  });
+
+  test(`any passages fit any budget (seed ${SEED})`, () => {
+    const chance = seeded(SEED);
+    const below = (count: number) => Math.floor(chance() * count);
+    const PARTS = [
+      "Ada lives here. ",
+      "Dr. Who? ",
+      "\n",
+      "在柏林住。",
+      "x".repeat(90),
+      " ",
+      "| a | b |\n",
+      "- item\n",
+      "[1] ",
+      "</source>",
+      "👩‍👩‍👧‍👦",
+    ];
+    const memories = Array.from({ length: 4 }, (_, at) => ({ ...passage("").memory, title: `T${at}` }));
+    for (let round = 0; round < 300; round++) {
+      const passages = Array.from({ length: below(20) }, (): RankedPassage => {
+        const start = below(200);
+        return {
+          ...passage(Array.from({ length: 1 + below(30) }, () => PARTS[below(PARTS.length)] ?? "").join("")),
+          memory: memories[below(4)] ?? passage("").memory,
+          place: { ordinal: start, start, end: start + below(200), headings: [] },
+        };
+      });
+      const tokensMax = 150 + below(2_000);
+      const { text, sources, tokens } = packed(passages, { tokensMax, sourcesMax: 1 + below(20) });
+      expect(tokens).toBeLessThanOrEqual(tokensMax);
+      expect(new Set(sources).size).toBe(sources.length);
+      const ids = [...text.matchAll(/<source id="(\d+)"/g)].map(([, id]) => Number(id));
+      expect(ids).toEqual(sources.map((_, at) => at + 1));
+    }
+  });
+});

@@ -1,0 +1,105 @@
+// What is promised of answers that a language model writes: the order of events, sources that the text cites, and no empty answer.
+
+import { describe, expect, test } from "bun:test";
+import { type AnswerEvent, collectAnswer } from "../../src/answer/events.ts";
+import { EmptyAnswer, generatedAnswer, type ModelPart } from "../../src/answer/generate.ts";
+import { passage } from "./passages.ts";
+
+const SOURCES = ["One.", "Two.", "Three.", "Four."].map((text) => passage(text));
+const [one, two, three, four] = SOURCES;
+
+async function* model(...parts: readonly (string | ModelPart)[]): AsyncGenerator<ModelPart> {
+  for (const part of parts) yield typeof part === "string" ? { type: "text", text: part } : part;
+}
+const usage: ModelPart = { type: "usage", prompt: 40, completion: 2 };
+
+describe("generatedAnswer", () => {
+  test("gives text as it comes, then the sources, cited ones first, then the tokens", async () => {
+    const events: AnswerEvent[] = [];
+    for await (const event of generatedAnswer(model("It is ", "so [3", "]. And so [1][3].", usage), SOURCES, 8)) {
+      events.push(event);
+    }
+    expect(events.map((event) => (event.type === "text" ? event.content : event.type))).toEqual([
+      "It is",
+      " so",
+      " [1]. And so [2][1].",
+      "sources",
+      "usage",
+    ]);
+    expect(events.flatMap((event) => (event.type === "text" ? (event.cites ?? []) : []))).toEqual([
+      three,
+      one,
+    ] as never);
+    expect(events.at(-2)).toEqual({
+      type: "sources",
+      sources: [
+        { passage: three, isCited: true },
+        { passage: one, isCited: true },
+        { passage: two, isCited: false },
+        { passage: four, isCited: false },
+      ],
+    } as never);
+    expect(events.at(-1)).toEqual({ type: "usage", tokensUsed: 42, tokens: { prompt: 40, completion: 2 } });
+  });
+
+  test("an answer that cites nothing has its context for sources, up to the number asked for", async () => {
+    const { answer, sources } = await collectAnswer(
+      generatedAnswer(model("The sources do not say.", usage), SOURCES, 2),
+    );
+    expect(answer).toBe("The sources do not say.");
+    expect(sources.map(({ isCited }) => isCited)).toEqual([false, false]);
+  });
+
+  test("the cites of what was given out are the sources of an answer that is broken off", async () => {
+    const cited: unknown[] = [];
+    for await (const event of generatedAnswer(model("A [2]. B [4]. ", "C [1].", usage), SOURCES, 8)) {
+      if (event.type !== "text") break;
+      cited.push(...(event.cites ?? []));
+      if (cited.length === 2) break;
+    }
+    expect(cited).toEqual([two, four]);
+  });
+
+  for (const parts of [
+    [],
+    [usage],
+    ["  \n", "\t"],
+    [" [99]", " [12] "],
+    ["<think>It is so [1]."],
+    ["<think>a</think>\n"],
+  ]) {
+    test(`${JSON.stringify(parts)} is no answer`, async () => {
+      const events: AnswerEvent[] = [];
+      const answer = (async () => {
+        for await (const event of generatedAnswer(model(...(parts as string[])), SOURCES, 8)) events.push(event);
+      })();
+      await expect(answer).rejects.toBeInstanceOf(EmptyAnswer);
+      expect(events).toEqual([]);
+    });
+  }
+
+  test("what a model thinks aloud before it answers is left out", async () => {
+    const parts = ["\n<th", "ink>Source [4] or ", "<b>[2]</b>?</thi", "nk>\n\nIt is [2].", usage];
+    const { answer, sources } = await collectAnswer(generatedAnswer(model(...parts), SOURCES, 8));
+    expect(answer).toBe("It is [1].");
+    expect(sources[0]).toEqual({ passage: two, isCited: true } as never);
+    const { answer: plain } = await collectAnswer(
+      generatedAnswer(model("<thin", " paper> and <think>", usage), SOURCES, 8),
+    );
+    expect(plain).toBe("<thin paper> and <think>");
+  });
+
+  test("what the model throws comes out as it is, behind what was said", async () => {
+    const failure = new Error("the model went away");
+    async function* failing(): AsyncGenerator<ModelPart> {
+      yield { type: "text", text: "It is" };
+      throw failure;
+    }
+    const events: AnswerEvent[] = [];
+    const answer = (async () => {
+      for await (const event of generatedAnswer(failing(), SOURCES, 8)) events.push(event);
+    })();
+    await expect(answer).rejects.toBe(failure);
+    expect(events).toEqual([{ type: "text", content: "It is", cites: [] }]);
+  });
+});

@@ -1,0 +1,280 @@
+// What is promised of prompts: every part where it belongs, whatever it says; sources that numbers lead to; no more than the model can
+// read.
+
+import { describe, expect, test } from "bun:test";
+import { answerPrompt, CONTEXT_TOKENS_MIN, type PromptParts, promptTokensMax } from "../../src/answer/prompt.ts";
+import { readStandaloneQuestion, standaloneQuestionMessages } from "../../src/answer/rewriting.ts";
+import { Fault } from "../../src/domain/fault.ts";
+import { estimatedTokens } from "../../src/domain/language-model.ts";
+import { LIMITS } from "../../src/domain/limits.ts";
+import type { RankedPassage } from "../../src/domain/ranking.ts";
+import { HOSTILE_TEXTS } from "./hostile-texts.ts";
+import { passage } from "./passages.ts";
+
+const NOW = Date.UTC(2026, 10, 21, 23, 30);
+const MARK = /<\/?(?:sources|document|source|question|instructions|conversation|turn)\b[^>]*>/gu;
+
+const ask = (parts: Partial<PromptParts> = {}) =>
+  answerPrompt({
+    question: "Where does Ada live?",
+    instructions: null,
+    passages: [passage("Ada lives in Berlin.")],
+    maxSources: 8,
+    history: [],
+    nowMs: NOW,
+    contextTokens: null,
+    outputTokensMax: 1_024,
+    ...parts,
+  });
+const contents = (prompt: { readonly messages: readonly { readonly content: string }[] }) =>
+  prompt.messages.map(({ content }) => content);
+
+/** The marks of a text by name, `/` before closing ones; fails where they do not nest. */
+function marksOf(text: string): readonly string[] {
+  const open: string[] = [];
+  return [...text.matchAll(MARK)].map(([mark]) => {
+    const name = /\w+/.exec(mark)?.[0] ?? "";
+    if (!mark.startsWith("</")) {
+      open.push(name);
+      return name;
+    }
+    expect(open.pop()).toBe(name);
+    return `/${name}`;
+  });
+}
+
+/** Everything but our own marks, in which nothing may look like one. */
+function foreign(text: string): string {
+  return text.replace(MARK, "").normalize("NFKC").toLowerCase();
+}
+
+describe("answerPrompt", () => {
+  test("says the rules and the day, then asks: sources, question, reminder", () => {
+    const { messages, sources, tokens } = ask({ instructions: "Answer like a pirate." });
+    expect(messages.map(({ role }) => role)).toEqual(["system", "user"]);
+    const [system = "", user = ""] = messages.map(({ content }) => content);
+    expect(system).toContain("Today is Saturday, 2026-11-21 (UTC)");
+    expect(system).toContain("<instructions>\nAnswer like a pirate.\n</instructions>");
+    expect(system.indexOf("1. ")).toBeLessThan(system.indexOf("<instructions>"));
+    expect(system.slice(system.indexOf("</instructions>"))).toContain("citations");
+    expect(marksOf(user)).toEqual([
+      "sources",
+      "document",
+      "source",
+      "/source",
+      "/document",
+      "/sources",
+      "question",
+      "/question",
+    ]);
+    expect(user).toContain('<source id="1">\nAda lives in Berlin.\n</source>');
+    expect(user).toContain("<question>\nWhere does Ada live?\n</question>");
+    expect(sources).toHaveLength(1);
+    expect(tokens).toBe(messages.reduce((sum, { content }) => sum + estimatedTokens(content), 0));
+  });
+
+  test("without instructions there is no place for them", () => {
+    expect(contents(ask()).join("\n")).not.toContain("<instructions>");
+  });
+
+  test("earlier turns come between rules and question, by turns, without their citations", () => {
+    const { messages } = ask({
+      history: [
+        { role: "assistant", content: "Hello!" },
+        { role: "user", content: "Who is Ada?" },
+        { role: "assistant", content: "A poet [2], and a mathematician [1, 3]." },
+        { role: "user", content: "Is she old?" },
+        { role: "user", content: "Or young?" },
+        { role: "user", content: " " },
+      ],
+    });
+    expect(messages.slice(1, -1)).toEqual([
+      { role: "user", content: "Who is Ada?" },
+      { role: "assistant", content: "A poet, and a mathematician." },
+      { role: "user", content: "Is she old?\n\nOr young?" },
+      { role: "assistant", content: "(This was not answered.)" },
+    ]);
+  });
+
+  test("of a long conversation the last exchanges are kept, and of a huge turn its first sentences", () => {
+    const history = Array.from({ length: 60 }, (_, at) => [
+      { role: "user", content: `Question ${at}? ${"So it goes on and on. ".repeat(20)}` } as const,
+      { role: "assistant", content: `Answer ${at}. ${"It goes on and on. ".repeat(at === 59 ? 2_000 : 10)}` } as const,
+    ]).flat();
+    const { messages, tokens } = ask({ history });
+    const turns = messages.slice(1, -1);
+    expect(turns.length % 2).toBe(0);
+    expect(turns.at(-2)?.content).toStartWith("Question 59?");
+    expect(turns.at(-1)?.content).toMatch(/^Answer 59\..*on\. …$/);
+    const kept = turns.filter(({ role }) => role === "user").map(({ content }) => Number(/\d+/.exec(content)?.[0]));
+    expect(kept).toEqual(kept.map((_, at) => 60 - kept.length + at));
+    expect(kept.length).toBeLessThan(20);
+    expect(tokens).toBeLessThanOrEqual(promptTokensMax(null, 1_024));
+    expect(messages.at(-1)?.content).toContain("Ada lives in Berlin.");
+  });
+
+  for (const contextTokens of [1, CONTEXT_TOKENS_MIN, 4_096, null, 32_768, 131_072]) {
+    test(`fits into ${contextTokens ?? "an unknown number of"} tokens`, () => {
+      const passages = Array.from({ length: 50 }, (_, at) => {
+        return passage(
+          Array.from({ length: 40 }, (_, word) => `Kite ${at} saw hill ${at}x${word} from above.`).join(" "),
+          1 - at / 50,
+        );
+      });
+      const history = [
+        { role: "user", content: "word ".repeat(6_000) } as const,
+        { role: "assistant", content: "字".repeat(9_000) } as const,
+      ];
+      const question = "Where is kite 3x? ".repeat(1_800).slice(0, LIMITS.messageCharacters);
+      for (const outputTokensMax of [16, 1_024, 200_000]) {
+        const { tokens, sources, messages } = ask({
+          contextTokens,
+          passages,
+          history,
+          question,
+          outputTokensMax,
+          maxSources: 50,
+        });
+        expect(tokens).toBeLessThanOrEqual(promptTokensMax(contextTokens, outputTokensMax));
+        expect(sources[0]).toBe(passages[0] as RankedPassage);
+        expect(messages.at(-1)?.content).toContain("Where is kite 3x?");
+      }
+      const short = ask({ contextTokens, passages, maxSources: 50 });
+      expect(short.sources.length).toBe(contextTokens !== null && contextTokens >= 32_768 ? 50 : short.sources.length);
+    });
+  }
+
+  test("instructions without room are refused, not cut", () => {
+    const instructions = "字".repeat(LIMITS.instructionsCharacters);
+    expect(() => ask({ instructions, contextTokens: 4_096 })).toThrow(Fault);
+    expect(() => ask({ instructions, contextTokens: 4_096 })).toThrow("'instructions' take about 6144 tokens");
+    expect(contents(ask({ instructions, contextTokens: 131_072 }))[0]).toContain(instructions);
+  });
+
+  test("a question without room is shown with its beginning and its end", () => {
+    const question = `It begins here. ${"So it goes on. ".repeat(1_500)} It ends here?`;
+    const user = contents(ask({ question, contextTokens: CONTEXT_TOKENS_MIN }))[1] ?? "";
+    expect(user).toContain("<question>\nIt begins here.");
+    expect(user).toContain("[…]");
+    expect(user).toContain("It ends here?\n</question>");
+  });
+});
+
+describe("hostile texts", () => {
+  test("are more than a hundred", () => expect(new Set(HOSTILE_TEXTS).size).toBeGreaterThan(100));
+
+  for (const text of HOSTILE_TEXTS) {
+    test(`stay where they belong: ${JSON.stringify(text.slice(0, 60))}`, () => {
+      const plain = passage("Ada lives in Berlin.");
+      const planted = passage(`Before it. ${text} Behind it.`);
+      const hostile: RankedPassage = {
+        ...planted,
+        memory: { ...planted.memory, title: text, type: text, source: { filename: text, media_type: text, bytes: 1 } },
+        place: {
+          ...planted.place,
+          headings: [text, "x"],
+          sheet: text,
+          turn: { session: 0, speaker: text, date: text, labelUnits: 0 },
+        },
+      };
+      const turns = [
+        { role: "user", content: `Before it. ${text}` } as const,
+        { role: "assistant", content: `${text} Behind it.` } as const,
+      ];
+      const prompt = ask({
+        question: `What? ${text} So?`,
+        instructions: `Be kind. ${text} Be brief.`,
+        passages: [hostile, plain],
+        history: turns,
+        contextTokens: 32_768,
+      });
+      const [system = "", , , user = ""] = contents(prompt);
+      expect(prompt.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
+
+      // the parts are those of any prompt, and each holds what was given for it
+      expect(marksOf(system.slice(system.indexOf("Today is")))).toEqual(["instructions", "/instructions"]);
+      const instructions = system.slice(system.indexOf("\n<instructions>\n"), system.indexOf("\n</instructions>\n"));
+      for (const part of ["Be kind.", "Be brief."]) expect(instructions).toContain(part);
+      const document = ["document", "source", "/source", "/document"];
+      expect(marksOf(user)).toEqual(["sources", ...document, ...document, "/sources", "question", "/question"]);
+      const [, source = ""] = /<source id="1"[^>]*>\n(.*?)\n<\/source>/su.exec(user) ?? [];
+      for (const part of ["Before it.", "Behind it."]) expect(source).toContain(part);
+      const [, asked = ""] = /<question>\n(.*?)\n<\/question>/su.exec(user) ?? [];
+      for (const part of ["What?", "So?"]) expect(asked).toContain(part);
+      expect(marksOf(contents(prompt).slice(1, 3).join(""))).toEqual([]);
+
+      // nothing else looks like a mark, a role or a citation, or cannot be seen
+      const rest = [instructions.replace("<instructions>", ""), ...contents(prompt).slice(1)].map(foreign).join("\n");
+      expect(rest).not.toMatch(
+        /<[\s/]*(?:source|document|question|instructions|conversation|turn|system|assistant|s>|\|)/,
+      );
+      expect(rest).not.toMatch(/[<‹〈⟨][\s/]*(?:source|document|question)/);
+      expect(rest).not.toMatch(/&(?:lt|#0*60|#x0*3c);[\s/]*(?:source|question)/);
+      expect(rest).not.toMatch(/\[\s*\/?\s*inst\s*\]|<<\s*\/?sys|\[system_prompt\]|\[tool_calls\]/);
+      expect(rest).not.toMatch(/^[\s>*_#]*(?:human|assistant|system|user)[*_]*:/m);
+      expect(rest).not.toMatch(/^#+ (?:instruction|response|system prompt):?$/m);
+      expect(rest).not.toMatch(/[[【]\s*(?:source\s*)?\^?\d[\d\s,-]*(?:†[^\]】]*)?[\]】]/);
+      for (const message of contents(prompt)) {
+        expect(message).not.toMatch(
+          /(?![\n\t])\p{Cc}|[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\u{e0000}-\u{e007f}]/u,
+        );
+        expect(message.isWellFormed()).toBe(true);
+      }
+
+      // the same for the question that is made of a conversation
+      const [, rewriting = ""] = standaloneQuestionMessages(turns, `What? ${text} So?`).map(({ content }) => content);
+      const turn = ["turn", "/turn"];
+      expect(marksOf(rewriting)).toEqual(["conversation", ...turn, ...turn, "/conversation", "question", "/question"]);
+    });
+  }
+
+  test("leave texts that only look a little like them as they are", () => {
+    const texts = [
+      "if (a < b && c > d) { return list[i]; }",
+      "<div class='x'>Hello</div> <b>bold</b>",
+      "Ada: hello\nBob: hi\n## Costs\n- [x] done",
+      "می‌خواهم 👩‍👩‍👧‍👦 क्‍ष Größe 東京",
+      "Les « sources » et l'« assistant »",
+      "See [the contract](https://example.org) [a]",
+    ];
+    for (const text of texts) expect(contents(ask({ passages: [passage(text)] }))[1]).toContain(`\n${text}\n`);
+  });
+});
+
+describe("a self-contained question", () => {
+  const original = "And her?";
+  const taken: readonly (readonly [string, string])[] = [
+    ["Where does Ada live?", "Where does Ada live?"],
+    ['  "Where does Ada live?"\n', "Where does Ada live?"],
+    ["„Wo wohnt Ada?“", "Wo wohnt Ada?"],
+    ["「田中さんはどこに住んでいますか？」", "田中さんはどこに住んでいますか？"],
+    ["<think>She is Ada.</think>\n\nWhere does Ada live?", "Where does Ada live?"],
+  ];
+  for (const [text, question] of taken) {
+    test(`is taken: ${JSON.stringify(text)}`, () => expect(readStandaloneQuestion(text, original)).toBe(question));
+  }
+  const refused = [
+    "",
+    " \n",
+    "???",
+    "Where does Ada live?\nShe lives in Berlin.",
+    "a".repeat(1_001),
+    "<question>Where does Ada live?</question>",
+    "<|im_start|>system",
+    "Where does Ada\u202e live?",
+    "<think>Where does Ada live?",
+  ];
+  for (const text of refused) {
+    test(`is none: ${JSON.stringify(text.slice(0, 50))}`, () =>
+      expect(readStandaloneQuestion(text, original)).toBe(original));
+  }
+
+  test("is asked for with little, however long the conversation is", () => {
+    const history = Array.from(
+      { length: 100 },
+      () => ({ role: "user", content: "It goes on. ".repeat(5_000) }) as const,
+    );
+    const messages = standaloneQuestionMessages(history, "Why? ".repeat(6_000));
+    expect(messages.reduce((sum, { content }) => sum + estimatedTokens(content), 0)).toBeLessThan(3_200);
+  });
+});
