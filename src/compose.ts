@@ -174,12 +174,13 @@ async function open(
   const metrics = new Metrics();
   const caller = createLanguageModel({ allow, timeouts: llmTimeouts(config), clock });
   const model = limited(metered(caller, metrics), { concurrency: config.llmConcurrency, metrics });
+  const operator = { baseUrl: config.llmBaseUrl, model: config.llmModel, apiKey: config.llmApiKey };
   const findings = new SqliteFindingStore({ database, clock });
   const enricher = new Enricher({
     accounts,
     findings,
     model,
-    operator: { baseUrl: config.llmBaseUrl, model: config.llmModel, apiKey: config.llmApiKey },
+    operator,
     clock,
     log,
   });
@@ -216,7 +217,12 @@ async function open(
     languageOf: queryLanguage,
     clock,
   });
-  const answers = new AnswerService({ search, accounts });
+  const answers = new AnswerService({
+    search,
+    accounts,
+    generation: { model, operator, contextTokens: config.llmContextTokens, clock },
+    languageOf: queryLanguage,
+  });
   const quota = new QueryQuota(accounts, clock);
   const projects = new ProjectService({ accounts, index, guard, log });
   void projects.purgeRemoved();

@@ -43,6 +43,7 @@ export interface Config {
   readonly llmIdleTimeoutMs: number;
   readonly llmTimeoutMs: number;
   readonly llmConcurrency: number;
+  readonly llmContextTokens: number;
 }
 
 /** One thing that can be set. */
@@ -197,6 +198,12 @@ export const SETTINGS = {
     "Calls of language models that a project has at once; ingestion takes half of them at most",
     integer(2, 256, 8),
   ),
+  llmContextTokens: setting<number>(
+    "llm-context-tokens",
+    "NUMBER",
+    "Tokens that the language model can read and write in all; sources are chosen to fit",
+    integer(2_048, 2_000_000, 8_192),
+  ),
 };
 
 /** Variables with our prefix that other parts of the program read; config passes them over. */
@@ -256,6 +263,7 @@ export function parseConfig(
     llmIdleTimeoutMs: read(SETTINGS.llmIdleTimeoutMs),
     llmTimeoutMs: read(SETTINGS.llmTimeoutMs),
     llmConcurrency: read(SETTINGS.llmConcurrency),
+    llmContextTokens: read(SETTINGS.llmContextTokens),
   });
 }
 

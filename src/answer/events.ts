@@ -3,7 +3,6 @@
 
 import { invariant } from "../domain/fault.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
-import type { LlmUsage } from "../ports/language-model.ts";
 
 /** A passage that an answer was made from. */
 export interface CitedPassage {
@@ -15,13 +14,12 @@ export interface CitedPassage {
 /**
  * One event of an answer. Any number of `text`, then one `sources`, then one `usage`. The cited sources come first: `[n]`
  * in the text is the n-th of them, and `[1]` is the first that the text refers to. `cites` are the passages that a fragment is
- * the first to refer to, in the order of their numbers: what an answer stands on that never comes to its sources. `tokens` are
- * those of `tokensUsed` that were read and written; absent where no language model took part.
+ * the first to refer to, in the order of their numbers: what an answer stands on that never comes to its sources.
  */
 export type AnswerEvent =
   | { readonly type: "text"; readonly content: string; readonly cites?: readonly RankedPassage[] }
   | { readonly type: "sources"; readonly sources: readonly CitedPassage[] }
-  | { readonly type: "usage"; readonly tokensUsed: number; readonly tokens?: LlmUsage };
+  | { readonly type: "usage"; readonly tokensUsed: number };
 
 /** An answer that is whole. */
 export interface Answer {
@@ -29,8 +27,6 @@ export interface Answer {
   readonly sources: readonly CitedPassage[];
   /** Tokens that a language model read and wrote for it; 0 where none took part. */
   readonly tokensUsed: number;
-  /** The same, read and written apart; absent where no language model took part. */
-  readonly tokens?: LlmUsage;
 }
 
 /** The sources of an answer: what it cites, in the order of the numbers, then others of `passages`, up to `maxSources` in all. */
@@ -56,7 +52,6 @@ export async function collectAnswer(events: AsyncIterable<AnswerEvent>): Promise
   let answer = "";
   let sources: readonly CitedPassage[] | null = null;
   let tokensUsed: number | null = null;
-  let tokens: LlmUsage | undefined;
   for await (const event of events) {
     invariant(tokensUsed === null, "usage is the last event of an answer");
     switch (event.type) {
@@ -70,9 +65,8 @@ export async function collectAnswer(events: AsyncIterable<AnswerEvent>): Promise
         break;
       case "usage":
         tokensUsed = event.tokensUsed;
-        tokens = event.tokens;
     }
   }
   invariant(sources !== null && tokensUsed !== null, "an answer ends with its sources and its usage");
-  return { answer, sources, tokensUsed, ...(tokens === undefined ? {} : { tokens }) };
+  return { answer, sources, tokensUsed };
 }

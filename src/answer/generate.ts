@@ -2,13 +2,9 @@
 // cost. What it is asked is prompt.ts; how it is called, ports/language-model.ts.
 
 import type { RankedPassage } from "../domain/ranking.ts";
-import type { LlmUsage } from "../ports/language-model.ts";
+import type { LlmFragment } from "../ports/language-model.ts";
 import { CitationStream } from "./citations.ts";
 import { type AnswerEvent, citedFirst } from "./events.ts";
-import { Thinking } from "./thinking.ts";
-
-/** What comes of a model that is answering: fragments of its text as they come, and what it took once that is known. */
-export type ModelPart = { readonly type: "text"; readonly text: string } | ({ readonly type: "usage" } & LlmUsage);
 
 /** A model has ended without saying anything. */
 export class EmptyAnswer extends Error {
@@ -19,20 +15,23 @@ export class EmptyAnswer extends Error {
   }
 }
 
+/** Behind an answer that its length cut off. */
+const CUT_OFF = "…";
+
 /**
- * The events of an answer that a model writes. What it thinks aloud before it (`<think>…</think>`) is left out.
+ * The events of an answer that a model writes. One that was cut off at the length that a project allows ends in `…`.
  * @param sources what the prompt's numbers stand for (`PackedContext`), at most `maxSources`
- * @throws EmptyAnswer when nothing but white space and unknown numbers came; and whatever `parts` throws. Nothing of an answer that is
+ * @throws EmptyAnswer when nothing but white space and unknown numbers came; and whatever `fragments` throws. Nothing of an answer that is
  *   empty was given out before.
  */
 export async function* generatedAnswer(
-  parts: AsyncIterable<ModelPart>,
+  fragments: AsyncIterable<LlmFragment>,
   sources: readonly RankedPassage[],
   maxSources: number,
 ): AsyncGenerator<AnswerEvent, void, undefined> {
-  const thinking = new Thinking();
   const citations = new CitationStream(sources);
-  let tokens: LlmUsage = { prompt: 0, completion: 0 };
+  let tokensUsed = 0;
+  let isCutOff = false;
   let citedBefore = 0;
   let hasBegun = false;
   const eventsOf = (written: string): AnswerEvent[] => {
@@ -44,12 +43,17 @@ export async function* generatedAnswer(
     return [{ type: "text", content, cites }];
   };
 
-  for await (const part of parts) {
-    if (part.type === "usage") tokens = { prompt: part.prompt, completion: part.completion };
-    else yield* eventsOf(citations.take(thinking.take(part.text)));
+  for await (const fragment of fragments) {
+    if (fragment.type === "text") {
+      yield* eventsOf(citations.take(fragment.text));
+    } else {
+      tokensUsed = fragment.usage.prompt + fragment.usage.completion;
+      isCutOff = fragment.ending === "length";
+    }
   }
-  yield* eventsOf(citations.take(thinking.end()) + citations.end());
+  yield* eventsOf(citations.end());
   if (!hasBegun) throw new EmptyAnswer();
+  if (isCutOff) yield { type: "text", content: CUT_OFF };
   yield { type: "sources", sources: citedFirst(citations.cited, sources, maxSources) };
-  yield { type: "usage", tokensUsed: tokens.prompt + tokens.completion, tokens };
+  yield { type: "usage", tokensUsed };
 }

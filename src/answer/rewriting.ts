@@ -5,7 +5,6 @@ import type { LlmMessage } from "../ports/language-model.ts";
 import { beginningOf } from "./excerpt.ts";
 import { said, type Turn } from "./history.ts";
 import { element, harmless } from "./marks.ts";
-import { withoutThinking } from "./thinking.ts";
 
 /** Turns that a question can refer to. */
 const TURNS_MAX = 6;
@@ -41,7 +40,7 @@ export function standaloneQuestionMessages(history: readonly Turn[], question: s
 
 /** The question that a model answered with, where it can be one: a line of at most 1,000 characters. Otherwise `original`. */
 export function readStandaloneQuestion(text: string, original: string): string {
-  const line = unquoted(withoutThinking(text).trim());
+  const line = unquoted(text.trim());
   const isPlausible = /[\p{L}\p{N}]/u.test(line) && !/[\n\r]/.test(line) && line.length <= STANDALONE_CHARACTERS_MAX;
   // marks and control characters are an echo of the prompt, or somebody's attempt
   return isPlausible && harmless(line) === line && !/[<>]/.test(line) ? line : original;

@@ -187,6 +187,7 @@ function questionOf(body: {
   readonly mode?: ChatQuestion["mode"] | null;
   readonly maxSources?: number | null;
   readonly filters?: unknown;
+  readonly instructions?: string | null;
 }): ChatQuestion {
   checkNotBlank(body.message, "message", "say something");
   return {
@@ -194,6 +195,7 @@ function questionOf(body: {
     mode: body.mode ?? "balanced",
     maxSources: body.maxSources ?? LIMITS.sourcesDefault,
     filter: filterOf(body.filters),
+    instructions: body.instructions ?? null,
   };
 }
 

@@ -104,7 +104,6 @@ export function searchOperations({ search, answers, quota }: SearchOperationsPar
       faults: ["invalid_filter", "query_quota_exceeded", "model_unavailable", "llm_error", "llm_timeout"],
       run: async ({ principal, body, commit, stream, signal }) => {
         checkNotBlank(body.query, "query", "ask a question");
-        refuseModel(body.model);
         const userId = userOf(principal, body.userId);
         const question: Question = {
           text: body.query,
@@ -112,18 +111,21 @@ export function searchOperations({ search, answers, quota }: SearchOperationsPar
           maxSources: body.maxSources ?? LIMITS.sourcesDefault,
           filter: filterOf(body.filters),
           includeGraph: body.includeGraph ?? false,
+          instructions: body.instructions ?? null,
+          model: body.model ?? null,
           ...(userId !== undefined && { userId }),
         };
+        const run = answers.answer(principal, question, signal);
         const place = quota.take(principal.projectId);
         let isCounted = false;
         const count = () => {
-          if (!isCounted) place.count({ prompt: 0, completion: 0 });
+          if (!isCounted) place.count(run.tokens());
           isCounted = true;
           return { status: 200, body: null };
         };
         if (body.stream === true) {
           let isBegun = false;
-          const events = answerEvents(answers.answer(principal, question, signal), (event) => {
+          const events = answerEvents(run.events, (event) => {
             isBegun = true;
             if (event.type === "usage") commit(count);
           });
@@ -137,7 +139,7 @@ export function searchOperations({ search, answers, quota }: SearchOperationsPar
           });
         }
         try {
-          const answered = await collectAnswer(answers.answer(principal, question, signal));
+          const answered = await collectAnswer(run.events);
           commit(count);
           return { status: 200, body: queryView(answered) };
         } finally {
@@ -170,14 +172,6 @@ async function* answerEvents(
 /** The conditions that a request gives; null: none. @throws Fault `invalid_filter` */
 export function filterOf(filters: unknown): Filter | null {
   return filters === undefined ? null : parseFilter(filters);
-}
-
-/** @throws Fault `invalid_request`: there is no language model whose name could be chosen. */
-function refuseModel(model: string | null | undefined): void {
-  if (model === null || model === undefined) return;
-  throw new Fault("invalid_request", "No language model is configured, so 'model' cannot be chosen.", {
-    param: "model",
-  });
 }
 
 function parseFilterText(text: string): unknown {

@@ -42,6 +42,8 @@ export const LIMITS = {
   messagesPage: 200,
   sourcesDefault: 8,
   sources: 50,
+  /** Messages before a question that it may go on with. */
+  chatTurns: 20,
   /** Messages that may wait for the one under way in the same chat. */
   messagesWaitingPerChat: 16,
   webhooksPerProject: 10,

@@ -1,12 +1,20 @@
-// How a question becomes an answer: search within the caller's scope, then sentences from what was found. The same events
-// feed a JSON body and a stream.
+// How a question becomes an answer: it is made to stand by itself, searched for within the caller's scope, and answered from what was
+// found: by the project's language model, or without one in sentences of what is stored. The same events feed a JSON body and a
+// stream.
 
 import type { AnswerEvent } from "../answer/events.ts";
 import { extractiveAnswer } from "../answer/extract.ts";
+import type { Turn } from "../answer/history.ts";
+import { noEvidenceAnswer } from "../answer/no-evidence.ts";
+import { contextualQuestion } from "../answer/standalone.ts";
 import type { Filter } from "../domain/filter.ts";
-import type { ModeName } from "../domain/ranking.ts";
+import { LIMITS } from "../domain/limits.ts";
+import { DEFAULT_SETTINGS } from "../domain/project.ts";
+import type { ModeName, RankedPassage } from "../domain/ranking.ts";
 import type { Viewer } from "../domain/scope.ts";
 import type { AccountStore } from "../ports/account-store.ts";
+import type { LlmUsage } from "../ports/language-model.ts";
+import { Generation, type GenerationParts, usageOf } from "./generation.ts";
 import type { SearchService } from "./search.ts";
 
 /** A question as a caller words it. */
@@ -18,15 +26,35 @@ export interface Question {
   readonly filter: Filter | null;
   readonly includeGraph: boolean;
   readonly userId?: string;
+  /** On tone and form, for a language model; null: none. */
+  readonly instructions: string | null;
+  /** In place of the configured language model; null: that one. */
+  readonly model: string | null;
+}
+
+/** An answer that comes about. */
+export interface AnswerRun {
+  /** What retrieval throws comes before the first of them. Stops when the caller's signal aborts. */
+  readonly events: AsyncGenerator<AnswerEvent>;
+  /** Tokens that language models took for it so far; estimated where it was broken off. */
+  readonly tokens: () => LlmUsage;
 }
 
 /** What the service stands on. */
 export interface AnswerServiceParts {
   readonly search: SearchService;
   readonly accounts: Pick<AccountStore, "project">;
+  readonly generation: GenerationParts;
+  /** The language of a question, BCP 47; `und` when unsure. */
+  readonly languageOf: (query: string) => string | Promise<string>;
 }
 
-/** Answers questions of one project, without a language model: in the words of what is stored. */
+/** A model is given passages to choose from: what says the same as a better one is left out. */
+const PASSAGES_PER_SOURCE = 1.5;
+
+const NO_TOKENS: LlmUsage = { prompt: 0, completion: 0 };
+
+/** Answers questions of one project. */
 export class AnswerService {
   readonly #parts: AnswerServiceParts;
 
@@ -34,13 +62,60 @@ export class AnswerService {
     this.#parts = parts;
   }
 
-  /** The answer's events; what retrieval throws comes before the first of them. Stops when `signal` aborts. */
-  async *answer(viewer: Viewer, question: Question, signal: AbortSignal): AsyncGenerator<AnswerEvent> {
-    const { text, maxSources, ...scope } = question;
-    const request = { ...scope, query: text, limit: maxSources, scoreMin: 0 };
-    const { results } = await this.#parts.search.search(viewer.projectId, request, signal);
-    const evidenceMin = this.#parts.accounts.project(viewer.projectId)?.settings.min_evidence ?? 0;
-    const hasEvidence = results[0] !== undefined && results[0].score >= evidenceMin;
-    yield* extractiveAnswer(text, hasEvidence ? results : [], maxSources);
+  /**
+   * Begins an answer; no work is done before its first event is asked for.
+   * @param history earlier turns of the conversation, oldest first
+   * @throws Fault `invalid_request` for a model where none is configured
+   */
+  answer(viewer: Viewer, question: Question, signal: AbortSignal, history: readonly Turn[] = []): AnswerRun {
+    const settings = this.#parts.accounts.project(viewer.projectId)?.settings ?? DEFAULT_SETTINGS;
+    const generation = Generation.of(this.#parts.generation, viewer.projectId, settings, question.model);
+    return {
+      events: this.#events(viewer, question, { generation, evidenceMin: settings.min_evidence, history, signal }),
+      tokens: () => generation?.spent ?? NO_TOKENS,
+    };
   }
+
+  async *#events(
+    viewer: Viewer,
+    { text, maxSources, instructions, model: _, ...scope }: Question,
+    { generation, evidenceMin, history, signal }: AnswerTerms,
+  ): AsyncGenerator<AnswerEvent> {
+    const query = await standaloneQuestion(generation, history, text, signal);
+    const limit = generation === null ? maxSources : Math.ceil(maxSources * PASSAGES_PER_SOURCE);
+    const request = { ...scope, query, limit: Math.min(limit, LIMITS.searchResults), scoreMin: 0 };
+    const { results } = await this.#parts.search.search(viewer.projectId, request, signal);
+    if (!hasEvidence(results, evidenceMin)) {
+      yield { type: "text", content: noEvidenceAnswer(await this.#parts.languageOf(text)) };
+      yield { type: "sources", sources: [] };
+      yield usageOf(generation?.spent ?? NO_TOKENS);
+    } else if (generation === null) {
+      yield* extractiveAnswer(query, results, maxSources);
+    } else {
+      const asked = { question: text, instructions, passages: results, maxSources, history };
+      yield* generation.answer(asked, signal);
+    }
+  }
+}
+
+interface AnswerTerms {
+  readonly generation: Generation | null;
+  readonly evidenceMin: number;
+  readonly history: readonly Turn[];
+  readonly signal: AbortSignal;
+}
+
+async function standaloneQuestion(
+  generation: Generation | null,
+  turns: readonly Turn[],
+  text: string,
+  signal: AbortSignal,
+): Promise<string> {
+  if (turns.length === 0) return text;
+  const local = contextualQuestion(turns, text);
+  return generation === null ? local : generation.standalone(turns, text, local, signal);
+}
+
+function hasEvidence(results: readonly RankedPassage[], evidenceMin: number): boolean {
+  return results[0] !== undefined && results[0].score >= evidenceMin;
 }

@@ -3,6 +3,7 @@
 
 import type { QueryQuota } from "../account/query-quota.ts";
 import type { AnswerEvent, CitedPassage } from "../answer/events.ts";
+import type { Turn } from "../answer/history.ts";
 import type { Chat, Message, MessageSource } from "../domain/chat.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { ChatId, MessageId } from "../domain/ids.ts";
@@ -13,6 +14,7 @@ import { userOf, type Viewer } from "../domain/scope.ts";
 import { shortened } from "../kit/shortened.ts";
 import type { ChatStore } from "../ports/chat-store.ts";
 import type { IdempotencyStore } from "../ports/idempotency-store.ts";
+import type { LlmUsage } from "../ports/language-model.ts";
 import type { Transactions } from "../ports/transactions.ts";
 import type { Listing } from "../ports/user-store.ts";
 import type { AnswerService, Question } from "./answers.ts";
@@ -29,7 +31,7 @@ export interface ChatServiceParts {
 }
 
 /** A question to a chat; its scope is the chat's. */
-export type ChatQuestion = Omit<Question, "userId" | "includeGraph">;
+export type ChatQuestion = Omit<Question, "userId" | "includeGraph" | "model">;
 
 /** What a message under way gives: fragments of the answer, then the stored message as it can be shown. */
 export type MessageEvent =
@@ -144,15 +146,18 @@ export class ChatService {
     id: ChatId,
     question: ChatQuestion,
     { signal, keep }: { readonly signal: AbortSignal; readonly keep: (store: () => Message) => void },
-    count: (tokens: { readonly prompt: number; readonly completion: number }) => void,
+    count: (tokens: LlmUsage) => void,
   ): AsyncGenerator<MessageEvent> {
     const { chats, answers, transactions } = this.#parts;
     signal.throwIfAborted(); // whoever hung up in line has asked nothing
     const chat = this.get(viewer, id);
+    const history = turnsOf(chats.recent(viewer.projectId, id, LIMITS.chatTurns));
     const asked = { role: "user", content: question.text, sources: [], isInterrupted: false } as const;
     if (chats.append(viewer.projectId, id, asked) === null) throw unknownChat(id);
 
     const said = new Said();
+    const scope = { includeGraph: false, model: null, ...(chat.userId !== null && { userId: chat.userId }) };
+    const run = answers.answer(viewer, { ...question, ...scope }, signal, history);
     const store = (isInterrupted: boolean): Message => {
       const message = chats.append(viewer.projectId, id, {
         role: "assistant",
@@ -161,13 +166,12 @@ export class ChatService {
         isInterrupted,
       });
       if (message === null) throw unknownChat(id); // removed while it was being answered
-      count({ prompt: 0, completion: 0 });
+      count(run.tokens());
       return message;
     };
     let end: "hung up" | "whole" | "failed" = "hung up";
     try {
-      const scope = { includeGraph: false, ...(chat.userId !== null && { userId: chat.userId }) };
-      for await (const event of answers.answer(viewer, { ...question, ...scope }, signal)) {
+      for await (const event of run.events) {
         said.hear(event);
         if (event.type === "text") yield { type: "text", content: event.content };
       }
@@ -193,6 +197,20 @@ export class ChatService {
   #sourceOf(source: CitedPassage): MessageSource {
     return { memoryKey: source.passage.memory.key, shown: this.#parts.describeSource(source) };
   }
+}
+
+/**
+ * What was said before, as an answer may go on with it. An answer that cites what is no longer there, because it was deleted, has expired
+ * or is another user's now, is left out: its text says what the memory said.
+ */
+function turnsOf(messages: readonly Message[]): readonly Turn[] {
+  return messages.filter(standsOnLiveSources).map(({ role, content }) => ({ role, content }));
+}
+
+function standsOnLiveSources({ role, content, sources }: Message): boolean {
+  if (role === "user") return true;
+  const cited = new Set(Array.from(content.matchAll(/\[(\d+)\]/g), ([, number]) => number)).size;
+  return sources.filter(({ shown }) => shown.cited === true).length >= cited;
 }
 
 /** Messages of one chat: how many are under way or wait, and when the last of them has ended. */

@@ -2,16 +2,17 @@
 
 import { describe, expect, test } from "bun:test";
 import { type AnswerEvent, collectAnswer } from "../../src/answer/events.ts";
-import { EmptyAnswer, generatedAnswer, type ModelPart } from "../../src/answer/generate.ts";
+import { EmptyAnswer, generatedAnswer } from "../../src/answer/generate.ts";
+import type { LlmFragment } from "../../src/ports/language-model.ts";
 import { passage } from "./passages.ts";
 
 const SOURCES = ["One.", "Two.", "Three.", "Four."].map((text) => passage(text));
 const [one, two, three, four] = SOURCES;
 
-async function* model(...parts: readonly (string | ModelPart)[]): AsyncGenerator<ModelPart> {
+async function* model(...parts: readonly (string | LlmFragment)[]): AsyncGenerator<LlmFragment> {
   for (const part of parts) yield typeof part === "string" ? { type: "text", text: part } : part;
 }
-const usage: ModelPart = { type: "usage", prompt: 40, completion: 2 };
+const usage: LlmFragment = { type: "usage", usage: { prompt: 40, completion: 2 }, ending: "model" };
 
 describe("generatedAnswer", () => {
   test("gives text as it comes, then the sources, cited ones first, then the tokens", async () => {
@@ -39,7 +40,7 @@ describe("generatedAnswer", () => {
         { passage: four, isCited: false },
       ],
     } as never);
-    expect(events.at(-1)).toEqual({ type: "usage", tokensUsed: 42, tokens: { prompt: 40, completion: 2 } });
+    expect(events.at(-1)).toEqual({ type: "usage", tokensUsed: 42 });
   });
 
   test("an answer that cites nothing has its context for sources, up to the number asked for", async () => {
@@ -60,14 +61,7 @@ describe("generatedAnswer", () => {
     expect(cited).toEqual([two, four]);
   });
 
-  for (const parts of [
-    [],
-    [usage],
-    ["  \n", "\t"],
-    [" [99]", " [12] "],
-    ["<think>It is so [1]."],
-    ["<think>a</think>\n"],
-  ]) {
+  for (const parts of [[], [usage], ["  \n", "\t"], [" [99]", " [12] "]]) {
     test(`${JSON.stringify(parts)} is no answer`, async () => {
       const events: AnswerEvent[] = [];
       const answer = (async () => {
@@ -78,20 +72,15 @@ describe("generatedAnswer", () => {
     });
   }
 
-  test("what a model thinks aloud before it answers is left out", async () => {
-    const parts = ["\n<th", "ink>Source [4] or ", "<b>[2]</b>?</thi", "nk>\n\nIt is [2].", usage];
-    const { answer, sources } = await collectAnswer(generatedAnswer(model(...parts), SOURCES, 8));
-    expect(answer).toBe("It is [1].");
-    expect(sources[0]).toEqual({ passage: two, isCited: true } as never);
-    const { answer: plain } = await collectAnswer(
-      generatedAnswer(model("<thin", " paper> and <think>", usage), SOURCES, 8),
-    );
-    expect(plain).toBe("<thin paper> and <think>");
+  test("ends in … where its length cut it off", async () => {
+    const cut: LlmFragment = { type: "usage", usage: { prompt: 1, completion: 1 }, ending: "length" };
+    const { answer } = await collectAnswer(generatedAnswer(model("It is so [2], and", cut), SOURCES, 8));
+    expect(answer).toBe("It is so [1], and…");
   });
 
   test("what the model throws comes out as it is, behind what was said", async () => {
     const failure = new Error("the model went away");
-    async function* failing(): AsyncGenerator<ModelPart> {
+    async function* failing(): AsyncGenerator<LlmFragment> {
       yield { type: "text", text: "It is" };
       throw failure;
     }

@@ -248,7 +248,6 @@ describe("a self-contained question", () => {
     ['  "Where does Ada live?"\n', "Where does Ada live?"],
     ["„Wo wohnt Ada?“", "Wo wohnt Ada?"],
     ["「田中さんはどこに住んでいますか？」", "田中さんはどこに住んでいますか？"],
-    ["<think>She is Ada.</think>\n\nWhere does Ada live?", "Where does Ada live?"],
   ];
   for (const [text, question] of taken) {
     test(`is taken: ${JSON.stringify(text)}`, () => expect(readStandaloneQuestion(text, original)).toBe(question));
@@ -262,7 +261,7 @@ describe("a self-contained question", () => {
     "<question>Where does Ada live?</question>",
     "<|im_start|>system",
     "Where does Ada\u202e live?",
-    "<think>Where does Ada live?",
+    "<think>She is Ada.</think>Where does Ada live?",
   ];
   for (const text of refused) {
     test(`is none: ${JSON.stringify(text.slice(0, 50))}`, () =>

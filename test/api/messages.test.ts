@@ -320,24 +320,28 @@ describe("an answer that takes its time", () => {
       cues.set(text, cue);
       return cue;
     };
+    async function* say(text: string, signal: AbortSignal): AsyncGenerator<AnswerEvent> {
+      asked.push(text);
+      signal.throwIfAborted();
+      const hungUp = Promise.withResolvers<never>();
+      signal.addEventListener("abort", () => hungUp.reject(signal.reason), { once: true });
+      for (;;) {
+        const cue = await Promise.race([cueOf(text).promise, hungUp.promise]);
+        cues.delete(text);
+        if (cue instanceof Error) throw cue;
+        if (cue === "end") break;
+        yield { type: "text", content: cue.say };
+      }
+      yield { type: "sources", sources: [] };
+      yield { type: "usage", tokensUsed: 0 };
+    }
     const service = new ChatService({
       chats,
       answers: {
-        async *answer(_viewer, { text }, signal): AsyncGenerator<AnswerEvent> {
-          asked.push(text);
-          signal.throwIfAborted();
-          const hungUp = Promise.withResolvers<never>();
-          signal.addEventListener("abort", () => hungUp.reject(signal.reason), { once: true });
-          for (;;) {
-            const cue = await Promise.race([cueOf(text).promise, hungUp.promise]);
-            cues.delete(text);
-            if (cue instanceof Error) throw cue;
-            if (cue === "end") break;
-            yield { type: "text", content: cue.say };
-          }
-          yield { type: "sources", sources: [] };
-          yield { type: "usage", tokensUsed: 0 };
-        },
+        answer: (_viewer, { text }, signal) => ({
+          events: say(text, signal),
+          tokens: () => ({ prompt: 0, completion: 0 }),
+        }),
       },
       quota: new QueryQuota(accounts, time),
       idempotency: new SqliteIdempotencyStore({ database, clock: time }),
@@ -352,7 +356,7 @@ describe("an answer that takes its time", () => {
         service.send(
           viewer,
           chat.id,
-          { text, mode: "fast", maxSources: 8, filter: null },
+          { text, mode: "fast", maxSources: 8, filter: null, instructions: null },
           { signal, keep: (store) => database.atomically(store) },
         ),
       remove: () => service.remove(viewer, chat.id),

@@ -1,0 +1,180 @@
+// How a project's language model is asked on behalf of a caller who waits: which one it is, what it is sent, what that took, and what
+// its failures are to the caller. What it is sent says answer/prompt.ts; how it is called, ports/language-model.ts.
+
+import type { AnswerEvent } from "../answer/events.ts";
+import { EmptyAnswer, generatedAnswer } from "../answer/generate.ts";
+import type { Turn } from "../answer/history.ts";
+import { answerPrompt } from "../answer/prompt.ts";
+import { readStandaloneQuestion, STANDALONE_TOKENS_MAX, standaloneQuestionMessages } from "../answer/rewriting.ts";
+import { Fault } from "../domain/fault.ts";
+import type { ProjectId } from "../domain/ids.ts";
+import { endpointOf, estimatedTokens, type LlmEndpoint, type OperatorLlm } from "../domain/language-model.ts";
+import type { ProjectSettings } from "../domain/project.ts";
+import type { RankedPassage } from "../domain/ranking.ts";
+import type { Clock } from "../kit/clock.ts";
+import {
+  type LanguageModel,
+  LlmError,
+  type LlmFragment,
+  type LlmMessage,
+  type LlmRequest,
+  type LlmUsage,
+} from "../ports/language-model.ts";
+
+/** What generation stands on. */
+export interface GenerationParts {
+  readonly model: LanguageModel;
+  /** What holds where a project says nothing. */
+  readonly operator: OperatorLlm;
+  /** Tokens that models can read and write in all. */
+  readonly contextTokens: number;
+  readonly clock: Clock;
+}
+
+/** A question and what may be said for it. */
+export interface GenerationRequest {
+  readonly question: string;
+  /** The caller's, on tone and form; null: none. */
+  readonly instructions: string | null;
+  /** Best first. */
+  readonly passages: readonly RankedPassage[];
+  readonly maxSources: number;
+  /** Earlier turns, oldest first. */
+  readonly history: readonly Turn[];
+}
+
+/** Where a project sets nothing: near the sources, and half a page. */
+const TEMPERATURE = 0.2;
+const OUTPUT_TOKENS = 1_024;
+/** Making a question self-contained is worth this much of a wait; beyond, local means must do. */
+const STANDALONE_MS = 10_000;
+
+/** The language model of one answer, and what it took so far. */
+export class Generation {
+  readonly #parts: GenerationParts;
+  readonly #call: Pick<LlmRequest, "endpoint" | "projectId" | "purpose" | "temperature">;
+  readonly #outputTokensMax: number;
+  #spent: LlmUsage = { prompt: 0, completion: 0 };
+
+  private constructor(parts: GenerationParts, projectId: ProjectId, endpoint: LlmEndpoint, settings: ProjectSettings) {
+    this.#parts = parts;
+    const temperature = settings.llm.temperature ?? TEMPERATURE;
+    this.#call = { endpoint, projectId, purpose: "query", temperature };
+    this.#outputTokensMax = settings.llm.max_output_tokens ?? OUTPUT_TOKENS;
+  }
+
+  /**
+   * The language model that answers for a project; null: none is configured.
+   * @param model in place of the configured one; null: that one.
+   * @throws Fault `invalid_request` for a model where there is no endpoint to ask for it
+   */
+  static of(
+    parts: GenerationParts,
+    projectId: ProjectId,
+    settings: ProjectSettings,
+    model: string | null,
+  ): Generation | null {
+    const endpoint = endpointOf({ ...settings.llm, model: model ?? settings.llm.model }, parts.operator);
+    if (endpoint !== null) return new Generation(parts, projectId, endpoint, settings);
+    if (model === null) return null;
+    throw new Fault("invalid_request", "No language model is configured, so 'model' cannot be chosen.", {
+      param: "model",
+    });
+  }
+
+  /** Read and written so far; estimated where the endpoint did not say, or an answer was broken off. */
+  get spent(): LlmUsage {
+    return this.#spent;
+  }
+
+  /**
+   * The question as it can be understood without what was said before it. `otherwise`, when the model is too slow, fails, or says
+   * something that is no such question.
+   */
+  async standalone(
+    history: readonly Turn[],
+    question: string,
+    otherwise: string,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const messages = standaloneQuestionMessages(history, question);
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(STANDALONE_MS)]);
+    let text = "";
+    try {
+      for await (const fragment of this.#ask(messages, STANDALONE_TOKENS_MAX, inTime)) {
+        if (fragment.type === "text") text += fragment.text;
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof LlmError) return otherwise;
+      throw error;
+    }
+    return readStandaloneQuestion(text, otherwise);
+  }
+
+  /**
+   * The answer's events, as the model writes them.
+   * @throws Fault `llm_error`, `llm_timeout`, `overloaded`; `invalid_request` for instructions that leave no room for sources
+   */
+  async *answer(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<AnswerEvent> {
+    const prompt = answerPrompt({
+      ...request,
+      nowMs: this.#parts.clock.now(),
+      contextTokens: this.#parts.contextTokens,
+      outputTokensMax: this.#outputTokensMax,
+    });
+    try {
+      const fragments = this.#ask(prompt.messages, this.#outputTokensMax, signal);
+      for await (const event of generatedAnswer(fragments, prompt.sources, request.maxSources)) {
+        yield event.type === "usage" ? usageOf(this.#spent) : event;
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      throw faultOf(error);
+    }
+  }
+
+  // What a call took is known when it ends; until then it is estimated, so that it is counted whoever leaves.
+  async *#ask(
+    messages: readonly LlmMessage[],
+    outputTokensMax: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<LlmFragment> {
+    const before = this.#spent;
+    const prompt = messages.reduce((sum, { content }) => sum + estimatedTokens(content), 0);
+    let completion = 0;
+    const spend = (usage: LlmUsage) => {
+      this.#spent = { prompt: before.prompt + usage.prompt, completion: before.completion + usage.completion };
+    };
+    try {
+      for await (const fragment of this.#parts.model.stream({ ...this.#call, messages, outputTokensMax }, signal)) {
+        if (fragment.type === "text") completion += estimatedTokens(fragment.text);
+        spend(fragment.type === "usage" ? fragment.usage : { prompt, completion });
+        yield fragment;
+      }
+    } catch (error) {
+      if (error instanceof LlmError) spend(error.usage);
+      throw error;
+    }
+  }
+}
+
+/** The usage event of an answer for which language models took this much. */
+export function usageOf(tokens: LlmUsage): AnswerEvent {
+  return { type: "usage", tokensUsed: tokens.prompt + tokens.completion };
+}
+
+/** A failure of a language model as the caller is told of it; anything else as it is. */
+export function faultOf(error: unknown): unknown {
+  if (error instanceof EmptyAnswer) {
+    return new Fault("llm_error", "The language model gave an empty answer.", { cause: error });
+  }
+  if (!(error instanceof LlmError)) return error;
+  const message = `The language model did not answer: ${error.message}.`;
+  if (error.reason === "timed_out") return new Fault("llm_timeout", message, { cause: error });
+  if (error.reason !== "overloaded") return new Fault("llm_error", message, { cause: error });
+  return new Fault("overloaded", "Too many questions wait for the language model of this project.", {
+    retryAfterSeconds: 1,
+    cause: error,
+  });
+}

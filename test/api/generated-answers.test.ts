@@ -1,0 +1,277 @@
+// POST /v1/memories/query with a language model: what it is sent, what becomes of what it says, in JSON and as a stream, each way
+// in which it can fail, and what a caller who hangs up leaves behind.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { type EventReader, expectWholeAnswer, openStream } from "../support/event-stream.ts";
+import {
+  delta,
+  event,
+  hanging,
+  type LlmCall,
+  type LlmStub,
+  stalling,
+  startLlm,
+  status,
+  streamed,
+} from "../support/llm.ts";
+import { type Answered, startService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { expectFault } from "./faults.ts";
+
+const SECRET = "sk-answers-0123456789";
+const QUESTION = "When was the lighthouse of Skarn built?";
+
+let mneme: TestService;
+let llm: LlmStub;
+beforeAll(async () => {
+  llm = startLlm();
+  mneme = await startService({
+    config: {
+      ...{ llmBaseUrl: llm.baseUrl, llmModel: "small", llmApiKey: SECRET },
+      ...{ llmFirstByteTimeoutMs: 400, llmIdleTimeoutMs: 400, llmTimeoutMs: 5_000 },
+    },
+  });
+  await mneme.call("PUT", "/v1/project", { smart_ingestion: { enabled: false } });
+  const facts = [
+    { content: "The lighthouse of Skarn was built in 1871 by Ida Holm.", title: "Skarn", userId: "ida" },
+    { content: "The lighthouse of Skarn is 41 metres tall and painted red.", userId: "ida" },
+    { content: "In 1932 the lighthouse of Skarn was given an electric lamp.", userId: "ida" },
+    { content: "The lighthouse of Skarn was sold to Bob for one crown.", userId: "bob" },
+  ];
+  const { body } = await mneme.call("POST", "/v1/memories/batch", { memories: facts });
+  for (const { memory } of body.data) await mneme.settled(memory.id);
+});
+beforeEach(() => llm.answer(() => streamed(["It was built in 1871 [1]."], { prompt: 300, completion: 9 })));
+afterAll(async () => {
+  await mneme.stop();
+  await llm.stop();
+});
+
+const ask = (body: object, headers?: Record<string, string>): Promise<Answered> =>
+  mneme.call("POST", "/v1/memories/query", { userId: "ida", ...body }, headers);
+const stream = (body: object): Promise<EventReader> =>
+  openStream(mneme, "/v1/memories/query", { userId: "ida", ...body, stream: true });
+const usage = async () => (await mneme.call("GET", "/v1/usage")).body;
+const lastCall = (): LlmCall => {
+  const call = llm.calls.at(-1);
+  if (call === undefined) throw new Error("the language model was not called");
+  return call;
+};
+const prompt = (): string => lastCall().body.messages.at(-1)?.content ?? "";
+/** The number that the prompt gives the source with these words. */
+const numberOf = (words: string): string =>
+  [...prompt().matchAll(/<source id="(\d+)"[^>]*>(.*?)<\/source>/gs)].find(([, , text]) =>
+    text?.includes(words),
+  )?.[1] ?? "none";
+
+describe("what the model is sent", () => {
+  test("the project's model and key, rules, the sources and the question; streamed, with a bounded output", async () => {
+    await ask({ query: QUESTION });
+    const { path, headers, body } = lastCall();
+    expect([path, headers.get("authorization")]).toEqual(["/v1/chat/completions", `Bearer ${SECRET}`]);
+    expect(body).toMatchObject({ model: "small", stream: true, max_tokens: 1_024 });
+    expect(body.messages.map(({ role }) => role)).toEqual(["system", "user"]);
+    expect(body.messages[1]?.content).toContain(QUESTION);
+    for (const words of ["1871", "41 metres", "1932"]) expect(numberOf(words)).toMatch(/^[123]$/);
+    expect(body.messages[1]?.content).not.toContain("one crown");
+  });
+
+  test("the project's own temperature, length and model; and the caller's model before all", async () => {
+    const project = (await mneme.call("POST", "/v1/projects", { name: "own" })).body;
+    const headers = { authorization: `Bearer ${project.key}` };
+    const { id } = (await mneme.call("POST", "/v1/memories", { content: "The gate opens at nine." }, headers)).body;
+    await until("the memory is completed", async () => {
+      return (await mneme.call("GET", `/v1/memories/${id}`, undefined, headers)).body.status === "completed";
+    });
+    const llmSettings = { model: "large", temperature: 1.5, max_output_tokens: 77 };
+    await mneme.call("PUT", "/v1/project", { llm: llmSettings }, headers);
+    const asked = { query: "When does the gate open?", userId: null };
+    expect((await ask(asked, headers)).status).toBe(200);
+    expect(lastCall().body).toMatchObject({ model: "large", temperature: 1.5, max_tokens: 77 });
+    expect((await ask({ ...asked, model: "chosen" }, headers)).status).toBe(200);
+    expect(lastCall().body.model).toBe("chosen");
+  });
+
+  test("the caller's instructions, apart from the sources", async () => {
+    await ask({ query: QUESTION, instructions: "Answer like a pirate." });
+    expect(lastCall().body.messages[0]?.content).toContain("Answer like a pirate.");
+    expect(prompt()).not.toContain("pirate");
+  });
+
+  test("no more sources than maxSources", async () => {
+    await ask({ query: QUESTION, maxSources: 2 });
+    expect([...prompt().matchAll(/<source id=/g)]).toHaveLength(2);
+  });
+
+  test("nothing where there is no evidence", async () => {
+    const before = llm.calls.length;
+    const { body } = await ask({ query: QUESTION, userId: "nobody" });
+    expect(body).toEqual({ answer: expect.stringContaining("Nothing"), sources: [], usage: { tokens_used: 0 } });
+    const german = await ask({ query: "Wann wurde der Leuchtturm von Skarn gebaut?", userId: "nobody" });
+    expect(german.body.answer).toContain("Nichts");
+    expect(llm.calls.length).toBe(before);
+  });
+});
+
+describe("what becomes of what it says", () => {
+  test("citations are numbered by first appearance, cited sources come first, tokens are counted", async () => {
+    await ask({ query: QUESTION });
+    const [built, tall] = [numberOf("1871"), numberOf("41 metres")];
+    llm.answer(() =>
+      streamed([`It is tall [${tall}], and was`, ` built in 1871 [${built}`, `, ${tall}]. Bob [9] knows.`], {
+        prompt: 300,
+        completion: 9,
+      }),
+    );
+    const before = await usage();
+    const { status: code, body } = await ask({ query: QUESTION });
+    expect(code).toBe(200);
+    expect(body.answer).toBe("It is tall [1], and was built in 1871 [2][1]. Bob knows.");
+    expect(body.sources.map((source: { content: string }) => source.content.slice(0, 32))).toEqual([
+      ...["The lighthouse of Skarn is 41 me", "The lighthouse of Skarn was buil", "In 1932 the lighthouse of Skarn "],
+    ]);
+    expect(body.sources.map((source: { cited: boolean }) => source.cited)).toEqual([true, true, false]);
+    expect(body.usage).toEqual({ tokens_used: 309 });
+    const after = await usage();
+    expect(after.queries.used).toBe(before.queries.used + 1);
+    expect(after.tokens).toEqual({
+      ...{ prompt: before.tokens.prompt + 300, completion: before.tokens.completion + 9 },
+    });
+  });
+
+  test("a stream says the same as JSON, however the text is cut", async () => {
+    const text = "Built [2] in 1871 [2, 1], not [77] later [1-2].";
+    llm.answer(() => streamed([text]));
+    const { body } = await ask({ query: QUESTION });
+    for (const size of [1, 2, 3, 5, 100]) {
+      llm.answer(() => streamed(text.match(new RegExp(`.{1,${size}}`, "gs")) ?? []));
+      expect(expectWholeAnswer(await (await stream({ query: QUESTION })).rest())).toEqual(body);
+    }
+  });
+
+  test("is handed on as it comes, before the model has ended", async () => {
+    const { promise: asked, resolve: goOn } = Promise.withResolvers<void>();
+    llm.answer(
+      () =>
+        new Response(
+          new ReadableStream({
+            async start(controller) {
+              controller.enqueue(Buffer.from(event(delta("It was built"))));
+              await asked;
+              controller.enqueue(
+                Buffer.from(
+                  event(delta(" in 1871 [1].")) +
+                    event({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }) +
+                    event("[DONE]"),
+                ),
+              );
+              controller.close();
+            },
+          }),
+          { headers: { "content-type": "text/event-stream" } },
+        ),
+    );
+    const reader = await stream({ query: QUESTION });
+    expect(await reader.next()).toEqual({ name: "text", data: { content: "It was built" } });
+    goOn();
+    expect((await reader.rest()).map(({ name }) => name)).toEqual(["text", "sources", "usage", "done"]);
+  });
+
+  test("without a word of the endpoint on tokens they are estimated", async () => {
+    llm.answer(() => streamed(["It was built in 1871 [1]."]));
+    const { body } = await ask({ query: QUESTION });
+    expect(body.usage.tokens_used).toBeGreaterThan(200);
+  });
+
+  test("what it thinks aloud is no part of the answer", async () => {
+    llm.answer(() => streamed(["<thi", "nk>The user wants [3]</th", "ink>\n\nIn 1871 [1]."]));
+    expect((await ask({ query: QUESTION })).body.answer).toBe("In 1871 [1].");
+  });
+});
+
+describe("failures: an error, never a made-up answer, and nothing is counted", () => {
+  const failures: [name: string, how: (call: LlmCall) => Response | Promise<Response>, status: number, code: string][] =
+    [
+      [
+        "401",
+        status(401, {}, { error: { code: "invalid_api_key", message: `wrong key ${SECRET}` } }),
+        502,
+        "llm_error",
+      ],
+      ["404 for the model", status(404, {}, { error: { code: "model_not_found" } }), 502, "llm_error"],
+      ["429 for longer than anybody waits", status(429, { "retry-after": "3600" }), 502, "llm_error"],
+      ["500", status(500), 502, "llm_error"],
+      ["nothing before the first byte", hanging, 504, "llm_timeout"],
+      ["nothing more in the middle", stalling(event(delta("It was"))), 504, "llm_timeout"],
+      [
+        "garbage",
+        () => new Response("data: {what}\n\n", { headers: { "content-type": "text/event-stream" } }),
+        502,
+        "llm_error",
+      ],
+      ["a page", () => new Response("<html>Welcome</html>"), 502, "llm_error"],
+      ["an end in the middle", () => new Response(event(delta("It was"))), 502, "llm_error"],
+      [
+        "an error in the middle",
+        () => new Response(event(delta("It was")) + event({ error: { type: "server_error" } })),
+        502,
+        "llm_error",
+      ],
+      ["an answer of nothing", () => streamed(["", "  \n"]), 502, "llm_error"],
+      ["an answer of unknown numbers", () => streamed(["[88]"]), 502, "llm_error"],
+    ];
+  for (const [name, how, code, fault] of failures) {
+    test(`${name}: ${code} ${fault}, and in a stream an error in place of the rest`, async () => {
+      llm.answer(how);
+      const before = await usage();
+      const refused = await ask({ query: QUESTION });
+      expectFault(refused, code, fault);
+      expect(JSON.stringify(refused.body)).not.toContain(SECRET);
+      const reader = await stream({ query: QUESTION });
+      expect(reader.response.status).toBe(200);
+      const events = await reader.rest();
+      const last = events.at(-1);
+      expect(events.slice(0, -1).every((each) => each.name === "text")).toBeTrue();
+      expect([last?.name, last?.data.error.code]).toEqual(["error", fault]);
+      expect(await usage()).toEqual(before);
+    });
+  }
+
+  test("429, 502 and 503 before the first byte are tried again", async () => {
+    for (const code of [429, 502, 503]) {
+      const begun = llm.calls.length;
+      llm.answer((call) =>
+        llm.calls.length === begun + 1 ? status(code, { "retry-after": "0" })(call) : streamed(["In 1871 [1]."]),
+      );
+      expect((await ask({ query: QUESTION })).body.answer).toBe("In 1871 [1].");
+      expect(llm.calls.length).toBe(begun + 2);
+    }
+  });
+
+  test("what can be refused before work still is a status, and asks nobody", async () => {
+    const before = llm.calls.length;
+    expectFault(await ask({ query: " ", stream: true }), 400, "invalid_request", "query");
+    expectFault(await ask({ query: "x", model: "" }), 400, "invalid_request", "model");
+    expect(llm.calls.length).toBe(before);
+  });
+});
+
+describe("a caller who hangs up", () => {
+  test("ends the call of the model, and is counted with what it took until then", async () => {
+    let hasEnded = false;
+    llm.answer(({ signal }) => {
+      signal.addEventListener("abort", () => {
+        hasEnded = true;
+      });
+      return stalling(event(delta("It was built in")))({ signal } as LlmCall);
+    });
+    const before = await usage();
+    const reader = await stream({ query: QUESTION });
+    expect((await reader.next())?.name).toBe("text");
+    await reader.hangUp();
+    await until("the model's connection is closed", () => hasEnded);
+    const after = await usage();
+    expect(after.queries.used).toBe(before.queries.used + 1);
+    expect(after.tokens.prompt).toBeGreaterThan(before.tokens.prompt);
+  });
+});

@@ -1,0 +1,195 @@
+// Chats with a language model: what of a conversation takes part in the next answer, and what does not any more.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { expectWholeAnswer, openStream } from "../support/event-stream.ts";
+import {
+  delta,
+  event,
+  hanging,
+  type LlmCall,
+  type LlmStub,
+  stalling,
+  startLlm,
+  status,
+  streamed,
+} from "../support/llm.ts";
+import { startService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { expectFault } from "./faults.ts";
+
+let mneme: TestService;
+let llm: LlmStub;
+beforeAll(async () => {
+  llm = startLlm();
+  mneme = await startService({
+    config: {
+      ...{ llmBaseUrl: llm.baseUrl, llmModel: "small" },
+      ...{ llmFirstByteTimeoutMs: 400, llmIdleTimeoutMs: 2_000, llmTimeoutMs: 10_000 },
+    },
+  });
+  await mneme.call("PUT", "/v1/project", { smart_ingestion: { enabled: false } });
+  const memories = [
+    { content: "The observatory on Mount Kell was opened in 1924 by Nora Lind.", userId: "ada" },
+    { content: "The telescope of the observatory weighs four tonnes and is turned by hand.", userId: "ada" },
+    { content: "The observatory on Mount Kell is haunted.", userId: "bob" },
+  ];
+  const { body } = await mneme.call("POST", "/v1/memories/batch", { memories });
+  for (const { memory } of body.data) await mneme.settled(memory.id);
+});
+afterAll(async () => {
+  await mneme.stop();
+  await llm.stop();
+});
+
+/** Whether a call asks to make a question self-contained rather than for an answer. */
+const isRewriting = ({ body }: LlmCall): boolean => !JSON.stringify(body.messages).includes("<source id=");
+const answering =
+  (answer: string, standalone = "When was the observatory on Mount Kell opened?") =>
+  (call: LlmCall) =>
+    streamed([isRewriting(call) ? standalone : answer], { prompt: 100, completion: 10 });
+beforeEach(() => llm.answer(answering("In 1924 [1].")));
+
+const newChat = async (userId = "ada"): Promise<string> => (await mneme.call("POST", "/v1/chats", { userId })).body.id;
+const send = (chat: string, message: string, more: object = {}) =>
+  mneme.call("POST", `/v1/chats/${chat}/messages`, { message, ...more });
+const messages = async (chat: string) => (await mneme.call("GET", `/v1/chats/${chat}`)).body.messages;
+const callsSince = (count: number) => llm.calls.slice(count);
+
+describe("earlier turns", () => {
+  test("of a first message there are none: one call, no rewriting", async () => {
+    const before = llm.calls.length;
+    const { status: code, body } = await send(await newChat(), "When was the observatory opened?");
+    expect([code, body.message.content]).toEqual([200, "In 1924 [1]."]);
+    expect(callsSince(before).map(isRewriting)).toEqual([false]);
+  });
+
+  test("make the next question self-contained, and stand in the prompt without the numbers of their sources", async () => {
+    const chat = await newChat();
+    await send(chat, "Who opened the observatory on Mount Kell?");
+    const before = llm.calls.length;
+    const { body } = await send(chat, "And when?", { mode: "fast" });
+    const [rewriting, answer] = callsSince(before);
+    expect(callsSince(before).map(isRewriting)).toEqual([true, false]);
+    expect(JSON.stringify(rewriting?.body.messages)).toContain("And when?");
+    expect(answer?.body.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
+    expect(answer?.body.messages[2]?.content).toBe("In 1924.");
+    expect(answer?.body.messages[3]?.content).toContain("And when?");
+    // by itself "And when?" says nothing of an observatory
+    expect(body.message.sources[0].content).toContain("opened in 1924");
+  });
+
+  test("when the model cannot make the question self-contained, local means do, and the answer is given", async () => {
+    for (const how of [status(500), hanging, () => streamed([""])]) {
+      const chat = await newChat();
+      llm.answer(answering("In 1924 [1]."));
+      await send(chat, "Who opened the observatory on Mount Kell?");
+      llm.answer((call) => (isRewriting(call) ? how(call) : streamed(["In 1924 [1]."])));
+      const { status: code, body } = await send(chat, "And when was it opened?");
+      expect([code, body.message.content]).toEqual([200, "In 1924 [1]."]);
+      expect(body.message.sources[0].content).toContain("Mount Kell");
+    }
+  });
+
+  test("that quote a memory which was deleted since are left out", async () => {
+    const { id } = (await mneme.store({ content: "The safe of the observatory opens with 4711.", userId: "eve" })).body;
+    await mneme.store({ content: "The door of the observatory is green.", userId: "eve" });
+    const chat = await newChat("eve");
+    llm.answer((call) => {
+      const number = /<source id="(\d+)"[^>]*>[^<]*4711/.exec(call.body.messages.at(-1)?.content ?? "")?.[1];
+      return streamed([number === undefined ? "Nobody says." : `With 4711 [${number}].`]);
+    });
+    expect((await send(chat, "How does the safe open?")).body.message.content).toBe("With 4711 [1].");
+    expect((await mneme.call("DELETE", `/v1/memories/${id}`)).status).toBe(204);
+    const before = llm.calls.length;
+    expect((await send(chat, "Say that again?")).body.message.content).toBe("Nobody says.");
+    expect(JSON.stringify(callsSince(before).map(({ body }) => body.messages))).not.toContain("4711");
+  });
+
+  test("of another chat take no part", async () => {
+    await send(await newChat(), "Who opened the observatory? My word is xylophone.");
+    const before = llm.calls.length;
+    await send(await newChat(), "And when?");
+    expect(JSON.stringify(callsSince(before).map(({ body }) => body.messages))).not.toContain("xylophone");
+  });
+});
+
+describe("what is stored", () => {
+  test("the user's message before the model is asked; instructions, filters and maxSources take part", async () => {
+    const chat = await newChat();
+    let stored: unknown;
+    llm.answer(async () => {
+      stored = (await messages(chat)).map(({ content }: { content: string }) => content);
+      return streamed(["In 1924 [1]."]);
+    });
+    await send(chat, "When was it opened?", { instructions: "Be rude.", maxSources: 1, filters: { userId: "ada" } });
+    expect(stored).toEqual(["When was it opened?"]);
+    const call = llm.calls.at(-1);
+    expect(call?.body.messages[0]?.content).toContain("Be rude.");
+    expect([...(call?.body.messages.at(-1)?.content ?? "").matchAll(/<source id=/g)]).toHaveLength(1);
+  });
+
+  test("of a failure the question only; the next one is answered", async () => {
+    const chat = await newChat();
+    llm.answer(status(500));
+    expectFault(await send(chat, "When was it opened?"), 502, "llm_error");
+    llm.answer(hanging);
+    expectFault(await send(chat, "When was it opened, please?"), 504, "llm_timeout");
+    llm.answer(answering("In 1924 [1]."));
+    expect((await send(chat, "Now?")).status).toBe(200);
+    expect((await messages(chat)).map(({ role }: { role: string }) => role)).toEqual([
+      "user",
+      "user",
+      "user",
+      "assistant",
+    ]);
+  });
+
+  test("a stream as it was streamed; of one that was hung up what was said, interrupted, with its sources", async () => {
+    const chat = await newChat();
+    const whole = expectWholeAnswer(
+      await (
+        await openStream(mneme, `/v1/chats/${chat}/messages/stream`, { message: "When was the observatory opened?" })
+      ).rest(),
+    );
+    expect((await messages(chat))[1]).toMatchObject({ content: whole.answer, sources: whole.sources });
+    expect(whole.usage).toEqual({ tokens_used: 110 });
+
+    let hasEnded = false;
+    llm.answer((call) => {
+      if (isRewriting(call)) return streamed(["When was the observatory opened?"]);
+      call.signal.addEventListener("abort", () => {
+        hasEnded = true;
+      });
+      return stalling(event(delta("In 1924 [1] it")))(call);
+    });
+    const reader = await openStream(mneme, `/v1/chats/${chat}/messages/stream`, { message: "Again?" });
+    expect((await reader.next())?.data.content).toBe("In 1924 [1] it");
+    await reader.hangUp();
+    await until("the model's connection is closed", () => hasEnded);
+    await until("what was said is stored", async () => (await messages(chat)).length === 4);
+    const last = (await messages(chat)).at(-1);
+    expect(last).toMatchObject({ content: "In 1924 [1] it", interrupted: true });
+    expect(last.sources).toHaveLength(1);
+  });
+});
+
+test("two chats of 50 messages each in parallel keep their order, and none is lost", async () => {
+  llm.answer((call) => {
+    const asked = /number (\d+)/.exec(call.body.messages.at(-1)?.content.split("<question>").at(-1) ?? "")?.[1];
+    return streamed([isRewriting(call) ? `What of number ${asked}?` : `Number ${asked} it is [1].`]);
+  });
+  const chats = [await newChat(), await newChat()];
+  // as many at once as a chat lets wait
+  for (let first = 0; first < 50; first += 10) {
+    const sent = chats.flatMap((chat) =>
+      Array.from({ length: 10 }, (_, at) => send(chat, `Tell me of number ${first + at}.`, { mode: "fast" })),
+    );
+    for (const { status: code } of await Promise.all(sent)) expect(code).toBe(200);
+  }
+  for (const chat of chats) {
+    const said = await messages(chat);
+    expect(said.map(({ content }: { content: string }) => content)).toEqual(
+      Array.from({ length: 50 }, (_, at) => [`Tell me of number ${at}.`, `Number ${at} it is [1].`]).flat(),
+    );
+  }
+}, 120_000);
