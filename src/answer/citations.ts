@@ -29,6 +29,9 @@ const TICKS = new RegExp(`\`{1,${TICKS_MAX}}`, "y");
 const OPENS = new RegExp(OPENING, "y");
 /** What may still become a mark, as far as its signs go. */
 const BEGINS = new RegExp(`^${OPENING}${SIGNS}*${TAIL}$`, "u");
+/** A bracket that is open: what is taken out behind it must leave something, or what stands around it becomes a mark. */
+const OPEN_BRACKET = new RegExp(`${OPENING}${SIGNS}*$`, "u");
+const TAKEN_OUT = "…";
 /** A line that opens a block of code, or closes it, also within a list or a quotation. */
 const FENCE = /^[\s>]*(?:(?:[-*+]|\d{1,9}[.)])\s+)?(?<run>`{3,}(?=[^`]*$)|~{3,})(?<info>.*)$/s;
 /** Before these no blank is needed when what stood before them is gone. */
@@ -44,7 +47,7 @@ interface Step {
  * Turns a model's text into an answer's, fragment by fragment; how it is cut into fragments makes no difference. Text goes out at once,
  * but for what may be the beginning of a mark (256 characters at most) and the blanks before it.
  * Marks are written `[n]`, one number each, renumbered by first appearance: `[7, 2]` becomes `[1][2]`. A number without a source goes,
- * and the blank before it; so does one that stands next to itself. Brackets that hold no mark stay as they are, and so does all code,
+ * and the blank before it (within brackets `…` takes its place); so does one that stands next to itself. Brackets that hold no mark stay as they are, and so does all code,
  * between backticks or in a fenced block. What cannot be seen goes too (marks.ts).
  */
 export class CitationStream {
@@ -57,6 +60,8 @@ export class CitationStream {
   #line = "";
   /** Whether nothing but blanks was written on this line. */
   #isLineBlank = true;
+  /** The end of what was written. */
+  #tail = "";
   /** What opened the block of code that this is in. */
   #fence: string | null = null;
   /** Backticks that opened the code that this may be in; 0: none. */
@@ -99,7 +104,9 @@ export class CitationStream {
       const step = this.#fence === null ? this.#step(text, at, isEnd) : { read: lineEnd(text, at) - at, written: null };
       if (step === null) break;
       const read = text.slice(at, at + step.read);
-      written.push(step.written ?? read);
+      const said = step.written ?? read;
+      written.push(said);
+      this.#tail = (this.#tail + said).slice(-MARK_UNITS_MAX);
       this.#pass(read);
       at += step.read;
     }
@@ -169,8 +176,12 @@ export class CitationStream {
       if (!this.#neighbours.has(number)) numbers.push(`[${number}]`);
       this.#neighbours.add(number);
     }
-    this.#gone = numbers.length === 0 ? before : null;
-    if (numbers.length === 0) return "";
+    if (numbers.length === 0) {
+      if (OPEN_BRACKET.test(this.#tail)) return this.#write(TAKEN_OUT);
+      this.#gone = before;
+      return "";
+    }
+    this.#gone = null;
     this.#isLineBlank = false;
     return before + numbers.join("");
   }

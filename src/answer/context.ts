@@ -68,7 +68,7 @@ export function pack(passages: readonly RankedPassage[], options: PackOptions): 
 }
 
 // Takes passages as long as there is room for them.
-function chooseWithin(passages: readonly RankedPassage[], options: PackOptions): readonly Shown[] {
+function chooseWithin(passages: Iterable<RankedPassage>, options: PackOptions): readonly Shown[] {
   const terms = termsOf(options.question);
   const shown: Shown[] = [];
   const headed = new Set<RankedPassage["memory"]["key"]>();

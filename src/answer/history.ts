@@ -1,5 +1,6 @@
 // What of a conversation a language model is shown: the last turns, whole as long as there is room for them.
 
+import type { Message } from "../domain/chat.ts";
 import { estimatedTokens } from "../domain/language-model.ts";
 import type { LlmMessage } from "../ports/language-model.ts";
 import { withoutCitationMarks } from "./citation-marks.ts";
@@ -7,10 +8,7 @@ import { beginningOf } from "./excerpt.ts";
 import { harmless } from "./marks.ts";
 
 /** What somebody said in a conversation. */
-export interface Turn {
-  readonly role: "user" | "assistant";
-  readonly content: string;
-}
+export type Turn = Pick<Message, "role" | "content">;
 
 /** Turns looked at, at most. */
 const TURNS_MAX = 20;

@@ -34,23 +34,13 @@ const ATTRIBUTE_CHARACTERS_MAX = 160;
  * that need them), tags and selectors of Unicode. Linear.
  */
 export function harmless(text: string): string {
-  return withoutCitations(
-    visible(text)
-      .replace(TAG_LIKE, (found: string, brackets: string, lead: string, name: string, rest: string | undefined) => {
-        if (!/[|｜]/.test(lead) && !MARKS.has(folded(name))) return found;
-        return `${roundBrackets(brackets)}${lead}${name}${rest === undefined ? "" : roundBrackets(rest)}`;
-      })
-      .replace(TEMPLATE_TAG, "($1)")
-      .replace(SPEAKER, (found: string, lead: string, name: string) =>
-        SPEAKERS.has(folded(name)) ? `${lead}(${name})` : found,
-      )
-      .replace(TEMPLATE_HEADING, "($1)"),
-  );
+  const plain = withoutTemplates(visible(text));
+  return withoutCitations(ANGLE_HINT.test(plain) ? withoutTags(plain) : plain);
 }
 
 /** The text without characters that cannot be seen, but for `\n`, `\t` and joiners. Of each character alone, so that parts add up. */
 export function withoutUnseen(text: string): string {
-  return text.replace(UNSEEN, "");
+  return SEEN_ONLY.test(text) ? text : text.replace(UNSEEN, (found) => (KEPT.has(found) ? found : ""));
 }
 
 /** A text on one line, as the value of an attribute: harmless, without quotation marks and angle brackets, cut with `…`. */
@@ -70,31 +60,34 @@ function attributeText(text: string): string {
 
 const LINE_BREAK = /\r\n?|[\v\f\u0085\u2028\u2029]/g;
 const BLANK_LINES = /\n(?:[ \t]*\n){2,}/g;
-/** Joiners and the selectors of emoji are looked at apart. */
-const UNSEEN = /(?!\n|\t|\u200c|\u200d|\ufe0e|\ufe0f)[\p{Cc}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
+/** Most texts of English: none of what follows is to be looked for. */
+const SEEN_ONLY = /^[\n\t\x20-\x7e]*$/;
+const UNSEEN = /[\p{Cc}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
+/** Of those: joiners, which are looked at apart, and the selectors of emoji. */
+const KEPT: ReadonlySet<string> = new Set(["\n", "\t", "\u200c", "\u200d", "\ufe0e", "\ufe0f"]);
 /** Joiners that nothing before them needs: Persian, Indic scripts and emoji do. */
 const IDLE_JOINER =
   /(?<!\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f|\p{Mn}|\p{Mc}|\p{scx=Arabic}|\p{scx=Syriac}|\p{scx=Mongolian})(?:\u200c|\u200d)+/gu;
 
 function visible(text: string): string {
-  return withoutUnseen(text.toWellFormed().replace(LINE_BREAK, "\n"))
-    .replace(IDLE_JOINER, "")
-    .replace(BLANK_LINES, "\n\n");
+  const seen = withoutUnseen(text.toWellFormed().replace(LINE_BREAK, "\n")).replace(BLANK_LINES, "\n\n");
+  return /\u200c|\u200d/.test(seen) ? seen.replace(IDLE_JOINER, "") : seen;
 }
 
 // ---- what looks like a mark
 
-const ANGLE_OPENING = "(?:[<＜﹤‹〈〈⟨˂ᐸ❮❬]|&lt;|&#0*60;|&#x0*3c;)";
+const ANGLE_OPENING = "(?:[<＜﹤‹〈〈⟨˂ᐸ❮❬]|&[lL][tT];|&#0*60;|&#[xX]0*3[cC];)";
+const ANGLE_CLOSING = "(?:[>＞﹥›〉〉⟩˃ᐳ❯❭]|&[gG][tT];|&#0*62;|&#[xX]0*3[eE];)";
+/** A text without any of these has no opening. */
+const ANGLE_HINT = /[<＜﹤‹〈〈⟨˂ᐸ❮❬&]/;
 /** `<`, what may stand before a name (in a lookahead, so that it is read once), the name, and what follows as far as `>`. */
 const TAG_LIKE = new RegExp(
   `(${ANGLE_OPENING}{1,8})(?=([\\s/／⁄∕\\\\!?|｜]*))\\2([\\p{L}\\p{M}\\p{N}_▁-]{1,40})` +
-    "((?:(?!&[lg]t;)[^<＜﹤‹〈〈⟨˂ᐸ❮❬>＞﹥›〉〉⟩˃ᐳ❯❭\\n]){0,160}(?:[>＞﹥›〉〉⟩˃ᐳ❯❭]|&gt;|&#0*62;|&#x0*3e;)+)?",
-  "giu",
+    `([^<＜﹤‹〈〈⟨˂ᐸ❮❬>＞﹥›〉〉⟩˃ᐳ❯❭&\\n]{0,160}${ANGLE_CLOSING}+)?`,
+  "gu",
 );
-const ANGLE = {
-  "(": new RegExp(ANGLE_OPENING, "giu"),
-  ")": /[>＞﹥›〉〉⟩˃ᐳ❯❭]|&gt;|&#0*62;|&#x0*3e;/giu,
-};
+const ANGLE_OPENINGS = new RegExp(ANGLE_OPENING, "gu");
+const ANGLE_CLOSINGS = new RegExp(ANGLE_CLOSING, "gu");
 /** Names of elements: ours, those of chat templates, and those that models were trained to take for more than text. */
 const MARKS: ReadonlySet<string> = new Set(
   (
@@ -113,8 +106,27 @@ const SPEAKERS: ReadonlySet<string> = new Set(["human", "assistant", "system", "
 const TEMPLATE_HEADING =
   /^([ \t]*#{1,6}[ \t]*(?:new |system |user )?(?:instructions?|response|input|system|human|assistant|user|prompt)(?:[ \t]*[:：])?)[ \t]*$/gimu;
 
+function withoutTags(text: string): string {
+  return text.replace(
+    TAG_LIKE,
+    (found: string, brackets: string, lead: string, name: string, rest: string | undefined) => {
+      if (!/[|｜]/.test(lead) && !MARKS.has(folded(name))) return found;
+      return `${roundBrackets(brackets)}${lead}${name}${rest === undefined ? "" : roundBrackets(rest)}`;
+    },
+  );
+}
+
+function withoutTemplates(text: string): string {
+  return text
+    .replace(TEMPLATE_TAG, "($1)")
+    .replace(SPEAKER, (found: string, lead: string, name: string) =>
+      SPEAKERS.has(folded(name)) ? `${lead}(${name})` : found,
+    )
+    .replace(TEMPLATE_HEADING, "($1)");
+}
+
 function roundBrackets(text: string): string {
-  return text.replace(ANGLE["("], "(").replace(ANGLE[")"], ")");
+  return text.replace(ANGLE_OPENINGS, "(").replace(ANGLE_CLOSINGS, ")");
 }
 
 /** Letters of other scripts that look like Latin ones, where NFKC does not make them so, each with that one. */

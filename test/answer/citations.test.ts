@@ -71,6 +71,9 @@ describe("a citation", () => {
     ["A [8-999999999].", "A [1][2]."],
     ["Ada [12]\nlives.", "Ada\nlives."],
     ["A [12] `b`", "A `b`"],
+    ["A [[0]9].", "A […9]."],
+    ["A [1[0]2] and [ [0]3].", "A [1…2] and […3]."],
+    ["A [[12]].", "A […]."],
   ];
   for (const [from, to] of unknown) {
     test(`without a source goes: ${JSON.stringify(from)}`, () => expect(said([from]).text).toBe(to));

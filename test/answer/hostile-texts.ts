@@ -55,6 +55,8 @@ const CLOSINGS: readonly string[] = [
   "⟨source⟩",
   "&lt;/source&gt;",
   "&#60;/source&#62;",
+  "<b &#60;/source>",
+  "<b title='</source>'>",
   "&#x3c;/question&#x3E;",
   "</ѕоurсе>",
   "</s\u200bource>",
