@@ -21,7 +21,7 @@ const USED_SHARE = 0.92;
 /** Share of the context that an answer may have at most. */
 const OUTPUT_SHARE_MAX = 0.5;
 /** Shares of what the rules leave of a prompt that instructions and question may have at most. */
-const INSTRUCTIONS_SHARE_MAX = 1 / 3;
+const INSTRUCTIONS_SHARE_MAX = 0.4;
 const QUESTION_SHARE_MAX = 1 / 3;
 /** Share of the rest that earlier turns may have at most; the sources have what remains. */
 const HISTORY_SHARE_MAX = 0.3;
@@ -63,10 +63,9 @@ export interface Prompt {
  */
 export function answerPrompt(parts: PromptParts): Prompt {
   const tokensMax = promptTokensMax(parts.contextTokens, parts.outputTokensMax);
-  const instructions = parts.instructions === null ? "" : harmless(parts.instructions).trim();
+  const instructions = checkedInstructions(parts);
   const rules = rulesOf(parts.nowMs);
   const room = tokensMax - estimatedTokens(rules) - estimatedTokens(asking("", ""));
-  refuseLongInstructions(instructions, Math.floor(room * INSTRUCTIONS_SHARE_MAX));
   const question = shortenedQuestion(harmless(parts.question).trim(), Math.floor(room * QUESTION_SHARE_MAX));
   const system = instructions === "" ? rules : `${rules}\n\n${instructionsPart(instructions)}`;
 
@@ -89,9 +88,19 @@ export function promptTokensMax(contextTokens: number | null, outputTokensMax: n
   return Math.floor(USED_SHARE * context - Math.min(outputTokensMax, OUTPUT_SHARE_MAX * context));
 }
 
-function refuseLongInstructions(instructions: string, tokensMax: number): void {
+/**
+ * The instructions as a prompt shows them, empty for none: to be asked before any work is done.
+ * @throws Fault `invalid_request` for instructions without room
+ */
+export function checkedInstructions(
+  parts: Pick<PromptParts, "instructions" | "nowMs" | "contextTokens" | "outputTokensMax">,
+): string {
+  const instructions = parts.instructions === null ? "" : harmless(parts.instructions).trim();
+  const fixed = estimatedTokens(rulesOf(parts.nowMs)) + estimatedTokens(asking("", ""));
+  const room = promptTokensMax(parts.contextTokens, parts.outputTokensMax) - fixed;
+  const tokensMax = Math.floor(room * INSTRUCTIONS_SHARE_MAX);
   const tokens = estimatedTokens(instructions);
-  if (tokens <= tokensMax) return;
+  if (tokens <= tokensMax) return instructions;
   throw new Fault(
     "invalid_request",
     `'instructions' take about ${tokens} tokens; the language model of this project has room for ${tokensMax} of them.`,

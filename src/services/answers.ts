@@ -65,15 +65,22 @@ export class AnswerService {
   /**
    * Begins an answer; no work is done before its first event is asked for.
    * @param history earlier turns of the conversation, oldest first
-   * @throws Fault `invalid_request` for a model where none is configured
+   * @throws Fault `invalid_request` for a model where none is configured, and for instructions that leave no room for sources
    */
   answer(viewer: Viewer, question: Question, signal: AbortSignal, history: readonly Turn[] = []): AnswerRun {
-    const settings = this.#parts.accounts.project(viewer.projectId)?.settings ?? DEFAULT_SETTINGS;
-    const generation = Generation.of(this.#parts.generation, viewer.projectId, settings, question.model);
+    const { generation, evidenceMin } = this.check(viewer, question);
     return {
-      events: this.#events(viewer, question, { generation, evidenceMin: settings.min_evidence, history, signal }),
+      events: this.#events(viewer, question, { generation, evidenceMin, history, signal }),
       tokens: () => generation?.spent ?? NO_TOKENS,
     };
+  }
+
+  /** What `answer` would refuse, where it is begun later. @returns what answers. @throws as `answer` does */
+  check(viewer: Viewer, { model, instructions }: Pick<Question, "model" | "instructions">): Answering {
+    const settings = this.#parts.accounts.project(viewer.projectId)?.settings ?? DEFAULT_SETTINGS;
+    const generation = Generation.of(this.#parts.generation, viewer.projectId, settings, model);
+    generation?.checkInstructions(instructions);
+    return { generation, evidenceMin: settings.min_evidence };
   }
 
   async *#events(
@@ -98,9 +105,15 @@ export class AnswerService {
   }
 }
 
-interface AnswerTerms {
+/** What answers the questions of a project. */
+export interface Answering {
+  /** null: sentences of what is stored. */
   readonly generation: Generation | null;
+  /** 0..1: a best passage below is no evidence. */
   readonly evidenceMin: number;
+}
+
+interface AnswerTerms extends Answering {
   readonly history: readonly Turn[];
   readonly signal: AbortSignal;
 }

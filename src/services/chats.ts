@@ -22,7 +22,7 @@ import type { AnswerService, Question } from "./answers.ts";
 /** What the service stands on. */
 export interface ChatServiceParts {
   readonly chats: ChatStore;
-  readonly answers: Pick<AnswerService, "answer">;
+  readonly answers: Pick<AnswerService, "answer" | "check">;
   readonly quota: QueryQuota;
   readonly idempotency: Pick<IdempotencyStore, "forget">;
   readonly transactions: Transactions;
@@ -106,7 +106,7 @@ export class ChatService {
    * Refuses what can be refused before work, and takes the message's place in line and in the month's quota.
    * @returns the answer's events. They begin when the messages before it are answered; the user's message is stored first, the
    *   assistant's when it is whole, or as far as it came when the caller hangs up.
-   * @throws Fault `chat_not_found`, `query_quota_exceeded`, `overloaded`
+   * @throws Fault `chat_not_found`, `query_quota_exceeded`, `overloaded`, `invalid_request`
    */
   send(
     viewer: Viewer,
@@ -119,6 +119,7 @@ export class ChatService {
     },
   ): AsyncGenerator<MessageEvent> {
     this.get(viewer, id);
+    this.#parts.answers.check(viewer, { ...question, model: null });
     const turns = this.#turns.get(id) ?? { waiting: 0, last: Promise.resolve() };
     if (turns.waiting > LIMITS.messagesWaitingPerChat) {
       throw new Fault("overloaded", "Too many messages wait in this chat. Send the next one when they are answered.", {

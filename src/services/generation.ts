@@ -4,7 +4,7 @@
 import type { AnswerEvent } from "../answer/events.ts";
 import { EmptyAnswer, generatedAnswer } from "../answer/generate.ts";
 import type { Turn } from "../answer/history.ts";
-import { answerPrompt } from "../answer/prompt.ts";
+import { answerPrompt, checkedInstructions, type PromptParts } from "../answer/prompt.ts";
 import { readStandaloneQuestion, STANDALONE_TOKENS_MAX, standaloneQuestionMessages } from "../answer/rewriting.ts";
 import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
@@ -82,6 +82,11 @@ export class Generation {
     });
   }
 
+  /** @throws Fault `invalid_request` for instructions that leave no room for sources */
+  checkInstructions(instructions: string | null): void {
+    checkedInstructions({ instructions, ...this.#bounds() });
+  }
+
   /** Read and written so far; estimated where the endpoint did not say, or an answer was broken off. */
   get spent(): LlmUsage {
     return this.#spent;
@@ -114,14 +119,12 @@ export class Generation {
 
   /**
    * The answer's events, as the model writes them.
-   * @throws Fault `llm_error`, `llm_timeout`, `overloaded`; `invalid_request` for instructions that leave no room for sources
+   * @throws Fault `llm_error`, `llm_timeout`, `overloaded`
    */
   async *answer(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<AnswerEvent> {
     const prompt = answerPrompt({
       ...request,
-      nowMs: this.#parts.clock.now(),
-      contextTokens: this.#parts.contextTokens,
-      outputTokensMax: this.#outputTokensMax,
+      ...this.#bounds(),
     });
     try {
       const fragments = this.#ask(prompt.messages, this.#outputTokensMax, signal);
@@ -132,6 +135,11 @@ export class Generation {
       signal.throwIfAborted();
       throw faultOf(error);
     }
+  }
+
+  #bounds(): Pick<PromptParts, "nowMs" | "contextTokens" | "outputTokensMax"> {
+    const { clock, contextTokens } = this.#parts;
+    return { nowMs: clock.now(), contextTokens, outputTokensMax: this.#outputTokensMax };
   }
 
   // What a call took is known when it ends; until then it is estimated, so that it is counted whoever leaves.

@@ -96,6 +96,7 @@ describe("what the model is sent", () => {
     await ask({ query: QUESTION, instructions: "Answer like a pirate." });
     expect(lastCall().body.messages[0]?.content).toContain("Answer like a pirate.");
     expect(prompt()).not.toContain("pirate");
+    expect((await ask({ query: QUESTION, instructions: "i".repeat(8_192) })).status).toBe(200);
   });
 
   test("no more sources than maxSources", async () => {
@@ -252,6 +253,9 @@ describe("failures: an error, never a made-up answer, and nothing is counted", (
     const before = llm.calls.length;
     expectFault(await ask({ query: " ", stream: true }), 400, "invalid_request", "query");
     expectFault(await ask({ query: "x", model: "" }), 400, "invalid_request", "model");
+    const long = { query: "x", instructions: "指".repeat(8_192) };
+    expectFault(await ask(long), 400, "invalid_request", "instructions");
+    expectFault(await ask({ ...long, stream: true }), 400, "invalid_request", "instructions");
     expect(llm.calls.length).toBe(before);
   });
 });

@@ -128,6 +128,13 @@ describe("what is stored", () => {
     expect([...(call?.body.messages.at(-1)?.content ?? "").matchAll(/<source id=/g)]).toHaveLength(1);
   });
 
+  test("nothing of what can be refused before work", async () => {
+    const chat = await newChat();
+    const refused = await send(chat, "When was it opened?", { instructions: "指".repeat(8_192) });
+    expectFault(refused, 400, "invalid_request", "instructions");
+    expect(await messages(chat)).toEqual([]);
+  });
+
   test("of a failure the question only; the next one is answered", async () => {
     const chat = await newChat();
     llm.answer(status(500));

@@ -338,6 +338,7 @@ describe("an answer that takes its time", () => {
     const service = new ChatService({
       chats,
       answers: {
+        check: () => ({ generation: null, evidenceMin: 0 }),
         answer: (_viewer, { text }, signal) => ({
           events: say(text, signal),
           tokens: () => ({ prompt: 0, completion: 0 }),
