@@ -40,6 +40,16 @@ export function corpusFile(folder: string): string {
   return plainOrGzip(folder, "corpus.jsonl");
 }
 
+/** The file that holds the judgements of a split; it need not be there. */
+export function judgementsFile(folder: string, split: string): string {
+  return join(folder, "qrels", `${split}.tsv`);
+}
+
+/** The file that holds a collection's questions. */
+export function queriesFile(folder: string): string {
+  return plainOrGzip(folder, "queries.jsonl");
+}
+
 function plainOrGzip(folder: string, name: string): string {
   const plain = join(folder, name);
   return existsSync(plain) ? plain : `${plain}.gz`;
@@ -50,9 +60,9 @@ function plainOrGzip(folder: string, name: string): string {
  * @throws Error when a file is missing or not in this layout.
  */
 export async function readJudgedQueries(folder: string, split: string): Promise<readonly JudgedQuery[]> {
-  const judgements = readJudgements(join(folder, "qrels", `${split}.tsv`));
+  const judgements = readJudgements(judgementsFile(folder, split));
   const queries: JudgedQuery[] = [];
-  for await (const query of readQueries(plainOrGzip(folder, "queries.jsonl"))) {
+  for await (const query of readQueries(queriesFile(folder))) {
     const judged = judgements.get(query.id);
     if (judged !== undefined) queries.push({ ...query, judgements: judged });
   }
