@@ -221,7 +221,7 @@ async function open(
     search,
     accounts,
     generation: { model, operator, contextTokens: config.llmContextTokens, clock },
-    languageOf: queryLanguage,
+    reading: { reranker: lanes, embedder: lanes, languageOf: queryLanguage },
   });
   const quota = new QueryQuota(accounts, clock);
   const projects = new ProjectService({ accounts, index, guard, log });

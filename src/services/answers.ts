@@ -6,6 +6,7 @@ import type { AnswerEvent } from "../answer/events.ts";
 import { extractiveAnswer } from "../answer/extract.ts";
 import type { Turn } from "../answer/history.ts";
 import { noEvidenceAnswer } from "../answer/no-evidence.ts";
+import { type ReadingParts, readByReranker, type ScoreSentences } from "../answer/relevance.ts";
 import { contextualQuestion } from "../answer/standalone.ts";
 import type { Filter } from "../domain/filter.ts";
 import { LIMITS } from "../domain/limits.ts";
@@ -14,6 +15,7 @@ import type { ModeName, RankedPassage } from "../domain/ranking.ts";
 import type { Viewer } from "../domain/scope.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { LlmUsage } from "../ports/language-model.ts";
+import { MODES } from "../retrieval/modes.ts";
 import { Generation, type GenerationParts, usageOf } from "./generation.ts";
 import type { SearchService } from "./search.ts";
 
@@ -45,8 +47,8 @@ export interface AnswerServiceParts {
   readonly search: SearchService;
   readonly accounts: Pick<AccountStore, "project">;
   readonly generation: GenerationParts;
-  /** The language of a question, BCP 47; `und` when unsure. */
-  readonly languageOf: (query: string) => string | Promise<string>;
+  /** Who reads sentences, where the mode has passages read and no language model answers. */
+  readonly reading: ReadingParts;
 }
 
 /** A model is given passages to choose from: what says the same as a better one is left out. */
@@ -57,9 +59,11 @@ const NO_TOKENS: LlmUsage = { prompt: 0, completion: 0 };
 /** Answers questions of one project. */
 export class AnswerService {
   readonly #parts: AnswerServiceParts;
+  readonly #scoreSentences: ScoreSentences;
 
   constructor(parts: AnswerServiceParts) {
     this.#parts = parts;
+    this.#scoreSentences = readByReranker(parts.reading);
   }
 
   /**
@@ -93,11 +97,12 @@ export class AnswerService {
     const request = { ...scope, query, limit: Math.min(limit, LIMITS.searchResults), scoreMin: 0 };
     const { results } = await this.#parts.search.search(viewer.projectId, request, signal);
     if (!hasEvidence(results, evidenceMin)) {
-      yield { type: "text", content: noEvidenceAnswer(await this.#parts.languageOf(text)) };
+      yield { type: "text", content: noEvidenceAnswer(await this.#parts.reading.languageOf(text)) };
       yield { type: "sources", sources: [] };
       yield usageOf(generation?.spent ?? NO_TOKENS);
     } else if (generation === null) {
-      yield* extractiveAnswer(query, results, maxSources);
+      const reading = MODES[scope.mode].rerankDepth > 0 ? { scoreSentences: this.#scoreSentences } : {};
+      yield* extractiveAnswer(query, results, { maxSources, signal, ...reading });
     } else {
       const asked = { question: text, instructions, passages: results, maxSources, history };
       yield* generation.answer(asked, signal);

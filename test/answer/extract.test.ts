@@ -3,7 +3,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { type Answer, type AnswerEvent, collectAnswer } from "../../src/answer/events.ts";
-import { extractiveAnswer, NO_EVIDENCE_ANSWER } from "../../src/answer/extract.ts";
+import { extractiveAnswer } from "../../src/answer/extract.ts";
+import { NO_EVIDENCE_ANSWER } from "../../src/answer/no-evidence.ts";
 import type { RankedPassage } from "../../src/domain/ranking.ts";
 import { seeded } from "../support/seeded.ts";
 import { passage } from "./passages.ts";
@@ -11,9 +12,10 @@ import { passage } from "./passages.ts";
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 const ROUNDS = 150;
 const QUOTE_UNITS_MAX = 400;
+const UNBOUND = new AbortController().signal;
 
 const ask = (question: string, passages: readonly RankedPassage[], maxSources = 8): Promise<Answer> =>
-  collectAnswer(extractiveAnswer(question, passages, maxSources));
+  collectAnswer(extractiveAnswer(question, passages, { maxSources, signal: UNBOUND }));
 
 /** The quotes of an answer with the number behind each. */
 function quotesOf(answer: string): readonly { readonly text: string; readonly number: number }[] {
@@ -48,7 +50,11 @@ describe("the answer", () => {
   test("comes sentence by sentence, then the sources, then a usage of nothing", async () => {
     const passages = [passage("Red kites nest in May. Red kites eat worms."), passage("Mice are what kites look for.")];
     const events: AnswerEvent[] = [];
-    for await (const event of extractiveAnswer("What do red kites eat?", passages, 8)) events.push(event);
+    for await (const event of extractiveAnswer("What do red kites eat?", passages, {
+      maxSources: 8,
+      signal: UNBOUND,
+    }))
+      events.push(event);
     const types = events.map(({ type }) => type);
     expect(types.slice(-2)).toEqual(["sources", "usage"]);
     expect(types.slice(0, -2).every((type) => type === "text")).toBe(true);

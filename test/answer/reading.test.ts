@@ -1,0 +1,178 @@
+// What answers gain from a model that reads sentences, from titles and from turns: order, complements, and quotes that are
+// understood by themselves.
+
+import { describe, expect, test } from "bun:test";
+import { collectAnswer } from "../../src/answer/events.ts";
+import { extractiveAnswer } from "../../src/answer/extract.ts";
+import type { ScoreSentences } from "../../src/answer/relevance.ts";
+import type { Turn } from "../../src/domain/chunk.ts";
+import type { RankedPassage } from "../../src/domain/ranking.ts";
+import { passage } from "./passages.ts";
+
+const UNBOUND = new AbortController().signal;
+
+async function answerTo(
+  question: string,
+  passages: readonly RankedPassage[],
+  scoreSentences?: ScoreSentences,
+  maxSources = 8,
+): Promise<string> {
+  const reading = scoreSentences === undefined ? {} : { scoreSentences };
+  return (await collectAnswer(extractiveAnswer(question, passages, { maxSources, signal: UNBOUND, ...reading })))
+    .answer;
+}
+
+function titled(title: string, text: string, score = 0.5): RankedPassage {
+  const untitled = passage(text, score);
+  return { ...untitled, memory: { ...untitled.memory, title, given: ["title"] } };
+}
+
+function turn(speaker: string, date: string | null, text: string): RankedPassage {
+  const said = passage(text);
+  const labelUnits = text.startsWith(`${speaker}: `) ? speaker.length + 2 : 0;
+  const place: Turn = { session: 0, speaker, date, labelUnits };
+  return { ...said, place: { ...said.place, turn: place } };
+}
+
+/** A model to which sentences with these words answer, and no others. */
+const preferring =
+  (...words: readonly string[]): ScoreSentences =>
+  async (_, sentences) =>
+    sentences.map((sentence) => (words.some((word) => sentence.includes(word)) ? 1 : -1));
+
+describe("a model that reads", () => {
+  const text = "Ada works hard, and work is what Ada likes. The bakery on Mill Lane pays her wages. Rain fell.";
+
+  test("finds what the question's words do not", async () => {
+    const asked = "Where does Ada work?";
+    expect(await answerTo(asked, [passage(text)])).toStartWith("Ada works hard");
+    expect(await answerTo(asked, [passage(text)], preferring("bakery"))).toBe(
+      "The bakery on Mill Lane pays her wages. [1]",
+    );
+  });
+
+  test("never decides alone: of two that it likes, the question's words choose", async () => {
+    const both = "The bakery closed in May. The bakery where Ada works is on Mill Lane.";
+    expect(await answerTo("Where does Ada work?", [passage(both)], preferring("bakery"))).toStartWith(
+      "The bakery where Ada works",
+    );
+  });
+
+  test("that says nothing leaves the answer to words", async () => {
+    const asked = "Where does Ada work?";
+    expect(await answerTo(asked, [passage(text)], async () => null)).toBe(await answerTo(asked, [passage(text)]));
+  });
+
+  test("reads each sentence once, 24 at most, with the title that it stands under", async () => {
+    const read: (readonly string[])[] = [];
+    const reads: ScoreSentences = async (_, sentences) => {
+      read.push(sentences);
+      return sentences.map(() => 0);
+    };
+    const many = Array.from({ length: 200 }, (_, at) => `Kite ${at} is red.`).join(" ");
+    await answerTo("Which kite?", [titled("Kites of the coast", many)], reads);
+    expect(read).toHaveLength(1);
+    expect(read[0]).toHaveLength(24);
+    expect(read[0]?.every((sentence) => sentence.startsWith("Kites of the coast. Kite"))).toBe(true);
+  });
+
+  test("is not asked where there is nothing to read, and its failure is the answer's", async () => {
+    const fails: ScoreSentences = () => Promise.reject(new Error("hung up"));
+    expect(await answerTo("Who?", [passage("---")], fails)).toContain("Nothing");
+    expect(answerTo("Who?", [passage("Ada.")], fails)).rejects.toThrow("hung up");
+  });
+});
+
+describe("what complements the first sentence", () => {
+  test("of a comparison is what is compared, though one side has more of the words", async () => {
+    const answer = await answerTo("Was the film Red Kite or the film Blue Heron released first?", [
+      titled("Red Kite", "Red Kite is a film that was released in 1961. Red Kite, the film, was first shown in Rome."),
+      titled("Kite films", "The film Red Kite was the first that was released of all films of kites.", 0.5),
+      titled("Blue Heron (film)", "Blue Heron dates from 1946.", 0.3),
+    ]);
+    const [first, second] = answer.split(/ \[\d+\] ?/);
+    expect([first, second].some((said) => said?.startsWith("Red Kite"))).toBe(true);
+    expect([first, second]).toContain("Blue Heron dates from 1946.");
+  });
+
+  test("is the second step, which then goes first", async () => {
+    const answer = await answerTo("Where was the composer of the film Red Kite born?", [
+      titled("Red Kite", "The music of the film Red Kite is by Ida Holm, the composer. The film Red Kite was liked."),
+      titled("Composers", "Where a composer was born matters little to a film.", 0.4),
+      titled("Ida Holm", "Ida Holm was born in Skarn in 1901.", 0.2),
+    ]);
+    expect(answer).toStartWith("Ida Holm was born in Skarn in 1901. [1] The music of the film Red Kite");
+  });
+
+  test("is not another piece of the same document because the question names its title", async () => {
+    const pieces = ["The harbour of Skarn is deep.", "Boats fill the harbour.", "Fish is sold."].map((text) =>
+      titled("Harbour of Skarn", text),
+    );
+    const one = titled("Skarn", "Deep is the harbour.");
+    expect(await answerTo("How deep is the harbour of Skarn?", [...pieces, one], preferring("deep"))).toBe(
+      "The harbour of Skarn is deep. [1]",
+    );
+  });
+});
+
+describe("the kind of thing that is asked for", () => {
+  const asked: readonly (readonly [question: string, text: string, answer: string])[] = [
+    [
+      "When was the bridge opened?",
+      "The bridge with its 4 lanes was opened. The bridge was opened on 5 May.",
+      "The bridge was opened on 5 May.",
+    ],
+    [
+      "Quando fu aperto il ponte?",
+      "Il ponte con 4 corsie fu aperto. Il ponte fu aperto il 5 maggio.",
+      "Il ponte fu aperto il 5 maggio.",
+    ],
+    [
+      "Which company built the bridge?",
+      "The bridge was built by others in spring. The bridge was built by Holm and Sons in spring.",
+      "The bridge was built by Holm and Sons in spring.",
+    ],
+    ["다리는 언제 열렸습니까?", "다리는 4차선으로 열렸습니다. 다리는 5월에 열렸습니다.", "다리는 5월에 열렸습니다."],
+  ];
+  for (const [question, text, answer] of asked) {
+    test(`goes first: ${question}`, async () => {
+      expect(await answerTo(question, [passage(text)])).toStartWith(`${answer} [1]`);
+    });
+  }
+});
+
+describe("a quote is understood by itself", () => {
+  test("one that begins with a pronoun stands under its title", async () => {
+    const text = "Ida Holm is a composer. She was born in Skarn.";
+    expect(await answerTo("born in Skarn", [titled("Ida Holm", text)], preferring("born"))).toBe(
+      "Ida Holm: She was born in Skarn. [1]",
+    );
+    expect(await answerTo("born in Skarn", [passage(text)], preferring("born"))).toBe("She was born in Skarn. [1]");
+  });
+
+  test("but not under a title that nobody gave, one too long, or where no pronoun comes first", async () => {
+    const found = titled("Ida Holm", "She was born in Skarn.");
+    const made = { ...found, memory: { ...found.memory, given: [] } };
+    const long = titled("Ida Holm ".repeat(20), "She was born in Skarn.");
+    for (const each of [made, long]) expect(await answerTo("born", [each])).toBe("She was born in Skarn. [1]");
+    for (const text of ["Heather grows in Skarn.", "It’s born.", "Items are born here."]) {
+      expect(await answerTo("born Skarn", [titled("Ida Holm", text)])).toBe(`${text} [1]`);
+    }
+  });
+
+  test("what somebody goes on saying has its speaker, asked when also its day", async () => {
+    const said = turn("Ada", "8 May 2023", "Ada: It was late. Yesterday we sailed to Skarn.");
+    expect(await answerTo("Who sailed to Skarn?", [said], preferring("sailed"))).toBe(
+      "Ada: Yesterday we sailed to Skarn. [1]",
+    );
+    expect(await answerTo("When did Ada sail to Skarn?", [said], preferring("sailed"))).toBe(
+      "(8 May 2023) Ada: Yesterday we sailed to Skarn. [1]",
+    );
+    expect(await answerTo("How late was it?", [said], preferring("late"))).toBe("Ada: It was late. [1]");
+  });
+
+  test("what stands before it cannot pass for a citation, nor break the line", async () => {
+    const answer = await answerTo("born", [titled("Ida [3]\nHolm", "She was born here.")]);
+    expect(answer).toBe("Ida (3) Holm: She was born here. [1]");
+  });
+});
