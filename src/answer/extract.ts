@@ -58,8 +58,10 @@ export async function* extractiveAnswer(
       : best.map((candidate, position) => ({ candidate, relevance: relevances[position] ?? null }));
 
   const numbers = new Map<RankedPassage, number>();
+  let before: RankedPassage | null = null;
   for (const { text, passage } of choose(scored, weights, asked, maxSources)) {
-    const lead = `${numbers.size === 0 ? "" : " "}${leadOf(text, passage, asked.asksWhen)}`;
+    const lead = `${before === null ? "" : " "}${passage === before ? "" : leadOf(text, passage, asked.asksWhen)}`;
+    before = passage;
     const known = numbers.get(passage);
     const number = known ?? numbers.size + 1;
     numbers.set(passage, number);

@@ -11,8 +11,8 @@ const PRONOUN_FIRST =
 
 /**
  * What stands before a sentence of `passage` when it is quoted: empty, or text that ends with a space. A turn's later sentence
- * gets its speaker; asked when, its day too. A sentence that begins with a pronoun gets the title that its memory was given.
- * @param text the sentence as it is quoted.
+ * gets its speaker; asked when, its day too. A sentence that begins with a pronoun gets the title that its memory was given, where it does not say it.
+ * @param text the sentence as it is quoted, the first of this passage in a row.
  */
 export function leadOf(text: string, passage: RankedPassage, asksWhen: boolean): string {
   const { turn } = passage.place;
@@ -23,7 +23,7 @@ export function leadOf(text: string, passage: RankedPassage, asksWhen: boolean):
   }
   const { title, given } = passage.memory;
   if (title === null || title.length > TITLE_UNITS_MAX || !given.includes("title")) return "";
-  return PRONOUN_FIRST.test(text) ? harmless(`${title}: `) : "";
+  return PRONOUN_FIRST.test(text) && !text.includes(title) ? harmless(`${title}: `) : "";
 }
 
 // On one line, and nothing in it reads as a citation.

@@ -160,6 +160,15 @@ describe("a quote is understood by itself", () => {
     }
   });
 
+  test("nor where it says its title, or goes on from a quote of the same passage", async () => {
+    const book = titled("Their Lives", "Their Lives is a book.");
+    expect(await answerTo("a book", [book])).toBe("Their Lives is a book. [1]");
+    const both = titled("Ida Holm", "She wrote an opera about Skarn. She wrote a symphony of storms.");
+    expect(await answerTo("What symphony, what opera?", [both])).toMatch(
+      /^Ida Holm: She wrote .* \[1\] She wrote .* \[1\]$/,
+    );
+  });
+
   test("what somebody goes on saying has its speaker, asked when also its day", async () => {
     const said = turn("Ada", "8 May 2023", "Ada: It was late. Yesterday we sailed to Skarn.");
     expect(await answerTo("Who sailed to Skarn?", [said], preferring("sailed"))).toBe(
