@@ -44,7 +44,7 @@ export interface AnswerRun {
 
 /** What the service stands on. */
 export interface AnswerServiceParts {
-  readonly search: SearchService;
+  readonly search: Pick<SearchService, "search">;
   readonly accounts: Pick<AccountStore, "project">;
   readonly generation: GenerationParts;
   /** Who reads sentences, where the mode has passages read and no language model answers. */

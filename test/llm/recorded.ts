@@ -1,0 +1,94 @@
+// Streams as the services document theirs (OpenAI, llama.cpp and Ollama, which think in the text, Azure with its filters), and an
+// endpoint that cuts them off anywhere.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Receiver } from "../outbound/receiver.ts";
+import { CHUNKED, HEAD, rawEndpoint } from "./asking.ts";
+
+/** A whole stream, and what it says. */
+export interface Recorded {
+  readonly name: string;
+  readonly bytes: Buffer;
+  readonly text: string;
+  readonly usage: { readonly prompt: number; readonly completion: number };
+}
+
+/** The recorded streams; each cites its first source once. */
+export const STREAMS: readonly Recorded[] = [
+  {
+    name: "openai",
+    bytes: recorded("openai"),
+    text: "Die Brücke über die Weser 😀 hält – seit 1913 [1].",
+    usage: { prompt: 41, completion: 17 },
+  },
+  {
+    name: "llama",
+    bytes: recorded("llama"),
+    text: "橋は強い 😀、1913年から [1]。",
+    usage: { prompt: 40, completion: 23 },
+  },
+  {
+    name: "azure",
+    // its lines end so; in the file they would be at the mercy of whoever checks it out
+    bytes: Buffer.from(recorded("azure").toString().replaceAll("\n", "\r\n")),
+    text: "Мост крепок 🌉 [1].",
+    usage: { prompt: 39, completion: 11 },
+  },
+];
+
+/** How a connection ends after the bytes that were let through. */
+const CUTS = {
+  "closed as if the body were whole": (bytes: Buffer) => [HEAD, bytes, null] as const,
+  reset: (bytes: Buffer) => [CHUNKED, chunk(bytes), "reset"] as const,
+};
+export type Cut = keyof typeof CUTS;
+export const CUT_NAMES = Object.keys(CUTS) as readonly Cut[];
+
+/** An endpoint that lets so many bytes of a stream through; which stream, which end and how many say its addresses. */
+export async function cuttingEndpoint(
+  streams: readonly Buffer[],
+): Promise<Receiver & { readonly baseUrl: (stream: number, cut: Cut, at: number) => string }> {
+  const endpoint = await rawEndpoint((socket, head) => {
+    const [, stream, cut, at] = /^POST \/v1\/(\d+)\/(\d)\/(\d+)\//.exec(head) ?? [];
+    const name = CUT_NAMES[Number(cut)];
+    const bytes = streams[Number(stream)]?.subarray(0, Number(at));
+    if (name === undefined || bytes === undefined) throw new Error(`no such stream: ${head}`);
+    const [before, body, end] = CUTS[name](bytes);
+    socket.write(before);
+    if (end === null) socket.end(body);
+    else socket.write(body, () => socket.resetAndDestroy());
+  });
+  const baseUrl = (stream: number, cut: Cut, at: number) =>
+    `${endpoint.baseUrl}/${stream}/${CUT_NAMES.indexOf(cut)}/${at}`;
+  return { ...endpoint, baseUrl };
+}
+
+/** Where the event ends, in bytes, in which the model says that it has ended: its closing brace is the last that matters. */
+export function finishOf(bytes: Buffer): number {
+  const from = bytes.indexOf('"finish_reason":"stop"');
+  return bytes.indexOf("\n", from) - (bytes.includes("\r\n") ? 1 : 0);
+}
+
+/** Calls at once. */
+const ABREAST = 32;
+
+/** What `work` gives for each of the numbers below `count`, some of them at once. */
+export async function abreast<T>(count: number, work: (at: number) => Promise<T>): Promise<readonly T[]> {
+  const results: T[] = [];
+  let next = 0;
+  const worker = async () => {
+    for (let at = next++; at < count; at = next++) results.push(await work(at));
+  };
+  await Promise.all(Array.from({ length: ABREAST }, worker));
+  return results;
+}
+
+function chunk(bytes: Buffer): Buffer {
+  if (bytes.length === 0) return bytes; // an empty chunk would be the end of the body
+  return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
+}
+
+function recorded(name: string): Buffer {
+  return readFileSync(join(import.meta.dir, "fixtures", `${name}.txt`));
+}

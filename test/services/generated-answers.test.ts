@@ -1,0 +1,254 @@
+// Answers and messages of a language model whose connection is cut off, at every byte: what is said is a beginning of the answer, what
+// ends like an answer is one, and a chat keeps its question. The client and its connections are real, what a search finds is made up.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { QueryQuota } from "../../src/account/query-quota.ts";
+import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
+import { SqliteChatStore } from "../../src/adapters/embedded/sqlite/chat-store.ts";
+import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { limited } from "../../src/adapters/llm/limited.ts";
+import { metered } from "../../src/adapters/llm/metered.ts";
+import type { AnswerEvent } from "../../src/answer/events.ts";
+import { Fault } from "../../src/domain/fault.ts";
+import type { RankedPassage } from "../../src/domain/ranking.ts";
+import type { Viewer } from "../../src/domain/scope.ts";
+import { systemClock } from "../../src/kit/clock.ts";
+import { Metrics } from "../../src/kit/metrics.ts";
+import type { LanguageModel } from "../../src/ports/language-model.ts";
+import { AnswerService, type Question } from "../../src/services/answers.ts";
+import { type ChatQuestion, ChatService, type MessageEvent } from "../../src/services/chats.ts";
+import { passage } from "../answer/passages.ts";
+import { model, NEVER, PATIENT } from "../llm/asking.ts";
+import { abreast, CUT_NAMES, type Cut, cuttingEndpoint, finishOf, STREAMS } from "../llm/recorded.ts";
+import { temporaryFolder } from "../stores/temporary-folder.ts";
+
+/** What any search finds. */
+const PASSAGES: readonly RankedPassage[] = [
+  passage("The bridge over the Weser has stood since 1913.", 0.9),
+  passage("Ferries cross the river further down.", 0.8),
+  passage("In that year the ironworks of Nordenham delivered the girders.", 0.7),
+];
+
+/** A stream, and the answer that becomes of it. */
+interface Told {
+  readonly name: string;
+  readonly bytes: Buffer;
+  readonly answer: string;
+  /** The first byte behind which it is cut. */
+  readonly from: number;
+}
+
+/** As recorded; and with a citation that comes in two events and is to be renumbered: `[3, 1]` becomes `[1][2]`. */
+const TOLD: readonly Told[] = STREAMS.flatMap(({ name, bytes, text }) => {
+  const split = withSplitCitation(bytes);
+  return [
+    { name, bytes, answer: text, from: 0 },
+    {
+      name: `${name}, its citation in two events`,
+      bytes: split,
+      answer: text.replace("[1]", "[1][2]"),
+      from: split.indexOf("[3"),
+    },
+  ];
+});
+
+let folder: ReturnType<typeof temporaryFolder>;
+let database: SqliteDatabase;
+let accounts: SqliteAccountStore;
+let viewer: Viewer;
+let endpoint: Awaited<ReturnType<typeof cuttingEndpoint>>;
+let languageModel: LanguageModel;
+const metrics = new Metrics();
+beforeAll(async () => {
+  folder = temporaryFolder();
+  database = openDatabase(join(folder.path, "mneme.sqlite"));
+  accounts = new SqliteAccountStore({ database, clock: systemClock });
+  viewer = { projectId: accounts.defaultProject(), userId: null };
+  endpoint = await cuttingEndpoint(TOLD.map(({ bytes }) => bytes));
+  const client = metered(model({ timeouts: PATIENT, clock: systemClock }), metrics);
+  languageModel = limited(client, { concurrency: 32, metrics });
+});
+afterAll(() => {
+  endpoint.close();
+  database.close();
+  folder.remove();
+});
+
+/** Answers from what is let through of a stream. */
+function answersOf(stream: number, cut: Cut, at: number): AnswerService {
+  const operator = { baseUrl: endpoint.baseUrl(stream, cut, at), model: "small", apiKey: null };
+  return new AnswerService({
+    search: { search: async () => ({ results: PASSAGES, stages: [], admissible: PASSAGES.length }) },
+    accounts,
+    generation: { model: languageModel, operator, contextTokens: 8_192, clock: systemClock },
+    languageOf: () => "en",
+  });
+}
+
+for (const [stream, { name, bytes, answer, from }] of TOLD.entries()) {
+  for (const cut of CUT_NAMES) {
+    test(`${name}, cut behind each byte, ${cut}: a beginning and a fault, or the answer`, async () => {
+      const finishAt = finishOf(bytes);
+      const problems = await abreast(bytes.length + 1 - from, async (step) => {
+        const at = from + step;
+        const { events } = answersOf(stream, cut, at).answer(viewer, QUESTION, NEVER);
+        const problem = problemOf(await told(events), answer, at >= finishAt);
+        return problem === null ? [] : [`${at}: ${problem}`];
+      });
+      expect(problems.flat()).toEqual([]);
+      expect(running()).toBe(0);
+    }, 120_000); // some 2,000 connections
+  }
+}
+
+describe("a chat", () => {
+  const chats = (answers: AnswerService) =>
+    new ChatService({
+      ...{ chats: new SqliteChatStore({ database, clock: systemClock }), answers, transactions: database },
+      ...{ quota: new QueryQuota(accounts, systemClock), idempotency: { forget: () => undefined } },
+      describeSource: ({ isCited }) => ({ cited: isCited }),
+    });
+  const queries = () => accounts.usage(viewer.projectId).queries;
+  const opened = (stream: number, cut: Cut, at: number) => {
+    const service = chats(answersOf(stream, cut, at));
+    const { id } = service.create(viewer, {});
+    const stop = new AbortController();
+    const keep = (store: () => unknown) => void database.atomically(store);
+    const events = service.send(viewer, id, QUESTION, { signal: stop.signal, keep });
+    const stored = () =>
+      service
+        .history(viewer, id)
+        .messages.map(({ role, content, isInterrupted }) => ({ role, content, isInterrupted }));
+    return { events, stored, hangUp: () => stop.abort() };
+  };
+  const asked = { role: "user", content: "Since when?", isInterrupted: false } as const;
+
+  for (const [stream, { name, bytes, answer }] of TOLD.entries()) {
+    test(`keeps its question when ${name} is cut off, and an answer when that is whole`, async () => {
+      const before = queries();
+      let whole = 0;
+      const problems = await abreast(Math.ceil(bytes.length / STEP) + 1, async (step) => {
+        const at = Math.min(bytes.length, step * STEP);
+        const { events, stored } = opened(stream, CUT_NAMES[step % CUT_NAMES.length] ?? "reset", at);
+        const { said, last, fault } = await heard(events);
+        const isWhole = last === "message";
+        if (isWhole) whole++;
+        const expected = isWhole ? [asked, { role: "assistant", content: answer, isInterrupted: false }] : [asked];
+        const isRight = answer.startsWith(said) && (isWhole ? said === answer : fault === "llm_error");
+        return isRight && Bun.deepEquals(stored(), expected) ? [] : [{ at, said, fault, stored: stored() }];
+      });
+      expect(problems.flat()).toEqual([]);
+      expect(whole).toBeGreaterThan(0);
+      expect(queries()).toBe(before + whole);
+    }, 60_000);
+  }
+
+  test("keeps what was said when the caller hangs up behind any event, once, marked as interrupted", async () => {
+    for (const [stream, { bytes, answer }] of TOLD.entries()) {
+      const texts = (await heard(opened(stream, "reset", bytes.length).events)).texts;
+      for (let after = 1; after <= texts.length; after++) {
+        for (const how of ["return", "signal"]) {
+          const { events, stored, hangUp } = opened(stream, "reset", bytes.length);
+          let said = "";
+          for (let count = 0; count < after; count++) {
+            const { value } = await events.next();
+            if (value?.type === "text") said += value.content;
+          }
+          if (how === "signal") {
+            hangUp();
+            await events.next().catch((error: unknown) => expect(error).toBeInstanceOf(Error));
+          }
+          await events.return(undefined);
+          expect(answer).toStartWith(said);
+          expect(stored()).toEqual([asked, { role: "assistant", content: said, isInterrupted: true }]);
+        }
+      }
+    }
+    expect(running()).toBe(0);
+  }, 60_000);
+});
+
+const QUESTION: Question & ChatQuestion = {
+  text: "Since when?",
+  mode: "fast",
+  maxSources: 3,
+  filter: null,
+  includeGraph: false,
+  instructions: null,
+  model: null,
+};
+/** Of the chats, each with some writes to the disk, not every byte is tried. */
+const STEP = 11;
+
+/** What came of an answer: its events, and what it threw. */
+async function told(events: AsyncIterable<AnswerEvent>): Promise<{ events: readonly AnswerEvent[]; error: unknown }> {
+  const came: AnswerEvent[] = [];
+  try {
+    for await (const event of events) came.push(event);
+  } catch (error) {
+    return { events: came, error };
+  }
+  return { events: came, error: null };
+}
+
+function problemOf(
+  { events, error }: Awaited<ReturnType<typeof told>>,
+  answer: string,
+  hasModelEnded: boolean,
+): string | null {
+  const said = textOf(events);
+  const kinds = events.map(({ type }) => type).filter((type) => type !== "text");
+  if (!answer.startsWith(said) || !said.isWellFormed()) return `${said} is no beginning of the answer`;
+  if (error !== null) {
+    if (!(error instanceof Fault) || error.code !== "llm_error") return `it failed with ${error}`;
+    if (kinds.length > 0) return `${kinds} came before the fault`;
+    return /\[[^\]]*$/.test(said) ? `half a citation was said: ${said}` : null;
+  }
+  if (!hasModelEnded || said !== answer) return "a short answer was taken for a whole one";
+  if (kinds.join() !== "sources,usage" || events.at(-1)?.type !== "usage") return `it ends with ${kinds}`;
+  const cited = answer.match(/\[\d\]/g)?.length;
+  const sources = events.flatMap((event) => (event.type === "sources" ? event.sources : []));
+  const isRight = sources.length === 3 && sources.every(({ isCited }, at) => isCited === at < Number(cited));
+  return isRight ? null : "its sources are others";
+}
+
+/** What came of a message. */
+async function heard(events: AsyncIterable<MessageEvent>) {
+  const texts: string[] = [];
+  let last: string | null = null;
+  let fault: unknown = null;
+  try {
+    for await (const event of events) {
+      last = event.type;
+      if (event.type === "text") texts.push(event.content);
+    }
+  } catch (error) {
+    fault = error instanceof Fault ? error.code : error;
+  }
+  return { texts, said: texts.join(""), last, fault };
+}
+
+function textOf(events: readonly AnswerEvent[]): string {
+  return events.map((event) => (event.type === "text" ? event.content : "")).join("");
+}
+
+/** Calls that hold a place. */
+function running(): number {
+  const line = /^mneme_llm_running\{purpose="query"\} (\d+)$/m.exec(metrics.text());
+  return Number(line?.[1]);
+}
+
+// The event with the citation becomes two, between which it is cut in the middle.
+function withSplitCitation(bytes: Buffer): Buffer {
+  const lines = bytes.toString("utf8").split("\n");
+  const split = lines.flatMap((line) => {
+    if (!line.includes("[1]")) return [line];
+    const [before = "", behind = ""] = line.split("[1]");
+    const opened = /^(?<head>.*"content":")(?<text>[^"]*)$/s.exec(before)?.groups;
+    const closed = /^(?<text>[^"]*)(?<tail>".*)$/s.exec(behind)?.groups;
+    const end = line.endsWith("\r") ? "\r" : "";
+    return [`${before}[3${closed?.tail}`, end, `${opened?.head}, 1]${behind}`];
+  });
+  return Buffer.from(split.join("\n"));
+}
