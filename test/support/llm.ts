@@ -22,6 +22,10 @@ export interface LlmStub {
   readonly baseUrl: string;
   /** What came in, oldest first. */
   readonly calls: readonly LlmCall[];
+  /** Calls that are being answered now. */
+  underWay(): number;
+  /** Forgets what came in. */
+  forget(): void;
   /** How it answers from now on. */
   answer(how: LlmAnswering): void;
   stop(): Promise<void>;
@@ -47,6 +51,8 @@ export function startLlm(how: LlmAnswering = describing()): LlmStub {
   return {
     baseUrl: `http://127.0.0.1:${server.port}/v1`,
     calls,
+    forget: () => void calls.splice(0),
+    underWay: () => server.pendingRequests,
     answer: (next) => {
       answering = next;
     },
@@ -109,6 +115,22 @@ export function hanging({ signal }: LlmCall): Promise<Response> {
 /** These bytes come; then nothing more, and the connection stays open. */
 export function stalling(text: string): LlmAnswering {
   return () => new Response(new ReadableStream({ start: (stream) => stream.enqueue(Buffer.from(text)) }), SSE);
+}
+
+/** These parts of a text, one a millisecond; then its end, or, with `stays`, nothing more for as long as somebody listens. */
+export function trickling(parts: readonly string[], { stays }: { readonly stays: boolean }): LlmAnswering {
+  return () => {
+    let at = 0;
+    const pull = async (stream: ReadableStreamDefaultController) => {
+      await Bun.sleep(1);
+      const part = parts[at++];
+      if (part !== undefined) return stream.enqueue(Buffer.from(event(delta(part))));
+      if (stays) return await Promise.withResolvers<void>().promise;
+      stream.enqueue(Buffer.from(await streamed([]).text()));
+      stream.close();
+    };
+    return new Response(new ReadableStream({ pull }), SSE);
+  };
 }
 
 /** The same text again and again, for as long as somebody listens. */

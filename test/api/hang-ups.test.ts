@@ -1,0 +1,192 @@
+// A thousand callers who hang up on answers that a language model is giving, at any point and in either way: nothing that they held is
+// kept, and no chat loses a question or has it twice.
+
+import { heapStats } from "bun:jsc";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { countUsage } from "../../src/adapters/embedded/sqlite/usage-rows.ts";
+import type { ProjectId } from "../../src/domain/ids.ts";
+import { systemClock } from "../../src/kit/clock.ts";
+import { EventReader } from "../support/event-stream.ts";
+import { type LlmCall, type LlmStub, startLlm, streamed, trickling } from "../support/llm.ts";
+import { seeded } from "../support/seeded.ts";
+import { startService, TEST_KEY, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { expectFault } from "./faults.ts";
+
+const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_124);
+const CHATS = 25;
+/** Callers at once. */
+const ABREAST = 50;
+/** Before the heap is looked at for the first time. */
+const WARM_UP = 200;
+const HANG_UPS = 1_000;
+/** Calls of the model at once: most callers wait for a place, and some hang up there. */
+const CONCURRENCY = 8;
+const QUESTION = "When was the windmill of Ostra built?";
+const PARTS = ["It was ", "built in ", "1788 ", "[", "1", "], ", "and is ", "still ", "turning ", "[2", ", 1]."];
+const ANSWER = "It was built in 1788 [1], and is still turning [2][1].";
+/** Texts of it that are read before somebody hangs up, at most. */
+const TEXTS = 5;
+const WAIT_MS = 30;
+
+let mneme: TestService;
+let llm: LlmStub;
+beforeAll(async () => {
+  llm = startLlm();
+  mneme = await startService({
+    config: { llmBaseUrl: llm.baseUrl, llmModel: "small", llmConcurrency: CONCURRENCY },
+  });
+  await mneme.call("PUT", "/v1/project", { smart_ingestion: { enabled: false } });
+  const memories = [
+    { content: "The windmill of Ostra was built in 1788 by Per Lund.", userId: "ida" },
+    { content: "The windmill of Ostra still turns on windy days.", userId: "ida" },
+  ];
+  const { body } = await mneme.call("POST", "/v1/memories/batch", { memories });
+  for (const { memory } of body.data) await mneme.settled(memory.id);
+});
+afterAll(async () => {
+  await mneme.stop();
+  await llm.stop();
+});
+
+test(`a thousand hang-ups leave nothing behind (seed ${SEED})`, async () => {
+  const random = seeded(SEED);
+  let answers = 0;
+  // one in three comes to its end, if it is waited for
+  llm.answer((call) =>
+    isRewriting(call) ? streamed([QUESTION]) : trickling(PARTS, { stays: answers++ % 3 > 0 })(call),
+  );
+  const chats = await Promise.all(Array.from({ length: CHATS }, newChat));
+  /** By its text: the chat in which a question was asked, and whether some of its answer was heard. */
+  const asked = new Map<string, { readonly chat: string; hasHeard: boolean }>();
+  let underWayMost = 0;
+
+  const hangUpOnce = async (at: number) => {
+    const stop = new AbortController();
+    const chat = at % 2 === 0 ? chats[(at / 2) % CHATS] : undefined;
+    const text = `${QUESTION} (${at})`;
+    const question = { chat: chat ?? "", hasHeard: false };
+    if (chat !== undefined) asked.set(text, question);
+    const [point, cancels, texts, ms] = [random(), random() < 0.5, random() * TEXTS, random() * WAIT_MS];
+    const answering = mneme.service.handle(streaming(text, chat, stop.signal));
+    if (point < 0.15) stop.abort();
+    const response = await answering;
+    if (point < 0.15) return;
+    expect(response.status).toBe(200);
+    const reader = new EventReader(response);
+    const hangUp = async () => (cancels ? reader.hangUp() : stop.abort());
+    if (point < 0.5) {
+      // while something is waited for: the turn in the chat, the search, a place, the first text
+      await Promise.all([reader.next(), Bun.sleep(ms).then(hangUp)]);
+      return;
+    }
+    for (let read = 0; read < texts; read++) {
+      expect((await reader.next())?.name).toBe("text");
+      question.hasHeard = true;
+    }
+    underWayMost = Math.max(underWayMost, llm.underWay());
+    await hangUp();
+  };
+  let number = 0;
+  const round = async (count: number): Promise<number> => {
+    const end = number + count;
+    const worker = async () => {
+      while (number < end) await hangUpOnce(number++);
+    };
+    await Promise.all(Array.from({ length: ABREAST }, worker));
+    await until("no call of the model is under way", () => llm.underWay() === 0);
+    await until("no place is taken", async () => (await gauge("mneme_llm_running")) === 0);
+    expect(await gauge("mneme_llm_waiting")).toBe(0);
+    llm.forget();
+    Bun.gc(true);
+    return heapStats().heapSize;
+  };
+  const before = await round(WARM_UP);
+  const after = await round(HANG_UPS);
+  expect(underWayMost).toBe(CONCURRENCY);
+  // an answer that stayed would hold its prompt, passages and messages: some 20 KB each
+  expect(after - before).toBeLessThan(10 * 1024 * 1024);
+
+  for (const chat of chats) {
+    const said = await messages(chat);
+    const questions = said.filter(({ role }) => role === "user").map(({ content }) => content);
+    // whoever gave up in line has asked nothing
+    const mine = asked.entries().filter(([, question]) => question.chat === chat);
+    for (const [text, { hasHeard }] of mine) {
+      const times = questions.filter((content) => content === text).length;
+      expect(times).toBeWithin(hasHeard ? 1 : 0, 2);
+    }
+    expect(questions.every((text) => asked.get(text)?.chat === chat)).toBeTrue();
+    for (const [at, { role, content }] of said.entries()) {
+      if (role !== "assistant") continue;
+      expect(said[at - 1]?.role).toBe("user");
+      expect(ANSWER).toStartWith(content);
+    }
+  }
+
+  // the month has as many places left as it says, and so has the model
+  await leaveQueries(CONCURRENCY);
+  const { promise: allAsked, resolve: answerAll } = Promise.withResolvers<void>();
+  llm.answer(async (call) => {
+    if (!isRewriting(call)) await allAsked;
+    return streamed([isRewriting(call) ? QUESTION : ANSWER]);
+  });
+  const last = Array.from({ length: CONCURRENCY }, (_, at) =>
+    at % 2 === 0 ? query(QUESTION) : mneme.call("POST", `/v1/chats/${chats[at]}/messages`, { message: QUESTION }),
+  );
+  await until("all are with the model at once", () => llm.underWay() === CONCURRENCY);
+  expectFault(await query(QUESTION), 429, "query_quota_exceeded");
+  answerAll();
+  for (const { status } of await Promise.all(last)) expect(status).toBe(200);
+}, 240_000);
+
+/** Whether a call asks to make a question self-contained rather than for an answer. */
+function isRewriting({ body }: LlmCall): boolean {
+  return !JSON.stringify(body.messages).includes("<source id=");
+}
+
+async function newChat(): Promise<string> {
+  return (await mneme.call("POST", "/v1/chats", { userId: "ida" })).body.id;
+}
+
+async function messages(chat: string): Promise<readonly { readonly role: string; readonly content: string }[]> {
+  return (await mneme.call("GET", `/v1/chats/${chat}`)).body.messages;
+}
+
+function query(text: string) {
+  return mneme.call("POST", "/v1/memories/query", { query: text, mode: "fast", userId: "ida" });
+}
+
+/** A question whose answer is streamed: a message of that chat, or a query without one. */
+function streaming(text: string, chat: string | undefined, signal: AbortSignal): Request {
+  const path = chat === undefined ? "/v1/memories/query" : `/v1/chats/${chat}/messages/stream`;
+  const body = chat === undefined ? { query: text, stream: true, userId: "ida" } : { message: text };
+  return new Request(`http://mneme.test${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${TEST_KEY}`, "content-type": "application/json" },
+    body: JSON.stringify({ ...body, mode: "fast" }),
+    signal,
+  });
+}
+
+/** The sum over all labels. */
+async function gauge(name: string): Promise<number> {
+  const response = await mneme.service.handle(new Request("http://mneme.test/metrics"));
+  const lines = (await response.text()).split("\n").filter((line) => line.startsWith(`${name}{`));
+  return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+}
+
+/** Moves the project to a plan of which so many queries are left this month. */
+async function leaveQueries(left: number): Promise<void> {
+  const project = (await mneme.call("GET", "/v1/project")).body.id as ProjectId;
+  await mneme.call("PUT", `/v1/projects/${project}`, { plan: "starter" });
+  const { limit, used } = (await mneme.call("GET", "/v1/usage")).body.queries;
+  const database = openDatabase(join(mneme.dataDir, "mneme.sqlite"));
+  try {
+    countUsage(database, project, systemClock.now(), { queries: limit - used - left, prompt: 0, completion: 0 });
+  } finally {
+    database.close();
+  }
+}
