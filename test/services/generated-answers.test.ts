@@ -16,6 +16,7 @@ import type { Viewer } from "../../src/domain/scope.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { Metrics } from "../../src/kit/metrics.ts";
 import type { LanguageModel } from "../../src/ports/language-model.ts";
+import type { Reranker } from "../../src/ports/models.ts";
 import { AnswerService, type Question } from "../../src/services/answers.ts";
 import { type ChatQuestion, ChatService, type MessageEvent } from "../../src/services/chats.ts";
 import { passage } from "../answer/passages.ts";
@@ -53,6 +54,9 @@ const TOLD: readonly Told[] = STREAMS.flatMap(({ name, bytes, text }) => {
   ];
 });
 
+/** A language model answers: nobody reads sentences. */
+const unasked: Reranker = { score: () => Promise.reject(new Error("the reranker was asked")) };
+
 let folder: ReturnType<typeof temporaryFolder>;
 let database: SqliteDatabase;
 let accounts: SqliteAccountStore;
@@ -82,7 +86,7 @@ function answersOf(stream: number, cut: Cut, at: number): AnswerService {
     search: { search: async () => ({ results: PASSAGES, stages: [], admissible: PASSAGES.length }) },
     accounts,
     generation: { model: languageModel, operator, contextTokens: 8_192, clock: systemClock },
-    languageOf: () => "en",
+    reading: { reranker: unasked, embedder: { languages: ["en"] }, languageOf: () => "en" },
   });
 }
 
