@@ -79,7 +79,7 @@ test(`a thousand hang-ups leave nothing behind (seed ${SEED})`, async () => {
     const hangUp = async () => (cancels ? reader.hangUp() : stop.abort());
     if (point < 0.5) {
       // while something is waited for: the turn in the chat, the search, a place, the first text
-      await Promise.all([reader.next(), Bun.sleep(ms).then(hangUp)]);
+      await Promise.all([reader.next(), systemClock.sleep(ms).then(hangUp)]);
       return;
     }
     for (let read = 0; read < texts; read++) {
