@@ -1,5 +1,7 @@
 // A language model's endpoint on loopback: keeps what it is asked, and answers what a test wants, well or badly.
 
+import { systemClock } from "../../src/kit/clock.ts";
+
 /** One request, as it arrived. */
 export interface LlmCall {
   readonly path: string;
@@ -122,7 +124,7 @@ export function trickling(parts: readonly string[], { stays }: { readonly stays:
   return () => {
     let at = 0;
     const pull = async (stream: ReadableStreamDefaultController) => {
-      await Bun.sleep(1);
+      await systemClock.sleep(1);
       const part = parts[at++];
       if (part !== undefined) return stream.enqueue(Buffer.from(event(delta(part))));
       if (stays) return await Promise.withResolvers<void>().promise;
