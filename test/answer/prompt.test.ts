@@ -10,9 +10,9 @@ import { LIMITS } from "../../src/domain/limits.ts";
 import type { RankedPassage } from "../../src/domain/ranking.ts";
 import { HOSTILE_TEXTS } from "./hostile-texts.ts";
 import { passage } from "./passages.ts";
+import { expectHarmless, expectSeen, marksOf } from "./prompt-marks.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 23, 30);
-const MARK = /<\/?(?:sources|document|source|question|instructions|conversation|turn)\b[^>]*>/gu;
 
 const ask = (parts: Partial<PromptParts> = {}) =>
   answerPrompt({
@@ -28,25 +28,6 @@ const ask = (parts: Partial<PromptParts> = {}) =>
   });
 const contents = (prompt: { readonly messages: readonly { readonly content: string }[] }) =>
   prompt.messages.map(({ content }) => content);
-
-/** The marks of a text by name, `/` before closing ones; fails where they do not nest. */
-function marksOf(text: string): readonly string[] {
-  const open: string[] = [];
-  return [...text.matchAll(MARK)].map(([mark]) => {
-    const name = /\w+/.exec(mark)?.[0] ?? "";
-    if (!mark.startsWith("</")) {
-      open.push(name);
-      return name;
-    }
-    expect(open.pop()).toBe(name);
-    return `/${name}`;
-  });
-}
-
-/** Everything but our own marks, in which nothing may look like one. */
-function foreign(text: string): string {
-  return text.replace(MARK, "").normalize("NFKC").toLowerCase();
-}
 
 describe("answerPrompt", () => {
   test("says the rules and the day, then asks: sources, question, reminder", () => {
@@ -204,22 +185,8 @@ describe("hostile texts", () => {
       expect(marksOf(contents(prompt).slice(1, 3).join(""))).toEqual([]);
 
       // nothing else looks like a mark, a role or a citation, or cannot be seen
-      const rest = [instructions.replace("<instructions>", ""), ...contents(prompt).slice(1)].map(foreign).join("\n");
-      expect(rest).not.toMatch(
-        /<[\s/]*(?:source|document|question|instructions|conversation|turn|system|assistant|s>|\|)/,
-      );
-      expect(rest).not.toMatch(/[<‹〈⟨][\s/]*(?:source|document|question)/);
-      expect(rest).not.toMatch(/&(?:lt|#0*60|#x0*3c);[\s/]*(?:source|question)/);
-      expect(rest).not.toMatch(/\[\s*\/?\s*inst\s*\]|<<\s*\/?sys|\[system_prompt\]|\[tool_calls\]/);
-      expect(rest).not.toMatch(/^[\s>*_#]*(?:human|assistant|system|user)[*_]*:/m);
-      expect(rest).not.toMatch(/^#+ (?:instruction|response|system prompt):?$/m);
-      expect(rest).not.toMatch(/[[【]\s*(?:source\s*)?\^?\d[\d\s,-]*(?:†[^\]】]*)?[\]】]/);
-      for (const message of contents(prompt)) {
-        expect(message).not.toMatch(
-          /(?![\n\t])\p{Cc}|[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\u{e0000}-\u{e007f}]/u,
-        );
-        expect(message.isWellFormed()).toBe(true);
-      }
+      expectHarmless([instructions.replace("<instructions>", ""), ...contents(prompt).slice(1)].join("\n"));
+      for (const message of contents(prompt)) expectSeen(message);
 
       // the same for the question that is made of a conversation
       const [, rewriting = ""] = standaloneQuestionMessages(turns, `What? ${text} So?`).map(({ content }) => content);
