@@ -32,16 +32,21 @@ export interface Holding {
 /**
  * A server that holds what it should: one that is filled now, or one over the directory that an earlier run kept.
  * @param data folder of kept data directories; null: the server's is removed when it stops.
+ * @param environment more of the server's.
  * @throws UsageError when a kept directory holds something else or not all of it; Error when something is refused. The
  *   server is stopped then.
  */
-export async function serve(holding: Holding, data: string | null): Promise<RunningServer> {
+export async function serve(
+  holding: Holding,
+  data: string | null,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<RunningServer> {
   const dataDir = data === null ? undefined : join(data, holding.directory);
   const isKept = dataDir !== undefined && existsSync(join(dataDir, "mneme.sqlite"));
   if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true });
   const server = await startServer({
     ...(dataDir === undefined ? {} : { dataDir }),
-    environment: { MNEME_LOG_LEVEL: "warn" },
+    environment: { MNEME_LOG_LEVEL: "warn", ...environment },
   });
   try {
     if (!isKept) {

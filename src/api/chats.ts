@@ -144,12 +144,13 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
         const chat = chats.get(principal, chatId(params.id));
         const events = chats.send(principal, chat.id, questionOf(body), {
           signal,
-          keep: (store) => commit(() => keptAnswer(chat, store())),
+          keep: (store, tokensUsed) => commit(() => keptAnswer(chat, store(), tokensUsed)),
         });
         for await (const event of events) if (event.type === "message") return messageAnswer(event.message);
         invariant(false, "an answer ends with its message");
       },
-      replay: ({ body }, { principal, params }) => messageAnswer(keptMessage(chats, principal, params.id, body)),
+      replay: ({ body }, { principal, params }) =>
+        messageAnswer(keptMessage(chats, principal, params.id, body).message),
     }),
 
     operation({
@@ -169,7 +170,7 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
         const chat = chats.get(principal, chatId(params.id));
         const events = chats.send(principal, chat.id, questionOf(body), {
           signal,
-          keep: (store) => commit(() => keptAnswer(chat, store())),
+          keep: (store, tokensUsed) => commit(() => keptAnswer(chat, store(), tokensUsed)),
         });
         return stream(messageEvents(events), async () => {
           await events.return(undefined);
@@ -214,21 +215,27 @@ async function* messageEvents(events: AsyncIterable<MessageEvent>): AsyncGenerat
   }
 }
 
-async function* replayedEvents(message: Message): AsyncGenerator<SseEvent> {
+async function* replayedEvents({ message, tokensUsed }: KeptMessage): AsyncGenerator<SseEvent> {
   yield { name: "text", data: { content: message.content } };
   yield { name: "sources", data: message.sources.map((source) => source.shown) };
-  yield { name: "usage", data: { tokens_used: 0 } };
+  yield { name: "usage", data: { tokens_used: tokensUsed } };
 }
 
-// Of an answer only the message's id is remembered: a repetition reads it again, without what was deleted meanwhile. It goes
+interface KeptMessage {
+  readonly message: Message;
+  readonly tokensUsed: number;
+}
+
+// Of an answer only the message's id and what it took are remembered: a repetition reads it again, without what was deleted meanwhile. It goes
 // with the chat, and with its user.
-function keptAnswer(chat: Chat, message: Message): Answer {
+function keptAnswer(chat: Chat, message: Message, tokensUsed: number): Answer {
   const subjects = chat.userId === null ? [chat.id] : [chat.id, userSubject(chat.userId)];
-  return { ...messageAnswer(message), remembered: { id: message.id }, subjects };
+  return { ...messageAnswer(message), remembered: { id: message.id, tokensUsed }, subjects };
 }
 
-function keptMessage(chats: ChatService, viewer: Viewer, chat: string | undefined, remembered: unknown): Message {
-  return chats.message(viewer, chatId(chat), (remembered as Pick<Message, "id">).id);
+function keptMessage(chats: ChatService, viewer: Viewer, chat: string | undefined, remembered: unknown): KeptMessage {
+  const { id, tokensUsed } = remembered as Pick<Message, "id"> & Pick<KeptMessage, "tokensUsed">;
+  return { message: chats.message(viewer, chatId(chat), id), tokensUsed };
 }
 
 function chatId(text: string | undefined): ChatId {

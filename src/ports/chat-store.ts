@@ -30,8 +30,11 @@ export interface ChatStore {
   message(projectId: ProjectId, id: ChatId, messageId: MessageId): Message | null;
   /** All messages, oldest first. */
   history(projectId: ProjectId, id: ChatId): readonly Message[];
-  /** The last `count` messages, oldest first. */
-  recent(projectId: ProjectId, id: ChatId, count: number): readonly Message[];
+  /**
+   * The last `count` messages that an answer may go on with, oldest first: what a user said, and what was answered before the first
+   * answer one of whose sources is no longer live. Later answers may repeat what that one said.
+   */
+  turns(projectId: ProjectId, id: ChatId, count: number): readonly Pick<Message, "role" | "content">[];
   /** One page of messages, oldest first. @throws Fault `invalid_cursor` */
   messages(projectId: ProjectId, id: ChatId, listing: Listing): Page<Message>;
 }

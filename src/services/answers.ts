@@ -2,7 +2,7 @@
 // found: by the project's language model, or without one in sentences of what is stored. The same events feed a JSON body and a
 // stream.
 
-import type { AnswerEvent } from "../answer/events.ts";
+import type { AnswerEvent, CitedPassage } from "../answer/events.ts";
 import { extractiveAnswer } from "../answer/extract.ts";
 import type { Turn } from "../answer/history.ts";
 import { noEvidenceAnswer } from "../answer/no-evidence.ts";
@@ -40,11 +40,13 @@ export interface AnswerRun {
   readonly events: AsyncGenerator<AnswerEvent>;
   /** Tokens that language models took for it so far; estimated where it was broken off. */
   readonly tokens: () => LlmUsage;
+  /** The passages that it may have told without citing them, best first: what a language model was given. Sentences are cited as quoted. */
+  readonly context: () => readonly RankedPassage[];
 }
 
 /** What the service stands on. */
 export interface AnswerServiceParts {
-  readonly search: Pick<SearchService, "search">;
+  readonly search: Pick<SearchService, "search" | "admits" | "isShown">;
   readonly accounts: Pick<AccountStore, "project">;
   readonly generation: GenerationParts;
   /** Who reads sentences, where the mode has passages read and no language model answers. */
@@ -73,9 +75,14 @@ export class AnswerService {
    */
   answer(viewer: Viewer, question: Question, signal: AbortSignal, history: readonly Turn[] = []): AnswerRun {
     const { generation, evidenceMin } = this.check(viewer, question);
+    let context: readonly RankedPassage[] = [];
+    const onContext = (passages: readonly RankedPassage[]) => {
+      context = passages;
+    };
     return {
-      events: this.#events(viewer, question, { generation, evidenceMin, history, signal }),
+      events: this.#events(viewer, question, { generation, evidenceMin, history, signal, onContext }),
       tokens: () => generation?.spent ?? NO_TOKENS,
+      context: () => context,
     };
   }
 
@@ -87,26 +94,50 @@ export class AnswerService {
     return { generation, evidenceMin: settings.min_evidence };
   }
 
-  async *#events(
-    viewer: Viewer,
-    { text, maxSources, instructions, model: _, ...scope }: Question,
-    { generation, evidenceMin, history, signal }: AnswerTerms,
-  ): AsyncGenerator<AnswerEvent> {
-    const query = await standaloneQuestion(generation, history, text, signal);
+  async *#events(viewer: Viewer, question: Question, terms: AnswerTerms): AsyncGenerator<AnswerEvent> {
+    const { generation, signal } = terms;
+    const { text, maxSources, instructions: _instructions, model: _model, ...scope } = question;
+    const query = await this.#standaloneQuestion(viewer, question, terms);
     const limit = generation === null ? maxSources : Math.ceil(maxSources * PASSAGES_PER_SOURCE);
     const request = { ...scope, query, limit: Math.min(limit, LIMITS.searchResults), scoreMin: 0 };
     const { results } = await this.#parts.search.search(viewer.projectId, request, signal);
-    if (!hasEvidence(results, evidenceMin)) {
-      yield { type: "text", content: noEvidenceAnswer(await this.#parts.reading.languageOf(text)) };
-      yield { type: "sources", sources: [] };
-      yield usageOf(generation?.spent ?? NO_TOKENS);
-    } else if (generation === null) {
-      const reading = MODES[scope.mode].rerankDepth > 0 ? { scoreSentences: this.#scoreSentences } : {};
-      yield* extractiveAnswer(query, results, { maxSources, signal, ...reading });
-    } else {
-      const asked = { question: text, instructions, passages: results, maxSources, history };
-      yield* generation.answer(asked, signal);
+    if (!hasEvidence(results, terms.evidenceMin)) return yield* this.#withoutEvidence(text, generation);
+
+    const live = (sources: readonly CitedPassage[]) =>
+      sources.filter(({ passage }) => this.#parts.search.isShown(viewer.projectId, request, passage));
+    for await (const event of this.#answered(question, query, results, terms)) {
+      // what was deleted meanwhile is shown no more
+      yield event.type === "sources" ? { ...event, sources: live(event.sources) } : event;
     }
+  }
+
+  #answered(
+    { text, mode, maxSources, instructions }: Question,
+    query: string,
+    results: readonly RankedPassage[],
+    { generation, history, signal, onContext }: AnswerTerms,
+  ): AsyncIterable<AnswerEvent> {
+    if (generation !== null) {
+      const asked = { question: text, instructions, passages: results, maxSources, history };
+      return generation.answer(asked, onContext, signal);
+    }
+    const reading = MODES[mode].rerankDepth > 0 ? { scoreSentences: this.#scoreSentences } : {};
+    return extractiveAnswer(query, results, { maxSources, signal, ...reading });
+  }
+
+  async *#withoutEvidence(text: string, generation: Generation | null): AsyncGenerator<AnswerEvent> {
+    yield { type: "text", content: noEvidenceAnswer(await this.#parts.reading.languageOf(text)) };
+    yield { type: "sources", sources: [] };
+    yield usageOf(generation?.spent ?? NO_TOKENS);
+  }
+
+  // A model is asked only where there is something to be found.
+  async #standaloneQuestion(viewer: Viewer, question: Question, terms: AnswerTerms): Promise<string> {
+    const { generation, history, signal } = terms;
+    if (history.length === 0) return question.text;
+    const local = contextualQuestion(history, question.text);
+    if (generation === null || !(await this.#parts.search.admits(viewer.projectId, question))) return local;
+    return generation.standalone(history, question.text, local, signal);
   }
 }
 
@@ -121,17 +152,7 @@ export interface Answering {
 interface AnswerTerms extends Answering {
   readonly history: readonly Turn[];
   readonly signal: AbortSignal;
-}
-
-async function standaloneQuestion(
-  generation: Generation | null,
-  turns: readonly Turn[],
-  text: string,
-  signal: AbortSignal,
-): Promise<string> {
-  if (turns.length === 0) return text;
-  const local = contextualQuestion(turns, text);
-  return generation === null ? local : generation.standalone(turns, text, local, signal);
+  readonly onContext: (passages: readonly RankedPassage[]) => void;
 }
 
 function hasEvidence(results: readonly RankedPassage[], evidenceMin: number): boolean {

@@ -2,14 +2,14 @@
 // the whole project if it has none.
 
 import type { QueryQuota } from "../account/query-quota.ts";
-import type { AnswerEvent, CitedPassage } from "../answer/events.ts";
-import type { Turn } from "../answer/history.ts";
+import { type AnswerEvent, type CitedPassage, citedFirst } from "../answer/events.ts";
 import type { Chat, Message, MessageSource } from "../domain/chat.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { ChatId, MessageId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { JsonObject } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
+import type { RankedPassage } from "../domain/ranking.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
 import { shortened } from "../kit/shortened.ts";
 import type { ChatStore } from "../ports/chat-store.ts";
@@ -37,6 +37,9 @@ export type ChatQuestion = Omit<Question, "userId" | "includeGraph" | "model">;
 export type MessageEvent =
   | { readonly type: "text"; readonly content: string }
   | { readonly type: "message"; readonly message: Message; readonly tokensUsed: number };
+
+/** Runs the storing of a whole answer, which gives the stored message, in its transaction; the answer took `tokensUsed`. */
+type Keep = (store: () => Message, tokensUsed: number) => void;
 
 /** Chats of one project. What changes something is synchronous, but for messages. */
 export class ChatService {
@@ -114,8 +117,7 @@ export class ChatService {
     question: ChatQuestion,
     parts: {
       readonly signal: AbortSignal;
-      /** Runs the storing of a whole answer in its transaction; what it gives back is the stored message. */
-      readonly keep: (store: () => Message) => void;
+      readonly keep: Keep;
     },
   ): AsyncGenerator<MessageEvent> {
     this.get(viewer, id);
@@ -146,13 +148,13 @@ export class ChatService {
     viewer: Viewer,
     id: ChatId,
     question: ChatQuestion,
-    { signal, keep }: { readonly signal: AbortSignal; readonly keep: (store: () => Message) => void },
+    { signal, keep }: { readonly signal: AbortSignal; readonly keep: Keep },
     count: (tokens: LlmUsage) => void,
   ): AsyncGenerator<MessageEvent> {
     const { chats, answers, transactions } = this.#parts;
     signal.throwIfAborted(); // whoever hung up in line has asked nothing
     const chat = this.get(viewer, id);
-    const history = turnsOf(chats.recent(viewer.projectId, id, LIMITS.chatTurns));
+    const history = chats.turns(viewer.projectId, id, LIMITS.chatTurns);
     const asked = { role: "user", content: question.text, sources: [], isInterrupted: false } as const;
     if (chats.append(viewer.projectId, id, asked) === null) throw unknownChat(id);
 
@@ -163,7 +165,7 @@ export class ChatService {
       const message = chats.append(viewer.projectId, id, {
         role: "assistant",
         content: said.text,
-        sources: said.sources.map((source) => this.#sourceOf(source)),
+        sources: said.sourcesAmong(run.context(), question.maxSources).map((source) => this.#sourceOf(source)),
         isInterrupted,
       });
       if (message === null) throw unknownChat(id); // removed while it was being answered
@@ -180,7 +182,7 @@ export class ChatService {
       keep(() => {
         message = store(false);
         return message;
-      });
+      }, said.tokensUsed);
       end = "whole";
       invariant(message !== null, "what was kept was stored");
       yield { type: "message", message, tokensUsed: said.tokensUsed };
@@ -200,20 +202,6 @@ export class ChatService {
   }
 }
 
-/**
- * What was said before, as an answer may go on with it. An answer that cites what is no longer there, because it was deleted, has expired
- * or is another user's now, is left out: its text says what the memory said.
- */
-function turnsOf(messages: readonly Message[]): readonly Turn[] {
-  return messages.filter(standsOnLiveSources).map(({ role, content }) => ({ role, content }));
-}
-
-function standsOnLiveSources({ role, content, sources }: Message): boolean {
-  if (role === "user") return true;
-  const cited = new Set(Array.from(content.matchAll(/\[(\d+)\]/g), ([, number]) => number)).size;
-  return sources.filter(({ shown }) => shown.cited === true).length >= cited;
-}
-
 /** Messages of one chat: how many are under way or wait, and when the last of them has ended. */
 interface Turns {
   waiting: number;
@@ -223,21 +211,27 @@ interface Turns {
 /** What an answer has said so far, and what that stands on. */
 class Said {
   text = "";
-  sources: readonly CitedPassage[] = [];
   tokensUsed = 0;
+  #cited: readonly RankedPassage[] = [];
+  #sources: readonly CitedPassage[] | null = null;
 
   hear(event: AnswerEvent): void {
     switch (event.type) {
       case "text":
         this.text += event.content;
-        this.sources = [...this.sources, ...(event.cites ?? []).map((passage) => ({ passage, isCited: true }))];
+        this.#cited = [...this.#cited, ...(event.cites ?? [])];
         break;
       case "sources":
-        this.sources = event.sources;
+        this.#sources = event.sources;
         break;
       case "usage":
         this.tokensUsed = event.tokensUsed;
     }
+  }
+
+  /** What it stands on: as it said, or, where it was interrupted before, what it cites and then what else it had before it. */
+  sourcesAmong(context: readonly RankedPassage[], maxSources: number): readonly CitedPassage[] {
+    return this.#sources ?? citedFirst(this.#cited, context, maxSources);
   }
 }
 

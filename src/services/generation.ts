@@ -54,7 +54,10 @@ export class Generation {
   readonly #parts: GenerationParts;
   readonly #call: Pick<LlmRequest, "endpoint" | "projectId" | "purpose" | "temperature">;
   readonly #outputTokensMax: number;
-  #spent: LlmUsage = { prompt: 0, completion: 0 };
+  /** Of calls that have ended. */
+  #ended: LlmUsage = { prompt: 0, completion: 0 };
+  /** Of the one that has not. */
+  #running: { readonly prompt: number; readonly said: string } | null = null;
 
   private constructor(parts: GenerationParts, projectId: ProjectId, endpoint: LlmEndpoint, settings: ProjectSettings) {
     this.#parts = parts;
@@ -89,7 +92,9 @@ export class Generation {
 
   /** Read and written so far; estimated where the endpoint did not say, or an answer was broken off. */
   get spent(): LlmUsage {
-    return this.#spent;
+    if (this.#running === null) return this.#ended;
+    const { prompt, said } = this.#running;
+    return sumOf(this.#ended, { prompt, completion: estimatedTokens(said) });
   }
 
   /**
@@ -119,17 +124,25 @@ export class Generation {
 
   /**
    * The answer's events, as the model writes them.
+   * @param onContext told the passages of the prompt before the model is asked
    * @throws Fault `llm_error`, `llm_timeout`, `overloaded`
    */
-  async *answer(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<AnswerEvent> {
+  async *answer(
+    request: GenerationRequest,
+    onContext: (passages: readonly RankedPassage[]) => void,
+    signal: AbortSignal,
+  ): AsyncGenerator<AnswerEvent> {
     const prompt = answerPrompt({
       ...request,
       ...this.#bounds(),
     });
+    onContext(prompt.sources);
+    // an endpoint refuses what would go beyond its model's context together
+    const room = this.#parts.contextTokens - prompt.tokens;
     try {
-      const fragments = this.#ask(prompt.messages, this.#outputTokensMax, signal);
+      const fragments = this.#ask(prompt.messages, Math.min(this.#outputTokensMax, room), signal);
       for await (const event of generatedAnswer(fragments, prompt.sources, request.maxSources)) {
-        yield event.type === "usage" ? usageOf(this.#spent) : event;
+        yield event.type === "usage" ? usageOf(this.spent) : event;
       }
     } catch (error) {
       signal.throwIfAborted();
@@ -148,23 +161,26 @@ export class Generation {
     outputTokensMax: number,
     signal: AbortSignal,
   ): AsyncGenerator<LlmFragment> {
-    const before = this.#spent;
     const prompt = messages.reduce((sum, { content }) => sum + estimatedTokens(content), 0);
-    let completion = 0;
-    const spend = (usage: LlmUsage) => {
-      this.#spent = { prompt: before.prompt + usage.prompt, completion: before.completion + usage.completion };
+    const ended = (usage: LlmUsage) => {
+      this.#ended = sumOf(this.#ended, usage);
+      this.#running = null;
     };
     try {
       for await (const fragment of this.#parts.model.stream({ ...this.#call, messages, outputTokensMax }, signal)) {
-        if (fragment.type === "text") completion += estimatedTokens(fragment.text);
-        spend(fragment.type === "usage" ? fragment.usage : { prompt, completion });
+        if (fragment.type === "usage") ended(fragment.usage);
+        else this.#running = { prompt, said: (this.#running?.said ?? "") + fragment.text };
         yield fragment;
       }
     } catch (error) {
-      if (error instanceof LlmError) spend(error.usage);
+      if (error instanceof LlmError) ended(error.usage);
       throw error;
     }
   }
+}
+
+function sumOf(left: LlmUsage, right: LlmUsage): LlmUsage {
+  return { prompt: left.prompt + right.prompt, completion: left.completion + right.completion };
 }
 
 /** The usage event of an answer for which language models took this much. */

@@ -2,9 +2,9 @@
 
 import type { Filter } from "../domain/filter.ts";
 import type { ProjectId } from "../domain/ids.ts";
-import type { ModeName, Ranking } from "../domain/ranking.ts";
-import type { SearchScope } from "../domain/scope.ts";
+import type { ModeName, RankedPassage, Ranking } from "../domain/ranking.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
+import { admissibleSet, type Confinement, isWithin } from "../retrieval/admissible.ts";
 import { type RetrievalParts, search } from "../retrieval/plan.ts";
 
 /** A search as a caller words it. */
@@ -20,6 +20,9 @@ export interface SearchQuestion {
   readonly filter: Filter | null;
 }
 
+/** What of a question says where it may look. */
+export type Confined = Pick<SearchQuestion, "userId" | "filter">;
+
 /** Searches within a project. */
 export class SearchService {
   readonly #parts: RetrievalParts & { readonly memories: Pick<MemoryStore, "userKey"> };
@@ -33,11 +36,26 @@ export class SearchService {
    * @throws Fault `overloaded` or `model_unavailable`.
    */
   async search(projectId: ProjectId, question: SearchQuestion, signal: AbortSignal): Promise<Ranking> {
-    const { userId, ...request } = question;
-    const scope: SearchScope = {
-      projectId,
-      user: userId === undefined ? null : { id: userId, key: this.#parts.memories.userKey(projectId, userId) },
-    };
-    return search(this.#parts, { ...request, scope, signal });
+    const { userId: _, ...request } = question;
+    return search(this.#parts, { ...request, ...this.#confinementOf(projectId, question), signal });
+  }
+
+  /** Whether there is any memory that a search so confined can find. */
+  async admits(projectId: ProjectId, confined: Confined): Promise<boolean> {
+    const { index, clock } = this.#parts;
+    const project = await index.project(projectId);
+    const within = await admissibleSet({ index: project, clock }, this.#confinementOf(projectId, confined));
+    return within !== null && within.memories > 0;
+  }
+
+  /** Whether a passage that was found is still one that a search so confined may show. */
+  isShown(projectId: ProjectId, confined: Confined, { memory: { key, version } }: RankedPassage): boolean {
+    const memory = this.#parts.memories.getMany(projectId, [key]).get(key);
+    return memory?.version === version && isWithin(this.#confinementOf(projectId, confined), memory);
+  }
+
+  #confinementOf(projectId: ProjectId, { userId, filter }: Confined): Confinement {
+    const user = userId === undefined ? null : { id: userId, key: this.#parts.memories.userKey(projectId, userId) };
+    return { scope: { projectId, user }, filter };
   }
 }

@@ -190,6 +190,18 @@ describe("what becomes of what it says", () => {
   });
 });
 
+test("a memory that is deleted while the model answers is not among the sources", async () => {
+  const { id } = (await mneme.store({ content: "The lighthouse of Skarn has a cellar of sand.", userId: "ida" })).body;
+  llm.answer(async () => {
+    expect((await mneme.call("DELETE", `/v1/memories/${id}?purge=true`)).status).toBe(204);
+    return streamed(["It was built in 1871."]);
+  });
+  const { body } = await ask({ query: "What is the cellar of the lighthouse of Skarn like?" });
+  expect(prompt()).toContain("cellar of sand");
+  expect(JSON.stringify(body)).not.toContain("cellar of sand");
+  expect(body.sources).toHaveLength(3);
+});
+
 describe("failures: an error, never a made-up answer, and nothing is counted", () => {
   const failures: [name: string, how: (call: LlmCall) => Response | Promise<Response>, status: number, code: string][] =
     [

@@ -105,6 +105,37 @@ describe("earlier turns", () => {
     expect(JSON.stringify(callsSince(before).map(({ body }) => body.messages))).not.toContain("4711");
   });
 
+  test("that were made beside a memory which was deleted since are left out, cited or not, and what repeats them", async () => {
+    const { id } = (await mneme.store({ content: "The vault opens with 5822.", userId: "finn" })).body;
+    await mneme.store({ content: "The door of the vault is green.", userId: "finn" });
+    const chat = await newChat("finn");
+    llm.answer(answering("With 5822.", "How does the vault open?"));
+    await send(chat, "How does the vault open?");
+    llm.answer(answering("As I said, 5822, and the door is green.", "What of the door of the vault?"));
+    await send(chat, "And the door?");
+    expect((await mneme.call("DELETE", `/v1/memories/${id}?purge=true`)).status).toBe(204);
+    const before = llm.calls.length;
+    await send(chat, "Once more?");
+    expect(JSON.stringify(callsSince(before).map(({ body }) => body.messages))).not.toContain("5822");
+  });
+
+  test("cost no call where there is nothing to be found", async () => {
+    const chat = await newChat();
+    await send(chat, "Who opened the observatory on Mount Kell?");
+    const before = llm.calls.length;
+    const { body } = await send(chat, "And when?", { filters: { type: "none such" } });
+    expect([body.message.sources, callsSince(before)]).toEqual([[], []]);
+  });
+
+  test("with code in brackets stay", async () => {
+    const chat = await newChat();
+    llm.answer(answering("Use `args[0]` for it [1]."));
+    await send(chat, "Who opened the observatory on Mount Kell?");
+    const before = llm.calls.length;
+    await send(chat, "And when?");
+    expect(callsSince(before).at(-1)?.body.messages[2]?.content).toMatch(/^Use `args.*` for it\.$/);
+  });
+
   test("of another chat take no part", async () => {
     await send(await newChat(), "Who opened the observatory? My word is xylophone.");
     const before = llm.calls.length;
@@ -114,6 +145,20 @@ describe("earlier turns", () => {
 });
 
 describe("what is stored", () => {
+  test("a repeated stream says the same, what it took included", async () => {
+    const chat = await newChat();
+    const once = async () => {
+      const headers = { "idempotency-key": "again" };
+      const path = `/v1/chats/${chat}/messages/stream`;
+      return expectWholeAnswer(
+        await (await openStream(mneme, path, { message: "When was it opened?" }, headers)).rest(),
+      );
+    };
+    const first = await once();
+    expect(first.usage).toEqual({ tokens_used: 110 });
+    expect(await once()).toEqual(first);
+  });
+
   test("the user's message before the model is asked; instructions, filters and maxSources take part", async () => {
     const chat = await newChat();
     let stored: unknown;
@@ -176,7 +221,8 @@ describe("what is stored", () => {
     await until("what was said is stored", async () => (await messages(chat)).length === 4);
     const last = (await messages(chat)).at(-1);
     expect(last).toMatchObject({ content: "In 1924 [1] it", interrupted: true });
-    expect(last.sources).toHaveLength(1);
+    // what it was told and may have said without citing it yet goes with its memory, too
+    expect(last.sources.map(({ cited }: { cited: boolean }) => cited)).toEqual([true, false]);
   });
 });
 

@@ -45,7 +45,7 @@ beforeAll(async () => {
   ];
   const { body } = await mneme.call("POST", "/v1/memories/batch", { memories });
   for (const { memory } of body.data) await mneme.settled(memory.id);
-});
+}, 60_000);
 afterAll(async () => {
   await mneme.stop();
   await llm.stop();

@@ -342,6 +342,7 @@ describe("an answer that takes its time", () => {
         answer: (_viewer, { text }, signal) => ({
           events: say(text, signal),
           tokens: () => ({ prompt: 0, completion: 0 }),
+          context: () => [],
         }),
       },
       quota: new QueryQuota(accounts, time),

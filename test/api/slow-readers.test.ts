@@ -72,7 +72,7 @@ describe("an answer that is read slowly", () => {
   let mneme: TestService;
   beforeAll(async () => {
     mneme = await serviceOf(await fountain.open(LINES), 300_000);
-  });
+  }, 60_000);
   afterAll(async () => {
     await mneme.stop();
     fountain.close();
@@ -130,7 +130,7 @@ describe("an answer that is read too slowly", () => {
   let mneme: TestService;
   beforeAll(async () => {
     mneme = await serviceOf(await fountain.open(LINES), WHOLE_MS);
-  });
+  }, 60_000);
   afterAll(async () => {
     await mneme.stop();
     fountain.close();

@@ -153,7 +153,7 @@ export function chatStoreContract(name: string, open: (clock: SettableClock) => 
       expect(store.retitle(other, chat.id, "theirs")).toBeNull();
       expect(store.append(other, chat.id, said())).toBeNull();
       expect(store.history(other, chat.id)).toEqual([]);
-      expect(store.recent(other, chat.id, 9)).toEqual([]);
+      expect(store.turns(other, chat.id, 9)).toEqual([]);
       expect(store.messages(other, chat.id, { limit: 10 }).items).toEqual([]);
       expect(store.remove(other, chat.id)).toBe(false);
       store.removeAllOf(other, "u");
@@ -190,18 +190,51 @@ export function chatStoreContract(name: string, open: (clock: SettableClock) => 
         expect(store.messages(project, chat.id, { limit: 10 })).toEqual({ items: [question, answer], cursor: null });
       });
 
-      test("gives the last messages, oldest first, as many as are asked for or there are", () => {
+      test("gives the last turns, oldest first, as many as are asked for or there are", () => {
         const chat = create();
-        const other = create();
-        expect(store.recent(project, chat.id, 3)).toEqual([]);
-        const said = Array.from({ length: 5 }, (_, at) => {
-          say(other);
-          return say(chat, { content: `message ${at}` });
+        const another = create();
+        expect(store.turns(project, chat.id, 3)).toEqual([]);
+        const turns = Array.from({ length: 5 }, (_, at) => {
+          say(another);
+          const { role, content } = say(chat, { content: `message ${at}` });
+          return { role, content };
         });
         const memory = opened.addMemory(project, null);
-        said.push(say(chat, { role: "assistant", content: "There [1]", sources: [sourceOf(memory, 1)] }));
-        expect(store.recent(project, chat.id, 3)).toEqual(said.slice(-3));
-        expect(store.recent(project, chat.id, 100)).toEqual(said);
+        turns.push({ role: "assistant", content: "There [1]" });
+        say(chat, { role: "assistant", content: "There [1]", sources: [sourceOf(memory, 1)] });
+        expect(store.turns(project, chat.id, 3)).toEqual(turns.slice(-3));
+        expect(store.turns(project, chat.id, 100)).toEqual(turns);
+      });
+
+      const endings: readonly (readonly [string, (key: MemoryKey) => void])[] = [
+        ["deleted", (key) => opened.removeMemory(key)],
+        ["erased", (key) => opened.eraseMemory(key)],
+        ["expired", () => clock.advance(60_000)],
+      ];
+      for (const [what, end] of endings) {
+        test(`of answers only those before the first one with a source that is ${what} are turns`, () => {
+          const chat = create();
+          const kept = opened.addMemory(project, null);
+          const gone = opened.addMemory(project, clock.now() + 50_000);
+          say(chat, { content: "Where?" });
+          say(chat, { role: "assistant", content: "First", sources: [sourceOf(kept, 1)] });
+          say(chat, { content: "And?" });
+          say(chat, { role: "assistant", content: "Second, uncited", sources: [sourceOf(kept, 1), sourceOf(gone, 2)] });
+          say(chat, { content: "Again?" });
+          say(chat, { role: "assistant", content: "As I said", sources: [sourceOf(kept, 1)] });
+          const contents = () => store.turns(project, chat.id, 9).map(({ content }) => content);
+          expect(contents()).toEqual(["Where?", "First", "And?", "Second, uncited", "Again?", "As I said"]);
+          end(gone);
+          expect(contents()).toEqual(["Where?", "First", "And?", "Again?"]);
+        });
+      }
+
+      test("an answer whose source went while it was made is none to go on with", () => {
+        const chat = create();
+        const gone = opened.addMemory(project, null);
+        opened.removeMemory(gone);
+        say(chat, { role: "assistant", content: "It says", sources: [sourceOf(gone, 1)] });
+        expect(store.turns(project, chat.id, 9)).toEqual([]);
       });
 
       test("never lets a timestamp fall within a chat, whatever the clock does", () => {

@@ -83,7 +83,11 @@ afterAll(() => {
 function answersOf(stream: number, cut: Cut, at: number): AnswerService {
   const operator = { baseUrl: endpoint.baseUrl(stream, cut, at), model: "small", apiKey: null };
   return new AnswerService({
-    search: { search: async () => ({ results: PASSAGES, stages: [], admissible: PASSAGES.length }) },
+    search: {
+      search: async () => ({ results: PASSAGES, stages: [], admissible: PASSAGES.length }),
+      admits: async () => true,
+      isShown: () => true,
+    },
     accounts,
     generation: { model: languageModel, operator, contextTokens: 8_192, clock: systemClock },
     reading: { reranker: unasked, embedder: { languages: ["en"] }, languageOf: () => "en" },

@@ -14,6 +14,8 @@ import { KEYS, keyList, LIVE, PROJECT_KEY } from "./memory-row.ts";
 import { newId, type RandomBytes, systemRandom } from "./random.ts";
 import { nameUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
 
+/** Keys are below; SQLite's largest integer. */
+const MESSAGE_KEY_MAX = "9223372036854775807";
 /** Longest title that is made of a message, in code points, `…` included: one line in a list of chats. */
 const TITLE_CHARACTERS_MAX = 80;
 
@@ -40,8 +42,8 @@ const MESSAGE_COLUMNS = `messages.message_key, messages.id, messages.role, messa
   messages.created_at`;
 
 // a clock that was set back does not put a message before the one that it answers
-const INSERT_MESSAGE = `INSERT INTO messages (id, chat_key, role, content, is_interrupted, created_at)
-  SELECT $id, chat_key, $role, $content, $isInterrupted, max($now, created_at, ifnull((SELECT created_at FROM messages
+const INSERT_MESSAGE = `INSERT INTO messages (id, chat_key, role, content, is_interrupted, source_count, created_at)
+  SELECT $id, chat_key, $role, $content, $isInterrupted, $sourceCount, max($now, created_at, ifnull((SELECT created_at FROM messages
     WHERE messages.chat_key = chats.chat_key ORDER BY message_key DESC LIMIT 1), 0))
   FROM chats WHERE chat_key = $chatKey
   RETURNING ${MESSAGE_COLUMNS}`;
@@ -55,18 +57,29 @@ const CHAT_KEY = `(SELECT chat_key FROM chats WHERE id = $id AND project_key = $
 
 const ALL_MESSAGES = `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE chat_key = ${CHAT_KEY} ORDER BY message_key`;
 const FIRST_MESSAGES = `${ALL_MESSAGES} LIMIT $rows`;
-const LAST_MESSAGES = `${ALL_MESSAGES} DESC LIMIT $rows`;
 const MESSAGES_AFTER = `SELECT ${MESSAGE_COLUMNS} FROM messages
   WHERE chat_key = ${CHAT_KEY} AND message_key > $after ORDER BY message_key LIMIT $rows`;
 
 const ONE_MESSAGE = `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE chat_key = ${CHAT_KEY} AND id = $messageId`;
 
 // a memory that was given to another user is none of this chat's any more
+const IS_LIVE_SOURCE = `${LIVE} AND (chats.user_key IS NULL OR memories.user_key = chats.user_key)`;
+
 const LIVE_SOURCES = `SELECT message_sources.message_key, message_sources.memory_key, message_sources.shown
   FROM message_sources JOIN memories USING (memory_key) JOIN messages USING (message_key) JOIN chats USING (chat_key)
-  WHERE message_sources.message_key IN ${KEYS} AND ${LIVE}
-    AND (chats.user_key IS NULL OR memories.user_key = chats.user_key)
+  WHERE message_sources.message_key IN ${KEYS} AND ${IS_LIVE_SOURCE}
   ORDER BY message_sources.message_key, message_sources.position`;
+
+// the first answer that has fewer live sources than it had when it was given
+const FIRST_BEREFT = `SELECT messages.message_key FROM messages JOIN chats USING (chat_key)
+  WHERE messages.chat_key = ${CHAT_KEY} AND messages.source_count >
+    (SELECT count(*) FROM message_sources JOIN memories USING (memory_key)
+      WHERE message_sources.message_key = messages.message_key AND ${IS_LIVE_SOURCE})
+  ORDER BY messages.message_key LIMIT 1`;
+
+const LAST_TURNS = `SELECT role, content FROM messages WHERE chat_key = ${CHAT_KEY}
+  AND (role = 'user' OR message_key < ifnull((${FIRST_BEREFT}), ${MESSAGE_KEY_MAX}))
+  ORDER BY message_key DESC LIMIT $rows`;
 
 type ChatRow = {
   readonly chat_key: bigint;
@@ -183,10 +196,13 @@ export class SqliteChatStore implements ChatStore {
     return this.#withSources(this.#database.prepare<MessageRow, OneChat>(ALL_MESSAGES).all({ project: projectId, id }));
   }
 
-  recent(projectId: ProjectId, id: ChatId, count: number): readonly Message[] {
-    const asked = { project: projectId, id, rows: count };
-    const rows = this.#database.prepare<MessageRow, OneChat & { rows: number }>(LAST_MESSAGES).all(asked);
-    return this.#withSources(rows.reverse());
+  turns(projectId: ProjectId, id: ChatId, count: number): readonly Pick<Message, "role" | "content">[] {
+    const asked = { project: projectId, id, rows: count, now: this.#clock.now() };
+    return this.#database
+      .prepare<Pick<MessageRow, "role" | "content">, OneChat & { rows: number; now: number }>(LAST_TURNS)
+      .all(asked)
+      .reverse()
+      .map(({ role, content }) => ({ role: role as MessageRole, content }));
   }
 
   messages(projectId: ProjectId, id: ChatId, { limit, cursor }: Listing): Page<Message> {
@@ -219,12 +235,20 @@ export class SqliteChatStore implements ChatStore {
       .run({ chatKey, title: titleOf(content) });
   }
 
-  #insertMessage(chatKey: bigint, { role, content, isInterrupted }: MessageDraft): MessageRow {
+  #insertMessage(chatKey: bigint, { role, content, sources, isInterrupted }: MessageDraft): MessageRow {
     const now = this.#clock.now();
     const row = this.#database
       .prepare<
         MessageRow,
-        { id: string; chatKey: bigint; role: MessageRole; content: string; isInterrupted: number; now: number }
+        {
+          id: string;
+          chatKey: bigint;
+          role: MessageRole;
+          content: string;
+          isInterrupted: number;
+          sourceCount: number;
+          now: number;
+        }
       >(INSERT_MESSAGE)
       .get({
         id: this.#newId("msg", now),
@@ -232,6 +256,7 @@ export class SqliteChatStore implements ChatStore {
         role,
         content,
         isInterrupted: isInterrupted ? 1 : 0,
+        sourceCount: sources.length,
         now,
       });
     invariant(row !== null, "a chat was gone within its own transaction");

@@ -370,5 +370,18 @@ CREATE TABLE document_facts (
 ) STRICT;
 `;
 
+// How many sources an answer had: fewer that are live tell that something it may have said is gone.
+const SOURCE_COUNTS = `
+ALTER TABLE messages ADD COLUMN source_count INTEGER NOT NULL DEFAULT 0;
+UPDATE messages SET source_count =
+  (SELECT count(*) FROM message_sources WHERE message_sources.message_key = messages.message_key);
+`;
+
 /** All steps in their order; their number is the schema version that this Mneme knows. */
-export const MIGRATIONS: readonly string[] = [ACCOUNTS_AND_MEMORIES, WHOLE_INTERFACE, LANGUAGE_MODEL, DOCUMENT_FACTS];
+export const MIGRATIONS: readonly string[] = [
+  ACCOUNTS_AND_MEMORIES,
+  WHOLE_INTERFACE,
+  LANGUAGE_MODEL,
+  DOCUMENT_FACTS,
+  SOURCE_COUNTS,
+];
