@@ -22,6 +22,12 @@ export function recallAt(depth: number, ranking: readonly string[], judgements: 
   return relevant.filter(([id]) => found.has(id)).length / relevant.length;
 }
 
+/** One over the place of the first relevant id, 0..1; 0 when none is ranked. Its mean over questions is the MRR. */
+export function reciprocalRank(ranking: readonly string[], judgements: Judgements): number {
+  const first = ranking.findIndex((id) => (judgements.get(id) ?? 0) > 0);
+  return first === -1 ? 0 : 1 / (first + 1);
+}
+
 /** The value below which `share` (0..1) of the values lie, by nearest rank. NaN for no values. */
 export function percentile(share: number, values: readonly number[]): number {
   const sorted = [...values].sort((left, right) => left - right);

@@ -1,7 +1,7 @@
 // The benches' arithmetic against cases worked out by hand.
 
 import { describe, expect, test } from "bun:test";
-import { mean, ndcgAt, percentile, recallAt } from "../../bench/lib/metrics.ts";
+import { mean, ndcgAt, percentile, recallAt, reciprocalRank } from "../../bench/lib/metrics.ts";
 
 const judged = (...ids: string[]) => new Map(ids.map((id) => [id, 1]));
 
@@ -30,6 +30,17 @@ describe("nDCG", () => {
   test("is 0 for an empty ranking and where nothing is relevant", () => {
     expect(ndcgAt(10, [], judged("a"))).toBe(0);
     expect(ndcgAt(10, ["a"], new Map())).toBe(0);
+  });
+});
+
+describe("reciprocal rank", () => {
+  test("is one over the place of the first relevant document", () => {
+    expect(reciprocalRank(["a", "b"], judged("a", "b"))).toBe(1);
+    expect(reciprocalRank(["x", "y", "b", "a"], judged("a", "b"))).toBeCloseTo(1 / 3, 12);
+  });
+  test("is 0 where none is found", () => {
+    expect(reciprocalRank(["x"], judged("a"))).toBe(0);
+    expect(reciprocalRank([], judged("a"))).toBe(0);
   });
 });
 

@@ -1,0 +1,357 @@
+// How should the chunks of long documents be indexed? Stores books, manuals and papers together, asks questions whose answer
+// stands in a known chunk, and compares ways of indexing: which neighbours a chunk's context holds, where title and headings go, what
+// the reranker reads. `bun bench/long-documents.ts --help` names the flags.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createLanes, type Lanes } from "../src/adapters/inference/lanes.ts";
+import { queryLanguage } from "../src/adapters/reading/query-language.ts";
+import { alignRows, Progress } from "../src/cli/terminal.ts";
+import { indexedText } from "../src/domain/chunk.ts";
+import { LIMITS } from "../src/domain/limits.ts";
+import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
+import { systemClock } from "../src/kit/clock.ts";
+import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { createLog } from "../src/kit/log.ts";
+import type { Reranker } from "../src/ports/models.ts";
+import { MODES } from "../src/retrieval/modes.ts";
+import { type RetrievalParts, search } from "../src/retrieval/plan.ts";
+import {
+  type ChunkedDocument,
+  type ChunkTexts,
+  chunkedDocuments,
+  type IndexVariant,
+  openVariant,
+  PROJECT,
+  rowsOf,
+} from "./lib/index-variant.ts";
+import { pairedDifference } from "./lib/intervals.ts";
+import {
+  chunksWithEvidence,
+  type LongDocumentQuestion,
+  longDocumentQuestions,
+  longDocuments,
+} from "./lib/long-documents.ts";
+import { type Judgements, mean, ndcgAt, recallAt, reciprocalRank } from "./lib/metrics.ts";
+import { lastRows, type Row, sameRow, writeRows } from "./lib/record.ts";
+import { rounded, signed } from "./lib/scores.ts";
+
+const SHARED = resolve(import.meta.dir, "../../shared/data");
+const MODELS = join(import.meta.dir, "../data/models");
+const HELP = `bun bench/long-documents.ts [flags]
+  --data FOLDER      keep the vectors of chunks here, so that the next run embeds nothing
+  --from FOLDER      where documents/ and scale/ are (${SHARED})
+  --variants NAMES   by comma; the kept way is always asked (all)
+  --modes NAMES      by comma (${MODE_NAMES.join(",")})
+  --record           write bench/results/long-documents.json
+
+Every third question is of the split dev, which chooses; the others are of test. Changes are of nDCG@10 against the kept way, with
+95 % of a paired bootstrap.`;
+
+/** A machine that is shared must not take the reranker away from some questions: patience in place of the mode's. */
+const RERANK_DEADLINE_MS = 600_000;
+const KEPT = "kept";
+const PASSAGE_BREAK = "\n\n";
+
+/** What is put together otherwise. */
+interface Choices {
+  readonly embedsTitle: boolean;
+  readonly embedsHeadings: boolean;
+  readonly indexesTitle: boolean;
+  readonly indexesHeadings: boolean;
+  /** Chunks before and behind a chunk in its context; 0: no context. */
+  readonly neighbours: number;
+  /** Whether a context ends where the headings change. */
+  readonly staysInSection: boolean;
+  readonly neighbourWeight: number;
+  /** Whether the reranker reads the passage alone. */
+  readonly reranksPassageAlone: boolean;
+}
+
+const AS_KEPT: Choices = {
+  embedsTitle: true,
+  embedsHeadings: true,
+  indexesTitle: true,
+  indexesHeadings: true,
+  neighbours: 1,
+  staysInSection: false,
+  neighbourWeight: 0,
+  reranksPassageAlone: false,
+};
+
+/** One thing at a time is otherwise. */
+const VARIANTS: Readonly<Record<string, Partial<Choices>>> = {
+  [KEPT]: {},
+  "no context": { neighbours: 0 },
+  "context of 2": { neighbours: 2 },
+  "context of 1 in section": { staysInSection: true },
+  "context of 2 in section": { neighbours: 2, staysInSection: true },
+  "headings not embedded": { embedsHeadings: false },
+  "headings not indexed": { indexesHeadings: false },
+  "title not embedded": { embedsTitle: false },
+  "title not indexed": { indexesTitle: false },
+  "neither title nor headings": {
+    embedsTitle: false,
+    embedsHeadings: false,
+    indexesTitle: false,
+    indexesHeadings: false,
+  },
+  "passage alone reranked": { reranksPassageAlone: true },
+  "vectors smoothed by .1": { neighbourWeight: 0.1 },
+  "vectors smoothed by .2": { neighbourWeight: 0.2 },
+};
+
+/** A question with the chunks that answer it. */
+interface Judged extends LongDocumentQuestion {
+  readonly judgements: Judgements;
+}
+
+async function main(): Promise<void> {
+  const { flags } = parseCommandLine(process.argv.slice(2), {
+    "--help": "switch",
+    "--data": "value",
+    "--from": "value",
+    "--variants": "value",
+    "--modes": "value",
+    "--record": "switch",
+  });
+  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+  const variants = variantsNamed(flags.get("--variants"));
+  const modes = modesNamed(flags.get("--modes"));
+  const data = flags.get("--data") ?? mkdtempSync(join(tmpdir(), "mneme-long-documents-"));
+  const from = resolve(flags.get("--from") ?? SHARED);
+  const models = await createLanes({ modelsDir: MODELS, log: createLog("warn") });
+  try {
+    const documents = chunkedDocuments(await longDocuments(from));
+    await models.ready();
+    const rows = await measure(models, documents, variants, modes, data);
+    print(rows, lastRows("long-documents"));
+    if (flags.has("--record")) process.stdout.write(`written to ${writeRows("long-documents", rows)}\n`);
+  } finally {
+    await models.close();
+    if (!flags.has("--data")) rmSync(data, { recursive: true, force: true });
+  }
+}
+
+function variantsNamed(names: string | undefined): readonly string[] {
+  if (names === undefined) return Object.keys(VARIANTS);
+  const unknown = names.split(",").find((name) => !(name in VARIANTS));
+  if (unknown !== undefined) throw new UsageError(`There is no variant '${unknown}'.`);
+  return [...new Set([KEPT, ...names.split(",")])];
+}
+
+function modesNamed(names: string | undefined): readonly ModeName[] {
+  const wanted = names?.split(",");
+  const modes = MODE_NAMES.filter((mode) => wanted === undefined || wanted.includes(mode));
+  if (modes.length !== (wanted ?? modes).length) throw new UsageError(`Modes are ${MODE_NAMES.join(", ")}.`);
+  return modes;
+}
+
+async function measure(
+  models: Lanes,
+  documents: readonly ChunkedDocument[],
+  variants: readonly string[],
+  modes: readonly ModeName[],
+  vectorsFolder: string,
+): Promise<readonly Row[]> {
+  const chunks = documents.reduce((sum, document) => sum + document.chunks.length, 0);
+  process.stderr.write(`${documents.length} documents, ${chunks} chunks\n`);
+  checkKept(documents);
+  const questions = judge(await longDocumentQuestions(), documents);
+  const reranker = new RememberingReranker(models);
+  const rankings = new Map<string, ReadonlyMap<ModeName, readonly (readonly string[])[]>>();
+  for (const name of variants) {
+    const choices = { ...AS_KEPT, ...VARIANTS[name] };
+    await using variant = await openVariant(models, documents, indexVariant(choices), vectorsFolder);
+    const parts = {
+      index: variant.index,
+      memories: rowsOf(documents),
+      embedder: models,
+      reranker: choices.reranksPassageAlone ? withPassagesAlone(reranker, documents) : reranker,
+      languageOf: queryLanguage,
+      clock: systemClock,
+    };
+    rankings.set(name, await ask(name, parts, modes, questions));
+  }
+  return scoreRows(questions, rankings, modes);
+}
+
+/** @throws Error where `AS_KEPT` no longer says how ingest puts the texts of chunks together. */
+function checkKept(documents: readonly ChunkedDocument[]): void {
+  const { texts } = indexVariant(AS_KEPT);
+  for (const document of documents) {
+    for (const { ordinal, own, context } of document.chunks) {
+      const made = texts(document, ordinal);
+      if (made.embedded === own && made.own === own && made.context === context) continue;
+      throw new Error(`chunk ${ordinal} of ${document.memory.externalId} is put together otherwise by ingest`);
+    }
+  }
+}
+
+/** @throws Error where the evidence of a question stands nowhere. */
+function judge(questions: readonly LongDocumentQuestion[], documents: readonly ChunkedDocument[]): readonly Judged[] {
+  const byName = new Map(documents.map((document) => [document.memory.externalId, document]));
+  return questions.map((question) => {
+    const document = byName.get(question.document);
+    if (document === undefined) throw new Error(`${question.document} is not stored`);
+    const answers = chunksWithEvidence(question.evidence, document.content, document.chunks);
+    return { ...question, judgements: new Map(answers.map((ordinal) => [`${question.document} ${ordinal}`, 1])) };
+  });
+}
+
+function indexVariant(choices: Choices): IndexVariant {
+  const { embedsTitle, embedsHeadings, indexesTitle, indexesHeadings, neighbourWeight } = choices;
+  const texts = (document: ChunkedDocument, ordinal: number): ChunkTexts => {
+    const chunk = document.chunks[ordinal];
+    const range = document.cut.ranges[ordinal];
+    if (chunk === undefined || range === undefined) throw new Error("a chunk has its range");
+    const title = range.hasTitle ? document.cut.titlePrefix : "";
+    const lead = (hasTitle: boolean, hasHeadings: boolean) =>
+      (hasTitle ? title : "") + (hasHeadings ? range.place.prefix : "");
+    const indexedLead = lead(indexesTitle, indexesHeadings);
+    return {
+      embedded: lead(embedsTitle, embedsHeadings) + chunk.passage,
+      own: indexedLead + chunk.passage,
+      context: contextOf(document, ordinal, choices, indexedLead),
+    };
+  };
+  return { texts, neighbourWeight };
+}
+
+// A document of one chunk has no context in any way of indexing.
+function contextOf(
+  { chunks }: ChunkedDocument,
+  ordinal: number,
+  { neighbours, staysInSection }: Choices,
+  lead: string,
+): string | null {
+  if (chunks.length === 1 || neighbours === 0) return null;
+  const sectionOf = (at: number) => JSON.stringify(chunks[at]?.headings);
+  const around = chunks.slice(Math.max(0, ordinal - neighbours), ordinal + neighbours + 1).filter((chunk) => {
+    return !staysInSection || sectionOf(chunk.ordinal) === sectionOf(ordinal);
+  });
+  return around.length === 1 ? null : lead + around.map(({ passage }) => passage).join(PASSAGE_BREAK);
+}
+
+/** What a pair got is remembered: variants ask the same of most. */
+class RememberingReranker implements Reranker {
+  readonly #inner: Reranker;
+  readonly #known = new Map<string, number>();
+
+  constructor(inner: Reranker) {
+    this.#inner = inner;
+  }
+
+  async score(query: string, passages: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
+    const nameOf = (passage: string) => `${query}\n${passage}`;
+    const unknown = passages.filter((passage) => !this.#known.has(nameOf(passage)));
+    const scores = unknown.length === 0 ? [] : await this.#inner.score(query, unknown, signal);
+    for (const [at, passage] of unknown.entries()) this.#known.set(nameOf(passage), scores[at] ?? 0);
+    return Float32Array.from(passages, (passage) => this.#known.get(nameOf(passage)) ?? 0);
+  }
+}
+
+function withPassagesAlone(inner: Reranker, documents: readonly ChunkedDocument[]): Reranker {
+  const passages = new Map(
+    documents.flatMap(({ memory, chunks }) =>
+      chunks.map(({ headings, passage }) => [indexedText(memory.title, headings, passage), passage] as const),
+    ),
+  );
+  return {
+    score: (query, texts, signal) =>
+      inner.score(
+        query,
+        texts.map((text) => passages.get(text) ?? text),
+        signal,
+      ),
+  };
+}
+
+async function ask(
+  name: string,
+  parts: RetrievalParts,
+  modes: readonly ModeName[],
+  questions: readonly Judged[],
+): Promise<ReadonlyMap<ModeName, readonly (readonly string[])[]>> {
+  const rankings = new Map<ModeName, (readonly string[])[]>();
+  for (const mode of modes) {
+    const progress = new Progress(`${name}, ${mode}:`);
+    const found: (readonly string[])[] = [];
+    for (const [at, { text }] of questions.entries()) {
+      progress.show(at / questions.length, `${at} of ${questions.length} questions`);
+      const request = {
+        query: text,
+        mode,
+        limit: LIMITS.searchResults,
+        scoreMin: 0,
+        includeGraph: false,
+        scope: { projectId: PROJECT, user: null },
+        filter: null,
+      } as const;
+      const { results } = await search(parts, request, { ...MODES[mode], rerankDeadlineMs: RERANK_DEADLINE_MS });
+      found.push(results.map(({ memory, place }) => `${memory.externalId} ${place.ordinal}`));
+    }
+    progress.finish(`${name}, ${mode}: ${questions.length} questions`);
+    rankings.set(mode, found);
+  }
+  return rankings;
+}
+
+function scoreRows(
+  questions: readonly Judged[],
+  rankings: ReadonlyMap<string, ReadonlyMap<ModeName, readonly (readonly string[])[]>>,
+  modes: readonly ModeName[],
+): readonly Row[] {
+  return modes.flatMap((mode) =>
+    (["dev", "test"] as const).flatMap((split) => {
+      const each = (variant: string, score: (ranking: readonly string[], judgements: Judgements) => number) => {
+        const found = rankings.get(variant)?.get(mode) ?? [];
+        return questions.flatMap(({ split: its, judgements }, at) =>
+          its === split ? [score(found[at] ?? [], judgements)] : [],
+        );
+      };
+      const gains = (variant: string) => each(variant, (ranking, judgements) => ndcgAt(10, ranking, judgements));
+      const recall = (variant: string, depth: number) =>
+        rounded(mean(each(variant, (ranking, judgements) => recallAt(depth, ranking, judgements))), 4);
+      return [...rankings.keys()].map((variant) => {
+        const change = pairedDifference(gains(variant), gains(KEPT));
+        return {
+          mode,
+          split,
+          variant,
+          questions: gains(variant).length,
+          "nDCG@10": rounded(mean(gains(variant)), 4),
+          "R@1": recall(variant, 1),
+          "R@5": recall(variant, 5),
+          "R@10": recall(variant, 10),
+          MRR: rounded(mean(each(variant, reciprocalRank)), 4),
+          change: rounded(change.mean, 4),
+          changeLow: rounded(change.low, 4),
+          changeHigh: rounded(change.high, 4),
+        };
+      });
+    }),
+  );
+}
+
+function print(rows: readonly Row[], before: readonly Row[]): void {
+  const columns = ["nDCG@10", "R@1", "R@5", "R@10", "MRR"];
+  const body = rows.map((row) => {
+    const last = sameRow(before, row, ["mode", "split", "variant", "questions"]);
+    const change = `${signed(Number(row.change))} (${signed(Number(row.changeLow))} to ${signed(Number(row.changeHigh))})`;
+    return [
+      String(row.mode),
+      String(row.split),
+      String(row.variant),
+      String(row.questions),
+      ...columns.map((column) => Number(row[column]).toFixed(4)),
+      row.variant === KEPT ? "" : change,
+      last === undefined ? "" : signed(Number(row["nDCG@10"]) - Number(last["nDCG@10"]), 4),
+    ];
+  });
+  const header = ["mode", "split", "indexing", "questions", ...columns, "change of nDCG@10", "since last run"];
+  process.stdout.write(`${alignRows([header, ...body], true).join("\n")}\n`);
+}
+
+await main();
