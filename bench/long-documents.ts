@@ -2,10 +2,11 @@
 // stands in a known chunk, and compares ways of indexing: which neighbours a chunk's context holds, where title and headings go, what
 // the reranker reads. `bun bench/long-documents.ts --help` names the flags.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createLanes, type Lanes } from "../src/adapters/inference/lanes.ts";
+import { describeReranker } from "../src/adapters/inference/model-files.ts";
 import { queryLanguage } from "../src/adapters/reading/query-language.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { indexedText } from "../src/domain/chunk.ts";
@@ -40,7 +41,7 @@ import { rounded, signed } from "./lib/scores.ts";
 const SHARED = resolve(import.meta.dir, "../../shared/data");
 const MODELS = join(import.meta.dir, "../data/models");
 const HELP = `bun bench/long-documents.ts [flags]
-  --data FOLDER      keep the vectors of chunks here, so that the next run embeds nothing
+  --data FOLDER      keep what the models said here, so that the next run does not ask them again
   --from FOLDER      where documents/ and scale/ are (${SHARED})
   --variants NAMES   by comma; the kept way is always asked (all)
   --modes NAMES      by comma (${MODE_NAMES.join(",")})
@@ -65,19 +66,21 @@ interface Choices {
   /** Whether a context ends where the headings change. */
   readonly staysInSection: boolean;
   readonly neighbourWeight: number;
-  /** Whether the reranker reads the passage alone. */
-  readonly reranksPassageAlone: boolean;
+  /** What the reranker reads before the passage. */
+  readonly reranksTitle: boolean;
+  readonly reranksHeadings: boolean;
 }
 
 const AS_KEPT: Choices = {
   embedsTitle: true,
-  embedsHeadings: true,
+  embedsHeadings: false,
   indexesTitle: true,
   indexesHeadings: true,
   neighbours: 1,
   staysInSection: false,
   neighbourWeight: 0,
-  reranksPassageAlone: false,
+  reranksTitle: false,
+  reranksHeadings: false,
 };
 
 /** One thing at a time is otherwise. */
@@ -87,17 +90,15 @@ const VARIANTS: Readonly<Record<string, Partial<Choices>>> = {
   "context of 2": { neighbours: 2 },
   "context of 1 in section": { staysInSection: true },
   "context of 2 in section": { neighbours: 2, staysInSection: true },
-  "headings not embedded": { embedsHeadings: false },
-  "headings not indexed": { indexesHeadings: false },
-  "title not embedded": { embedsTitle: false },
-  "title not indexed": { indexesTitle: false },
-  "neither title nor headings": {
-    embedsTitle: false,
-    embedsHeadings: false,
-    indexesTitle: false,
-    indexesHeadings: false,
-  },
-  "passage alone reranked": { reranksPassageAlone: true },
+  "passage alone embedded": { embedsTitle: false },
+  "headings embedded": { embedsHeadings: true },
+  "headings in the place of the title embedded": { embedsTitle: false, embedsHeadings: true },
+  "title not in full text": { indexesTitle: false },
+  "headings not in full text": { indexesHeadings: false },
+  "passage alone in full text": { indexesTitle: false, indexesHeadings: false },
+  "reranked with title": { reranksTitle: true },
+  "reranked with headings": { reranksHeadings: true },
+  "reranked with title and headings": { reranksTitle: true, reranksHeadings: true },
   "vectors smoothed by .1": { neighbourWeight: 0.1 },
   "vectors smoothed by .2": { neighbourWeight: 0.2 },
 };
@@ -153,26 +154,27 @@ async function measure(
   documents: readonly ChunkedDocument[],
   variants: readonly string[],
   modes: readonly ModeName[],
-  vectorsFolder: string,
+  folder: string,
 ): Promise<readonly Row[]> {
   const chunks = documents.reduce((sum, document) => sum + document.chunks.length, 0);
   process.stderr.write(`${documents.length} documents, ${chunks} chunks\n`);
   checkKept(documents);
   const questions = judge(await longDocumentQuestions(), documents);
-  const reranker = new RememberingReranker(models);
+  const reranker = new RememberingReranker(models, folder);
   const rankings = new Map<string, ReadonlyMap<ModeName, readonly (readonly string[])[]>>();
   for (const name of variants) {
     const choices = { ...AS_KEPT, ...VARIANTS[name] };
-    await using variant = await openVariant(models, documents, indexVariant(choices), vectorsFolder);
+    await using variant = await openVariant(models, documents, indexVariant(choices), folder);
     const parts = {
       index: variant.index,
       memories: rowsOf(documents),
       embedder: models,
-      reranker: choices.reranksPassageAlone ? withPassagesAlone(reranker, documents) : reranker,
+      reranker: rereading(reranker, documents, choices),
       languageOf: queryLanguage,
       clock: systemClock,
     };
     rankings.set(name, await ask(name, parts, modes, questions));
+    reranker.save();
   }
   return scoreRows(questions, rankings, modes);
 }
@@ -181,9 +183,9 @@ async function measure(
 function checkKept(documents: readonly ChunkedDocument[]): void {
   const { texts } = indexVariant(AS_KEPT);
   for (const document of documents) {
-    for (const { ordinal, own, context } of document.chunks) {
+    for (const { ordinal, embedded, own, context } of document.chunks) {
       const made = texts(document, ordinal);
-      if (made.embedded === own && made.own === own && made.context === context) continue;
+      if (made.embedded === embedded && made.own === own && made.context === context) continue;
       throw new Error(`chunk ${ordinal} of ${document.memory.externalId} is put together otherwise by ingest`);
     }
   }
@@ -234,13 +236,20 @@ function contextOf(
   return around.length === 1 ? null : lead + around.map(({ passage }) => passage).join(PASSAGE_BREAK);
 }
 
-/** What a pair got is remembered: variants ask the same of most. */
+/** What a pair got is remembered, from run to run too: variants ask the same of most. */
 class RememberingReranker implements Reranker {
   readonly #inner: Reranker;
-  readonly #known = new Map<string, number>();
+  readonly #path: string;
+  readonly #known: Map<string, number>;
 
-  constructor(inner: Reranker) {
+  constructor(inner: Reranker, folder: string) {
     this.#inner = inner;
+    this.#path = join(folder, `reranked-${describeReranker(MODELS).modelSha256}.json`);
+    this.#known = new Map(existsSync(this.#path) ? JSON.parse(readFileSync(this.#path, "utf8")) : []);
+  }
+
+  save(): void {
+    writeFileSync(this.#path, JSON.stringify([...this.#known]));
   }
 
   async score(query: string, passages: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
@@ -252,19 +261,26 @@ class RememberingReranker implements Reranker {
   }
 }
 
-function withPassagesAlone(inner: Reranker, documents: readonly ChunkedDocument[]): Reranker {
-  const passages = new Map(
-    documents.flatMap(({ memory, chunks }) =>
-      chunks.map(({ headings, passage }) => [indexedText(memory.title, headings, passage), passage] as const),
+// The chunks of a document of several are read by themselves; here with what the choices put before them.
+function rereading(
+  inner: Reranker,
+  documents: readonly ChunkedDocument[],
+  { reranksTitle, reranksHeadings }: Choices,
+): Reranker {
+  if (!reranksTitle && !reranksHeadings) return inner;
+  // A passage that stands in two places is read with what stands before the last.
+  const readInstead = new Map(
+    documents.flatMap(({ memory: { title }, chunks }) =>
+      chunks.map(({ headings, passage }) => {
+        return [passage, indexedText(reranksTitle ? title : null, reranksHeadings ? headings : [], passage)] as const;
+      }),
     ),
   );
   return {
-    score: (query, texts, signal) =>
-      inner.score(
-        query,
-        texts.map((text) => passages.get(text) ?? text),
-        signal,
-      ),
+    score: (query, texts, signal) => {
+      const read = texts.map((text) => readInstead.get(text) ?? text);
+      return inner.score(query, read, signal);
+    },
   };
 }
 

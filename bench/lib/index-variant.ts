@@ -153,7 +153,7 @@ export async function openVariant(
 function withTexts(chunk: Chunk, texts: ChunkTexts | undefined): Chunk {
   if (texts === undefined) throw new Error("a chunk has its texts");
   const { ordinal, start, end, passage, tokens, headings } = chunk;
-  return { ordinal, start, end, passage, tokens, headings, own: texts.own, context: texts.context };
+  return { ordinal, start, end, passage, tokens, headings, ...texts };
 }
 
 // A document's vectors are a file, named for the model and all its texts: variants differ in few of them.

@@ -10,7 +10,7 @@ export interface DocumentPlace {
   readonly sheet?: string;
 }
 
-/** A chunk as text preparation makes it. Its three texts may be made whenever they are read: who needs one twice keeps it. */
+/** A chunk as text preparation makes it. Its texts may be made whenever they are read: who needs one twice keeps it. */
 export interface Chunk extends DocumentPlace {
   /** Position within its memory, from 0. */
   readonly ordinal: number;
@@ -19,7 +19,9 @@ export interface Chunk extends DocumentPlace {
   readonly end: number;
   /** The passage as it is returned: that range of the content, white space at both ends cut; `Ada: …` for a turn that is JSON. */
   readonly passage: string;
-  /** What is embedded and indexed: `title. heading path. passage`; of a turn `turnText`. */
+  /** What is embedded: `title. passage`; of a turn `turnText`. Without headings: they say of many chunks the same (ARCHITECTURE.md, "Measured"). */
+  readonly embedded: string;
+  /** What full text reads: `title. heading path. passage`; of a turn `turnText`. */
   readonly own: string;
   /** The same with the neighbouring chunks around it; null where there are none (then it equals `own`). */
   readonly context: string | null;

@@ -94,7 +94,7 @@ export async function embedChunks(
   const vectors = new Float32Array(chunks.length * embedder.dimensions);
   const smoother = new SessionSmoother(vectors, chunks, embedder.dimensions);
   for (let first = 0; first < chunks.length; first += EMBED_SLICE_CHUNKS) {
-    const slice = chunks.slice(first, first + EMBED_SLICE_CHUNKS).map((chunk) => chunk.own);
+    const slice = chunks.slice(first, first + EMBED_SLICE_CHUNKS).map((chunk) => chunk.embedded);
     vectors.set(await embedder.embed(slice, "ingest", signal), first * embedder.dimensions);
     const chunksDone = first + slice.length;
     smoother.advance(chunksDone);

@@ -58,6 +58,9 @@ export function assemble(content: string, cut: PlacedCut): Chunk[] {
       get passage() {
         return passageOf(content, cut, ordinal);
       },
+      get embedded() {
+        return turn === undefined ? titleOf(cut, ordinal) + this.passage : turnText(turn, this.passage);
+      },
       get own() {
         return turn === undefined ? textOf(content, cut, ordinal) : turnText(turn, this.passage);
       },
@@ -77,9 +80,12 @@ function passageOf(content: string, { ranges }: PlacedCut, at: number): string {
   return range === undefined ? "" : (range.made ?? content.slice(range.start, range.end));
 }
 
-function prefixOf({ ranges, titlePrefix }: PlacedCut, at: number): string {
-  const range = ranges[at];
-  return (range?.hasTitle ? titlePrefix : "") + (range?.place.prefix ?? "");
+function titleOf({ ranges, titlePrefix }: PlacedCut, at: number): string {
+  return ranges[at]?.hasTitle ? titlePrefix : "";
+}
+
+function prefixOf(cut: PlacedCut, at: number): string {
+  return titleOf(cut, at) + (cut.ranges[at]?.place.prefix ?? "");
 }
 
 function textOf(content: string, cut: PlacedCut, at: number): string {

@@ -5,7 +5,7 @@ import type { Chunk } from "../../src/domain/chunk.ts";
 import { placedChunks } from "../../src/ingest/places.ts";
 
 const chunkAt = (start: number): Chunk => ({
-  ...{ ordinal: 0, start, end: start + 10, passage: "", own: "", context: null, tokens: 1, headings: [] },
+  ...{ ordinal: 0, start, end: start + 10, passage: "", embedded: "", own: "", context: null, tokens: 1, headings: [] },
 });
 const pagesOf = (starts: readonly number[], marks: Parameters<typeof placedChunks>[1]) =>
   placedChunks(starts.map(chunkAt), marks).map(({ page, slide, sheet }) => page ?? slide ?? sheet ?? null);

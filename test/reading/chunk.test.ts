@@ -170,6 +170,8 @@ describe("structure", () => {
     // The first one holds its own heading; the others are told.
     expect(install[0]?.own.startsWith("Manual. Guide. ## Install")).toBe(true);
     expect(install[1]?.own.startsWith("Manual. Guide. Install. ")).toBe(true);
+    // Full text reads the headings before it, the embedder the title alone.
+    expect(install.map(({ embedded }) => embedded)).toEqual(install.map(({ passage }) => `Manual. ${passage}`));
   });
 
   test("a heading is never the end of a chunk that more text follows", () => {

@@ -29,6 +29,7 @@ describe("a JSON array of turns", () => {
         start: 3,
         end: 45,
         passage: 'user: Hi 🎉, "you".',
+        embedded: '[8 May 2023] user: Hi 🎉, "you".',
         own: '[8 May 2023] user: Hi 🎉, "you".',
         context: '[8 May 2023] user: Hi 🎉, "you".\nassistant: Hello.',
         tokens: models.countTokens('[8 May 2023] user: Hi 🎉, "you".') + SPECIAL_TOKENS,

@@ -39,6 +39,7 @@ describe("a turn", () => {
       start: 33,
       end: 44,
       passage: "Ada: Three.",
+      embedded: "[8 May 2023] Ada: Three.",
       own: "[8 May 2023] Ada: Three.",
       context: "[8 May 2023] Ada: One.\nBen: Two.\nAda: Three.\nBen: Four. 🎉\nAda: Five.",
       tokens: models.countTokens("[8 May 2023] Ada: Three.") + SPECIAL_TOKENS,

@@ -83,6 +83,35 @@ describe("the modes", () => {
   });
 });
 
+describe("the reranker reads", () => {
+  const textsRead = async () => {
+    const read: string[] = [];
+    await ask(
+      {},
+      {
+        score: async (_, passages) => {
+          read.push(...passages);
+          return new Float32Array(passages.length);
+        },
+      },
+    );
+    return read;
+  };
+
+  test("a memory of one chunk with its title", async () => {
+    await store({ title: "Kites", content: "A red one." });
+    expect(await textsRead()).toEqual(["Kites. A red one."]);
+  });
+
+  test("a chunk among several by itself: it reads half of one, and more of it without title and headings", async () => {
+    const paragraph = Array.from({ length: 30 }, (_, at) => `The red kite number ${at} is in the air.`).join(" ");
+    await store({ title: "Kites", content: `# Red\n\n${paragraph}\n\n# Late\n\n${paragraph}` });
+    const { results } = await ask();
+    expect(results.length).toBeGreaterThan(2);
+    expect(new Set(await textsRead())).toEqual(new Set(results.map(({ text }) => text)));
+  });
+});
+
 describe("what happens meanwhile", () => {
   test("a memory deleted after the scope was made is not shown", async () => {
     const [doomed] = await store({ content: "A red kite." }, { content: "A blue kite." });
