@@ -116,6 +116,13 @@ describe("pack", () => {
       test(`is not what has ${name}`, () => expect(shown(said, text)).toEqual([said, text]));
     }
 
+    test("is shown once where a few of its words change places, and again where many do", () => {
+      const words = Array.from({ length: 60 }, (_, at) => `w${at}`);
+      const swapped = words.with(30, "w31").with(31, "w30").join(" ");
+      const backwards = words.toReversed().join(" ");
+      expect(shown(words.join(" "), swapped, backwards)).toEqual([words.join(" "), backwards]);
+    });
+
     test("leaves room for others, up to the number of sources", () => {
       const texts = [said, said, "Bob lives in Rome.", said, "Eve lives in Oslo.", "Max lives in Bern."];
       expect(
