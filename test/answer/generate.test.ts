@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { type AnswerEvent, collectAnswer } from "../../src/answer/events.ts";
 import { EmptyAnswer, generatedAnswer } from "../../src/answer/generate.ts";
-import type { LlmFragment } from "../../src/ports/language-model.ts";
+import type { LlmEnding, LlmFragment } from "../../src/ports/language-model.ts";
 import { passage } from "./passages.ts";
 
 const SOURCES = ["One.", "Two.", "Three.", "Four."].map((text) => passage(text));
@@ -76,6 +76,44 @@ describe("generatedAnswer", () => {
     const cut: LlmFragment = { type: "usage", usage: { prompt: 1, completion: 1 }, ending: "length" };
     const { answer } = await collectAnswer(generatedAnswer(model("It is so [2], and", cut), SOURCES, 8));
     expect(answer).toBe("It is so [1], and…");
+  });
+
+  const ended = (ending: LlmEnding): LlmFragment => ({ type: "usage", usage: { prompt: 1, completion: 1 }, ending });
+  const withheld: readonly (readonly [string, string])[] = [
+    ["It is so [2], and", "It is so [1], and…"],
+    ["I cannot help with that.", "I cannot help with that."],
+    ['"No." [2]', '"No." [1]'],
+    ["お答えできません。", "お答えできません。"],
+  ];
+  for (const [from, to] of withheld) {
+    test(`withheld behind ${JSON.stringify(from)} reads ${JSON.stringify(to)}`, async () => {
+      const fragments = model(...from, ended("withheld"));
+      expect((await collectAnswer(generatedAnswer(fragments, SOURCES, 8))).answer).toBe(to);
+    });
+  }
+
+  test("an empty answer says where its length ended it", async () => {
+    const messages = { length: "raise max_output_tokens", model: "answer is empty", withheld: "answer is empty" };
+    for (const [ending, message] of Object.entries(messages) as [LlmEnding, string][]) {
+      const answer = collectAnswer(generatedAnswer(model(" ", ended(ending)), SOURCES, 8));
+      await expect(answer).rejects.toThrow(message);
+      await expect(answer).rejects.toMatchObject({ name: "EmptyAnswer", ending });
+    }
+  });
+
+  test("a huge fragment leaves the event loop free between its parts, and is read as small ones are", async () => {
+    const text = `${"😀 so [3], ".repeat(5_000)}it is.`;
+    let turns = 0;
+    let isOver = false;
+    const count = () => {
+      turns++;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const whole = await collectAnswer(generatedAnswer(model(text, usage), SOURCES, 8));
+    isOver = true;
+    expect(turns).toBeGreaterThan(4);
+    expect(whole.answer).toBe(text.replaceAll("[3]", "[1]"));
   });
 
   test("what the model throws comes out as it is, behind what was said", async () => {
