@@ -2,7 +2,7 @@
 // says of it, and takes the best again and again. Pure: where sentences end and who reads them is extract.ts's.
 
 import type { RankedPassage } from "../domain/ranking.ts";
-import { type Asked, bringsAsked, fold, matchesOf, wordsOf } from "./question.ts";
+import { type Asked, bringsAsked, fold, foldedWords, matchesOf } from "./question.ts";
 
 /** What could be quoted: a sentence, or a part of one that is too long. */
 export interface Quote {
@@ -26,7 +26,7 @@ export interface Candidate extends Quote {
 }
 
 /** A candidate and what a model says of it. */
-export interface Scored {
+export interface ReadCandidate {
   readonly candidate: Candidate;
   /** How well it answers by itself, -1..1; null where nobody read it. */
   readonly relevance: number | null;
@@ -78,7 +78,7 @@ const TITLE_KIND = /\([^()]*\)\s*$/u;
 
 /** What a quote's rank depends on. */
 export function candidateOf(quote: Quote, asked: Asked): Candidate {
-  const words = new Set(wordsOf(quote.text));
+  const words = new Set(foldedWords(quote.text));
   const newWords = [...words].filter((word) => !asked.terms.has(word)).length;
   return { ...quote, words, matches: matchesOf(words, asked), newWords, hasAsked: bringsAsked(quote.text, asked) };
 }
@@ -96,7 +96,7 @@ export function shortlist(candidates: readonly Candidate[], weights: TermWeights
 
 /** Takes the best sentence again and again, what it covers counting less for the next. */
 export function choose(
-  scored: readonly Scored[],
+  scored: readonly ReadCandidate[],
   weights: TermWeights,
   asked: Asked,
   maxSources: number,
@@ -144,7 +144,7 @@ export function choose(
 }
 
 /** The best relevance of each passage's sentences: between passages, their scores have the model's word already. */
-function bestByPassage(scored: readonly Scored[]): ReadonlyMap<RankedPassage, number> {
+function bestByPassage(scored: readonly ReadCandidate[]): ReadonlyMap<RankedPassage, number> {
   const best = new Map<RankedPassage, number>();
   for (const { candidate, relevance } of scored) {
     if (relevance === null) continue;
@@ -186,7 +186,7 @@ export function termWeights(candidates: readonly Candidate[]): TermWeights {
 }
 
 /** The passages' titles as they are looked for in sentences; those that could stand anywhere are left out. */
-function titlesOf(scored: readonly Scored[]): ReadonlyMap<RankedPassage, string> {
+function titlesOf(scored: readonly ReadCandidate[]): ReadonlyMap<RankedPassage, string> {
   const passages = new Set(scored.map(({ candidate }) => candidate.passage));
   const titles = new Map<RankedPassage, string>();
   for (const passage of passages) {

@@ -12,7 +12,7 @@ import { closing, element, harmless, opening } from "./marks.ts";
 export interface PackedContext {
   /** Everything in `<sources>`. */
   readonly text: string;
-  /** `[n]` is the n-th, from 1. */
+  /** `[n]` is the n-th, from 1. Empty: no passage has anything to show, so there is nothing to answer from. */
   readonly sources: readonly RankedPassage[];
   /** Of `text`, estimated. */
   readonly tokens: number;

@@ -44,7 +44,7 @@ export function hasName(words: readonly Word[]): boolean {
 }
 
 /** The words of a text in order. */
-export function wordsOf(text: string): readonly Word[] {
+export function spokenWords(text: string): readonly Word[] {
   const words: Word[] = [];
   let startsSentence = true;
   for (const { segment, index, isWordLike } of segmenter.segment(text)) {
@@ -99,7 +99,7 @@ const IDLE_PRONOUN =
   /(?<![\p{L}])(?:is it (?:true|possible|raining|snowing)|what time is it|is there|are there|was there|were there|il y a|y a-t-il|s['’]il|faut-il|est-il (?:possible|vrai)|gibt es|gab es|geht es (?:um|in)|handelt es sich|es gibt)(?![\p{L}])/iu;
 
 function spacedReference(text: string): Reference {
-  const found = wordsOf(text);
+  const found = spokenWords(text);
   const topics = found.filter(({ isTopic }) => isTopic);
   const isIdle = IDLE_PRONOUN.test(text);
   const refers = found.some((word, at) => {

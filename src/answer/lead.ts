@@ -19,14 +19,17 @@ export function leadOf(text: string, passage: RankedPassage, asksWhen: boolean):
   if (turn !== undefined) {
     const isLabelled = turn.labelUnits > 0 && text.startsWith(passage.text.slice(0, turn.labelUnits).trim());
     const day = asksWhen && turn.date !== null ? `(${turn.date}) ` : "";
-    return harmless(`${day}${isLabelled || turn.speaker === null ? "" : `${turn.speaker}: `}`);
+    return quotable(`${day}${isLabelled || turn.speaker === null ? "" : `${turn.speaker}: `}`);
   }
   const { title, given } = passage.memory;
   if (title === null || title.length > TITLE_UNITS_MAX || !given.includes("title")) return "";
-  return PRONOUN_FIRST.test(text) && !text.includes(title) ? harmless(`${title}: `) : "";
+  return PRONOUN_FIRST.test(text) && !text.includes(title) ? quotable(`${title}: `) : "";
 }
 
-// On one line, and nothing in it reads as a citation.
-function harmless(lead: string): string {
-  return lead.replace(/\s+/g, " ").replaceAll("[", "(").replaceAll("]", ")");
+// On one line, and nothing in it reads as a citation: whatever bracket a title has is a round one.
+function quotable(lead: string): string {
+  return lead
+    .replace(/\s+/g, " ")
+    .replace(/[[［【]/g, "(")
+    .replace(/[\]］】]/g, ")");
 }

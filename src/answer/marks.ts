@@ -89,7 +89,7 @@ const TAG_LIKE = new RegExp(
 const ANGLE_OPENINGS = new RegExp(ANGLE_OPENING, "gu");
 const ANGLE_CLOSINGS = new RegExp(ANGLE_CLOSING, "gu");
 /** Names of elements: ours, those of chat templates, and those that models were trained to take for more than text. */
-const MARKS: ReadonlySet<string> = new Set(
+const ELEMENT_NAMES: ReadonlySet<string> = new Set(
   (
     "sources document documents source question questions instruction instructions conversation turn context rules system user " +
     "assistant human developer tool tools s bos eos pad unk inst sys think thinking reasoning startofturn endofturn " +
@@ -110,7 +110,7 @@ function withoutTags(text: string): string {
   return text.replace(
     TAG_LIKE,
     (found: string, brackets: string, lead: string, name: string, rest: string | undefined) => {
-      if (!/[|｜]/.test(lead) && !MARKS.has(folded(name))) return found;
+      if (!/[|｜]/.test(lead) && !ELEMENT_NAMES.has(folded(name))) return found;
       return `${roundBrackets(brackets)}${lead}${name}${rest === undefined ? "" : roundBrackets(rest)}`;
     },
   );

@@ -32,6 +32,8 @@ const OMITTED = "\n[…]\n";
 /** What is asked, and what may be said for it. */
 export interface PromptParts {
   readonly question: string;
+  /** What the passages were searched for, such as a chat's question made self-contained; absent: the question. */
+  readonly topic?: string;
   /** The caller's, on tone and form; null: none. */
   readonly instructions: string | null;
   /** Best first; more than `maxSources` are welcome, since what is said twice is left out. */
@@ -50,7 +52,7 @@ export interface PromptParts {
 /** What a model is sent. */
 export interface Prompt {
   readonly messages: readonly LlmMessage[];
-  /** What the numbers in it stand for: `[n]` is the n-th, from 1. */
+  /** What the numbers in it stand for: `[n]` is the n-th, from 1. Empty: no passage says anything, so nothing can be asked. */
   readonly sources: readonly RankedPassage[];
   /** Of all messages, estimated. */
   readonly tokens: number;
@@ -72,7 +74,8 @@ export function answerPrompt(parts: PromptParts): Prompt {
   let left = tokensMax - estimatedTokens(system) - estimatedTokens(asking("", question));
   const history = historyWithin(parts.history, Math.floor(left * HISTORY_SHARE_MAX));
   left -= history.reduce((sum, { content }) => sum + estimatedTokens(content), 0);
-  const context = pack(parts.passages, { question: parts.question, tokensMax: left, sourcesMax: parts.maxSources });
+  const { topic = parts.question, maxSources: sourcesMax } = parts;
+  const context = pack(parts.passages, { question: topic, tokensMax: left, sourcesMax });
   const messages: readonly LlmMessage[] = [
     { role: "system", content: system },
     ...history,

@@ -65,7 +65,7 @@ function askedPattern(spaced: string, unspaced: string): RegExp {
 
 /** Reads a question; linear. */
 export function askedOf(question: string): Asked {
-  const terms = new Set(wordsOf(question));
+  const terms = new Set(foldedWords(question));
   const termsByStem = Map.groupBy(
     [...terms].filter((term) => term.length >= STEM_UNITS_MIN),
     (term) => term.slice(0, STEM_UNITS_MIN),
@@ -101,7 +101,7 @@ export function matchesOf(words: ReadonlySet<string>, { terms, termsByStem }: As
 }
 
 /** The words of a text, folded, in their order; in scripts without spaces too. */
-export function wordsOf(text: string): string[] {
+export function foldedWords(text: string): string[] {
   const words: string[] = [];
   for (const { segment, isWordLike } of wordSegmenter.segment(fold(text))) if (isWordLike) words.push(segment);
   return words;

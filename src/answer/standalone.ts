@@ -2,7 +2,7 @@
 // out any is follow-up.ts.
 
 import { withoutCitationMarks } from "./citation-marks.ts";
-import { hasName, referenceOf, type Word, wordsOf } from "./follow-up.ts";
+import { hasName, referenceOf, spokenWords, type Word } from "./follow-up.ts";
 import type { Turn } from "./history.ts";
 
 /** Questions before it whose words may be meant. */
@@ -23,7 +23,7 @@ const TOPIC_UNITS_MAX = 64;
 export function contextualQuestion(history: readonly Turn[], question: string): string {
   const reference = history.length === 0 ? null : referenceOf(question);
   if (reference === null) return question;
-  const own = wordsOf(question);
+  const own = spokenWords(question);
   const isTaken = takenBy(own);
   const namesAnother = reference === "ellipsis" && hasName(own);
   const questions = history
@@ -39,7 +39,7 @@ export function contextualQuestion(history: readonly Turn[], question: string): 
     }
   };
   for (const { content } of questions) {
-    const words = wordsOf(content.slice(0, TURN_UNITS_MAX));
+    const words = spokenWords(content.slice(0, TURN_UNITS_MAX));
     if (!namesAnother) add(namesOf(words), TOPICS_MAX);
     add(
       words.filter(({ isTopic, isName }) => isTopic && !(namesAnother && isName)).map(({ text }) => text),
@@ -47,7 +47,7 @@ export function contextualQuestion(history: readonly Turn[], question: string): 
     );
   }
   if (answer !== undefined && !namesAnother) {
-    add(namesOf(wordsOf(withoutCitationMarks(answer.content.slice(0, TURN_UNITS_MAX)))), ANSWER_TOPICS_MAX);
+    add(namesOf(spokenWords(withoutCitationMarks(answer.content.slice(0, TURN_UNITS_MAX)))), ANSWER_TOPICS_MAX);
   }
   return topics.length === 0 ? question : `${question} (${topics.join(", ")})`;
 }

@@ -215,10 +215,23 @@ describe("citations", () => {
   }
 });
 
+test("a title that leads a quote has no brackets that read as a citation", async () => {
+  const quoted = passage("It begins in the first week of May.");
+  const titled = { ...quoted, memory: { ...quoted.memory, title: "Plan [1] ［2］【3】", given: ["title" as const] } };
+  expect((await ask("When does the plan begin?", [titled])).answer).toBe(
+    "Plan (1) (2)(3): It begins in the first week of May. [1]",
+  );
+});
+
 describe("without evidence", () => {
   const nothing: Answer = { answer: NO_EVIDENCE_ANSWER, sources: [], tokensUsed: 0 };
   test("the answer says so, and has no sources", async () => {
     expect(await ask("Where does Ada live?", [])).toEqual(nothing);
+  });
+  test("the answer is in the caller's words where there are any", async () => {
+    const options = { maxSources: 8, signal: UNBOUND, otherwise: "Nichts." };
+    const { answer } = await collectAnswer(extractiveAnswer("Wo wohnt Ada?", [passage("---")], options));
+    expect(answer).toBe("Nichts.");
   });
   for (const text of ["", "  \n\t ", "---", "```\n```", "| --- | --- |", "?!… – »"]) {
     test(`a passage with nothing to quote is none: ${JSON.stringify(text)}`, async () => {

@@ -132,6 +132,23 @@ describe("answerPrompt", () => {
     expect(contents(ask({ instructions, contextTokens: 131_072 }))[0]).toContain(instructions);
   });
 
+  test("of passages without room what they were searched for is shown, whatever words the question has", () => {
+    const filler = (about: string) => `The ${about} kite flies over the hill. `.repeat(300);
+    const passages = [passage(`${filler("red")}Ada keeps the silver key under the pot. ${filler("blue")}`)];
+    const chat = { question: "And where is hers?", passages, contextTokens: CONTEXT_TOKENS_MIN };
+    const topic = "Where is the silver key of Ada?";
+    const [searched = "", asked = ""] = [ask({ ...chat, topic }), ask(chat)].map((prompt) => contents(prompt)[1]);
+    expect(searched).toContain("Ada keeps the silver key under the pot.");
+    expect(searched).toContain("<question>\nAnd where is hers?\n</question>");
+    expect(searched).not.toContain(topic);
+    expect(asked).not.toContain("silver key");
+  });
+
+  test("passages that say nothing leave a prompt without sources", () => {
+    expect(ask({ passages: [passage(" \n"), passage("\u200b")] }).sources).toEqual([]);
+    expect(ask({ passages: [] }).sources).toEqual([]);
+  });
+
   test("a question without room is shown with its beginning and its end", () => {
     const question = `It begins here. ${"So it goes on. ".repeat(1_500)} It ends here?`;
     const user = contents(ask({ question, contextTokens: CONTEXT_TOKENS_MIN }))[1] ?? "";
