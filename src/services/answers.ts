@@ -7,6 +7,7 @@ import { extractiveAnswer } from "../answer/extract.ts";
 import type { Turn } from "../answer/history.ts";
 import { noEvidenceAnswer } from "../answer/no-evidence.ts";
 import { type ReadingParts, readByReranker, type ScoreSentences } from "../answer/relevance.ts";
+import { sentencesOf } from "../answer/sentences.ts";
 import { contextualQuestion } from "../answer/standalone.ts";
 import type { Filter } from "../domain/filter.ts";
 import { LIMITS } from "../domain/limits.ts";
@@ -101,11 +102,12 @@ export class AnswerService {
     const limit = generation === null ? maxSources : Math.ceil(maxSources * PASSAGES_PER_SOURCE);
     const request = { ...scope, query, limit: Math.min(limit, LIMITS.searchResults), scoreMin: 0 };
     const { results } = await this.#parts.search.search(viewer.projectId, request, signal);
-    if (!hasEvidence(results, terms.evidenceMin)) return yield* this.#withoutEvidence(text, generation);
+    const passages = evidenceAmong(results, terms.evidenceMin);
+    if (passages.length === 0) return yield* this.#withoutEvidence(text, generation);
 
     const live = (sources: readonly CitedPassage[]) =>
       sources.filter(({ passage }) => this.#parts.search.isShown(viewer.projectId, request, passage));
-    for await (const event of this.#answered(question, query, results, terms)) {
+    for await (const event of this.#answered(question, query, passages, terms)) {
       // what was deleted meanwhile is shown no more
       yield event.type === "sources" ? { ...event, sources: live(event.sources) } : event;
     }
@@ -114,15 +116,15 @@ export class AnswerService {
   #answered(
     { text, mode, maxSources, instructions }: Question,
     query: string,
-    results: readonly RankedPassage[],
+    passages: readonly RankedPassage[],
     { generation, history, signal, onContext }: AnswerTerms,
   ): AsyncIterable<AnswerEvent> {
     if (generation !== null) {
-      const asked = { question: text, instructions, passages: results, maxSources, history };
+      const asked = { question: text, topic: query, instructions, passages, maxSources, history };
       return generation.answer(asked, onContext, signal);
     }
     const reading = MODES[mode].rerankDepth > 0 ? { scoreSentences: this.#scoreSentences } : {};
-    return extractiveAnswer(query, results, { maxSources, signal, ...reading });
+    return extractiveAnswer(query, passages, { maxSources, signal, ...reading });
   }
 
   async *#withoutEvidence(text: string, generation: Generation | null): AsyncGenerator<AnswerEvent> {
@@ -155,6 +157,8 @@ interface AnswerTerms extends Answering {
   readonly onContext: (passages: readonly RankedPassage[]) => void;
 }
 
-function hasEvidence(results: readonly RankedPassage[], evidenceMin: number): boolean {
-  return results[0] !== undefined && results[0].score >= evidenceMin;
+/** What an answer can be made of: nothing where the best is too little, and nothing of passages in which nothing is said. */
+function evidenceAmong(results: readonly RankedPassage[], evidenceMin: number): readonly RankedPassage[] {
+  if (results[0] === undefined || results[0].score < evidenceMin) return [];
+  return results.filter(({ text }) => sentencesOf(text).next().done === false);
 }

@@ -34,6 +34,8 @@ export interface GenerationParts {
 /** A question and what may be said for it. */
 export interface GenerationRequest {
   readonly question: string;
+  /** What the passages were searched for: the question as it stands by itself. */
+  readonly topic: string;
   /** The caller's, on tone and form; null: none. */
   readonly instructions: string | null;
   /** Best first. */
@@ -191,7 +193,9 @@ export function usageOf(tokens: LlmUsage): AnswerEvent {
 /** A failure of a language model as the caller is told of it; anything else as it is. */
 export function faultOf(error: unknown): unknown {
   if (error instanceof EmptyAnswer) {
-    return new Fault("llm_error", "The language model gave an empty answer.", { cause: error });
+    return new Fault("llm_error", `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`, {
+      cause: error,
+    });
   }
   if (!(error instanceof LlmError)) return error;
   const message = `The language model did not answer: ${error.message}.`;

@@ -104,6 +104,26 @@ describe("what the model is sent", () => {
     expect([...prompt().matchAll(/<source id=/g)]).toHaveLength(2);
   });
 
+  test("nothing where the passages say nothing", async () => {
+    await mneme.store({ content: "---\n\n***\n\n---", userId: "silent" });
+    const before = llm.calls.length;
+    const { body } = await ask({ query: "???", userId: "silent" });
+    expect(body).toEqual({ answer: expect.stringContaining("Nothing"), sources: [], usage: { tokens_used: 0 } });
+    expect(llm.calls.length).toBe(before);
+  });
+
+  test("no more than there is room for in the model's context, answer included", async () => {
+    const project = (await mneme.call("POST", "/v1/projects", { name: "wide" })).body;
+    const headers = { authorization: `Bearer ${project.key}` };
+    const { id } = (await mneme.call("POST", "/v1/memories", { content: "The gate opens at nine." }, headers)).body;
+    await until("the memory is completed", async () => {
+      return (await mneme.call("GET", `/v1/memories/${id}`, undefined, headers)).body.status === "completed";
+    });
+    await mneme.call("PUT", "/v1/project", { llm: { max_output_tokens: 32_000 } }, headers);
+    expect((await ask({ query: "When does the gate open?", userId: null }, headers)).status).toBe(200);
+    expect(lastCall().body.max_tokens).toBeLessThan(8_192);
+  });
+
   test("nothing where there is no evidence", async () => {
     const before = llm.calls.length;
     const { body } = await ask({ query: QUESTION, userId: "nobody" });
@@ -176,6 +196,20 @@ describe("what becomes of what it says", () => {
     expect(await reader.next()).toEqual({ name: "text", data: { content: "It was built" } });
     goOn();
     expect((await reader.rest()).map(({ name }) => name)).toEqual(["text", "sources", "usage", "done"]);
+  });
+
+  test("an answer that was cut off by its length ends in …; without a word before that it is an error that says so", async () => {
+    const cut = (text: string) => () =>
+      new Response(
+        event(delta(text)) + event({ choices: [{ index: 0, delta: {}, finish_reason: "length" }] }) + event("[DONE]"),
+        { headers: { "content-type": "text/event-stream" } },
+      );
+    llm.answer(cut("It was built in 1871 [1] by"));
+    expect((await ask({ query: QUESTION })).body.answer).toBe("It was built in 1871 [1] by…");
+    llm.answer(cut(""));
+    const refused = await ask({ query: QUESTION });
+    expectFault(refused, 502, "llm_error");
+    expect(refused.body.error.message).toContain("max_output_tokens");
   });
 
   test("without a word of the endpoint on tokens they are estimated", async () => {
