@@ -1,5 +1,6 @@
-// Which sentences answer best, and complement each other? Scores what could be quoted by its passage, its words and what a model
-// says of it, and takes the best again and again. Pure: where sentences end and who reads them is extract.ts's.
+// Which sentences answer best, and complement each other? Scores what could be quoted by its passage, its words and
+// what a model says of it, and takes the best again and again. Pure: where sentences end and who reads them is
+// extract.ts's.
 
 import type { RankedPassage } from "../domain/ranking.ts";
 import { type Asked, bringsAsked, fold, foldedWords, matchesOf } from "./question.ts";
@@ -35,9 +36,10 @@ export interface ReadCandidate {
 /** What each term of a question counts, together 1. */
 export type TermWeights = ReadonlyMap<string, number>;
 
-// Chosen on the 91 train questions of HotpotQA whose answer is a span of text (22 Nov 2026); in the 8 passages of balanced, 66 had
-// theirs. 58 of these are said; half or double of a value costs four at most, and what each part is worth stands in ARCHITECTURE.md,
-// "Answers without a model". No test question and nothing of LoCoMo was looked at for it.
+// Chosen on the 91 train questions of HotpotQA whose answer is a span of text (22 Nov 2026); in the 8 passages of
+// balanced, 66 had theirs. 58 of these are said; half or double of a value costs four at most, and what each part is
+// worth stands in ARCHITECTURE.md, "Answers without a model". No test question and nothing of LoCoMo was looked at for
+// it.
 
 /** An answer of more sentences is no longer one. */
 const SENTENCES_MAX = 4;
@@ -51,8 +53,8 @@ const MODEL_WEIGHT = 0.75;
 /** For the kind of thing that the question asks for. */
 const ASKED_BONUS = 0.4;
 /**
- * For a sentence under a title of which nothing is quoted yet, where an earlier sentence names it and the question does not (the
- * second of two steps), or where the question names it beside another (what is compared).
+ * For a sentence under a title of which nothing is quoted yet, where an earlier sentence names it and the question does
+ * not (the second of two steps), or where the question names it beside another (what is compared).
  */
 const WANTED_BONUS = 0.6;
 /** What a term counts that an earlier sentence of the answer has already. */
@@ -171,7 +173,9 @@ function coverage(matches: ReadonlyMap<string, number>, weights: TermWeights, co
   return share;
 }
 
-/** What each term of the question counts: the rarer among the sentences, the more. Together 1; unknown terms nothing. */
+/**
+ * What each term of the question counts: the rarer among the sentences, the more. Together 1; unknown terms nothing.
+ */
 export function termWeights(candidates: readonly Candidate[]): TermWeights {
   const sentences = new Map<string, number>();
   for (const { matches } of candidates) {

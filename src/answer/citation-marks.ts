@@ -1,7 +1,8 @@
-// What reads as a citation, in what a model writes and in what was stored. Whoever writes it anew is citations.ts, for a model;
-// in stored texts it gets round brackets, which never cite.
+// What reads as a citation, in what a model writes and in what was stored. Whoever writes it anew is citations.ts, for
+// a model; in stored texts it gets round brackets, which never cite.
 //
-// The patterns here know signs only, each of one kind in a row, so that no text makes them try twice; what the signs mean is read after.
+// The patterns here know signs only, each of one kind in a row, so that no text makes them try twice; what the signs
+// mean is read after.
 
 /** Blanks that stand between a word and the mark behind it, or within one. */
 export const BLANKS = " \\t\\u00a0\\u202f\\u3000";
@@ -30,8 +31,8 @@ const DIGITS_MAX = 9;
 /** What a model may put before a number although it was asked for the number alone. */
 const LABELS: ReadonlySet<string> = new Set(
   (
-    "source sources src s ref refs reference references citation citations doc docs document documents id no nr number " +
-    "quelle quellen fuente fuentes fonte fonti fontes bron bronnen źródło kaynak источник источники " +
+    "source sources src s ref refs reference references citation citations doc docs document documents id " +
+    "no nr number quelle quellen fuente fuentes fonte fonti fontes bron bronnen źródło kaynak источник источники " +
     "来源 來源 出典 资料 資料 출처"
   ).split(" "),
 );
@@ -73,9 +74,10 @@ export interface CitationMark {
 }
 
 /**
- * The mark at the beginning of a text, as models are known to write it: `[1]`, `[1, 2]`, `[1 2]`, `[1-3]`, `[1 to 3]`, `[Source 1]`,
- * `[id="1"]`, `[S1]`, `[1: p. 4]`, `[^1]`, `\[1\]`, `【1†source】`, `［１］`, `<source id="1">`, with digits of any script. `(1)` is none,
- * nor is `(source 1)`: round brackets are what stored texts have in their place. null: there is none.
+ * The mark at the beginning of a text, as models are known to write it: `[1]`, `[1, 2]`, `[1 2]`, `[1-3]`, `[1 to 3]`,
+ * `[Source 1]`, `[id="1"]`, `[S1]`, `[1: p. 4]`, `[^1]`, `\[1\]`, `【1†source】`, `［１］`, `<source id="1">`, with digits
+ * of any script. `(1)` is none, nor is `(source 1)`: round brackets are what stored texts have in their place. null:
+ * there is none.
  */
 export function markAt(text: string): CitationMark | null {
   if (text.startsWith("<")) return elementAt(text);
@@ -107,7 +109,10 @@ export function withoutCitationMarks(text: string): string {
   });
 }
 
-/** The text with round brackets around what could be read as a citation: `(3)` stays readable, and refers to nothing. Linear. */
+/**
+ * The text with round brackets around what could be read as a citation: `(3)` stays readable, and refers to nothing.
+ * Linear.
+ */
 export function withoutCitations(text: string): string {
   return text.replace(STORED_MARKS, (found: string, inner: string) => {
     const list = inner.split("†", 1)[0] ?? "";

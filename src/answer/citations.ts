@@ -1,5 +1,5 @@
-// How the citations of a language model become those of an answer, while it is still being written: numbered by first appearance,
-// leading to a source, in one form. The forms that are read stand in citation-marks.ts.
+// How the citations of a language model become those of an answer, while it is still being written: numbered by first
+// appearance, leading to a source, in one form. The forms that are read stand in citation-marks.ts.
 
 import type { RankedPassage } from "../domain/ranking.ts";
 import {
@@ -31,10 +31,14 @@ const PLAIN_RUN = new RegExp(`${PLAIN}(?:[${BLANKS}]{1,${LEAD_UNITS_MAX}}${PLAIN
 const BLANK_RUN = new RegExp(`[${BLANKS}]+`, "y");
 const TICKS = new RegExp(`\`{1,${TICKS_MAX}}`, "y");
 const OPENS = new RegExp(`[${OPENINGS}]`, "y");
-/** A bracket that is open: what is taken out behind it must leave something, or what stands around it becomes a mark. */
+/**
+ * A bracket that is open: what is taken out behind it must leave something, or what stands around it becomes a mark.
+ */
 const OPEN_BRACKET = new RegExp(`${BRACKET}${SIGNS}*$`, "u");
 const ONLY_SIGNS = new RegExp(`^${SIGNS}*$`, "u");
-/** Directly behind these a number in brackets is an index: `m[10]`, `rows[i][10]`. Scripts without spaces are others. */
+/**
+ * Directly behind these a number in brackets is an index: `m[10]`, `rows[i][10]`. Scripts without spaces are others.
+ */
 const INDEXED = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Nd}_\])]$/u;
 const TAKEN_OUT = "…";
 /** A line that opens a block of code, or closes it, also within a list or a quotation. */
@@ -49,13 +53,13 @@ interface Step {
 }
 
 /**
- * Turns a model's text into an answer's, fragment by fragment; how it is cut into fragments makes no difference. Text goes out at
- * once, but for what may be the beginning of a mark (256 characters at most) and the blanks before it. Linear in the text.
- * Marks are written `[n]`, one number each, renumbered by first appearance: `[7, 2]` becomes `[1][2]`. A number without a source
- * goes, and the blank before it (within brackets `…` takes its place); so does one that stands next to itself. Numbers that look
- * like coordinates or an index stay in round brackets: `[0, 1]` becomes `(0, 1)`, and `m[10]` without a source 10 `m(10)`. Brackets
- * that hold no mark stay as they are, and so does all code, between backticks or in a fenced block. What cannot be seen goes too
- * (marks.ts).
+ * Turns a model's text into an answer's, fragment by fragment; how it is cut into fragments makes no difference. Text
+ * goes out at once, but for what may be the beginning of a mark (256 characters at most) and the blanks before it.
+ * Linear in the text. Marks are written `[n]`, one number each, renumbered by first appearance: `[7, 2]` becomes
+ * `[1][2]`. A number without a source goes, and the blank before it (within brackets `…` takes its place); so does one
+ * that stands next to itself. Numbers that look like coordinates or an index stay in round brackets: `[0, 1]` becomes
+ * `(0, 1)`, and `m[10]` without a source 10 `m(10)`. Brackets that hold no mark stay as they are, and so does all code,
+ * between backticks or in a fenced block. What cannot be seen goes too (marks.ts).
  */
 export class CitationStream {
   readonly #sources: readonly RankedPassage[];

@@ -1,5 +1,5 @@
-// Which of the passages that were found a language model is shown, how much of each, and in which order. A number in the prompt
-// stands for one passage, so that what it cites is one source of the answer.
+// Which of the passages that were found a language model is shown, how much of each, and in which order. A number in
+// the prompt stands for one passage, so that what it cites is one source of the answer.
 
 import { estimatedTokens } from "../domain/language-model.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
@@ -45,11 +45,11 @@ interface Shown {
 }
 
 /**
- * Packs passages into a budget, the best first: whole as long as there is room, then sentences of those that match the question best.
- * What a better one says is left out. All passages of a memory stand in one `<document>` with its title, type and day, in the order in
- * which the memory has them, each in a `<source>` with its number; documents stand in the order of their best passage. Reading order
- * within a document and best first between them: what is next to each other belongs together, and what matters most is read first.
- * However small the budget, the best passage has some tokens.
+ * Packs passages into a budget, the best first: whole as long as there is room, then sentences of those that match the
+ * question best. What a better one says is left out. All passages of a memory stand in one `<document>` with its title,
+ * type and day, in the order in which the memory has them, each in a `<source>` with its number; documents stand in the
+ * order of their best passage. Reading order within a document and best first between them: what is next to each other
+ * belongs together, and what matters most is read first. However small the budget, the best passage has some tokens.
  * @param passages best first
  */
 export function pack(passages: readonly RankedPassage[], options: PackOptions): PackedContext {
@@ -96,8 +96,7 @@ function fitting(passage: RankedPassage, terms: Terms, tokensMax: number, isBest
   if (text === "") return null;
   if (estimatedTokens(text) <= tokensMax) return { passage, text, isWhole: true };
   if (tokensMax < EXCERPT_TOKENS_MIN) return null;
-  const bytesMax = tokensMax * 4;
-  const excerpt = excerptOf(text, terms, bytesMax) ?? (isBest ? wordsFitting(text, bytesMax) : null);
+  const excerpt = excerptOf(text, terms, tokensMax) ?? (isBest ? wordsFitting(text, tokensMax) : null);
   return excerpt === null ? null : { passage, text: excerpt, isWhole: false };
 }
 

@@ -54,9 +54,9 @@ class Compared {
 }
 
 /**
- * The passages without those that a better one stands for, in their order, one by one: who has enough does not pay for the
- * rest. Such are: the same words, words that stand in a better one in a row, and the same words but for their order here and
- * there. One other word, or one more, and both stay: a number, a name or a "not" may be all that is new.
+ * The passages without those that a better one stands for, in their order, one by one: who has enough does not pay for
+ * the rest. Such are: the same words, words that stand in a better one in a row, and the same words but for their order
+ * here and there. One other word, or one more, and both stay: a number, a name or a "not" may be all that is new.
  * @param passages best first
  */
 export function* withoutDuplicates(passages: readonly RankedPassage[]): Generator<RankedPassage, void, undefined> {

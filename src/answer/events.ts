@@ -1,5 +1,6 @@
-// What an answer consists of, in the order in which it comes about, whoever makes it: fragments of text, then its sources,
-// then what it cost. How the events reach a caller (one JSON body, a stream with `done` or `error` at its end) is api/'s.
+// What an answer consists of, in the order in which it comes about, whoever makes it: fragments of text, then its
+// sources, then what it cost. How the events reach a caller (one JSON body, a stream with `done` or `error` at its end)
+// is api/'s.
 
 import { invariant } from "../domain/fault.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
@@ -12,9 +13,10 @@ export interface CitedPassage {
 }
 
 /**
- * One event of an answer. Any number of `text`, then one `sources`, then one `usage`. The cited sources come first: `[n]`
- * in the text is the n-th of them, and `[1]` is the first that the text refers to. `cites` are the passages that a fragment is
- * the first to refer to, in the order of their numbers: what an answer stands on that never comes to its sources.
+ * One event of an answer. Any number of `text`, then one `sources`, then one `usage`. The cited sources come first:
+ * `[n]` in the text is the n-th of them, and `[1]` is the first that the text refers to. `cites` are the passages that
+ * a fragment is the first to refer to, in the order of their numbers: what an answer stands on that never comes to its
+ * sources.
  */
 export type AnswerEvent =
   | { readonly type: "text"; readonly content: string; readonly cites?: readonly RankedPassage[] }
@@ -29,7 +31,10 @@ export interface Answer {
   readonly tokensUsed: number;
 }
 
-/** The sources of an answer: what it cites, in the order of the numbers, then others of `passages`, up to `maxSources` in all. */
+/**
+ * The sources of an answer: what it cites, in the order of the numbers, then others of `passages`, up to `maxSources`
+ * in all.
+ */
 export function citedFirst(
   cited: readonly RankedPassage[],
   passages: readonly RankedPassage[],

@@ -1,5 +1,6 @@
 // Answers a question without a language model: the sentences of the passages that fit it best, quoted with their `[n]`.
-// Which passages there are is retrieval's question; here nothing is looked up, and the same input gives the same answer.
+// Which passages there are is retrieval's question; here nothing is looked up, and the same input gives the same
+// answer.
 
 import { indexedText, turnText } from "../domain/chunk.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
@@ -36,11 +37,12 @@ export interface ExtractiveOptions {
 
 /**
  * Answers with up to four sentences of `passages`, best first, one `text` event each; no token is used. Cites at most
- * `maxSources` passages; `sources` adds passages that were not cited up to that number, in their order.
- * What looks like a citation inside a passage (`[3]`, `[1, 2]`) is quoted with round brackets, `(3)`: it stays readable,
- * and no reader takes it for a reference to a source of this answer.
+ * `maxSources` passages; `sources` adds passages that were not cited up to that number, in their order. What looks like
+ * a citation inside a passage (`[3]`, `[1, 2]`) is quoted with round brackets, `(3)`: it stays readable, and no reader
+ * takes it for a reference to a source of this answer.
  * Without passages, or with blank ones only, the answer is `otherwise`, without sources.
- * Cost: about 0.3 ms per 1,000 characters, in turns of a few milliseconds; with `scoreSentences` one call for the best 24.
+ * Cost: about 0.3 ms per 1,000 characters, in turns of a few milliseconds; with `scoreSentences` one call for the best
+ * 24.
  * @throws what `signal` was aborted with, while sentences are read.
  */
 export async function* extractiveAnswer(

@@ -1,5 +1,6 @@
-// Does a question go on with what was said before, so that it cannot be understood alone? Told by its words, in English, German, French,
-// Spanish, Russian, Chinese and Japanese, and by little in others. What it goes on with is standalone.ts.
+// Does a question go on with what was said before, so that it cannot be understood alone? Told by its words, in
+// English, German, French, Spanish, Russian, Chinese and Japanese, and by little in others. What it goes on with is
+// standalone.ts.
 
 import { stopWordsOf } from "../kit/stop-words.ts";
 

@@ -1,5 +1,5 @@
-// What a language model says becomes an answer: its text as it comes, with the numbers of its sources, then these, then what
-// it cost. What it is asked is prompt.ts; how it is called, ports/language-model.ts.
+// What a language model says becomes an answer: its text as it comes, with the numbers of its sources, then these, then
+// what it cost. What it is asked is prompt.ts; how it is called, ports/language-model.ts.
 
 import type { RankedPassage } from "../domain/ranking.ts";
 import type { LlmEnding, LlmFragment } from "../ports/language-model.ts";
@@ -29,11 +29,11 @@ const END_UNITS = 64;
 const TURN_UNITS_MAX = 8_192;
 
 /**
- * The events of an answer that a model writes. One that was cut off at the length that a project allows ends in `…`, and so
- * does one that was withheld in the middle of a sentence.
+ * The events of an answer that a model writes. One that was cut off at the length that a project allows ends in `…`,
+ * and so does one that was withheld in the middle of a sentence.
  * @param sources what the prompt's numbers stand for (`PackedContext`), at most `maxSources`
- * @throws EmptyAnswer when nothing but white space and unknown numbers came; and whatever `fragments` throws. Nothing of an answer
- *   that is empty was given out before.
+ * @throws EmptyAnswer when nothing but white space and unknown numbers came; and whatever `fragments` throws. Nothing
+ *   of an answer that is empty was given out before.
  */
 export async function* generatedAnswer(
   fragments: AsyncIterable<LlmFragment>,

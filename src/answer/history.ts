@@ -12,8 +12,8 @@ export type Turn = Pick<Message, "role" | "content">;
 
 /** Turns looked at, at most. */
 const TURNS_MAX = 20;
-/** UTF-8 bytes of a turn that are looked at, at most. */
-const TURN_BYTES_MAX = 8_192;
+/** Tokens of a turn that are looked at, at most. */
+const TURN_TOKENS_MAX = 2_048;
 /** Share of the room that one turn may have; a longer one is cut at the end of a sentence. */
 const TURN_SHARE_MAX = 0.4;
 /** Fewer tokens show nothing of a turn. */
@@ -22,8 +22,8 @@ const TURN_TOKENS_MIN = 16;
 const UNANSWERED = "(This was not answered.)";
 
 /**
- * The last exchanges as messages, oldest first, a question and its answer by turns: whole exchanges, as many as fit into `tokensMax`.
- * Harmless (marks.ts), and without citations, whose numbers meant other sources.
+ * The last exchanges as messages, oldest first, a question and its answer by turns: whole exchanges, as many as fit
+ * into `tokensMax`. Harmless (marks.ts), and without citations, whose numbers meant other sources.
  * @param history oldest first
  */
 export function historyWithin(history: readonly Turn[], tokensMax: number): readonly LlmMessage[] {
@@ -32,7 +32,7 @@ export function historyWithin(history: readonly Turn[], tokensMax: number): read
   const kept: LlmMessage[] = [];
   let left = tokensMax;
   for (const exchange of exchangesOf(history.slice(-TURNS_MAX)).reverse()) {
-    const messages = exchange.map(({ role, content }) => ({ role, content: beginningOf(content, turnTokensMax * 4) }));
+    const messages = exchange.map(({ role, content }) => ({ role, content: beginningOf(content, turnTokensMax) }));
     const tokens = messages.reduce((sum, { content }) => sum + estimatedTokens(content), 0);
     if (tokens > left) break;
     left -= tokens;
@@ -43,7 +43,7 @@ export function historyWithin(history: readonly Turn[], tokensMax: number): read
 
 /** What was said, harmless and without citations; empty where that leaves nothing. */
 export function said({ role, content }: Turn): string {
-  const beginning = beginningOf(content, TURN_BYTES_MAX);
+  const beginning = beginningOf(content, TURN_TOKENS_MAX);
   return harmless(role === "assistant" ? withoutCitationMarks(beginning) : beginning).trim();
 }
 

@@ -1,5 +1,6 @@
-// What holds a prompt's parts apart, and how text that others wrote is kept from looking like it. Marks are not random: what could
-// be read as one is rewritten in every text, so that a stored text can neither close its element nor open another one.
+// What holds a prompt's parts apart, and how text that others wrote is kept from looking like it. Marks are not random:
+// what could be read as one is rewritten in every text, so that a stored text can neither close its element nor open
+// another one.
 
 import { withoutCitations } from "./citation-marks.ts";
 
@@ -28,22 +29,27 @@ export function element(mark: Mark, text: string, attributes: Parameters<typeof 
 const ATTRIBUTE_CHARACTERS_MAX = 160;
 
 /**
- * A text as it may stand inside an element: readable, and nothing in it reads as a mark of the prompt, of a chat template or of a
- * citation; those have round brackets: `(/source)`, `(|im_start|)`, `(INST)`, `(Human):`, `(3)`. What cannot be seen is gone: control
- * characters but `\n` and `\t`, what turns the direction of writing, characters of no width (but for joiners in scripts and emoji
- * that need them), tags and selectors of Unicode. Linear.
+ * A text as it may stand inside an element: readable, and nothing in it reads as a mark of the prompt, of a chat
+ * template or of a citation; those have round brackets: `(/source)`, `(|im_start|)`, `(INST)`, `(Human):`, `(3)`. What
+ * cannot be seen is gone: control characters but `\n` and `\t`, what turns the direction of writing, characters of no
+ * width (but for joiners in scripts and emoji that need them), tags and selectors of Unicode. Linear.
  */
 export function harmless(text: string): string {
   const plain = withoutTemplates(visible(text));
   return withoutCitations(ANGLE_HINT.test(plain) ? withoutTags(plain) : plain);
 }
 
-/** The text without characters that cannot be seen, but for `\n`, `\t` and joiners. Of each character alone, so that parts add up. */
+/**
+ * The text without characters that cannot be seen, but for `\n`, `\t` and joiners. Of each character alone, so that
+ * parts add up.
+ */
 export function withoutUnseen(text: string): string {
   return SEEN_ONLY.test(text) ? text : text.replace(UNSEEN, (found) => (KEPT.has(found) ? found : ""));
 }
 
-/** A text on one line, as the value of an attribute: harmless, without quotation marks and angle brackets, cut with `…`. */
+/**
+ * A text on one line, as the value of an attribute: harmless, without quotation marks and angle brackets, cut with `…`.
+ */
 function attributeText(text: string): string {
   const line = harmless(text)
     .replace(/\s+/g, " ")
@@ -80,7 +86,10 @@ const ANGLE_OPENING = "(?:[<＜﹤‹〈〈⟨˂ᐸ❮❬]|&[lL][tT];|&#0*60;|&#
 const ANGLE_CLOSING = "(?:[>＞﹥›〉〉⟩˃ᐳ❯❭]|&[gG][tT];|&#0*62;|&#[xX]0*3[eE];)";
 /** A text without any of these has no opening. */
 const ANGLE_HINT = /[<＜﹤‹〈〈⟨˂ᐸ❮❬&]/;
-/** `<`, what may stand before a name (in a lookahead, so that it is read once), the name, and what follows as far as `>`. */
+/**
+ * `<`, what may stand before a name (in a lookahead, so that it is read once), the name, and what follows as far as
+ * `>`.
+ */
 const TAG_LIKE = new RegExp(
   `(${ANGLE_OPENING}{1,8})(?=([\\s/／⁄∕\\\\!?|｜]*))\\2([\\p{L}\\p{M}\\p{N}_▁-]{1,40})` +
     `([^<＜﹤‹〈〈⟨˂ᐸ❮❬>＞﹥›〉〉⟩˃ᐳ❯❭&\\n]{0,160}${ANGLE_CLOSING}+)?`,

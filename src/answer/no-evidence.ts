@@ -1,4 +1,5 @@
-// What is said when nothing that is stored answers: one plain sentence, in the question's language where that is one of the largest.
+// What is said when nothing that is stored answers: one plain sentence, in the question's language where that is one of
+// the largest.
 
 const SENTENCES: Readonly<Record<string, string>> = {
   ar: "لا شيء مما هو مخزَّن هنا يجيب عن هذا السؤال.",

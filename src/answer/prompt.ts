@@ -1,5 +1,6 @@
-// What a language model is asked: rules, what the caller wants of the answer, what was said before, the sources, the question. Which
-// part has how much room is decided here; what of the passages is shown, in context.ts; how the parts are kept apart, in marks.ts.
+// What a language model is asked: rules, what the caller wants of the answer, what was said before, the sources, the
+// question. Which part has how much room is decided here; what of the passages is shown, in context.ts; how the parts
+// are kept apart, in marks.ts.
 
 import { Fault } from "../domain/fault.ts";
 import { estimatedTokens } from "../domain/language-model.ts";
@@ -7,11 +8,13 @@ import type { RankedPassage } from "../domain/ranking.ts";
 import { isoTime } from "../kit/clock.ts";
 import type { LlmMessage } from "../ports/language-model.ts";
 import { pack } from "./context.ts";
-import { beginningOf } from "./excerpt.ts";
+import { beginningOf, endOf } from "./excerpt.ts";
 import { historyWithin, type Turn } from "./history.ts";
 import { element, harmless } from "./marks.ts";
 
-/** Tokens of prompt and answer together where nothing is known of the model: what small ones that run at home have, too. */
+/**
+ * Tokens of prompt and answer together where nothing is known of the model: what small ones that run at home have, too.
+ */
 export const CONTEXT_TOKENS_DEFAULT = 8_192;
 /** A model of less is treated as one of this: the rules alone take some 400. */
 export const CONTEXT_TOKENS_MIN = 2_048;
@@ -25,7 +28,9 @@ const INSTRUCTIONS_SHARE_MAX = 0.4;
 const QUESTION_SHARE_MAX = 1 / 3;
 /** Share of the rest that earlier turns may have at most; the sources have what remains. */
 const HISTORY_SHARE_MAX = 0.3;
-/** Of a question that is too long, the share of what there is room for that its end has; its beginning has the others. */
+/**
+ * Of a question that is too long, the share of what there is room for that its end has; its beginning has the others.
+ */
 const QUESTION_END_SHARE = 0.4;
 const OMITTED = "\n[…]\n";
 
@@ -52,15 +57,18 @@ export interface PromptParts {
 /** What a model is sent. */
 export interface Prompt {
   readonly messages: readonly LlmMessage[];
-  /** What the numbers in it stand for: `[n]` is the n-th, from 1. Empty: no passage says anything, so nothing can be asked. */
+  /**
+   * What the numbers in it stand for: `[n]` is the n-th, from 1. Empty: no passage says anything, so nothing can be
+   * asked.
+   */
   readonly sources: readonly RankedPassage[];
   /** Of all messages, estimated. */
   readonly tokens: number;
 }
 
 /**
- * The messages that ask for an answer, within what the model can read. A question without room is shown with its beginning and its
- * end, turns and passages as far as they fit.
+ * The messages that ask for an answer, within what the model can read. A question without room is shown with its
+ * beginning and its end, turns and passages as far as they fit.
  * @throws Fault `invalid_request` for instructions without room: they are followed whole or not at all.
  */
 export function answerPrompt(parts: PromptParts): Prompt {
@@ -113,13 +121,9 @@ export function checkedInstructions(
 
 function shortenedQuestion(question: string, tokensMax: number): string {
   if (estimatedTokens(question) <= tokensMax) return question;
-  const bytes = tokensMax * 4 - Buffer.byteLength(OMITTED, "utf8");
-  const end = Buffer.from(question, "utf8")
-    .subarray(-Math.floor(bytes * QUESTION_END_SHARE))
-    .toString("utf8");
-  return [beginningOf(question, Math.floor(bytes * (1 - QUESTION_END_SHARE))), end.replace(/^\ufffd+/, "")].join(
-    OMITTED,
-  );
+  const room = tokensMax - estimatedTokens(OMITTED);
+  const end = endOf(question, Math.floor(room * QUESTION_END_SHARE));
+  return `${beginningOf(question, Math.floor(room * (1 - QUESTION_END_SHARE)))}${OMITTED}${end}`;
 }
 
 // ---- wording

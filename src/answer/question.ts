@@ -1,5 +1,6 @@
-// What does a question ask for, and how much of it does a sentence have? Its words in their forms, and the kind of thing that
-// would answer it, in the languages of the largest shares of the web: others get no bonus, and lose nothing else.
+// What does a question ask for, and how much of it does a sentence have? Its words in their forms, and the kind of
+// thing that would answer it, in the languages of the largest shares of the web: others get no bonus, and lose nothing
+// else.
 
 /** What is asked, as sentences are compared with it. */
 export interface Asked {

@@ -1,5 +1,5 @@
-// How well does each of some sentences answer a question, by the models at hand? Says nothing where they do not read the
-// question's language, are not there, or take too long: words then decide alone.
+// How well does each of some sentences answer a question, by the models at hand? Says nothing where they do not read
+// the question's language, are not there, or take too long: words then decide alone.
 
 import { Fault } from "../domain/fault.ts";
 import type { Embedder, Reranker } from "../ports/models.ts";

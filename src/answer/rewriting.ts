@@ -1,5 +1,5 @@
-// How a language model makes a question of a conversation one that can be understood alone, so that it can be searched for. Without a
-// model standalone.ts does what it can.
+// How a language model makes a question of a conversation one that can be understood alone, so that it can be searched
+// for. Without a model standalone.ts does what it can.
 
 import type { LlmMessage } from "../ports/language-model.ts";
 import { beginningOf } from "./excerpt.ts";
@@ -8,9 +8,9 @@ import { element, harmless } from "./marks.ts";
 
 /** Turns that a question can refer to. */
 const TURNS_MAX = 6;
-/** UTF-8 bytes that are shown of one. */
-const TURN_BYTES_MAX = 1_200;
-const QUESTION_BYTES_MAX = 4_000;
+/** Tokens that are shown of one. */
+const TURN_TOKENS_MAX = 300;
+const QUESTION_TOKENS_MAX = 1_000;
 /** A longer answer is no question. */
 const STANDALONE_CHARACTERS_MAX = 1_000;
 /** Tokens that such a question may have, with thoughts before it. */
@@ -29,16 +29,19 @@ const RULES = [
  */
 export function standaloneQuestionMessages(history: readonly Turn[], question: string): readonly LlmMessage[] {
   const turns = history.slice(-TURNS_MAX).map((turn) => {
-    return element("turn", beginningOf(said(turn), TURN_BYTES_MAX), { role: turn.role });
+    return element("turn", beginningOf(said(turn), TURN_TOKENS_MAX), { role: turn.role });
   });
-  const asked = beginningOf(harmless(question).trim(), QUESTION_BYTES_MAX);
+  const asked = beginningOf(harmless(question).trim(), QUESTION_TOKENS_MAX);
   return [
     { role: "system", content: RULES },
     { role: "user", content: `${element("conversation", turns.join("\n"))}\n\n${element("question", asked)}` },
   ];
 }
 
-/** The question that a model answered with, where it can be one: a line of at most 1,000 characters. Otherwise `original`. */
+/**
+ * The question that a model answered with, where it can be one: a line of at most 1,000 characters. Otherwise
+ * `original`.
+ */
 export function readStandaloneQuestion(text: string, original: string): string {
   const line = unquoted(text.trim());
   const isPlausible = /[\p{L}\p{N}]/u.test(line) && !/[\n\r]/.test(line) && line.length <= STANDALONE_CHARACTERS_MAX;

@@ -1,5 +1,5 @@
-// Where the sentences of a passage begin and end, and how each reads when it is quoted alone. Which of them answer a question
-// is for extract.ts and excerpt.ts to say.
+// Where the sentences of a passage begin and end, and how each reads when it is quoted alone. Which of them answer a
+// question is for extract.ts and excerpt.ts to say.
 
 import { withoutCitations } from "./citation-marks.ts";
 
@@ -61,12 +61,14 @@ function withoutMarks(line: string): string {
   return marks.includes("|") && rest.endsWith("|") ? rest.slice(0, -1).trimEnd() : rest;
 }
 
-/** Where the word around `at` begins, where the grapheme does in a word without end, else `at` between two characters. */
+/**
+ * Where the word around `at` begins, where the grapheme does in a word without end, else `at` between two characters.
+ */
 export function wordStartBefore(text: string, at: number): number {
-  const from = at - WORD_UNITS_MAX;
+  const from = Math.max(0, at - WORD_UNITS_MAX);
   const around = text.slice(from, at + WORD_UNITS_MAX);
   for (const segmenter of [wordSegmenter, graphemeSegmenter]) {
-    const index = segmenter.segment(around).containing(WORD_UNITS_MAX)?.index ?? 0;
+    const index = segmenter.segment(around).containing(at - from)?.index ?? 0;
     if (index > 0) return from + index;
   }
   return /[\udc00-\udfff]/.test(text.charAt(at)) ? at - 1 : at;

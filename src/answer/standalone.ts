@@ -1,5 +1,5 @@
-// A question of a conversation with the words that it leaves out, without a language model: enough to search for it. Whether it leaves
-// out any is follow-up.ts.
+// A question of a conversation with the words that it leaves out, without a language model: enough to search for it.
+// Whether it leaves out any is follow-up.ts.
 
 import { withoutCitationMarks } from "./citation-marks.ts";
 import { hasName, referenceOf, spokenWords, type Word } from "./follow-up.ts";
@@ -15,9 +15,10 @@ const TURN_UNITS_MAX = 1_000;
 const TOPIC_UNITS_MAX = 64;
 
 /**
- * The question, and in brackets behind it what the last turns were about, where it goes on with them: `And why? (Ada Lovelace, moved)`.
- * Words of the last questions come first, names among them before others, then names of the last answer. A question that names another
- * and refers to none is asked about that one: then no names are added. At most eight words or names, so some 500 characters.
+ * The question, and in brackets behind it what the last turns were about, where it goes on with them: `And why? (Ada
+ * Lovelace, moved)`. Words of the last questions come first, names among them before others, then names of the last
+ * answer. A question that names another and refers to none is asked about that one: then no names are added. At most
+ * eight words or names, so some 500 characters.
  * @param history oldest first, without the question
  */
 export function contextualQuestion(history: readonly Turn[], question: string): string {
@@ -52,7 +53,8 @@ export function contextualQuestion(history: readonly Turn[], question: string): 
   return topics.length === 0 ? question : `${question} (${topics.join(", ")})`;
 }
 
-// Capitalised words in a row are one name. The first word of a sentence is one where it goes on so, or stands so elsewhere.
+// Capitalised words in a row are one name. The first word of a sentence is one where it goes on so, or stands so
+// elsewhere.
 function namesOf(words: readonly Word[]): readonly string[] {
   const runs: string[][] = [];
   let end = -1;

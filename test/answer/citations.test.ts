@@ -1,5 +1,5 @@
-// What is promised of citations: numbers that lead to sources, by first appearance, however a model writes them and however its text is
-// cut into fragments.
+// What is promised of citations: numbers that lead to sources, by first appearance, however a model writes them and
+// however its text is cut into fragments.
 
 import { describe, expect, test } from "bun:test";
 import { withoutCitations } from "../../src/answer/citation-marks.ts";

@@ -1,5 +1,5 @@
-// What is promised of packed contexts: a number for each passage, what belongs together next to each other, nothing said twice, and no
-// more than there is room for.
+// What is promised of packed contexts: a number for each passage, what belongs together next to each other, nothing
+// said twice, and no more than there is room for.
 
 import { describe, expect, test } from "bun:test";
 import { type PackOptions, pack } from "../../src/answer/context.ts";
@@ -190,7 +190,7 @@ describe("pack", () => {
     expect(packed([passage(" \n"), passage("\u200b")])).toEqual({
       text: "<sources>\n\n</sources>",
       sources: [],
-      tokens: 6,
+      tokens: 9,
     });
   });
 

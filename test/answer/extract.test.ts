@@ -1,5 +1,5 @@
-// What is promised of answers without a language model: quotes that are in the sources, numbers that lead to them, in any
-// language and from any text.
+// What is promised of answers without a language model: quotes that are in the sources, numbers that lead to them, in
+// any language and from any text.
 
 import { describe, expect, test } from "bun:test";
 import { type Answer, type AnswerEvent, collectAnswer } from "../../src/answer/events.ts";

@@ -1,4 +1,5 @@
-// What is promised of answers that a language model writes: the order of events, sources that the text cites, and no empty answer.
+// What is promised of answers that a language model writes: the order of events, sources that the text cites, and no
+// empty answer.
 
 import { describe, expect, test } from "bun:test";
 import { type AnswerEvent, collectAnswer } from "../../src/answer/events.ts";

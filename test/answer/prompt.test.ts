@@ -1,5 +1,5 @@
-// What is promised of prompts: every part where it belongs, whatever it says; sources that numbers lead to; no more than the model can
-// read.
+// What is promised of prompts: every part where it belongs, whatever it says; sources that numbers lead to; no more
+// than the model can read.
 
 import { describe, expect, test } from "bun:test";
 import { answerPrompt, CONTEXT_TOKENS_MIN, type PromptParts, promptTokensMax } from "../../src/answer/prompt.ts";
@@ -124,6 +124,18 @@ describe("answerPrompt", () => {
       expect(short.sources.length).toBe(contextTokens !== null && contextTokens >= 32_768 ? 50 : short.sources.length);
     });
   }
+
+  test("fits where tokens are short, too", () => {
+    for (const unit of ["1204.50,", "aGVsbG8gd29ybGQh", "{[(<;>)]}", "x1Y2. "]) {
+      const long = unit.repeat(4_000);
+      const parts = { question: long, passages: [passage(long), passage(`${unit}. `.repeat(2_000))] };
+      for (const contextTokens of [CONTEXT_TOKENS_MIN, null]) {
+        const { tokens, sources } = ask({ ...parts, contextTokens });
+        expect(tokens).toBeLessThanOrEqual(promptTokensMax(contextTokens, 1_024));
+        expect(sources.length).toBeGreaterThan(0);
+      }
+    }
+  });
 
   test("instructions without room are refused, not cut", () => {
     const instructions = "字".repeat(LIMITS.instructionsCharacters);

@@ -1,5 +1,5 @@
-// What answers gain from a model that reads sentences, from titles and from turns: order, complements, and quotes that are
-// understood by themselves.
+// What answers gain from a model that reads sentences, from titles and from turns: order, complements, and quotes that
+// are understood by themselves.
 
 import { describe, expect, test } from "bun:test";
 import { collectAnswer } from "../../src/answer/events.ts";

@@ -1,5 +1,5 @@
-// What is promised of follow-up questions without a language model: the words that they leave out join, and a question that says what it
-// is about stays as it is.
+// What is promised of follow-up questions without a language model: the words that they leave out join, and a question
+// that says what it is about stays as it is.
 
 import { describe, expect, test } from "bun:test";
 import { contextualQuestion } from "../../src/answer/standalone.ts";

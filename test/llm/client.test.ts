@@ -136,7 +136,7 @@ describe("an answer is understood", () => {
   });
 
   test("and its tokens estimated where it does not count them, or counts nonsense", async () => {
-    const estimated = { prompt: 5, completion: 2 };
+    const estimated = { prompt: 6, completion: 2 };
     expect((await ask(() => streamed(["eight by"]))).usage).toEqual(estimated);
     for (const count of [-1, 1.5, 1e300, "7", null]) {
       const counts = { prompt_tokens: count, completion_tokens: 1 };
@@ -301,7 +301,7 @@ describe("a failure has a reason", () => {
 
   test("an answer that was broken off has its tokens estimated; a refusal costs none", async () => {
     const broken = await failureOf(ask(stalling(event(delta("twelve bytes")))));
-    expect(broken.usage).toEqual({ prompt: 5, completion: 3 });
+    expect(broken.usage).toEqual({ prompt: 6, completion: 3 });
     expect((await failureOf(ask(status(500)))).usage).toEqual({ prompt: 0, completion: 0 });
     expect((await failureOf(ask(hanging))).usage).toEqual({ prompt: 0, completion: 0 });
   });

@@ -152,7 +152,7 @@ describe("usage comes once, at the end", () => {
     [
       "where none is told: estimated, thoughts included",
       event(delta("<think>1234</think>eight by")) + DONE,
-      { prompt: 5, completion: 7 },
+      { prompt: 6, completion: 7 },
     ],
     [
       "with the last event",
@@ -238,7 +238,7 @@ describe("a stream that is no whole answer fails after what came of it", () => {
       const timeouts = reason === "timed_out" ? QUICK : PATIENT;
       const { texts, failure } = await streamed(model({ timeouts }).stream(request(baseUrl), NEVER));
       expect([texts.join(""), failure?.reason]).toEqual([text, reason]);
-      if (text !== "") expect(failure?.usage).toEqual({ prompt: 5, completion: expect.any(Number) as number });
+      if (text !== "") expect(failure?.usage).toEqual({ prompt: 6, completion: expect.any(Number) as number });
     });
   }
 
@@ -339,7 +339,7 @@ describe("whoever stops reading", () => {
     stop.abort();
     await until("the connection is closed", () => raw.open() === 0);
     const failure = await failureOf(fragments.next());
-    expect(failure).toMatchObject({ reason: "stopped", usage: { prompt: 5, completion: 1 } });
+    expect(failure).toMatchObject({ reason: "stopped", usage: { prompt: 6, completion: 1 } });
     expect(await fragments.next()).toEqual({ value: undefined, done: true });
   });
 
@@ -355,7 +355,7 @@ describe("whoever stops reading", () => {
     for await (const _ of metered(model({ timeouts: PATIENT }), metrics).stream(request(raw.baseUrl), NEVER)) break;
     const lines = metrics.text().split("\n");
     expect(lines).toContain('mneme_llm_calls_total{outcome="stopped"} 1');
-    expect(lines).toContain('mneme_llm_tokens_total{kind="prompt"} 5');
+    expect(lines).toContain('mneme_llm_tokens_total{kind="prompt"} 6');
     expect(lines).toContain('mneme_llm_first_text_seconds_count{purpose="ingestion"} 1');
   });
 
