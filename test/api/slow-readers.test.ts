@@ -60,7 +60,8 @@ class Fountain {
 }
 
 async function serviceOf(baseUrl: string, llmTimeoutMs: number): Promise<TestService> {
-  const mneme = await startService({ config: { llmBaseUrl: baseUrl, llmModel: "small", llmTimeoutMs } });
+  const llm = { llmBaseUrl: baseUrl, llmModel: "small", llmTimeoutMs, llmContextTokens: 2_000_000 };
+  const mneme = await startService({ config: llm });
   const settings = { llm: { max_output_tokens: 1_000_000 }, smart_ingestion: { enabled: false } };
   await mneme.call("PUT", "/v1/project", settings);
   await mneme.store({ content: "The goat of Hul sleeps in the bell tower." });
