@@ -9,7 +9,7 @@ import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { delta, event, streamed } from "../test/support/llm.ts";
 import type { RunningServer } from "../test/support/server.ts";
-import { readQueries } from "./lib/collection.ts";
+import { firstQuestions } from "./lib/collection.ts";
 import { PASSAGES_FILE, passagesHolding } from "./lib/haystack.ts";
 import { percentile } from "./lib/metrics.ts";
 import { modesOf } from "./lib/modes.ts";
@@ -205,15 +205,6 @@ function withoutModel(holding: Holding): Holding {
     await holding.fill(server);
   };
   return { ...holding, fill };
-}
-
-async function firstQuestions(file: string, count: number): Promise<readonly string[]> {
-  const questions: string[] = [];
-  for await (const { text } of readQueries(file)) {
-    if (questions.length >= count) break;
-    questions.push(text);
-  }
-  return questions;
 }
 
 await main();

@@ -8,7 +8,7 @@ import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { type Asked, ask, missedReranker } from "./lib/ask.ts";
-import { readQueries } from "./lib/collection.ts";
+import { firstQuestions } from "./lib/collection.ts";
 import { PASSAGES_FILE, passagesHolding } from "./lib/haystack.ts";
 import { modesOf } from "./lib/modes.ts";
 import { familyOf, listenerOf } from "./lib/processes.ts";
@@ -70,16 +70,6 @@ async function main(): Promise<void> {
   const count = Number(flags.get("--count") ?? Number.POSITIVE_INFINITY);
   await using server = await serve(await passagesHolding(flags.get("--passages") ?? PASSAGES_FILE, count), data);
   await measure(new Client(server.url, server.key)); // awaited here: the server stops at the end of this block
-}
-
-// Their users are left out: whose questions they are, these memories know nothing of, and nothing would be searched.
-async function firstQuestions(file: string, count: number): Promise<readonly string[]> {
-  const questions: string[] = [];
-  for await (const { text } of readQueries(file)) {
-    if (questions.length >= count) break;
-    questions.push(text);
-  }
-  return questions;
 }
 
 async function measureMode(

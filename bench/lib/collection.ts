@@ -82,6 +82,20 @@ export async function* readQueries(path: string): AsyncGenerator<Omit<JudgedQuer
   }
 }
 
+/**
+ * The texts of the first `count` queries of a JSONL file, for memories that belong to nobody: with the queries' users nothing would be
+ * searched.
+ * @throws Error on a line in another form.
+ */
+export async function firstQuestions(path: string, count: number): Promise<readonly string[]> {
+  const questions: string[] = [];
+  for await (const { text } of readQueries(path)) {
+    if (questions.length >= count) break;
+    questions.push(text);
+  }
+  return questions;
+}
+
 function readJudgements(path: string): ReadonlyMap<string, Judgements> {
   const byQuery = new Map<string, Map<string, number>>();
   const [, ...rows] = readFileSync(path, "utf8").trimEnd().split("\n"); // the first line names the columns

@@ -64,6 +64,17 @@ const numberOf = (words: string): string =>
     text?.includes(words),
   )?.[1] ?? "none";
 
+/** A project of its own, in which it is known when the gate opens: the headers that lead there. */
+async function openProject(name: string): Promise<Record<string, string>> {
+  const project = (await mneme.call("POST", "/v1/projects", { name })).body;
+  const headers = { authorization: `Bearer ${project.key}` };
+  const { id } = (await mneme.call("POST", "/v1/memories", { content: "The gate opens at nine." }, headers)).body;
+  await until("the memory is completed", async () => {
+    return (await mneme.call("GET", `/v1/memories/${id}`, undefined, headers)).body.status === "completed";
+  });
+  return headers;
+}
+
 describe("what the model is sent", () => {
   test("the project's model and key, rules, the sources and the question; streamed, with a bounded output", async () => {
     await ask({ query: QUESTION });
@@ -77,12 +88,7 @@ describe("what the model is sent", () => {
   });
 
   test("the project's own temperature, length and model; and the caller's model before all", async () => {
-    const project = (await mneme.call("POST", "/v1/projects", { name: "own" })).body;
-    const headers = { authorization: `Bearer ${project.key}` };
-    const { id } = (await mneme.call("POST", "/v1/memories", { content: "The gate opens at nine." }, headers)).body;
-    await until("the memory is completed", async () => {
-      return (await mneme.call("GET", `/v1/memories/${id}`, undefined, headers)).body.status === "completed";
-    });
+    const headers = await openProject("own");
     const llmSettings = { model: "large", temperature: 1.5, max_output_tokens: 77 };
     await mneme.call("PUT", "/v1/project", { llm: llmSettings }, headers);
     const asked = { query: "When does the gate open?", userId: null };
@@ -113,12 +119,7 @@ describe("what the model is sent", () => {
   });
 
   test("no more than there is room for in the model's context, answer included", async () => {
-    const project = (await mneme.call("POST", "/v1/projects", { name: "wide" })).body;
-    const headers = { authorization: `Bearer ${project.key}` };
-    const { id } = (await mneme.call("POST", "/v1/memories", { content: "The gate opens at nine." }, headers)).body;
-    await until("the memory is completed", async () => {
-      return (await mneme.call("GET", `/v1/memories/${id}`, undefined, headers)).body.status === "completed";
-    });
+    const headers = await openProject("wide");
     await mneme.call("PUT", "/v1/project", { llm: { max_output_tokens: 32_000 } }, headers);
     expect((await ask({ query: "When does the gate open?", userId: null }, headers)).status).toBe(200);
     expect(lastCall().body.max_tokens).toBeLessThan(8_192);
