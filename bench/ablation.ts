@@ -15,10 +15,12 @@ import {
   collectionsFolder,
   type JudgedQuery,
   readJudgedQueries,
+  spread,
 } from "./lib/collection.ts";
 import { pairedDifference } from "./lib/intervals.ts";
 import { type Opened, openRetrieval } from "./lib/opened.ts";
 import { lastRows, type Row, sameRow, writeRows } from "./lib/record.ts";
+import { RememberingReranker } from "./lib/remembering-reranker.ts";
 import { rounded, type Scores, scoreColumns, scoresOf, signed } from "./lib/scores.ts";
 import { collectionHolding, type DocumentAt, documentsAt, serve } from "./lib/served-collection.ts";
 
@@ -26,7 +28,7 @@ const HELP = `bun bench/ablation.ts --data FOLDER [flags]
   --data FOLDER  kept data directories, one per collection; filled where they are not there
   --set NAMES    collections, by comma (all under ${COLLECTIONS})
   --from FOLDER  where the collections are
-  --queries N    only the first N questions of each collection; such figures are not recorded`;
+  --queries N    at most N questions of each collection, evenly spread`;
 
 /** Precise as it is, and without one part at a time. How vectors of turns are smoothed is fixed when they are stored. */
 const VARIANTS: Readonly<Record<string, Partial<Mode>>> = {
@@ -58,27 +60,27 @@ async function main(): Promise<void> {
   const rows: Row[] = [];
   for (const set of sets) {
     const folder = join(from, set);
-    const queries = (await readJudgedQueries(folder, "test")).slice(0, queriesMax);
+    const queries = spread(await readJudgedQueries(folder, "test"), queriesMax);
     await (await serve(await collectionHolding(set, folder), data)).stop(); // it is there, whole, and shut in good order
     await using opened = await openRetrieval(join(data, set));
+    const parts = { ...opened.parts, reranker: new RememberingReranker(opened.parts.reranker, null) };
     const documentAt = await documentsAt(folder);
     const judged = new Map<string, Scores>();
     for (const [variant, without] of Object.entries(VARIANTS)) {
       const mode = { ...MODES.precise, rerankDeadlineMs: RERANK_DEADLINE_MS, ...without };
-      judged.set(variant, await judge(`${set} ${variant}`, opened, mode, queries, documentAt));
+      judged.set(variant, await judge(`${set} ${variant}`, { ...opened, parts }, mode, queries, documentAt));
     }
     rows.push(...rowsOf(set, queries.length, judged));
   }
   const before = lastRows("ablation");
   print(rows, before);
-  if (Number.isFinite(queriesMax)) return;
   const kept = before.filter((row) => sameRow(rows, row, ["set", "variant"]) === undefined);
   process.stdout.write(`written to ${writeRows("ablation", [...kept, ...rows])}\n`);
 }
 
 async function judge(
   label: string,
-  { parts, projectId }: Opened,
+  { parts, projectId }: Pick<Opened, "parts" | "projectId">,
   mode: Mode,
   queries: readonly JudgedQuery[],
   documentAt: DocumentAt,

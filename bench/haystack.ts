@@ -11,7 +11,7 @@ import { LIMITS } from "../src/domain/limits.ts";
 import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
 import { parseCommandLine } from "../src/kit/flags.ts";
 import { type Asked, ask, missedReranker, type Search } from "./lib/ask.ts";
-import { COLLECTIONS, collectionsFolder, type JudgedQuery, readJudgedQueries } from "./lib/collection.ts";
+import { COLLECTIONS, collectionsFolder, type JudgedQuery, readJudgedQueries, spread } from "./lib/collection.ts";
 import { haystackHolding, PASSAGES_FILE, passagesHolding } from "./lib/haystack.ts";
 import { pairedDifference } from "./lib/intervals.ts";
 import { modesOf } from "./lib/modes.ts";
@@ -27,7 +27,7 @@ const HELP = `bun bench/haystack.ts [flags]
   --data FOLDER   keep each server's data directory here: the passages are then embedded once for all collections and for
                   bench/search.ts, the collections once for this and for bench/quality.ts
   --mode NAMES    modes, by comma (${MODE_NAMES.join(",")})
-  --queries N     only the first N questions of each collection; such figures are not recorded
+  --queries N     at most N questions of each collection, evenly spread
 
 The passages belong to no user. Questions of a collection with users are asked of that user's memories and of those.`;
 
@@ -64,7 +64,7 @@ async function main(): Promise<void> {
   try {
     for (const set of (flags.get("--set") ?? "scifact,locomo").split(",")) {
       const folder = join(from, set);
-      const queries = (await readJudgedQueries(folder, "test")).slice(0, queriesMax);
+      const queries = spread(await readJudgedQueries(folder, "test"), queriesMax);
       const alone = await judge(await collectionHolding(set, folder), data, folder, modes, queries, scopeAlone);
       const holding = await haystackHolding(set, folder, hay, data);
       const hidden = await judge(holding, data, folder, modes, queries, scopeAmongPassages);
@@ -75,7 +75,7 @@ async function main(): Promise<void> {
   }
   const before = lastRows("haystack");
   print(rows, before);
-  if (Number.isFinite(queriesMax) || Number.isFinite(count)) return;
+  if (Number.isFinite(count)) return;
   const others = before.filter((row) => sameRow(rows, row, ["set", "mode"]) === undefined);
   process.stdout.write(`written to ${writeRows("haystack", [...others, ...rows])}\n`);
 }

@@ -2,7 +2,7 @@
 // stands in a known chunk, and compares ways of indexing: which neighbours a chunk's context holds, where title and headings go, what
 // the reranker reads. `bun bench/long-documents.ts --help` names the flags.
 
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createLanes, type Lanes } from "../src/adapters/inference/lanes.ts";
@@ -36,6 +36,7 @@ import {
 } from "./lib/long-documents.ts";
 import { type Judgements, mean, ndcgAt, recallAt, reciprocalRank } from "./lib/metrics.ts";
 import { lastRows, type Row, sameRow, writeRows } from "./lib/record.ts";
+import { RememberingReranker } from "./lib/remembering-reranker.ts";
 import { rounded, signed } from "./lib/scores.ts";
 
 const SHARED = resolve(import.meta.dir, "../../shared/data");
@@ -160,7 +161,10 @@ async function measure(
   process.stderr.write(`${documents.length} documents, ${chunks} chunks\n`);
   checkKept(documents);
   const questions = judge(await longDocumentQuestions(), documents);
-  const reranker = new RememberingReranker(models, folder);
+  const reranker = new RememberingReranker(
+    models,
+    join(folder, `reranked-${describeReranker(MODELS).modelSha256}.json`),
+  );
   const rankings = new Map<string, ReadonlyMap<ModeName, readonly (readonly string[])[]>>();
   for (const name of variants) {
     const choices = { ...AS_KEPT, ...VARIANTS[name] };
@@ -234,31 +238,6 @@ function contextOf(
     return !staysInSection || sectionOf(chunk.ordinal) === sectionOf(ordinal);
   });
   return around.length === 1 ? null : lead + around.map(({ passage }) => passage).join(PASSAGE_BREAK);
-}
-
-/** What a pair got is remembered, from run to run too: variants ask the same of most. */
-class RememberingReranker implements Reranker {
-  readonly #inner: Reranker;
-  readonly #path: string;
-  readonly #known: Map<string, number>;
-
-  constructor(inner: Reranker, folder: string) {
-    this.#inner = inner;
-    this.#path = join(folder, `reranked-${describeReranker(MODELS).modelSha256}.json`);
-    this.#known = new Map(existsSync(this.#path) ? JSON.parse(readFileSync(this.#path, "utf8")) : []);
-  }
-
-  save(): void {
-    writeFileSync(this.#path, JSON.stringify([...this.#known]));
-  }
-
-  async score(query: string, passages: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
-    const nameOf = (passage: string) => `${query}\n${passage}`;
-    const unknown = passages.filter((passage) => !this.#known.has(nameOf(passage)));
-    const scores = unknown.length === 0 ? [] : await this.#inner.score(query, unknown, signal);
-    for (const [at, passage] of unknown.entries()) this.#known.set(nameOf(passage), scores[at] ?? 0);
-    return Float32Array.from(passages, (passage) => this.#known.get(nameOf(passage)) ?? 0);
-  }
 }
 
 // The chunks of a document of several are read by themselves; here with what the choices put before them.

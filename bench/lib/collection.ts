@@ -69,6 +69,14 @@ export async function readJudgedQueries(folder: string, split: string): Promise<
   return queries;
 }
 
+/** At most so many of the queries, evenly spread: neighbours ask of the same conversation. */
+export function spread(queries: readonly JudgedQuery[], countMax: number): readonly JudgedQuery[] {
+  if (queries.length <= countMax) return queries;
+  return queries.filter(
+    (_, at) => Math.floor((at * countMax) / queries.length) !== Math.floor(((at - 1) * countMax) / queries.length),
+  );
+}
+
 /**
  * The queries of a JSONL file (`_id`, `text`, optionally `metadata.userId`).
  * @throws Error on a line in another form.

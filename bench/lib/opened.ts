@@ -22,6 +22,7 @@ import type { RetrievalParts } from "../../src/retrieval/plan.ts";
 /** An open data directory. */
 export interface Opened {
   readonly parts: RetrievalParts & { readonly memories: Pick<MemoryStore, "userKey"> };
+  readonly archive: Pick<Archive, "chunkKeys">;
   /** The default project, where benches store. */
   readonly projectId: ProjectId;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -70,6 +71,7 @@ export async function openRetrieval(dataDir: string): Promise<Opened> {
   const opened = opening.move();
   return {
     parts: { index, memories, embedder: lanes, reranker: lanes, languageOf: queryLanguage, clock },
+    archive,
     projectId,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

@@ -160,12 +160,17 @@ export async function documentsAt(folder: string): Promise<DocumentAt> {
 /** Tells results apart. Memories are read once from the list, since results name them by their ids only. */
 export async function documentNames(client: Client, folder: string): Promise<DocumentOf> {
   const documentAt = await documentsAt(folder);
-  const externalIds = await completedMemories(client);
+  const memoryOf = await memoryNames(client);
   return (result) => {
-    const externalId = externalIds.get(String(result.memory_id)) ?? `unknown ${String(result.memory_id)}`;
     const chunk = isRecord(result.metadata) ? result.metadata._chunk : undefined;
-    return documentAt(externalId, isRecord(chunk) ? Number(chunk.start) : 0);
+    return documentAt(memoryOf(result), isRecord(chunk) ? Number(chunk.start) : 0);
   };
+}
+
+/** Tells results apart by the `externalId` of their memories. */
+export async function memoryNames(client: Client): Promise<DocumentOf> {
+  const externalIds = await completedMemories(client);
+  return (result) => externalIds.get(String(result.memory_id)) ?? `unknown ${String(result.memory_id)}`;
 }
 
 // `externalId` by id

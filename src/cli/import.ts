@@ -38,6 +38,9 @@ const REQUESTS_MAX = 2;
 const PROBLEMS_SHOWN_MAX = 20;
 /** How often a waiting import asks the server. */
 const POLL_MS = 500;
+/** What is left is counted at every so many-th poll. */
+const POLLS_PER_COUNT = 4;
+const METRICS_TIMEOUT_MS = 5_000;
 
 /**
  * Reads the command line of `mneme import`.
@@ -224,10 +227,14 @@ async function store(client: Client, drafts: readonly Draft[], tally: Tally): Pr
 async function waitUntilSearchable(client: Client, failedBefore: unknown): Promise<void> {
   const progress = new Progress("waiting until everything is searchable:");
   const startedAt = performance.now();
-  for (;;) {
+  const countedFirst = await memoriesInWork(client.url);
+  let left = countedFirst;
+  for (let poll = 1; ; poll++) {
     const page = await client.send("GET", "/v1/memories?status=processing&limit=1");
     if (!Array.isArray(page.data) || page.data.length === 0) break;
-    progress.show(null, readableDuration(performance.now() - startedAt));
+    if (poll % POLLS_PER_COUNT === 0) left = await memoriesInWork(client.url);
+    const share = countedFirst === null || left === null ? null : Math.max(0, 1 - left / countedFirst);
+    progress.show(share, left === null ? readableDuration(performance.now() - startedAt) : `${left} in work`);
     await client.clock.sleep(POLL_MS);
   }
   const failed = await newestFailed(client);
@@ -236,6 +243,17 @@ async function waitUntilSearchable(client: Client, failedBefore: unknown): Promi
     throw new Error(`Some memories failed, ${failed} last; GET /v1/memories?status=failed says which and why.`);
   }
   progress.finish(`all searchable after another ${readableDuration(performance.now() - startedAt)}`);
+}
+
+// The API counts no memories by status; the operators' figures do, for all projects together. null: they are not shown to us.
+async function memoriesInWork(url: string): Promise<number | null> {
+  try {
+    const response = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(METRICS_TIMEOUT_MS) });
+    const count = /^mneme_memories\{status="processing"\} (\d+)/m.exec(response.ok ? await response.text() : "")?.[1];
+    return count === undefined ? null : Number(count);
+  } catch {
+    return null; // how far the work is, is worth no failure
+  }
 }
 
 async function newestFailed(client: Client): Promise<unknown> {

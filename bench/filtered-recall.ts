@@ -1,0 +1,346 @@
+// Do filters cost answers, and does anything outside a filter come back? Asks a server over very many passages under filters that
+// admit all, a tenth, a hundredth and a thousandth of them, and compares with cosines that are worked out one by one.
+// `bun bench/filtered-recall.ts --help` names the flags.
+//
+// What a filter admits is told from the passages' file, not by the engine. It may have nothing to do with the question (a place in
+// whatever book), hold what is asked for (the book that the question is from), or lead away from it (another book).
+
+import { resolve } from "node:path";
+import { Client, isRecord } from "../src/cli/client.ts";
+import { readLines } from "../src/cli/lines.ts";
+import { alignRows, Progress } from "../src/cli/terminal.ts";
+import type { MemoryKey } from "../src/domain/ids.ts";
+import { LIMITS } from "../src/domain/limits.ts";
+import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
+import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { seeded } from "../test/support/seeded.ts";
+import { type Asked, ask, type Search } from "./lib/ask.ts";
+import { PASSAGES_FILE, passagesHolding } from "./lib/haystack.ts";
+import { mean, percentile } from "./lib/metrics.ts";
+import { type Opened, openRetrieval } from "./lib/opened.ts";
+import { type Row, writeRows } from "./lib/record.ts";
+import { rounded } from "./lib/scores.ts";
+import { memoryNames, serve } from "./lib/served-collection.ts";
+
+const HELP = `bun bench/filtered-recall.ts --data FOLDER [flags]
+  --data FOLDER    the data directory of bench/search.ts and bench/haystack.ts; filled where it is not there
+  --passages FILE  passages of books in BEIR's layout, with book and n, the place in it (${PASSAGES_FILE})
+  --count N        only the first N passages
+  --questions N    sentences of the passages that are asked (150); a tenth of them in balanced and precise too
+  --seed N         of questions and filters (1)
+  --record         write bench/results/filtered-recall.json`;
+
+const SHARES = [0.1, 0.01, 0.001];
+const KINDS = ["any place", "own book", "other book"] as const;
+const DEPTH = 10;
+/** Words of a question. */
+const WORDS = { min: 8, max: 30 };
+/** Every so many-th question is asked in all modes: a reranked search takes fifty times as long. */
+const ALL_MODES_EVERY = 10;
+/** Chunks whose cosines are worked out in one call. */
+const CHUNKS_PER_CALL = 20_000;
+
+/** A passage as the file has it. */
+interface BookPassage {
+  readonly externalId: string;
+  readonly text: string;
+  readonly book: string;
+  /** Place in its book, from 0. */
+  readonly place: number;
+}
+
+/** A filter twice: as the server is asked, and as the file's passages are told apart. */
+interface Filter {
+  readonly kind: (typeof KINDS)[number] | "none";
+  readonly share: number;
+  readonly asked: NonNullable<Search["within"]>;
+  readonly admits: (passage: BookPassage) => boolean;
+}
+
+interface Answer {
+  readonly filter: Filter;
+  readonly mode: ModeName;
+  readonly question: number;
+  readonly asked: Asked;
+}
+
+async function main(): Promise<void> {
+  const { flags } = parseCommandLine(process.argv.slice(2), {
+    "--help": "switch",
+    "--data": "value",
+    "--passages": "value",
+    "--count": "value",
+    "--questions": "value",
+    "--seed": "value",
+    "--record": "switch",
+  });
+  if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+  const data = flags.get("--data");
+  if (data === undefined) throw new UsageError("Name a folder with --data.");
+  const file = flags.get("--passages") ?? PASSAGES_FILE;
+  const holding = await passagesHolding(file, Number(flags.get("--count") ?? Number.POSITIVE_INFINITY));
+  const passages = (await passagesOf(file)).filter(({ externalId }) => holding.externalIds.has(externalId));
+  const chance = seeded(Number(flags.get("--seed") ?? 1));
+  const asked = drawQuestions(passages, Number(flags.get("--questions") ?? 150), chance);
+  const filters = asked.map(({ passage }) => filtersFor(passage, passages, chance));
+
+  const answers = await askAll(holding, data, asked, filters);
+  const passageById = new Map(passages.map((passage) => [passage.externalId, passage]));
+  const nearest = await exactlyNearest(resolve(data, holding.directory), passageById, asked, filters);
+  const rows = summed(answers, passageById, nearest);
+  print(rows);
+  if (flags.has("--record")) process.stdout.write(`written to ${writeRows("filtered-recall", rows)}\n`);
+}
+
+async function passagesOf(file: string): Promise<readonly BookPassage[]> {
+  const passages: BookPassage[] = [];
+  for await (const { text } of readLines(file)) {
+    const line: unknown = JSON.parse(text);
+    const metadata = isRecord(line) && isRecord(line.metadata) ? line.metadata : {};
+    if (!isRecord(line) || typeof metadata.book !== "string" || typeof metadata.n !== "number") {
+      throw new UsageError(`${file}: passages need metadata.book and metadata.n`);
+    }
+    passages.push({
+      externalId: String(line._id),
+      text: String(line.text),
+      book: metadata.book,
+      place: metadata.n,
+    });
+  }
+  return passages;
+}
+
+interface Question {
+  readonly text: string;
+  /** That it stands in. */
+  readonly passage: BookPassage;
+}
+
+function drawQuestions(passages: readonly BookPassage[], count: number, chance: () => number): readonly Question[] {
+  const questions: Question[] = [];
+  while (questions.length < count) {
+    const passage = drawn(passages, chance);
+    const text = passage.text.split(/(?<=[.!?])\s+/).find((sentence) => {
+      const words = sentence.split(/\s+/).length;
+      return words >= WORDS.min && words <= WORDS.max;
+    });
+    if (text !== undefined) questions.push({ text, passage });
+  }
+  return questions;
+}
+
+function filtersFor(passage: BookPassage, passages: readonly BookPassage[], chance: () => number): readonly Filter[] {
+  const other = () => {
+    for (;;) {
+      const found = drawn(passages, chance);
+      if (found.book !== passage.book) return found;
+    }
+  };
+  return [
+    { kind: "none", share: 1, asked: {}, admits: () => true },
+    ...SHARES.flatMap((share): Filter[] => [
+      { kind: "any place", share, ...placesOf(passages, share, chance) },
+      { kind: "own book", share, ...booksAround(passage, passages, share, chance) },
+      { kind: "other book", share, ...booksAround(other(), passages, share, chance) },
+    ]),
+  ];
+}
+
+type Admitting = Pick<Filter, "asked" | "admits">;
+
+/** Passages at some places of every book, as many as the share wants. */
+function placesOf(passages: readonly BookPassage[], share: number, chance: () => number): Admitting {
+  const wanted = share * passages.length;
+  const byPlace = Map.groupBy(passages, ({ place }) => place);
+  let first = Math.floor(chance() * 200);
+  let end = first;
+  let found = 0;
+  while (found < wanted) {
+    // past the end of the longest book: more of the beginning
+    if (byPlace.has(end)) found += byPlace.get(end++)?.length ?? 0;
+    else found += byPlace.get(--first)?.length ?? 0;
+  }
+  const asked = { filters: { "metadata.n": { $gte: first, $lt: end } } };
+  return { asked, admits: ({ place }) => place >= first && place < end };
+}
+
+/** Passages around one in its book; of more books where one has too few. */
+function booksAround(
+  passage: BookPassage,
+  passages: readonly BookPassage[],
+  share: number,
+  chance: () => number,
+): Admitting {
+  const wanted = Math.round(share * passages.length);
+  const byBook = Map.groupBy(passages, ({ book }) => book);
+  const books = new Set([passage.book]);
+  let found = byBook.get(passage.book)?.length ?? 0;
+  if (found > wanted) {
+    const first = passage.place - Math.floor(wanted / 2);
+    const end = first + wanted;
+    const asked = { filters: { "metadata.book": passage.book, "metadata.n": { $gte: first, $lt: end } } };
+    return { asked, admits: ({ book, place }) => book === passage.book && place >= first && place < end };
+  }
+  while (found < wanted) {
+    const { book } = drawn(passages, chance);
+    if (!books.has(book)) found += byBook.get(book)?.length ?? 0;
+    books.add(book);
+  }
+  return { asked: { filters: { "metadata.book": { $in: [...books] } } }, admits: ({ book }) => books.has(book) };
+}
+
+function drawn<Item>(items: readonly Item[], chance: () => number): Item {
+  const item = items[Math.floor(chance() * items.length)];
+  if (item === undefined) throw new UsageError("There are no passages to draw from.");
+  return item;
+}
+
+async function askAll(
+  holding: Awaited<ReturnType<typeof passagesHolding>>,
+  data: string,
+  questions: readonly Question[],
+  filters: readonly (readonly Filter[])[],
+): Promise<readonly Answer[]> {
+  await using server = await serve(holding, data);
+  const client = new Client(server.url, server.key);
+  const documentOf = await memoryNames(client);
+  const progress = new Progress("asking:");
+  const answers: Answer[] = [];
+  for (const [at, { text }] of questions.entries()) {
+    progress.show(at / questions.length, `${at} of ${questions.length} questions`);
+    const modes = at % ALL_MODES_EVERY === 0 ? MODE_NAMES : (["fast"] as const);
+    for (const filter of filters[at] ?? []) {
+      for (const mode of modes) {
+        const search = { query: text, mode, limit: LIMITS.searchResults, within: filter.asked };
+        answers.push({ filter, mode, question: at, asked: await ask(client, search, documentOf) });
+      }
+    }
+  }
+  progress.finish(`${answers.length} searches`);
+  return answers;
+}
+
+/**
+ * The passages of largest cosine within each filter: all cosines of the index, one by one, and the file's word for what is within.
+ * @returns by question, by filter.
+ */
+async function exactlyNearest(
+  dataDir: string,
+  passages: ReadonlyMap<string, BookPassage>,
+  questions: readonly Question[],
+  filters: readonly (readonly Filter[])[],
+): Promise<readonly ReadonlyMap<Filter, ReadonlySet<string>>[]> {
+  await using opened = await openRetrieval(dataDir);
+  const { parts, archive, projectId } = opened;
+  const index = await parts.index.project(projectId);
+  const { chunkKeys, memoryKeys } = await archive.chunkKeys(projectId);
+  const passageOfChunk = passagesOfMemories(
+    opened,
+    Array.from(memoryKeys, (key) => key as MemoryKey),
+    passages,
+  );
+  const progress = new Progress("working out cosines:");
+  const nearest: ReadonlyMap<Filter, ReadonlySet<string>>[] = [];
+  for (const [at, { text }] of questions.entries()) {
+    progress.show(at / questions.length, `${at} of ${questions.length} questions`);
+    const vector = await parts.embedder.embed([text], "query");
+    const cosines = new Float32Array(chunkKeys.length);
+    for (let first = 0; first < chunkKeys.length; first += CHUNKS_PER_CALL) {
+      const end = first + CHUNKS_PER_CALL;
+      const part = { chunkKeys: chunkKeys.slice(first, end), memoryKeys: memoryKeys.slice(first, end) };
+      cosines.set(await index.similarities(vector, part), first);
+    }
+    const order = [...cosines.keys()].sort((left, right) => (cosines[right] ?? 0) - (cosines[left] ?? 0));
+    nearest.push(new Map((filters[at] ?? []).map((filter) => [filter, bestWithin(filter, order, passageOfChunk)])));
+  }
+  progress.finish(`${questions.length} questions, ${chunkKeys.length} cosines each`);
+  return nearest;
+}
+
+function passagesOfMemories(
+  { parts, projectId }: Opened,
+  memoryKeys: readonly MemoryKey[],
+  passages: ReadonlyMap<string, BookPassage>,
+): readonly (BookPassage | undefined)[] {
+  const memories = parts.memories.getMany(projectId, [...new Set(memoryKeys)]);
+  return memoryKeys.map((key) => passages.get(memories.get(key)?.externalId ?? ""));
+}
+
+function bestWithin(
+  filter: Filter,
+  order: readonly number[],
+  passageOfChunk: readonly (BookPassage | undefined)[],
+): ReadonlySet<string> {
+  const best = new Set<string>();
+  for (const chunk of order) {
+    const passage = passageOfChunk[chunk];
+    if (passage !== undefined && filter.admits(passage)) best.add(passage.externalId);
+    if (best.size === DEPTH) break;
+  }
+  return best;
+}
+
+function summed(
+  answers: readonly Answer[],
+  passages: ReadonlyMap<string, BookPassage>,
+  nearest: readonly ReadonlyMap<Filter, ReadonlySet<string>>[],
+): readonly Row[] {
+  const groups = Map.groupBy(answers, ({ mode, filter }) => `${mode} ${filter.kind} ${filter.share}`);
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const found = group.flatMap(({ asked }) => asked.passages.length);
+    const outside = group.map(({ asked, filter }) => {
+      return asked.passages.filter(({ document }) => {
+        const passage = passages.get(document);
+        return passage === undefined || !filter.admits(passage);
+      }).length;
+    });
+    const stageMs = (name: string) => {
+      return group.map(({ asked }) => asked.stages.find((stage) => stage.name === name)?.ms ?? 0);
+    };
+    return {
+      mode: first.mode,
+      filter: first.filter.kind,
+      share: first.filter.share,
+      questions: group.length,
+      admissible: Math.round(mean(group.map(({ asked }) => asked.admissible))),
+      // fast alone shows the vectors' order, and all that they found
+      ...(first.mode === "fast" && {
+        recallAt10: rounded(
+          mean(group.map((answer) => recall(answer, nearest[answer.question]?.get(answer.filter)))),
+          4,
+        ),
+      }),
+      results: total(found),
+      outside: total(outside),
+      filterP50Ms: rounded(percentile(0.5, stageMs("filter")), 2),
+      vectorP50Ms: rounded(percentile(0.5, stageMs("vector")), 2),
+    };
+  });
+}
+
+// Results are in the order of their scores, in which a memory's passages lend each other; the vectors' own order is by cosine.
+function recall({ asked }: Answer, expected: ReadonlySet<string> | undefined): number {
+  if (expected === undefined || expected.size === 0) return 1;
+  const byCosine = [...asked.passages].sort((left, right) => (right.vector?.score ?? -1) - (left.vector?.score ?? -1));
+  const best = [...new Set(byCosine.map(({ document }) => document))].slice(0, DEPTH);
+  return best.filter((document) => expected.has(document)).length / expected.size;
+}
+
+function total(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+function print(rows: readonly Row[]): void {
+  const heads = ["mode", "filter", "share", "questions", "admissible", "recallAt10", "results", "outside"];
+  const times = ["filterP50Ms", "vectorP50Ms"];
+  const cells = rows.map((row) => [...heads, ...times].map((head) => String(row[head] ?? "")));
+  const labels = [...heads.slice(0, 5), "R@10", "results", "outside", "filter p50 ms", "vector p50 ms"];
+  process.stdout.write(`${alignRows([labels, ...cells], true).join("\n")}\n`);
+  const results = total(rows.map(({ results: found }) => Number(found)));
+  const outside = total(rows.map((row) => Number(row.outside)));
+  process.stdout.write(`\n${outside} of ${results} results lay outside their filter\n`);
+}
+
+await main();
