@@ -1,76 +1,124 @@
-// What does a score mean? Asks the train questions of judged collections through the public interface, and fits, per mode,
-// the logistic curve that turns a final score into the probability that a result is relevant: the constants of
-// `calibration` in src/retrieval/modes.ts. `bun bench/calibrate.ts --help` names the flags.
+// What does a score mean? Asks the train questions of judged collections, and fits, for each sum of parts that a final score can
+// be, the logistic curve that turns it into the probability that a result is relevant: the constants of src/retrieval/modes.ts. In
+// this process over kept data directories, since no request can ask for a mode without its reranker.
+// `bun bench/calibrate.ts --help` names the flags.
 
 import { join } from "node:path";
-import { Client } from "../src/cli/client.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
-import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
-import { parseCommandLine } from "../src/kit/flags.ts";
-import { MODES } from "../src/retrieval/modes.ts";
-import { type Asked, ask, missedReranker } from "./lib/ask.ts";
-import { COLLECTIONS, collectionsFolder, type JudgedQuery, readJudgedQueries } from "./lib/collection.ts";
+import type { Ranking } from "../src/domain/ranking.ts";
+import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
+import { curveOf, MODES, type Mode, type ScoreParts } from "../src/retrieval/modes.ts";
+import { search } from "../src/retrieval/plan.ts";
+import { COLLECTIONS, collectionsFolder, type JudgedQuery, readJudgedQueries, spread } from "./lib/collection.ts";
 import { finalScore, fitLogistic, probability, type Sample } from "./lib/logistic.ts";
-import { collectionHolding, documentNames, serve } from "./lib/served-collection.ts";
+import { type Opened, openRetrieval } from "./lib/opened.ts";
+import { RememberingReranker } from "./lib/remembering-reranker.ts";
+import { collectionHolding, type DocumentAt, documentsAt, serve } from "./lib/served-collection.ts";
 
-const HELP = `bun bench/calibrate.ts [flags]
+const HELP = `bun bench/calibrate.ts --data FOLDER [flags]
+  --data FOLDER  kept data directories, one per collection; filled where they are not there
   --set NAMES    collections with a train split, by comma (scifact,hotpotqa)
   --from FOLDER  where they are (${COLLECTIONS})
-  --data FOLDER  keep each server's data directory here, as bench/quality.ts does
-  --queries N    at most so many questions of each (400)`;
+  --queries N    at most so many questions of each (150)`;
 /** Fewer than any mode reranks, so that all of them have a final score of the same kind. */
 const RESULTS = 10;
 const BINS = 8;
+/** A machine that is shared must not take the reranker away from some questions: patience in place of the mode's. */
+const RERANK_DEADLINE_MS = 60_000;
+
+/** What a final score can be the sum of, and how such a score comes about. */
+const SUMS: Readonly<Record<string, { readonly parts: ScoreParts; readonly mode: Mode }>> = {
+  cosine: { parts: { words: false, graph: false, rerank: false }, mode: MODES.fast },
+  "cosine, graph": { parts: { words: false, graph: true, rerank: false }, mode: { ...MODES.fast, usesGraph: true } },
+  "cosine, words": { parts: { words: true, graph: false, rerank: false }, mode: { ...MODES.balanced, rerankDepth: 0 } },
+  "cosine, words, graph": {
+    parts: { words: true, graph: true, rerank: false },
+    mode: { ...MODES.precise, rerankDepth: 0 },
+  },
+  "cosine, words, reranker": { parts: { words: true, graph: false, rerank: true }, mode: MODES.balanced },
+  "cosine, words, graph, reranker": { parts: { words: true, graph: true, rerank: true }, mode: MODES.precise },
+};
 
 async function main(): Promise<void> {
   const { flags } = parseCommandLine(process.argv.slice(2), {
     "--help": "switch",
+    "--data": "value",
     "--set": "value",
     "--from": "value",
-    "--data": "value",
     "--queries": "value",
   });
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
+  const data = flags.get("--data");
+  if (data === undefined) throw new UsageError("Name the folder of kept data directories with --data.");
   const from = collectionsFolder(flags.get("--from"));
-  const queriesMax = Number(flags.get("--queries") ?? 400);
+  const queriesMax = Number(flags.get("--queries") ?? 150);
 
-  const samples = new Map<ModeName, Sample[]>(MODE_NAMES.map((mode) => [mode, []]));
-  let unreranked = 0;
+  const samples = new Map<string, Sample[]>(Object.keys(SUMS).map((name) => [name, []]));
   for (const set of (flags.get("--set") ?? "scifact,hotpotqa").split(",")) {
     const folder = join(from, set);
-    const queries = (await readJudgedQueries(folder, "train")).slice(0, queriesMax);
-    await using server = await serve(await collectionHolding(set, folder), flags.get("--data") ?? null);
-    const client = new Client(server.url, server.key);
-    const documentOf = await documentNames(client, folder);
-    for (const [mode, found] of samples) {
-      const progress = new Progress(`${set} ${mode}:`);
-      for (const [at, query] of queries.entries()) {
-        const within = query.userId === null ? {} : { userId: query.userId };
-        const asked = await ask(client, { query: query.text, mode, limit: RESULTS, within }, documentOf);
-        // without the reranker, which a busy machine gives up, scores lack a part and mean something else
-        if (missedReranker(asked)) unreranked += 1;
-        else found.push(...samplesOf(mode, asked, query));
-        progress.show(at / queries.length, `${at} of ${queries.length} questions`);
-      }
+    const queries = spread(await readJudgedQueries(folder, "train"), queriesMax);
+    await (await serve(await collectionHolding(set, folder), data)).stop(); // it is there, whole, and shut in good order
+    await using opened = await openRetrieval(join(data, set));
+    const parts = { ...opened.parts, reranker: new RememberingReranker(opened.parts.reranker, null) };
+    const documentAt = await documentsAt(folder);
+    for (const name of samples.keys()) {
+      samples.get(name)?.push(...(await samplesOf(`${set}, ${name}`, { ...opened, parts }, name, queries, documentAt)));
     }
   }
-  for (const [mode, found] of samples) report(mode, found);
-  if (unreranked > 0) process.stdout.write(`\n${unreranked} answers came without the reranker and were left out\n`);
+  for (const [name, found] of samples) report(name, found);
 }
 
-// Final scores are taken back out of the calibrated ones, so that whatever a mode makes them of is in them.
-function samplesOf(mode: ModeName, { passages }: Asked, { judgements }: JudgedQuery): readonly Sample[] {
-  return passages.map(({ score, document }) => ({
-    score: finalScore(score, MODES[mode].calibration),
-    isRelevant: judgements.has(document),
+async function samplesOf(
+  label: string,
+  { parts, projectId }: Pick<Opened, "parts" | "projectId">,
+  name: string,
+  queries: readonly JudgedQuery[],
+  documentAt: DocumentAt,
+): Promise<readonly Sample[]> {
+  const sum = SUMS[name];
+  if (sum === undefined) throw new Error(`there is no sum ${name}`);
+  const progress = new Progress(`${label}:`);
+  const samples: Sample[] = [];
+  for (const [at, { text, userId, judgements }] of queries.entries()) {
+    const user = userId === null ? null : { id: userId, key: parts.memories.userKey(projectId, userId) };
+    const request = {
+      query: text,
+      mode: "precise",
+      limit: RESULTS,
+      scoreMin: 0,
+      includeGraph: false,
+      scope: { projectId, user },
+      filter: null,
+    } as const;
+    const ranking = await search(parts, request, { ...sum.mode, rerankDeadlineMs: RERANK_DEADLINE_MS });
+    samples.push(...resultsOf(ranking, sum.parts, judgements, documentAt));
+    progress.show(at / queries.length, `${at} of ${queries.length} questions`);
+  }
+  progress.finish(`${label}: ${queries.length} questions`);
+  return samples;
+}
+
+// Final scores are taken back out of the calibrated ones, so that whatever a search makes them of is in them. A question that names
+// nothing has no part of the graph's: it is left to the sums without.
+function resultsOf(
+  { results, stages }: Ranking,
+  parts: ScoreParts,
+  judgements: JudgedQuery["judgements"],
+  documentAt: DocumentAt,
+): readonly Sample[] {
+  const isLinked = stages.some(({ name, candidates }) => name === "graph" && candidates > 0);
+  if (parts.graph !== isLinked) return [];
+  return results.map(({ score, memory, place }) => ({
+    score: finalScore(score, curveOf(parts)),
+    isRelevant: judgements.has(documentAt(memory.externalId ?? memory.id, place.start)),
   }));
 }
 
-function report(mode: ModeName, samples: readonly Sample[]): void {
-  if (samples.length === 0) return void process.stdout.write(`\n${mode}: no results to fit a curve to\n`);
+function report(name: string, samples: readonly Sample[]): void {
+  if (samples.length === 0) return void process.stdout.write(`\n${name}: no results to fit a curve to\n`);
   const curve = fitLogistic(samples);
   process.stdout.write(
-    `\n${mode}: ${samples.length} results, slope ${curve.slope.toFixed(2)}, offset ${curve.offset.toFixed(2)}\n`,
+    `\n${name}: ${samples.length} results, slope ${curve.slope.toFixed(2)}, offset ${curve.offset.toFixed(2)}\n`,
   );
   const sorted = [...samples].sort((left, right) => left.score - right.score);
   const rows = Array.from({ length: BINS }, (_, bin) => {

@@ -175,6 +175,9 @@ const TOPICLESS: Readonly<Record<string, string>> = {
     周六 周日 百分之 小时 分钟 星期 上午 下午 晚上 早上 第一 第二 第三 问题 情况 方面 工作 非常 完全 直到 上午 年前 年来`,
 };
 
+/** The languages that have a list, as in BCP 47. */
+export const STOP_WORD_LANGUAGES: readonly string[] = Object.keys(LISTS);
+
 /** Whether a language has a list of its own. */
 export function hasStopWords(language: string): boolean {
   return Object.hasOwn(LISTS, primaryOf(language));

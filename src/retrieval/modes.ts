@@ -1,6 +1,7 @@
 // The modes as one table: how many candidates, which signals, how deep the reranker looks, and what a final score
 // means. Constants come from the measured recipe in ARCHITECTURE.md, "Measured"; one set for all data.
 
+import { invariant } from "../domain/fault.ts";
 import type { ModeName } from "../domain/ranking.ts";
 
 /** How a mode searches. */
@@ -28,12 +29,6 @@ export interface Mode {
   readonly rerankWeight: number;
   /** The reranker is given up after this; the first stage's order then stands. */
   readonly rerankDeadlineMs: number;
-  /**
-   * Final score to probability of relevance: 1 / (1 + exp(-(slope * score + offset))). Monotone, so the order stays. Fitted
-   * by bench/calibrate.ts on the train questions of SciFact (150) and HotpotQA (100), 22 Nov 2026, predicted to observed: .02 to .01,
-   * .18 to .21, .62 to .58 in balanced; .02 to .01, .20 to .21, .64 to .64 in precise. Other fields differ.
-   */
-  readonly calibration: { readonly slope: number; readonly offset: number };
 }
 
 /** Chosen on 250 questions to three of LoCoMo's ten conversations. */
@@ -46,8 +41,8 @@ const GRAPH = { graphCandidates: 200, graphWeight: 1.5 };
  * for the same languages, does not.
  */
 export function withoutModels(mode: Mode): Mode {
-  const { textCandidates, wordsWeight, calibration } = MODES.precise;
-  return { ...mode, textCandidates, wordsWeight, rerankDepth: 0, calibration };
+  const { textCandidates, wordsWeight } = MODES.precise;
+  return { ...mode, textCandidates, wordsWeight, rerankDepth: 0 };
 }
 
 /** The walk through the graph begins at this many of the best passages by vectors and words. */
@@ -65,7 +60,6 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     rerankDepth: 0,
     rerankWeight: 0,
     rerankDeadlineMs: 0,
-    calibration: { slope: 10.99, offset: -7.82 },
   },
   balanced: {
     vectorCandidates: 200,
@@ -77,7 +71,6 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     rerankDepth: 20,
     rerankWeight: 0.4,
     rerankDeadlineMs: 2_000,
-    calibration: { slope: 3.29, offset: -5.05 },
   },
   precise: {
     vectorCandidates: 200,
@@ -89,6 +82,40 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     rerankDepth: 30,
     rerankWeight: 0.4,
     rerankDeadlineMs: 2_000,
-    calibration: { slope: 2.43, offset: -5.17 },
   },
 };
+
+/** The parts of a final score beside the cosine. */
+export interface ScoreParts {
+  readonly words: boolean;
+  readonly graph: boolean;
+  readonly rerank: boolean;
+}
+
+/** Final score to probability of relevance: 1 / (1 + exp(-(slope * score + offset))). Monotone, so the order stays. */
+export interface Curve {
+  readonly slope: number;
+  readonly offset: number;
+}
+
+/**
+ * One curve for each sum of parts, whatever the mode: with the graph asked for, or without the reranker, a score of the same size says
+ * something else. Fitted by bench/calibrate.ts on the train questions of SciFact (150) and HotpotQA (100), 22 Nov 2026; other
+ * fields differ.
+ */
+const CURVES: Readonly<Record<string, Curve>> = {
+  "": { slope: 10.99, offset: -7.82 },
+  graph: { slope: 10.99, offset: -7.82 },
+  words: { slope: 3.29, offset: -5.05 },
+  "words graph": { slope: 2.43, offset: -5.17 },
+  "words rerank": { slope: 3.29, offset: -5.05 },
+  "words graph rerank": { slope: 2.43, offset: -5.17 },
+};
+
+/** The curve for scores of these parts. The reranker reads nothing where words take no part. */
+export function curveOf({ words, graph, rerank }: ScoreParts): Curve {
+  const name = [words && "words", graph && "graph", words && rerank && "rerank"].filter(Boolean).join(" ");
+  const curve = CURVES[name];
+  invariant(curve, `there is a curve for scores of ${name}`);
+  return curve;
+}

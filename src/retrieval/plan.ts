@@ -7,13 +7,13 @@ import type { MemoryKey } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { ModeName, RankedPassage, Ranking, StageRecord } from "../domain/ranking.ts";
 import type { Clock } from "../kit/clock.ts";
-import type { AdmissibleSet, ChunkIndex, Hits, Passage, ProjectIndex } from "../ports/chunk-index.ts";
+import type { ChunkIndex, Passage, ProjectIndex } from "../ports/chunk-index.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Embedder, Reranker } from "../ports/models.ts";
 import { admissibleSet, type Confinement, isWithin } from "./admissible.ts";
 import { areRead } from "./coverage.ts";
 import { type GraphWalk, walkGraph } from "./graph-walk.ts";
-import { MODES, type Mode, withoutModels } from "./modes.ts";
+import { curveOf, MODES, type Mode, type ScoreParts, withoutModels } from "./modes.ts";
 import {
   beyondPool,
   blendRerank,
@@ -49,6 +49,9 @@ export interface RetrievalParts {
   readonly clock: Clock;
 }
 
+/** Candidates of a leg beyond the limit: some may be deleted or changed while the search goes on. */
+const SPARE_CANDIDATES = 10;
+
 /**
  * Runs a search: admissible set first, then every leg within it.
  * @param given other constants than the mode's own: bench/ablation.ts takes parts of a mode away.
@@ -60,18 +63,24 @@ export async function search(
   given: Mode = MODES[request.mode],
 ): Promise<Ranking> {
   const watch = new Stopwatch();
+  const limit = request.limit + SPARE_CANDIDATES;
   const index = await parts.index.project(request.scope.projectId);
+  // a filter needs this process, the question another one: neither waits for the other
+  const begunFirst = request.filter === null ? null : beginEmbedding(parts, request);
 
   const within = await admissibleSet({ index, clock: parts.clock }, request);
   watch.lap("filter", within?.memories ?? 0);
   if (within === null || within.memories === 0) return { results: [], stages: watch.stages, admissible: 0 };
 
+  const question = begunFirst ?? beginEmbedding(parts, request);
+  void question.begun.then(() => watch.lap("queue", 1));
   const language = await parts.languageOf(request.query);
   const mode = areRead(request.query, language, parts.embedder.languages) ? given : withoutModels(given);
-  const matching = mode.textCandidates > 0 ? matchesOf(index, request, mode, within) : null;
-  const vector = await parts.embedder.embed([request.query], "query", request.signal, () => watch.lap("queue", 1));
+  const matching =
+    mode.textCandidates > 0 ? heldBack(index.match(request.query, within, Math.max(mode.textCandidates, limit))) : null;
+  const vector = (await question.vector)();
   watch.lap("embed", 1);
-  const near = await index.nearest(vector, within, Math.max(mode.vectorCandidates, request.limit));
+  const near = await index.nearest(vector, within, Math.max(mode.vectorCandidates, limit));
   let pool: Pool = { chunkKeys: near.chunkKeys, memoryKeys: near.memoryKeys, cosines: near.scores };
   watch.lap("vector", near.chunkKeys.length);
 
@@ -84,7 +93,7 @@ export async function search(
   let fused = firstStage(pool, words, mode);
   let walk: GraphWalk | null = null;
   if (mode.usesGraph || request.includeGraph) {
-    walk = await walkGraph(index, request.query, fused, within, Math.max(mode.graphCandidates, request.limit));
+    walk = await walkGraph(index, request.query, fused, within, Math.max(mode.graphCandidates, limit));
     const reached = await withHits(index, vector, pool, walk.hits);
     if (walk.certainty > 0) {
       if (words !== null && reached !== pool) {
@@ -98,7 +107,8 @@ export async function search(
   watch.lap("fuse", fused.length);
   const fusedRanks = new Map(fused.map((candidate, position) => [candidate.chunkKey, position + 1]));
 
-  const wanted = fused.slice(0, Math.max(mode.rerankDepth, request.limit));
+  let taken = Math.max(mode.rerankDepth, request.limit);
+  const wanted = fused.slice(0, taken);
   const found = await hydrate(parts, index, request, wanted);
   watch.lap("hydrate", found.size);
 
@@ -109,10 +119,23 @@ export async function search(
     watch.lap("rerank", Math.min(mode.rerankDepth, ranked.length));
   }
 
-  // no await from here to the result: what a caller changed before this turn is not shown as it was
-  const shownNow = readAgain(parts, request, ranked, found);
+  let shownNow = readAgain(parts, request, ranked, found);
+  // what was deleted or changed since the legs ran leaves its place to what comes behind
+  while (shownNow.size < request.limit && taken < fused.length) {
+    const next = fused.slice(taken, taken + request.limit);
+    taken += next.length;
+    for (const [key, hydrated] of await hydrate(parts, index, request, next)) found.set(key, hydrated);
+    ranked = [...ranked, ...next];
+    shownNow = readAgain(parts, request, ranked, found);
+  }
+  // no await from the last reading to the result: what a caller changed before this turn is not shown as it was
+  const summed: ScoreParts = {
+    words: words !== null,
+    graph: walk !== null && walk.certainty > 0,
+    rerank: ranked.some(({ signals }) => signals.rerank !== undefined),
+  };
   ranked = ranked.filter((candidate) => shownNow.has(candidate.chunkKey));
-  const scores = calibrate(ranked, mode);
+  const scores = calibrate(ranked, curveOf(summed));
   const isShown = (memoryKey: MemoryKey) => {
     const memory = parts.memories.getMany(request.scope.projectId, [memoryKey]).get(memoryKey);
     return memory !== undefined && isWithin(request, memory);
@@ -136,16 +159,22 @@ export async function search(
   return { results, stages: watch.stages, admissible: within.memories };
 }
 
-// Begun before the question is embedded, which other processes do: the two wait for each other's cores only. An error is thrown where
-// the hits are wanted, which they are not where embedding fails.
-function matchesOf(
-  index: ProjectIndex,
-  request: SearchRequest,
-  mode: Mode,
-  within: AdmissibleSet,
-): Promise<() => Hits> {
-  return index.match(request.query, within, Math.max(mode.textCandidates, request.limit)).then(
-    (hits) => () => hits,
+interface BegunEmbedding {
+  /** Resolves when a lane begins. */
+  readonly begun: Promise<void>;
+  readonly vector: Promise<() => Float32Array>;
+}
+
+function beginEmbedding({ embedder }: RetrievalParts, { query, signal }: SearchRequest): BegunEmbedding {
+  const { promise: begun, resolve } = Promise.withResolvers<void>();
+  return { begun, vector: heldBack(embedder.embed([query], "query", signal, resolve)) };
+}
+
+// Work that is begun before its result is wanted: it runs beside what other processes do. Its error is thrown where the result is
+// taken, which it is not where something else ended the search.
+function heldBack<Result>(work: Promise<Result>): Promise<() => Result> {
+  return work.then(
+    (result) => () => result,
     (error: unknown) => () => {
       throw error;
     },
@@ -185,7 +214,7 @@ async function hydrate(
   index: ProjectIndex,
   request: SearchRequest,
   candidates: readonly Candidate[],
-): Promise<ReadonlyMap<bigint, Hydrated>> {
+): Promise<Map<bigint, Hydrated>> {
   const rows = rowsOf(parts, request, candidates);
   const passages = await index.passages(BigUint64Array.from(candidates, (candidate) => candidate.chunkKey));
   const found = new Map<bigint, Hydrated>();

@@ -2,7 +2,7 @@
 
 import type { ChunkKey, MemoryKey } from "../domain/ids.ts";
 import type { Signal, Signals } from "../domain/ranking.ts";
-import type { Mode } from "./modes.ts";
+import type { Curve, Mode } from "./modes.ts";
 
 /** One candidate passage with what was measured for it so far. */
 export interface Candidate {
@@ -173,13 +173,10 @@ export function blendRerank(
  * Final scores as probabilities in 0..1 that never rise down the list.
  * @returns one per candidate, in their order.
  */
-export function calibrate(candidates: readonly Candidate[], mode: Mode): number[] {
+export function calibrate(candidates: readonly Candidate[], { slope, offset }: Curve): number[] {
   let ceiling = 1;
   return candidates.map((candidate) => {
-    ceiling = Math.min(
-      ceiling,
-      1 / (1 + Math.exp(-(mode.calibration.slope * candidate.final + mode.calibration.offset))),
-    );
+    ceiling = Math.min(ceiling, 1 / (1 + Math.exp(-(slope * candidate.final + offset))));
     return ceiling;
   });
 }

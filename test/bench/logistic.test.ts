@@ -2,8 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { finalScore, fitLogistic, probability } from "../../bench/lib/logistic.ts";
-import { MODE_NAMES } from "../../src/domain/ranking.ts";
-import { MODES } from "../../src/retrieval/modes.ts";
+import { curveOf } from "../../src/retrieval/modes.ts";
 import { type Candidate, calibrate } from "../../src/retrieval/rank.ts";
 import { seeded } from "../support/seeded.ts";
 
@@ -28,12 +27,23 @@ describe("fitting", () => {
   });
 });
 
-for (const mode of MODE_NAMES) {
-  test(`a calibrated score of ${mode} leads back to its final score`, () => {
-    for (const final of [2.4, 1.1, 0.6, 0, -0.3]) {
-      const candidate: Candidate = { chunkKey: 1n, memoryKey: 1n, signals: {}, firstStage: final, final } as Candidate;
-      const [calibrated = Number.NaN] = calibrate([candidate], MODES[mode]);
-      expect(finalScore(calibrated, MODES[mode].calibration)).toBeCloseTo(final, 6);
+for (const words of [false, true]) {
+  for (const graph of [false, true]) {
+    for (const rerank of [false, true]) {
+      test(`a calibrated score leads back to its final score: ${JSON.stringify({ words, graph, rerank })}`, () => {
+        const curve = curveOf({ words, graph, rerank });
+        for (const final of [2.4, 1.1, 0.6, 0, -0.3]) {
+          const candidate: Candidate = {
+            chunkKey: 1n,
+            memoryKey: 1n,
+            signals: {},
+            firstStage: final,
+            final,
+          } as Candidate;
+          const [calibrated = Number.NaN] = calibrate([candidate], curve);
+          expect(finalScore(calibrated, curve)).toBeCloseTo(final, 6);
+        }
+      });
     }
-  });
+  }
 }

@@ -33,6 +33,10 @@ describe("the language of a question", () => {
     ["who directed the film that won the prize in 1994", "en"],
     ["Wann fährt der letzte Zug nach Bern?", "de"],
     ["Où est né Napoléon Bonaparte ?", "fr"],
+    // words that English has too
+    ["Quais as regras do condomínio no verão?", "pt"],
+    ["Was war in der Box?", "de"],
+    ["What was in the box?", "en"],
     ["オーストラリアの首都はどこですか", "ja"],
     ["澳大利亚的首都是哪里？", "zh"],
     ["kite", "und"],

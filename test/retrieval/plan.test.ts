@@ -49,8 +49,10 @@ describe("the scope comes first", () => {
 
 describe("the modes", () => {
   test("run the stages that they are made of", async () => {
-    await store({ content: "A red kite." });
+    await store({ content: "A red kite.", tags: ["public"] });
     expect(await stages({ mode: "fast" })).toEqual(["filter", "queue", "embed", "vector", "fuse", "hydrate"]);
+    const filter = parseFilter({ tags: ["public"] });
+    expect(await stages({ mode: "fast", filter })).toEqual(["filter", "queue", "embed", "vector", "fuse", "hydrate"]);
     // both models have a queue; it is shown once
     expect(await stages()).toEqual(["filter", "queue", "embed", "vector", "text", "fuse", "hydrate", "rerank"]);
   });
@@ -168,6 +170,32 @@ describe("what happens meanwhile", () => {
       });
       const { results } = await ask({ ...ofAdaAndPublic(), mode: "fast" });
       expect(results.map(({ text }) => text)).toEqual(["A blue kite."]);
+    });
+  }
+
+  for (const mode of MODE_NAMES) {
+    test(`what was deleted while passages are read leaves its place to what comes behind it, in ${mode}`, async () => {
+      const count = 2 * MODES.precise.rerankDepth;
+      await store(...Array.from({ length: count }, (_, at) => ({ content: `Red kite number ${at}.` })));
+      const limit = MODES.precise.rerankDepth;
+      const before = (await ask({ mode, limit })).results.map(({ memory }) => memory.id);
+      const project = await shop.index.project(shop.projectId);
+      const reads: number[] = [];
+      shop.index.project = async () => ({
+        ...project,
+        passages: async (keys) => {
+          reads.push(keys.length);
+          const doomed = reads.length === 1 ? before.slice(0, 3) : before.slice(3, 4);
+          for (const id of doomed) shop.memories.remove(shop.projectId, id);
+          return project.passages(keys);
+        },
+      });
+      const { results } = await ask({ mode, limit });
+      const shown = results.map(({ memory }) => memory.id);
+      expect(reads.length).toBeGreaterThan(1);
+      expect(shown).toHaveLength(limit);
+      expect(shown.filter((id) => before.slice(0, 4).includes(id))).toEqual([]);
+      expect(new Set(shown).size).toBe(limit);
     });
   }
 

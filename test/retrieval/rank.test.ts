@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { ChunkKey, MemoryKey } from "../../src/domain/ids.ts";
-import { MODES, type Mode } from "../../src/retrieval/modes.ts";
+import { curveOf, MODES } from "../../src/retrieval/modes.ts";
 import {
   beyondPool,
   blendRerank,
@@ -220,22 +220,23 @@ describe("blendRerank", () => {
 });
 
 describe("calibrate", () => {
-  test("is the sigmoid that the mode says", () => {
-    const mode: Mode = { ...fast, calibration: { slope: 2, offset: -1 } };
-    expect(calibrate([candidate(1, 0.5)], mode)).toEqual([0.5]);
-    expect(calibrate([candidate(1, 1)], mode)[0]).toBeCloseTo(1 / (1 + Math.exp(-1)));
+  test("is the sigmoid that the curve says", () => {
+    const curve = { slope: 2, offset: -1 };
+    expect(calibrate([candidate(1, 0.5)], curve)).toEqual([0.5]);
+    expect(calibrate([candidate(1, 1)], curve)[0]).toBeCloseTo(1 / (1 + Math.exp(-1)));
   });
 
   test("never rises, where the order says otherwise than the scores", () => {
-    expect(calibrate([candidate(1, 0.1), candidate(2, 0.9)], balanced)).toEqual(
-      Array(2).fill(calibrate([candidate(1, 0.1)], balanced)[0]),
-    );
+    const curve = curveOf({ words: true, graph: false, rerank: true });
+    const [first = Number.NaN] = calibrate([candidate(1, 0.1)], curve);
+    expect(calibrate([candidate(1, 0.1), candidate(2, 0.9)], curve)).toEqual([first, first]);
   });
 });
 
 describe(`for any scores and logits (seed ${SEED})`, () => {
   const chance = seeded(SEED);
   const below = (count: number) => Math.floor(chance() * count);
+  const drawnCurve = () => curveOf({ words: chance() < 0.5, graph: chance() < 0.5, rerank: chance() < 0.5 });
   // few distinct values, so that equals are common
   const cosine = () => below(9) / 4 - 1;
   const pool = () => {
@@ -280,11 +281,11 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
     }
   });
 
-  test("calibrated scores lie in 0..1 and never rise, in every mode", () => {
+  test("calibrated scores lie in 0..1 and never rise, by every curve", () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { cosines, words, logits } = pool();
       for (const mode of Object.values(MODES)) {
-        const scores = calibrate(blendRerank(firstStage(hits(cosines), words, mode), logits, mode), mode);
+        const scores = calibrate(blendRerank(firstStage(hits(cosines), words, mode), logits, mode), drawnCurve());
         for (const [at, score] of scores.entries()) {
           expect(score).toBeGreaterThanOrEqual(0);
           expect(score).toBeLessThanOrEqual(scores[at - 1] ?? 1);
