@@ -23,6 +23,8 @@ const NOWHERE: u32 = u32::MAX;
 /// Looking at a memory's own list of values counts as looking at this many values of a path. Chosen: a list has a dozen
 /// or two, most of which are told apart by their path alone.
 const OWN_LIST_COST: usize = 4;
+/// Look-ups of values that are always cheap enough: several paths, and the longest list of values that a condition has.
+const LOOK_UPS_MAX: usize = 100_000;
 
 /// Whether a value is what stands at a path, or an item of the array there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -150,6 +152,15 @@ impl AttributeIndex {
         for path in &paths {
             match &leaf.condition {
                 Condition::Exists => self.paths[*path].exists.add_to(&mut found),
+                // as many look-ups as there are paths and values: where that is more than to look at each memory, those are
+                Condition::Equals { values, .. }
+                    if 2 * paths.len() * values.len() > LOOK_UPS_MAX + OWN_LIST_COST * within.len() =>
+                {
+                    return within
+                        .iter()
+                        .filter(|ordinal| self.own_list_holds(*ordinal, &paths, &leaf.condition))
+                        .collect();
+                }
                 Condition::Equals { values, .. } => {
                     for value in values {
                         self.add_memories(*path, value.value(), Role::Whole, &mut found);
@@ -206,14 +217,15 @@ impl AttributeIndex {
 
     fn own_list_holds(&self, ordinal: u32, paths: &[u32], condition: &Condition) -> bool {
         let own = self.own.get(ordinal as usize).map_or(&[][..], |own| own);
-        let mut values = own.iter().map(|id| &self.entries[*id]).filter(|entry| paths.contains(&entry.path)).peekable();
+        let mut values =
+            own.iter().map(|id| &self.entries[*id]).filter(|entry| paths.binary_search(&entry.path).is_ok()).peekable();
         if values.peek().is_none() {
             return condition.holds_for_absent();
         }
         values.any(|entry| condition.holds(entry.content.value(), entry.role == Role::Item))
     }
 
-    /// The paths that a field names: one, or more where keys hold dots.
+    /// The paths that a field names, ascending: one, or more where keys hold dots.
     fn paths_of(&self, field: &Field) -> Vec<u32> {
         match field {
             Field::Attribute(name) => self.known_child(ATTRIBUTES, name).into_iter().collect(),
@@ -222,13 +234,15 @@ impl AttributeIndex {
         }
     }
 
-    // Each path has one joined text, so that it is come upon once at most.
+    // Ascending. Each path has one joined text, so that it is come upon once at most.
     fn metadata_paths(&self, path: &[u8]) -> Vec<u32> {
         let mut found = Vec::new();
         let mut open = vec![(METADATA, 0)];
         while let Some((above, start)) = open.pop() {
             let rest = &path[start..];
-            found.extend(self.known_child(above, rest));
+            if rest.len() <= self.key_bytes_max {
+                found.extend(self.known_child(above, rest));
+            }
             let Some(children) = &self.paths[above].children else { continue };
             let within = &rest[..rest.len().min(self.key_bytes_max + 1)];
             let dots = within.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at);
@@ -240,6 +254,7 @@ impl AttributeIndex {
                 open.extend(dots.filter_map(|dot| Some((*children.get(&rest[..dot])?, start + dot + 1))));
             }
         }
+        found.sort_unstable();
         found
     }
 

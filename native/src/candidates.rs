@@ -5,6 +5,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant};
 
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
@@ -21,6 +22,10 @@ pub const NO_USER: u64 = 0;
 pub const NEVER: u64 = 0;
 /// Changes of attributes that are remembered for filters under way: several rounds of publishing.
 const CHANGES_KEPT: usize = 4_096;
+/// Memories judged again at a stretch, so that changes do not wait for all of them.
+const JUDGED_AT_ONCE: usize = 16;
+/// The dearest filters of a few conditions take tens of milliseconds over 132,000 memories.
+const FILTER_TIME_MAX: Duration = Duration::from_secs(5);
 /// Memories described at a stretch, so that whoever shows or asks meanwhile waits for half a millisecond.
 const DESCRIBED_AT_ONCE: usize = 64;
 
@@ -96,10 +101,10 @@ impl Changes {
         self.ordinals.push_front(ordinal);
     }
 
-    /// Those that changed since there were `count` changes; `None` where so many are not remembered.
-    fn since(&self, count: usize) -> Option<impl Iterator<Item = u32> + '_> {
+    /// The first `most` that changed since there were `count` changes; `None` where so many are not remembered.
+    fn oldest_since(&self, count: usize, most: usize) -> Option<impl Iterator<Item = u32> + '_> {
         let changes = self.count - count;
-        (changes <= self.ordinals.len()).then(|| self.ordinals.iter().take(changes).copied())
+        (changes <= self.ordinals.len()).then(|| self.ordinals.range(..changes).rev().take(most).copied())
     }
 }
 
@@ -154,27 +159,47 @@ impl Candidates {
     }
 
     /// What `admit` admits, as far as it lies within a filter. Changes wait for one condition of it at most, which is
-    /// milliseconds for the dearest; what changed between two conditions is judged again, as it is at the end.
-    pub fn admit_within(&self, user: Option<u64>, now_ms: u64, filter: &Filter) -> Admissible {
-        let (admitted, changes) = {
-            let inner = self.read();
-            (inner.admitted(user, now_ms), inner.changes.count)
-        };
-        let mut set = filter.confine(&admitted, &mut |leaf, within| self.read().attributes.select(leaf, within));
-        let inner = self.read();
-        match inner.changes.since(changes) {
-            Some(changed) => {
-                for ordinal in changed.filter(|ordinal| admitted.contains(*ordinal)) {
+    /// milliseconds for the dearest; what changed between two conditions is judged again, a few memories at a time. `TooDear`
+    /// for a filter that takes longer than any should.
+    pub fn admit_within(&self, user: Option<u64>, now_ms: u64, filter: &Filter) -> Result<Admissible> {
+        self.admit_in_time(user, now_ms, filter, FILTER_TIME_MAX)
+    }
+
+    fn admit_in_time(&self, user: Option<u64>, now_ms: u64, filter: &Filter, most: Duration) -> Result<Admissible> {
+        let until = Instant::now() + most;
+        'anew: loop {
+            let (admitted, mut judged) = {
+                let inner = self.read();
+                (inner.admitted(user, now_ms), inner.changes.count)
+            };
+            let mut is_late = false;
+            let mut set = filter.confine(&admitted, &mut |leaf, within| {
+                is_late |= Instant::now() > until;
+                // what is found does not matter any more
+                if is_late { MemorySet::default() } else { self.read().attributes.select(leaf, within) }
+            });
+            loop {
+                if is_late || Instant::now() > until {
+                    return Err(Error::TooDear(format!("it takes more than {} s", most.as_secs())));
+                }
+                let inner = self.read();
+                let Some(changed) = inner.changes.oldest_since(judged, JUDGED_AT_ONCE) else { continue 'anew };
+                for ordinal in changed {
+                    judged += 1;
+                    if !admitted.contains(ordinal) {
+                        continue;
+                    }
                     if filter.matches(&mut |leaf| inner.attributes.holds(leaf, ordinal)) {
                         set.insert(ordinal);
                     } else {
                         set.remove(ordinal);
                     }
                 }
+                if judged == inner.changes.count {
+                    return Ok(Admissible { set, user, owner: self.identity });
+                }
             }
-            None => set = filter.confine(&admitted, &mut |leaf, within| inner.attributes.select(leaf, within)),
         }
-        Admissible { set, user, owner: self.identity }
     }
 
     /// What of an admitted set is still visible: where every search begins. `Invalid` for a set of another project.
@@ -197,13 +222,18 @@ impl Candidates {
 
     /// The ordinal of a memory key, a new one if it was never seen.
     pub fn ordinal(&self, memory_key: u64) -> u32 {
-        self.write().ordinal(memory_key)
+        let known = self.read().ordinals.get(&memory_key).copied();
+        known.unwrap_or_else(|| self.write().ordinal(memory_key))
     }
 
-    /// The ordinals of memory keys, new ones for keys never seen; order kept.
+    /// The ordinals of memory keys, new ones for keys never seen; order kept. Known ones wait for no reader.
     pub fn ordinals(&self, memory_keys: impl IntoIterator<Item = u64>) -> Vec<u32> {
-        let mut inner = self.write();
-        memory_keys.into_iter().map(|key| inner.ordinal(key)).collect()
+        let memory_keys: Vec<u64> = memory_keys.into_iter().collect();
+        let known: Option<Vec<u32>> = self.read().known_ordinals(&memory_keys).collect();
+        known.unwrap_or_else(|| {
+            let mut inner = self.write();
+            memory_keys.iter().map(|key| inner.ordinal(*key)).collect()
+        })
     }
 
     /// The ordinals of memory keys, `None` for keys never seen; order kept.
@@ -369,7 +399,7 @@ mod tests {
         candidates.hide(&[4]);
         let admitted = |user: Option<u64>, filter: &str| {
             let filter = Filter::parse(filter).expect("a filter");
-            seen(&candidates, &candidates.admit_within(user, 10, &filter))
+            seen(&candidates, &candidates.admit_within(user, 10, &filter).expect("in time"))
         };
         let (note, mail) = (of_type("note"), of_type("mail"));
         let not_mail = format!(r#"{{"kind":"not","filter":{mail}}}"#);
@@ -403,7 +433,9 @@ mod tests {
                 }
             });
             let verdicts = (0..20_000)
-                .map(|_| [&either, &both].map(|filter| candidates.admit_within(None, 0, filter).memories()))
+                .map(|_| {
+                    [&either, &both].map(|filter| candidates.admit_within(None, 0, filter).expect("in time").memories())
+                })
                 .find(|verdicts| *verdicts != [1, 0]);
             is_done.store(true, Ordering::Relaxed);
             assert_eq!(verdicts, None);
@@ -411,14 +443,27 @@ mod tests {
     }
 
     #[test]
+    fn a_filter_that_takes_too_long_is_given_up() {
+        let candidates = Candidates::default();
+        candidates.describe(&[1], &[json(r#"{"type":"note"}"#)]);
+        candidates.show(&[Showing { memory_key: 1, user_key: NO_USER, expires_at_ms: NEVER }]);
+        let filter = Filter::parse(&of_type("note")).expect("a filter");
+        let refused = candidates.admit_in_time(None, 0, &filter, Duration::ZERO).expect_err("no time at all");
+        assert_eq!(refused.code(), "too_dear");
+        assert_eq!(candidates.admit_within(None, 0, &filter).expect("in time").memories(), 1);
+    }
+
+    #[test]
     fn changes_are_remembered_up_to_a_number() {
         let mut changes = Changes::default();
         (0..CHANGES_KEPT as u32 + 10).for_each(|ordinal| changes.record(ordinal));
-        let since = |count: usize| changes.since(count).map(|changed| changed.collect::<Vec<_>>());
-        assert_eq!(since(CHANGES_KEPT + 10), Some(vec![]));
-        assert_eq!(since(CHANGES_KEPT + 8), Some(vec![CHANGES_KEPT as u32 + 9, CHANGES_KEPT as u32 + 8]));
-        assert_eq!(since(10).map(|changed| changed.len()), Some(CHANGES_KEPT));
-        assert_eq!(since(9), None);
+        let since =
+            |count: usize, most: usize| changes.oldest_since(count, most).map(|changed| changed.collect::<Vec<_>>());
+        assert_eq!(since(CHANGES_KEPT + 10, 16), Some(vec![]));
+        assert_eq!(since(CHANGES_KEPT + 8, 16), Some(vec![CHANGES_KEPT as u32 + 8, CHANGES_KEPT as u32 + 9]));
+        assert_eq!(since(10, 2), Some(vec![10, 11]));
+        assert_eq!(since(10, usize::MAX).map(|changed| changed.len()), Some(CHANGES_KEPT));
+        assert_eq!(since(9, 16), None);
     }
 
     #[test]

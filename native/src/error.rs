@@ -25,6 +25,9 @@ pub enum Error {
     /// The caller's arguments are refused; nothing was changed.
     #[error("{0}")]
     Invalid(String),
+    /// The caller's arguments are sound, but what they ask for takes too long; nothing was changed.
+    #[error("{0}")]
+    TooDear(String),
     /// The index was closed before the call.
     #[error("{0}")]
     Closed(String),
@@ -45,6 +48,7 @@ impl Error {
             Error::NoSpace(_) => "no_space",
             Error::Locked(_) => "locked",
             Error::Invalid(_) => "invalid",
+            Error::TooDear(_) => "too_dear",
             Error::Closed(_) => "closed",
             Error::Bug(_) => "bug",
         }

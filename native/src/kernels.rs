@@ -167,26 +167,53 @@ mod x86 {
 
     #[target_feature(enable = "avx2")]
     pub fn scan_avx2(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
-        const STEP: usize = 16;
-        for (index, row) in rows.iter().enumerate() {
-            prefetch(&layout, rows, index);
-            let mut sum = _mm256_setzero_si256();
-            for (a, b) in layout.row(*row).chunks_exact(STEP).zip(query.chunks_exact(STEP)) {
-                // Widened to 16 bits: the 8-bit multiply-add saturates at these magnitudes.
-                // SAFETY: both sides are 16 readable bytes.
-                let (a, b) = unsafe {
-                    (
-                        _mm256_cvtepu8_epi16(_mm_loadu_si128(a.as_ptr().cast())),
-                        _mm256_cvtepi8_epi16(_mm_loadu_si128(b.as_ptr().cast())),
-                    )
-                };
-                sum = _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
+        let (groups, rest) = rows.as_chunks::<ABREAST>();
+        for (index, group) in groups.iter().enumerate() {
+            for at in 0..ABREAST {
+                prefetch(&layout, rows, index * ABREAST + at);
             }
-            let halves = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256::<1>(sum));
-            let quarters = _mm_add_epi32(halves, _mm_shuffle_epi32::<0b01_00_11_10>(halves));
-            let total = _mm_add_epi32(quarters, _mm_shuffle_epi32::<0b10_11_00_01>(quarters));
+            let [a, b, c, d] = signed_dot_products(group.map(|row| layout.row(row)), query);
+            let pairs = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+            let totals = _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256::<1>(pairs));
+            let better = _mm_cmpgt_epi32(totals, _mm_set1_epi32(top.threshold));
+            if _mm_movemask_epi8(better) != 0 {
+                let mut scores = [0i32; ABREAST];
+                // SAFETY: sixteen writable bytes.
+                unsafe { _mm_storeu_si128(scores.as_mut_ptr().cast(), totals) };
+                group.iter().zip(scores).for_each(|(row, score)| top.offer(score, *row));
+            }
+        }
+        for row in rest {
+            let [sum] = signed_dot_products([layout.row(*row)], query);
+            let pairs = _mm256_hadd_epi32(sum, sum);
+            let pairs = _mm256_hadd_epi32(pairs, pairs);
+            let total = _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256::<1>(pairs));
             top.offer(_mm_cvtsi128_si32(total), *row);
         }
+    }
+
+    /// Eight partial sums of the dot product of each row with the query; here rows count as signed, which shifts all scores of
+    /// a query alike. The 8-bit multiply-add adds two products: at magnitudes of 127 and less it does not saturate.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn signed_dot_products<const ROWS: usize>(rows: [&[u8]; ROWS], query: &[i8]) -> [__m256i; ROWS] {
+        const STEP: usize = 32;
+        let (bias, ones) = (_mm256_set1_epi8(i8::MIN), _mm256_set1_epi16(1));
+        let mut sums = [_mm256_setzero_si256(); ROWS];
+        for (at, part) in query.chunks_exact(STEP).enumerate() {
+            // SAFETY: 32 readable bytes.
+            let b = unsafe { _mm256_loadu_si256(part.as_ptr().cast()) };
+            let magnitudes = _mm256_abs_epi8(b);
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                let bytes = &row[at * STEP..][..STEP];
+                // SAFETY: 32 readable bytes.
+                let a = unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };
+                let signed = _mm256_sign_epi8(_mm256_xor_si256(a, bias), b);
+                let pairs = _mm256_maddubs_epi16(magnitudes, signed);
+                *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(pairs, ones));
+            }
+        }
+        sums
     }
 }
 

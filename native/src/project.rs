@@ -145,7 +145,7 @@ impl Project {
     /// Those of them that lie within a filter, see `Filter::parse`.
     pub fn admit_within(&self, user_key: Option<u64>, now_ms: u64, filter: &str) -> Result<Admissible> {
         user_key.map_or(Ok(()), |key| check_key("user key", key))?;
-        Ok(self.candidates.admit_within(user_key, now_ms, &Filter::parse(filter)?))
+        self.candidates.admit_within(user_key, now_ms, &Filter::parse(filter)?)
     }
 
     /// Replaces everything that the given memories had by `chunks` and their vectors, `[chunks, dimensions]` in a row.
@@ -216,8 +216,14 @@ impl Project {
         let mut related = name_walk::related(&mut Scope::new(&names, &set), &runs, seeds, limit, occurrences)?;
         drop(names);
         self.candidates.retain_admitted(within, &mut related.hits, |hit| hit.ordinal);
-        self.candidates
-            .retain_admitted(within, &mut related.hits, |hit| hit.via.map_or(hit.ordinal, |(_, ordinal)| ordinal));
+        // A passage stays found where the one that led to it was hidden meanwhile; the way to it is not told any more.
+        let mut passed: Vec<u32> = related.hits.iter().filter_map(|hit| hit.via.map(|(_, ordinal)| ordinal)).collect();
+        self.candidates.retain_admitted(within, &mut passed, |ordinal| *ordinal);
+        passed.sort_unstable();
+        let is_hidden = |(_, ordinal): (u64, u32)| passed.binary_search(&ordinal).is_err();
+        for hit in related.hits.iter_mut().filter(|hit| hit.via.is_some_and(is_hidden)) {
+            (hit.from, hit.via, hit.through) = (0, None, 0);
+        }
         Ok(related)
     }
 

@@ -6,6 +6,9 @@ use crate::matrix::Matrix;
 use crate::memory_set::MemorySet;
 use crate::vector_log::Record;
 
+/// A set with at least this part of all memories is looked for row by row instead of memory by memory.
+const DENSE_PART: usize = 2;
+
 /// The ordinal of a dead row; in no set.
 const DEAD: u32 = u32::MAX;
 
@@ -102,14 +105,23 @@ impl RowTable {
         self.ranges.get(ordinal as usize).map_or(0, |range| range.count as usize)
     }
 
-    /// The live row of a chunk of a memory; `None` where the memory has no such chunk. Looks at all rows of the memory.
+    /// The live row of a chunk of a memory; `None` where the memory has no such chunk. A memory's chunks are published in the
+    /// order of their keys; where they were not, all of them are looked at.
     pub fn row_of(&self, ordinal: u32, chunk_key: u64) -> Option<u32> {
-        let range = self.ranges.get(ordinal as usize)?;
-        (range.start..range.start + range.count).find(|row| self.chunk_keys[*row as usize] == chunk_key)
+        let RowRange { start, count } = *self.ranges.get(ordinal as usize)?;
+        let keys = &self.chunk_keys[start as usize..(start + count) as usize];
+        let at = keys.binary_search(&chunk_key).ok().or_else(|| keys.iter().position(|key| *key == chunk_key))?;
+        Some(start + at as u32)
     }
 
     /// The live rows of a set's memories.
     pub fn rows_of(&self, set: &MemorySet) -> Vec<u32> {
+        if set.len() >= self.ranges.len() / DENSE_PART {
+            // One walk over all rows, in the order in which they lie; a dead row's ordinal is in no set.
+            let mut rows = Vec::with_capacity(self.live);
+            rows.extend((0..self.len() as u32).filter(|row| self.is_in(*row, set)));
+            return rows;
+        }
         let mut rows = Vec::new();
         for range in set.iter().filter_map(|ordinal| self.ranges.get(ordinal as usize)) {
             rows.extend(range.start..range.start + range.count);

@@ -20,9 +20,10 @@ use crate::vector_log::{Record, VectorLog, VectorReader, to_bf16};
 
 /// How far a vector's length may be off 1. Embedders are off by rounding only; a vector that was not normalised is not.
 const UNIT_TOLERANCE: f32 = 1e-2;
-/// Candidates that are rescored in bf16 per wanted hit, and at least: 40 for 10 lost none (ARCHITECTURE.md, "Measured").
-const RESCORED_PER_HIT: usize = 4;
-const RESCORED_MIN: usize = 40;
+/// Candidates that are rescored in bf16 beyond the wanted hits: at least so many, or this part of them. 40 for 10 lost none
+/// (ARCHITECTURE.md, "Measured").
+const RESCORED_BEYOND_MIN: usize = 30;
+const RESCORED_BEYOND_PART: usize = 4;
 /// The graph is asked only when at least this share of the chunks is admissible; below it the predicate makes HNSW
 /// wander, and the scan is faster (ARCHITECTURE.md, "Measured", table "exact first").
 const GRAPH_SHARE_MIN: f64 = 0.3;
@@ -228,9 +229,11 @@ impl VectorIndex {
             if !is_wasteful && rows.identity.damaged_records == 0 {
                 return Ok(false);
             }
+            // Made first: were there no memory for it, the log would be numbered anew, and the rows not.
+            let table = rows.table.compacted();
             log.compact(rows.table.live_rows().map(|row| rows.table.origin(row).record))?;
             let identity = GraphIdentity { epoch: log.epoch(), damaged_records: 0, ..rows.identity.clone() };
-            Rows { identity, reader: log.reader(), table: rows.table.compacted() }
+            Rows { identity, reader: log.reader(), table }
         };
         // Whoever holds the log is the only one to change rows, so they are still those that were copied.
         *self.shared.rows_mut() = compacted;
@@ -300,13 +303,13 @@ impl Shared {
     fn search(&self, query: &[f32], set: &MemorySet, limit: usize) -> Result<Vec<Hit>> {
         let rows = self.rows();
         let wanted = rescored_count(limit);
-        match self.ready_graph().filter(|ready| ready.epoch == rows.identity.epoch) {
-            Some(ready) if self.prefers_graph(&rows.table, set) => {
-                let near = near_by_graph(&rows.table, query, set, wanted, &ready)?;
-                rescored(rows, query, near, wanted)
-            }
-            _ => self.search_exactly(query, set, limit),
-        }
+        let ready = self.ready_graph().filter(|ready| ready.epoch == rows.identity.epoch);
+        // One guard for both ways: who waits to write would stand between two of one thread, for good.
+        let near = match ready.filter(|_| self.prefers_graph(&rows.table, set)) {
+            Some(ready) => near_by_graph(&rows.table, query, set, wanted, &ready)?,
+            None => rows.table.nearest(query, &rows.table.rows_of(set), wanted),
+        };
+        rescored(rows, query, near, wanted)
     }
 
     /// The same by scanning every row of the set.
@@ -380,7 +383,7 @@ impl Shared {
 }
 
 fn rescored_count(limit: usize) -> usize {
-    limit.saturating_mul(RESCORED_PER_HIT).max(RESCORED_MIN)
+    limit.saturating_add(RESCORED_BEYOND_MIN.max(limit / RESCORED_BEYOND_PART))
 }
 
 /// The rows that the graph finds and, exactly, the best of those that its building thread has not added yet.

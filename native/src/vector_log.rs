@@ -64,6 +64,8 @@ pub struct VectorLog {
     records: u64,
     /// Set while bytes of a failed append may lie behind the last record.
     has_unclean_tail: bool,
+    /// A compaction renamed the file, and the folder was not synced yet.
+    has_unsafe_name: bool,
 }
 
 /// Reads single vectors by record number, from any thread.
@@ -131,6 +133,7 @@ impl VectorLog {
     /// Writes records behind the last one and waits until the disk has them (fdatasync). Returns the number of the
     /// first. On an error (`NoSpace`, `Io`) the log is as before, and the call may be repeated.
     pub fn append(&mut self, records: &[Record<'_>]) -> Result<u64> {
+        self.make_name_safe()?;
         if self.has_unclean_tail {
             self.cut_tail().map_err(|cause| self.io_error("cutting a failed append from", &cause))?;
         }
@@ -155,12 +158,14 @@ impl VectorLog {
     /// On an error this log stays in use, unharmed.
     pub fn compact(&mut self, keep: impl Iterator<Item = u64>) -> Result<()> {
         let beside = self.path.with_extension("compacting");
-        let compacted = self
-            .write_compacted(&beside, keep)
-            .and_then(|log| fs::rename(&beside, &self.path).and_then(|()| sync_directory(&self.path)).map(|()| log));
+        let compacted =
+            self.write_compacted(&beside, keep).and_then(|log| fs::rename(&beside, &self.path).map(|()| log));
         match compacted {
             Ok(log) => {
-                *self = VectorLog { path: self.path.clone(), ..log };
+                // From the renaming on the new file is the log, whatever becomes of the folder: what is appended to it is
+                // acknowledged only with its name safe on the disk.
+                *self = VectorLog { path: self.path.clone(), has_unsafe_name: true, ..log };
+                let _ = self.make_name_safe(); // appending tries again
                 Ok(())
             }
             Err(cause) => {
@@ -214,6 +219,7 @@ impl VectorLog {
             epoch: header.epoch,
             records,
             has_unclean_tail: false,
+            has_unsafe_name: false,
         }
     }
 
@@ -266,6 +272,14 @@ impl VectorLog {
             ));
         }
         Ok(log)
+    }
+
+    fn make_name_safe(&mut self) -> Result<()> {
+        if self.has_unsafe_name {
+            sync_directory(&self.path).map_err(|cause| self.io_error("syncing the folder of", &cause))?;
+            self.has_unsafe_name = false;
+        }
+        Ok(())
     }
 
     fn cut_tail(&mut self) -> io::Result<()> {

@@ -4,6 +4,7 @@
 import { parseIsoTime } from "../kit/clock.ts";
 import { nearestName } from "../kit/nearest.ts";
 import { Fault } from "./fault.ts";
+import { LIMITS } from "./limits.ts";
 import type { Json, JsonObject, Memory } from "./memory.ts";
 
 /** Field conditions of one filter; an empty object or list counts as one, so that a filter's cost is bounded. */
@@ -368,7 +369,9 @@ function valuesOf(field: FilterField, memory: FilteredAttributes): readonly Json
     return value === null ? [] : [value];
   }
   const found: Json[] = [];
-  if (memory.metadata !== null) reach(memory.metadata, field.metadataPath, found);
+  // a longer path than metadata has room for leads nowhere, and each step would read all that is left of it
+  const leadsSomewhere = field.metadataPath.length <= LIMITS.metadataBytes;
+  if (memory.metadata !== null && leadsSomewhere) reach(memory.metadata, field.metadataPath, found);
   return found;
 }
 

@@ -132,7 +132,7 @@ export interface ProjectIndex {
 
   /** @param userKey null: every user's memories. */
   admit(userKey: UserKey | null, nowMs: number): AdmissibleSet;
-  /** Those of them that lie within a filter. */
+  /** Those of them that lie within a filter. @throws Fault `invalid_filter` for one that takes seconds */
   admitWithin(userKey: UserKey | null, nowMs: number, filter: Filter): Promise<AdmissibleSet>;
   /** Nearest chunks by cosine similarity. */
   nearest(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits>;

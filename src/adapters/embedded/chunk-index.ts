@@ -24,7 +24,7 @@ import type {
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
 import type { Archive, ArchivedMemory } from "./duckdb/archive.ts";
-import { type MentionedName, ProjectIndex as NativeIndex } from "./native/core.ts";
+import { type MentionedName, NativeError, ProjectIndex as NativeIndex } from "./native/core.ts";
 import { filterJson } from "./native/filter-json.ts";
 
 /** What the embedded index stands on. */
@@ -192,8 +192,14 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     return this.#native.admit(userKey, nowMs);
   }
 
-  admitWithin(userKey: UserKey | null, nowMs: number, filter: Filter): Promise<AdmissibleSet> {
-    return this.#native.admitWithin(userKey, nowMs, filterJson(filter));
+  async admitWithin(userKey: UserKey | null, nowMs: number, filter: Filter): Promise<AdmissibleSet> {
+    try {
+      return await this.#native.admitWithin(userKey, nowMs, filterJson(filter));
+    } catch (cause) {
+      if (!(cause instanceof NativeError) || cause.code !== "too_dear") throw cause;
+      const message = `'filters' is too much work for this project: ${cause.detail}. Give fewer conditions or values, $contains above all.`;
+      throw new Fault("invalid_filter", message, { param: "filters", cause });
+    }
   }
 
   nearest(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits> {

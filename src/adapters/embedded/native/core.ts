@@ -133,7 +133,7 @@ export interface Admissible {
   readonly memories: number;
 }
 
-const ERROR_CODES = ["damaged", "io", "no_space", "locked", "invalid", "closed", "bug"] as const;
+const ERROR_CODES = ["damaged", "io", "no_space", "locked", "invalid", "too_dear", "closed", "bug"] as const;
 
 /** What a caller can do about a native error; see native/src/error.rs. */
 export type NativeErrorCode = (typeof ERROR_CODES)[number];
