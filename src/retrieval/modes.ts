@@ -105,9 +105,9 @@ export interface Curve {
  */
 const CURVES: Readonly<Record<string, Curve>> = {
   "": { slope: 10.99, offset: -7.82 },
-  graph: { slope: 10.99, offset: -7.82 },
-  words: { slope: 3.29, offset: -5.05 },
-  "words graph": { slope: 2.43, offset: -5.17 },
+  graph: { slope: 1.72, offset: -3.15 },
+  words: { slope: 4.92, offset: -6.43 },
+  "words graph": { slope: 2.15, offset: -4.49 },
   "words rerank": { slope: 3.29, offset: -5.05 },
   "words graph rerank": { slope: 2.43, offset: -5.17 },
 };
