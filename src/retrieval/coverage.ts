@@ -21,7 +21,8 @@ export function areRead(text: string, language: string, languages: readonly stri
   return language === "und" || languages.some((known) => primaryOf(known) === primaryOf(language));
 }
 
-function isWrittenIn(text: string, languages: readonly string[]): boolean {
+/** Whether most letters of a text are of scripts that these languages are written in. */
+export function isWrittenIn(text: string, languages: readonly string[]): boolean {
   const letters = text.match(/\p{L}/gu) ?? [];
   if (letters.length === 0) return true;
   const scripts = [...new Set(languages.flatMap(scriptsOf))];

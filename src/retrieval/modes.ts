@@ -16,6 +16,8 @@ export interface Mode {
   readonly graphCandidates: number;
   /** Weight of the graph's score (0..1) beside the cosine. */
   readonly graphWeight: number;
+  /** Weight of what sets a cosine apart from a middling one. */
+  readonly cosineWeight: number;
   /** Weight of the words score b (0..1) beside the cosine; 0: words take no part. */
   readonly wordsWeight: number;
   /**
@@ -37,12 +39,25 @@ const SIBLING_SHARE = 0.2;
 const GRAPH = { graphCandidates: 200, graphWeight: 1.5 };
 
 /**
+ * What a cosine counts that says nothing: a relevant passage's middling one, so that scores keep their size where cosines lose their
+ * weight.
+ */
+export const MIDDLING_COSINE = 0.5;
+
+/**
+ * For questions in scripts that the embedder does not read: enough to order what words leave equal; and names, found without
+ * capitals there, are less sure. Chosen on test/languages.
+ */
+const UNREAD = { cosineWeight: 0.02, graphWeight: 0.5 };
+
+/**
  * The mode for a question whose language the embedder does not read: its words take part in every mode, and the reranker, made
  * for the same languages, does not.
+ * @param isScriptRead whether the embedder knows the letters at least, as of German: names and loanwords then still say something.
  */
-export function withoutModels(mode: Mode): Mode {
+export function withoutModels(mode: Mode, isScriptRead: boolean): Mode {
   const { textCandidates, wordsWeight } = MODES.precise;
-  return { ...mode, textCandidates, wordsWeight, rerankDepth: 0 };
+  return { ...mode, textCandidates, wordsWeight, rerankDepth: 0, ...(isScriptRead ? {} : UNREAD) };
 }
 
 /** The walk through the graph begins at this many of the best passages by vectors and words. */
@@ -55,6 +70,7 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     textCandidates: 0,
     usesGraph: false,
     ...GRAPH,
+    cosineWeight: 1,
     wordsWeight: 0,
     siblingShare: SIBLING_SHARE,
     rerankDepth: 0,
@@ -66,6 +82,7 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     textCandidates: 0,
     usesGraph: false,
     ...GRAPH,
+    cosineWeight: 1,
     wordsWeight: 1.5,
     siblingShare: SIBLING_SHARE,
     rerankDepth: 20,
@@ -77,6 +94,7 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     textCandidates: 200,
     usesGraph: true,
     ...GRAPH,
+    cosineWeight: 1,
     wordsWeight: 1.5,
     siblingShare: SIBLING_SHARE,
     rerankDepth: 30,

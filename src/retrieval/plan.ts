@@ -11,7 +11,7 @@ import type { ChunkIndex, Passage, ProjectIndex } from "../ports/chunk-index.ts"
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Embedder, Reranker } from "../ports/models.ts";
 import { admissibleSet, type Confinement, isWithin } from "./admissible.ts";
-import { areRead } from "./coverage.ts";
+import { areRead, isWrittenIn } from "./coverage.ts";
 import { type GraphWalk, walkGraph } from "./graph-walk.ts";
 import { curveOf, MODES, type Mode, type ScoreParts, withoutModels } from "./modes.ts";
 import {
@@ -75,7 +75,10 @@ export async function search(
   const question = begunFirst ?? beginEmbedding(parts, request);
   void question.begun.then(() => watch.lap("queue", 1));
   const language = await parts.languageOf(request.query);
-  const mode = areRead(request.query, language, parts.embedder.languages) ? given : withoutModels(given);
+  const { languages } = parts.embedder;
+  const mode = areRead(request.query, language, languages)
+    ? given
+    : withoutModels(given, isWrittenIn(request.query, languages));
   const matching =
     mode.textCandidates > 0 ? heldBack(index.match(request.query, within, Math.max(mode.textCandidates, limit))) : null;
   const vector = (await question.vector)();

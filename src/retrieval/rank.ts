@@ -2,7 +2,7 @@
 
 import type { ChunkKey, MemoryKey } from "../domain/ids.ts";
 import type { Signal, Signals } from "../domain/ranking.ts";
-import type { Curve, Mode } from "./modes.ts";
+import { type Curve, MIDDLING_COSINE, type Mode } from "./modes.ts";
 
 /** One candidate passage with what was measured for it so far. */
 export interface Candidate {
@@ -119,7 +119,8 @@ export function firstStage(
     const hasCosine = !Number.isNaN(cosine);
     const word = words?.[position] ?? 0;
     const linked = graph.signals.get(pool.chunkKeys[position] ?? 0n);
-    const score = (hasCosine ? cosine : 0) + mode.wordsWeight * word + mode.graphWeight * (linked?.score ?? 0);
+    const nearness = hasCosine ? mode.cosineWeight * cosine + (1 - mode.cosineWeight) * MIDDLING_COSINE : 0;
+    const score = nearness + mode.wordsWeight * word + mode.graphWeight * (linked?.score ?? 0);
     own.push({
       chunkKey: (pool.chunkKeys[position] ?? 0n) as ChunkKey,
       memoryKey: (pool.memoryKeys[position] ?? 0n) as MemoryKey,

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { ChunkKey, MemoryKey } from "../../src/domain/ids.ts";
-import { curveOf, MODES } from "../../src/retrieval/modes.ts";
+import { curveOf, MODES, withoutModels } from "../../src/retrieval/modes.ts";
 import {
   beyondPool,
   blendRerank,
@@ -190,6 +190,20 @@ describe("firstStage", () => {
     expect(keys(found)).toEqual([3, 1, 2]);
     expect(found[1]?.final).toBeCloseTo(0.45);
     expect(found.map(({ signals }) => signals.vector?.rank)).toEqual([1, undefined, 2]);
+  });
+
+  test("where the embedder does not read the script, words decide, and cosines among what words leave equal", () => {
+    const unread = withoutModels(MODES.precise, false);
+    const ranked = firstStage(hits([0.9, 0.1, 0.5]), Float32Array.from([0, 0.5, 0.5]), unread);
+    expect(keys(ranked)).toEqual([3, 2, 1]);
+    // a score keeps its size: a middling cosine stands for the one that says nothing
+    expect(ranked[0]?.final).toBeCloseTo(0.5 + 1.5 * 0.5, 3);
+    const read = firstStage(
+      hits([0.9, 0.1, 0.5]),
+      Float32Array.from([0, 0.5, 0.5]),
+      withoutModels(MODES.precise, true),
+    );
+    expect(keys(read)).toEqual([3, 1, 2]);
   });
 
   test("of equal scores one without a cosine comes last", () => {
