@@ -20,7 +20,8 @@ export const FAULTS: Readonly<Record<FaultCode, FaultMeaning>> = {
   },
   invalid_filter: {
     status: 400,
-    summary: "`filters` name an unknown field or operator, or an operand is malformed; `param` is the path to it.",
+    summary:
+      "`filters` name an unknown field or operator, or an operand is malformed; `param` is the path to it. Or they take more than 5 s.",
   },
   invalid_cursor: {
     status: 400,
