@@ -2,6 +2,7 @@
 // What filters mean is test/domain/filter.test.ts.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { Fault } from "../../src/domain/fault.ts";
 import { type Filter, matchesFilter, parseFilter } from "../../src/domain/filter.ts";
 import type { Json, Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import { MODE_NAMES, type Ranking } from "../../src/domain/ranking.ts";
@@ -81,15 +82,16 @@ describe("what a filter cannot do", () => {
     expect(texts(await askIn(shop, { filter: filter({ userId: "bob" }) }))).toEqual(["Bob's kite."]);
   });
 
-  test("one that admits nothing costs no embedding", async () => {
+  test("one that admits nothing is answered, whatever becomes of the question's embedding", async () => {
     await storeIn(shop, { content: "A red kite." });
-    let embedded = 0;
     shop.embedder.before = () => {
-      embedded++;
+      throw new Fault("model_unavailable", "No model.");
     };
     expect(await askIn(shop, { filter: filter({ $or: [] }) })).toMatchObject({ results: [], admissible: 0 });
     expect(await askIn(shop, { filter: filter({ type: "none such" }) })).toMatchObject({ results: [], admissible: 0 });
-    expect(embedded).toBe(0);
+    await expect(askIn(shop, { filter: filter({ $not: { type: "none such" } }) })).rejects.toMatchObject({
+      code: "model_unavailable",
+    });
   });
 });
 
