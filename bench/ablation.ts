@@ -3,22 +3,14 @@
 // `bun bench/ablation.ts --help` names the flags.
 
 import { join } from "node:path";
-import { alignRows, Progress } from "../src/cli/terminal.ts";
+import { alignRows } from "../src/cli/terminal.ts";
 import { LIMITS } from "../src/domain/limits.ts";
 import type { Ranking } from "../src/domain/ranking.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { MODES, type Mode } from "../src/retrieval/modes.ts";
-import { search } from "../src/retrieval/plan.ts";
-import {
-  COLLECTIONS,
-  collectionNames,
-  collectionsFolder,
-  type JudgedQuery,
-  readJudgedQueries,
-  spread,
-} from "./lib/collection.ts";
+import { COLLECTIONS, collectionNames, collectionsFolder, readJudgedQueries, spread } from "./lib/collection.ts";
 import { pairedDifference } from "./lib/intervals.ts";
-import { type Opened, openRetrieval } from "./lib/opened.ts";
+import { askOpened, openRetrieval } from "./lib/opened.ts";
 import { lastRows, type Row, sameRow, writeRows } from "./lib/record.ts";
 import { RememberingReranker } from "./lib/remembering-reranker.ts";
 import { rounded, type Scores, scoreColumns, scoresOf, signed } from "./lib/scores.ts";
@@ -38,9 +30,6 @@ const VARIANTS: Readonly<Record<string, Partial<Mode>>> = {
   "without graph": { usesGraph: false },
   "without reranker": { rerankDepth: 0 },
 };
-
-/** A machine that is shared must not take the reranker away from some questions: patience in place of the mode's. */
-const RERANK_DEADLINE_MS = 60_000;
 
 async function main(): Promise<void> {
   const { flags } = parseCommandLine(process.argv.slice(2), {
@@ -67,8 +56,15 @@ async function main(): Promise<void> {
     const documentAt = await documentsAt(folder);
     const judged = new Map<string, Scores>();
     for (const [variant, without] of Object.entries(VARIANTS)) {
-      const mode = { ...MODES.precise, rerankDeadlineMs: RERANK_DEADLINE_MS, ...without };
-      judged.set(variant, await judge(`${set} ${variant}`, { ...opened, parts }, mode, queries, documentAt));
+      const mode = { ...MODES.precise, ...without };
+      const rankings = await askOpened(`${set} ${variant}`, { ...opened, parts }, mode, queries, LIMITS.searchResults);
+      judged.set(
+        variant,
+        scoresOf(
+          queries,
+          rankings.map((ranking) => documentsOf(ranking, documentAt)),
+        ),
+      );
     }
     rows.push(...rowsOf(set, queries.length, judged));
   }
@@ -76,33 +72,6 @@ async function main(): Promise<void> {
   print(rows, before);
   const kept = before.filter((row) => sameRow(rows, row, ["set", "variant"]) === undefined);
   process.stdout.write(`written to ${writeRows("ablation", [...kept, ...rows])}\n`);
-}
-
-async function judge(
-  label: string,
-  { parts, projectId }: Pick<Opened, "parts" | "projectId">,
-  mode: Mode,
-  queries: readonly JudgedQuery[],
-  documentAt: DocumentAt,
-): Promise<Scores> {
-  const progress = new Progress(`${label}:`);
-  const rankings: (readonly string[])[] = [];
-  for (const [at, { text, userId }] of queries.entries()) {
-    const user = userId === null ? null : { id: userId, key: parts.memories.userKey(projectId, userId) };
-    const request = {
-      query: text,
-      mode: "precise",
-      limit: LIMITS.searchResults,
-      scoreMin: 0,
-      includeGraph: false,
-      scope: { projectId, user },
-      filter: null,
-    } as const;
-    rankings.push(documentsOf(await search(parts, request, mode), documentAt));
-    progress.show(at / queries.length, `${at} of ${queries.length} questions`);
-  }
-  progress.finish(`${label}: ${queries.length} questions`);
-  return scoresOf(queries, rankings);
 }
 
 // Best first; a document with several passages stands where its best one does.

@@ -4,14 +4,13 @@
 // `bun bench/calibrate.ts --help` names the flags.
 
 import { join } from "node:path";
-import { alignRows, Progress } from "../src/cli/terminal.ts";
+import { alignRows } from "../src/cli/terminal.ts";
 import type { Ranking } from "../src/domain/ranking.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { curveOf, MODES, type Mode, type ScoreParts } from "../src/retrieval/modes.ts";
-import { search } from "../src/retrieval/plan.ts";
 import { COLLECTIONS, collectionsFolder, type JudgedQuery, readJudgedQueries, spread } from "./lib/collection.ts";
 import { finalScore, fitLogistic, probability, type Sample } from "./lib/logistic.ts";
-import { type Opened, openRetrieval } from "./lib/opened.ts";
+import { askOpened, openRetrieval } from "./lib/opened.ts";
 import { RememberingReranker } from "./lib/remembering-reranker.ts";
 import { collectionHolding, type DocumentAt, documentsAt, serve } from "./lib/served-collection.ts";
 
@@ -23,9 +22,6 @@ const HELP = `bun bench/calibrate.ts --data FOLDER [flags]
 /** Fewer than any mode reranks, so that all of them have a final score of the same kind. */
 const RESULTS = 10;
 const BINS = 8;
-/** A machine that is shared must not take the reranker away from some questions: patience in place of the mode's. */
-const RERANK_DEADLINE_MS = 60_000;
-
 /** What a final score can be the sum of, and how such a score comes about. */
 const SUMS: Readonly<Record<string, { readonly parts: ScoreParts; readonly mode: Mode }>> = {
   cosine: { parts: { words: false, graph: false, rerank: false }, mode: MODES.fast },
@@ -53,7 +49,7 @@ async function main(): Promise<void> {
   const from = collectionsFolder(flags.get("--from"));
   const queriesMax = Number(flags.get("--queries") ?? 150);
 
-  const samples = new Map<string, Sample[]>(Object.keys(SUMS).map((name) => [name, []]));
+  const samples = new Map<string, readonly Sample[]>();
   for (const set of (flags.get("--set") ?? "scifact,hotpotqa").split(",")) {
     const folder = join(from, set);
     const queries = spread(await readJudgedQueries(folder, "train"), queriesMax);
@@ -61,41 +57,13 @@ async function main(): Promise<void> {
     await using opened = await openRetrieval(join(data, set));
     const parts = { ...opened.parts, reranker: new RememberingReranker(opened.parts.reranker, null) };
     const documentAt = await documentsAt(folder);
-    for (const name of samples.keys()) {
-      samples.get(name)?.push(...(await samplesOf(`${set}, ${name}`, { ...opened, parts }, name, queries, documentAt)));
+    for (const [name, sum] of Object.entries(SUMS)) {
+      const rankings = await askOpened(`${set}, ${name}`, { ...opened, parts }, sum.mode, queries, RESULTS);
+      const found = rankings.flatMap((ranking, at) => resultsOf(ranking, sum.parts, queries[at], documentAt));
+      samples.set(name, [...(samples.get(name) ?? []), ...found]);
     }
   }
   for (const [name, found] of samples) report(name, found);
-}
-
-async function samplesOf(
-  label: string,
-  { parts, projectId }: Pick<Opened, "parts" | "projectId">,
-  name: string,
-  queries: readonly JudgedQuery[],
-  documentAt: DocumentAt,
-): Promise<readonly Sample[]> {
-  const sum = SUMS[name];
-  if (sum === undefined) throw new Error(`there is no sum ${name}`);
-  const progress = new Progress(`${label}:`);
-  const samples: Sample[] = [];
-  for (const [at, { text, userId, judgements }] of queries.entries()) {
-    const user = userId === null ? null : { id: userId, key: parts.memories.userKey(projectId, userId) };
-    const request = {
-      query: text,
-      mode: "precise",
-      limit: RESULTS,
-      scoreMin: 0,
-      includeGraph: false,
-      scope: { projectId, user },
-      filter: null,
-    } as const;
-    const ranking = await search(parts, request, { ...sum.mode, rerankDeadlineMs: RERANK_DEADLINE_MS });
-    samples.push(...resultsOf(ranking, sum.parts, judgements, documentAt));
-    progress.show(at / queries.length, `${at} of ${queries.length} questions`);
-  }
-  progress.finish(`${label}: ${queries.length} questions`);
-  return samples;
 }
 
 // Final scores are taken back out of the calibrated ones, so that whatever a search makes them of is in them. A question that names
@@ -103,14 +71,14 @@ async function samplesOf(
 function resultsOf(
   { results, stages }: Ranking,
   parts: ScoreParts,
-  judgements: JudgedQuery["judgements"],
+  query: JudgedQuery | undefined,
   documentAt: DocumentAt,
 ): readonly Sample[] {
   const isLinked = stages.some(({ name, candidates }) => name === "graph" && candidates > 0);
   if (parts.graph !== isLinked) return [];
   return results.map(({ score, memory, place }) => ({
     score: finalScore(score, curveOf(parts)),
-    isRelevant: judgements.has(documentAt(memory.externalId ?? memory.id, place.start)),
+    isRelevant: query?.judgements.has(documentAt(memory.externalId ?? memory.id, place.start)) ?? false,
   }));
 }
 

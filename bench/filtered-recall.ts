@@ -31,7 +31,6 @@ const HELP = `bun bench/filtered-recall.ts --data FOLDER [flags]
   --record         write bench/results/filtered-recall.json`;
 
 const SHARES = [0.1, 0.01, 0.001];
-const KINDS = ["any place", "own book", "other book"] as const;
 const DEPTH = 10;
 /** Words of a question. */
 const WORDS = { min: 8, max: 30 };
@@ -51,7 +50,7 @@ interface BookPassage {
 
 /** A filter twice: as the server is asked, and as the file's passages are told apart. */
 interface Filter {
-  readonly kind: (typeof KINDS)[number] | "none";
+  readonly kind: "none" | "any place" | "own book" | "other book";
   readonly share: number;
   readonly asked: NonNullable<Search["within"]>;
   readonly admits: (passage: BookPassage) => boolean;
@@ -82,7 +81,8 @@ async function main(): Promise<void> {
   const passages = (await passagesOf(file)).filter(({ externalId }) => holding.externalIds.has(externalId));
   const chance = seeded(Number(flags.get("--seed") ?? 1));
   const asked = drawQuestions(passages, Number(flags.get("--questions") ?? 150), chance);
-  const filters = asked.map(({ passage }) => filtersFor(passage, passages, chance));
+  const shelf = shelved(passages);
+  const filters = asked.map(({ passage }) => filtersFor(passage, shelf, chance));
 
   const answers = await askAll(holding, data, asked, filters);
   const passageById = new Map(passages.map((passage) => [passage.externalId, passage]));
@@ -129,19 +129,36 @@ function drawQuestions(passages: readonly BookPassage[], count: number, chance: 
   return questions;
 }
 
-function filtersFor(passage: BookPassage, passages: readonly BookPassage[], chance: () => number): readonly Filter[] {
+/** All passages, and how many stand at a place and in a book. */
+interface Shelf {
+  readonly passages: readonly BookPassage[];
+  readonly atPlace: ReadonlyMap<number, number>;
+  readonly inBook: ReadonlyMap<string, number>;
+}
+
+function shelved(passages: readonly BookPassage[]): Shelf {
+  const atPlace = new Map<number, number>();
+  const inBook = new Map<string, number>();
+  for (const { place, book } of passages) {
+    atPlace.set(place, (atPlace.get(place) ?? 0) + 1);
+    inBook.set(book, (inBook.get(book) ?? 0) + 1);
+  }
+  return { passages, atPlace, inBook };
+}
+
+function filtersFor(passage: BookPassage, shelf: Shelf, chance: () => number): readonly Filter[] {
   const other = () => {
     for (;;) {
-      const found = drawn(passages, chance);
+      const found = drawn(shelf.passages, chance);
       if (found.book !== passage.book) return found;
     }
   };
   return [
     { kind: "none", share: 1, asked: {}, admits: () => true },
     ...SHARES.flatMap((share): Filter[] => [
-      { kind: "any place", share, ...placesOf(passages, share, chance) },
-      { kind: "own book", share, ...booksAround(passage, passages, share, chance) },
-      { kind: "other book", share, ...booksAround(other(), passages, share, chance) },
+      { kind: "any place", share, ...placesOf(shelf, share, chance) },
+      { kind: "own book", share, ...booksAround(passage, shelf, share, chance) },
+      { kind: "other book", share, ...booksAround(other(), shelf, share, chance) },
     ]),
   ];
 }
@@ -149,16 +166,15 @@ function filtersFor(passage: BookPassage, passages: readonly BookPassage[], chan
 type Admitting = Pick<Filter, "asked" | "admits">;
 
 /** Passages at some places of every book, as many as the share wants. */
-function placesOf(passages: readonly BookPassage[], share: number, chance: () => number): Admitting {
+function placesOf({ passages, atPlace }: Shelf, share: number, chance: () => number): Admitting {
   const wanted = share * passages.length;
-  const byPlace = Map.groupBy(passages, ({ place }) => place);
   let first = Math.floor(chance() * 200);
   let end = first;
   let found = 0;
   while (found < wanted) {
     // past the end of the longest book: more of the beginning
-    if (byPlace.has(end)) found += byPlace.get(end++)?.length ?? 0;
-    else found += byPlace.get(--first)?.length ?? 0;
+    if (atPlace.has(end)) found += atPlace.get(end++) ?? 0;
+    else found += atPlace.get(--first) ?? 0;
   }
   const asked = { filters: { "metadata.n": { $gte: first, $lt: end } } };
   return { asked, admits: ({ place }) => place >= first && place < end };
@@ -167,14 +183,13 @@ function placesOf(passages: readonly BookPassage[], share: number, chance: () =>
 /** Passages around one in its book; of more books where one has too few. */
 function booksAround(
   passage: BookPassage,
-  passages: readonly BookPassage[],
+  { passages, inBook }: Shelf,
   share: number,
   chance: () => number,
 ): Admitting {
   const wanted = Math.round(share * passages.length);
-  const byBook = Map.groupBy(passages, ({ book }) => book);
   const books = new Set([passage.book]);
-  let found = byBook.get(passage.book)?.length ?? 0;
+  let found = inBook.get(passage.book) ?? 0;
   if (found > wanted) {
     const first = passage.place - Math.floor(wanted / 2);
     const end = first + wanted;
@@ -183,7 +198,7 @@ function booksAround(
   }
   while (found < wanted) {
     const { book } = drawn(passages, chance);
-    if (!books.has(book)) found += byBook.get(book)?.length ?? 0;
+    if (!books.has(book)) found += inBook.get(book) ?? 0;
     books.add(book);
   }
   return { asked: { filters: { "metadata.book": { $in: [...books] } } }, admits: ({ book }) => books.has(book) };
@@ -289,7 +304,7 @@ function summed(
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];
-    const found = group.flatMap(({ asked }) => asked.passages.length);
+    const found = group.map(({ asked }) => asked.passages.length);
     const outside = group.map(({ asked, filter }) => {
       return asked.passages.filter(({ document }) => {
         const passage = passages.get(document);

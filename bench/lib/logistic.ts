@@ -1,11 +1,7 @@
 // What does a score mean? Fits the curve that turns a final score into the probability that a result is relevant, and
 // goes back along such a curve. Pure.
 
-/** P(relevant) = 1 / (1 + exp(-(slope * score + offset))). */
-export interface Calibration {
-  readonly slope: number;
-  readonly offset: number;
-}
+import type { Curve } from "../../src/retrieval/modes.ts";
 
 /** A result: its final score before calibration, and whether it is relevant. */
 export interface Sample {
@@ -16,17 +12,17 @@ export interface Sample {
 const NEWTON_STEPS = 50;
 
 /** The final score that a calibrated one (0..1, both excluded) was made of. */
-export function finalScore(calibrated: number, { slope, offset }: Calibration): number {
+export function finalScore(calibrated: number, { slope, offset }: Curve): number {
   return (Math.log(calibrated / (1 - calibrated)) - offset) / slope;
 }
 
 /** The probability of relevance of a final score. */
-export function probability(score: number, { slope, offset }: Calibration): number {
+export function probability(score: number, { slope, offset }: Curve): number {
   return 1 / (1 + Math.exp(-(slope * score + offset)));
 }
 
 /** The curve of maximum likelihood, by Newton's method. Where every result is of one kind there is none to fit. */
-export function fitLogistic(samples: readonly Sample[]): Calibration {
+export function fitLogistic(samples: readonly Sample[]): Curve {
   let slope = 1;
   let offset = 0;
   for (let step = 0; step < NEWTON_STEPS; step++) {

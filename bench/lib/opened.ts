@@ -10,14 +10,18 @@ import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
 import { createLanes } from "../../src/adapters/inference/lanes.ts";
 import { queryLanguage } from "../../src/adapters/reading/query-language.ts";
+import { Progress } from "../../src/cli/terminal.ts";
 import { visiblePages } from "../../src/compose.ts";
 import { parseConfig } from "../../src/config.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
+import type { Ranking } from "../../src/domain/ranking.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { MemoryStore } from "../../src/ports/memory-store.ts";
-import type { RetrievalParts } from "../../src/retrieval/plan.ts";
+import type { Mode } from "../../src/retrieval/modes.ts";
+import { type RetrievalParts, search } from "../../src/retrieval/plan.ts";
+import type { JudgedQuery } from "./collection.ts";
 
 /** An open data directory. */
 export interface Opened {
@@ -26,6 +30,41 @@ export interface Opened {
   /** The default project, where benches store. */
   readonly projectId: ProjectId;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
+}
+
+/** A machine that is shared must not take the reranker away from some questions: patience in place of the mode's. */
+const RERANK_DEADLINE_MS = 60_000;
+
+/**
+ * Asks one question after the other, each of its user's memories.
+ * @param label of the progress that is shown.
+ * @returns one ranking per question, in their order.
+ */
+export async function askOpened(
+  label: string,
+  { parts, projectId }: Pick<Opened, "parts" | "projectId">,
+  mode: Mode,
+  queries: readonly JudgedQuery[],
+  limit: number,
+): Promise<readonly Ranking[]> {
+  const progress = new Progress(`${label}:`);
+  const rankings: Ranking[] = [];
+  for (const [at, { text, userId }] of queries.entries()) {
+    const user = userId === null ? null : { id: userId, key: parts.memories.userKey(projectId, userId) };
+    const request = {
+      query: text,
+      mode: "precise",
+      limit,
+      scoreMin: 0,
+      includeGraph: false,
+      scope: { projectId, user },
+      filter: null,
+    } as const;
+    rankings.push(await search(parts, request, { ...mode, rerankDeadlineMs: RERANK_DEADLINE_MS }));
+    progress.show(at / queries.length, `${at} of ${queries.length} questions`);
+  }
+  progress.finish(`${label}: ${queries.length} questions`);
+  return rankings;
 }
 
 /**

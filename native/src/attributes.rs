@@ -147,6 +147,8 @@ impl AttributeIndex {
             return within.iter().filter(holds).collect();
         }
         let paths = self.paths_of(&leaf.field);
+        let one_by_one =
+            || within.iter().filter(|ordinal| self.own_list_holds(*ordinal, &paths, &leaf.condition)).collect();
         let mut found = MemorySet::with_room_for(self.own.len());
         let mut scanned = Vec::new();
         for path in &paths {
@@ -156,10 +158,7 @@ impl AttributeIndex {
                 Condition::Equals { values, .. }
                     if 2 * paths.len() * values.len() > LOOK_UPS_MAX + OWN_LIST_COST * within.len() =>
                 {
-                    return within
-                        .iter()
-                        .filter(|ordinal| self.own_list_holds(*ordinal, &paths, &leaf.condition))
-                        .collect();
+                    return one_by_one();
                 }
                 Condition::Equals { values, .. } => {
                     for value in values {
@@ -178,7 +177,7 @@ impl AttributeIndex {
         }
         let scans: usize = scanned.iter().map(|(path, (from, to))| self.paths[*path].order.count(*from, *to)).sum();
         if within.len() * OWN_LIST_COST < scans {
-            return within.iter().filter(|ordinal| self.own_list_holds(*ordinal, &paths, &leaf.condition)).collect();
+            return one_by_one();
         }
         for (path, (from, to)) in scanned {
             let range = self.paths[path].order.range(from, to);

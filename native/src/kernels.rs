@@ -120,6 +120,22 @@ mod x86 {
         }
     }
 
+    /// Offers rows whose scores are each in eight partial sums.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn offer_group(group: &[u32; ABREAST], [a, b, c, d]: [__m256i; ABREAST], top: &mut TopRows) {
+        // Halves are added until one sum per row is left, in the rows' order.
+        let pairs = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+        let totals = _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256::<1>(pairs));
+        let better = _mm_cmpgt_epi32(totals, _mm_set1_epi32(top.threshold));
+        if _mm_movemask_epi8(better) != 0 {
+            let mut scores = [0i32; ABREAST];
+            // SAFETY: sixteen writable bytes.
+            unsafe { _mm_storeu_si128(scores.as_mut_ptr().cast(), totals) };
+            group.iter().zip(scores).for_each(|(row, score)| top.offer(score, *row));
+        }
+    }
+
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     pub fn scan_avx512(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
         let (groups, rest) = rows.as_chunks::<ABREAST>();
@@ -128,18 +144,9 @@ mod x86 {
                 prefetch(&layout, rows, index * ABREAST + at);
             }
             let sums = dot_products(group.map(|row| layout.row(row)), query);
-            // Halves are added until one sum per row is left, in the rows' order.
-            let [a, b, c, d] =
+            let sums =
                 sums.map(|sum| _mm256_add_epi32(_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64::<1>(sum)));
-            let pairs = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
-            let totals = _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256::<1>(pairs));
-            let better = _mm_cmpgt_epi32(totals, _mm_set1_epi32(top.threshold));
-            if _mm_movemask_epi8(better) != 0 {
-                let mut scores = [0i32; ABREAST];
-                // SAFETY: sixteen writable bytes.
-                unsafe { _mm_storeu_si128(scores.as_mut_ptr().cast(), totals) };
-                group.iter().zip(scores).for_each(|(row, score)| top.offer(score, *row));
-            }
+            offer_group(group, sums, top);
         }
         for row in rest {
             let [sum] = dot_products([layout.row(*row)], query);
@@ -172,16 +179,8 @@ mod x86 {
             for at in 0..ABREAST {
                 prefetch(&layout, rows, index * ABREAST + at);
             }
-            let [a, b, c, d] = signed_dot_products(group.map(|row| layout.row(row)), query);
-            let pairs = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
-            let totals = _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256::<1>(pairs));
-            let better = _mm_cmpgt_epi32(totals, _mm_set1_epi32(top.threshold));
-            if _mm_movemask_epi8(better) != 0 {
-                let mut scores = [0i32; ABREAST];
-                // SAFETY: sixteen writable bytes.
-                unsafe { _mm_storeu_si128(scores.as_mut_ptr().cast(), totals) };
-                group.iter().zip(scores).for_each(|(row, score)| top.offer(score, *row));
-            }
+            let sums = signed_dot_products(group.map(|row| layout.row(row)), query);
+            offer_group(group, sums, top);
         }
         for row in rest {
             let [sum] = signed_dot_products([layout.row(*row)], query);
