@@ -118,8 +118,8 @@ export interface Curve {
 
 /**
  * One curve for each sum of parts, whatever the mode: with the graph asked for, or without the reranker, a score of the same size says
- * something else. Fitted by bench/calibrate.ts on the train questions of SciFact (150) and HotpotQA (100), 22 Nov 2026; other
- * fields differ.
+ * something else. Fitted by bench/calibrate.ts on train questions of SciFact (150) and HotpotQA (100), 22 Nov 2026: those of a mode as it
+ * is on SciFact's first 150, the other three on 150 evenly spread, which moves a curve a little. Other fields differ.
  */
 const CURVES: Readonly<Record<string, Curve>> = {
   "": { slope: 10.99, offset: -7.82 },
