@@ -3,6 +3,7 @@
 
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { MODEL_RUNTIMES } from "../src/adapters/inference/lane-protocol.ts";
 import { createLanes, type Lanes } from "../src/adapters/inference/lanes.ts";
 import { readLines } from "../src/cli/lines.ts";
 import { alignRows } from "../src/cli/terminal.ts";
@@ -17,6 +18,7 @@ const HELP = `bun bench/embedder.ts [flags]
   --file PATH   JSONL (.gz) with "text" and perhaps "title" (${DEFAULT_FILE})
   --texts N     how many of them (1000)
   --lanes N     processes (2)
+  --runtime R   what computes the models (auto), one of ${MODEL_RUNTIMES.join(", ")}
   --queries N   measured queries of each kind (300)`;
 
 /** Texts of one call, as the ingest pipeline makes them. */
@@ -33,6 +35,7 @@ async function main(): Promise<void> {
     "--file": "value",
     "--texts": "value",
     "--lanes": "value",
+    "--runtime": "value",
     "--queries": "value",
   });
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
@@ -40,11 +43,15 @@ async function main(): Promise<void> {
   if (!existsSync(file)) throw new UsageError(`${file} does not exist; name a file with --file.`);
   const texts = await readTexts(file, Number(flags.get("--texts") ?? 1000));
   const queryCount = Number(flags.get("--queries") ?? 300);
+  const wanted = flags.get("--runtime") ?? "auto";
+  const runtime = MODEL_RUNTIMES.find((known) => known === wanted);
+  if (runtime === undefined) throw new UsageError(`--runtime must be one of ${MODEL_RUNTIMES.join(", ")}.`);
 
   const tokenizer = loadWordPiece(join(MODELS_DIR, "embedder/tokenizer.json"));
   const lanes = await createLanes({
     modelsDir: MODELS_DIR,
     lanes: Number(flags.get("--lanes") ?? 2),
+    runtime,
     log: createLog("warn"),
   });
   const startedAt = performance.now();

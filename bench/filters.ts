@@ -7,11 +7,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ProjectIndex } from "../src/adapters/embedded/native/core.ts";
-import { filterJson } from "../src/adapters/embedded/native/filter-json.ts";
 import { SqliteAccountStore } from "../src/adapters/embedded/sqlite/account-store.ts";
 import { openDatabase, type SqliteDatabase } from "../src/adapters/embedded/sqlite/database.ts";
 import { SqliteMemoryStore } from "../src/adapters/embedded/sqlite/memory-store.ts";
+import { ProjectIndex } from "../src/adapters/native/core.ts";
+import { filterJson } from "../src/adapters/native/filter-json.ts";
 import { alignRows } from "../src/cli/terminal.ts";
 import { parseFilter } from "../src/domain/filter.ts";
 import type { MemoryKey, ProjectId } from "../src/domain/ids.ts";

@@ -10,7 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { ProjectIndex, type PublishChunk } from "../src/adapters/embedded/native/core.ts";
+import { ProjectIndex, type PublishChunk } from "../src/adapters/native/core.ts";
 
 const DIMENSIONS = 384;
 const LATENT_DIMENSIONS = 32;

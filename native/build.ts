@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { nativeCacheDirectory, nativeLibraryPath } from "../src/adapters/embedded/native/library.ts";
+import { nativeCacheDirectory, nativeLibraryPath } from "../src/adapters/native/library.ts";
 import { systemClock } from "../src/kit/clock.ts";
 
 /** Older builds that stay beside the newest: enough to switch between a few branches. */

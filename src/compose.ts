@@ -8,7 +8,6 @@ import { RATE_WINDOW_MS, RateBuckets } from "./account/rate-limits.ts";
 import { SlidingWindow } from "./account/sliding-window.ts";
 import { EmbeddedChunkIndex } from "./adapters/embedded/chunk-index.ts";
 import { Archive } from "./adapters/embedded/duckdb/archive.ts";
-import { lockDirectory } from "./adapters/embedded/native/core.ts";
 import { SqliteAccountStore } from "./adapters/embedded/sqlite/account-store.ts";
 import { SqliteChatStore } from "./adapters/embedded/sqlite/chat-store.ts";
 import { openDatabase } from "./adapters/embedded/sqlite/database.ts";
@@ -24,6 +23,7 @@ import { createLanguageModel } from "./adapters/llm/client.ts";
 import { limited } from "./adapters/llm/limited.ts";
 import { metered } from "./adapters/llm/metered.ts";
 import type { LlmTimeouts } from "./adapters/llm/watch.ts";
+import { lockDirectory } from "./adapters/native/core.ts";
 import { createAddressGuard } from "./adapters/outbound/guard.ts";
 import { createOutboundSender } from "./adapters/outbound/sender.ts";
 import { createDocumentReader } from "./adapters/reading/document-reader.ts";
@@ -145,7 +145,12 @@ async function open(
   const archive = await Archive.open({ path: archivePath, log });
   opened.add(() => archive.close());
 
-  const lanes = await createLanes({ modelsDir: config.modelsDir, lanes: config.lanes, log });
+  const lanes = await createLanes({
+    modelsDir: config.modelsDir,
+    lanes: config.lanes,
+    runtime: config.modelRuntime,
+    log,
+  });
   opened.add(() => lanes.close());
   const reader = createReader({ modelsDir: config.modelsDir, log });
   opened.add(() => reader.close());

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseTrustedProxies, type TrustedProxies } from "./account/client-address.ts";
 import { parseRateLimits, RATE_LIMITS, type RateLimitTable } from "./account/rate-limits.ts";
+import { MODEL_RUNTIMES, type ModelRuntime } from "./adapters/inference/lane-protocol.ts";
 import { AllowList } from "./adapters/outbound/addresses.ts";
 import { parseOrigins } from "./api/cors.ts";
 import { parseCommandLine, UsageError } from "./kit/flags.ts";
@@ -29,6 +30,7 @@ export interface Config {
   readonly modelsDir: string;
   readonly logLevel: LogLevel;
   readonly lanes: number;
+  readonly modelRuntime: ModelRuntime;
   readonly hnswMinChunks: number;
   readonly rateLimits: RateLimitTable;
   readonly trustedProxies: TrustedProxies;
@@ -107,6 +109,17 @@ export const SETTINGS = {
     parse: (text) => LOG_LEVELS.find((level) => level === text),
   }),
   lanes: setting<number>("lanes", "NUMBER", "Processes that run the models; about one per core", integer(1, 8, 2)),
+  modelRuntime: setting<ModelRuntime>(
+    "model-runtime",
+    "NAME",
+    "What computes the models: `auto` takes Mneme's own code where it is the faster, `onnxruntime` that alone",
+    {
+      defaultValue: () => "auto",
+      defaultText: "auto",
+      expects: `one of ${MODEL_RUNTIMES.join(", ")}`,
+      parse: (text) => MODEL_RUNTIMES.find((runtime) => runtime === text),
+    },
+  ),
   hnswMinChunks: setting<number>(
     "hnsw-min-chunks",
     "NUMBER",
@@ -250,6 +263,7 @@ export function parseConfig(
     modelsDir: read(SETTINGS.modelsDir) ?? place.shippedModelsDirectory(dataDir),
     logLevel: read(SETTINGS.logLevel),
     lanes: read(SETTINGS.lanes),
+    modelRuntime: read(SETTINGS.modelRuntime),
     hnswMinChunks: read(SETTINGS.hnswMinChunks),
     rateLimits: read(SETTINGS.rateLimits),
     trustedProxies: read(SETTINGS.trustedProxies),

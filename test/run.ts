@@ -4,7 +4,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { nativeCacheDirectory } from "../src/adapters/embedded/native/library.ts";
+import { nativeCacheDirectory } from "../src/adapters/native/library.ts";
 
 interface Tally {
   readonly passed: number;

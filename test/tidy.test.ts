@@ -20,10 +20,10 @@ const pages = sourceFiles(".", ".md");
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "main.ts": ["cli"],
-  binary: ["cli", "adapters/embedded"],
+  binary: ["cli", "adapters/native"],
   cli: ["config.ts", "compose.ts", "local-accounts.ts", "children"],
   // each setting is parsed by the room that it belongs to
-  "config.ts": ["account", "api", "webhooks", "adapters/outbound"],
+  "config.ts": ["account", "api", "webhooks", "adapters/inference", "adapters/outbound"],
   "compose.ts": ["config.ts", "api", "services", "account", "ingest", "webhooks", "adapters", "children", "ports"],
   "local-accounts.ts": ["adapters/embedded", "api", "ports"],
   api: ["services", "answer", "account", "ports"],
@@ -34,8 +34,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ingest: ["reading", "account", "ports"],
   webhooks: ["ports"],
   reading: ["children", "ports"],
-  "adapters/embedded": ["ports"],
-  "adapters/inference": ["children", "ports"],
+  "adapters/embedded": ["adapters/native", "ports"],
+  "adapters/inference": ["adapters/native", "children", "ports"],
+  "adapters/native": [],
   "adapters/llm": ["adapters/outbound", "ports"],
   "adapters/outbound": ["ports"],
   "adapters/uploads": ["ports"],
@@ -50,8 +51,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 const SEAMS: readonly (readonly [foreign: RegExp, place: string, cure: string])[] = [
   [/^bun:sqlite$/, "src/adapters/embedded/sqlite/database.ts", "use what database.ts exports"],
   [/^@duckdb\//, "src/adapters/embedded/duckdb/", "go through the Archive"],
-  [/^onnxruntime-/, "src/adapters/inference/lane.ts", "ask a lane (adapters/inference/lanes.ts)"],
-  [/\.node$/, "src/adapters/embedded/native/core.ts", "use what core.ts exports"],
+  [/^onnxruntime-/, "src/adapters/inference/onnxruntime-encoder.ts", "ask a lane (adapters/inference/lanes.ts)"],
+  [/\.node$/, "src/adapters/native/addon.ts", "use what addon.ts exports"],
   [/^elysia$/, "src/api/", "keep HTTP in api/"],
   [/^@fastify\/busboy$/, "src/api/multipart.ts", "read forms through multipart.ts"],
   [/^unpdf/, "src/reading/pdf/pdfjs.ts", "go through openPdf"],

@@ -4,11 +4,11 @@
 import { join } from "node:path";
 import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
-import { lockDirectory } from "../../src/adapters/embedded/native/core.ts";
 import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
 import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
 import { createLanes } from "../../src/adapters/inference/lanes.ts";
+import { lockDirectory } from "../../src/adapters/native/core.ts";
 import { queryLanguage } from "../../src/adapters/reading/query-language.ts";
 import { Progress } from "../../src/cli/terminal.ts";
 import { visiblePages } from "../../src/compose.ts";
@@ -87,7 +87,12 @@ export async function openRetrieval(dataDir: string): Promise<Opened> {
   const memories = new SqliteMemoryStore({ database, clock });
   const archive = await Archive.open({ path: join(dataDir, "memories.duckdb"), log });
   opening.defer(() => archive.close());
-  const lanes = await createLanes({ modelsDir: config.modelsDir, lanes: config.lanes, log });
+  const lanes = await createLanes({
+    modelsDir: config.modelsDir,
+    lanes: config.lanes,
+    runtime: config.modelRuntime,
+    log,
+  });
   opening.defer(() => lanes.close());
   const index = new EmbeddedChunkIndex({
     directory: join(dataDir, "projects"),

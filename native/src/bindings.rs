@@ -1,6 +1,6 @@
 //! The JavaScript face of the core: the only file that knows of Node-API.
 //! Reads run on the runtime's worker threads, changes on one thread per open project. No panic leaves this file: in an
-//! asynchronous task it would abort the whole runtime. Errors cross as `<code>: <detail>`, which `core.ts` takes apart.
+//! asynchronous task it would abort the whole runtime. Errors cross as `<code>: <detail>`, which `addon.ts` takes apart.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,6 +17,7 @@ use napi::{Env, Status, Task};
 use napi_derive::napi;
 
 use crate::candidates::{Admissible, Showing};
+use crate::encoder::{self, Encoder, Sequence};
 use crate::error::{Error, Result};
 use crate::hit::Hit;
 use crate::lock::{self, DirectoryLock};
@@ -707,6 +708,70 @@ fn checked_ms(ms: f64) -> Result<u64> {
         return Ok(ms.ceil() as u64);
     }
     Err(Error::invalid(format!("{ms} is no moment in ms since 1970")))
+}
+
+/// See `encoder::is_made_for_this_processor`.
+#[napi(catch_unwind)]
+pub fn is_encoder_made_for_this_processor() -> bool {
+    encoder::is_made_for_this_processor()
+}
+
+/// A model that is computed by the core.
+#[napi]
+pub struct NativeEncoder {
+    encoder: Arc<Encoder>,
+}
+
+#[napi]
+impl NativeEncoder {
+    /// See `Encoder::open`.
+    #[napi(factory, catch_unwind)]
+    pub fn open(path: String) -> napi::Result<NativeEncoder> {
+        let encoder = guarded(|| Encoder::open(Path::new(&path))).map_err(to_js)?;
+        Ok(NativeEncoder { encoder: Arc::new(encoder) })
+    }
+
+    /// Answers sequences, which follow each other in `ids`: each is `lengths` long and begins with `first_lengths` tokens of
+    /// its first text. Resolves to one row per sequence.
+    #[napi(catch_unwind)]
+    pub fn answer(
+        &self,
+        ids: Uint32ArraySlice<'_>,
+        lengths: Uint32ArraySlice<'_>,
+        first_lengths: Uint32ArraySlice<'_>,
+    ) -> AsyncTask<Reading<Answers>> {
+        let (ids, lengths, first_lengths) = (ids.to_vec(), lengths.to_vec(), first_lengths.to_vec());
+        let encoder = Arc::clone(&self.encoder);
+        Reading::task(move || {
+            let width = encoder.answer_width();
+            let mut answers = vec![0f32; lengths.len() * width];
+            let mut rest = ids.as_slice();
+            if first_lengths.len() != lengths.len() {
+                return Err(Error::invalid("lengths and first lengths differ in number"));
+            }
+            for ((length, first_length), answer) in
+                lengths.iter().zip(&first_lengths).zip(answers.chunks_exact_mut(width))
+            {
+                let (ids, after) = rest
+                    .split_at_checked(*length as usize)
+                    .ok_or_else(|| Error::invalid("there are fewer tokens than the lengths add up to"))?;
+                rest = after;
+                encoder.answer(Sequence { ids, first_length: *first_length as usize }, answer)?;
+            }
+            Ok(Answers(answers))
+        })
+    }
+}
+
+/// `[sequences, width]`.
+pub struct Answers(Vec<f32>);
+
+impl ToJs for Answers {
+    type Js = Float32Array;
+
+    fn to_js(self) -> Float32Array {
+        Float32Array::new(self.0)
+    }
 }
 
 /// A directory held by this process.

@@ -147,7 +147,7 @@ fn is_among(value: Value<'_>, values: &[Content]) -> bool {
 }
 
 impl Filter {
-    /// Reads a filter as `src/adapters/embedded/native/filter-json.ts` writes it. `Invalid` for anything else.
+    /// Reads a filter as `src/adapters/native/filter-json.ts` writes it. `Invalid` for anything else.
     pub fn parse(text: &str) -> Result<Filter> {
         let json = Json::parse(text)?;
         Reader { json: &json }.filter(0, 0)

@@ -17,6 +17,8 @@
 //! | `names`, `name_words`, `name_dates`, `name_record` | which names a chunk mentions, and how that is stored |
 //! | `name_graph`, `posting_lists` | the knowledge graph: which chunks mention which names |
 //! | `name_scope`, `name_walk`, `name_neighbours` | which of them are links for a question, and where they lead |
+//! | `encoder`, `encoder_weights`, `encoder_kernels` | the models, on processors where their runtime is slow |
+//! | `onnx_tensors` | how a model's file is read |
 //! | `bindings` | the JavaScript face; everything else knows nothing of it |
 
 pub mod analysis;
@@ -26,6 +28,11 @@ mod bm25;
 pub mod candidates;
 pub mod dictionary;
 mod document_frequencies;
+pub mod encoder;
+#[cfg(target_arch = "x86_64")]
+mod encoder_kernels;
+#[cfg(target_arch = "x86_64")]
+mod encoder_weights;
 pub mod error;
 pub mod filter;
 mod graph;
@@ -44,6 +51,7 @@ mod name_scope;
 pub mod name_walk;
 mod name_words;
 pub mod names;
+mod onnx_tensors;
 mod posting_lists;
 mod postings_cursor;
 pub mod project;

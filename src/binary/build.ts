@@ -4,7 +4,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { BunPlugin } from "bun";
-import { nativeLibraryPath } from "../adapters/embedded/native/library.ts";
+import { nativeLibraryPath } from "../adapters/native/library.ts";
 import { readableDuration } from "../cli/terminal.ts";
 import type { Asset } from "./assets.ts";
 

@@ -42,6 +42,7 @@ describe("sources", () => {
       adminKey: null,
       logLevel: "info",
       lanes: 2,
+      modelRuntime: "auto",
       hnswMinChunks: 1_000_000,
     });
     expect(start({}).dataDir).toEndWith("/data/store");

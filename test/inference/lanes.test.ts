@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLanes, type Lanes, type LanesOptions } from "../../src/adapters/inference/lanes.ts";
 import { ModelFilesError } from "../../src/adapters/inference/model-files.ts";
+import { isEncoderMadeForThisProcessor } from "../../src/adapters/native/model-encoder.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import { createLog, type Log } from "../../src/kit/log.ts";
 import { seeded } from "../support/seeded.ts";
@@ -27,6 +28,8 @@ async function start(options: Partial<LanesOptions> = {}): Promise<Lanes> {
 }
 
 const shared = await start();
+/** What computes the models here when nothing else is asked for. */
+const OWN_PROVIDER = isEncoderMadeForThisProcessor() ? "cpu-avx2" : "cpu";
 const TEXTS = EMBEDDER_REFERENCE.map(({ text }) => text);
 const LONG = "Retrieval finds what was stored, and memory keeps what was found. ".repeat(40);
 const TIMEOUT_MS = 30_000;
@@ -154,6 +157,45 @@ describe("the reranker", () => {
       ).toBeLessThan(1e-3);
     }
     expect(await shared.score(query, [])).toHaveLength(0);
+  });
+});
+
+describe("what computes the models", () => {
+  test("onnxruntime alone, where that is wanted, with the same answers", async () => {
+    const lanes = await start({ lanes: 1, runtime: "onnxruntime" });
+    await lanes.ready();
+    expect(lanes.status().lanes.map(({ provider }) => provider)).toEqual(["cpu"]);
+    const vectors = await lanes.embed([...TEXTS, LONG], "ingest");
+    EMBEDDER_REFERENCE.forEach(({ vector }, index) => {
+      expect(largestDifference(row(vectors, index), vector)).toBeLessThan(VECTOR_TOLERANCE);
+    });
+    for (const { query, passage, logit } of RERANKER_REFERENCE.slice(0, 10)) {
+      expect(
+        largestDifference(await lanes.score(query, [passage, LONG]).then((logits) => [logits[0] ?? 0]), [logit]),
+        query,
+      ).toBeLessThan(LOGIT_TOLERANCE);
+    }
+    expect(
+      largestDifference(await shared.score("retrieval", [LONG]), await lanes.score("retrieval", [LONG])),
+    ).toBeLessThan(LOGIT_TOLERANCE);
+  });
+
+  test.each([
+    ["missing", null],
+    ["not readable", "{"],
+    ["empty", "[]"],
+    ["those of another model", JSON.stringify([{ token_ids: [101, 102], vector: Array(384).fill(0.05), logit: 4 }])],
+  ])("onnxruntime, where the references are %s", async (_, references) => {
+    const modelsDir = copyOfModels();
+    for (const model of ["embedder", "reranker"]) {
+      rmSync(join(modelsDir, model, "reference.json"));
+      if (references !== null) writeFileSync(join(modelsDir, model, "reference.json"), references);
+    }
+    const lanes = await start({ lanes: 1, modelsDir });
+    await lanes.ready();
+    expect(lanes.status().lanes.map(({ provider }) => provider)).toEqual(["cpu"]);
+    const [{ text, vector } = { text: "", vector: [] }] = EMBEDDER_REFERENCE;
+    expect(largestDifference(await lanes.embed([text], "query"), vector)).toBeLessThan(VECTOR_TOLERANCE);
   });
 });
 
@@ -327,8 +369,8 @@ test("the status names process, memory and provider of each lane", async () => {
     return status.lanes.every((lane) => lane.status === "up" && lane.rssBytes > 0) && status;
   });
   expect(lanes.map(({ name, provider, restarts }) => [name, provider, restarts])).toEqual([
-    ["lane-0-query", "cpu", 0],
-    ["lane-1-ingest", "cpu", 0],
+    ["lane-0-query", OWN_PROVIDER, 0],
+    ["lane-1-ingest", OWN_PROVIDER, 0],
   ]);
   for (const { pid } of lanes) expect(isRunning(pid ?? 0)).toBe(true);
 });
@@ -354,7 +396,7 @@ function copyOfModels(): string {
   folders.push(folder);
   for (const model of ["embedder", "reranker"]) {
     cpSync(join(MODELS_DIR, model, "model.json"), join(folder, model, "model.json"));
-    for (const file of ["model.onnx", "tokenizer.json"])
+    for (const file of ["model.onnx", "tokenizer.json", "reference.json"])
       symlinkSync(join(MODELS_DIR, model, file), join(folder, model, file));
   }
   return folder;

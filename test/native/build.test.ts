@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { nativeCacheDirectory, nativeLibraryPath } from "../../src/adapters/embedded/native/library.ts";
+import { nativeCacheDirectory, nativeLibraryPath } from "../../src/adapters/native/library.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { ROOT } from "../support/sources.ts";
 

@@ -1,7 +1,7 @@
 // Memories that the native core's tests publish: all that is in one follows from its key and version, so that a test
 // can tell from what it finds what was written.
 
-import type { PublishChunk } from "../../src/adapters/embedded/native/core.ts";
+import type { PublishChunk } from "../../src/adapters/native/core.ts";
 import { seeded } from "../support/seeded.ts";
 
 /** Components of every vector here; 24 needs padding in the native rows. */

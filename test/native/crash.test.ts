@@ -2,7 +2,8 @@
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
-import { lockDirectory, NativeError, ProjectIndex } from "../../src/adapters/embedded/native/core.ts";
+import { NativeError } from "../../src/adapters/native/addon.ts";
+import { lockDirectory, ProjectIndex } from "../../src/adapters/native/core.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { killMidway } from "../support/kill-midway.ts";
 import { seeded } from "../support/seeded.ts";

@@ -4,7 +4,8 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { NativeError, ProjectIndex } from "../../src/adapters/embedded/native/core.ts";
+import { NativeError } from "../../src/adapters/native/addon.ts";
+import { ProjectIndex } from "../../src/adapters/native/core.ts";
 import { NO_MOUNT, smallDisk } from "../stores/temporary-folder.ts";
 import { chunkKeysOf, DIMENSIONS, FINGERPRINT, publication, SCAN_ONLY, vectorOf } from "./corpus.ts";
 

@@ -2,8 +2,8 @@
 // mean is test/domain/filter.test.ts. `MNEME_TEST_SEED` replays a run, `MNEME_TEST_CASES` says how many filters are asked.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { ProjectIndex } from "../../src/adapters/embedded/native/core.ts";
-import { filterJson } from "../../src/adapters/embedded/native/filter-json.ts";
+import { ProjectIndex } from "../../src/adapters/native/core.ts";
+import { filterJson } from "../../src/adapters/native/filter-json.ts";
 import {
   type FilteredAttributes,
   filteredAttributesJson,

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { corpusFile, type JudgedQuery, readJudgedQueries } from "../../bench/lib/collection.ts";
 import { type Judgements, mean, recallAt } from "../../bench/lib/metrics.ts";
-import { ProjectIndex } from "../../src/adapters/embedded/native/core.ts";
+import { ProjectIndex } from "../../src/adapters/native/core.ts";
 import { isRecord } from "../../src/cli/client.ts";
 import { readLines } from "../../src/cli/lines.ts";
 import { detectLanguage } from "../../src/reading/language.ts";

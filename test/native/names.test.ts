@@ -2,13 +2,13 @@
 // admissible set, the same after reopening. That P is the definition's is proved beside the Rust code.
 
 import { afterEach, describe, expect, test } from "bun:test";
+import { NativeError } from "../../src/adapters/native/addon.ts";
 import {
   type MemoryNames,
-  NativeError,
   ProjectIndex,
   type ProjectIndexOptions,
   type Related,
-} from "../../src/adapters/embedded/native/core.ts";
+} from "../../src/adapters/native/core.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { DIMENSIONS, FINGERPRINT, SCAN_ONLY, vectorOf } from "./corpus.ts";
 

@@ -4,8 +4,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { NativeError, ProjectIndex, type ProjectIndexOptions } from "../../src/adapters/embedded/native/core.ts";
-import { filterJson } from "../../src/adapters/embedded/native/filter-json.ts";
+import { NativeError } from "../../src/adapters/native/addon.ts";
+import { ProjectIndex, type ProjectIndexOptions } from "../../src/adapters/native/core.ts";
+import { filterJson } from "../../src/adapters/native/filter-json.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { until } from "../support/until.ts";

@@ -2,8 +2,8 @@
 // there. `MNEME_TEST_SEED` replays a run, `MNEME_TEST_STEPS` makes it longer.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { ProjectIndex } from "../../src/adapters/embedded/native/core.ts";
-import { filterJson } from "../../src/adapters/embedded/native/filter-json.ts";
+import { ProjectIndex } from "../../src/adapters/native/core.ts";
+import { filterJson } from "../../src/adapters/native/filter-json.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { seeded } from "../support/seeded.ts";

@@ -23,9 +23,10 @@ import type {
   Seeds,
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
+import { NativeError } from "../native/addon.ts";
+import { type MentionedName, ProjectIndex as NativeIndex } from "../native/core.ts";
+import { filterJson } from "../native/filter-json.ts";
 import type { Archive, ArchivedMemory } from "./duckdb/archive.ts";
-import { type MentionedName, NativeError, ProjectIndex as NativeIndex } from "./native/core.ts";
-import { filterJson } from "./native/filter-json.ts";
 
 /** What the embedded index stands on. */
 export interface EmbeddedIndexParts {

@@ -4,6 +4,14 @@
 /** Environment variable that tells a lane where the models are. */
 export const MODELS_DIR_VARIABLE = "MNEME_LANE_MODELS";
 
+/** Environment variable that tells a lane what should compute them: a `ModelRuntime`. */
+export const RUNTIME_VARIABLE = "MNEME_LANE_RUNTIME";
+
+/** What may compute the models: the native core's own encoder where it is the faster one (`auto`), or onnxruntime only. */
+export const MODEL_RUNTIMES = ["auto", "onnxruntime"] as const;
+/** One of them. */
+export type ModelRuntime = (typeof MODEL_RUNTIMES)[number];
+
 /** Texts to vectors: the answer's payload is Float32 `[texts.length, dimensions]`. */
 export interface EmbedRequest {
   readonly op: "embed";

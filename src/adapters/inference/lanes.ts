@@ -7,7 +7,7 @@ import { ChildGone, type ChildState, type SupervisedChild, superviseChild } from
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { Log } from "../../kit/log.ts";
 import type { Embedder, Priority, Reranker } from "../../ports/models.ts";
-import { type LaneRequest, MODELS_DIR_VARIABLE } from "./lane-protocol.ts";
+import { type LaneRequest, MODELS_DIR_VARIABLE, type ModelRuntime, RUNTIME_VARIABLE } from "./lane-protocol.ts";
 import { describeEmbedder, describeReranker, fingerprintOf } from "./model-files.ts";
 import { estimateTokens, type LaneRole, Schedule, type Slice, sharePassages, type Unit } from "./schedule.ts";
 
@@ -17,6 +17,8 @@ export interface LanesOptions {
   readonly modelsDir: string;
   /** Processes, each with one thread: the first for queries, the others for ingest. Default 2. */
   readonly lanes?: number;
+  /** What may compute them. Default `auto`. */
+  readonly runtime?: ModelRuntime;
   /** Resident bytes above which a lane is replaced. Default 512 MiB. */
   readonly memoryBytesMax?: number;
   /** Calls of priority `query` and reranks that may be unanswered. Default 256. */
@@ -230,7 +232,10 @@ class LaneGroup implements Lanes {
     lane.child = await superviseChild({
       name: lane.name,
       command: childCommand("lane"),
-      env: { [MODELS_DIR_VARIABLE]: this.options.modelsDir },
+      env: {
+        [MODELS_DIR_VARIABLE]: this.options.modelsDir,
+        [RUNTIME_VARIABLE]: this.options.runtime ?? "auto",
+      },
       niceness: lane.role === "ingest" ? INGEST_NICENESS : 0,
       memoryBytesMax: this.options.memoryBytesMax ?? MEMORY_BYTES_MAX,
       startTimeoutMs: START_TIMEOUT_MS,

@@ -1,8 +1,7 @@
-// The typed face of the native core: vectors, full text and candidate sets of one project, and the directory lock.
-// The only file that loads the addon. What is indexed, and when, is decided by its callers.
+// The typed face of the native core's indexes: vectors, full text and candidate sets of one project, and the directory lock.
+// What is indexed, and when, is decided by its callers.
 
-import { createRequire } from "node:module";
-import { nativeLibraryPath } from "./library.ts";
+import { loadAddon, translated, translatedAsync } from "./addon.ts";
 
 /** What a project is opened with. */
 export interface ProjectIndexOptions {
@@ -133,24 +132,6 @@ export interface Admissible {
   readonly memories: number;
 }
 
-const ERROR_CODES = ["damaged", "io", "no_space", "locked", "invalid", "too_dear", "closed", "bug"] as const;
-
-/** What a caller can do about a native error; see native/src/error.rs. */
-export type NativeErrorCode = (typeof ERROR_CODES)[number];
-
-/** An error of the native core. `detail` is for the log: it may hold paths and values. */
-export class NativeError extends Error {
-  override readonly name = "NativeError";
-  readonly code: NativeErrorCode;
-  readonly detail: string;
-
-  constructor(code: NativeErrorCode, detail: string, options?: ErrorOptions) {
-    super(`native core: ${detail}`, options);
-    this.code = code;
-    this.detail = detail;
-  }
-}
-
 /** `native/src/bindings.rs`, as napi presents it. */
 interface NativeIndex {
   repairs(): string[];
@@ -197,56 +178,18 @@ interface NativeChunkTexts {
   add(texts: readonly PublishChunk[]): void;
 }
 
-interface NativeAddon {
+/** What this file uses of the addon. */
+interface IndexAddon {
   NativeChunkTexts: new () => NativeChunkTexts;
   openProject(options: ProjectIndexOptions): Promise<NativeIndex>;
   lockDirectory(path: string): { release(): void };
 }
 
+const addon = () => loadAddon<IndexAddon>();
+
 const NO_NAMES: MemoryNames = { title: null, phrases: [] };
 /** Chunks whose texts cross to the native core in one go: about 10 ms of the JavaScript thread. */
 const CROSSING_CHUNKS = 256;
-
-let loaded: NativeAddon | undefined;
-
-/** Loads the addon at its first use, so that a process that never searches never maps it. */
-function addon(): NativeAddon {
-  if (loaded === undefined) {
-    const path = nativeLibraryPath();
-    try {
-      loaded = createRequire(import.meta.url)(path) as NativeAddon;
-    } catch (cause) {
-      throw new NativeError("io", `cannot load ${path}; build it with: bun native/build.ts`, { cause });
-    }
-  }
-  return loaded;
-}
-
-/** Takes `<code>: <detail>` apart. Whatever else was thrown comes from the seam itself, and is a bug. */
-function toNativeError(cause: unknown): NativeError {
-  if (cause instanceof NativeError) return cause;
-  const message = cause instanceof Error ? cause.message : String(cause);
-  const separator = message.indexOf(": ");
-  const code = ERROR_CODES.find((known) => known === message.slice(0, separator));
-  if (code === undefined) return new NativeError("bug", message, { cause });
-  return new NativeError(code, message.slice(separator + 2), { cause });
-}
-
-function translated<Result>(call: () => Result): Result {
-  try {
-    return call();
-  } catch (cause) {
-    throw toNativeError(cause);
-  }
-}
-
-async function translatedAsync<Result>(call: () => Promise<Result>): Promise<Result> {
-  try {
-    return await call();
-  } catch (cause) {
-    throw toNativeError(cause);
-  }
-}
 
 /**
  * The derived indexes of one project. Keys are 1 to 2^64-2. Reads run on the runtime's worker threads, changes in order

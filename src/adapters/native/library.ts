@@ -1,12 +1,12 @@
 // Where the compiled native core lies for the sources in this checkout. Pure: it reads and hashes, nothing else.
-// Building it is `native/build.ts`' affair, loading it `core.ts`'.
+// Building it is `native/build.ts`' affair, loading it `addon.ts`'.
 
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, relative } from "node:path";
 
-const NATIVE_DIRECTORY = join(import.meta.dir, "../../../../native");
+const NATIVE_DIRECTORY = join(import.meta.dir, "../../../native");
 
 /** The folder with compiled cores: `$MNEME_CACHE_DIR`, else the user's cache folder, then `native`. */
 export function nativeCacheDirectory(): string {

@@ -1,8 +1,8 @@
 // How a checked filter crosses to the native core (native/src/filter.rs): as JSON of the same shape. What it means is
 // domain/filter.ts.
 
-import type { Filter, FilterCondition, FilterValues } from "../../../domain/filter.ts";
-import type { Json } from "../../../domain/memory.ts";
+import type { Filter, FilterCondition, FilterValues } from "../../domain/filter.ts";
+import type { Json } from "../../domain/memory.ts";
 
 /** The JSON text of a filter. */
 export function filterJson(filter: Filter): string {

@@ -1,0 +1,488 @@
+//! A BERT encoder on bytes: computes the models that `data/models/recipe` exports, without an interpreter between their
+//! 400 operations, on processors with AVX2 and no byte products of their own. One sequence at a time, so that nothing is
+//! padded and no answer depends on what else is asked. Weights are bytes of 7 bits, activations bytes with one scale per
+//! token; sums of products are exact, which they are not in every runtime.
+//!
+//! Whether a model is one of these is told by its constants' names and shapes; that it is computed rightly, by the answers
+//! that lie beside it, which a caller compares before relying on it.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::{Error, Result};
+use crate::onnx_tensors::OnnxTensors;
+
+#[cfg(target_arch = "x86_64")]
+use avx2::{Network, Workspace};
+
+/// Whether this processor is one that the encoder is made for: it has AVX2, and not the instructions that add products of
+/// bytes at once, with which onnxruntime is as fast.
+pub fn is_made_for_this_processor() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let adds_products = is_x86_feature_detected!("avx512vnni") || is_x86_feature_detected!("avxvnni");
+        is_supported() && !adds_products
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+fn is_supported() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// Tokens of one sequence.
+#[derive(Debug, Clone, Copy)]
+pub struct Sequence<'a> {
+    /// Ids of the vocabulary.
+    pub ids: &'a [u32],
+    /// How many of them are of the first text; the rest are of the second.
+    pub first_length: usize,
+}
+
+/// A model in memory. Its answers are unit vectors or single logits, as the file says.
+pub struct Encoder {
+    #[cfg(target_arch = "x86_64")]
+    network: Network,
+    #[cfg(target_arch = "x86_64")]
+    workspace: Mutex<Workspace>,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Encoder {
+    /// Reads a model. Refused (`Invalid`) are files of another making, and processors without AVX2.
+    pub fn open(path: &Path) -> Result<Self> {
+        if !is_supported() {
+            return Err(Error::invalid("the encoder needs a processor with AVX2"));
+        }
+        let network = Network::read(OnnxTensors::open(path)?)?;
+        Ok(Encoder { network, workspace: Mutex::default() })
+    }
+
+    /// Numbers of an answer: the dimensions of a vector, or 1.
+    pub fn answer_width(&self) -> usize {
+        self.network.answer_width()
+    }
+
+    /// Answers a sequence.
+    pub fn answer(&self, sequence: Sequence<'_>, answer: &mut [f32]) -> Result<()> {
+        let Sequence { ids, first_length } = sequence;
+        let (tokens_max, vocabulary) = (self.network.tokens_max(), self.network.vocabulary());
+        if ids.is_empty() || ids.len() > tokens_max || first_length > ids.len() {
+            return Err(Error::invalid(format!("{} tokens, {first_length} of them first, of {tokens_max}", ids.len())));
+        }
+        if let Some(id) = ids.iter().find(|id| **id as usize >= vocabulary) {
+            return Err(Error::invalid(format!("token {id} of a vocabulary of {vocabulary}")));
+        }
+        if answer.len() != self.answer_width() {
+            return Err(Error::invalid("an answer of another width than the model's"));
+        }
+        let mut workspace = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: `open` saw that the processor has the instructions.
+        unsafe { self.network.answer(sequence, &mut workspace, answer) };
+        Ok(())
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl Encoder {
+    /// Refused: there is none for this processor.
+    pub fn open(_path: &Path) -> Result<Self> {
+        Err(Error::invalid("the encoder needs a processor with AVX2"))
+    }
+
+    /// None is ever opened.
+    pub fn answer_width(&self) -> usize {
+        0
+    }
+
+    /// None is ever opened.
+    pub fn answer(&self, _sequence: Sequence<'_>, _answer: &mut [f32]) -> Result<()> {
+        Err(Error::invalid("the encoder needs a processor with AVX2"))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use half::f16;
+
+    use super::Sequence;
+    use crate::encoder_kernels::{
+        ByteRows, HEAD_WIDTH, Head, add_and_normalise, multiply, quantise_gelu, quantise_signed,
+    };
+    use crate::encoder_weights::{COLUMNS, Linear};
+    use crate::error::{Error, Result};
+    use crate::onnx_tensors::{ElementType, OnnxTensors};
+
+    /// Who writes such files: `data/models/recipe/export_onnx.py`.
+    const PRODUCER: &str = "mneme-export";
+
+    /// Tokens whose wide inner layer is computed before the next ones': it stays in the second-level cache.
+    const INNER_ROWS: usize = 32;
+
+    /// The wide inner layer is this many times as wide as the others: `INNER_FACTOR * hidden`.
+    const INNER_FACTOR: usize = 4;
+
+    struct Norm {
+        gain: Vec<f32>,
+        shift: Vec<f32>,
+    }
+
+    struct Layer {
+        /// Before queries, keys and values are made; absent: 1.
+        attention_smoothing: Option<Vec<f32>>,
+        /// Queries, keys and values, one after the other.
+        projections: Linear,
+        gathered: Linear,
+        gathered_norm: Norm,
+        inner_smoothing: Option<Vec<f32>>,
+        up: Linear,
+        down: Linear,
+        down_norm: Norm,
+    }
+
+    enum Answer {
+        /// The mean over all tokens, at unit length.
+        Vector,
+        /// Of the first token, through two last layers.
+        Logit { pool: Vec<f32>, pool_bias: Vec<f32>, weights: Vec<f32>, bias: f32 },
+    }
+
+    pub struct Network {
+        tensors: OnnxTensors,
+        hidden: usize,
+        vocabulary: usize,
+        tokens_max: usize,
+        /// `[tokens_max, hidden]`
+        positions: Vec<f32>,
+        /// `[2, hidden]`; none: the positions contain it.
+        types: Option<Vec<f32>>,
+        norm: Norm,
+        layers: Vec<Layer>,
+        answer: Answer,
+    }
+
+    /// What one sequence needs while it is computed; kept, since fresh memory costs as much as some of the arithmetic.
+    #[derive(Default)]
+    pub struct Workspace {
+        /// `[tokens, hidden]`: what goes from layer to layer.
+        states: Vec<f32>,
+        /// `[tokens, 3 * hidden]`
+        projected: Vec<f32>,
+        /// `[tokens, hidden]`
+        gathered: Vec<f32>,
+        /// `[INNER_ROWS, INNER_FACTOR * hidden]`
+        inner: Vec<f32>,
+        /// `[tokens, hidden]`: what is added to the states.
+        added: Vec<f32>,
+        bytes: Vec<u8>,
+        scales: Vec<f32>,
+        head: Head,
+    }
+
+    impl Network {
+        pub fn read(tensors: OnnxTensors) -> Result<Self> {
+            let is_embedder = match (tensors.producer(), tensors.graph()) {
+                (PRODUCER, "mneme-embedder") => true,
+                (PRODUCER, "mneme-cross-encoder") => false,
+                (producer, graph) => return Err(Error::invalid(format!("a model {graph} of {producer}"))),
+            };
+            let [vocabulary, hidden] = sides(&tensors, "emb.word")?;
+            let [tokens_max, _] = sides(&tensors, "emb.pos")?;
+            if hidden == 0 || !hidden.is_multiple_of(HEAD_WIDTH) {
+                return Err(Error::invalid(format!("a model of {hidden} components: no multiple of {HEAD_WIDTH}")));
+            }
+            tensors.bytes("emb.word", ElementType::Float16, &[vocabulary, hidden])?;
+            let mut layers = Vec::new();
+            while tensors.shape(&format!("l{}.q.q", layers.len())).is_some() {
+                layers.push(Layer::read(&tensors, layers.len(), hidden)?);
+            }
+            let answer = if is_embedder {
+                Answer::Vector
+            } else {
+                Answer::Logit {
+                    pool: tensors.floats("pool.w", &[hidden, hidden])?,
+                    pool_bias: tensors.floats("pool.b", &[hidden])?,
+                    weights: tensors.floats("cls.w", &[1, hidden])?,
+                    bias: tensors.floats("cls.b", &[1])?[0],
+                }
+            };
+            Ok(Network {
+                hidden,
+                vocabulary,
+                tokens_max,
+                positions: tensors.floats("emb.pos", &[tokens_max, hidden])?,
+                types: (!is_embedder).then(|| tensors.floats("emb.type", &[2, hidden])).transpose()?,
+                norm: Norm::read(&tensors, "emb.ln", hidden)?,
+                layers,
+                answer,
+                tensors,
+            })
+        }
+
+        pub fn answer_width(&self) -> usize {
+            match self.answer {
+                Answer::Vector => self.hidden,
+                Answer::Logit { .. } => 1,
+            }
+        }
+
+        pub fn vocabulary(&self) -> usize {
+            self.vocabulary
+        }
+
+        pub fn tokens_max(&self) -> usize {
+            self.tokens_max
+        }
+
+        #[target_feature(enable = "avx2,fma")]
+        pub fn answer(&self, sequence: Sequence<'_>, workspace: &mut Workspace, answer: &mut [f32]) {
+            let tokens = sequence.ids.len();
+            workspace.fit(tokens, self.hidden);
+            self.look_up(sequence, &mut workspace.states);
+            for (at, layer) in self.layers.iter().enumerate() {
+                let is_last = at + 1 == self.layers.len();
+                // What is answered from the first token needs no other out of the last layer.
+                let wanted = if is_last && matches!(self.answer, Answer::Logit { .. }) { 1 } else { tokens };
+                layer.attend(workspace, self.hidden, tokens, wanted);
+                layer.think(workspace, self.hidden, wanted);
+            }
+            let states = &workspace.states[..tokens * self.hidden];
+            match &self.answer {
+                Answer::Vector => write_mean_direction(states, self.hidden, answer),
+                Answer::Logit { pool, pool_bias, weights, bias } => {
+                    let first = &states[..self.hidden];
+                    let rows = pool.chunks_exact(self.hidden).zip(pool_bias).zip(weights);
+                    let terms = rows.map(|((row, bias), weight)| (dot(row, first) + bias).tanh() * weight);
+                    answer[0] = terms.sum::<f32>() + bias;
+                }
+            }
+        }
+
+        #[target_feature(enable = "avx2,fma")]
+        fn look_up(&self, sequence: Sequence<'_>, states: &mut [f32]) {
+            let row_bytes = self.hidden * size_of::<f16>();
+            let shape = [self.vocabulary, self.hidden];
+            let words = self.tensors.bytes("emb.word", ElementType::Float16, &shape).expect("checked when it was read");
+            let mut added = vec![0f32; self.hidden];
+            for (at, (id, state)) in sequence.ids.iter().zip(states.chunks_exact_mut(self.hidden)).enumerate() {
+                let word = words[*id as usize * row_bytes..][..row_bytes].as_chunks::<2>().0;
+                let word = word.iter().map(|half| f16::from_le_bytes(*half).to_f32());
+                state.iter_mut().zip(word).for_each(|(state, word)| *state = word);
+                added.copy_from_slice(&self.positions[at * self.hidden..][..self.hidden]);
+                if let Some(types) = &self.types {
+                    let of_type = &types[usize::from(at >= sequence.first_length) * self.hidden..][..self.hidden];
+                    added.iter_mut().zip(of_type).for_each(|(added, of_type)| *added += of_type);
+                }
+                add_and_normalise(state, &added, &self.norm.gain, &self.norm.shift);
+            }
+        }
+    }
+
+    impl Layer {
+        fn read(tensors: &OnnxTensors, number: usize, hidden: usize) -> Result<Self> {
+            let name = |part: &str| format!("l{number}.{part}");
+            let smoothing = |part: &str| {
+                let name = name(part);
+                tensors.shape(&name).is_some().then(|| tensors.floats(&name, &[hidden])).transpose()
+            };
+            let linear = |parts: &[&str], bias: &str, inputs, outputs| {
+                let parts: Vec<String> = parts.iter().map(|part| name(part)).collect();
+                read_linear(tensors, &parts, &name(bias), inputs, outputs)
+            };
+            let inner = INNER_FACTOR * hidden;
+            Ok(Layer {
+                attention_smoothing: smoothing("qkv.smooth")?,
+                projections: linear(&["q", "k", "v"], "qkv.b", hidden, hidden)?,
+                gathered: linear(&["o"], "ln1.bias", hidden, hidden)?,
+                gathered_norm: Norm::read(tensors, &name("ln1"), hidden)?,
+                inner_smoothing: smoothing("up.smooth")?,
+                up: linear(&["up"], "up.b", hidden, inner)?,
+                down: linear(&["down"], "ln2.bias", inner, hidden)?,
+                down_norm: Norm::read(tensors, &name("ln2"), hidden)?,
+            })
+        }
+
+        /// The first `wanted` tokens gather from all.
+        #[target_feature(enable = "avx2,fma")]
+        fn attend(&self, workspace: &mut Workspace, hidden: usize, tokens: usize, wanted: usize) {
+            let Workspace { states, projected, gathered, added, bytes, scales, head, .. } = workspace;
+            let stride = 3 * hidden;
+            let smoothing = self.attention_smoothing.as_deref();
+            quantise_rows(&states[..tokens * hidden], hidden, smoothing, bytes, scales);
+            let rows = |count: usize| ByteRows {
+                bytes: &bytes[..count * hidden],
+                width: hidden,
+                scales: &scales[..count],
+                zero: 128,
+            };
+            let panels = hidden / COLUMNS;
+            multiply(&rows(wanted), &self.projections, 0..panels, projected, stride);
+            multiply(&rows(tokens), &self.projections, panels..3 * panels, projected, stride);
+            let projected = &projected[..tokens * stride];
+            for column in (0..hidden).step_by(HEAD_WIDTH) {
+                head.pack(projected, stride, hidden + column, 2 * hidden + column);
+                head.attend(projected, stride, 0..wanted, column, gathered, hidden);
+            }
+            quantise_rows(&gathered[..wanted * hidden], hidden, None, bytes, scales);
+            let rows =
+                ByteRows { bytes: &bytes[..wanted * hidden], width: hidden, scales: &scales[..wanted], zero: 128 };
+            multiply(&rows, &self.gathered, 0..panels, added, hidden);
+            add_rows(&mut states[..wanted * hidden], added, &self.gathered_norm);
+        }
+
+        /// The wide inner layer, for the first `wanted` tokens.
+        #[target_feature(enable = "avx2,fma")]
+        fn think(&self, workspace: &mut Workspace, hidden: usize, wanted: usize) {
+            let Workspace { states, inner, added, bytes, scales, .. } = workspace;
+            let width = INNER_FACTOR * hidden;
+            for states in states[..wanted * hidden].chunks_mut(INNER_ROWS * hidden) {
+                let count = states.len() / hidden;
+                quantise_rows(states, hidden, self.inner_smoothing.as_deref(), bytes, scales);
+                let rows =
+                    ByteRows { bytes: &bytes[..count * hidden], width: hidden, scales: &scales[..count], zero: 128 };
+                multiply(&rows, &self.up, 0..width / COLUMNS, inner, width);
+                for (at, row) in inner[..count * width].chunks_exact_mut(width).enumerate() {
+                    scales[at] = quantise_gelu(row, &mut bytes[at * width..][..width]);
+                }
+                let rows = ByteRows { bytes: &bytes[..count * width], width, scales: &scales[..count], zero: 64 };
+                multiply(&rows, &self.down, 0..hidden / COLUMNS, added, hidden);
+                add_rows(states, added, &self.down_norm);
+            }
+        }
+    }
+
+    impl Workspace {
+        fn fit(&mut self, tokens: usize, hidden: usize) {
+            let inner = INNER_FACTOR * hidden;
+            self.states.resize(tokens * hidden, 0.0);
+            self.projected.resize(tokens * 3 * hidden, 0.0);
+            self.gathered.resize(tokens * hidden, 0.0);
+            self.added.resize(tokens * hidden, 0.0);
+            self.inner.resize(INNER_ROWS * inner, 0.0);
+            self.bytes.resize((tokens * hidden).max(INNER_ROWS * inner), 0);
+            self.scales.resize(tokens.max(INNER_ROWS), 0.0);
+        }
+    }
+
+    impl Norm {
+        fn read(tensors: &OnnxTensors, name: &str, width: usize) -> Result<Self> {
+            let (gain, shift) = (format!("{name}.g"), format!("{name}.b"));
+            Ok(Norm { gain: tensors.floats(&gain, &[width])?, shift: tensors.floats(&shift, &[width])? })
+        }
+    }
+
+    /// Reads matrices `[inputs, outputs]` and puts them side by side.
+    fn read_linear(
+        tensors: &OnnxTensors,
+        parts: &[String],
+        bias: &str,
+        inputs: usize,
+        outputs: usize,
+    ) -> Result<Linear> {
+        let all = parts.len() * outputs;
+        let (mut weights, mut scales) = (vec![0i8; inputs * all], Vec::with_capacity(all));
+        for (part, name) in parts.iter().enumerate() {
+            scales.extend(tensors.floats(&format!("{name}.s"), &[outputs])?);
+            let bytes = tensors.bytes(&format!("{name}.q"), ElementType::Int8, &[inputs, outputs])?;
+            for (row, bytes) in weights.chunks_exact_mut(all).zip(bytes.chunks_exact(outputs)) {
+                let row = &mut row[part * outputs..][..outputs];
+                row.iter_mut().zip(bytes).for_each(|(weight, byte)| *weight = *byte as i8);
+            }
+        }
+        Linear::pack(&weights, inputs, scales, tensors.floats(bias, &[all])?)
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    fn quantise_rows(rows: &[f32], width: usize, smoothing: Option<&[f32]>, bytes: &mut [u8], scales: &mut [f32]) {
+        let places = bytes.chunks_exact_mut(width).zip(scales);
+        for (row, (bytes, scale)) in rows.chunks_exact(width).zip(places) {
+            *scale = quantise_signed(row, smoothing, bytes);
+        }
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    fn add_rows(states: &mut [f32], added: &[f32], norm: &Norm) {
+        let width = norm.gain.len();
+        for (state, added) in states.chunks_exact_mut(width).zip(added.chunks_exact(width)) {
+            add_and_normalise(state, added, &norm.gain, &norm.shift);
+        }
+    }
+
+    fn write_mean_direction(states: &[f32], hidden: usize, answer: &mut [f32]) {
+        answer.fill(0.0);
+        for state in states.chunks_exact(hidden) {
+            answer.iter_mut().zip(state).for_each(|(sum, component)| *sum += component);
+        }
+        let length = answer.iter().map(|component| component * component).sum::<f32>().sqrt().max(1e-12);
+        answer.iter_mut().for_each(|component| *component /= length);
+    }
+
+    fn dot(a: &[f32], b: &[f32]) -> f32 {
+        a.iter().zip(b).map(|(a, b)| a * b).sum()
+    }
+
+    fn sides(tensors: &OnnxTensors, name: &str) -> Result<[usize; 2]> {
+        let shape = tensors.shape(name).and_then(|shape| shape.try_into().ok());
+        shape.ok_or_else(|| Error::invalid(format!("the model has no matrix {name}")))
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/models");
+
+    fn model(name: &str) -> Option<Encoder> {
+        if !is_supported() {
+            println!("skipped: this processor has no AVX2");
+            return None;
+        }
+        Some(Encoder::open(&Path::new(MODELS).join(name).join("model.onnx")).expect("a model that ships with Mneme"))
+    }
+
+    fn answer(encoder: &Encoder, ids: &[u32], first_length: usize) -> Result<Vec<f32>> {
+        let mut answer = vec![0f32; encoder.answer_width()];
+        encoder.answer(Sequence { ids, first_length }, &mut answer)?;
+        Ok(answer)
+    }
+
+    // That answers are right is shown by test/inference, with the references that lie beside the models.
+    #[test]
+    fn an_answer_does_not_depend_on_what_was_asked_before() {
+        let Some(embedder) = model("embedder") else { return };
+        let short = answer(&embedder, &[101, 2054, 102], 3).expect("a vector");
+        let length: f32 = short.iter().map(|component| component * component).sum();
+        assert!((length - 1.0).abs() < 1e-5, "{length}");
+        let long: Vec<u32> = (0..512).map(|at| 1000 + at * 7 % 20_000).collect();
+        answer(&embedder, &long, long.len()).expect("as many tokens as there are positions");
+        assert_eq!(answer(&embedder, &[101, 2054, 102], 3), Ok(short));
+    }
+
+    #[test]
+    fn what_no_model_can_read_is_refused() {
+        let (Some(embedder), Some(reranker)) = (model("embedder"), model("reranker")) else { return };
+        assert_eq!((embedder.answer_width(), reranker.answer_width()), (384, 1));
+        for (ids, first_length) in [(vec![], 0), (vec![101; 513], 513), (vec![101], 2), (vec![30_522], 1)] {
+            assert!(matches!(answer(&embedder, &ids, first_length), Err(Error::Invalid(_))), "{} tokens", ids.len());
+        }
+        let sequence = Sequence { ids: &[101, 102], first_length: 1 };
+        assert!(matches!(reranker.answer(sequence, &mut [0.0; 2]), Err(Error::Invalid(_))), "two numbers for one");
+    }
+
+    #[test]
+    fn files_of_another_making_are_refused() {
+        if !is_supported() {
+            return println!("skipped: this processor has no AVX2");
+        }
+        for file in ["embedder/model.json", "embedder/vocab.txt", "embedder/none.onnx"] {
+            assert!(Encoder::open(&Path::new(MODELS).join(file)).is_err(), "{file}");
+        }
+    }
+}

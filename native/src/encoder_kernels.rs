@@ -1,0 +1,642 @@
+//! The inner loops of the encoder for processors with AVX2 and FMA: products of bytes, attention, norms. What they are
+//! put together to is `encoder`'s affair.
+//!
+//! All tensors are row by row. Widths are multiples of `COLUMNS`; the encoder sees to it when it loads a model.
+
+use std::arch::x86_64::*;
+
+use crate::encoder_weights::{COLUMNS, GROUP_STEPS, Linear, Panel};
+
+/// Rows of floats that are computed together, each with two vectors of columns.
+const FLOAT_ROWS: usize = 4;
+/// Columns of floats that are computed together.
+const FLOAT_COLUMNS: usize = 2 * LANES;
+const LANES: usize = 8;
+
+/// Rows of bytes: what stands for `x` is `x / scale + zero`, rounded.
+pub struct ByteRows<'a> {
+    /// `[rows, width]`.
+    pub bytes: &'a [u8],
+    /// Bytes of a row.
+    pub width: usize,
+    /// One per row.
+    pub scales: &'a [f32],
+    /// What stands for 0.
+    pub zero: u8,
+}
+
+/// Outputs `panels` (in panels) of a linear layer for every row, to the same columns of `output` (`[rows, stride]`).
+#[target_feature(enable = "avx2,fma")]
+pub fn multiply(
+    rows: &ByteRows<'_>,
+    linear: &Linear,
+    panels: std::ops::Range<usize>,
+    output: &mut [f32],
+    stride: usize,
+) {
+    assert!(rows.width == linear.inputs() && rows.bytes.len() == rows.scales.len() * rows.width, "rows fit the layer");
+    for number in panels {
+        let panel = linear.panel(number);
+        let mut output = Columns { cells: output, stride, first: number * COLUMNS };
+        let mut row = 0;
+        while row < rows.scales.len() {
+            // SAFETY: a layer's steps lie within its inputs, which are as many as a row has bytes.
+            row += unsafe {
+                match rows.scales.len() - row {
+                    8.. => multiply_8_rows(rows, row, &panel, &mut output),
+                    4.. => multiply_4_rows(rows, row, &panel, &mut output),
+                    _ => multiply_1_row(rows, row, &panel, &mut output),
+                }
+            };
+        }
+    }
+}
+
+/// Where a panel's outputs go.
+struct Columns<'a> {
+    cells: &'a mut [f32],
+    stride: usize,
+    first: usize,
+}
+
+/// Adds a row's products with a group's weights to its sum: pairs in 16 bits, the pairs of all steps, then in 32 bits.
+/// `$row` is what lies between the first row and this one.
+macro_rules! add_products {
+    ($sum:literal, $row:literal) => {
+        concat!(
+            "vpbroadcastd {a}, dword ptr [{p0}",
+            $row,
+            "]\n",
+            "vpbroadcastd {b}, dword ptr [{p1}",
+            $row,
+            "]\n",
+            "vpmaddubsw {a}, {a}, {w0}\n",
+            "vpmaddubsw {b}, {b}, {w1}\n",
+            "vpaddw {a}, {a}, {b}\n",
+            "vpbroadcastd {b}, dword ptr [{p2}",
+            $row,
+            "]\n",
+            "vpmaddubsw {b}, {b}, {w2}\n",
+            "vpaddw {a}, {a}, {b}\n",
+            "vpbroadcastd {b}, dword ptr [{p3}",
+            $row,
+            "]\n",
+            "vpmaddubsw {b}, {b}, {w3}\n",
+            "vpaddw {a}, {a}, {b}\n",
+            "vpmaddwd {a}, {a}, {ones}\n",
+            "vpaddd {",
+            $sum,
+            "}, {",
+            $sum,
+            "}, {a}",
+        )
+    };
+}
+
+/// Defines how a group is added to the sums of `$count` rows that lie `stride` bytes apart. Written out, because the
+/// compiler would fetch the inputs of many rows before it uses them, and put half of its registers away for that.
+macro_rules! define_add_group {
+    ($name:ident, $count:literal, [$(($sum:ident $text:literal $at:literal $row:literal)),+], [$(($offset:ident $times:literal)),*]) => {
+        /// # Safety
+        /// Four bytes are readable at each place of each row.
+        #[inline]
+        #[target_feature(enable = "avx2,fma")]
+        unsafe fn $name(
+            sums: &mut [__m256i; $count],
+            first: *const u8,
+            stride: usize,
+            places: &[u32; GROUP_STEPS],
+            weights: &[__m256i; GROUP_STEPS],
+            ones: __m256i,
+        ) {
+            debug_assert!(places.iter().all(|place| (*place as usize) < stride), "steps lie within a row");
+            // SAFETY: reads what the caller promises, and writes registers alone.
+            unsafe {
+                std::arch::asm!(
+                    $(add_products!($text, $row),)+
+                    $($sum = inout(ymm_reg) sums[$at],)+
+                    $($offset = in(reg) stride * $times,)*
+                    p0 = in(reg) first.add(places[0] as usize),
+                    p1 = in(reg) first.add(places[1] as usize),
+                    p2 = in(reg) first.add(places[2] as usize),
+                    p3 = in(reg) first.add(places[3] as usize),
+                    w0 = in(ymm_reg) weights[0],
+                    w1 = in(ymm_reg) weights[1],
+                    w2 = in(ymm_reg) weights[2],
+                    w3 = in(ymm_reg) weights[3],
+                    ones = in(ymm_reg) ones,
+                    a = out(ymm_reg) _,
+                    b = out(ymm_reg) _,
+                    options(pure, readonly, nostack, preserves_flags),
+                );
+            }
+        }
+    };
+}
+
+define_add_group!(
+    add_group_to_8,
+    8,
+    [
+        (s0 "s0" 0 ""), (s1 "s1" 1 " + {r1}"), (s2 "s2" 2 " + 2 * {r1}"), (s3 "s3" 3 " + {r3}"),
+        (s4 "s4" 4 " + 4 * {r1}"), (s5 "s5" 5 " + {r5}"), (s6 "s6" 6 " + 2 * {r3}"), (s7 "s7" 7 " + {r7}")
+    ],
+    [(r1 1), (r3 3), (r5 5), (r7 7)]
+);
+define_add_group!(
+    add_group_to_4,
+    4,
+    [(s0 "s0" 0 ""), (s1 "s1" 1 " + {r1}"), (s2 "s2" 2 " + 2 * {r1}"), (s3 "s3" 3 " + {r3}")],
+    [(r1 1), (r3 3)]
+);
+define_add_group!(add_group_to_1, 1, [(s0 "s0" 0 "")], []);
+
+/// Defines how a panel's outputs are computed for `$count` rows from `row` on.
+macro_rules! define_multiply_rows {
+    ($name:ident, $count:literal, $add_group:ident) => {
+        /// # Safety
+        /// The panel's steps lie within the rows.
+        #[target_feature(enable = "avx2,fma")]
+        unsafe fn $name(rows: &ByteRows<'_>, row: usize, panel: &Panel<'_>, output: &mut Columns<'_>) -> usize {
+            let inputs = rows.bytes[row * rows.width..][..$count * rows.width].as_ptr();
+            let ones = _mm256_set1_epi16(1);
+            // SAFETY: eight readable integers.
+            let of_weights = unsafe { _mm256_loadu_si256(panel.sums.as_ptr().cast()) };
+            let mut sums = [_mm256_mullo_epi32(of_weights, _mm256_set1_epi32(-i32::from(rows.zero))); $count];
+            for (group, places) in panel.groups.iter().zip(panel.places) {
+                // SAFETY: 32 readable bytes each, aligned.
+                let weights = group.steps.each_ref().map(|step| unsafe { _mm256_load_si256(step.0.as_ptr().cast()) });
+                // SAFETY: as many rows were there above, and as the caller promises.
+                unsafe { $add_group(&mut sums, inputs, rows.width, places, &weights, ones) };
+            }
+            for (at, sum) in sums.into_iter().enumerate() {
+                let scaled = _mm256_mul_ps(_mm256_cvtepi32_ps(sum), load(panel.scales));
+                let result = _mm256_fmadd_ps(scaled, _mm256_set1_ps(rows.scales[row + at]), load(panel.bias));
+                store(&mut output.cells[(row + at) * output.stride + output.first..], result);
+            }
+            $count
+        }
+    };
+}
+
+define_multiply_rows!(multiply_8_rows, 8, add_group_to_8);
+define_multiply_rows!(multiply_4_rows, 4, add_group_to_4);
+define_multiply_rows!(multiply_1_row, 1, add_group_to_1);
+
+/// Bytes for a row of values of either sign, multiplied by `smoothing` first: 128 stands for 0. Returns the scale.
+#[target_feature(enable = "avx2,fma")]
+pub fn quantise_signed(row: &[f32], smoothing: Option<&[f32]>, bytes: &mut [u8]) -> f32 {
+    const ZERO: i32 = 128;
+    let value = |at: usize| match smoothing {
+        Some(factors) => _mm256_mul_ps(load(&row[at..]), load(&factors[at..])),
+        None => load(&row[at..]),
+    };
+    let sign = _mm256_set1_ps(-0.0);
+    let mut largest = _mm256_setzero_ps();
+    for at in (0..row.len()).step_by(LANES) {
+        largest = _mm256_max_ps(largest, _mm256_andnot_ps(sign, value(at)));
+    }
+    let scale = (maximum(largest) * (1.0 / 127.0)).max(1e-8);
+    write_bytes(row.len(), scale, ZERO, bytes, value);
+    scale
+}
+
+/// The value of `gelu` below which it never falls, rounded down.
+const GELU_MIN: f32 = -0.17;
+
+/// Replaces a row by `gelu` of it, and makes bytes of that: 64 stands for 0. Returns the scale.
+#[target_feature(enable = "avx2,fma")]
+pub fn quantise_gelu(row: &mut [f32], bytes: &mut [u8]) -> f32 {
+    const ZERO: i32 = 64;
+    let mut largest = _mm256_setzero_ps();
+    for at in (0..row.len()).step_by(LANES) {
+        let value = gelu(load(&row[at..]));
+        largest = _mm256_max_ps(largest, value);
+        store(&mut row[at..], value);
+    }
+    let scale = (maximum(largest) * (1.0 / (255 - ZERO) as f32)).max(-GELU_MIN / ZERO as f32);
+    write_bytes(row.len(), scale, ZERO, bytes, |at| load(&row[at..]));
+    scale
+}
+
+/// Rounds to the nearest, halves to even, and keeps what lies within a byte.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn write_bytes(width: usize, scale: f32, zero: i32, bytes: &mut [u8], value: impl Fn(usize) -> __m256) {
+    const GROUP: usize = 4 * LANES;
+    let (inverse, zero) = (_mm256_set1_ps(1.0 / scale), _mm256_set1_epi32(zero));
+    // The packing below works within 128 bits: this puts its groups of four bytes in order.
+    let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    let integers = |at: usize| _mm256_add_epi32(_mm256_cvtps_epi32(_mm256_mul_ps(value(at), inverse)), zero);
+    for at in (0..width).step_by(GROUP) {
+        let low = _mm256_packs_epi32(integers(at), integers(at + LANES));
+        let high = _mm256_packs_epi32(integers(at + 2 * LANES), integers(at + 3 * LANES));
+        let packed = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order);
+        let place = &mut bytes[at..][..GROUP];
+        // SAFETY: 32 writable bytes.
+        unsafe { _mm256_storeu_si256(place.as_mut_ptr().cast(), packed) };
+    }
+}
+
+/// `row = normalised(row + added) * gain + shift`, normalised to mean 0 and variance 1.
+#[target_feature(enable = "avx2,fma")]
+pub fn add_and_normalise(row: &mut [f32], added: &[f32], gain: &[f32], shift: &[f32]) {
+    /// Of the models' own definition.
+    const EPSILON: f32 = 1e-12;
+    let width = row.len();
+    let mut sum = _mm256_setzero_ps();
+    for at in (0..width).step_by(LANES) {
+        let value = _mm256_add_ps(load(&row[at..]), load(&added[at..]));
+        store(&mut row[at..], value);
+        sum = _mm256_add_ps(sum, value);
+    }
+    let mean = _mm256_set1_ps(total(sum) / width as f32);
+    let mut squares = _mm256_setzero_ps();
+    for at in (0..width).step_by(LANES) {
+        let centred = _mm256_sub_ps(load(&row[at..]), mean);
+        squares = _mm256_fmadd_ps(centred, centred, squares);
+    }
+    let inverse = _mm256_set1_ps(1.0 / (total(squares) / width as f32 + EPSILON).sqrt());
+    for at in (0..width).step_by(LANES) {
+        let normal = _mm256_mul_ps(_mm256_sub_ps(load(&row[at..]), mean), inverse);
+        store(&mut row[at..], _mm256_fmadd_ps(normal, load(&gain[at..]), load(&shift[at..])));
+    }
+}
+
+/// Components of one attention head.
+pub const HEAD_WIDTH: usize = 2 * FLOAT_COLUMNS;
+
+/// One head's keys and values, packed for `attend`.
+#[derive(Default)]
+pub struct Head {
+    tokens: usize,
+    /// Tiles of `FLOAT_COLUMNS` tokens, `[HEAD_WIDTH, FLOAT_COLUMNS]` each; tokens beyond the last are zeros.
+    keys: Vec<[f32; FLOAT_COLUMNS]>,
+    /// Both halves of the components, `[tokens, FLOAT_COLUMNS]` each.
+    values: [Vec<[f32; FLOAT_COLUMNS]>; 2],
+    /// `[FLOAT_ROWS, padded tokens]`.
+    weights: Vec<f32>,
+}
+
+impl Head {
+    /// Takes keys and values of a head over: `HEAD_WIDTH` columns of `projected` (`[tokens, stride]`) each.
+    #[target_feature(enable = "avx2,fma")]
+    pub fn pack(&mut self, projected: &[f32], stride: usize, key_column: usize, value_column: usize) {
+        let scale = 1.0 / (HEAD_WIDTH as f32).sqrt();
+        self.tokens = projected.len() / stride;
+        let tiles = self.tokens.div_ceil(FLOAT_COLUMNS);
+        self.keys.clear();
+        self.keys.resize(tiles * HEAD_WIDTH, [0.0; FLOAT_COLUMNS]);
+        self.weights.resize(FLOAT_ROWS * tiles * FLOAT_COLUMNS, 0.0);
+        self.values.iter_mut().for_each(Vec::clear);
+        for (token, row) in projected.chunks_exact(stride).enumerate() {
+            let tile = &mut self.keys[token / FLOAT_COLUMNS * HEAD_WIDTH..][..HEAD_WIDTH];
+            let key = &row[key_column..][..HEAD_WIDTH];
+            tile.iter_mut().zip(key).for_each(|(tile, key)| tile[token % FLOAT_COLUMNS] = key * scale);
+            for (half, values) in self.values.iter_mut().enumerate() {
+                values.push(array(&row[value_column + half * FLOAT_COLUMNS..][..FLOAT_COLUMNS]));
+            }
+        }
+    }
+
+    /// What up to `FLOAT_ROWS` queries gather: rows of `HEAD_WIDTH` in `queries` and `output`, at the same columns of `stride`.
+    #[target_feature(enable = "avx2,fma")]
+    pub fn attend(
+        &mut self,
+        queries: &[f32],
+        query_stride: usize,
+        rows: std::ops::Range<usize>,
+        column: usize,
+        output: &mut [f32],
+        output_stride: usize,
+    ) {
+        let mut row = rows.start;
+        while row < rows.end {
+            let query = |at: usize| &queries[(row + at) * query_stride + column..][..HEAD_WIDTH];
+            let place = &mut output[row * output_stride..];
+            if row + FLOAT_ROWS <= rows.end {
+                self.attend_rows::<FLOAT_ROWS>(std::array::from_fn(query), column, place, output_stride);
+                row += FLOAT_ROWS;
+            } else {
+                self.attend_rows::<1>([query(0)], column, place, output_stride);
+                row += 1;
+            }
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn attend_rows<const N: usize>(&mut self, queries: [&[f32]; N], column: usize, output: &mut [f32], stride: usize) {
+        let Head { tokens, keys, values, weights } = self;
+        let padded = keys.len() / HEAD_WIDTH * FLOAT_COLUMNS;
+        for (tile, keys) in keys.chunks_exact(HEAD_WIDTH).enumerate() {
+            for (row, sums) in float_tile(queries, keys).into_iter().enumerate() {
+                let place = &mut weights[row * padded + tile * FLOAT_COLUMNS..][..FLOAT_COLUMNS];
+                sums.into_iter().enumerate().for_each(|(half, sum)| store(&mut place[half * LANES..], sum));
+            }
+        }
+        let mut inverses = [0f32; N];
+        for (inverse, weights) in inverses.iter_mut().zip(weights.chunks_exact_mut(padded)) {
+            *inverse = 1.0 / exponentiate(weights, *tokens);
+        }
+        let rows: [&[f32]; N] = std::array::from_fn(|row| &weights[row * padded..][..*tokens]);
+        for (half, values) in values.iter().enumerate() {
+            for (row, sums) in float_tile(rows, values).into_iter().enumerate() {
+                let place = &mut output[row * stride + column + half * FLOAT_COLUMNS..][..FLOAT_COLUMNS];
+                let inverse = _mm256_set1_ps(inverses[row]);
+                for (at, sum) in sums.into_iter().enumerate() {
+                    store(&mut place[at * LANES..], _mm256_mul_ps(sum, inverse));
+                }
+            }
+        }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn float_tile<const N: usize>(rows: [&[f32]; N], panel: &[[f32; FLOAT_COLUMNS]]) -> [[__m256; 2]; N] {
+    let rows = rows.map(|row| &row[..panel.len()]);
+    let mut sums = [[_mm256_setzero_ps(); 2]; N];
+    for (at, columns) in panel.iter().enumerate() {
+        let halves = [load(columns), load(&columns[LANES..])];
+        for (sums, row) in sums.iter_mut().zip(rows) {
+            // SAFETY: rows were cut to the panel's length.
+            let factor = _mm256_set1_ps(unsafe { *row.get_unchecked(at) });
+            for (sum, half) in sums.iter_mut().zip(halves) {
+                *sum = _mm256_fmadd_ps(factor, half, *sum);
+            }
+        }
+    }
+    sums
+}
+
+/// Replaces the first `count` of a row by the exponentials of what they lie below the largest of them, the rest by zeros.
+/// Returns their sum, at least 1.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn exponentiate(row: &mut [f32], count: usize) -> f32 {
+    row[count..].fill(f32::NEG_INFINITY);
+    let mut largest = _mm256_set1_ps(f32::NEG_INFINITY);
+    for at in (0..row.len()).step_by(LANES) {
+        largest = _mm256_max_ps(largest, load(&row[at..]));
+    }
+    let largest = _mm256_set1_ps(maximum(largest));
+    let mut sum = _mm256_setzero_ps();
+    for at in (0..row.len()).step_by(LANES) {
+        let weight = exp_of_negative(_mm256_sub_ps(load(&row[at..]), largest));
+        sum = _mm256_add_ps(sum, weight);
+        store(&mut row[at..], weight);
+    }
+    row[count..].fill(0.0);
+    total(sum)
+}
+
+/// `x Φ(x)`, with the complement of the error function after Abramowitz and Stegun, Handbook of Mathematical Functions,
+/// 7.1.26: off by 1.5e-7 at most.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn gelu(x: __m256) -> __m256 {
+    const P: f32 = 0.327_591_1;
+    const A: [f32; 5] = [0.254_829_6, -0.284_496_72, 1.421_413_8, -1.453_152_1, 1.061_405_4];
+    let magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0), x);
+    let z = _mm256_mul_ps(magnitude, _mm256_set1_ps(std::f32::consts::FRAC_1_SQRT_2));
+    let one = _mm256_set1_ps(1.0);
+    let t = _mm256_div_ps(one, _mm256_fmadd_ps(_mm256_set1_ps(P), z, one));
+    let mut polynomial = _mm256_set1_ps(A[4]);
+    for coefficient in [A[3], A[2], A[1], A[0]] {
+        polynomial = _mm256_fmadd_ps(polynomial, t, _mm256_set1_ps(coefficient));
+    }
+    let exponential = exp_of_negative(_mm256_fnmadd_ps(z, z, _mm256_setzero_ps()));
+    let complement = _mm256_mul_ps(_mm256_mul_ps(polynomial, t), exponential);
+    let half = _mm256_mul_ps(magnitude, _mm256_set1_ps(0.5));
+    _mm256_fnmadd_ps(half, complement, _mm256_max_ps(x, _mm256_setzero_ps()))
+}
+
+/// `e^x` for `x <= 0`, to the precision of 32 bits: a power of two times a polynomial on ±ln 2 / 2.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn exp_of_negative(x: __m256) -> __m256 {
+    /// Below, the result has no exponent of 32 bits; 0 is near enough.
+    const LEAST: f32 = -87.0;
+    const LN2_HIGH: f32 = 0.693_359_4;
+    const LN2_LOW: f32 = -2.121_944_4e-4;
+    /// 1 / k! from k = 7 down to 0.
+    const FACTORIALS: [f32; 8] = [1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0];
+    let is_there = _mm256_cmp_ps::<_CMP_GE_OQ>(x, _mm256_set1_ps(LEAST));
+    let x = _mm256_max_ps(x, _mm256_set1_ps(LEAST));
+    let power = _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(_mm256_mul_ps(
+        x,
+        _mm256_set1_ps(std::f32::consts::LOG2_E),
+    ));
+    let rest = _mm256_fnmadd_ps(power, _mm256_set1_ps(LN2_HIGH), x);
+    let rest = _mm256_fnmadd_ps(power, _mm256_set1_ps(LN2_LOW), rest);
+    let mut polynomial = _mm256_set1_ps(FACTORIALS[0]);
+    for factor in &FACTORIALS[1..] {
+        polynomial = _mm256_fmadd_ps(polynomial, rest, _mm256_set1_ps(*factor));
+    }
+    let exponent = _mm256_slli_epi32::<23>(_mm256_add_epi32(_mm256_cvtps_epi32(power), _mm256_set1_epi32(127)));
+    _mm256_and_ps(_mm256_mul_ps(polynomial, _mm256_castsi256_ps(exponent)), is_there)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn maximum(lanes: __m256) -> f32 {
+    floats(lanes).into_iter().fold(f32::NEG_INFINITY, f32::max)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn total(lanes: __m256) -> f32 {
+    floats(lanes).into_iter().sum()
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn floats(lanes: __m256) -> [f32; LANES] {
+    let mut floats = [0f32; LANES];
+    store(&mut floats, lanes);
+    floats
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn load(from: &[f32]) -> __m256 {
+    let from = &from[..LANES];
+    // SAFETY: eight readable floats.
+    unsafe { _mm256_loadu_ps(from.as_ptr()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn store(to: &mut [f32], lanes: __m256) {
+    let to = &mut to[..LANES];
+    // SAFETY: eight writable floats.
+    unsafe { _mm256_storeu_ps(to.as_mut_ptr(), lanes) }
+}
+
+fn array<Item: Copy, const N: usize>(items: &[Item]) -> [Item; N] {
+    *items.first_chunk().expect("as many items as an array takes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Chance;
+
+    fn unit(chance: &mut Chance) -> f32 {
+        (chance.bits() >> 40) as f32 / (1u64 << 24) as f32
+    }
+
+    fn between(chance: &mut Chance, low: f32, high: f32) -> f32 {
+        low + (high - low) * unit(chance)
+    }
+
+    fn near(found: f32, expected: f64, tolerance: f64, what: &str) {
+        assert!((f64::from(found) - expected).abs() <= tolerance, "{what}: {found}, not {expected}");
+    }
+
+    fn is_skipped() -> bool {
+        let is_there = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+        if !is_there {
+            println!("skipped: this processor has no AVX2");
+        }
+        !is_there
+    }
+
+    #[test]
+    fn products_of_bytes_are_exact_at_their_extremes() {
+        if is_skipped() {
+            return;
+        }
+        let mut chance = Chance::new();
+        let (inputs, outputs) = (64, 3 * COLUMNS);
+        for (rows, panels) in [(1, 0..3), (2, 0..3), (4, 0..1), (7, 1..3), (8, 2..3)] {
+            let draw = |chance: &mut Chance| [-64, 64, chance.below(129) as i32 - 64][chance.below(3)] as i8;
+            let weights: Vec<i8> = (0..inputs * outputs).map(|_| draw(&mut chance)).collect();
+            let column_scales: Vec<f32> = (0..outputs).map(|_| between(&mut chance, 0.01, 1.0)).collect();
+            let bias: Vec<f32> = (0..outputs).map(|_| between(&mut chance, -1.0, 1.0)).collect();
+            let linear =
+                Linear::pack(&weights, inputs, column_scales.clone(), bias.clone()).expect("weights of 7 bits");
+            let bytes: Vec<u8> =
+                (0..rows * inputs).map(|_| [0, 255, chance.below(256) as u8][chance.below(3)]).collect();
+            let scales: Vec<f32> = (0..rows).map(|_| between(&mut chance, 0.01, 1.0)).collect();
+            let mut output = vec![f32::NAN; rows * outputs];
+            let byte_rows = ByteRows { bytes: &bytes, width: inputs, scales: &scales, zero: 64 };
+            // SAFETY: the processor has the instructions.
+            unsafe { multiply(&byte_rows, &linear, panels.clone(), &mut output, outputs) };
+            for (at, found) in output.iter().enumerate() {
+                let (row, column) = (at / outputs, at % outputs);
+                if !panels.contains(&(column / COLUMNS)) {
+                    assert!(found.is_nan(), "another panel was written");
+                    continue;
+                }
+                let weights = weights[column..].iter().step_by(outputs);
+                let products = bytes[row * inputs..][..inputs].iter().zip(weights);
+                let sum: i32 = products.map(|(byte, weight)| (i32::from(*byte) - 64) * i32::from(*weight)).sum();
+                let expected = f64::from(sum) * f64::from(scales[row]) * f64::from(column_scales[column]);
+                let expected = expected + f64::from(bias[column]);
+                near(*found, expected, expected.abs().max(1.0) * 1e-6, "a product");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_stand_for_what_was_there_to_half_a_step() {
+        if is_skipped() {
+            return;
+        }
+        let mut chance = Chance::new();
+        for magnitude in [0.0, 1e-6, 1.0, 1e6] {
+            let row: Vec<f32> = (0..64).map(|_| between(&mut chance, -magnitude, magnitude)).collect();
+            let smoothing: Vec<f32> = (0..64).map(|_| between(&mut chance, 0.5, 2.0)).collect();
+            let mut bytes = [0u8; 64];
+            for smoothing in [None, Some(smoothing.as_slice())] {
+                // SAFETY: the processor has the instructions.
+                let scale = unsafe { quantise_signed(&row, smoothing, &mut bytes) };
+                for (at, byte) in bytes.iter().enumerate() {
+                    let value = f64::from(row[at]) * smoothing.map_or(1.0, |factors| f64::from(factors[at]));
+                    near((f32::from(*byte) - 128.0) * scale, value, f64::from(scale) * 0.501, "a signed byte");
+                }
+            }
+            let mut inner = row.clone();
+            // SAFETY: as above.
+            let scale = unsafe { quantise_gelu(&mut inner, &mut bytes) };
+            for (at, byte) in bytes.iter().enumerate() {
+                let value = true_gelu(f64::from(row[at]));
+                near(inner[at], value, value.abs().max(1.0) * 1e-6, "gelu");
+                near((f32::from(*byte) - 64.0) * scale, value, f64::from(scale) * 0.501, "a byte of gelu");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_normalised_by_the_definition() {
+        if is_skipped() {
+            return;
+        }
+        let mut chance = Chance::new();
+        let mut draw = || -> Vec<f32> { (0..96).map(|_| between(&mut chance, -3.0, 3.0)).collect() };
+        let (mut row, added, gain, shift) = (draw(), draw(), draw(), draw());
+        let sums: Vec<f64> = row.iter().zip(&added).map(|(a, b)| f64::from(*a) + f64::from(*b)).collect();
+        let mean = sums.iter().sum::<f64>() / 96.0;
+        let deviation = (sums.iter().map(|sum| (sum - mean).powi(2)).sum::<f64>() / 96.0).sqrt();
+        // SAFETY: the processor has the instructions.
+        unsafe { add_and_normalise(&mut row, &added, &gain, &shift) };
+        for (at, found) in row.iter().enumerate() {
+            let expected = (sums[at] - mean) / deviation * f64::from(gain[at]) + f64::from(shift[at]);
+            near(*found, expected, 1e-5, "a component");
+        }
+    }
+
+    #[test]
+    fn a_head_gathers_by_the_definition() {
+        if is_skipped() {
+            return;
+        }
+        let mut chance = Chance::new();
+        let stride = 3 * HEAD_WIDTH + COLUMNS;
+        let mut head = Head::default(); // one for all, as it is used: what was there before must not matter
+        for (tokens, wanted) in [(40, 40), (1, 1), (5, 3), (16, 16), (17, 1), (130, 9)] {
+            let projected: Vec<f32> = (0..tokens * stride).map(|_| between(&mut chance, -4.0, 4.0)).collect();
+            let at = |token: usize, column: usize| f64::from(projected[token * stride + column]);
+            let mut output = vec![f32::NAN; wanted * HEAD_WIDTH];
+            // SAFETY: the processor has the instructions.
+            unsafe {
+                head.pack(&projected, stride, HEAD_WIDTH, 2 * HEAD_WIDTH);
+                head.attend(&projected, stride, 0..wanted, 0, &mut output, HEAD_WIDTH);
+            }
+            for query in 0..wanted {
+                let score = |token: usize| -> f64 {
+                    let products = (0..HEAD_WIDTH).map(|column| at(query, column) * at(token, HEAD_WIDTH + column));
+                    products.sum::<f64>() / (HEAD_WIDTH as f64).sqrt()
+                };
+                let largest = (0..tokens).map(score).fold(f64::MIN, f64::max);
+                let weights: Vec<f64> = (0..tokens).map(|token| (score(token) - largest).exp()).collect();
+                for column in 0..HEAD_WIDTH {
+                    let gathered =
+                        weights.iter().enumerate().map(|(token, weight)| weight * at(token, 2 * HEAD_WIDTH + column));
+                    let expected = gathered.sum::<f64>() / weights.iter().sum::<f64>();
+                    near(output[query * HEAD_WIDTH + column], expected, 1e-4, &format!("{tokens} tokens"));
+                }
+            }
+        }
+    }
+
+    /// With the complement of the error function as a continued fraction or series, in 64 bits.
+    fn true_gelu(x: f64) -> f64 {
+        let z = x.abs() / std::f64::consts::SQRT_2;
+        let complement = if z < 3.0 {
+            let mut term = z;
+            let mut sum = z;
+            for n in 1..200 {
+                term *= -z * z / f64::from(n);
+                sum += term / f64::from(2 * n + 1);
+            }
+            1.0 - sum * 2.0 / std::f64::consts::PI.sqrt()
+        } else {
+            let fraction = (1..60).rev().fold(z, |rest, n| z + f64::from(n) / 2.0 / rest);
+            (-z * z).exp() / fraction / std::f64::consts::PI.sqrt()
+        };
+        if x > 0.0 { x - 0.5 * x * complement } else { 0.5 * x * complement }
+    }
+}

@@ -1,0 +1,78 @@
+// What computes a model, and how is it known to be right? Opens the native core's encoder where it is the faster one and
+// answers as the model's references say, else onnxruntime. Both answer in the same way.
+
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { isEncoderMadeForThisProcessor, ModelEncoder, type TokenSequence } from "../native/model-encoder.ts";
+import type { ModelRuntime } from "./lane-protocol.ts";
+import type { ModelDescription } from "./model-files.ts";
+
+/** A model that is ready. */
+export interface Encoder {
+  /** What computes it, for people. */
+  readonly provider: string;
+  /** One row of numbers per sequence, in their order. */
+  answer(sequences: readonly TokenSequence[]): Promise<Float32Array>;
+}
+
+/** The references that are asked, the shortest: enough to tell a wrong answer, soon done. */
+const REFERENCES_ASKED = 4;
+
+/**
+ * How far an answer may lie from the reference: a unit vector from a unit vector, a logit from a logit. Rounding to bytes makes of
+ * the last bit of a sum up to .1, in onnxruntime on another processor as well; an encoder that computes something else is
+ * off by 1 and more.
+ */
+const DIFFERENCE_MAX = 0.25;
+
+/** Opens a model whose files are in order. `wanted` is what the operator asked for. */
+export async function openEncoder(model: ModelDescription, wanted: ModelRuntime): Promise<Encoder> {
+  const own = wanted === "auto" && isEncoderMadeForThisProcessor() ? await openOwn(model) : null;
+  if (own !== null) return own;
+  return (await import("./onnxruntime-encoder.ts")).openWithOnnxruntime(model);
+}
+
+/** The core's own encoder; null where it is not for this model, or is not known to be. */
+async function openOwn(model: ModelDescription): Promise<Encoder | null> {
+  try {
+    const encoder = ModelEncoder.open(model.modelPath);
+    const references = readReferences(join(dirname(model.modelPath), "reference.json"));
+    const isRight = references.length > 0 && (await answersAs(encoder, references));
+    if (!isRight) throw new Error("it does not answer as the model's reference.json says");
+    return { provider: "cpu-avx2", answer: (sequences) => encoder.answer(sequences) };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`${model.id} is computed by onnxruntime, not by the core's own encoder: ${why}\n`);
+    return null;
+  }
+}
+
+/** What a model answered where it was exported; a file of another shape makes this throw. */
+interface Reference {
+  readonly token_ids: readonly number[];
+  readonly token_type_ids?: readonly number[];
+  readonly vector?: readonly number[];
+  readonly logit?: number;
+}
+
+function readReferences(path: string): readonly Reference[] {
+  const references = JSON.parse(readFileSync(path, "utf8")) as readonly Reference[];
+  return references.toSorted((a, b) => a.token_ids.length - b.token_ids.length).slice(0, REFERENCES_ASKED);
+}
+
+async function answersAs(encoder: ModelEncoder, references: readonly Reference[]): Promise<boolean> {
+  const sequences = references.map(({ token_ids, token_type_ids }) => {
+    const second = token_type_ids?.indexOf(1) ?? -1;
+    return { ids: Int32Array.from(token_ids), firstLength: second === -1 ? token_ids.length : second };
+  });
+  const answers = await encoder.answer(sequences);
+  const width = answers.length / references.length;
+  return references.every(({ vector, logit }, row) => {
+    const expected = vector ?? [logit ?? Number.NaN];
+    const answer = answers.subarray(row * width, (row + 1) * width);
+    return (
+      expected.length === width &&
+      Math.hypot(...expected.map((value, at) => value - (answer[at] ?? 0))) <= DIFFERENCE_MAX
+    );
+  });
+}

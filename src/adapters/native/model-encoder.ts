@@ -1,0 +1,55 @@
+// The typed face of the native core's model encoder. Which models it computes, and when, is decided by its caller.
+
+import { loadAddon, translated, translatedAsync } from "./addon.ts";
+
+/** `native/src/encoder.rs`. */
+interface NativeEncoder {
+  answer(ids: Uint32Array, lengths: Uint32Array, firstLengths: Uint32Array): Promise<Float32Array>;
+}
+
+/** What this file uses of the addon. */
+interface EncoderAddon {
+  NativeEncoder: { open(path: string): NativeEncoder };
+  isEncoderMadeForThisProcessor(): boolean;
+}
+
+const addon = () => loadAddon<EncoderAddon>();
+
+/** Whether `ModelEncoder` is faster on this processor than a general runtime is. */
+export function isEncoderMadeForThisProcessor(): boolean {
+  return translated(() => addon().isEncoderMadeForThisProcessor());
+}
+
+/** A sequence of tokens, of one text or of two that follow each other. */
+export interface TokenSequence {
+  readonly ids: Int32Array;
+  /** Tokens of the first text. */
+  readonly firstLength: number;
+}
+
+/** A model as it is exported by `data/models/recipe`, computed by the native core on one of the runtime's worker threads. */
+export class ModelEncoder {
+  readonly #native: NativeEncoder;
+
+  private constructor(native: NativeEncoder) {
+    this.#native = native;
+  }
+
+  /** Reads a model; 0.1 s. @throws NativeError `invalid` for other models, and for processors without AVX2 */
+  static open(path: string): ModelEncoder {
+    return translated(() => new ModelEncoder(addon().NativeEncoder.open(path)));
+  }
+
+  /** One row per sequence: its unit vector, or its logit alone. `invalid` for tokens that the model does not know. */
+  answer(sequences: readonly TokenSequence[]): Promise<Float32Array> {
+    const lengths = Uint32Array.from(sequences, ({ ids }) => ids.length);
+    const ids = new Uint32Array(lengths.reduce((sum, length) => sum + length, 0));
+    let at = 0;
+    for (const sequence of sequences) {
+      ids.set(sequence.ids, at);
+      at += sequence.ids.length;
+    }
+    const firstLengths = Uint32Array.from(sequences, ({ firstLength }) => firstLength);
+    return translatedAsync(() => this.#native.answer(ids, lengths, firstLengths));
+  }
+}
