@@ -1,7 +1,7 @@
 //! The inner loops of the encoder for processors with AVX2 and FMA: products of bytes, attention, norms. What they are
 //! put together to is `encoder`'s affair.
 //!
-//! All tensors are row by row. Widths are multiples of `COLUMNS`; the encoder sees to it when it loads a model.
+//! All tensors are row by row. Widths are multiples of `HEAD_WIDTH`; the encoder sees to it when it loads a model.
 
 use std::arch::x86_64::*;
 
@@ -201,7 +201,7 @@ pub fn quantise_signed(row: &[f32], smoothing: Option<&[f32]>, bytes: &mut [u8])
     scale
 }
 
-/// The value of `gelu` below which it never falls, rounded down.
+/// `gelu` never falls below.
 const GELU_MIN: f32 = -0.17;
 
 /// Replaces a row by `gelu` of it, and makes bytes of that: 64 stands for 0. Returns the scale.

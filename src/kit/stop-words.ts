@@ -1,4 +1,4 @@
-// Words that carry no topic, for twelve large languages: they end a key phrase (reading/tags.ts), the grammatical ones among them
+// Words that carry no topic, for fourteen large languages: they end a key phrase (reading/tags.ts), the grammatical ones among them
 // tell a language (reading/language.ts), and a question of nothing else goes on with the last one (answer/standalone.ts). Searching
 // does not use them.
 
@@ -97,7 +97,8 @@ const LISTS: Readonly<Record<string, string>> = {
 
 /**
  * Words that have a meaning of their own, but are no topic: verbs of English that stand between two phrases, and the names
- * of numbers and months. Not part of `LISTS`, by which language.ts knows a language.
+ * of numbers and months; the stop words of languages that their script tells. Not part of `LISTS`, by which language.ts knows
+ * a language.
  */
 const TOPICLESS: Readonly<Record<string, string>> = {
   en: `abstract accept accepted achieve achieved act acted acting add added adding affect affected affects aim aimed allow allowed
@@ -173,6 +174,16 @@ const TOPICLESS: Readonly<Record<string, string>> = {
     cumartesi pazar iki üç dört beş altı yedi sekiz dokuz on yüz bin milyon milyar yıl yılı yılında ay hafta gün saat örnek`,
   zh: `一月 二月 三月 四月 五月 六月 七月 八月 九月 十月 十一月 十二月 星期一 星期二 星期三 星期四 星期五 星期六 星期日 周一 周二 周三 周四 周五
     周六 周日 百分之 小时 分钟 星期 上午 下午 晚上 早上 第一 第二 第三 问题 情况 方面 工作 非常 完全 直到 上午 年前 年来`,
+  ko: `그리고 그러나 하지만 그래서 그런데 또는 또한 및 등 것 것은 것이 것을 것이다 수 때 때는 때의 더 덜 가장 매우 아주 너무 잘 못 안 이 그 저 이것
+    그것 저것 여기 거기 저기 여기서 거기서 우리 우리는 저희 나는 내가 너는 당신 그녀 그들 누구 누가 무엇 무엇을 뭐 어디 어디에 어디서 언제 왜 어떻게 얼마 얼마나
+    어느 어떤 무슨 몇 동안 때문 때문에 위해 위한 위해서 대해 대한 통해 따라 따른 관한 관해 후 후에 전 전에 뒤 뒤에 앞 앞에 중 중에 사이 사이에 다음 다음에 이후
+    이전 지금 오늘 어제 내일 매일 매년 매주 항상 자주 가끔 다시 또 이미 아직 바로 먼저 나중에 함께 같이 모두 모든 각각 여러 많은 많이 많다 조금 약간 거의 약
+    정도 정도의 있다 있는 있었다 있고 있어 없다 없는 없이 하다 하는 하고 한다 했다 된다 되는 되어 되었다 됐다 이다 아니다 아닌 같은 같다 처럼 만약 한 두 세 네 다른
+    이런 그런 저런 이렇게 그렇게 가지 번 번째 개 명 시 분 초 년 월 일 부터 까지 에서 에게`,
+  th: `และ หรือ แต่ ที่ ซึ่ง อัน ว่า ของ ใน นอก บน ใต้ กับ แก่ แด่ ต่อ โดย จาก ถึง เพื่อ สำหรับ ตาม ระหว่าง ก่อน หลัง หลังจาก เมื่อ ขณะ
+    จน จนถึง ตั้งแต่ เพราะ เนื่องจาก ดังนั้น ถ้า หาก แม้ อย่าง เช่น คือ เป็น อยู่ มี ได้ ให้ ไป มา แล้ว จะ กำลัง เคย ยัง ไม่ ไม่ใช่ ต้อง ควร อาจ ก็
+    นี้ นั้น โน้น นี่ นั่น ทุก แต่ละ บาง หลาย มาก น้อย ที่สุด กว่า เท่า เท่าไร เพียง เท่านั้น อีก ด้วย กัน เอง ใคร อะไร ไหน เมื่อไร อย่างไร ทำไม
+    ฉัน ผม เรา คุณ เขา เธอ มัน พวก คน สิ่ง การ ความ ครั้ง วันนี้ พรุ่งนี้ เมื่อวาน ตอน ช่วง ราว ประมาณ เกือบ ทั้ง ทั้งหมด`,
 };
 
 /** The languages that have a list, as in BCP 47. */

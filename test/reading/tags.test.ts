@@ -92,6 +92,14 @@ test.each([
   for (const tag of tags) expect(Array.from(tag).length).toBeGreaterThanOrEqual(2);
 });
 
+test("words of grammar are no tags in languages whose script tells them", () => {
+  const thai = extractTags("สะพานข้ามแม่น้ำแควใหญ่ในจังหวัดกาญจนบุรีเป็นสะพานรถไฟที่สร้างในสมัยสงครามโลกครั้งที่สอง", "th");
+  expect(thai).toContain("จังหวัดกาญจนบุรี");
+  for (const grammar of ["ใน", "ที่", "เป็น"]) expect(thai).not.toContain(grammar);
+  const korean = extractTags("그리고 함부르크 필하모니 때문에 함부르크 필하모니 그러나 여기서", "ko");
+  expect(korean).toEqual(["함부르크 필하모니"]);
+});
+
 test("markup, addresses and numbers give none", () => {
   const text = '<p class="x">12 &nbsp; 34</p> https://example.org/path someone@example.org 2026-11-21 ```ts\n``` 42';
   expect(extractTags(text, "en")).toEqual([]);
