@@ -719,7 +719,7 @@ pub fn is_encoder_made_for_this_processor() -> bool {
 /// A model that is computed by the core.
 #[napi]
 pub struct NativeEncoder {
-    encoder: Arc<Encoder>,
+    encoder: Encoder,
 }
 
 #[napi]
@@ -728,49 +728,36 @@ impl NativeEncoder {
     #[napi(factory, catch_unwind)]
     pub fn open(path: String) -> napi::Result<NativeEncoder> {
         let encoder = guarded(|| Encoder::open(Path::new(&path))).map_err(to_js)?;
-        Ok(NativeEncoder { encoder: Arc::new(encoder) })
+        Ok(NativeEncoder { encoder })
     }
 
     /// Answers sequences, which follow each other in `ids`: each is `lengths` long and begins with `first_lengths` tokens of
-    /// its first text. Resolves to one row per sequence.
+    /// its first text. Returns one row per sequence, and takes the calling thread until then.
     #[napi(catch_unwind)]
     pub fn answer(
         &self,
         ids: Uint32ArraySlice<'_>,
         lengths: Uint32ArraySlice<'_>,
         first_lengths: Uint32ArraySlice<'_>,
-    ) -> AsyncTask<Reading<Answers>> {
-        let (ids, lengths, first_lengths) = (ids.to_vec(), lengths.to_vec(), first_lengths.to_vec());
-        let encoder = Arc::clone(&self.encoder);
-        Reading::task(move || {
-            let width = encoder.answer_width();
-            let mut answers = vec![0f32; lengths.len() * width];
-            let mut rest = ids.as_slice();
+    ) -> napi::Result<Float32Array> {
+        let answers = guarded(|| {
             if first_lengths.len() != lengths.len() {
                 return Err(Error::invalid("lengths and first lengths differ in number"));
             }
-            for ((length, first_length), answer) in
-                lengths.iter().zip(&first_lengths).zip(answers.chunks_exact_mut(width))
-            {
+            let width = self.encoder.answer_width();
+            let mut answers = vec![0f32; lengths.len() * width];
+            let mut rest: &[u32] = &ids;
+            let sequences = lengths.iter().zip(first_lengths.iter());
+            for ((length, first_length), answer) in sequences.zip(answers.chunks_exact_mut(width)) {
                 let (ids, after) = rest
                     .split_at_checked(*length as usize)
                     .ok_or_else(|| Error::invalid("there are fewer tokens than the lengths add up to"))?;
                 rest = after;
-                encoder.answer(Sequence { ids, first_length: *first_length as usize }, answer)?;
+                self.encoder.answer(Sequence { ids, first_length: *first_length as usize }, answer)?;
             }
-            Ok(Answers(answers))
-        })
-    }
-}
-
-/// `[sequences, width]`.
-pub struct Answers(Vec<f32>);
-
-impl ToJs for Answers {
-    type Js = Float32Array;
-
-    fn to_js(self) -> Float32Array {
-        Float32Array::new(self.0)
+            Ok(answers)
+        });
+        Ok(Float32Array::new(answers.map_err(to_js)?))
     }
 }
 

@@ -27,19 +27,19 @@ const DIFFERENCE_MAX = 0.25;
 
 /** Opens a model whose files are in order. `wanted` is what the operator asked for. */
 export async function openEncoder(model: ModelDescription, wanted: ModelRuntime): Promise<Encoder> {
-  const own = wanted === "auto" && isEncoderMadeForThisProcessor() ? await openOwn(model) : null;
+  const own = wanted === "auto" && isEncoderMadeForThisProcessor() ? openOwn(model) : null;
   if (own !== null) return own;
   return (await import("./onnxruntime-encoder.ts")).openWithOnnxruntime(model);
 }
 
 /** The core's own encoder; null where it is not for this model, or is not known to be. */
-async function openOwn(model: ModelDescription): Promise<Encoder | null> {
+function openOwn(model: ModelDescription): Encoder | null {
   try {
     const encoder = ModelEncoder.open(model.modelPath);
     const references = readReferences(join(dirname(model.modelPath), "reference.json"));
-    const isRight = references.length > 0 && (await answersAs(encoder, references));
+    const isRight = references.length > 0 && answersAs(encoder, references);
     if (!isRight) throw new Error("it does not answer as the model's reference.json says");
-    return { provider: "cpu-avx2", answer: (sequences) => encoder.answer(sequences) };
+    return { provider: "cpu-avx2", answer: async (sequences) => encoder.answer(sequences) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     process.stderr.write(`${model.id} is computed by onnxruntime, not by the core's own encoder: ${why}\n`);
@@ -60,12 +60,12 @@ function readReferences(path: string): readonly Reference[] {
   return references.toSorted((a, b) => a.token_ids.length - b.token_ids.length).slice(0, REFERENCES_ASKED);
 }
 
-async function answersAs(encoder: ModelEncoder, references: readonly Reference[]): Promise<boolean> {
+function answersAs(encoder: ModelEncoder, references: readonly Reference[]): boolean {
   const sequences = references.map(({ token_ids, token_type_ids }) => {
     const second = token_type_ids?.indexOf(1) ?? -1;
     return { ids: Int32Array.from(token_ids), firstLength: second === -1 ? token_ids.length : second };
   });
-  const answers = await encoder.answer(sequences);
+  const answers = encoder.answer(sequences);
   const width = answers.length / references.length;
   return references.every(({ vector, logit }, row) => {
     const expected = vector ?? [logit ?? Number.NaN];
