@@ -94,6 +94,50 @@ pub fn scan(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows
     scan_portable(layout, rows, query, top);
 }
 
+/// Rows whose signs lie interleaved, so that one instruction looks up all of them.
+pub const GROUP_ROWS: usize = 32;
+
+/// What four signs of a row add to its score, by the four bits; 31 at most, so that eight of them fit a byte.
+pub type SignTable = [u8; 16];
+
+/// Tables of one 64-bit word. Eight of them go to each half of a register, where their sums still fit a byte.
+const WORD_TABLES: usize = 16;
+
+/// Bytes of a group for each table: rows 0 to 15 have the lower, rows 16 to 31 the upper halves of bytes.
+pub const TABLE_BYTES: usize = GROUP_ROWS / 2;
+
+/// Appends for every one of `groups` the scores of its rows: each the sum of what `tables`, one for every four signs, say of
+/// it. In `layout` a row is a group. Up to 4,096 signs, so that no sum leaves 16 bits.
+pub fn score_signs(layout: RowLayout<'_>, groups: &[u32], tables: &[SignTable], scores: &mut Vec<[u16; GROUP_ROWS]>) {
+    assert!(tables.len() * TABLE_BYTES == layout.row_bytes, "there is a table for every four signs");
+    assert!(tables.len().is_multiple_of(WORD_TABLES), "signs are padded to whole words");
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the features that the function is compiled for.
+        return unsafe { x86::score_signs_avx2(layout, groups, tables, scores) };
+    }
+    score_signs_portable(layout, groups, tables, scores);
+}
+
+fn score_signs_portable(
+    layout: RowLayout<'_>,
+    groups: &[u32],
+    tables: &[SignTable],
+    scores: &mut Vec<[u16; GROUP_ROWS]>,
+) {
+    scores.extend(groups.iter().map(|group| {
+        let mut sums = [0; GROUP_ROWS];
+        let (lower, upper) = sums.split_at_mut(TABLE_BYTES);
+        for (bytes, table) in layout.row(*group).as_chunks::<TABLE_BYTES>().0.iter().zip(tables) {
+            for (at, byte) in bytes.iter().enumerate() {
+                lower[at] += u16::from(table[usize::from(byte & 15)]);
+                upper[at] += u16::from(table[usize::from(byte >> 4)]);
+            }
+        }
+        sums
+    }));
+}
+
 fn scan_portable(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
     for row in rows {
         let products = layout.row(*row).iter().zip(query).map(|(a, b)| i32::from(*a) * i32::from(*b));
@@ -103,7 +147,7 @@ fn scan_portable(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut To
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{LINE_BYTES, PREFETCH_ROWS, RowLayout, TopRows};
+    use super::{GROUP_ROWS, LINE_BYTES, PREFETCH_ROWS, RowLayout, SignTable, TABLE_BYTES, TopRows, WORD_TABLES};
     use std::arch::x86_64::*;
 
     /// Rows that are scanned side by side: their sums do not wait for each other, and one comparison serves all.
@@ -170,6 +214,49 @@ mod x86 {
             }
         }
         sums
+    }
+
+    /// Looks four signs of 32 rows up at once, by the byte shuffle (Andre et al., Cache locality is not enough, 2015).
+    #[target_feature(enable = "avx2")]
+    pub fn score_signs_avx2(
+        layout: RowLayout<'_>,
+        groups: &[u32],
+        tables: &[SignTable],
+        scores: &mut Vec<[u16; GROUP_ROWS]>,
+    ) {
+        /// Two tables a step, one for each half of a register.
+        const STEP: usize = 2;
+        let low = _mm256_set1_epi8(0x0f);
+        for group in groups {
+            let (steps, _) = layout.row(*group).as_chunks::<{ STEP * TABLE_BYTES }>();
+            let mut sums = [_mm256_setzero_si256(); 2];
+            let words = steps.chunks_exact(WORD_TABLES / STEP).zip(tables.chunks_exact(WORD_TABLES));
+            for (steps, tables) in words {
+                let mut word_sums = [_mm256_setzero_si256(); 2];
+                for (bytes, tables) in steps.iter().zip(tables.as_chunks::<STEP>().0) {
+                    // SAFETY: 32 readable bytes each.
+                    let (bytes, tables) = unsafe {
+                        (_mm256_loadu_si256(bytes.as_ptr().cast()), _mm256_loadu_si256(tables.as_ptr().cast()))
+                    };
+                    let lower = _mm256_and_si256(bytes, low);
+                    let upper = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low);
+                    word_sums[0] = _mm256_add_epi8(word_sums[0], _mm256_shuffle_epi8(tables, lower));
+                    word_sums[1] = _mm256_add_epi8(word_sums[1], _mm256_shuffle_epi8(tables, upper));
+                }
+                for (sum, word) in sums.iter_mut().zip(word_sums) {
+                    let even = _mm256_cvtepu8_epi16(_mm256_castsi256_si128(word));
+                    let odd = _mm256_cvtepu8_epi16(_mm256_extracti128_si256::<1>(word));
+                    *sum = _mm256_add_epi16(*sum, _mm256_add_epi16(even, odd));
+                }
+            }
+            let mut rows = [0u16; GROUP_ROWS];
+            // SAFETY: 64 writable bytes.
+            unsafe {
+                _mm256_storeu_si256(rows.as_mut_ptr().cast(), sums[0]);
+                _mm256_storeu_si256(rows[TABLE_BYTES..].as_mut_ptr().cast(), sums[1]);
+            }
+            scores.push(rows);
+        }
     }
 
     #[target_feature(enable = "avx2")]
@@ -291,6 +378,48 @@ mod tests {
             let mut found = top.into_rows();
             found.sort_unstable();
             assert_eq!(found, expected, "{name}");
+        }
+    }
+
+    type SignScan = unsafe fn(RowLayout<'_>, &[u32], &[SignTable], &mut Vec<[u16; GROUP_ROWS]>);
+
+    #[test]
+    fn every_instruction_set_scores_signs_as_plain_arithmetic_does() {
+        let mut chance = Chance::new();
+        let mut scans: Vec<(&str, SignScan)> = vec![("portable", score_signs_portable), ("chosen", score_signs)];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            scans.push(("avx2", x86::score_signs_avx2));
+        }
+        for words in [1, 6, 64] {
+            let tables: Vec<SignTable> = (0..words * WORD_TABLES)
+                .map(|_| std::array::from_fn(|_| [31, chance.below(32) as u8][chance.below(2)]))
+                .collect();
+            let row_bytes = tables.len() * TABLE_BYTES;
+            let block = |groups: usize, chance: &mut Chance| -> Vec<u8> {
+                (0..groups * row_bytes).map(|_| [255, chance.bits() as u8][chance.below(2)]).collect()
+            };
+            let full = if words == 1 { BLOCK_ROWS } else { 30 };
+            let (first, second) = (block(full, &mut chance), block(20, &mut chance));
+            let blocks = [&first[..], &second[..]];
+            let layout = RowLayout { blocks: &blocks, row_bytes };
+            let mut groups = vec![full as u32 - 1, 3, 4, 29];
+            if full == BLOCK_ROWS {
+                groups.extend([full as u32, full as u32 + 19]);
+            }
+            let plain = |group: u32, row: usize| -> u16 {
+                let bytes = layout.row(group).chunks_exact(TABLE_BYTES).map(|bytes| bytes[row % TABLE_BYTES]);
+                let bits = bytes.map(|byte| if row < TABLE_BYTES { byte & 15 } else { byte >> 4 });
+                bits.zip(&tables).map(|(bits, table)| u16::from(table[usize::from(bits)])).sum()
+            };
+            let expected: Vec<[u16; GROUP_ROWS]> =
+                groups.iter().map(|group| std::array::from_fn(|row| plain(*group, row))).collect();
+            for (name, scan) in &scans {
+                let mut scores = Vec::new();
+                // SAFETY: only instruction sets that the processor has were listed.
+                unsafe { scan(layout, &groups, &tables, &mut scores) };
+                assert_eq!(scores, expected, "{name}, {words} words");
+            }
         }
     }
 

@@ -134,6 +134,11 @@ impl RowTable {
         self.matrix.nearest(query, rows, limit)
     }
 
+    /// `Matrix::nearest_of_all` over the given rows.
+    pub fn nearest_of_all(&self, query: &[f32], rows: &[u32], limit: usize) -> Vec<u32> {
+        self.matrix.nearest_of_all(query, rows, limit)
+    }
+
     /// The live rows alone, as a log that holds only their records, in this order, numbers them.
     pub fn compacted(&self) -> RowTable {
         let mut table = RowTable::new(self.dimensions);

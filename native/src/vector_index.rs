@@ -312,11 +312,11 @@ impl Shared {
         rescored(rows, query, near, wanted)
     }
 
-    /// The same by scanning every row of the set.
+    /// The same by scanning every row of the set whole: what a graph is measured against.
     pub(crate) fn search_exactly(&self, query: &[f32], set: &MemorySet, limit: usize) -> Result<Vec<Hit>> {
         let rows = self.rows();
         let wanted = rescored_count(limit);
-        let near = rows.table.nearest(query, &rows.table.rows_of(set), wanted);
+        let near = rows.table.nearest_of_all(query, &rows.table.rows_of(set), wanted);
         rescored(rows, query, near, wanted)
     }
 
