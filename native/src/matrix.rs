@@ -142,16 +142,16 @@ mod tests {
             for _ in 0..queries {
                 let query = clustered(&centres, &mut chance);
                 let cosine = |row: &u32| kernels::cosine(&query, &vectors[*row as usize]);
-                let best_of = |mut rows: Vec<u32>| {
-                    rows.sort_by(|a, b| cosine(b).total_cmp(&cosine(a)).then(a.cmp(b)));
-                    rows.truncate(10);
-                    rows
+                let best_of = |rows: &[u32]| -> Vec<u32> {
+                    let mut scored: Vec<(f32, u32)> = rows.iter().map(|row| (cosine(row), *row)).collect();
+                    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+                    scored.into_iter().take(10).map(|(_, row)| row).collect()
                 };
                 let signs = matrix.signs.as_ref().expect("signs are kept");
                 assert!(signs.likeliest(&query, &rows, KEPT_MIN).is_some(), "the set is large enough");
                 let near = matrix.nearest(&query, &rows, 40);
                 assert!(near.len() == 40 && near.iter().all(|row| rows.contains(row)));
-                let (truth, best) = (best_of(rows.clone()), best_of(near));
+                let (truth, best) = (best_of(&rows), best_of(&near));
                 found += truth.iter().filter(|row| best.contains(row)).count();
             }
             assert!(
