@@ -106,6 +106,16 @@ const WORD_TABLES: usize = 16;
 /// Bytes of a group for each table: rows 0 to 15 have the lower, rows 16 to 31 the upper halves of bytes.
 pub const TABLE_BYTES: usize = GROUP_ROWS / 2;
 
+/// Whether signs are looked up many at once here. One by one they take longer than the rows that they spare.
+pub fn looks_signs_up_at_once() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        is_x86_feature_detected!("avx2")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// Appends for every one of `groups` the scores of its rows: each the sum of what `tables`, one for every four signs, say of
 /// it. In `layout` a row is a group. Up to 4,096 signs, so that no sum leaves 16 bits.
 pub fn score_signs(layout: RowLayout<'_>, groups: &[u32], tables: &[SignTable], scores: &mut Vec<[u16; GROUP_ROWS]>) {

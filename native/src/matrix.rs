@@ -67,7 +67,7 @@ impl Matrix {
     /// 8 bits, and among many rows to what their signs let through; callers rescore.
     pub fn nearest(&self, query: &[f32], rows: &[u32], limit: usize) -> Vec<u32> {
         let kept = (rows.len() / KEPT_PART).max(KEPT_MIN).max(limit.saturating_mul(KEPT_PER_WANTED));
-        let signs = self.signs.as_ref().filter(|signs| signs.lean() <= LEAN_MAX);
+        let signs = self.signs.as_ref().filter(|signs| kernels::looks_signs_up_at_once() && signs.lean() <= LEAN_MAX);
         match signs.and_then(|signs| signs.likeliest(query, rows, kept)) {
             Some(mut likely) => {
                 // Memory is read forwards; a set's rows come by memory, which after changes is not the order they lie in.
