@@ -184,7 +184,11 @@ describe("what computes the models", () => {
     ["missing", null],
     ["not readable", "{"],
     ["empty", "[]"],
-    ["those of another model", JSON.stringify([{ token_ids: [101, 102], vector: Array(384).fill(0.05), logit: 4 }])],
+    [
+      "those of another model",
+      JSON.stringify([{ token_ids: Array(20).fill(101), vector: Array(384).fill(0.05), logit: 9 }]),
+    ],
+    ["too short", JSON.stringify(EMBEDDER_REFERENCE.filter(({ token_ids }) => token_ids.length < 13))],
   ])("onnxruntime, where the references are %s", async (_, references) => {
     const modelsDir = copyOfModels();
     for (const model of ["embedder", "reranker"]) {

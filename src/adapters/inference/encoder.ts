@@ -15,8 +15,10 @@ export interface Encoder {
   answer(sequences: readonly TokenSequence[]): Promise<Float32Array>;
 }
 
-/** The references that are asked, the shortest: enough to tell a wrong answer, soon done. */
+/** The references that are asked: enough to tell a wrong answer, soon done. */
 const REFERENCES_ASKED = 4;
+/** The shortest of so many tokens: eight rows, four and one are computed in three ways, and of 13 there are all. */
+const REFERENCE_TOKENS_MIN = 13;
 
 /**
  * How far an answer may lie from the reference: a unit vector from a unit vector, a logit from a logit. Rounding to bytes makes of
@@ -57,7 +59,8 @@ interface Reference {
 
 function readReferences(path: string): readonly Reference[] {
   const references = JSON.parse(readFileSync(path, "utf8")) as readonly Reference[];
-  return references.toSorted((a, b) => a.token_ids.length - b.token_ids.length).slice(0, REFERENCES_ASKED);
+  const telling = references.filter(({ token_ids }) => token_ids.length >= REFERENCE_TOKENS_MIN);
+  return telling.sort((a, b) => a.token_ids.length - b.token_ids.length).slice(0, REFERENCES_ASKED);
 }
 
 function answersAs(encoder: ModelEncoder, references: readonly Reference[]): boolean {
