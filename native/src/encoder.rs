@@ -7,13 +7,14 @@
 //! that lie beside it, which a caller compares before relying on it.
 
 use std::path::Path;
+#[cfg(target_arch = "x86_64")]
 use std::sync::{Mutex, PoisonError};
 
-use crate::error::{Error, Result};
-use crate::onnx_tensors::OnnxTensors;
-
 #[cfg(target_arch = "x86_64")]
-use avx2::{Network, Workspace};
+use self::avx2::{Network, Workspace};
+use crate::error::{Error, Result};
+#[cfg(target_arch = "x86_64")]
+use crate::onnx_tensors::OnnxTensors;
 
 /// Whether this processor is one that the encoder is made for: it has AVX2, and not the instructions that add products of
 /// bytes at once, with which onnxruntime is as fast.
@@ -27,13 +28,9 @@ pub fn is_made_for_this_processor() -> bool {
     false
 }
 
+#[cfg(target_arch = "x86_64")]
 fn is_supported() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    false
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
 }
 
 /// Tokens of one sequence.
@@ -46,10 +43,9 @@ pub struct Sequence<'a> {
 }
 
 /// A model in memory. Its answers are unit vectors or single logits, as the file says.
+#[cfg(target_arch = "x86_64")]
 pub struct Encoder {
-    #[cfg(target_arch = "x86_64")]
     network: Network,
-    #[cfg(target_arch = "x86_64")]
     workspace: Mutex<Workspace>,
 }
 
@@ -58,7 +54,7 @@ impl Encoder {
     /// Reads a model. Refused (`Invalid`) are files of another making, and processors without AVX2.
     pub fn open(path: &Path) -> Result<Self> {
         if !is_supported() {
-            return Err(Error::invalid("the encoder needs a processor with AVX2"));
+            return Err(unsupported());
         }
         let network = Network::read(OnnxTensors::open(path)?)?;
         Ok(Encoder { network, workspace: Mutex::default() })
@@ -89,22 +85,30 @@ impl Encoder {
     }
 }
 
+/// There is none for other processors.
+#[cfg(not(target_arch = "x86_64"))]
+pub enum Encoder {}
+
 #[cfg(not(target_arch = "x86_64"))]
 impl Encoder {
-    /// Refused: there is none for this processor.
+    /// Refused (`Invalid`).
     pub fn open(_path: &Path) -> Result<Self> {
-        Err(Error::invalid("the encoder needs a processor with AVX2"))
+        Err(unsupported())
     }
 
-    /// None is ever opened.
+    /// Never called.
     pub fn answer_width(&self) -> usize {
-        0
+        match *self {}
     }
 
-    /// None is ever opened.
+    /// Never called.
     pub fn answer(&self, _sequence: Sequence<'_>, _answer: &mut [f32]) -> Result<()> {
-        Err(Error::invalid("the encoder needs a processor with AVX2"))
+        match *self {}
     }
+}
+
+fn unsupported() -> Error {
+    Error::invalid("the encoder needs a processor with AVX2")
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -112,9 +116,7 @@ mod avx2 {
     use half::f16;
 
     use super::Sequence;
-    use crate::encoder_kernels::{
-        ByteRows, HEAD_WIDTH, Head, add_and_normalise, multiply, quantise_gelu, quantise_signed,
-    };
+    use crate::encoder_kernels::{HEAD_WIDTH, Head, add_and_normalise, multiply, quantise, quantise_activated};
     use crate::encoder_weights::{COLUMNS, Linear};
     use crate::error::{Error, Result};
     use crate::onnx_tensors::{ElementType, OnnxTensors};
@@ -314,24 +316,16 @@ mod avx2 {
             let Workspace { states, projected, gathered, added, bytes, scales, head, .. } = workspace;
             let stride = 3 * hidden;
             let smoothing = self.attention_smoothing.as_deref();
-            quantise_rows(&states[..tokens * hidden], hidden, smoothing, bytes, scales);
-            let rows = |count: usize| ByteRows {
-                bytes: &bytes[..count * hidden],
-                width: hidden,
-                scales: &scales[..count],
-                zero: 128,
-            };
+            let rows = quantise(&states[..tokens * hidden], hidden, smoothing, bytes, scales);
             let panels = hidden / COLUMNS;
-            multiply(&rows(wanted), &self.projections, 0..panels, projected, stride);
-            multiply(&rows(tokens), &self.projections, panels..3 * panels, projected, stride);
+            multiply(&rows.first(wanted), &self.projections, 0..panels, projected, stride);
+            multiply(&rows, &self.projections, panels..3 * panels, projected, stride);
             let projected = &projected[..tokens * stride];
             for column in (0..hidden).step_by(HEAD_WIDTH) {
                 head.pack(projected, stride, hidden + column, 2 * hidden + column);
                 head.attend(projected, stride, 0..wanted, column, gathered, hidden);
             }
-            quantise_rows(&gathered[..wanted * hidden], hidden, None, bytes, scales);
-            let rows =
-                ByteRows { bytes: &bytes[..wanted * hidden], width: hidden, scales: &scales[..wanted], zero: 128 };
+            let rows = quantise(&gathered[..wanted * hidden], hidden, None, bytes, scales);
             multiply(&rows, &self.gathered, 0..panels, added, hidden);
             add_rows(&mut states[..wanted * hidden], added, &self.gathered_norm);
         }
@@ -343,14 +337,9 @@ mod avx2 {
             let width = INNER_FACTOR * hidden;
             for states in states[..wanted * hidden].chunks_mut(INNER_ROWS * hidden) {
                 let count = states.len() / hidden;
-                quantise_rows(states, hidden, self.inner_smoothing.as_deref(), bytes, scales);
-                let rows =
-                    ByteRows { bytes: &bytes[..count * hidden], width: hidden, scales: &scales[..count], zero: 128 };
+                let rows = quantise(states, hidden, self.inner_smoothing.as_deref(), bytes, scales);
                 multiply(&rows, &self.up, 0..width / COLUMNS, inner, width);
-                for (at, row) in inner[..count * width].chunks_exact_mut(width).enumerate() {
-                    scales[at] = quantise_gelu(row, &mut bytes[at * width..][..width]);
-                }
-                let rows = ByteRows { bytes: &bytes[..count * width], width, scales: &scales[..count], zero: 64 };
+                let rows = quantise_activated(&mut inner[..count * width], width, bytes, scales);
                 multiply(&rows, &self.down, 0..hidden / COLUMNS, added, hidden);
                 add_rows(states, added, &self.down_norm);
             }
@@ -396,14 +385,6 @@ mod avx2 {
             }
         }
         Linear::pack(&weights, inputs, scales, tensors.floats(bias, &[all])?)
-    }
-
-    #[target_feature(enable = "avx2,fma")]
-    fn quantise_rows(rows: &[f32], width: usize, smoothing: Option<&[f32]>, bytes: &mut [u8], scales: &mut [f32]) {
-        let places = bytes.chunks_exact_mut(width).zip(scales);
-        for (row, (bytes, scale)) in rows.chunks_exact(width).zip(places) {
-            *scale = quantise_signed(row, smoothing, bytes);
-        }
     }
 
     #[target_feature(enable = "avx2,fma")]

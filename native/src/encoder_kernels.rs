@@ -25,6 +25,13 @@ pub struct ByteRows<'a> {
     pub zero: u8,
 }
 
+impl ByteRows<'_> {
+    /// The first `count` of them.
+    pub fn first(&self, count: usize) -> ByteRows<'_> {
+        ByteRows { bytes: &self.bytes[..count * self.width], scales: &self.scales[..count], ..*self }
+    }
+}
+
 /// Outputs `panels` (in panels) of a linear layer for every row, to the same columns of `output` (`[rows, stride]`).
 #[target_feature(enable = "avx2,fma")]
 pub fn multiply(
@@ -183,10 +190,47 @@ define_multiply_rows!(multiply_8_rows, 8, add_group_to_8);
 define_multiply_rows!(multiply_4_rows, 4, add_group_to_4);
 define_multiply_rows!(multiply_1_row, 1, add_group_to_1);
 
-/// Bytes for a row of values of either sign, multiplied by `smoothing` first: 128 stands for 0. Returns the scale.
+/// Stands for 0 among values of either sign, and among those of `gelu`.
+const SIGNED_ZERO: u8 = 128;
+const GELU_ZERO: u8 = 64;
+
+/// Rows of values of either sign, `[rows, width]`, multiplied by `smoothing` first, as bytes; these and the scales go to the
+/// beginning of `bytes` and `scales`.
 #[target_feature(enable = "avx2,fma")]
-pub fn quantise_signed(row: &[f32], smoothing: Option<&[f32]>, bytes: &mut [u8]) -> f32 {
-    const ZERO: i32 = 128;
+pub fn quantise<'a>(
+    rows: &[f32],
+    width: usize,
+    smoothing: Option<&[f32]>,
+    bytes: &'a mut [u8],
+    scales: &'a mut [f32],
+) -> ByteRows<'a> {
+    let (bytes, scales) = (&mut bytes[..rows.len()], &mut scales[..rows.len() / width]);
+    for (row, (bytes, scale)) in rows.chunks_exact(width).zip(bytes.chunks_exact_mut(width).zip(scales.iter_mut())) {
+        *scale = quantise_signed(row, smoothing, bytes);
+    }
+    ByteRows { bytes, width, scales, zero: SIGNED_ZERO }
+}
+
+/// The same of `gelu` of the rows, which replaces them.
+#[target_feature(enable = "avx2,fma")]
+pub fn quantise_activated<'a>(
+    rows: &mut [f32],
+    width: usize,
+    bytes: &'a mut [u8],
+    scales: &'a mut [f32],
+) -> ByteRows<'a> {
+    let (bytes, scales) = (&mut bytes[..rows.len()], &mut scales[..rows.len() / width]);
+    for (row, (bytes, scale)) in rows.chunks_exact_mut(width).zip(bytes.chunks_exact_mut(width).zip(scales.iter_mut()))
+    {
+        *scale = quantise_gelu(row, bytes);
+    }
+    ByteRows { bytes, width, scales, zero: GELU_ZERO }
+}
+
+/// Returns the scale.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn quantise_signed(row: &[f32], smoothing: Option<&[f32]>, bytes: &mut [u8]) -> f32 {
     let value = |at: usize| match smoothing {
         Some(factors) => _mm256_mul_ps(load(&row[at..]), load(&factors[at..])),
         None => load(&row[at..]),
@@ -197,34 +241,34 @@ pub fn quantise_signed(row: &[f32], smoothing: Option<&[f32]>, bytes: &mut [u8])
         largest = _mm256_max_ps(largest, _mm256_andnot_ps(sign, value(at)));
     }
     let scale = (maximum(largest) * (1.0 / 127.0)).max(1e-8);
-    write_bytes(row.len(), scale, ZERO, bytes, value);
+    write_bytes(row.len(), scale, SIGNED_ZERO, bytes, value);
     scale
 }
 
 /// `gelu` never falls below.
 const GELU_MIN: f32 = -0.17;
 
-/// Replaces a row by `gelu` of it, and makes bytes of that: 64 stands for 0. Returns the scale.
+/// Returns the scale.
+#[inline]
 #[target_feature(enable = "avx2,fma")]
-pub fn quantise_gelu(row: &mut [f32], bytes: &mut [u8]) -> f32 {
-    const ZERO: i32 = 64;
+fn quantise_gelu(row: &mut [f32], bytes: &mut [u8]) -> f32 {
     let mut largest = _mm256_setzero_ps();
     for at in (0..row.len()).step_by(LANES) {
         let value = gelu(load(&row[at..]));
         largest = _mm256_max_ps(largest, value);
         store(&mut row[at..], value);
     }
-    let scale = (maximum(largest) * (1.0 / (255 - ZERO) as f32)).max(-GELU_MIN / ZERO as f32);
-    write_bytes(row.len(), scale, ZERO, bytes, |at| load(&row[at..]));
+    let scale = (maximum(largest) * (1.0 / f32::from(255 - GELU_ZERO))).max(-GELU_MIN / f32::from(GELU_ZERO));
+    write_bytes(row.len(), scale, GELU_ZERO, bytes, |at| load(&row[at..]));
     scale
 }
 
 /// Rounds to the nearest, halves to even, and keeps what lies within a byte.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn write_bytes(width: usize, scale: f32, zero: i32, bytes: &mut [u8], value: impl Fn(usize) -> __m256) {
+fn write_bytes(width: usize, scale: f32, zero: u8, bytes: &mut [u8], value: impl Fn(usize) -> __m256) {
     const GROUP: usize = 4 * LANES;
-    let (inverse, zero) = (_mm256_set1_ps(1.0 / scale), _mm256_set1_epi32(zero));
+    let (inverse, zero) = (_mm256_set1_ps(1.0 / scale), _mm256_set1_epi32(i32::from(zero)));
     // The packing below works within 128 bits: this puts its groups of four bytes in order.
     let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     let integers = |at: usize| _mm256_add_epi32(_mm256_cvtps_epi32(_mm256_mul_ps(value(at), inverse)), zero);
@@ -293,9 +337,8 @@ impl Head {
             let tile = &mut self.keys[token / FLOAT_COLUMNS * HEAD_WIDTH..][..HEAD_WIDTH];
             let key = &row[key_column..][..HEAD_WIDTH];
             tile.iter_mut().zip(key).for_each(|(tile, key)| tile[token % FLOAT_COLUMNS] = key * scale);
-            for (half, values) in self.values.iter_mut().enumerate() {
-                values.push(array(&row[value_column + half * FLOAT_COLUMNS..][..FLOAT_COLUMNS]));
-            }
+            let (halves, _) = row[value_column..][..HEAD_WIDTH].as_chunks::<FLOAT_COLUMNS>();
+            self.values.iter_mut().zip(halves).for_each(|(values, half)| values.push(*half));
         }
     }
 
@@ -472,10 +515,6 @@ fn store(to: &mut [f32], lanes: __m256) {
     let to = &mut to[..LANES];
     // SAFETY: eight writable floats.
     unsafe { _mm256_storeu_ps(to.as_mut_ptr(), lanes) }
-}
-
-fn array<Item: Copy, const N: usize>(items: &[Item]) -> [Item; N] {
-    *items.first_chunk().expect("as many items as an array takes")
 }
 
 #[cfg(test)]

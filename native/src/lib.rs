@@ -51,6 +51,7 @@ mod name_scope;
 pub mod name_walk;
 mod name_words;
 pub mod names;
+#[cfg(target_arch = "x86_64")]
 mod onnx_tensors;
 mod posting_lists;
 mod postings_cursor;

@@ -11,6 +11,7 @@ import {
   describeEmbedder,
   describeReranker,
   type EmbedderDescription,
+  type ModelDescription,
   ModelFilesError,
   type RerankerDescription,
   verifyModelFiles,
@@ -23,30 +24,37 @@ import {
 export async function runLane(socketPath: string): Promise<void> {
   const modelsDir = process.env[MODELS_DIR_VARIABLE];
   invariant(modelsDir, `a lane was started without ${MODELS_DIR_VARIABLE}`);
-  const { embedder, reranker } = await load(modelsDir, process.env[RUNTIME_VARIABLE] as ModelRuntime);
+  const { embedder, reranker } = await loadBoth(modelsDir, process.env[RUNTIME_VARIABLE] as ModelRuntime);
   // Loading leaves 30 MB of garbage behind, and a lane that waits would keep it.
   Bun.gc(true);
   await serveChild(
     socketPath,
     {
-      embed: async ({ header }) => float32Reply(await embedder.embed(textsOf(header, "texts"))),
-      score: async ({ header }) => float32Reply(await reranker.score(queryOf(header), textsOf(header, "passages"))),
+      embed: async ({ header }) => float32Reply(await embed(embedder, textsOf(header, "texts"))),
+      score: async ({ header }) => float32Reply(await score(reranker, queryOf(header), textsOf(header, "passages"))),
     },
     {
-      provider: [...new Set([embedder.provider, reranker.provider])].join(" and "),
+      provider: [...new Set([embedder.encoder.provider, reranker.encoder.provider])].join(" and "),
       loadMs: Math.round(performance.now()),
     },
   );
 }
 
-async function load(
+/** A model that is ready, with what makes tokens of texts for it. */
+interface Loaded<Model> {
+  readonly model: Model;
+  readonly tokenizer: WordPiece;
+  readonly encoder: Encoder;
+}
+
+async function loadBoth(
   modelsDir: string,
   runtime: ModelRuntime,
-): Promise<{ embedder: LoadedEmbedder; reranker: LoadedReranker }> {
+): Promise<{ embedder: Loaded<EmbedderDescription>; reranker: Loaded<RerankerDescription> }> {
   try {
     return {
-      embedder: await LoadedEmbedder.load(describeEmbedder(modelsDir), runtime),
-      reranker: await LoadedReranker.load(describeReranker(modelsDir), runtime),
+      embedder: await load(describeEmbedder(modelsDir), runtime),
+      reranker: await load(describeReranker(modelsDir), runtime),
     };
   } catch (error) {
     if (error instanceof ModelFilesError) throw new ChildRefusal(error.message, { cause: error });
@@ -54,59 +62,36 @@ async function load(
   }
 }
 
-class LoadedEmbedder {
-  private constructor(
-    private readonly model: EmbedderDescription,
-    private readonly tokenizer: WordPiece,
-    private readonly encoder: Encoder,
-  ) {}
-
-  static async load(model: EmbedderDescription, runtime: ModelRuntime): Promise<LoadedEmbedder> {
-    await verifyModelFiles(model);
-    return new LoadedEmbedder(model, loadWordPiece(model.tokenizerPath), await openEncoder(model, runtime));
-  }
-
-  get provider(): string {
-    return this.encoder.provider;
-  }
-
-  /** Vectors of `texts`, `[n, dimensions]`. */
-  async embed(texts: readonly string[]): Promise<Float32Array> {
-    const { dimensions, tokensMax } = this.model;
-    const sequences = texts.map((text) => {
-      const ids = this.tokenizer.encode(text, tokensMax);
-      return { ids, firstLength: ids.length };
-    });
-    const vectors = await this.encoder.answer(sequences);
-    invariant(vectors.length === texts.length * dimensions, "a model's vectors have another length than described");
-    return vectors;
-  }
+async function load<Model extends ModelDescription>(model: Model, runtime: ModelRuntime): Promise<Loaded<Model>> {
+  await verifyModelFiles(model);
+  return { model, tokenizer: loadWordPiece(model.tokenizerPath), encoder: await openEncoder(model, runtime) };
 }
 
-class LoadedReranker {
-  private constructor(
-    private readonly model: RerankerDescription,
-    private readonly tokenizer: WordPiece,
-    private readonly encoder: Encoder,
-  ) {}
+/** Vectors of `texts`, `[n, dimensions]`. */
+async function embed(
+  { model, tokenizer, encoder }: Loaded<EmbedderDescription>,
+  texts: readonly string[],
+): Promise<Float32Array> {
+  const sequences = texts.map((text) => {
+    const ids = tokenizer.encode(text, model.tokensMax);
+    return { ids, firstLength: ids.length };
+  });
+  const vectors = await encoder.answer(sequences);
+  invariant(vectors.length === texts.length * model.dimensions, "a model's vectors have another length than described");
+  return vectors;
+}
 
-  static async load(model: RerankerDescription, runtime: ModelRuntime): Promise<LoadedReranker> {
-    await verifyModelFiles(model);
-    return new LoadedReranker(model, loadWordPiece(model.tokenizerPath), await openEncoder(model, runtime));
-  }
-
-  get provider(): string {
-    return this.encoder.provider;
-  }
-
-  /** One logit per passage. */
-  async score(query: string, passages: readonly string[]): Promise<Float32Array> {
-    const { queryTokensMax, tokensMax } = this.model;
-    const pairs = passages.map((passage) => this.tokenizer.encodePair(query, passage, queryTokensMax, tokensMax));
-    const logits = await this.encoder.answer(pairs);
-    invariant(logits.length === passages.length, "a reranker gave another number of logits than it was asked for");
-    return logits;
-  }
+/** One logit per passage. */
+async function score(
+  { model, tokenizer, encoder }: Loaded<RerankerDescription>,
+  query: string,
+  passages: readonly string[],
+): Promise<Float32Array> {
+  const { queryTokensMax, tokensMax } = model;
+  const pairs = passages.map((passage) => tokenizer.encodePair(query, passage, queryTokensMax, tokensMax));
+  const logits = await encoder.answer(pairs);
+  invariant(logits.length === passages.length, "a reranker gave another number of logits than it was asked for");
+  return logits;
 }
 
 function float32Reply(values: Float32Array): ChildMessage {
