@@ -195,9 +195,12 @@ describe("what computes the models", () => {
       rmSync(join(modelsDir, model, "reference.json"));
       if (references !== null) writeFileSync(join(modelsDir, model, "reference.json"), references);
     }
-    const lanes = await start({ lanes: 1, modelsDir });
+    const warnings: string[] = [];
+    const lanes = await start({ lanes: 1, modelsDir, log: { ...silent, warn: noting(warnings), child: () => silent } });
     await lanes.ready();
     expect(lanes.status().lanes.map(({ provider }) => provider)).toEqual(["cpu"]);
+    const complaint = expect.stringContaining("is computed by onnxruntime, not by the core's own encoder");
+    expect(warnings).toEqual(isEncoderMadeForThisProcessor() ? [complaint, complaint] : []);
     const [{ text, vector } = { text: "", vector: [] }] = EMBEDDER_REFERENCE;
     expect(largestDifference(await lanes.embed([text], "query"), vector)).toBeLessThan(VECTOR_TOLERANCE);
   });
@@ -378,6 +381,13 @@ test("the status names process, memory and provider of each lane", async () => {
   ]);
   for (const { pid } of lanes) expect(isRunning(pid ?? 0)).toBe(true);
 });
+
+/** Keeps the messages that are logged. */
+function noting(messages: string[]): Log["warn"] {
+  return (_fields: unknown, message?: string) => {
+    if (message !== undefined) messages.push(message);
+  };
+}
 
 /** A log that kills each lane at the moment in which it is reported up, before it is given work. */
 function killingLog(): Log {

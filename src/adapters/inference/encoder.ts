@@ -11,6 +11,8 @@ import type { ModelDescription } from "./model-files.ts";
 export interface Encoder {
   /** What computes it, for people. */
   readonly provider: string;
+  /** Why the core's own encoder does not, although it is made for this processor; null: no such case. */
+  readonly complaint: string | null;
   /** One row of numbers per sequence, in their order. */
   answer(sequences: readonly TokenSequence[]): Promise<Float32Array>;
 }
@@ -30,22 +32,21 @@ const DIFFERENCE_MAX = 0.25;
 /** Opens a model whose files are in order. `wanted` is what the operator asked for. */
 export async function openEncoder(model: ModelDescription, wanted: ModelRuntime): Promise<Encoder> {
   const own = wanted === "auto" && isEncoderMadeForThisProcessor() ? openOwn(model) : null;
-  if (own !== null) return own;
-  return (await import("./onnxruntime-encoder.ts")).openWithOnnxruntime(model);
+  if (own !== null && typeof own !== "string") return own;
+  return (await import("./onnxruntime-encoder.ts")).openWithOnnxruntime(model, own);
 }
 
-/** The core's own encoder; null where it is not for this model, or is not known to be. */
-function openOwn(model: ModelDescription): Encoder | null {
+/** The core's own encoder; or why it is not for this model, or not known to be. */
+function openOwn(model: ModelDescription): Encoder | string {
   try {
     const encoder = ModelEncoder.open(model.modelPath);
     const references = readReferences(join(dirname(model.modelPath), "reference.json"));
     const isRight = references.length > 0 && answersAs(encoder, references);
     if (!isRight) throw new Error("it does not answer as the model's reference.json says");
-    return { provider: "cpu-avx2", answer: async (sequences) => encoder.answer(sequences) };
+    return { provider: "cpu-avx2", complaint: null, answer: async (sequences) => encoder.answer(sequences) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`${model.id} is computed by onnxruntime, not by the core's own encoder: ${why}\n`);
-    return null;
+    return `${model.id} is computed by onnxruntime, not by the core's own encoder: ${why}`;
   }
 }
 

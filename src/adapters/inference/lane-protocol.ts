@@ -31,6 +31,8 @@ export type LaneRequest = EmbedRequest | ScoreRequest;
 /** What a lane says once its models are loaded. */
 export interface LaneHello {
   readonly provider: string;
+  /** What an operator should know of it. */
+  readonly complaints: readonly string[];
   /** From the process's start to ready. */
   readonly loadMs: number;
 }

@@ -35,6 +35,7 @@ export async function runLane(socketPath: string): Promise<void> {
     },
     {
       provider: [...new Set([embedder.encoder.provider, reranker.encoder.provider])].join(" and "),
+      complaints: [embedder.encoder.complaint, reranker.encoder.complaint].filter((complaint) => complaint !== null),
       loadMs: Math.round(performance.now()),
     },
   );

@@ -240,7 +240,10 @@ class LaneGroup implements Lanes {
       memoryBytesMax: this.options.memoryBytesMax ?? MEMORY_BYTES_MAX,
       startTimeoutMs: START_TIMEOUT_MS,
       log: this.options.log,
-      onUp: () => {
+      onUp: ({ complaints }) => {
+        for (const complaint of Array.isArray(complaints) ? complaints : []) {
+          this.options.log.warn({ lane: lane.name }, String(complaint));
+        }
         this.whenReady.resolve();
         this.handOut();
       },

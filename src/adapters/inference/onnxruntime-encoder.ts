@@ -28,9 +28,9 @@ const SESSION_OPTIONS: InferenceSession.SessionOptions = {
 const RUN_TOKENS_MAX = 512;
 
 /** Loads a model into a session. */
-export async function openWithOnnxruntime(model: ModelDescription): Promise<Encoder> {
+export async function openWithOnnxruntime(model: ModelDescription, complaint: string | null): Promise<Encoder> {
   const session = await InferenceSession.create(model.modelPath, SESSION_OPTIONS);
-  return { provider: "cpu", answer: (sequences) => answer(session, sequences) };
+  return { provider: "cpu", complaint, answer: (sequences) => answer(session, sequences) };
 }
 
 async function answer(session: InferenceSession, sequences: readonly TokenSequence[]): Promise<Float32Array> {
