@@ -1,4 +1,4 @@
-// How fast and how exact is the nearest-neighbour search, by the exact scan and by HNSW, at several selectivities?
+// How fast and how exact is the nearest-neighbour search, by the scan and by HNSW, at several selectivities?
 // Run: bun bench/vectors.ts [--count 132000] [--queries 200] [--file vectors.f32]; prints one table and writes nothing.
 //
 // The file holds float32 rows of 384 components; its last rows are the queries. Without one the vectors are synthetic:

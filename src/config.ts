@@ -123,7 +123,7 @@ export const SETTINGS = {
   hnswMinChunks: setting<number>(
     "hnsw-min-chunks",
     "NUMBER",
-    "Vectors are searched exactly up to this many chunks in scope, by HNSW beyond",
+    "Vectors are scanned up to this many chunks in scope, searched by HNSW beyond",
     integer(1, 1_000_000_000, 1_000_000),
   ),
   rateLimits: setting<RateLimitTable>(

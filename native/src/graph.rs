@@ -1,5 +1,5 @@
 //! The HNSW graph (USearch) over a project's vectors, and its snapshot on disk.
-//! When the graph is asked instead of the exact scan is `vector_index`' decision.
+//! When the graph is asked instead of the scan is `vector_index`' decision.
 
 use std::fs::{self, File};
 use std::io::Read;

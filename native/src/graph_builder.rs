@@ -1,5 +1,5 @@
 //! The thread that keeps a project's HNSW graph up to date with its rows: loading, adding, calibrating, saving.
-//! It is the only one that adds. The exact scan covers whatever it has not reached yet.
+//! It is the only one that adds. The scan covers whatever it has not reached yet.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -14,7 +14,7 @@ use crate::vector_index::{ReadyGraph, Shared};
 
 /// Search breadths that calibration tries, smallest first.
 const EF_LADDER: [usize; 8] = [400, 600, 800, 1_200, 1_600, 2_400, 3_200, 4_800];
-/// Calibration takes the first breadth with this recall@10 against the exact scan: .99 is promised, the rest is margin
+/// Calibration takes the first breadth with this recall@10 against a scan of every row: .99 is promised, the rest is margin
 /// for the chance of the sample.
 const CALIBRATION_RECALL: f64 = 0.993;
 const CALIBRATION_QUERIES: usize = 100;
@@ -38,7 +38,7 @@ pub(crate) fn start(shared: Arc<Shared>, snapshot: Snapshot) -> Result<JoinHandl
         .spawn(move || {
             let mut building = load(&shared, snapshot);
             while shared.wait_for_news() {
-                // A graph that cannot be kept up is given up: the exact scan serves, and the next news tries again.
+                // A graph that cannot be kept up is given up: the scan serves, and the next news tries again.
                 if catch_up(&shared, &mut building).is_err() {
                     shared.set_ready_graph(None);
                     building = None;

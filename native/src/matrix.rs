@@ -1,4 +1,4 @@
-//! All vectors of a project as 8-bit rows in memory: what the exact scan walks.
+//! All vectors of a project as 8-bit rows in memory: what the scan walks.
 //! The bf16 originals stay in the log; which rows are live is `vector_index`' affair.
 
 use half::bf16;

@@ -37,7 +37,7 @@ pub struct ProjectOptions {
     pub dimensions: usize,
     /// Which embedding model made the vectors. A project written with another one refuses to open.
     pub fingerprint: String,
-    /// Up to this many admissible chunks the nearest are found by an exact scan.
+    /// Up to this many admissible chunks the nearest are found by a scan.
     pub hnsw_min_chunks: usize,
 }
 

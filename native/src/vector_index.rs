@@ -118,7 +118,7 @@ pub(crate) struct ReadyGraph {
 
 impl VectorIndex {
     /// Opens or creates the index. The log is read whole (about 1 s per million vectors); a graph is loaded and brought
-    /// up to date by a thread of its own, while the exact scan serves. Returns what had to be mended, as sentences.
+    /// up to date by a thread of its own, while the scan serves. Returns what had to be mended, as sentences.
     pub fn open(options: VectorOptions, candidates: Arc<Candidates>) -> Result<(VectorIndex, Vec<String>)> {
         std::fs::create_dir_all(&options.directory)
             .map_err(|cause| Error::from_io(&format!("creating {}", options.directory.display()), &cause))?;
@@ -259,7 +259,7 @@ impl VectorIndex {
     pub fn close(&self) {
         self.shared.wake_builder(|work| work.is_closing = true);
         if let Some(builder) = self.builder.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // A builder that panicked was already left behind by the exact scan.
+            // A builder that panicked was already left behind by the scan.
             let _ = builder.join();
         }
     }

@@ -14,7 +14,7 @@ export interface ProjectIndexOptions {
    * to open (`invalid`, naming both).
    */
   fingerprint: string;
-  /** Up to this many admissible chunks the nearest are found by an exact scan, beyond it by HNSW. */
+  /** Up to this many admissible chunks the nearest are found by a scan, beyond it by HNSW. */
   hnswMinChunks: number;
 }
 
