@@ -1,10 +1,14 @@
 //! How the names of a chunk are stored with it, and which candidates for a link follow from that.
 //! A record holds words and runs of words, no numbers that depend on anything but the chunk; finding them is `names`'.
+//! Which words are grammar (`grammar_words`), and which Korean noun a word holds, is asked when a record is read: so lists
+//! may change, and what was stored before gives the same names as what is stored now.
 
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
 
 use crate::error::{Error, Result};
+use crate::grammar_words::{is_grammar_word, korean_noun};
+use crate::name_words::{form_of, is_caseless};
 
 /// The title of the memory; of its first chunk only.
 pub(crate) const TITLE: u8 = 1;
@@ -178,6 +182,10 @@ struct StoredWord {
     end: usize,
     is_connector: bool,
     is_function_word: bool,
+    /// Of a script without case, a word of grammar: neither begins nor ends a name.
+    is_grammar: bool,
+    /// Of a Korean noun with a particle: the noun's number, and its end.
+    noun: Option<(u64, usize)>,
 }
 
 /// Reads records one after another; kept between them for its memory.
@@ -215,16 +223,23 @@ impl RecordReader {
             let words = self.words.get(first..first.checked_add(count)?)?;
             let longest = if is_caseless { CASELESS_WORDS_MAX } else { NAME_WORDS_MAX };
             let marks = if is_caseless { CAPITALISED | PROPER } else { PROPER };
-            for (start, word) in words.iter().enumerate().filter(|(_, word)| !word.is_connector) {
-                let mut hash = 0;
+            // A name, at either end.
+            let may_end = |word: &StoredWord| !word.is_connector && !word.is_grammar;
+            for (start, word) in words.iter().enumerate().filter(|(_, word)| may_end(word)) {
+                let mut hash_before = 0;
                 for (length, last) in (1u8..).zip(words[start..].iter().take(longest)) {
-                    hash = extended(hash, last.hash);
-                    let is_name_like = if length == 1 { !word.is_function_word } else { !last.is_connector };
+                    let (last_hash, end) = last.noun.unwrap_or((last.hash, last.end));
+                    let is_name_like = if length == 1 { !word.is_function_word } else { may_end(last) };
                     if is_name_like && candidates < CANDIDATES_MAX {
                         candidates += 1;
-                        let surface = blob.get(word.start..last.end)?;
+                        let (hash, surface) = (extended(hash_before, last_hash), blob.get(word.start..end)?);
                         each(Mention { hash, first: u16::try_from(first + start).ok()?, length, marks, surface });
                     }
+                    // What follows a particle is another name.
+                    if last.noun.is_some() {
+                        break;
+                    }
+                    hash_before = extended(hash_before, last.hash);
                 }
             }
         }
@@ -239,7 +254,10 @@ impl RecordReader {
             };
             let surface = blob.get(words.first()?.start..words.last()?.end)?;
             let (first, length) = (u16::try_from(first).ok()?, u8::try_from(words.len()).ok()?);
-            each(Mention { hash, first, length, marks, surface });
+            // Words of grammar alone name nothing between quotation marks or as a tag either; a title is a title.
+            if marks & TITLE != 0 || !words.iter().all(|word| word.is_grammar) {
+                each(Mention { hash, first, length, marks, surface });
+            }
         }
         Some(())
     }
@@ -257,16 +275,24 @@ impl RecordReader {
             let start = end.checked_add(words.number()?)?;
             end = start.checked_add(words.number()?)?;
             let flags = words.byte()?;
+            let surface = blob.get(start..end)?;
+            let (mut is_grammar, mut noun) = (false, None);
             let hash = if flags & HAS_FORM != 0 {
-                word_hash(words.text()?)
+                let form = words.text()?;
+                if form.starts_with(is_caseless) {
+                    noun = korean_noun(surface).map(|noun| (form_of(noun), start + noun.len()));
+                    is_grammar = is_grammar_word(form) || noun.as_ref().is_some_and(|(form, _)| is_grammar_word(form));
+                }
+                word_hash(form)
             } else {
                 self.lowered.clear();
-                self.lowered.push_str(blob.get(start..end)?);
+                self.lowered.push_str(surface);
                 self.lowered.make_ascii_lowercase();
                 word_hash(&self.lowered)
             };
             let (is_connector, is_function_word) = (flags & IS_CONNECTOR != 0, flags & IS_FUNCTION_WORD != 0);
-            self.words.push(StoredWord { hash, start, end, is_connector, is_function_word });
+            let noun = noun.map(|(form, end)| (word_hash(&form), end));
+            self.words.push(StoredWord { hash, start, end, is_connector, is_function_word, is_grammar, noun });
         }
         Some(blob)
     }

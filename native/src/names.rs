@@ -3,7 +3,7 @@
 //! | Kind | What |
 //! |---|---|
 //! | title | the memory's title, also without a "(…)" at its end, and the part before a comma |
-//! | capitalised | the longest run of capitalised words; words of scripts without case, and pairs of them |
+//! | capitalised | the longest run of capitalised words; words of scripts without case that are not grammar, and pairs of them |
 //! | quoted | up to seven words between quotation marks, as titles are |
 //! | identifier | letters mixed with digits, snake_case, addresses |
 //! | date | a day, in one form for all ways of writing it |
@@ -15,12 +15,13 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashSet;
 
+use crate::grammar_words::korean_noun;
 use crate::name_dates::{date_at, is_month};
 use crate::name_record::{
     CAPITALISED, DATE, IDENTIFIER, NAME_WORDS_MAX, PHRASE, QUOTED, RecordWriter, Role, Span, TITLE, Window, extended,
     name_hash, word_hash,
 };
-use crate::name_words::{Gap, SURFACE_BYTES_MAX, Shape, Word, WordCutter, is_caseless};
+use crate::name_words::{Gap, SURFACE_BYTES_MAX, Shape, Word, WordCutter, form_of, is_caseless};
 
 /// Words of a chunk that are looked at. A chunk has at most 256 tokens; this bounds one that is a single "word".
 const WORDS_MAX: usize = 4_096;
@@ -109,7 +110,8 @@ impl NameFinder {
         draft.finish(writer, spans)
     }
 
-    /// The runs of a query's words that may be names, by first word, the longest first, a date before its words.
+    /// The runs of a query's words that may be names, by first word, the longest first, a date before its words, and behind a
+    /// run that ends with a Korean particle the same without it.
     pub(crate) fn query_runs(&self, query: &str) -> Vec<QueryRun> {
         let words = self.cutter.words(query, QUERY_WORDS_MAX);
         let mut runs = Vec::new();
@@ -124,7 +126,14 @@ impl NameFinder {
             let mut hash = 0;
             let mut of_word: Vec<QueryRun> = Vec::new();
             for last in first + 1..=longest {
-                hash = extended(hash, word_hash(&words[last - 1].form));
+                let word = &words[last - 1];
+                // After the run as it is written, since what follows is turned round.
+                if let Some(noun) = korean_noun(&query[word.start..word.end]) {
+                    let mut of_noun = run(last, extended(hash, word_hash(&form_of(noun))));
+                    of_noun.surface.truncate(word.start - words[first].start + noun.len());
+                    of_word.push(of_noun);
+                }
+                hash = extended(hash, word_hash(&word.form));
                 of_word.push(run(last, hash));
             }
             let date = date_at(&words[first..]).map(|(length, form)| run(first + length, name_hash(&form)));
@@ -625,6 +634,82 @@ mod tests {
     }
 
     #[test]
+    fn words_of_grammar_neither_are_names_nor_begin_or_end_one() {
+        for (passage, grammar, names) in [
+            ("我们 已经 在北京大学 因为 这里 没有 长江", "我们 已经 因为 这里 没有", "北京大学 长江"),
+            ("我們 已經 在臺灣 因為 這裡", "我們 已經 因為 這裡", "臺灣"),
+            ("最も高い富士山は今日も同じ、東京の彼女", "最も 今日 同じ 彼女", "富士山 東京"),
+            (
+                "부산 그리고 한라산 있다 매우 우리는 금강산 있었다",
+                "그리고 있다 매우 우리는 우리 있었다",
+                "부산 한라산 금강산",
+            ),
+            ("เชียงใหม่และกรุงเทพฯเป็นของไทย", "และ เป็น ของ", "เชียงใหม่ ไทย"),
+            ("هذا نجيب محفوظ في القاهرة ولكن ليس من دمشق وهو", "هذا في ولكن ليس من وهو", "نجيب محفوظ القاهرة دمشق"),
+            ("महात्मा गांधी और भारत में है क्योंकि दिल्ली", "और में है क्योंकि", "महात्मा गांधी भारत दिल्ली"),
+        ] {
+            let found = named(passage, 'c');
+            for word in grammar.split(' ') {
+                let has = |name: &&String| {
+                    let finder = NameFinder::default();
+                    let words: Vec<String> = finder.cutter.words(name, 9).into_iter().map(|word| word.form).collect();
+                    let form = crate::name_words::form_of(word);
+                    words.first() == Some(&form) || words.last() == Some(&form)
+                };
+                assert_eq!(found.iter().find(has), None, "{passage}: {word}");
+            }
+            for name in names.split(' ') {
+                assert!(found.contains(&name.to_owned()), "{passage}: {name} is not in {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_word_of_grammar_inside_a_title_or_a_quotation_stays() {
+        assert_eq!(named("她听《因为爱情》和《我们》。", 'q'), ["因为爱情"]);
+        assert_eq!(named("그는 「그리고 아무도 없었다」와 「그리고」를 읽었다", 'q'), ["그리고 아무도 없었다"]);
+        let titled = declared_with("본문", Some("우리 그리고 서울"), &["있다", "서울 그리고 부산"]);
+        assert!(titled.contains(&('t', "우리 그리고 서울".to_owned())), "{titled:?}");
+        let told = declared_with("서울 그리고 부산 있다", None, &["있다", "서울 그리고 부산"]);
+        let phrases: Vec<&str> = told.iter().filter(|(kind, _)| *kind == 'k').map(|(_, name)| name.as_str()).collect();
+        assert_eq!(phrases, ["서울 그리고 부산"]);
+    }
+
+    #[test]
+    fn a_korean_noun_is_one_name_with_any_particle() {
+        let finder = NameFinder::default();
+        let found = named("서울에서 한라산은 부산까지 학교 운동장을", 'c');
+        assert_eq!(found, ["서울", "한라산", "부산", "학교", "학교 운동장", "운동장"]);
+        let hash = |text: &str| finder.query_runs(text).first().map(|run| run.hash);
+        for (asked, name) in [("서울에서는 무엇을", "서울"), ("학교 운동장에", "학교 운동장"), ("서울", "서울")]
+        {
+            let runs = finder.query_runs(asked);
+            let run = runs.iter().find(|run| Some(run.hash) == hash_of_name(&finder, name));
+            assert_eq!(run.map(|run| (run.first, run.surface.as_str())), Some((0, name)), "{asked}");
+        }
+        // What is written counts before what it may be taken for.
+        assert_eq!(finder.query_runs("서울에서")[0].surface, "서울에서");
+        assert_ne!(hash("서울에서"), hash("서울"));
+    }
+
+    fn hash_of_name(finder: &NameFinder, name: &str) -> Option<u64> {
+        finder.query_runs(name).iter().find(|run| run.surface == name).map(|run| run.hash)
+    }
+
+    #[test]
+    fn a_record_from_before_a_word_was_known_for_grammar_gives_the_same_names() {
+        let mut writer = RecordWriter::default();
+        for (between, surface) in [("", "그리고"), (" ", "서울에서"), (" ", "있다")] {
+            writer.word(between, surface, &crate::name_words::form_of(surface), Role::Plain);
+        }
+        let record = writer.finish(&[Window { first: 0, count: 3, is_caseless: true }], &[]);
+        let mut names = Vec::new();
+        let read = RecordReader::default().each_mention(&record, |mention| names.push(mention.surface.to_owned()));
+        read.expect("a record");
+        assert_eq!(names, ["서울"]);
+    }
+
+    #[test]
     fn quotations_are_names_when_they_are_written_like_titles() {
         for (passage, expected) in [
             ("He sang “Imagine All” and \"Hey Jude\".", vec!["Imagine All", "Hey Jude"]),
@@ -763,6 +848,9 @@ mod tests {
             million("\0"),
             million("A\u{301}"),
             million("서울 "),
+            million("서울에서 "),
+            million("서울에서"),
+            million("있다 "),
             million("2023年5月8日"),
         ];
         let phrases: Vec<String> = texts.iter().cloned().chain((0..100).map(|n| format!("A {n}"))).collect();
@@ -780,7 +868,7 @@ mod tests {
             assert!(mentions <= NAMED_WORDS_MAX * NAME_WORDS_MAX + SPANS_MAX, "{label}: {mentions}");
             assert!(declared <= NAMED_WORDS_MAX * 2 + SPANS_MAX, "{label}: {declared}");
             assert!(record.len() <= 200_000, "{label}: {} bytes", record.len());
-            assert!(finder.query_runs(text).len() <= QUERY_WORDS_MAX * (NAME_WORDS_MAX + 1), "{label}");
+            assert!(finder.query_runs(text).len() <= QUERY_WORDS_MAX * (2 * NAME_WORDS_MAX + 1), "{label}");
         }
     }
 
