@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use roaring::RoaringBitmap;
@@ -66,15 +66,23 @@ impl Admissible {
 
 /// The in-memory index of a project's memories. Memory keys become dense ordinals here; an ordinal is never given to
 /// another memory while the project is open, because an `Admissible` may still hold it. Safe from any thread.
+///
+/// What is shown is never held for long, so that showing and hiding wait for no filter; what attributes are, for one
+/// condition of a filter at a time. Where both are needed, one is let go before the other is taken.
 #[derive(Debug)]
 pub struct Candidates {
     /// Tells the projects of a process apart, so that no set admitted in one is used in another.
     identity: u64,
-    inner: RwLock<Inner>,
+    shown: RwLock<Shown>,
+    described: RwLock<Described>,
+    /// Ordinals that were hidden while a filter held `described`: what they are like is forgotten before anything else is
+    /// asked or said of attributes. Emptied only while `described` is held for writing, so that nothing said later is lost.
+    to_forget: Mutex<Vec<u32>>,
 }
 
+/// Which memories there are, and who may see them.
 #[derive(Debug, Default)]
-struct Inner {
+struct Shown {
     ordinals: FxHashMap<u64, u32>,
     memory_keys: Vec<u64>,
     users: Vec<u64>,
@@ -83,6 +91,11 @@ struct Inner {
     of_user: FxHashMap<u64, RoaringBitmap>,
     /// (expiry, ordinal) of the visible memories that expire, soonest first.
     expiring: BTreeSet<(u64, u32)>,
+}
+
+/// What the memories are like.
+#[derive(Debug, Default)]
+struct Described {
     attributes: AttributeIndex,
     changes: Changes,
 }
@@ -111,18 +124,23 @@ impl Changes {
 impl Default for Candidates {
     fn default() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Candidates { identity: NEXT.fetch_add(1, Ordering::Relaxed), inner: RwLock::default() }
+        Candidates {
+            identity: NEXT.fetch_add(1, Ordering::Relaxed),
+            shown: RwLock::default(),
+            described: RwLock::default(),
+            to_forget: Mutex::default(),
+        }
     }
 }
 
 impl Candidates {
     /// Makes memories searchable, or changes the user and expiry of those that are. Microseconds per memory.
     pub fn show(&self, showings: &[Showing]) {
-        let mut inner = self.write();
+        let mut shown = write(&self.shown);
         for showing in showings {
-            let ordinal = inner.ordinal(showing.memory_key);
-            inner.hide(ordinal);
-            inner.show(ordinal, showing);
+            let ordinal = shown.ordinal(showing.memory_key);
+            shown.hide(ordinal);
+            shown.show(ordinal, showing);
         }
     }
 
@@ -130,11 +148,12 @@ impl Candidates {
     /// they are hidden. Shown memories that were never described have none. Microseconds per memory.
     pub fn describe(&self, memory_keys: &[u64], attributes: &[Json]) {
         for (keys, attributes) in memory_keys.chunks(DESCRIBED_AT_ONCE).zip(attributes.chunks(DESCRIBED_AT_ONCE)) {
-            let mut inner = self.write();
-            for (key, attributes) in keys.iter().zip(attributes) {
-                let ordinal = inner.ordinal(*key);
-                inner.attributes.describe(ordinal, attributes);
-                inner.changes.record(ordinal);
+            let ordinals = self.ordinals(keys.iter().copied());
+            let mut described = write(&self.described);
+            described.forget(&self.to_forget);
+            for (ordinal, attributes) in ordinals.into_iter().zip(attributes) {
+                described.attributes.describe(ordinal, attributes);
+                described.changes.record(ordinal);
             }
         }
     }
@@ -142,25 +161,30 @@ impl Candidates {
     /// Makes memories unsearchable at once, also for searches that hold an older `Admissible`, and forgets their
     /// attributes. Unknown keys are fine.
     pub fn hide(&self, memory_keys: &[u64]) {
-        let mut inner = self.write();
-        for key in memory_keys {
-            if let Some(ordinal) = inner.ordinals.get(key).copied() {
-                inner.hide(ordinal);
-                inner.attributes.forget(ordinal);
-                inner.changes.record(ordinal);
-            }
+        let hidden: Vec<u32> = {
+            let mut shown = write(&self.shown);
+            let hidden: Vec<u32> = shown.known_ordinals(memory_keys).flatten().collect();
+            hidden.iter().for_each(|ordinal| shown.hide(*ordinal));
+            // Before anyone else may show them again.
+            self.to_forget.lock().unwrap_or_else(PoisonError::into_inner).extend(&hidden);
+            hidden
+        };
+        if !hidden.is_empty()
+            && let Ok(mut described) = self.described.try_write()
+        {
+            described.forget(&self.to_forget);
         }
     }
 
     /// The visible memories that are not expired at `now_ms`, of one user or, with `None`, of the whole project. Costs a
     /// copy of one bit per memory, plus the memories that have expired but were not yet hidden.
     pub fn admit(&self, user: Option<u64>, now_ms: u64) -> Admissible {
-        Admissible { set: self.read().admitted(user, now_ms), user, owner: self.identity }
+        Admissible { set: read(&self.shown).admitted(user, now_ms), user, owner: self.identity }
     }
 
-    /// What `admit` admits, as far as it lies within a filter. Changes wait for one condition of it at most, which is
-    /// milliseconds for the dearest; what changed between two conditions is judged again, a few memories at a time. `TooDear`
-    /// for a filter that takes longer than any should.
+    /// What `admit` admits, as far as it lies within a filter. Changes of attributes wait for one condition of it at most,
+    /// which is milliseconds for the dearest; what changed between two conditions is judged again, a few memories at a time.
+    /// `TooDear` for a filter that takes longer than any should.
     pub fn admit_within(&self, user: Option<u64>, now_ms: u64, filter: &Filter) -> Result<Admissible> {
         self.admit_in_time(user, now_ms, filter, FILTER_TIME_MAX)
     }
@@ -168,34 +192,32 @@ impl Candidates {
     fn admit_in_time(&self, user: Option<u64>, now_ms: u64, filter: &Filter, most: Duration) -> Result<Admissible> {
         let until = Instant::now() + most;
         'anew: loop {
-            let (admitted, mut judged) = {
-                let inner = self.read();
-                (inner.admitted(user, now_ms), inner.changes.count)
-            };
+            let admitted = read(&self.shown).admitted(user, now_ms);
+            let mut judged = self.known_attributes().changes.count;
             let mut is_late = false;
             let mut set = filter.confine(&admitted, &mut |leaf, within| {
                 is_late |= Instant::now() > until;
                 // what is found does not matter any more
-                if is_late { MemorySet::default() } else { self.read().attributes.select(leaf, within) }
+                if is_late { MemorySet::default() } else { read(&self.described).attributes.select(leaf, within) }
             });
             loop {
                 if is_late || Instant::now() > until {
                     return Err(Error::TooDear(format!("it takes more than {} s", most.as_secs())));
                 }
-                let inner = self.read();
-                let Some(changed) = inner.changes.oldest_since(judged, JUDGED_AT_ONCE) else { continue 'anew };
+                let described = self.known_attributes();
+                let Some(changed) = described.changes.oldest_since(judged, JUDGED_AT_ONCE) else { continue 'anew };
                 for ordinal in changed {
                     judged += 1;
                     if !admitted.contains(ordinal) {
                         continue;
                     }
-                    if filter.matches(&mut |leaf| inner.attributes.holds(leaf, ordinal)) {
+                    if filter.matches(&mut |leaf| described.attributes.holds(leaf, ordinal)) {
                         set.insert(ordinal);
                     } else {
                         set.remove(ordinal);
                     }
                 }
-                if judged == inner.changes.count {
+                if judged == described.changes.count {
                     return Ok(Admissible { set, user, owner: self.identity });
                 }
             }
@@ -207,63 +229,83 @@ impl Candidates {
         if within.owner != self.identity {
             return Err(Error::invalid("the admissible set was made by another index"));
         }
-        Ok(self.read().visible.intersection(&within.set))
+        Ok(read(&self.shown).visible.intersection(&within.set))
     }
 
     /// Drops the hits whose memory was hidden, or given to another user, while the search ran: where every search ends.
     pub fn retain_admitted<Hit>(&self, within: &Admissible, hits: &mut Vec<Hit>, ordinal_of: impl Fn(&Hit) -> u32) {
-        let inner = self.read();
+        let shown = read(&self.shown);
         hits.retain(|hit| {
             let ordinal = ordinal_of(hit);
-            let is_users = within.user.is_none_or(|user| inner.users.get(ordinal as usize) == Some(&user));
-            inner.visible.contains(ordinal) && within.set.contains(ordinal) && is_users
+            let is_users = within.user.is_none_or(|user| shown.users.get(ordinal as usize) == Some(&user));
+            shown.visible.contains(ordinal) && within.set.contains(ordinal) && is_users
         });
     }
 
     /// The ordinal of a memory key, a new one if it was never seen.
     pub fn ordinal(&self, memory_key: u64) -> u32 {
-        let known = self.read().ordinals.get(&memory_key).copied();
-        known.unwrap_or_else(|| self.write().ordinal(memory_key))
+        let known = read(&self.shown).ordinals.get(&memory_key).copied();
+        known.unwrap_or_else(|| write(&self.shown).ordinal(memory_key))
     }
 
     /// The ordinals of memory keys, new ones for keys never seen; order kept. Known ones wait for no reader.
     pub fn ordinals(&self, memory_keys: impl IntoIterator<Item = u64>) -> Vec<u32> {
         let memory_keys: Vec<u64> = memory_keys.into_iter().collect();
-        let known: Option<Vec<u32>> = self.read().known_ordinals(&memory_keys).collect();
+        let known: Option<Vec<u32>> = read(&self.shown).known_ordinals(&memory_keys).collect();
         known.unwrap_or_else(|| {
-            let mut inner = self.write();
-            memory_keys.iter().map(|key| inner.ordinal(*key)).collect()
+            let mut shown = write(&self.shown);
+            memory_keys.iter().map(|key| shown.ordinal(*key)).collect()
         })
     }
 
     /// The ordinals of memory keys, `None` for keys never seen; order kept.
     pub fn known_ordinals(&self, memory_keys: &[u64]) -> Vec<Option<u32>> {
-        self.read().known_ordinals(memory_keys).collect()
+        read(&self.shown).known_ordinals(memory_keys).collect()
     }
 
     /// The memory keys behind ordinals that this index gave out; order kept.
     pub fn memory_keys(&self, ordinals: impl IntoIterator<Item = u32>) -> Vec<u64> {
-        let inner = self.read();
-        ordinals.into_iter().map(|ordinal| inner.memory_keys[ordinal as usize]).collect()
+        let shown = read(&self.shown);
+        ordinals.into_iter().map(|ordinal| shown.memory_keys[ordinal as usize]).collect()
     }
 
     /// (known memories, visible memories).
     pub fn counts(&self) -> (usize, usize) {
-        let inner = self.read();
-        (inner.memory_keys.len(), inner.visible.len())
+        let shown = read(&self.shown);
+        (shown.memory_keys.len(), shown.visible.len())
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Inner> {
-        // Nothing below panics half-way through a change, so a poisoned lock guards sound data.
-        self.inner.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, Inner> {
-        self.inner.write().unwrap_or_else(PoisonError::into_inner)
+    /// The attributes of what was not hidden up to now.
+    fn known_attributes(&self) -> RwLockReadGuard<'_, Described> {
+        let is_forgotten = self.to_forget.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        if !is_forgotten {
+            write(&self.described).forget(&self.to_forget);
+        }
+        read(&self.described)
     }
 }
 
-impl Inner {
+// Nothing here panics half-way through a change, so a poisoned lock guards sound data.
+fn read<Guarded>(lock: &RwLock<Guarded>) -> RwLockReadGuard<'_, Guarded> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<Guarded>(lock: &RwLock<Guarded>) -> RwLockWriteGuard<'_, Guarded> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Described {
+    /// Forgets the attributes of what is listed, and empties the list.
+    fn forget(&mut self, listed: &Mutex<Vec<u32>>) {
+        let ordinals = std::mem::take(&mut *listed.lock().unwrap_or_else(PoisonError::into_inner));
+        for ordinal in ordinals {
+            self.attributes.forget(ordinal);
+            self.changes.record(ordinal);
+        }
+    }
+}
+
+impl Shown {
     fn ordinal(&mut self, memory_key: u64) -> u32 {
         if let Some(ordinal) = self.ordinals.get(&memory_key) {
             return *ordinal;
@@ -440,6 +482,28 @@ mod tests {
             is_done.store(true, Ordering::Relaxed);
             assert_eq!(verdicts, None);
         });
+    }
+
+    #[test]
+    fn showing_and_hiding_wait_for_no_filter_and_what_was_hidden_meanwhile_is_forgotten() {
+        let candidates = Candidates::default();
+        let showing = |memory_key| Showing { memory_key, user_key: NO_USER, expires_at_ms: NEVER };
+        let note = Filter::parse(&of_type("note")).expect("a filter");
+        let notes = || seen(&candidates, &candidates.admit_within(None, 0, &note).expect("in time"));
+        candidates.describe(&[1, 2, 3], &[const { r#"{"type":"note"}"# }; 3].map(json));
+        candidates.show(&[showing(1), showing(2), showing(3)]);
+        let condition = read(&candidates.described); // as a filter holds it
+        candidates.hide(&[1, 2]);
+        candidates.show(&[showing(1), showing(4)]);
+        assert_eq!(seen(&candidates, &candidates.admit(None, 0)), [1, 3, 4]);
+        drop(condition);
+        candidates.describe(&[4], &[json(r#"{"type":"note"}"#)]);
+        assert_eq!(notes(), [3, 4], "1 was shown again, with no attributes");
+        let condition = read(&candidates.described);
+        candidates.hide(&[3]);
+        candidates.show(&[showing(3)]);
+        drop(condition);
+        assert_eq!(notes(), [4]);
     }
 
     #[test]
