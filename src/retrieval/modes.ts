@@ -27,11 +27,19 @@ export interface Mode {
   readonly siblingShare: number;
   /** How many of the first stage's best are read by the reranker; 0: none. */
   readonly rerankDepth: number;
+  /**
+   * Tokens of questions and passages that the reranker reads for one search, about; it takes a fixed time for each. So it reads
+   * `rerankDepth` short passages, or as many long ones as a page of results has.
+   */
+  readonly rerankTokensMax: number;
   /** Weight of the reranker's squashed logit (-1..1) beside the first stage; less where the graph is sure. */
   readonly rerankWeight: number;
   /** The reranker is given up after this; the first stage's order then stands. */
   readonly rerankDeadlineMs: number;
 }
+
+/** Tokens that the reranker reads of a question and a passage together; the rest is cut. */
+export const RERANKED_TOKENS_MAX = 128;
 
 /** Chosen on 250 questions to three of LoCoMo's ten conversations. */
 const SIBLING_SHARE = 0.2;
@@ -74,6 +82,7 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     wordsWeight: 0,
     siblingShare: SIBLING_SHARE,
     rerankDepth: 0,
+    rerankTokensMax: 0,
     rerankWeight: 0,
     rerankDeadlineMs: 0,
   },
@@ -86,6 +95,7 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     wordsWeight: 1.5,
     siblingShare: SIBLING_SHARE,
     rerankDepth: 20,
+    rerankTokensMax: 10 * RERANKED_TOKENS_MAX,
     rerankWeight: 0.4,
     rerankDeadlineMs: 2_000,
   },
@@ -98,6 +108,7 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     wordsWeight: 1.5,
     siblingShare: SIBLING_SHARE,
     rerankDepth: 30,
+    rerankTokensMax: 15 * RERANKED_TOKENS_MAX,
     rerankWeight: 0.4,
     rerankDeadlineMs: 2_000,
   },

@@ -24,6 +24,7 @@ import {
   joinPools,
   NO_GRAPH,
   type Pool,
+  rerankedCount,
 } from "./rank.ts";
 
 /** What a search is about. */
@@ -118,8 +119,9 @@ export async function search(
   let ranked: readonly Candidate[] = wanted.filter((candidate) => found.has(candidate.chunkKey));
   if (mode.rerankDepth > 0) {
     const begun = () => watch.lap("queue", 1);
-    ranked = await rerank(parts.reranker, request, mode, ranked, found, walk ?? NO_GRAPH, begun);
-    watch.lap("rerank", Math.min(mode.rerankDepth, ranked.length));
+    const texts = textsToRerank(request, mode, ranked, found);
+    ranked = await rerank(parts.reranker, request, mode, ranked, texts, walk ?? NO_GRAPH, begun);
+    watch.lap("rerank", texts.length);
   }
 
   let shownNow = readAgain(parts, request, ranked, found);
@@ -261,15 +263,10 @@ async function rerank(
   request: SearchRequest,
   mode: Mode,
   candidates: readonly Candidate[],
-  found: ReadonlyMap<bigint, Hydrated>,
+  texts: readonly string[],
   graph: GraphScores,
   onBegin: () => void,
 ): Promise<readonly Candidate[]> {
-  const texts = candidates.slice(0, mode.rerankDepth).map((candidate) => {
-    const shown = found.get(candidate.chunkKey);
-    invariant(shown, "a candidate for reranking has its text");
-    return rerankedText(shown);
-  });
   if (texts.length === 0) return candidates;
   const deadline = AbortSignal.timeout(mode.rerankDeadlineMs);
   const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
@@ -280,6 +277,21 @@ async function rerank(
     if (deadline.aborted && !(error instanceof Fault)) return candidates;
     throw error;
   }
+}
+
+// Of the best candidates, as many as the mode has the reranker read.
+function textsToRerank(
+  { query }: SearchRequest,
+  mode: Mode,
+  candidates: readonly Candidate[],
+  found: ReadonlyMap<bigint, Hydrated>,
+): readonly string[] {
+  const texts = candidates.slice(0, mode.rerankDepth).map((candidate) => {
+    const shown = found.get(candidate.chunkKey);
+    invariant(shown, "a candidate for reranking has its text");
+    return rerankedText(shown);
+  });
+  return texts.slice(0, rerankedCount(query, texts, mode.rerankTokensMax));
 }
 
 // The reranker reads 128 tokens, the question's among them, which is half of a chunk at most. A chunk among several is read without its

@@ -7,7 +7,7 @@ import { parseFilter } from "../../src/domain/filter.ts";
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import type { Reranker } from "../../src/ports/models.ts";
-import { MODES } from "../../src/retrieval/modes.ts";
+import { MODES, RERANKED_TOKENS_MAX } from "../../src/retrieval/modes.ts";
 import type { SearchRequest } from "../../src/retrieval/plan.ts";
 import { openWorkshop, type Workshop } from "../ingest/workshop.ts";
 import { askIn, indifferent, ofUser, storeIn } from "./asking.ts";
@@ -83,6 +83,28 @@ describe("the modes", () => {
     expect(results).toHaveLength(30);
     expect(results.filter(({ signals }) => signals.rerank !== undefined)).toHaveLength(MODES.balanced.rerankDepth);
   });
+
+  for (const mode of ["balanced", "precise"] as const) {
+    test(`of long passages the reranker reads fewer in ${mode}, and the others stay behind them`, async () => {
+      const long = "and the wind carried it over the fields ".repeat(20);
+      await store(...Array.from({ length: 40 }, (_, at) => ({ content: `Filler number ${at}, ${long}` })));
+      const read: string[][] = [];
+      const { results } = await ask(
+        { mode, limit: 35 },
+        {
+          score: async (_, passages) => {
+            read.push([...passages]);
+            return new Float32Array(passages.length).fill(-8);
+          },
+        },
+      );
+      const fitting = MODES[mode].rerankTokensMax / RERANKED_TOKENS_MAX;
+      expect(read.map((passages) => passages.length)).toEqual([fitting]);
+      expect(results.map(({ signals }) => signals.rerank !== undefined)).toEqual(
+        Array.from({ length: 35 }, (_, position) => position < fitting),
+      );
+    });
+  }
 });
 
 describe("the reranker reads", () => {

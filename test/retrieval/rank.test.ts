@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { ChunkKey, MemoryKey } from "../../src/domain/ids.ts";
-import { curveOf, MODES, withoutModels } from "../../src/retrieval/modes.ts";
+import { curveOf, MODES, RERANKED_TOKENS_MAX, withoutModels } from "../../src/retrieval/modes.ts";
 import {
   beyondPool,
   blendRerank,
@@ -13,6 +13,7 @@ import {
   lentBySiblings,
   type Pool,
   ranksOf,
+  rerankedCount,
   squashLogit,
 } from "../../src/retrieval/rank.ts";
 import { seeded } from "../support/seeded.ts";
@@ -42,6 +43,33 @@ function candidate(at: number, score: number): Candidate {
     final: score,
   };
 }
+
+describe("how many passages the reranker reads", () => {
+  const long = "x".repeat(8 * RERANKED_TOKENS_MAX);
+  const short = "x".repeat(36); // with the question of 4 characters 10 tokens
+
+  test("as many as fit, the last one whole", () => {
+    const texts = new Array<string>(12).fill(short);
+    for (const [tokensMax, count] of [
+      [120, 12],
+      [119, 11],
+      [20, 2],
+      [19, 1],
+    ] as const) {
+      expect(rerankedCount("kite", texts, tokensMax)).toBe(count);
+    }
+  });
+
+  test("a long one counts as much as is read of it", () => {
+    expect(rerankedCount("kite", [long, long, long], 2 * RERANKED_TOKENS_MAX)).toBe(2);
+    expect(rerankedCount(long, [short, short, short], 2 * RERANKED_TOKENS_MAX)).toBe(2);
+  });
+
+  test("one at least, and none of none", () => {
+    expect(rerankedCount("kite", [long, long], 0)).toBe(1);
+    expect(rerankedCount("kite", [], 100)).toBe(0);
+  });
+});
 
 describe("siblings", () => {
   const of = (...memories: readonly number[]) => memories.map((key) => ({ memoryKey: BigInt(key) as MemoryKey }));
