@@ -28,8 +28,8 @@ export interface Mode {
   /** How many of the first stage's best are read by the reranker; 0: none. */
   readonly rerankDepth: number;
   /**
-   * Tokens of questions and passages that the reranker reads for one search, about; it takes a fixed time for each. So it reads
-   * `rerankDepth` short passages, or as many long ones as a page of results has.
+   * Tokens of the question with each passage that the reranker reads for one search, about: its time is the tokens'. So it reads
+   * `rerankDepth` short passages, or half as many long ones.
    */
   readonly rerankTokensMax: number;
   /** Weight of the reranker's squashed logit (-1..1) beside the first stage; less where the graph is sure. */
