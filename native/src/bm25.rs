@@ -9,6 +9,9 @@
 //! share of b counts with `GUESS_SHARE`. Known words are never touched. How the best are found without scoring every
 //! chunk is `pruning`'s affair.
 
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use tantivy::InvertedIndexReader;
 use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
@@ -34,7 +37,7 @@ const GUESSES_MAX: usize = 3;
 /// A query against one commit: its words' postings in each segment, and what each word is worth.
 pub(crate) struct WeightedQuery<'view> {
     view: &'view View,
-    words: Vec<Word>,
+    words: Arc<[Word]>,
     /// What scores are summed up from, always in this order, so that a chunk's score is the same to the last bit
     /// whichever way it was found. Heaviest first, as pruning wants it.
     parts: Vec<Part>,
@@ -111,20 +114,7 @@ impl LengthNorm {
 impl<'view> WeightedQuery<'view> {
     /// Looks up the words (each a group of variants that counts as one term) and weighs them.
     pub(crate) fn new(view: &'view View, groups: &[Vec<String>]) -> Result<WeightedQuery<'view>> {
-        let mut guesses_left = GUESSES_MAX;
-        let mut words = Vec::with_capacity(groups.len());
-        for group in groups {
-            let mut word = Word::look_up(view, group, 1.0)?;
-            if word.is_unknown() && guesses_left > 0 && spelling::is_correctable(group) {
-                guesses_left -= 1;
-                let guess = spelling::nearest(view, group)?;
-                // What the query says itself would count twice.
-                if !groups.iter().flatten().any(|term| guess.contains(term)) {
-                    word = Word::look_up(view, &guess, GUESS_SHARE)?;
-                }
-            }
-            words.push(word);
-        }
+        let words = view.recent.words(groups, || look_up_all(view, groups))?;
         let own = weights(words.iter().map(|word| (word.own_df, word.share)), view.chunks);
         let context = weights(words.iter().map(|word| (word.context_df, word.share)), view.chunks);
         let part = |place| move |(word, weight)| Part { word, place, weight };
@@ -301,6 +291,72 @@ fn share_of(weight: f32, half: f32, norm: f32, frequency: u32) -> f32 {
     weight * half * (frequency / (frequency + norm))
 }
 
+/// The words of a query, unknown ones as what they may stand for.
+fn look_up_all(view: &View, groups: &[Vec<String>]) -> Result<Vec<Word>> {
+    let mut guesses_left = GUESSES_MAX;
+    let mut words = Vec::with_capacity(groups.len());
+    for group in groups {
+        let mut word = Word::look_up(view, group, 1.0)?;
+        if word.is_unknown() && guesses_left > 0 && spelling::is_correctable(group) {
+            guesses_left -= 1;
+            let guess = spelling::nearest(view, group)?;
+            // What the query says itself would count twice.
+            if !groups.iter().flatten().any(|term| guess.contains(term)) {
+                word = Word::look_up(view, &guess, GUESS_SHARE)?;
+            }
+        }
+        words.push(word);
+    }
+    Ok(words)
+}
+
+/// Queries whose words are kept.
+const RECENT_QUERIES_MAX: usize = 16;
+/// Longer queries are not kept, for what they would hold in memory.
+const RECENT_WORDS_MAX: usize = 64;
+
+/// The words of the latest queries to one commit. The legs of a search need the same ones, and to guess what an unknown word
+/// stands for takes longer than to score by it.
+#[derive(Default)]
+pub(crate) struct RecentWords(Mutex<VecDeque<RecentQuery>>);
+
+struct RecentQuery {
+    groups: Box<[Vec<String>]>,
+    /// None: they are being looked up, or could not be.
+    words: Arc<Mutex<Option<Arc<[Word]>>>>,
+}
+
+impl RecentWords {
+    /// The words of a query. Who asks while another looks the same ones up waits for that.
+    fn words(&self, groups: &[Vec<String>], look_up: impl FnOnce() -> Result<Vec<Word>>) -> Result<Arc<[Word]>> {
+        if groups.len() > RECENT_WORDS_MAX {
+            return Ok(look_up()?.into());
+        }
+        let kept = self.kept(groups);
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(words) = &*kept {
+            return Ok(Arc::clone(words));
+        }
+        let words: Arc<[Word]> = look_up()?.into();
+        *kept = Some(Arc::clone(&words));
+        Ok(words)
+    }
+
+    /// The place of a query's words, which displaces the oldest one where it is new.
+    fn kept(&self, groups: &[Vec<String>]) -> Arc<Mutex<Option<Arc<[Word]>>>> {
+        let mut queries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(query) = queries.iter().find(|query| *query.groups == *groups) {
+            return Arc::clone(&query.words);
+        }
+        if queries.len() == RECENT_QUERIES_MAX {
+            queries.pop_front();
+        }
+        let words = Arc::default();
+        queries.push_back(RecentQuery { groups: groups.into(), words: Arc::clone(&words) });
+        words
+    }
+}
+
 impl Word {
     fn look_up(view: &View, variants: &[String], share: f64) -> Result<Word> {
         let mut word = Word { postings: Vec::with_capacity(view.segments.len()), own_df: 0, context_df: 0, share };
@@ -376,4 +432,61 @@ fn weights(words: impl Iterator<Item = (u64, f64)>, chunks: u64) -> Vec<f32> {
     let words: Vec<(f64, f64)> = words.map(|(df, share)| (idf(df), share)).collect();
     let total: f64 = words.iter().map(|(idf, _)| idf).sum();
     words.into_iter().map(|(idf, share)| if total > 0.0 { (share * idf / total) as f32 } else { 0.0 }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    fn query(number: usize, words: usize) -> Vec<Vec<String>> {
+        (0..words).map(|word| vec![format!("{number} {word}")]).collect()
+    }
+
+    #[test]
+    fn the_words_of_recent_queries_are_looked_up_once() {
+        let (recent, asked) = (RecentWords::default(), AtomicUsize::new(0));
+        let look_up = || {
+            asked.fetch_add(1, Ordering::Relaxed);
+            Ok(Vec::new())
+        };
+        let asked_for = |number, words| {
+            let before = asked.load(Ordering::Relaxed);
+            recent.words(&query(number, words), look_up).expect("looked up");
+            asked.load(Ordering::Relaxed) - before
+        };
+        for number in 0..RECENT_QUERIES_MAX {
+            assert_eq!([asked_for(number, 3), asked_for(number, 3)], [1, 0]);
+        }
+        assert_eq!(asked_for(0, 3), 0, "the oldest is still there");
+        assert_eq!(asked_for(RECENT_QUERIES_MAX, RECENT_WORDS_MAX), 1);
+        assert_eq!([asked_for(1, 3), asked_for(0, 3)], [0, 1], "and left for a new one");
+        assert_eq!(
+            [asked_for(2, RECENT_WORDS_MAX + 1), asked_for(2, RECENT_WORDS_MAX + 1)],
+            [1, 1],
+            "too long to be kept"
+        );
+    }
+
+    #[test]
+    fn a_query_that_is_being_looked_up_is_waited_for_and_a_failure_is_not_kept() {
+        let (recent, asked, both) = (RecentWords::default(), AtomicUsize::new(0), Barrier::new(2));
+        let refused = recent.words(&query(1, 1), || Err(Error::invalid("unreadable")));
+        assert!(refused.is_err());
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    both.wait();
+                    let words = recent.words(&query(1, 1), || {
+                        asked.fetch_add(1, Ordering::Relaxed);
+                        Ok(Vec::new())
+                    });
+                    words.expect("looked up");
+                });
+            }
+        });
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+    }
 }

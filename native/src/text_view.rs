@@ -9,6 +9,7 @@ use tantivy::index::SegmentId;
 use tantivy::{DocAddress, InvertedIndexReader, Searcher, SegmentReader};
 
 use crate::analysis::Stemming;
+use crate::bm25::RecentWords;
 use crate::candidates::Candidates;
 use crate::document_frequencies::Counted;
 use crate::error::Result;
@@ -28,6 +29,8 @@ pub(crate) struct View {
     pub(crate) own_terms: u64,
     /// The same of their context, which is their own words where there is none.
     pub(crate) context_terms: u64,
+    /// What was looked up in it last.
+    pub(crate) recent: RecentWords,
 }
 
 /// A segment of a commit: what never changes, and which of its documents are alive.
@@ -76,7 +79,15 @@ impl View {
     ) -> Result<View> {
         let known: FxHashMap<SegmentId, &Segment> =
             earlier.into_iter().flat_map(|view| &view.segments).map(|s| (s.reader.segment_id(), s)).collect();
-        let mut view = View { searcher, segments: Vec::new(), stemmings, chunks: 0, own_terms: 0, context_terms: 0 };
+        let mut view = View {
+            searcher,
+            segments: Vec::new(),
+            stemmings,
+            chunks: 0,
+            own_terms: 0,
+            context_terms: 0,
+            recent: RecentWords::default(),
+        };
         for reader in view.searcher.segment_readers() {
             let known = known.get(&reader.segment_id());
             let columns = match known {
