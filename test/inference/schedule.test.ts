@@ -150,10 +150,29 @@ describe("failures and leavers", () => {
 });
 
 describe("sharing out", () => {
-  test("20 long passages become equal pieces for two lanes, none above one run", () => {
-    const pieces = sharePassages(Array<number>(20).fill(128), 2, 512);
-    expect(pieces.length % 2).toBe(0);
-    expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThanOrEqual(4);
+  test("the first pieces are large, and none above one run; the last are single passages", () => {
+    const sizes = (count: number) => sharePassages(Array<number>(count).fill(128), 2, 512).map((piece) => piece.length);
+    expect(sizes(10)).toEqual([3, 2, 2, 1, 1, 1]);
+    expect(sizes(30)).toEqual([4, 4, 4, 4, 4, 3, 2, 2, 1, 1, 1]);
+    expect(sizes(1)).toEqual([1]);
+    expect(sizes(0)).toEqual([]);
+  });
+
+  test("lanes of different speed are done within one passage of each other", () => {
+    for (let seed = 1; seed <= 200; seed += 1) {
+      const random = seeded(seed);
+      const tokens = Array.from({ length: 1 + Math.floor(random() * 50) }, () => 5 + Math.floor(random() * 124));
+      const [fast, slow] = [
+        { doneAt: 0, speed: 1 },
+        { doneAt: 0, speed: 0.5 + random() / 2 },
+      ];
+      for (const piece of sharePassages(tokens, 2, 512)) {
+        const lane = fast.doneAt <= slow.doneAt ? fast : slow;
+        lane.doneAt += piece.reduce((sum, index) => sum + (tokens[index] ?? 0), 0) / lane.speed;
+      }
+      const passage = 128 / slow.speed;
+      expect(Math.abs(fast.doneAt - slow.doneAt), `seed ${seed}`).toBeLessThanOrEqual(passage);
+    }
   });
 
   test("every passage is in one piece, the long ones first", () => {

@@ -184,9 +184,13 @@ export function estimateTokens(text: string, tokensMax: number): number {
   return Math.min(tokensMax, SPECIAL_TOKENS + Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN));
 }
 
+/** What a piece takes of one lane's share of what is left: less than all, so that the lane that is the faster one takes more pieces. */
+const SHARE_TAKEN = 0.6;
+
 /**
- * Shares the passages of a rerank out in pieces of similar cost, each of passages of similar length: as many pieces for
- * each lane, and none larger than one run of the model.
+ * Shares the passages of a rerank out in pieces, each of passages of similar length: the first ones large, so that few
+ * answers are waited for, the last ones single passages, so that no lane waits long for another one (guided
+ * self-scheduling: Polychronopoulos and Kuck, 1987). None is larger than one run of the model.
  * @param tokens estimated tokens per (query, passage) pair
  * @returns indices into `tokens`; every index once
  */
@@ -195,20 +199,22 @@ export function sharePassages(
   lanes: number,
   pieceTokensMax: number,
 ): readonly (readonly number[])[] {
-  const total = tokens.reduce((sum, count) => sum + count, 0);
-  const pieceCount = lanes * Math.ceil(total / (lanes * pieceTokensMax));
-  const longestFirst = tokens.map((_, index) => index).sort((a, b) => (tokens[b] ?? 0) - (tokens[a] ?? 0));
+  const tokensOf = (index: number) => tokens[index] ?? 0;
+  let left = tokens.reduce((sum, count) => sum + count, 0);
+  const longestFirst = tokens.map((_, index) => index).sort((a, b) => tokensOf(b) - tokensOf(a));
   const pieces: number[][] = [];
-  let piece: number[] = [];
-  let shared = 0;
-  for (const index of longestFirst) {
-    piece.push(index);
-    shared += tokens[index] ?? 0;
-    if (shared >= ((pieces.length + 1) * total) / pieceCount) {
-      pieces.push(piece);
-      piece = [];
+  while (longestFirst.length > 0) {
+    const wanted = Math.min(pieceTokensMax, (left / lanes) * SHARE_TAKEN);
+    let taken = tokensOf(longestFirst[0] ?? 0);
+    let count = 1;
+    // The next one as well where that comes nearer to what is wanted, and fits.
+    for (; count < longestFirst.length; count += 1) {
+      const next = tokensOf(longestFirst[count] ?? 0);
+      if (taken + next / 2 > wanted || taken + next > pieceTokensMax) break;
+      taken += next;
     }
+    pieces.push(longestFirst.splice(0, count));
+    left -= taken;
   }
-  if (piece.length > 0) pieces.push(piece);
   return pieces;
 }
