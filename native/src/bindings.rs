@@ -17,7 +17,7 @@ use napi::{Env, Status, Task};
 use napi_derive::napi;
 
 use crate::candidates::{Admissible, Showing};
-use crate::encoder::{self, Encoder, Sequence};
+use crate::encoder::{self, Contest, Encoder, Sequence, Skim};
 use crate::error::{Error, Result};
 use crate::hit::Hit;
 use crate::lock::{self, DirectoryLock};
@@ -741,24 +741,58 @@ impl NativeEncoder {
         first_lengths: Uint32ArraySlice<'_>,
     ) -> napi::Result<Float32Array> {
         let answers = guarded(|| {
-            if first_lengths.len() != lengths.len() {
-                return Err(Error::invalid("lengths and first lengths differ in number"));
-            }
             let width = self.encoder.answer_width();
             let mut answers = vec![0f32; lengths.len() * width];
-            let mut rest: &[u32] = &ids;
-            let sequences = lengths.iter().zip(first_lengths.iter());
-            for ((length, first_length), answer) in sequences.zip(answers.chunks_exact_mut(width)) {
-                let (ids, after) = rest
-                    .split_at_checked(*length as usize)
-                    .ok_or_else(|| Error::invalid("there are fewer tokens than the lengths add up to"))?;
-                rest = after;
-                self.encoder.answer(Sequence { ids, first_length: *first_length as usize }, answer)?;
+            for (sequence, answer) in
+                sequences(&ids, &lengths, &first_lengths)?.iter().zip(answers.chunks_exact_mut(width))
+            {
+                self.encoder.answer(*sequence, answer)?;
             }
             Ok(answers)
         });
         Ok(Float32Array::new(answers.map_err(to_js)?))
     }
+
+    /// Logits of the pairs of one list, of which some are read to the end: see `Encoder::judge`. The sequences as
+    /// `answer` takes them, `skim` as [weights..., bias] after `skim_layers` layers. Takes the calling thread until then.
+    #[napi(catch_unwind)]
+    #[allow(clippy::too_many_arguments, reason = "arrays cross to JavaScript without being copied only by themselves")]
+    pub fn judge(
+        &self,
+        ids: Uint32ArraySlice<'_>,
+        lengths: Uint32ArraySlice<'_>,
+        first_lengths: Uint32ArraySlice<'_>,
+        head_starts: Float32ArraySlice<'_>,
+        tokens_max: u32,
+        skim_layers: u32,
+        skim: Float32ArraySlice<'_>,
+    ) -> napi::Result<Float32Array> {
+        let logits = guarded(|| {
+            let (bias, weights) = skim.split_last().ok_or_else(|| Error::invalid("a skim without numbers"))?;
+            let skim = Skim { layers: skim_layers as usize, weights, bias: *bias };
+            let contest = Contest { head_starts: &head_starts, tokens_max: tokens_max as usize, skim };
+            let mut logits = vec![0f32; lengths.len()];
+            self.encoder.judge(&sequences(&ids, &lengths, &first_lengths)?, contest, &mut logits)?;
+            Ok(logits)
+        });
+        Ok(Float32Array::new(logits.map_err(to_js)?))
+    }
+}
+
+/// Sequences that follow each other in `ids`.
+fn sequences<'a>(mut ids: &'a [u32], lengths: &[u32], first_lengths: &[u32]) -> Result<Vec<Sequence<'a>>> {
+    if first_lengths.len() != lengths.len() {
+        return Err(Error::invalid("lengths and first lengths differ in number"));
+    }
+    let mut sequences = Vec::with_capacity(lengths.len());
+    for (length, first_length) in lengths.iter().zip(first_lengths) {
+        let (own, after) = ids
+            .split_at_checked(*length as usize)
+            .ok_or_else(|| Error::invalid("there are fewer tokens than the lengths add up to"))?;
+        sequences.push(Sequence { ids: own, first_length: *first_length as usize });
+        ids = after;
+    }
+    Ok(sequences)
 }
 
 /// A directory held by this process.

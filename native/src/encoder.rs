@@ -42,6 +42,29 @@ pub struct Sequence<'a> {
     pub first_length: usize,
 }
 
+/// How a logit can be told from the states after the first layers (`data/models/recipe/fit_skim.py`).
+#[derive(Debug, Clone, Copy)]
+pub struct Skim<'a> {
+    /// So many.
+    pub layers: usize,
+    /// What the means of the states are multiplied by, `[3, hidden]`: the first token's, the first text's, the second text's.
+    pub weights: &'a [f32],
+    /// What is added.
+    pub bias: f32,
+}
+
+/// A list of pairs of which only the better ones are read to the end.
+#[derive(Debug, Clone, Copy)]
+pub struct Contest<'a> {
+    /// What each pair is worth beside its logit, in the same unit.
+    pub head_starts: &'a [f32],
+    /// Tokens of the pairs that are read to the end, as many as fit, of these one at least: those that are worth most with the
+    /// logit that they seem to get.
+    pub tokens_max: usize,
+    /// How that is told.
+    pub skim: Skim<'a>,
+}
+
 /// A model in memory. Its answers are unit vectors or single logits, as the file says.
 #[cfg(target_arch = "x86_64")]
 pub struct Encoder {
@@ -67,7 +90,30 @@ impl Encoder {
 
     /// Answers a sequence.
     pub fn answer(&self, sequence: Sequence<'_>, answer: &mut [f32]) -> Result<()> {
-        let Sequence { ids, first_length } = sequence;
+        self.check(sequence)?;
+        if answer.len() != self.answer_width() {
+            return Err(Error::invalid("an answer of another width than the model's"));
+        }
+        let mut workspace = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: `open` saw that the processor has the instructions.
+        unsafe { self.network.answer(sequence, &mut workspace, answer) };
+        Ok(())
+    }
+
+    /// Logits of the pairs of a contest: of those that are not read to the end, what they seem to be.
+    pub fn judge(&self, pairs: &[Sequence<'_>], contest: Contest<'_>, logits: &mut [f32]) -> Result<()> {
+        pairs.iter().try_for_each(|pair| self.check(*pair))?;
+        if pairs.len() != contest.head_starts.len() || pairs.len() != logits.len() {
+            return Err(Error::invalid("pairs, head starts and logits differ in number"));
+        }
+        self.network.check(contest.skim)?;
+        let mut workspace = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: as above.
+        unsafe { self.network.judge(pairs, contest, &mut workspace, logits) };
+        Ok(())
+    }
+
+    fn check(&self, Sequence { ids, first_length }: Sequence<'_>) -> Result<()> {
         let (tokens_max, vocabulary) = (self.network.tokens_max(), self.network.vocabulary());
         if ids.is_empty() || ids.len() > tokens_max || first_length > ids.len() {
             return Err(Error::invalid(format!("{} tokens, {first_length} of them first, of {tokens_max}", ids.len())));
@@ -75,12 +121,6 @@ impl Encoder {
         if let Some(id) = ids.iter().find(|id| **id as usize >= vocabulary) {
             return Err(Error::invalid(format!("token {id} of a vocabulary of {vocabulary}")));
         }
-        if answer.len() != self.answer_width() {
-            return Err(Error::invalid("an answer of another width than the model's"));
-        }
-        let mut workspace = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: `open` saw that the processor has the instructions.
-        unsafe { self.network.answer(sequence, &mut workspace, answer) };
         Ok(())
     }
 }
@@ -105,6 +145,11 @@ impl Encoder {
     pub fn answer(&self, _sequence: Sequence<'_>, _answer: &mut [f32]) -> Result<()> {
         match *self {}
     }
+
+    /// Never called.
+    pub fn judge(&self, _pairs: &[Sequence<'_>], _contest: Contest<'_>, _logits: &mut [f32]) -> Result<()> {
+        match *self {}
+    }
 }
 
 fn unsupported() -> Error {
@@ -113,9 +158,11 @@ fn unsupported() -> Error {
 
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
+    use std::ops::Range;
+
     use half::f16;
 
-    use super::Sequence;
+    use super::{Contest, Sequence, Skim};
     use crate::encoder_kernels::{HEAD_WIDTH, Head, add_and_normalise, multiply, quantise, quantise_activated};
     use crate::encoder_weights::{COLUMNS, Linear};
     use crate::error::{Error, Result};
@@ -242,19 +289,71 @@ mod avx2 {
             self.tokens_max
         }
 
+        /// Refused is a skim that is another model's.
+        pub fn check(&self, skim: Skim<'_>) -> Result<()> {
+            let is_ours = (1..self.layers.len()).contains(&skim.layers) && skim.weights.len() == 3 * self.hidden;
+            match self.answer {
+                Answer::Logit { .. } if is_ours => Ok(()),
+                _ => Err(Error::invalid("a skim that was not made for this model")),
+            }
+        }
+
         #[target_feature(enable = "avx2,fma")]
         pub fn answer(&self, sequence: Sequence<'_>, workspace: &mut Workspace, answer: &mut [f32]) {
             let tokens = sequence.ids.len();
             workspace.fit(tokens, self.hidden);
             self.look_up(sequence, &mut workspace.states);
-            for (at, layer) in self.layers.iter().enumerate() {
+            self.run(0..self.layers.len(), workspace, tokens);
+            self.write_answer(&workspace.states, answer);
+        }
+
+        #[target_feature(enable = "avx2,fma")]
+        pub fn judge(
+            &self,
+            pairs: &[Sequence<'_>],
+            contest: Contest<'_>,
+            workspace: &mut Workspace,
+            logits: &mut [f32],
+        ) {
+            let Contest { head_starts, tokens_max, skim } = contest;
+            let mut skimmed = Vec::with_capacity(pairs.len());
+            for (pair, logit) in pairs.iter().zip(logits.iter_mut()) {
+                let tokens = pair.ids.len();
+                workspace.fit(tokens, self.hidden);
+                self.look_up(*pair, &mut workspace.states);
+                self.run(0..skim.layers, workspace, tokens);
+                *logit = told(skim, &workspace.states, self.hidden, pair.first_length);
+                skimmed.push(workspace.states.clone());
+            }
+            let worth = |at: &usize| head_starts[*at] + logits[*at];
+            let mut best_first: Vec<usize> = (0..pairs.len()).collect();
+            best_first.sort_by(|left, right| worth(right).total_cmp(&worth(left)));
+            let mut left = tokens_max;
+            for (place, at) in best_first.into_iter().enumerate() {
+                let tokens = pairs[at].ids.len();
+                if place > 0 && tokens > left {
+                    break;
+                }
+                left = left.saturating_sub(tokens);
+                workspace.fit(tokens, self.hidden);
+                workspace.states.copy_from_slice(&skimmed[at]);
+                self.run(skim.layers..self.layers.len(), workspace, tokens);
+                self.write_answer(&workspace.states, &mut logits[at..=at]);
+            }
+        }
+
+        #[target_feature(enable = "avx2,fma")]
+        fn run(&self, layers: Range<usize>, workspace: &mut Workspace, tokens: usize) {
+            for at in layers {
                 let is_last = at + 1 == self.layers.len();
                 // What is answered from the first token needs no other out of the last layer.
                 let wanted = if is_last && matches!(self.answer, Answer::Logit { .. }) { 1 } else { tokens };
-                layer.attend(workspace, self.hidden, tokens, wanted);
-                layer.think(workspace, self.hidden, wanted);
+                self.layers[at].attend(workspace, self.hidden, tokens, wanted);
+                self.layers[at].think(workspace, self.hidden, wanted);
             }
-            let states = &workspace.states[..tokens * self.hidden];
+        }
+
+        fn write_answer(&self, states: &[f32], answer: &mut [f32]) {
             match &self.answer {
                 Answer::Vector => write_mean_direction(states, self.hidden, answer),
                 Answer::Logit { pool, pool_bias, weights, bias } => {
@@ -404,6 +503,17 @@ mod avx2 {
         answer.iter_mut().for_each(|component| *component /= length);
     }
 
+    /// The logit that a pair seems to get.
+    fn told(skim: Skim<'_>, states: &[f32], hidden: usize, first_length: usize) -> f32 {
+        let (first_text, second_text) = states.split_at(first_length * hidden);
+        let of_means = [&states[..hidden], first_text, second_text].into_iter().zip(skim.weights.chunks_exact(hidden));
+        let terms = of_means.map(|(states, weights)| {
+            let sum: f32 = states.chunks_exact(hidden).map(|state| dot(state, weights)).sum();
+            sum / (states.len() / hidden).max(1) as f32
+        });
+        terms.sum::<f32>() + skim.bias
+    }
+
     fn dot(a: &[f32], b: &[f32]) -> f32 {
         a.iter().zip(b).map(|(a, b)| a * b).sum()
     }
@@ -444,6 +554,74 @@ mod tests {
         let long: Vec<u32> = (0..512).map(|at| 1000 + at * 7 % 20_000).collect();
         answer(&embedder, &long, long.len()).expect("as many tokens as there are positions");
         assert_eq!(answer(&embedder, &[101, 2054, 102], 3), Ok(short));
+    }
+
+    /// A reranker's pairs of one question, of different lengths, and some weights by which to tell logits.
+    fn list() -> (Vec<Vec<u32>>, Vec<f32>) {
+        let passage = |at: u32| (0..20 + 9 * at).map(move |token| 1000 + (at * 31 + token * 7) % 20_000);
+        let pairs = (0..7).map(|at| [101, 2054, 102].into_iter().chain(passage(at)).collect()).collect();
+        (pairs, (0..3 * 384).map(|at| (at % 13) as f32 * 0.01 - 0.06).collect())
+    }
+
+    #[test]
+    fn of_a_contest_the_better_ones_are_read_to_the_end() {
+        let Some(encoder) = model("reranker") else { return };
+        let (ids, weights) = list();
+        let pairs: Vec<Sequence<'_>> = ids.iter().map(|ids| Sequence { ids, first_length: 3 }).collect();
+        let read: Vec<f32> = ids.iter().map(|ids| answer(&encoder, ids, 3).expect("a logit")[0]).collect();
+        let judge = |head_starts: &[f32], tokens_max| {
+            let mut logits = vec![0f32; pairs.len()];
+            let skim = Skim { layers: 2, weights: &weights, bias: -1.0 };
+            encoder.judge(&pairs, Contest { head_starts, tokens_max, skim }, &mut logits).expect("logits");
+            logits
+        };
+        let all: usize = ids.iter().map(Vec::len).sum();
+        assert_eq!(judge(&[0.0; 7], all), read, "all are read, as one by one");
+        let only = |ahead: usize| {
+            let mut starts = [0.0; 7];
+            starts[ahead] = 100.0;
+            judge(&starts, 0)
+        };
+        // what each seems to get, from lists in which another one is ahead
+        let told: Vec<f32> = (0..7).map(|at| only((at + 1) % 7)[at]).collect();
+        assert!(told.iter().zip(&read).all(|(told, read)| told != read));
+        let mut best_first: Vec<usize> = (0..7).collect();
+        best_first.sort_by(|left, right| told[*right].total_cmp(&told[*left]));
+        for finishers in 1..7 {
+            let tokens: usize = best_first[..finishers].iter().map(|at| ids[*at].len()).sum();
+            let logits = judge(&[0.0; 7], tokens);
+            for (place, at) in best_first.iter().enumerate() {
+                let expected = if place < finishers { read[*at] } else { told[*at] };
+                assert_eq!(logits[*at], expected, "place {place}, {finishers} are read");
+            }
+            let one_less = judge(&[0.0; 7], tokens - 1);
+            assert_eq!(one_less[best_first[finishers - 1]] == read[best_first[finishers - 1]], finishers == 1);
+        }
+    }
+
+    #[test]
+    fn a_contest_of_another_model_is_refused() {
+        let (Some(embedder), Some(reranker)) = (model("embedder"), model("reranker")) else { return };
+        let (ids, weights) = list();
+        let pairs = [Sequence { ids: &ids[0], first_length: 3 }];
+        let judge = |encoder: &Encoder, layers, weights: &[f32], head_starts: &[f32]| {
+            let skim = Skim { layers, weights, bias: 0.0 };
+            encoder.judge(&pairs, Contest { head_starts, tokens_max: 1, skim }, &mut [0.0])
+        };
+        assert!(judge(&reranker, 2, &weights, &[0.0]).is_ok());
+        for (encoder, layers, width, starts) in [
+            (&embedder, 2, 1152, 1),
+            (&reranker, 0, 1152, 1),
+            (&reranker, 6, 1152, 1),
+            (&reranker, 2, 1151, 1),
+            (&reranker, 2, 1152, 0),
+        ] {
+            let refused = judge(encoder, layers, &weights[..width], &[0.0; 1][..starts]);
+            assert!(
+                matches!(refused, Err(Error::Invalid(_))),
+                "{layers} layers, {width} weights, {starts} head starts"
+            );
+        }
     }
 
     #[test]

@@ -26,8 +26,25 @@ export interface Embedder {
   ): Promise<Float32Array>;
 }
 
+/** What lets a reranker read only the better passages of a list to the end; the logits of the others are then estimates. */
+export interface Contest {
+  /** What each passage is worth beside its logit, in the same unit. */
+  readonly headStarts: readonly number[];
+  /** Tokens that are read to the end, of as many passages as fit; all are read where they have no more. */
+  readonly tokensMax: number;
+}
+
 /** (query, passage) pairs to relevance. */
 export interface Reranker {
-  /** One logit per passage, in their order, unbounded; larger is more relevant. */
-  score(query: string, passages: readonly string[], signal?: AbortSignal, onBegin?: () => void): Promise<Float32Array>;
+  /**
+   * One logit per passage, in their order, unbounded; larger is more relevant.
+   * @param contest makes estimates of some logits good enough, where they are cheaper
+   */
+  score(
+    query: string,
+    passages: readonly string[],
+    signal?: AbortSignal,
+    onBegin?: () => void,
+    contest?: Contest,
+  ): Promise<Float32Array>;
 }

@@ -32,6 +32,11 @@ export interface Mode {
    * `rerankDepth` short passages, or half as many long ones.
    */
   readonly rerankTokensMax: number;
+  /**
+   * Of these, tokens of passages that it reads to the end, where it computes them so that it can tell the better ones early; the
+   * other passages' logits are then estimates.
+   */
+  readonly rerankFinishedTokensMax: number;
   /** Weight of the reranker's squashed logit (-1..1) beside the first stage; less where the graph is sure. */
   readonly rerankWeight: number;
   /** The reranker is given up after this; the first stage's order then stands. */
@@ -83,6 +88,7 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     siblingShare: SIBLING_SHARE,
     rerankDepth: 0,
     rerankTokensMax: 0,
+    rerankFinishedTokensMax: 0,
     rerankWeight: 0,
     rerankDeadlineMs: 0,
   },
@@ -96,6 +102,7 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     siblingShare: SIBLING_SHARE,
     rerankDepth: 20,
     rerankTokensMax: 10 * RERANKED_TOKENS_MAX,
+    rerankFinishedTokensMax: 7.5 * RERANKED_TOKENS_MAX,
     rerankWeight: 0.4,
     rerankDeadlineMs: 2_000,
   },
@@ -109,6 +116,7 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     siblingShare: SIBLING_SHARE,
     rerankDepth: 30,
     rerankTokensMax: 15 * RERANKED_TOKENS_MAX,
+    rerankFinishedTokensMax: Number.POSITIVE_INFINITY,
     rerankWeight: 0.4,
     rerankDeadlineMs: 2_000,
   },

@@ -19,6 +19,7 @@ import {
   blendRerank,
   type Candidate,
   calibrate,
+  contestOf,
   firstStage,
   type GraphScores,
   joinPools,
@@ -274,7 +275,9 @@ async function rerank(
   const deadline = AbortSignal.timeout(mode.rerankDeadlineMs);
   const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
   try {
-    return blendRerank(candidates, await reranker.score(request.query, texts, signal, onBegin), mode, graph);
+    const contest = contestOf(candidates.slice(0, texts.length), mode, graph);
+    const logits = await reranker.score(request.query, texts, signal, onBegin, contest);
+    return blendRerank(candidates, logits, mode, graph);
   } catch (error) {
     // Past the deadline an answer in the first stage's order is worth more than none; `explain` shows no rerank signal.
     if (deadline.aborted && !(error instanceof Fault)) return candidates;

@@ -2,6 +2,7 @@
 
 import type { ChunkKey, MemoryKey } from "../domain/ids.ts";
 import type { Signal, Signals } from "../domain/ranking.ts";
+import type { Contest } from "../ports/models.ts";
 import { type Curve, MIDDLING_COSINE, type Mode, RERANKED_TOKENS_MAX } from "./modes.ts";
 
 /** One candidate passage with what was measured for it so far. */
@@ -176,7 +177,7 @@ export function blendRerank(
   { certainty }: GraphScores = NO_GRAPH,
 ): Candidate[] {
   const ranks = ranksOf(logits);
-  const weight = mode.rerankWeight * (1 - RERANK_LOSS * certainty);
+  const weight = rerankWeight(mode, certainty);
   const read = candidates.slice(0, logits.length);
   const squashed = read.map((_, position) => squashLogit(logits[position] ?? Number.NaN));
   const blended = read.map(({ firstStage }, position) => firstStage + weight * (squashed[position] ?? 0));
@@ -187,6 +188,23 @@ export function blendRerank(
     final: finals[position] ?? candidate.firstStage,
   }));
   return [...sortByFinal(head), ...candidates.slice(logits.length)];
+}
+
+/** The contest of candidates that are to be reranked: what their first stage is worth in the reranker's logits. */
+export function contestOf(
+  candidates: readonly Candidate[],
+  mode: Mode,
+  { certainty }: GraphScores = NO_GRAPH,
+): Contest {
+  const logit = rerankWeight(mode, certainty) / LOGIT_BOUND;
+  return {
+    headStarts: candidates.map(({ firstStage }) => firstStage / logit),
+    tokensMax: mode.rerankFinishedTokensMax,
+  };
+}
+
+function rerankWeight(mode: Mode, certainty: number): number {
+  return mode.rerankWeight * (1 - RERANK_LOSS * certainty);
 }
 
 /**

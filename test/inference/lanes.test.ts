@@ -9,6 +9,7 @@ import { ModelFilesError } from "../../src/adapters/inference/model-files.ts";
 import { isEncoderMadeForThisProcessor } from "../../src/adapters/native/model-encoder.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import { createLog, type Log } from "../../src/kit/log.ts";
+import type { Contest } from "../../src/ports/models.ts";
 import { seeded } from "../support/seeded.ts";
 import { until } from "../support/until.ts";
 import { EMBEDDER_REFERENCE, LOGIT_TOLERANCE, MODELS_DIR, RERANKER_REFERENCE, VECTOR_TOLERANCE } from "./references.ts";
@@ -157,6 +158,46 @@ describe("the reranker", () => {
       ).toBeLessThan(1e-3);
     }
     expect(await shared.score(query, [])).toHaveLength(0);
+  });
+});
+
+describe("a contest", () => {
+  const passages = RERANKER_REFERENCE.slice(0, 10).map(({ passage }) => passage);
+  const query = RERANKER_REFERENCE[0]?.query ?? "";
+  const contest = { headStarts: passages.map((_, index) => (index % 4 < 2 ? 100 : -100)), tokensMax: 500 };
+  const score = (lanes: Lanes, contest?: Contest) => lanes.score(query, passages, undefined, undefined, contest);
+
+  test("decides which passages are read to the end, where the lanes can tell; the others have estimates", async () => {
+    const read = await score(shared);
+    const logits = await score(shared, contest);
+    const isRead = passages.map((_, index) => logits[index] === read[index]);
+    if (OWN_PROVIDER === "cpu") return expect(isRead).not.toContain(false);
+    const readCount = isRead.filter(Boolean).length;
+    expect(readCount).toBeGreaterThanOrEqual(2);
+    expect(readCount).toBeLessThan(passages.length);
+    // in turns, each of the two lanes is dealt some that are ahead: none that is behind may finish before these
+    expect(isRead.filter((_, index) => index % 4 >= 2)).not.toContain(true);
+    for (const logit of logits) expect(Math.abs(logit)).toBeLessThan(20);
+  });
+
+  test("of no more tokens than are read to the end changes nothing", async () => {
+    expect(await score(shared, { ...contest, tokensMax: 10 * 128 })).toEqual(await score(shared));
+  });
+
+  test("changes nothing where onnxruntime computes", async () => {
+    const lanes = await start({ runtime: "onnxruntime" });
+    await lanes.ready();
+    expect(largestDifference(await score(lanes, contest), await score(lanes))).toBeLessThan(1e-4);
+  });
+
+  test("changes nothing beside a file for another model, and the operator is told", async () => {
+    const modelsDir = copyOfModels();
+    writeFileSync(join(modelsDir, "reranker/skim.json"), JSON.stringify({ model_sha256: "of another", layers: 2 }));
+    const warnings: string[] = [];
+    const lanes = await start({ lanes: 1, modelsDir, log: { ...silent, warn: noting(warnings), child: () => silent } });
+    expect(largestDifference(await score(lanes, contest), await score(lanes))).toBeLessThan(1e-4);
+    const complaint = expect.stringContaining("was made for another model");
+    expect(warnings).toEqual(OWN_PROVIDER === "cpu" ? [] : [complaint]);
   });
 });
 

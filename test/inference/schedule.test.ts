@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import {
+  dealPassages,
   type EmbedUnit,
   estimateTokens,
   type LaneRole,
@@ -24,7 +25,16 @@ function texts(owner: UnitOwner, count: number, tokens = 256): EmbedUnit<UnitOwn
 }
 
 function rerank(name: string): ScoreUnit<UnitOwner> {
-  return { op: "score", owner: PERSON, indices: [0], query: name, passages: ["p"], tokens: 500, deaths: 0 };
+  return {
+    op: "score",
+    owner: PERSON,
+    indices: [0],
+    query: name,
+    passages: ["p"],
+    contest: null,
+    tokens: 500,
+    deaths: 0,
+  };
 }
 
 /** What a lane is given, by name; null: nothing now. */
@@ -173,6 +183,18 @@ describe("sharing out", () => {
       const passage = 128 / slow.speed;
       expect(Math.abs(fast.doneAt - slow.doneAt), `seed ${seed}`).toBeLessThanOrEqual(passage);
     }
+  });
+
+  test("the passages of a contest are dealt out in turns, none beyond one run where that is possible", () => {
+    const deal = (count: number, lanes = 2) => dealPassages(Array<number>(count).fill(128), lanes, 1024);
+    expect(deal(5)).toEqual([
+      [0, 2, 4],
+      [1, 3],
+    ]);
+    expect(deal(16).map((piece) => piece.length)).toEqual([8, 8]);
+    expect(deal(17).map((piece) => piece.length)).toEqual([5, 4, 4, 4]);
+    expect(deal(16, 1).map((piece) => piece.length)).toEqual([8, 8]);
+    expect([deal(0), deal(1)]).toEqual([[], [[0]]]);
   });
 
   test("every passage is in one piece, the long ones first", () => {

@@ -8,6 +8,7 @@ import {
   blendRerank,
   type Candidate,
   calibrate,
+  contestOf,
   firstStage,
   joinPools,
   lentBySiblings,
@@ -259,6 +260,18 @@ describe("blendRerank", () => {
   });
 
   test("no logits change nothing", () => expect(blendRerank(falling, new Float32Array(), balanced)).toEqual(falling));
+
+  test.each([0, 0.5, 1])("head starts and logits add up to its order (certainty %d)", (certainty) => {
+    const graph = { certainty, signals: new Map() };
+    const logits = Float32Array.of(-6, 1.5, -0.5, 4);
+    const { headStarts } = contestOf(falling, balanced, graph);
+    const sums = falling.map(({ chunkKey }, at) => ({
+      key: Number(chunkKey),
+      sum: (headStarts[at] ?? 0) + (logits[at] ?? 0),
+    }));
+    const expected = sums.sort((left, right) => right.sum - left.sum).map(({ key }) => key);
+    expect(keys(blendRerank(falling, logits, balanced, graph))).toEqual(expected);
+  });
 });
 
 describe("calibrate", () => {

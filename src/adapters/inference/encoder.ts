@@ -3,18 +3,24 @@
 
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { Contest } from "../../ports/models.ts";
 import { isEncoderMadeForThisProcessor, ModelEncoder, type TokenSequence } from "../native/model-encoder.ts";
 import type { ModelRuntime } from "./lane-protocol.ts";
 import type { ModelDescription } from "./model-files.ts";
+import { readSkim } from "./skim.ts";
 
 /** A model that is ready. */
 export interface Encoder {
   /** What computes it, for people. */
   readonly provider: string;
-  /** Why the core's own encoder does not, although it is made for this processor; null: no such case. */
+  /** What is slower than it could be on this processor, and why; null: nothing. */
   readonly complaint: string | null;
   /** One row of numbers per sequence, in their order. */
   answer(sequences: readonly TokenSequence[]): Promise<Float32Array>;
+  /**
+   * Logits of the pairs of a contest. null: this one reads all to the end.
+   */
+  readonly judge: ((pairs: readonly TokenSequence[], contest: Contest) => Promise<Float32Array>) | null;
 }
 
 /** The references that are asked: enough to tell a wrong answer, soon done. */
@@ -43,10 +49,23 @@ function openOwn(model: ModelDescription): Encoder | string {
     const references = readReferences(join(dirname(model.modelPath), "reference.json"));
     const isRight = references.length > 0 && answersAs(encoder, references);
     if (!isRight) throw new Error("it does not answer as the model's reference.json says");
-    return { provider: "cpu-avx2", complaint: null, answer: async (sequences) => encoder.answer(sequences) };
+    return { provider: "cpu-avx2", answer: async (sequences) => encoder.answer(sequences), ...judging(model, encoder) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return `${model.id} is computed by onnxruntime, not by the core's own encoder: ${why}`;
+  }
+}
+
+function judging(model: ModelDescription, encoder: ModelEncoder): Pick<Encoder, "judge" | "complaint"> {
+  try {
+    const skim = readSkim(model);
+    if (skim === null) return { judge: null, complaint: null };
+    const judge: Encoder["judge"] = async (pairs, { headStarts, tokensMax }) =>
+      encoder.judge(pairs, headStarts, tokensMax, skim);
+    return { judge, complaint: null };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { judge: null, complaint: `${model.id} reads all passages to the end: ${why}` };
   }
 }
 

@@ -23,6 +23,8 @@ export interface ScoreRequest {
   readonly op: "score";
   readonly query: string;
   readonly passages: readonly string[];
+  /** A `Contest`; null: all passages are read to the end. */
+  readonly contest: { readonly headStarts: readonly number[]; readonly tokensMax: number } | null;
 }
 
 /** What a lane can be asked. */
@@ -31,6 +33,8 @@ export type LaneRequest = EmbedRequest | ScoreRequest;
 /** What a lane says once its models are loaded. */
 export interface LaneHello {
   readonly provider: string;
+  /** Whether it reads only the better passages of a contest to the end. */
+  readonly judges: boolean;
   /** What an operator should know of it. */
   readonly complaints: readonly string[];
   /** From the process's start to ready. */

@@ -5,6 +5,7 @@ import type { JsonObject } from "../../children/frames.ts";
 import { type ChildMessage, ChildRefusal, serveChild } from "../../children/serve.ts";
 import { invariant } from "../../domain/fault.ts";
 import { loadWordPiece, type WordPiece } from "../../kit/wordpiece.ts";
+import type { Contest } from "../../ports/models.ts";
 import { type Encoder, openEncoder } from "./encoder.ts";
 import { MODELS_DIR_VARIABLE, type ModelRuntime, REQUEST_TEXTS_MAX, RUNTIME_VARIABLE } from "./lane-protocol.ts";
 import {
@@ -31,10 +32,14 @@ export async function runLane(socketPath: string): Promise<void> {
     socketPath,
     {
       embed: async ({ header }) => float32Reply(await embed(embedder, textsOf(header, "texts"))),
-      score: async ({ header }) => float32Reply(await score(reranker, queryOf(header), textsOf(header, "passages"))),
+      score: async ({ header }) => {
+        const passages = textsOf(header, "passages");
+        return float32Reply(await score(reranker, queryOf(header), passages, contestOf(header, passages.length)));
+      },
     },
     {
       provider: [...new Set([embedder.encoder.provider, reranker.encoder.provider])].join(" and "),
+      judges: reranker.encoder.judge !== null,
       complaints: [embedder.encoder.complaint, reranker.encoder.complaint].filter((complaint) => complaint !== null),
       loadMs: Math.round(performance.now()),
     },
@@ -87,10 +92,12 @@ async function score(
   { model, tokenizer, encoder }: Loaded<RerankerDescription>,
   query: string,
   passages: readonly string[],
+  contest: Contest | null,
 ): Promise<Float32Array> {
   const { queryTokensMax, tokensMax } = model;
   const pairs = passages.map((passage) => tokenizer.encodePair(query, passage, queryTokensMax, tokensMax));
-  const logits = await encoder.answer(pairs);
+  const isJudged = contest !== null && encoder.judge !== null;
+  const logits = isJudged ? await encoder.judge(pairs, contest) : await encoder.answer(pairs);
   invariant(logits.length === passages.length, "a reranker gave another number of logits than it was asked for");
   return logits;
 }
@@ -103,6 +110,14 @@ function queryOf(header: JsonObject): string {
   const query = header.query;
   invariant(typeof query === "string", "a lane was asked to score without a query");
   return query;
+}
+
+function contestOf(header: JsonObject, count: number): Contest | null {
+  const contest = header.contest as Contest | null;
+  const isWhole =
+    contest === null || (contest.headStarts.length === count && contest.headStarts.every(Number.isFinite));
+  invariant(isWhole, "a lane was asked to score with other head starts than passages");
+  return contest;
 }
 
 function textsOf(header: JsonObject, field: string): readonly string[] {

@@ -6,10 +6,18 @@ import type { ChildMessage } from "../../children/serve.ts";
 import { ChildGone, type ChildState, type SupervisedChild, superviseChild } from "../../children/supervisor.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { Log } from "../../kit/log.ts";
-import type { Embedder, Priority, Reranker } from "../../ports/models.ts";
+import type { Contest, Embedder, Priority, Reranker } from "../../ports/models.ts";
 import { type LaneRequest, MODELS_DIR_VARIABLE, type ModelRuntime, RUNTIME_VARIABLE } from "./lane-protocol.ts";
 import { describeEmbedder, describeReranker, fingerprintOf } from "./model-files.ts";
-import { estimateTokens, type LaneRole, Schedule, type Slice, sharePassages, type Unit } from "./schedule.ts";
+import {
+  dealPassages,
+  estimateTokens,
+  type LaneRole,
+  Schedule,
+  type Slice,
+  sharePassages,
+  type Unit,
+} from "./schedule.ts";
 
 /** How to run the models. */
 export interface LanesOptions {
@@ -78,6 +86,8 @@ const INGEST_NICENESS = 10;
 const QUIET_AFTER_MS = 250;
 /** A piece of a rerank: one run of the model in the lane. */
 const PIECE_TOKENS_MAX = 512;
+/** The same of a contest, whose passages are not all read to the end. */
+const CONTEST_TOKENS_MAX = 1024;
 /** A unit over which this many lanes died is given up. */
 const DEATHS_MAX = 2;
 /** A lane that failed this often in a row is not waited for. */
@@ -192,7 +202,13 @@ class LaneGroup implements Lanes {
     );
   }
 
-  score(query: string, passages: readonly string[], signal?: AbortSignal, onBegin?: () => void): Promise<Float32Array> {
+  score(
+    query: string,
+    passages: readonly string[],
+    signal?: AbortSignal,
+    onBegin?: () => void,
+    contest?: Contest,
+  ): Promise<Float32Array> {
     invariant(passages.length <= QUERY_TEXTS_MAX, `a rerank had ${passages.length} passages`);
     return this.call({ priority: "query", rows: passages.length, width: 1, signal, onBegin }, (owner) => {
       const queryTokens = estimateTokens(query, this.pairTokensMax);
@@ -200,13 +216,20 @@ class LaneGroup implements Lanes {
         Math.min(this.pairTokensMax, queryTokens + estimateTokens(text, this.pairTokensMax)),
       );
       const lanesUp = Math.max(1, this.lanes.filter(isUp).length);
-      return sharePassages(tokens, lanesUp, PIECE_TOKENS_MAX).map((indices) => ({
+      const tokensOf = (indices: readonly number[]) => indices.reduce((sum, index) => sum + (tokens[index] ?? 0), 0);
+      const total = tokensOf([...tokens.keys()]);
+      const isJudged = contest !== undefined && total > contest.tokensMax && this.lanes.every(judges);
+      const pieces = isJudged
+        ? dealPassages(tokens, lanesUp, CONTEST_TOKENS_MAX)
+        : sharePassages(tokens, lanesUp, PIECE_TOKENS_MAX);
+      return pieces.map((indices) => ({
         op: "score",
         owner,
         query,
         passages: indices.map((index) => passages[index] ?? ""),
+        contest: isJudged ? partOf(contest, indices, tokensOf(indices) / total) : null,
         indices,
-        tokens: indices.reduce((sum, index) => sum + (tokens[index] ?? 0), 0),
+        tokens: tokensOf(indices),
         deaths: 0,
       }));
     });
@@ -375,6 +398,17 @@ function laneRoles(count: number): readonly LaneRole[] {
   return ["query", ...Array<LaneRole>(count - 1).fill("ingest")];
 }
 
+/** A contest of some of the passages, which have this share of the tokens. */
+function partOf({ headStarts, tokensMax }: Contest, indices: readonly number[], share: number): Contest {
+  return { headStarts: indices.map((index) => headStarts[index] ?? 0), tokensMax: Math.ceil(tokensMax * share) };
+}
+
+/** Whether it reads only the better passages of a contest to the end; one that is not up takes no part. */
+function judges(lane: Lane): boolean {
+  const state = lane.child?.state();
+  return state?.status !== "up" || state.hello.judges === true;
+}
+
 function isUp(lane: Lane): boolean {
   return lane.child?.state().status === "up";
 }
@@ -413,8 +447,8 @@ function statusOf(lane: Lane): LaneStatus {
 
 function requestOf(slice: Slice<Call>): LaneRequest {
   if (slice.op === "embed") return { op: "embed", texts: slice.units.map((unit) => unit.text) };
-  const [{ query, passages }] = slice.units;
-  return { op: "score", query, passages };
+  const [{ query, passages, contest }] = slice.units;
+  return { op: "score", query, passages, contest };
 }
 
 /** Copies an answer's values to the callers' results; settles the calls that are complete. */

@@ -30,7 +30,7 @@ const RUN_TOKENS_MAX = 512;
 /** Loads a model into a session. */
 export async function openWithOnnxruntime(model: ModelDescription, complaint: string | null): Promise<Encoder> {
   const session = await InferenceSession.create(model.modelPath, SESSION_OPTIONS);
-  return { provider: "cpu", complaint, answer: (sequences) => answer(session, sequences) };
+  return { provider: "cpu", complaint, answer: (sequences) => answer(session, sequences), judge: null };
 }
 
 async function answer(session: InferenceSession, sequences: readonly TokenSequence[]): Promise<Float32Array> {

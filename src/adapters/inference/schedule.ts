@@ -5,7 +5,7 @@
 // queries come, with one small piece at a time, so that the first query waits at most for that and the next ones for
 // nothing. The ingest lane takes query work when it is free, but every other turn belongs to ingest: neither line starves.
 
-import type { Priority } from "../../ports/models.ts";
+import type { Contest, Priority } from "../../ports/models.ts";
 import { REQUEST_TEXTS_MAX } from "./lane-protocol.ts";
 
 /** What all units of one call share; lanes.ts keeps the caller's promise in it. */
@@ -34,6 +34,8 @@ export interface ScoreUnit<Owner extends UnitOwner> extends UnitBase<Owner> {
   readonly indices: readonly number[];
   readonly query: string;
   readonly passages: readonly string[];
+  /** null: all passages are read to the end. */
+  readonly contest: Contest | null;
 }
 
 /** The smallest piece of work; never split over lanes. */
@@ -182,6 +184,23 @@ const SPECIAL_TOKENS = 2;
 /** Tokens that a model will read of a text, without tokenising it: good enough to share out work. */
 export function estimateTokens(text: string, tokensMax: number): number {
   return Math.min(tokensMax, SPECIAL_TOKENS + Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN));
+}
+
+/**
+ * Deals the passages of a contest out in turns, so that each piece has good ones and bad ones: as many pieces for each lane,
+ * and none above one run of the model, as far as turns can do that.
+ * @returns indices into `tokens`; every index once
+ */
+export function dealPassages(
+  tokens: readonly number[],
+  lanes: number,
+  pieceTokensMax: number,
+): readonly (readonly number[])[] {
+  const total = tokens.reduce((sum, count) => sum + count, 0);
+  const pieceCount = Math.min(tokens.length, lanes * Math.ceil(total / (lanes * pieceTokensMax)));
+  const pieces: number[][] = Array.from({ length: pieceCount }, () => []);
+  for (const index of tokens.keys()) pieces[index % pieceCount]?.push(index);
+  return pieces;
 }
 
 /** What a piece takes of one lane's share of what is left: less than all, so that the lane that is the faster one takes more pieces. */

@@ -5,6 +5,15 @@ import { loadAddon, translated } from "./addon.ts";
 /** `native/src/encoder.rs`. */
 interface NativeEncoder {
   answer(ids: Uint32Array, lengths: Uint32Array, firstLengths: Uint32Array): Float32Array;
+  judge(
+    ids: Uint32Array,
+    lengths: Uint32Array,
+    firstLengths: Uint32Array,
+    headStarts: Float32Array,
+    tokensMax: number,
+    skimLayers: number,
+    skim: Float32Array,
+  ): Float32Array;
 }
 
 /** What this file uses of the addon. */
@@ -27,6 +36,14 @@ export interface TokenSequence {
   readonly firstLength: number;
 }
 
+/** How a logit is told from the states after the first layers: see `native/src/encoder.rs`. */
+export interface Skim {
+  /** So many. */
+  readonly layers: number;
+  /** Weights, and the bias at the end. */
+  readonly numbers: Float32Array;
+}
+
 /** A model as it is exported by `data/models/recipe`, computed by the native core. */
 export class ModelEncoder {
   readonly #native: NativeEncoder;
@@ -45,14 +62,31 @@ export class ModelEncoder {
    * one would cost a short question a tenth of its time. `invalid` for tokens that the model does not know.
    */
   answer(sequences: readonly TokenSequence[]): Float32Array {
-    const lengths = Uint32Array.from(sequences, ({ ids }) => ids.length);
-    const ids = new Uint32Array(lengths.reduce((sum, length) => sum + length, 0));
-    let at = 0;
-    for (const sequence of sequences) {
-      ids.set(sequence.ids, at);
-      at += sequence.ids.length;
-    }
-    const firstLengths = Uint32Array.from(sequences, ({ firstLength }) => firstLength);
+    const { ids, lengths, firstLengths } = joined(sequences);
     return translated(() => this.#native.answer(ids, lengths, firstLengths));
   }
+
+  /**
+   * Logits of pairs of one list. As many as have `tokensMax` tokens together are read to the end, one at least: those worth
+   * most by `headStarts`, one number per pair in the logits' unit, and by the logit that they seem to get after the skim's
+   * layers; the others' logits are what they seem to be. `invalid` for another model's skim.
+   */
+  judge(pairs: readonly TokenSequence[], headStarts: readonly number[], tokensMax: number, skim: Skim): Float32Array {
+    const { ids, lengths, firstLengths } = joined(pairs);
+    const starts = Float32Array.from(headStarts);
+    return translated(() =>
+      this.#native.judge(ids, lengths, firstLengths, starts, tokensMax, skim.layers, skim.numbers),
+    );
+  }
+}
+
+function joined(sequences: readonly TokenSequence[]) {
+  const lengths = Uint32Array.from(sequences, ({ ids }) => ids.length);
+  const ids = new Uint32Array(lengths.reduce((sum, length) => sum + length, 0));
+  let at = 0;
+  for (const sequence of sequences) {
+    ids.set(sequence.ids, at);
+    at += sequence.ids.length;
+  }
+  return { ids, lengths, firstLengths: Uint32Array.from(sequences, ({ firstLength }) => firstLength) };
 }

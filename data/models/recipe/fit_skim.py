@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Fits `skim.json`: how a reranker's logit can be told after its first layers, well enough to see which passages of a list are the
+better ones.
+
+    python3 fit_skim.py --model data/models/reranker --lists lists.jsonl [--layers 2] [--pairs 60000]
+
+`lists.jsonl` has one question per line with passages of every kind for it: {"q": "...", "d": ["...", ...]}; no judgement is needed,
+since the model itself is the teacher. The logit, clipped to +-8 as the ranking clips it, is regressed (ridge) on three means of
+the states after `--layers` layers: of the first token, of the first text's tokens, of the second text's. One list in ten is held
+out; what is told of it is printed. Needs numpy, onnx, onnxruntime, tokenizers.
+"""
+import argparse, hashlib, json, os
+import numpy as np, onnx, onnxruntime
+from tokenizers import Tokenizer
+
+CLIP = 8.0
+RIDGE = 30.0
+BATCH = 32
+
+
+def main():
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument("--model", required=True)
+    a.add_argument("--lists", required=True)
+    a.add_argument("--layers", type=int, default=2)
+    a.add_argument("--pairs", type=int, default=60_000)
+    a = a.parse_args()
+    described = json.load(open(os.path.join(a.model, "model.json")))
+    path = os.path.join(a.model, described["file"])
+    with open(path, "rb") as file:
+        sha256 = hashlib.sha256(file.read()).hexdigest()
+    assert sha256 == described["sha256"], "model.json describes another file"
+
+    pairs, lists = tokenised(a, described)
+    features, logits = computed(path, a.layers, pairs)
+    held_out = lists % 10 == 0
+    weights, bias = ridge(features[~held_out], np.clip(logits[~held_out], -CLIP, CLIP))
+    report(features[held_out] @ weights + bias, logits[held_out], lists[held_out])
+    skim = {"model_sha256": sha256, "layers": a.layers, "bias": round(float(bias), 6), "weights": [round(float(w), 6) for w in weights]}
+    out = os.path.join(a.model, "skim.json")
+    with open(out, "w") as file:
+        json.dump(skim, file)
+        file.write("\n")
+    print("written to", out)
+
+
+def tokenised(a, described):
+    """(ids, tokens of the first text) of each pair, and the number of its list."""
+    tokenizer = Tokenizer.from_file(os.path.join(a.model, described["tokenizer"]))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    cls, sep = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    pairs, lists = [], []
+    for number, line in enumerate(open(a.lists, encoding="utf-8")):
+        if len(pairs) >= a.pairs:
+            break
+        given = json.loads(line)
+        question, *passages = (e.ids for e in tokenizer.encode_batch([given["q"], *given["d"]], add_special_tokens=False))
+        first = [cls, *question[: described["max_query_tokens"]], sep]
+        for passage in passages:
+            pairs.append(([*first, *passage[: described["max_tokens"] - len(first) - 1], sep], len(first)))
+            lists.append(number)
+    return pairs, np.array(lists)
+
+
+def computed(path, layers, pairs):
+    """Means of the states after so many layers, `[pairs, 3 * hidden]`, and logits, `[pairs]`."""
+    model = onnx.load(path)
+    norms = [node for node in model.graph.node if node.op_type == "LayerNormalization"]
+    states = norms[2 * layers].output[0]
+    model.graph.output.append(onnx.helper.make_tensor_value_info(states, onnx.TensorProto.FLOAT, None))
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    features, logits = [None] * len(pairs), np.zeros(len(pairs), np.float32)
+    by_length = sorted(range(len(pairs)), key=lambda at: len(pairs[at][0]))
+    for begin in range(0, len(pairs), BATCH):
+        batch = by_length[begin : begin + BATCH]
+        width = max(len(pairs[at][0]) for at in batch)
+        ids, mask, types = (np.zeros((len(batch), width), np.int64) for _ in range(3))
+        for row, at in enumerate(batch):
+            tokens, first = pairs[at]
+            ids[row, : len(tokens)], mask[row, : len(tokens)], types[row, first : len(tokens)] = tokens, 1, 1
+        found, answers = session.run([states, "logits"], {"input_ids": ids, "attention_mask": mask, "token_type_ids": types})
+        found = found.reshape(len(batch), width, -1)
+        for row, at in enumerate(batch):
+            tokens, first = pairs[at]
+            of_pair = found[row]
+            features[at] = np.concatenate([of_pair[0], of_pair[:first].mean(0), of_pair[first : len(tokens)].mean(0)])
+            logits[at] = answers.reshape(-1)[row]
+        if begin // BATCH % 50 == 0:
+            print(f"{begin} of {len(pairs)} pairs", flush=True)
+    return np.array(features, np.float64), logits
+
+
+def ridge(features, targets):
+    mean, deviation = features.mean(0), features.std(0) + 1e-6
+    standard = (features - mean) / deviation
+    gram = standard.T @ standard + RIDGE * np.eye(standard.shape[1])
+    weights = np.linalg.solve(gram, standard.T @ (targets - targets.mean())) / deviation
+    return weights, targets.mean() - mean @ weights
+
+
+def report(told, logits, lists):
+    within, best = [], []
+    for number in np.unique(lists):
+        of_list = lists == number
+        guess, truth = told[of_list], logits[of_list]
+        if len(truth) > 2:
+            within.append(np.corrcoef(guess, truth)[0, 1])
+            best.append(truth.argmax() in np.argsort(-guess)[: (len(truth) + 1) // 2])
+    print(f"held out: correlation {np.corrcoef(told, logits)[0, 1]:.3f}, within lists {np.nanmean(within):.3f}; the best passage is in the better half of {np.mean(best):.3f} lists")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+// What lies beside a reranker for telling its logits early, and what is said of files that are of no use.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describeReranker } from "../../src/adapters/inference/model-files.ts";
+import { readSkim } from "../../src/adapters/inference/skim.ts";
+import { MODELS_DIR } from "./references.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mneme-skim-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const shipped = describeReranker(MODELS_DIR);
+
+/** A model in a folder with this file beside it. */
+function beside(content: string | null) {
+  rmSync(join(folder, "skim.json"), { force: true });
+  if (content !== null) writeFileSync(join(folder, "skim.json"), content);
+  return { ...shipped, modelPath: join(folder, "model.onnx") };
+}
+
+describe("skim.json", () => {
+  test("the one that ships is for the reranker that ships", () => {
+    expect(readSkim(shipped)).toMatchObject({ layers: 2, numbers: { length: 3 * 384 + 1 } });
+  });
+
+  test("may be missing", () => expect(readSkim(beside(null))).toBeNull());
+
+  test("has weights and a bias, in this order", () => {
+    const fields = { model_sha256: shipped.modelSha256, layers: 3, weights: [1, -0.5], bias: 0.25 };
+    expect(readSkim(beside(JSON.stringify(fields)))).toEqual({ layers: 3, numbers: Float32Array.of(1, -0.5, 0.25) });
+  });
+
+  const good = { model_sha256: shipped.modelSha256, layers: 2, weights: [1], bias: 0 };
+  test.each([
+    ["not JSON", "{", "cannot be read"],
+    ["of another model", JSON.stringify({ ...good, model_sha256: "0".repeat(64) }), "was made for another model"],
+    ["without layers", JSON.stringify({ ...good, layers: "2" }), 'has no "layers"'],
+    ["without weights", JSON.stringify({ ...good, weights: [] }), "weights"],
+    ["with weights that are no numbers", JSON.stringify({ ...good, weights: [null] }), "weights"],
+    ["without a bias", JSON.stringify({ ...good, bias: undefined }), "bias"],
+  ])("is refused when it is %s", (_, content, reason) => {
+    expect(() => readSkim(beside(content))).toThrow(reason);
+  });
+});
