@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isEncoderMadeForThisProcessor } from "../../src/adapters/native/model-encoder.ts";
 import { isRecord } from "../../src/cli/client.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { ROOT } from "../support/sources.ts";
@@ -62,7 +63,7 @@ describe.skipIf(!isThere)("the single binary", () => {
     expect(readdirSync(folder)).toEqual(["mneme"]);
   });
 
-  test("serves, stores and finds in both modes", async () => {
+  test("serves, stores and finds in both modes, by the encoder that suits the processor", async () => {
     const server = await start();
     const stored = await server.call("POST", "/v1/memories", { content: sentence });
     expect(stored.status).toBe(202);
@@ -73,6 +74,9 @@ describe.skipIf(!isThere)("the single binary", () => {
     });
     expect(await bestOf(server, "fast")).toBe(sentence);
     expect(await bestOf(server, "balanced")).toBe(sentence);
+    // with all that lies beside the models: without it they would be computed by onnxruntime, and slower
+    const { body } = await server.call("GET", "/ready");
+    expect(JSON.stringify(body)).toContain(`"provider":"${isEncoderMadeForThisProcessor() ? "cpu-avx2" : "cpu"}"`);
     expect(await server.stop()).toBe(0);
     const megabytes = Math.round(statSync(program).size / 1024 ** 2);
     process.stdout.write(`binary ${megabytes} MiB; first start ${Math.round(server.startMs)} ms\n`);

@@ -17,9 +17,7 @@ export interface Encoder {
   readonly complaint: string | null;
   /** One row of numbers per sequence, in their order. */
   answer(sequences: readonly TokenSequence[]): Promise<Float32Array>;
-  /**
-   * Logits of the pairs of a contest. null: this one reads all to the end.
-   */
+  /** Logits of the pairs of a contest. null: this one reads all to the end. */
   readonly judge: ((pairs: readonly TokenSequence[], contest: Contest) => Promise<Float32Array>) | null;
 }
 
