@@ -184,6 +184,13 @@ describe("a contest", () => {
     expect(await score(shared, { ...contest, tokensMax: 10 * 128 })).toEqual(await score(shared));
   });
 
+  test("changes nothing where more lanes share the passages", async () => {
+    const lanes = await start({ lanes: 3 });
+    const areUp = () => lanes.status().lanes.every(({ status }) => status === "up") || null;
+    await until("all lanes are up", async () => areUp());
+    expect(await score(lanes, contest)).toEqual(await score(lanes));
+  });
+
   test("changes nothing where onnxruntime computes", async () => {
     const lanes = await start({ runtime: "onnxruntime" });
     await lanes.ready();

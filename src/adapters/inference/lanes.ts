@@ -88,6 +88,8 @@ const QUIET_AFTER_MS = 250;
 const PIECE_TOKENS_MAX = 512;
 /** The same of a contest, whose passages are not all read to the end. */
 const CONTEST_TOKENS_MAX = 1024;
+/** More lanes soon read all to the end, and among the few passages of a share the better ones are harder to tell. */
+const CONTEST_LANES_MAX = 2;
 /** A unit over which this many lanes died is given up. */
 const DEATHS_MAX = 2;
 /** A lane that failed this often in a row is not waited for. */
@@ -218,7 +220,8 @@ class LaneGroup implements Lanes {
       const lanesUp = Math.max(1, this.lanes.filter(isUp).length);
       const tokensOf = (indices: readonly number[]) => indices.reduce((sum, index) => sum + (tokens[index] ?? 0), 0);
       const total = tokensOf([...tokens.keys()]);
-      const isJudged = contest !== undefined && total > contest.tokensMax && this.lanes.every(judges);
+      const mayBeJudged = lanesUp <= CONTEST_LANES_MAX && this.lanes.every(judges);
+      const isJudged = contest !== undefined && mayBeJudged && total > contest.tokensMax;
       const pieces = isJudged
         ? dealPassages(tokens, lanesUp, CONTEST_TOKENS_MAX)
         : sharePassages(tokens, lanesUp, PIECE_TOKENS_MAX);
