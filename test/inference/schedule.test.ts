@@ -2,16 +2,13 @@
 
 import { describe, expect, test } from "bun:test";
 import {
-  dealPassages,
   type EmbedUnit,
   estimateTokens,
   type LaneRole,
   Schedule,
   type ScoreUnit,
-  sharePassages,
   type UnitOwner,
 } from "../../src/adapters/inference/schedule.ts";
-import { seeded } from "../support/seeded.ts";
 
 const PERSON: UnitOwner = { priority: "query" };
 const BATCH: UnitOwner = { priority: "ingest" };
@@ -159,58 +156,7 @@ describe("failures and leavers", () => {
   });
 });
 
-describe("sharing out", () => {
-  test("the first pieces are large, and none above one run; the last are single passages", () => {
-    const sizes = (count: number) => sharePassages(Array<number>(count).fill(128), 2, 512).map((piece) => piece.length);
-    expect(sizes(10)).toEqual([3, 2, 2, 1, 1, 1]);
-    expect(sizes(30)).toEqual([4, 4, 4, 4, 4, 3, 2, 2, 1, 1, 1]);
-    expect(sizes(1)).toEqual([1]);
-    expect(sizes(0)).toEqual([]);
-  });
-
-  test("lanes of different speed are done within one passage of each other", () => {
-    for (let seed = 1; seed <= 200; seed += 1) {
-      const random = seeded(seed);
-      const tokens = Array.from({ length: 1 + Math.floor(random() * 50) }, () => 5 + Math.floor(random() * 124));
-      const [fast, slow] = [
-        { doneAt: 0, speed: 1 },
-        { doneAt: 0, speed: 0.5 + random() / 2 },
-      ];
-      for (const piece of sharePassages(tokens, 2, 512)) {
-        const lane = fast.doneAt <= slow.doneAt ? fast : slow;
-        lane.doneAt += piece.reduce((sum, index) => sum + (tokens[index] ?? 0), 0) / lane.speed;
-      }
-      const passage = 128 / slow.speed;
-      expect(Math.abs(fast.doneAt - slow.doneAt), `seed ${seed}`).toBeLessThanOrEqual(passage);
-    }
-  });
-
-  test("the passages of a contest are dealt out in turns, none beyond one run where that is possible", () => {
-    const deal = (count: number, lanes = 2) => dealPassages(Array<number>(count).fill(128), lanes, 1024);
-    expect(deal(5)).toEqual([
-      [0, 2, 4],
-      [1, 3],
-    ]);
-    expect(deal(16).map((piece) => piece.length)).toEqual([8, 8]);
-    expect(deal(17).map((piece) => piece.length)).toEqual([5, 4, 4, 4]);
-    expect(deal(16, 1).map((piece) => piece.length)).toEqual([8, 8]);
-    expect([deal(0), deal(1)]).toEqual([[], [[0]]]);
-  });
-
-  test("every passage is in one piece, the long ones first", () => {
-    for (let seed = 1; seed <= 200; seed += 1) {
-      const random = seeded(seed);
-      const tokens = Array.from({ length: 1 + Math.floor(random() * 50) }, () => 5 + Math.floor(random() * 124));
-      const pieces = sharePassages(tokens, 1 + Math.floor(random() * 4), 512);
-      expect(
-        pieces.flat().toSorted((a, b) => a - b),
-        `seed ${seed}`,
-      ).toEqual(tokens.map((_, index) => index));
-      const lengths = pieces.flat().map((index) => tokens[index] ?? 0);
-      expect(lengths, `seed ${seed}`).toEqual(lengths.toSorted((a, b) => b - a));
-    }
-  });
-
+describe("estimating", () => {
   test("a text counts a quarter of its bytes, at most what the model reads", () => {
     expect(estimateTokens("", 256)).toBe(2);
     expect(estimateTokens("abcd", 256)).toBe(3);

@@ -9,15 +9,8 @@ import type { Log } from "../../kit/log.ts";
 import type { Contest, Embedder, Priority, Reranker } from "../../ports/models.ts";
 import { type LaneRequest, MODELS_DIR_VARIABLE, type ModelRuntime, RUNTIME_VARIABLE } from "./lane-protocol.ts";
 import { describeEmbedder, describeReranker, fingerprintOf } from "./model-files.ts";
-import {
-  dealPassages,
-  estimateTokens,
-  type LaneRole,
-  Schedule,
-  type Slice,
-  sharePassages,
-  type Unit,
-} from "./schedule.ts";
+import { rerankPieces } from "./rerank-pieces.ts";
+import { estimateTokens, type LaneRole, Schedule, type Slice, type Unit } from "./schedule.ts";
 
 /** How to run the models. */
 export interface LanesOptions {
@@ -84,12 +77,6 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const INGEST_NICENESS = 10;
 /** Without a query for so long, the query lane helps ingest: a person's next question is further away than that. */
 const QUIET_AFTER_MS = 250;
-/** A piece of a rerank: one run of the model in the lane. */
-const PIECE_TOKENS_MAX = 512;
-/** The same of a contest, whose passages are not all read to the end. */
-const CONTEST_TOKENS_MAX = 1024;
-/** More lanes soon read all to the end, and among the few passages of a share the better ones are harder to tell. */
-const CONTEST_LANES_MAX = 2;
 /** A unit over which this many lanes died is given up. */
 const DEATHS_MAX = 2;
 /** A lane that failed this often in a row is not waited for. */
@@ -218,21 +205,15 @@ class LaneGroup implements Lanes {
         Math.min(this.pairTokensMax, queryTokens + estimateTokens(text, this.pairTokensMax)),
       );
       const lanesUp = Math.max(1, this.lanes.filter(isUp).length);
-      const tokensOf = (indices: readonly number[]) => indices.reduce((sum, index) => sum + (tokens[index] ?? 0), 0);
-      const total = tokensOf([...tokens.keys()]);
-      const mayBeJudged = lanesUp <= CONTEST_LANES_MAX && this.lanes.every(judges);
-      const isJudged = contest !== undefined && mayBeJudged && total > contest.tokensMax;
-      const pieces = isJudged
-        ? dealPassages(tokens, lanesUp, CONTEST_TOKENS_MAX)
-        : sharePassages(tokens, lanesUp, PIECE_TOKENS_MAX);
-      return pieces.map((indices) => ({
+      const held = contest !== undefined && this.lanes.every(judges) ? contest : null;
+      return rerankPieces(tokens, lanesUp, held).map(({ indices, tokens, contest }) => ({
         op: "score",
         owner,
         query,
         passages: indices.map((index) => passages[index] ?? ""),
-        contest: isJudged ? partOf(contest, indices, tokensOf(indices) / total) : null,
+        contest,
         indices,
-        tokens: tokensOf(indices),
+        tokens,
         deaths: 0,
       }));
     });
@@ -399,11 +380,6 @@ function laneRoles(count: number): readonly LaneRole[] {
   invariant(Number.isInteger(count) && count >= 1, `${count} lanes were asked for`);
   if (count === 1) return ["only"];
   return ["query", ...Array<LaneRole>(count - 1).fill("ingest")];
-}
-
-/** A contest of some of the passages, which have this share of the tokens. */
-function partOf({ headStarts, tokensMax }: Contest, indices: readonly number[], share: number): Contest {
-  return { headStarts: indices.map((index) => headStarts[index] ?? 0), tokensMax: Math.ceil(tokensMax * share) };
 }
 
 /** Whether it reads only the better passages of a contest to the end; one that is not up takes no part. */

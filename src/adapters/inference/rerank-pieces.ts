@@ -1,0 +1,99 @@
+// How is a rerank shared out over the lanes? In pieces, each of which is one request to a lane. Who computes which piece, and when,
+// is schedule.ts's.
+
+import type { Contest } from "../../ports/models.ts";
+
+/** Some passages of a rerank. */
+export interface RerankPiece {
+  /** Their places among the passages. */
+  readonly indices: readonly number[];
+  /** Estimated tokens of their pairs. */
+  readonly tokens: number;
+  /** Their share of the contest; null: all of them are read to the end. */
+  readonly contest: Contest | null;
+}
+
+/** Tokens of a piece: one run of the model in the lane. */
+const PIECE_TOKENS_MAX = 512;
+/** The same of a contest, whose passages are not all read to the end. */
+const CONTEST_TOKENS_MAX = 1024;
+/** More lanes soon read all to the end, and among the few passages of a share the better ones are harder to tell. */
+const CONTEST_LANES_MAX = 2;
+/** What a piece takes of one lane's share of what is left: less than all, so that the lane that is the faster one takes more pieces. */
+const SHARE_TAKEN = 0.6;
+
+/**
+ * The pieces of a rerank; every passage is in one.
+ * @param tokens estimated tokens per (query, passage) pair
+ * @param contest null: all passages are read to the end
+ */
+export function rerankPieces(
+  tokens: readonly number[],
+  lanes: number,
+  contest: Contest | null,
+): readonly RerankPiece[] {
+  const tokensOf = (indices: readonly number[]) => indices.reduce((sum, index) => sum + (tokens[index] ?? 0), 0);
+  const total = tokensOf([...tokens.keys()]);
+  if (contest === null || total <= contest.tokensMax || lanes > CONTEST_LANES_MAX) {
+    const pieces = sharePassages(tokens, lanes, PIECE_TOKENS_MAX);
+    return pieces.map((indices) => ({ indices, tokens: tokensOf(indices), contest: null }));
+  }
+  return dealPassages(tokens, lanes, CONTEST_TOKENS_MAX).map((indices) => {
+    const share = tokensOf(indices) / total;
+    return { indices, tokens: tokensOf(indices), contest: partOf(contest, indices, share) };
+  });
+}
+
+/** A contest of some of the passages, which have this share of the tokens. */
+function partOf({ headStarts, tokensMax }: Contest, indices: readonly number[], share: number): Contest {
+  return { headStarts: indices.map((index) => headStarts[index] ?? 0), tokensMax: Math.ceil(tokensMax * share) };
+}
+
+/**
+ * Deals the passages of a contest out in turns, so that each piece has good ones and bad ones: as many pieces for each lane,
+ * and none above one run of the model, as far as turns can do that.
+ * @returns indices into `tokens`; every index once
+ */
+function dealPassages(
+  tokens: readonly number[],
+  lanes: number,
+  pieceTokensMax: number,
+): readonly (readonly number[])[] {
+  const total = tokens.reduce((sum, count) => sum + count, 0);
+  const pieceCount = Math.min(tokens.length, lanes * Math.ceil(total / (lanes * pieceTokensMax)));
+  const pieces: number[][] = Array.from({ length: pieceCount }, () => []);
+  for (const index of tokens.keys()) pieces[index % pieceCount]?.push(index);
+  return pieces;
+}
+
+/**
+ * Shares the passages of a rerank out in pieces, each of passages of similar length: the first ones large, so that few
+ * answers are waited for, the last ones single passages, so that no lane waits long for another one (guided
+ * self-scheduling: Polychronopoulos and Kuck, 1987). None is larger than one run of the model.
+ * @param tokens estimated tokens per (query, passage) pair
+ * @returns indices into `tokens`; every index once
+ */
+function sharePassages(
+  tokens: readonly number[],
+  lanes: number,
+  pieceTokensMax: number,
+): readonly (readonly number[])[] {
+  const tokensOf = (index: number) => tokens[index] ?? 0;
+  let left = tokens.reduce((sum, count) => sum + count, 0);
+  const longestFirst = tokens.map((_, index) => index).sort((a, b) => tokensOf(b) - tokensOf(a));
+  const pieces: number[][] = [];
+  while (longestFirst.length > 0) {
+    const wanted = Math.min(pieceTokensMax, (left / lanes) * SHARE_TAKEN);
+    let taken = tokensOf(longestFirst[0] ?? 0);
+    let count = 1;
+    // The next one as well where that comes nearer to what is wanted, and fits.
+    for (; count < longestFirst.length; count += 1) {
+      const next = tokensOf(longestFirst[count] ?? 0);
+      if (taken + next / 2 > wanted || taken + next > pieceTokensMax) break;
+      taken += next;
+    }
+    pieces.push(longestFirst.splice(0, count));
+    left -= taken;
+  }
+  return pieces;
+}
