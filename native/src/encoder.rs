@@ -58,8 +58,8 @@ pub struct Skim<'a> {
 pub struct Contest<'a> {
     /// What each pair is worth beside its logit, in the same unit.
     pub head_starts: &'a [f32],
-    /// Tokens of the pairs that are read to the end, as many as fit, of these one at least: those that are worth most with the
-    /// logit that they seem to get.
+    /// Tokens of the pairs that are read to the end: those that are worth most with the logit that they seem to get, one after
+    /// the other until the next one has too many, the first in any case.
     pub tokens_max: usize,
     /// How that is told.
     pub skim: Skim<'a>,

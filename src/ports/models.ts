@@ -30,7 +30,7 @@ export interface Embedder {
 export interface Contest {
   /** What each passage is worth beside its logit, in the same unit. */
   readonly headStarts: readonly number[];
-  /** Tokens that are read to the end, of as many passages as fit; all are read where they have no more. */
+  /** Tokens that are read to the end, about: of the better passages, as many as fit; of all, where they seem to have no more. */
   readonly tokensMax: number;
 }
 

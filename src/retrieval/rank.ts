@@ -190,13 +190,14 @@ export function blendRerank(
   return [...sortByFinal(head), ...candidates.slice(logits.length)];
 }
 
-/** The contest of candidates that are to be reranked: what their first stage is worth in the reranker's logits. */
+/** The contest of candidates that are to be reranked: what their first stage is worth in the reranker's logits, if these count. */
 export function contestOf(
   candidates: readonly Candidate[],
   mode: Mode,
   { certainty }: GraphScores = NO_GRAPH,
-): Contest {
+): Contest | undefined {
   const logit = rerankWeight(mode, certainty) / LOGIT_BOUND;
+  if (logit === 0) return undefined;
   return {
     headStarts: candidates.map(({ firstStage }) => firstStage / logit),
     tokensMax: mode.rerankFinishedTokensMax,

@@ -197,16 +197,31 @@ describe("a contest", () => {
     expect(largestDifference(await score(lanes, contest), await score(lanes))).toBeLessThan(1e-4);
   });
 
-  test("changes nothing beside a file for another model, and the operator is told", async () => {
+  const shipped = JSON.parse(readFileSync(join(MODELS_DIR, "reranker/skim.json"), "utf8"));
+  test.each([
+    ["for another model", { ...shipped, model_sha256: "of another" }, "was made for another model"],
+    ["of another width", { ...shipped, weights: [1] }, "a skim that was not made for this model"],
+    [
+      "with the texts' weights swapped",
+      { ...shipped, weights: swapped(shipped.weights) },
+      "not told as its skim.json says",
+    ],
+    ["for other layers", { ...shipped, layers: 3 }, "not told as its skim.json says"],
+  ])("changes nothing beside a file %s, and the operator is told", async (_, skim, why) => {
     const modelsDir = copyOfModels();
-    writeFileSync(join(modelsDir, "reranker/skim.json"), JSON.stringify({ model_sha256: "of another", layers: 2 }));
+    writeFileSync(join(modelsDir, "reranker/skim.json"), JSON.stringify(skim));
     const warnings: string[] = [];
     const lanes = await start({ lanes: 1, modelsDir, log: { ...silent, warn: noting(warnings), child: () => silent } });
     expect(largestDifference(await score(lanes, contest), await score(lanes))).toBeLessThan(1e-4);
-    const complaint = expect.stringContaining("was made for another model");
-    expect(warnings).toEqual(OWN_PROVIDER === "cpu" ? [] : [complaint]);
+    expect(warnings).toEqual(OWN_PROVIDER === "cpu" ? [] : [expect.stringContaining(why)]);
   });
 });
+
+/** The weights of the first text's mean and of the second's, the other way round. */
+function swapped(weights: readonly number[]): readonly number[] {
+  const width = weights.length / 3;
+  return [...weights.slice(0, width), ...weights.slice(2 * width), ...weights.slice(width, 2 * width)];
+}
 
 describe("what computes the models", () => {
   test("onnxruntime alone, where that is wanted, with the same answers", async () => {

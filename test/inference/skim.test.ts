@@ -21,17 +21,24 @@ function beside(content: string | null) {
 
 describe("skim.json", () => {
   test("the one that ships is for the reranker that ships", () => {
-    expect(readSkim(shipped)).toMatchObject({ layers: 2, numbers: { length: 3 * 384 + 1 } });
+    expect(readSkim(shipped)).toMatchObject({
+      skim: { layers: 2, numbers: { length: 3 * 384 + 1 } },
+      references: { length: 4 },
+    });
   });
 
   test("may be missing", () => expect(readSkim(beside(null))).toBeNull());
 
   test("has weights and a bias, in this order", () => {
-    const fields = { model_sha256: shipped.modelSha256, layers: 3, weights: [1, -0.5], bias: 0.25 };
-    expect(readSkim(beside(JSON.stringify(fields)))).toEqual({ layers: 3, numbers: Float32Array.of(1, -0.5, 0.25) });
+    const references = [{ token_ids: [101, 7, 102, 8, 102], first_length: 3, told: -0.5 }];
+    const fields = { model_sha256: shipped.modelSha256, layers: 3, weights: [1, -0.5], bias: 0.25, references };
+    expect(readSkim(beside(JSON.stringify(fields)))).toEqual({
+      skim: { layers: 3, numbers: Float32Array.of(1, -0.5, 0.25) },
+      references: [{ ids: Int32Array.of(101, 7, 102, 8, 102), firstLength: 3, told: -0.5 }],
+    });
   });
 
-  const good = { model_sha256: shipped.modelSha256, layers: 2, weights: [1], bias: 0 };
+  const good = { model_sha256: shipped.modelSha256, layers: 2, weights: [1], bias: 0, references: [] };
   test.each([
     ["not JSON", "{", "cannot be read"],
     ["of another model", JSON.stringify({ ...good, model_sha256: "0".repeat(64) }), "was made for another model"],
@@ -39,6 +46,8 @@ describe("skim.json", () => {
     ["without weights", JSON.stringify({ ...good, weights: [] }), "weights"],
     ["with weights that are no numbers", JSON.stringify({ ...good, weights: [null] }), "weights"],
     ["without a bias", JSON.stringify({ ...good, bias: undefined }), "bias"],
+    ["with a bias beyond 32 bits", JSON.stringify({ ...good, bias: 1e39 }), "bias"],
+    ["without references", JSON.stringify(good), "references"],
   ])("is refused when it is %s", (_, content, reason) => {
     expect(() => readSkim(beside(content))).toThrow(reason);
   });

@@ -261,10 +261,14 @@ describe("blendRerank", () => {
 
   test("no logits change nothing", () => expect(blendRerank(falling, new Float32Array(), balanced)).toEqual(falling));
 
+  test("holds no contest where the reranker counts nothing", () => {
+    expect(contestOf(falling, { ...balanced, rerankWeight: 0 })).toBeUndefined();
+  });
+
   test.each([0, 0.5, 1])("head starts and logits add up to its order (certainty %d)", (certainty) => {
     const graph = { certainty, signals: new Map() };
     const logits = Float32Array.of(-6, 1.5, -0.5, 4);
-    const { headStarts } = contestOf(falling, balanced, graph);
+    const { headStarts } = contestOf(falling, balanced, graph) ?? { headStarts: [] };
     const sums = falling.map(({ chunkKey }, at) => ({
       key: Number(chunkKey),
       sum: (headStarts[at] ?? 0) + (logits[at] ?? 0),

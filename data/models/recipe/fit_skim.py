@@ -15,6 +15,9 @@ from tokenizers import Tokenizer
 
 CLIP = 8.0
 RIDGE = 30.0
+# What varies less says nothing that another encoder's rounding would leave.
+FLAT = 1e-3
+REFERENCES = 4
 BATCH = 32
 
 
@@ -36,7 +39,13 @@ def main():
     held_out = lists % 10 == 0
     weights, bias = ridge(features[~held_out], np.clip(logits[~held_out], -CLIP, CLIP))
     report(features[held_out] @ weights + bias, logits[held_out], lists[held_out])
-    skim = {"model_sha256": sha256, "layers": a.layers, "bias": round(float(bias), 6), "weights": [round(float(w), 6) for w in weights]}
+    weights, bias = [round(float(w), 6) for w in weights], round(float(bias), 6)
+    told = features @ np.array(weights) + bias
+    references = [
+        {"token_ids": pairs[at][0], "first_length": pairs[at][1], "told": round(float(told[at]), 4)}
+        for at in np.flatnonzero(held_out)[:REFERENCES]
+    ]
+    skim = {"model_sha256": sha256, "layers": a.layers, "bias": bias, "weights": weights, "references": references}
     out = os.path.join(a.model, "skim.json")
     with open(out, "w") as file:
         json.dump(skim, file)
@@ -92,10 +101,10 @@ def computed(path, layers, pairs):
 
 
 def ridge(features, targets):
-    mean, deviation = features.mean(0), features.std(0) + 1e-6
-    standard = (features - mean) / deviation
+    mean, deviation = features.mean(0), features.std(0)
+    standard = np.where(deviation < FLAT, 0, (features - mean) / np.maximum(deviation, FLAT))
     gram = standard.T @ standard + RIDGE * np.eye(standard.shape[1])
-    weights = np.linalg.solve(gram, standard.T @ (targets - targets.mean())) / deviation
+    weights = np.linalg.solve(gram, standard.T @ (targets - targets.mean())) / np.maximum(deviation, FLAT)
     return weights, targets.mean() - mean @ weights
 
 

@@ -77,6 +77,8 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const INGEST_NICENESS = 10;
 /** Without a query for so long, the query lane helps ingest: a person's next question is further away than that. */
 const QUIET_AFTER_MS = 250;
+/** More lanes soon read all passages to the end, and among the few of a share the better ones are harder to tell. */
+const CONTEST_LANES_MAX = 2;
 /** A unit over which this many lanes died is given up. */
 const DEATHS_MAX = 2;
 /** A lane that failed this often in a row is not waited for. */
@@ -205,7 +207,8 @@ class LaneGroup implements Lanes {
         Math.min(this.pairTokensMax, queryTokens + estimateTokens(text, this.pairTokensMax)),
       );
       const lanesUp = Math.max(1, this.lanes.filter(isUp).length);
-      const held = contest !== undefined && this.lanes.every(judges) ? contest : null;
+      const mayBeHeld = this.lanes.length <= CONTEST_LANES_MAX && this.lanes.every(judges);
+      const held = (mayBeHeld && contest) || null;
       return rerankPieces(tokens, lanesUp, held).map(({ indices, tokens, contest }) => ({
         op: "score",
         owner,

@@ -15,10 +15,8 @@ export interface RerankPiece {
 
 /** Tokens of a piece: one run of the model in the lane. */
 const PIECE_TOKENS_MAX = 512;
-/** The same of a contest, whose passages are not all read to the end. */
+/** The same of a contest, whose passages are not all read to the end, and by an encoder that reads them one by one. */
 const CONTEST_TOKENS_MAX = 1024;
-/** More lanes soon read all to the end, and among the few passages of a share the better ones are harder to tell. */
-const CONTEST_LANES_MAX = 2;
 /** What a piece takes of one lane's share of what is left: less than all, so that the lane that is the faster one takes more pieces. */
 const SHARE_TAKEN = 0.6;
 
@@ -34,7 +32,7 @@ export function rerankPieces(
 ): readonly RerankPiece[] {
   const tokensOf = (indices: readonly number[]) => indices.reduce((sum, index) => sum + (tokens[index] ?? 0), 0);
   const total = tokensOf([...tokens.keys()]);
-  if (contest === null || total <= contest.tokensMax || lanes > CONTEST_LANES_MAX) {
+  if (contest === null || total <= contest.tokensMax) {
     const pieces = sharePassages(tokens, lanes, PIECE_TOKENS_MAX);
     return pieces.map((indices) => ({ indices, tokens: tokensOf(indices), contest: null }));
   }
@@ -51,7 +49,7 @@ function partOf({ headStarts, tokensMax }: Contest, indices: readonly number[], 
 
 /**
  * Deals the passages of a contest out in turns, so that each piece has good ones and bad ones: as many pieces for each lane,
- * and none above one run of the model, as far as turns can do that.
+ * and none above `pieceTokensMax`, as far as turns can do that.
  * @returns indices into `tokens`; every index once
  */
 function dealPassages(

@@ -3,11 +3,19 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Skim } from "../native/model-encoder.ts";
+import type { Skim, TokenSequence } from "../native/model-encoder.ts";
 import { type ModelDescription, ModelFilesError } from "./model-files.ts";
 
+/** A pair, and the logit that it seemed to get where the weights were fitted. */
+export interface SkimReference extends TokenSequence {
+  readonly told: number;
+}
+
 /** What lies beside a model; null: nothing. @throws ModelFilesError when it is another model's, or cannot be read */
-export function readSkim({ modelPath, modelSha256 }: ModelDescription): Skim | null {
+export function readSkim({
+  modelPath,
+  modelSha256,
+}: ModelDescription): { skim: Skim; references: readonly SkimReference[] } | null {
   const path = join(dirname(modelPath), "skim.json");
   if (!existsSync(path)) return null;
   let fields: Record<string, unknown>;
@@ -16,11 +24,18 @@ export function readSkim({ modelPath, modelSha256 }: ModelDescription): Skim | n
   } catch (cause) {
     throw new ModelFilesError(`${path} cannot be read: ${String(cause)}`, { cause });
   }
-  const { model_sha256, layers, weights, bias } = fields;
+  const { model_sha256, layers, weights, bias, references } = fields;
   if (model_sha256 !== modelSha256) throw new ModelFilesError(`${path} was made for another model`);
-  const numbers = Array.isArray(weights) ? [...weights, bias] : [];
-  if (!Number.isInteger(layers) || numbers.length < 2 || !numbers.every(Number.isFinite)) {
+  const given = Array.isArray(weights) ? [...weights, bias] : [];
+  const numbers = Float32Array.from(given);
+  const areNumbers = given.every((number) => typeof number === "number") && numbers.every(Number.isFinite);
+  if (!Number.isInteger(layers) || numbers.length < 2 || !areNumbers) {
     throw new ModelFilesError(`${path} has no "layers", "weights" and "bias"`);
   }
-  return { layers: Number(layers), numbers: Float32Array.from(numbers) };
+  if (!Array.isArray(references) || references.length === 0) throw new ModelFilesError(`${path} has no "references"`);
+  return { skim: { layers: Number(layers), numbers }, references: references.map(referenceOf) };
+}
+
+function referenceOf(fields: { token_ids: number[]; first_length: number; told: number }): SkimReference {
+  return { ids: Int32Array.from(fields.token_ids), firstLength: fields.first_length, told: fields.told };
 }

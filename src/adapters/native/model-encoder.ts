@@ -67,9 +67,9 @@ export class ModelEncoder {
   }
 
   /**
-   * Logits of pairs of one list. As many as have `tokensMax` tokens together are read to the end, one at least: those worth
-   * most by `headStarts`, one number per pair in the logits' unit, and by the logit that they seem to get after the skim's
-   * layers; the others' logits are what they seem to be. `invalid` for another model's skim.
+   * Logits of pairs of one list. Those worth most by `headStarts`, one number per pair in the logits' unit, and by the logit that
+   * they seem to get after the skim's layers are read to the end, until the next one is beyond `tokensMax` tokens in all, the
+   * first in any case; the others' logits are what they seem to be. `invalid` for another model's skim.
    */
   judge(pairs: readonly TokenSequence[], headStarts: readonly number[], tokensMax: number, skim: Skim): Float32Array {
     const { ids, lengths, firstLengths } = joined(pairs);
