@@ -208,7 +208,7 @@ class LaneGroup implements Lanes {
       );
       const lanesUp = Math.max(1, this.lanes.filter(isUp).length);
       const mayBeHeld = this.lanes.length <= CONTEST_LANES_MAX && this.lanes.every(judges);
-      const held = (mayBeHeld && contest) || null;
+      const held = mayBeHeld && contest !== undefined ? contest : null;
       return rerankPieces(tokens, lanesUp, held).map(({ indices, tokens, contest }) => ({
         op: "score",
         owner,

@@ -32,13 +32,11 @@ export function rerankPieces(
 ): readonly RerankPiece[] {
   const tokensOf = (indices: readonly number[]) => indices.reduce((sum, index) => sum + (tokens[index] ?? 0), 0);
   const total = tokensOf([...tokens.keys()]);
-  if (contest === null || total <= contest.tokensMax) {
-    const pieces = sharePassages(tokens, lanes, PIECE_TOKENS_MAX);
-    return pieces.map((indices) => ({ indices, tokens: tokensOf(indices), contest: null }));
-  }
-  return dealPassages(tokens, lanes, CONTEST_TOKENS_MAX).map((indices) => {
-    const share = tokensOf(indices) / total;
-    return { indices, tokens: tokensOf(indices), contest: partOf(contest, indices, share) };
+  const held = contest !== null && total > contest.tokensMax ? contest : null;
+  const shares = held === null ? sharePassages(tokens, total, lanes) : dealPassages(tokens.length, total, lanes);
+  return shares.map((indices) => {
+    const ofPiece = tokensOf(indices);
+    return { indices, tokens: ofPiece, contest: held && partOf(held, indices, ofPiece / total) };
   });
 }
 
@@ -49,18 +47,13 @@ function partOf({ headStarts, tokensMax }: Contest, indices: readonly number[], 
 
 /**
  * Deals the passages of a contest out in turns, so that each piece has good ones and bad ones: as many pieces for each lane,
- * and none above `pieceTokensMax`, as far as turns can do that.
- * @returns indices into `tokens`; every index once
+ * and none above `CONTEST_TOKENS_MAX`, as far as turns can do that.
+ * @returns indices below `count`; every one once
  */
-function dealPassages(
-  tokens: readonly number[],
-  lanes: number,
-  pieceTokensMax: number,
-): readonly (readonly number[])[] {
-  const total = tokens.reduce((sum, count) => sum + count, 0);
-  const pieceCount = Math.min(tokens.length, lanes * Math.ceil(total / (lanes * pieceTokensMax)));
+function dealPassages(count: number, total: number, lanes: number): readonly (readonly number[])[] {
+  const pieceCount = Math.min(count, lanes * Math.ceil(total / (lanes * CONTEST_TOKENS_MAX)));
   const pieces: number[][] = Array.from({ length: pieceCount }, () => []);
-  for (const index of tokens.keys()) pieces[index % pieceCount]?.push(index);
+  for (let index = 0; index < count; index += 1) pieces[index % pieceCount]?.push(index);
   return pieces;
 }
 
@@ -68,26 +61,22 @@ function dealPassages(
  * Shares the passages of a rerank out in pieces, each of passages of similar length: the first ones large, so that few
  * answers are waited for, the last ones single passages, so that no lane waits long for another one (guided
  * self-scheduling: Polychronopoulos and Kuck, 1987). None is larger than one run of the model.
- * @param tokens estimated tokens per (query, passage) pair
+ * @param tokens estimated tokens per (query, passage) pair, `total` together
  * @returns indices into `tokens`; every index once
  */
-function sharePassages(
-  tokens: readonly number[],
-  lanes: number,
-  pieceTokensMax: number,
-): readonly (readonly number[])[] {
+function sharePassages(tokens: readonly number[], total: number, lanes: number): readonly (readonly number[])[] {
   const tokensOf = (index: number) => tokens[index] ?? 0;
-  let left = tokens.reduce((sum, count) => sum + count, 0);
   const longestFirst = tokens.map((_, index) => index).sort((a, b) => tokensOf(b) - tokensOf(a));
   const pieces: number[][] = [];
+  let left = total;
   while (longestFirst.length > 0) {
-    const wanted = Math.min(pieceTokensMax, (left / lanes) * SHARE_TAKEN);
+    const wanted = Math.min(PIECE_TOKENS_MAX, (left / lanes) * SHARE_TAKEN);
     let taken = tokensOf(longestFirst[0] ?? 0);
     let count = 1;
     // The next one as well where that comes nearer to what is wanted, and fits.
     for (; count < longestFirst.length; count += 1) {
       const next = tokensOf(longestFirst[count] ?? 0);
-      if (taken + next / 2 > wanted || taken + next > pieceTokensMax) break;
+      if (taken + next / 2 > wanted || taken + next > PIECE_TOKENS_MAX) break;
       taken += next;
     }
     pieces.push(longestFirst.splice(0, count));
