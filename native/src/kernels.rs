@@ -129,6 +129,22 @@ pub fn score_signs(layout: RowLayout<'_>, groups: &[u32], tables: &[SignTable], 
     score_signs_portable(layout, groups, tables, scores);
 }
 
+/// Which of a group's scores are at least `floor`: bit n stands for score n.
+#[inline]
+pub fn at_least(scores: &[u16; GROUP_ROWS], floor: u16) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the features that the function is compiled for.
+        return unsafe { x86::at_least_avx2(scores, floor) };
+    }
+    at_least_portable(scores, floor)
+}
+
+fn at_least_portable(scores: &[u16; GROUP_ROWS], floor: u16) -> u32 {
+    let places = scores.iter().enumerate();
+    places.fold(0, |bits, (at, score)| bits | u32::from(*score >= floor) << at)
+}
+
 fn score_signs_portable(
     layout: RowLayout<'_>,
     groups: &[u32],
@@ -267,6 +283,19 @@ mod x86 {
             }
             scores.push(rows);
         }
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub fn at_least_avx2(scores: &[u16; GROUP_ROWS], floor: u16) -> u32 {
+        let floor = _mm256_set1_epi16(floor as i16);
+        let [low, high] = [0, GROUP_ROWS / 2].map(|at| {
+            // SAFETY: 32 readable bytes.
+            let half = unsafe { _mm256_loadu_si256(scores[at..].as_ptr().cast()) };
+            _mm256_cmpeq_epi16(_mm256_max_epu16(half, floor), half)
+        });
+        // Packing works within 128 bits: this puts the middle two quarters in order.
+        let packed = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(low, high));
+        _mm256_movemask_epi8(packed) as u32
     }
 
     #[target_feature(enable = "avx2")]
@@ -429,6 +458,22 @@ mod tests {
                 // SAFETY: only instruction sets that the processor has were listed.
                 unsafe { scan(layout, &groups, &tables, &mut scores) };
                 assert_eq!(scores, expected, "{name}, {words} words");
+            }
+        }
+    }
+
+    #[test]
+    fn scores_at_least_a_floor_are_told_at_every_place() {
+        let mut chance = Chance::new();
+        for _ in 0..500 {
+            let greatest = [3, 40_000, 65_536][chance.below(3)];
+            let scores: [u16; GROUP_ROWS] = std::array::from_fn(|_| chance.below(greatest) as u16);
+            for floor in [scores[chance.below(GROUP_ROWS)], chance.below(greatest) as u16, 0, u16::MAX] {
+                let told = at_least(&scores, floor);
+                assert_eq!(told, at_least_portable(&scores, floor));
+                for (at, score) in scores.iter().enumerate() {
+                    assert_eq!(told >> at & 1 == 1, *score >= floor, "{score} at {at}, floor {floor}");
+                }
             }
         }
     }

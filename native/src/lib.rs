@@ -8,7 +8,7 @@
 //! | `filter`, `json` | what a filter asks of them; how JSON text becomes values |
 //! | `vector_index` | which chunks lie nearest, by which route |
 //! | `vector_log` | how vectors are kept on disk |
-//! | `row_table`, `matrix`, `signs`, `row_blocks`, `kernels` | how they are scanned in memory |
+//! | `row_table`, `row_set`, `matrix`, `signs`, `row_blocks`, `kernels` | how they are scanned in memory |
 //! | `graph`, `graph_builder` | the HNSW graph for large sets, and the thread that keeps it |
 //! | `text_index`, `text_schema`, `text_view` | postings and passages |
 //! | `text_writer`, `text_directory` | how a change becomes a commit, and when that is on the disk |
@@ -59,6 +59,7 @@ mod postings_cursor;
 pub mod project;
 mod pruning;
 mod row_blocks;
+mod row_set;
 mod row_table;
 mod signs;
 mod slab;

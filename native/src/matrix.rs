@@ -5,6 +5,7 @@ use half::bf16;
 
 use crate::kernels::{self, LINE_BYTES, TopRows};
 use crate::row_blocks::RowBlocks;
+use crate::row_set::RowSet;
 use crate::signs::Signs;
 
 /// Components of a unit vector beyond this many standard deviations are clamped. At 384 dimensions the scale becomes
@@ -65,7 +66,7 @@ impl Matrix {
 
     /// The `limit` rows among `rows` nearest to a unit query `[dimensions]`, in no particular order. Approximate to the
     /// 8 bits, and among many rows to what their signs let through; callers rescore.
-    pub fn nearest(&self, query: &[f32], rows: &[u32], limit: usize) -> Vec<u32> {
+    pub fn nearest(&self, query: &[f32], rows: &RowSet, limit: usize) -> Vec<u32> {
         let kept = (rows.len() / KEPT_PART).max(KEPT_MIN).max(limit.saturating_mul(KEPT_PER_WANTED));
         let signs = self.signs.as_ref().filter(|signs| kernels::looks_signs_up_at_once() && signs.lean() <= LEAN_MAX);
         match signs.and_then(|signs| signs.likeliest(query, rows, kept)) {
@@ -74,7 +75,7 @@ impl Matrix {
                 likely.sort_unstable();
                 self.nearest_of_all(query, &likely, limit)
             }
-            None => self.nearest_of_all(query, rows, limit),
+            None => self.nearest_of_all(query, &rows.iter().collect::<Vec<_>>(), limit),
         }
     }
 
@@ -110,7 +111,7 @@ mod tests {
         for row in (0..rows as u32).rev() {
             copy.push_row_of(&matrix, row);
         }
-        let all: Vec<u32> = (0..rows as u32).collect();
+        let all: RowSet = (0..rows as u32).collect();
         for row in [0, 1, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 9] {
             assert_eq!(matrix.nearest(&vectors[row], &all, 1), [row as u32]);
             assert_eq!(copy.nearest(&vectors[row], &all, 1), [(rows - 1 - row) as u32]);
@@ -148,8 +149,9 @@ mod tests {
                     scored.into_iter().take(10).map(|(_, row)| row).collect()
                 };
                 let signs = matrix.signs.as_ref().expect("signs are kept");
-                assert!(signs.likeliest(&query, &rows, KEPT_MIN).is_some(), "the set is large enough");
-                let near = matrix.nearest(&query, &rows, 40);
+                let set: RowSet = rows.iter().copied().collect();
+                assert!(signs.likeliest(&query, &set, KEPT_MIN).is_some(), "the set is large enough");
+                let near = matrix.nearest(&query, &set, 40);
                 assert!(near.len() == 40 && near.iter().all(|row| rows.contains(row)));
                 let (truth, best) = (best_of(&rows), best_of(&near));
                 found += truth.iter().filter(|row| best.contains(row)).count();
@@ -163,6 +165,10 @@ mod tests {
         }
     }
 
+    fn nearest_of_all(matrix: &Matrix, query: &[f32], rows: &RowSet) -> Vec<u32> {
+        matrix.nearest_of_all(query, &rows.iter().collect::<Vec<_>>(), 30)
+    }
+
     #[test]
     fn small_sets_and_short_vectors_are_scanned_whole() {
         let mut chance = Chance::new();
@@ -171,9 +177,9 @@ mod tests {
         {
             let mut matrix = Matrix::new(dimensions);
             (0..rows).for_each(|_| matrix.push(&to_bf16(&chance.unit_vector(dimensions))));
-            let all: Vec<u32> = (0..rows).collect();
+            let all: RowSet = (0..rows).collect();
             let query = chance.unit_vector(dimensions);
-            let (mut near, mut whole) = (matrix.nearest(&query, &all, 30), matrix.nearest_of_all(&query, &all, 30));
+            let (mut near, mut whole) = (matrix.nearest(&query, &all, 30), nearest_of_all(&matrix, &query, &all));
             near.sort_unstable();
             whole.sort_unstable();
             assert_eq!(near, whole, "{dimensions} components");
@@ -186,11 +192,11 @@ mod tests {
         let mut positive = || -> Vec<f32> { chance.unit_vector(64).into_iter().map(f32::abs).collect() };
         let mut matrix = Matrix::new(64);
         (0..8_000).for_each(|_| matrix.push(&to_bf16(&positive())));
-        let all: Vec<u32> = (0..8_000).collect();
+        let all: RowSet = (0..8_000).collect();
         let query = positive();
         let signs = matrix.signs.as_ref().expect("signs are kept");
         assert!(signs.lean() > LEAN_MAX && signs.likeliest(&query, &all, KEPT_MIN).is_some());
-        let (mut near, mut whole) = (matrix.nearest(&query, &all, 30), matrix.nearest_of_all(&query, &all, 30));
+        let (mut near, mut whole) = (matrix.nearest(&query, &all, 30), nearest_of_all(&matrix, &query, &all));
         near.sort_unstable();
         whole.sort_unstable();
         assert_eq!(near, whole);

@@ -2,8 +2,10 @@
 //! Pure bookkeeping; reading the log and choosing how to search are `vector_index`' affair.
 
 use crate::candidates::Candidates;
+use crate::kernels::GROUP_ROWS;
 use crate::matrix::Matrix;
 use crate::memory_set::MemorySet;
+use crate::row_set::RowSet;
 use crate::vector_log::Record;
 
 /// A set with at least this part of all memories is looked for row by row instead of memory by memory.
@@ -115,14 +117,18 @@ impl RowTable {
     }
 
     /// The live rows of a set's memories.
-    pub fn rows_of(&self, set: &MemorySet) -> Vec<u32> {
+    pub fn rows_of(&self, set: &MemorySet) -> RowSet {
         if set.len() >= self.ranges.len() / DENSE_PART {
             // One walk over all rows, in the order in which they lie; a dead row's ordinal is in no set.
-            let mut rows = Vec::with_capacity(self.live);
-            rows.extend((0..self.len() as u32).filter(|row| self.is_in(*row, set)));
+            let mut rows = RowSet::with_room_for(self.len());
+            for (group, ordinals) in self.ordinals.chunks(GROUP_ROWS).enumerate() {
+                let places = ordinals.iter().enumerate();
+                let bits = places.fold(0, |bits, (at, ordinal)| bits | u32::from(set.contains(*ordinal)) << at);
+                rows.push_group(group as u32, bits);
+            }
             return rows;
         }
-        let mut rows = Vec::new();
+        let mut rows = RowSet::default();
         for range in set.iter().filter_map(|ordinal| self.ranges.get(ordinal as usize)) {
             rows.extend(range.start..range.start + range.count);
         }
@@ -130,13 +136,13 @@ impl RowTable {
     }
 
     /// `Matrix::nearest` over the given rows.
-    pub fn nearest(&self, query: &[f32], rows: &[u32], limit: usize) -> Vec<u32> {
+    pub fn nearest(&self, query: &[f32], rows: &RowSet, limit: usize) -> Vec<u32> {
         self.matrix.nearest(query, rows, limit)
     }
 
     /// `Matrix::nearest_of_all` over the given rows.
-    pub fn nearest_of_all(&self, query: &[f32], rows: &[u32], limit: usize) -> Vec<u32> {
-        self.matrix.nearest_of_all(query, rows, limit)
+    pub fn nearest_of_all(&self, query: &[f32], rows: &RowSet, limit: usize) -> Vec<u32> {
+        self.matrix.nearest_of_all(query, &rows.iter().collect::<Vec<_>>(), limit)
     }
 
     /// The live rows alone, as a log that holds only their records, in this order, numbers them.
@@ -223,10 +229,18 @@ mod tests {
         expected.sort_unstable();
         assert_eq!(live_chunks(&table), expected);
         assert_eq!(table.live(), expected.len());
+        // All but one of the memories, of whose rows many are dead.
+        let others: MemorySet = model.keys().skip(1).map(|key| candidates.ordinal(*key)).collect();
+        let found = table.rows_of(&others);
+        let mut keys: Vec<u64> = found.iter().map(|row| table.origin(row).chunk_key).collect();
+        keys.sort_unstable();
+        let mut expected: Vec<u64> = model.values().skip(1).flatten().copied().collect();
+        expected.sort_unstable();
+        assert_eq!((found.len(), keys), (expected.len(), expected));
         for (memory_key, chunks) in &model {
             let mut set = MemorySet::default();
             set.insert(candidates.ordinal(*memory_key));
-            let found: Vec<u64> = table.rows_of(&set).into_iter().map(|row| table.origin(row).chunk_key).collect();
+            let found: Vec<u64> = table.rows_of(&set).iter().map(|row| table.origin(row).chunk_key).collect();
             assert_eq!(&found, chunks);
             let ordinal = candidates.ordinal(*memory_key);
             assert_eq!(table.rows_of_memory(ordinal), chunks.len());

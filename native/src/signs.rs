@@ -5,6 +5,7 @@ use half::bf16;
 
 use crate::kernels::{self, GROUP_ROWS, SignTable, TABLE_BYTES};
 use crate::row_blocks::RowBlocks;
+use crate::row_set::{RowSet, bits_of};
 
 /// Signs that one table looks up.
 const TABLE_SIGNS: usize = 4;
@@ -55,21 +56,22 @@ impl Signs {
 
     /// The rows among `rows` whose signs agree best with a unit query `[dimensions]`: `wanted` of them and those that are
     /// equal to the last, in the order of `rows`. `None` where looking would cost more than it saves.
-    pub fn likeliest(&self, query: &[f32], rows: &[u32], wanted: usize) -> Option<Vec<u32>> {
-        if wanted >= rows.len() {
-            return None;
-        }
-        let groups: Vec<u32> = runs_of(rows).map(|run| group_of(run[0])).collect();
-        if wanted + groups.len() * GROUP_COST_ROWS > rows.len() {
+    pub fn likeliest(&self, query: &[f32], rows: &RowSet, wanted: usize) -> Option<Vec<u32>> {
+        if wanted + rows.groups().len() * GROUP_COST_ROWS > rows.len() {
             return None;
         }
         let components = quantised(query);
         let tables = sign_tables(&components);
-        let mut scores = Vec::with_capacity(groups.len());
-        self.groups.with_layout(|layout| kernels::score_signs(layout, &groups, &tables, &mut scores));
+        let mut scores = Vec::with_capacity(rows.groups().len());
+        self.groups.with_layout(|layout| kernels::score_signs(layout, rows.groups(), &tables, &mut scores));
         let greatest: u16 = components.iter().map(|component| u16::from(component.unsigned_abs())).sum();
-        let floor = floor_of(scored(rows, &scores).map(|(_, score)| score), greatest, wanted);
-        Some(scored(rows, &scores).filter(|(_, score)| *score >= floor).map(|(row, _)| row).collect())
+        let floor = floor_of(&scores, rows.bits(), greatest, wanted);
+        let mut likely = Vec::with_capacity(wanted + wanted / 8);
+        for ((group, bits), scores) in rows.groups().iter().zip(rows.bits()).zip(&scores) {
+            let reaching = bits & kernels::at_least(scores, floor);
+            likely.extend(bits_of(reaching).map(|bit| group * GROUP_ROWS as u32 + bit));
+        }
+        Some(likely)
     }
 
     /// How much signs are the same in all rows: 0 where every component is positive as often as not, 1 where none ever
@@ -91,25 +93,10 @@ impl Signs {
     }
 }
 
-fn group_of(row: u32) -> u32 {
-    row / GROUP_ROWS as u32
-}
-
 /// Which of a table's bytes has a row's signs, and from which bit on.
 fn place(row: usize) -> (usize, usize) {
     let within = row % GROUP_ROWS;
     (within % TABLE_BYTES, within / TABLE_BYTES * TABLE_SIGNS)
-}
-
-/// The rows of one group that follow each other.
-fn runs_of(rows: &[u32]) -> impl Iterator<Item = &[u32]> {
-    rows.chunk_by(|a, b| group_of(*a) == group_of(*b))
-}
-
-/// Each row with its score; every run has the next scores.
-fn scored(rows: &[u32], scores: &[[u16; GROUP_ROWS]]) -> impl Iterator<Item = (u32, u16)> {
-    let runs = runs_of(rows).zip(scores);
-    runs.flat_map(|(run, scores)| run.iter().map(|row| (*row, scores[*row as usize % GROUP_ROWS])))
 }
 
 fn quantised(query: &[f32]) -> Vec<i8> {
@@ -131,14 +118,24 @@ fn sign_tables(components: &[i8]) -> Vec<SignTable> {
     tables
 }
 
-/// The greatest score that `wanted` of the scores, each 0 to `greatest`, reach; 0 where there are no more. Counts instead of
+/// The greatest score that `wanted` of the rows reach, each 0 to `greatest`; 0 where there are no more. Counts instead of
 /// sorting: there are some thousand different scores.
-fn floor_of(scores: impl Iterator<Item = u16>, greatest: u16, wanted: usize) -> u16 {
-    let mut counts = vec![0u32; usize::from(greatest) + 1];
-    scores.for_each(|score| counts[usize::from(score)] += 1);
+fn floor_of(scores: &[[u16; GROUP_ROWS]], bits: &[u32], greatest: u16, wanted: usize) -> u16 {
+    // By turns: equal scores that follow each other would wait for one another's count.
+    let mut counts = vec![[0u32; 2]; usize::from(greatest) + 1];
+    for (scores, bits) in scores.iter().zip(bits) {
+        if *bits == u32::MAX {
+            for pair in scores.as_chunks::<2>().0 {
+                counts[usize::from(pair[0])][0] += 1;
+                counts[usize::from(pair[1])][1] += 1;
+            }
+        } else {
+            bits_of(*bits).for_each(|bit| counts[usize::from(scores[bit as usize])][0] += 1);
+        }
+    }
     let mut reached = 0;
-    let floor = counts.iter().rposition(|count| {
-        reached += *count as usize;
+    let floor = counts.iter().rposition(|[even, odd]| {
+        reached += (even + odd) as usize;
         reached >= wanted
     });
     floor.unwrap_or(0) as u16
@@ -166,15 +163,16 @@ mod tests {
                     .map(|(x, component)| if *x > 0.0 { i32::from(*component) } else { -i32::from(*component) })
                     .sum()
             };
-            // Two rows of three, the later half first.
-            let mut rows: Vec<u32> = (0..1_000).filter(|_| chance.below(3) > 0).collect();
+            // Two rows of three of a half, all of the other, which comes first.
+            let mut rows: Vec<u32> = (0..1_000).filter(|row| *row >= 500 || chance.below(3) > 0).collect();
             rows.sort_by_key(|row| *row < 500);
             let mut scores: Vec<i32> = rows.iter().map(|row| score(*row)).collect();
             scores.sort_unstable_by(|a, b| b.cmp(a));
+            let set: RowSet = rows.iter().copied().collect();
             for wanted in [1, 50, 300] {
                 let expected: Vec<u32> = rows.iter().copied().filter(|row| score(*row) >= scores[wanted - 1]).collect();
-                assert_eq!(signs.likeliest(&query, &rows, wanted), Some(expected.clone()));
-                let copied: Vec<u32> = rows.iter().map(|row| 999 - row).collect();
+                assert_eq!(signs.likeliest(&query, &set, wanted), Some(expected.clone()));
+                let copied: RowSet = rows.iter().map(|row| 999 - row).collect();
                 let mut found = copy.likeliest(&query, &copied, wanted).expect("worth it");
                 found.iter_mut().for_each(|row| *row = 999 - *row);
                 found.sort_unstable();
@@ -207,11 +205,11 @@ mod tests {
         let vector = chance.unit_vector(64);
         let mut signs = Signs::new(64);
         (0..1_000).for_each(|_| signs.push(&to_bf16(&vector)));
-        let all: Vec<u32> = (0..1_000).collect();
-        assert_eq!(signs.likeliest(&vector, &all, 10).as_ref(), Some(&all));
+        let all: RowSet = (0..1_000).collect();
+        assert_eq!(signs.likeliest(&vector, &all, 10), Some((0..1_000).collect()));
         assert_eq!(signs.likeliest(&vector, &all, 1_000), None);
-        assert_eq!(signs.likeliest(&vector, &[], 10), None);
-        let thin: Vec<u32> = all.into_iter().step_by(GROUP_ROWS).collect();
+        assert_eq!(signs.likeliest(&vector, &RowSet::default(), 10), None);
+        let thin: RowSet = (0..1_000).step_by(GROUP_ROWS).collect();
         assert_eq!(signs.likeliest(&vector, &thin, 1), None);
     }
 }

@@ -15,6 +15,7 @@ use crate::graph_builder;
 use crate::hit::{Hit, keep_best};
 use crate::kernels;
 use crate::memory_set::MemorySet;
+use crate::row_set::RowSet;
 use crate::row_table::{RowOrigin, RowTable};
 use crate::vector_log::{Record, VectorLog, VectorReader, to_bf16};
 
@@ -335,6 +336,9 @@ impl Shared {
     }
 
     fn prefers_graph(&self, table: &RowTable, set: &MemorySet) -> bool {
+        if table.live() <= self.options.hnsw_min_chunks {
+            return false;
+        }
         let admissible: usize = set.iter().map(|ordinal| table.rows_of_memory(ordinal)).sum();
         admissible > self.options.hnsw_min_chunks && admissible as f64 >= table.live() as f64 * GRAPH_SHARE_MIN
     }
@@ -398,7 +402,7 @@ fn near_by_graph(
     let covered = ready.graph.covered() as u32;
     let mut near = ready.graph.search(query, ready.ef.max(wanted), |row| table.is_in(row, set))?;
     near.truncate(wanted);
-    let uncovered: Vec<u32> = (covered..table.len() as u32).filter(|row| table.is_in(*row, set)).collect();
+    let uncovered: RowSet = (covered..table.len() as u32).filter(|row| table.is_in(*row, set)).collect();
     near.extend(table.nearest(query, &uncovered, wanted));
     near.sort_unstable();
     near.dedup();
