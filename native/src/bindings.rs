@@ -732,20 +732,25 @@ impl NativeEncoder {
     }
 
     /// Answers sequences, which follow each other in `ids`: each is `lengths` long and begins with `first_lengths` tokens of
-    /// its first text. Returns one row per sequence, and takes the calling thread until then.
+    /// its first text. Returns one row per sequence, and takes the calling thread until then; a single one that is urgent is
+    /// answered by two threads where that is sooner.
     #[napi(catch_unwind)]
     pub fn answer(
         &self,
         ids: Uint32ArraySlice<'_>,
         lengths: Uint32ArraySlice<'_>,
         first_lengths: Uint32ArraySlice<'_>,
+        is_urgent: bool,
     ) -> napi::Result<Float32Array> {
         let answers = guarded(|| {
             let width = self.encoder.answer_width();
             let mut answers = vec![0f32; lengths.len() * width];
-            for (sequence, answer) in
-                sequences(&ids, &lengths, &first_lengths)?.iter().zip(answers.chunks_exact_mut(width))
-            {
+            let sequences = sequences(&ids, &lengths, &first_lengths)?;
+            if is_urgent && let [sequence] = sequences[..] {
+                self.encoder.answer_soon(sequence, &mut answers)?;
+                return Ok(answers);
+            }
+            for (sequence, answer) in sequences.iter().zip(answers.chunks_exact_mut(width)) {
                 self.encoder.answer(*sequence, answer)?;
             }
             Ok(answers)

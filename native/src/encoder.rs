@@ -1,6 +1,6 @@
 //! A BERT encoder on bytes: computes the models that `data/models/recipe` exports, without an interpreter between their
 //! 400 operations, on processors with AVX2 and no byte products of their own. One sequence at a time, so that nothing is
-//! padded and no answer depends on what else is asked. Weights are bytes of 7 bits, activations bytes with one scale per
+//! padded and no answer depends on what else is asked; where somebody waits for it, two threads may share its tokens. Weights are bytes of 7 bits, activations bytes with one scale per
 //! token; sums of products are exact, which they are not in every runtime.
 //!
 //! Whether a model is one of these is told by its constants' names and shapes; that it is computed rightly, by the answers
@@ -8,11 +8,13 @@
 
 use std::path::Path;
 #[cfg(target_arch = "x86_64")]
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 #[cfg(target_arch = "x86_64")]
-use self::avx2::{Network, Workspace};
+use self::avx2::{Halves, Network, Workspace};
 use crate::error::{Error, Result};
+#[cfg(target_arch = "x86_64")]
+use crate::helper::{HalvedWork, Helper};
 #[cfg(target_arch = "x86_64")]
 use crate::onnx_tensors::OnnxTensors;
 
@@ -65,11 +67,30 @@ pub struct Contest<'a> {
     pub skim: Skim<'a>,
 }
 
+/// Fewer tokens than these are not worth being shared by two threads.
+#[cfg(target_arch = "x86_64")]
+const HALVED_TOKENS_MIN: usize = 8;
+
 /// A model in memory. Its answers are unit vectors or single logits, as the file says.
 #[cfg(target_arch = "x86_64")]
 pub struct Encoder {
-    network: Network,
+    network: Arc<Network>,
     workspace: Mutex<Workspace>,
+    halved: Option<Halved>,
+}
+
+/// What two threads share of an answer, and the second one.
+#[cfg(target_arch = "x86_64")]
+struct Halved {
+    helper: Helper,
+    halves: Mutex<Arc<Halves>>,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Halved {
+    fn start(halves: Halves) -> Result<Self> {
+        Ok(Halved { helper: Helper::start("mneme-encoder")?, halves: Mutex::new(Arc::new(halves)) })
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -79,8 +100,12 @@ impl Encoder {
         if !is_supported() {
             return Err(unsupported());
         }
-        let network = Network::read(OnnxTensors::open(path)?)?;
-        Ok(Encoder { network, workspace: Mutex::default() })
+        let network = Arc::new(Network::read(OnnxTensors::open(path)?)?);
+        let has_two_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+        let halves = if has_two_cores { Halves::of(&network) } else { None };
+        // Without a second thread it is slower, and as right.
+        let halved = halves.and_then(|halves| Halved::start(halves).ok());
+        Ok(Encoder { network, workspace: Mutex::default(), halved })
     }
 
     /// Numbers of an answer: the dimensions of a vector, or 1.
@@ -97,6 +122,28 @@ impl Encoder {
         let mut workspace = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: `open` saw that the processor has the instructions.
         unsafe { self.network.answer(sequence, &mut workspace, answer) };
+        Ok(())
+    }
+
+    /// The same answer sooner: a second thread computes half of the tokens, where there is a second core and the model answers
+    /// with vectors. For a sequence that somebody waits for; of many at once, each core has its own to do.
+    pub fn answer_soon(&self, sequence: Sequence<'_>, answer: &mut [f32]) -> Result<()> {
+        let Some(Halved { helper, halves }) = &self.halved else { return self.answer(sequence, answer) };
+        if sequence.ids.len() < HALVED_TOKENS_MIN || answer.len() != self.answer_width() {
+            return self.answer(sequence, answer);
+        }
+        self.check(sequence)?;
+        let halves = halves.lock().unwrap_or_else(|poisoned| {
+            // The helper may still be at what failed: it keeps that, and this answer has other room.
+            let mut held = poisoned.into_inner();
+            *held = Arc::new(Halves::of(&self.network).expect("a model that had halves before"));
+            halves.clear_poison();
+            held
+        });
+        halves.ask(sequence);
+        let work: Arc<dyn HalvedWork> = Arc::<Halves>::clone(&halves);
+        helper.share(work);
+        halves.write_answer(answer);
         Ok(())
     }
 
@@ -147,6 +194,11 @@ impl Encoder {
     }
 
     /// Never called.
+    pub fn answer_soon(&self, _sequence: Sequence<'_>, _answer: &mut [f32]) -> Result<()> {
+        match *self {}
+    }
+
+    /// Never called.
     pub fn judge(&self, _pairs: &[Sequence<'_>], _contest: Contest<'_>, _logits: &mut [f32]) -> Result<()> {
         match *self {}
     }
@@ -159,6 +211,7 @@ fn unsupported() -> Error {
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::ops::Range;
+    use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
     use half::f16;
 
@@ -166,6 +219,7 @@ mod avx2 {
     use crate::encoder_kernels::{HEAD_WIDTH, Head, add_and_normalise, multiply, quantise, quantise_activated};
     use crate::encoder_weights::{COLUMNS, Linear};
     use crate::error::{Error, Result};
+    use crate::helper::HalvedWork;
     use crate::onnx_tensors::{ElementType, OnnxTensors};
 
     /// Who writes such files: `data/models/recipe/export_onnx.py`.
@@ -219,10 +273,16 @@ mod avx2 {
     /// What one sequence needs while it is computed; kept, since fresh memory costs as much as some of the arithmetic.
     #[derive(Default)]
     pub struct Workspace {
+        all: Part,
+        /// `[tokens, 3 * hidden]`: queries, keys and values.
+        projected: Vec<f32>,
+    }
+
+    /// What tokens of a sequence that follow each other need for themselves.
+    #[derive(Default)]
+    struct Part {
         /// `[tokens, hidden]`: what goes from layer to layer.
         states: Vec<f32>,
-        /// `[tokens, 3 * hidden]`
-        projected: Vec<f32>,
         /// `[tokens, hidden]`
         gathered: Vec<f32>,
         /// `[INNER_ROWS, INNER_FACTOR * hidden]`
@@ -300,11 +360,10 @@ mod avx2 {
 
         #[target_feature(enable = "avx2,fma")]
         pub fn answer(&self, sequence: Sequence<'_>, workspace: &mut Workspace, answer: &mut [f32]) {
-            let tokens = sequence.ids.len();
-            workspace.fit(tokens, self.hidden);
-            self.look_up(sequence, &mut workspace.states);
-            self.run(0..self.layers.len(), workspace, tokens);
-            self.write_answer(&workspace.states, answer);
+            workspace.all.fit(sequence.ids.len(), self.hidden);
+            self.look_up(sequence, 0, &mut workspace.all.states);
+            self.run(0..self.layers.len(), workspace);
+            self.write_answer(&workspace.all.states, answer);
         }
 
         #[target_feature(enable = "avx2,fma")]
@@ -318,12 +377,11 @@ mod avx2 {
             let Contest { head_starts, tokens_max, skim } = contest;
             let mut skimmed = Vec::with_capacity(pairs.len());
             for (pair, logit) in pairs.iter().zip(logits.iter_mut()) {
-                let tokens = pair.ids.len();
-                workspace.fit(tokens, self.hidden);
-                self.look_up(*pair, &mut workspace.states);
-                self.run(0..skim.layers, workspace, tokens);
-                *logit = told(skim, &workspace.states, self.hidden, pair.first_length);
-                skimmed.push(workspace.states.clone());
+                workspace.all.fit(pair.ids.len(), self.hidden);
+                self.look_up(*pair, 0, &mut workspace.all.states);
+                self.run(0..skim.layers, workspace);
+                *logit = told(skim, &workspace.all.states, self.hidden, pair.first_length);
+                skimmed.push(workspace.all.states.clone());
             }
             let worth = |at: &usize| head_starts[*at] + logits[*at];
             let mut best_first: Vec<usize> = (0..pairs.len()).collect();
@@ -335,27 +393,30 @@ mod avx2 {
                     break;
                 }
                 left = left.saturating_sub(tokens);
-                workspace.fit(tokens, self.hidden);
-                workspace.states.copy_from_slice(&skimmed[at]);
-                self.run(skim.layers..self.layers.len(), workspace, tokens);
-                self.write_answer(&workspace.states, &mut logits[at..=at]);
+                workspace.all.fit(tokens, self.hidden);
+                workspace.all.states.copy_from_slice(&skimmed[at]);
+                self.run(skim.layers..self.layers.len(), workspace);
+                self.write_answer(&workspace.all.states, &mut logits[at..=at]);
             }
         }
 
         #[target_feature(enable = "avx2,fma")]
-        fn run(&self, layers: Range<usize>, workspace: &mut Workspace, tokens: usize) {
+        fn run(&self, layers: Range<usize>, workspace: &mut Workspace) {
+            let Workspace { all, projected } = workspace;
+            let tokens = all.states.len() / self.hidden;
             for at in layers {
                 let is_last = at + 1 == self.layers.len();
                 // What is answered from the first token needs no other out of the last layer.
                 let wanted = if is_last && matches!(self.answer, Answer::Logit { .. }) { 1 } else { tokens };
-                self.layers[at].attend(workspace, self.hidden, tokens, wanted);
-                self.layers[at].think(workspace, self.hidden, wanted);
+                self.layers[at].project(all, self.hidden, wanted, projected);
+                self.layers[at].attend(all, self.hidden, wanted, projected, &[projected]);
+                self.layers[at].think(all, self.hidden, wanted);
             }
         }
 
         fn write_answer(&self, states: &[f32], answer: &mut [f32]) {
             match &self.answer {
-                Answer::Vector => write_mean_direction(states, self.hidden, answer),
+                Answer::Vector => write_mean_direction(states.chunks_exact(self.hidden), answer),
                 Answer::Logit { pool, pool_bias, weights, bias } => {
                     let first = &states[..self.hidden];
                     let rows = pool.chunks_exact(self.hidden).zip(pool_bias).zip(weights);
@@ -365,13 +426,15 @@ mod avx2 {
             }
         }
 
+        /// The states of a sequence's tokens from `first` on, before any layer.
         #[target_feature(enable = "avx2,fma")]
-        fn look_up(&self, sequence: Sequence<'_>, states: &mut [f32]) {
+        fn look_up(&self, sequence: Sequence<'_>, first: usize, states: &mut [f32]) {
             let row_bytes = self.hidden * size_of::<f16>();
             let shape = [self.vocabulary, self.hidden];
             let words = self.tensors.bytes("emb.word", ElementType::Float16, &shape).expect("checked when it was read");
             let mut added = vec![0f32; self.hidden];
-            for (at, (id, state)) in sequence.ids.iter().zip(states.chunks_exact_mut(self.hidden)).enumerate() {
+            let tokens = sequence.ids.iter().enumerate().skip(first);
+            for ((at, id), state) in tokens.zip(states.chunks_exact_mut(self.hidden)) {
                 let word = words[*id as usize * row_bytes..][..row_bytes].as_chunks::<2>().0;
                 let word = word.iter().map(|half| f16::from_le_bytes(*half).to_f32());
                 state.iter_mut().zip(word).for_each(|(state, word)| *state = word);
@@ -409,30 +472,36 @@ mod avx2 {
             })
         }
 
-        /// The first `wanted` tokens gather from all.
+        /// Keys and values of a part, and queries of its first `wanted` tokens.
         #[target_feature(enable = "avx2,fma")]
-        fn attend(&self, workspace: &mut Workspace, hidden: usize, tokens: usize, wanted: usize) {
-            let Workspace { states, projected, gathered, added, bytes, scales, head, .. } = workspace;
+        fn project(&self, part: &mut Part, hidden: usize, wanted: usize, projected: &mut Vec<f32>) {
+            let Part { states, bytes, scales, .. } = part;
             let stride = 3 * hidden;
-            let smoothing = self.attention_smoothing.as_deref();
-            let rows = quantise(&states[..tokens * hidden], hidden, smoothing, bytes, scales);
+            projected.resize(states.len() * 3, 0.0);
+            let rows = quantise(states, hidden, self.attention_smoothing.as_deref(), bytes, scales);
             let panels = hidden / COLUMNS;
             multiply(&rows.first(wanted), &self.projections, 0..panels, projected, stride);
             multiply(&rows, &self.projections, panels..3 * panels, projected, stride);
-            let projected = &projected[..tokens * stride];
+        }
+
+        /// The first `wanted` tokens of a part gather from all, which are `parts`; its own is `projected`.
+        #[target_feature(enable = "avx2,fma")]
+        fn attend(&self, part: &mut Part, hidden: usize, wanted: usize, projected: &[f32], parts: &[&[f32]]) {
+            let Part { states, gathered, added, bytes, scales, head, .. } = part;
+            let stride = 3 * hidden;
             for column in (0..hidden).step_by(HEAD_WIDTH) {
-                head.pack(projected, stride, hidden + column, 2 * hidden + column);
+                head.pack(parts, stride, hidden + column, 2 * hidden + column);
                 head.attend(projected, stride, 0..wanted, column, gathered, hidden);
             }
             let rows = quantise(&gathered[..wanted * hidden], hidden, None, bytes, scales);
-            multiply(&rows, &self.gathered, 0..panels, added, hidden);
+            multiply(&rows, &self.gathered, 0..hidden / COLUMNS, added, hidden);
             add_rows(&mut states[..wanted * hidden], added, &self.gathered_norm);
         }
 
-        /// The wide inner layer, for the first `wanted` tokens.
+        /// The wide inner layer, for the first `wanted` tokens of a part.
         #[target_feature(enable = "avx2,fma")]
-        fn think(&self, workspace: &mut Workspace, hidden: usize, wanted: usize) {
-            let Workspace { states, inner, added, bytes, scales, .. } = workspace;
+        fn think(&self, part: &mut Part, hidden: usize, wanted: usize) {
+            let Part { states, inner, added, bytes, scales, .. } = part;
             let width = INNER_FACTOR * hidden;
             for states in states[..wanted * hidden].chunks_mut(INNER_ROWS * hidden) {
                 let count = states.len() / hidden;
@@ -445,11 +514,10 @@ mod avx2 {
         }
     }
 
-    impl Workspace {
+    impl Part {
         fn fit(&mut self, tokens: usize, hidden: usize) {
             let inner = INNER_FACTOR * hidden;
             self.states.resize(tokens * hidden, 0.0);
-            self.projected.resize(tokens * 3 * hidden, 0.0);
             self.gathered.resize(tokens * hidden, 0.0);
             self.added.resize(tokens * hidden, 0.0);
             self.inner.resize(INNER_ROWS * inner, 0.0);
@@ -494,9 +562,91 @@ mod avx2 {
         }
     }
 
-    fn write_mean_direction(states: &[f32], hidden: usize, answer: &mut [f32]) {
+    /// A sequence as two parts, of which each thread computes one: layer by layer, since tokens gather from those of both.
+    pub struct Halves {
+        network: Arc<Network>,
+        asked: RwLock<Asked>,
+        parts: [Mutex<Part>; 2],
+        /// Queries, keys and values of each part: those of a layer are read while those of the next one are written.
+        projected: [[RwLock<Vec<f32>>; 2]; 2],
+    }
+
+    #[derive(Default)]
+    struct Asked {
+        ids: Vec<u32>,
+        first_length: usize,
+        /// Where the second part begins.
+        middle: usize,
+    }
+
+    impl Halves {
+        /// `None` for a model of logits, whose last layer is about one token.
+        pub fn of(network: &Arc<Network>) -> Option<Self> {
+            matches!(network.answer, Answer::Vector).then(|| Halves {
+                network: Arc::clone(network),
+                asked: RwLock::default(),
+                parts: Default::default(),
+                projected: Default::default(),
+            })
+        }
+
+        /// Says which sequence is next: one that the network can read, of four tokens at least.
+        pub fn ask(&self, sequence: Sequence<'_>) {
+            let mut asked = self.asked.write().unwrap_or_else(PoisonError::into_inner);
+            asked.ids.clear();
+            asked.ids.extend_from_slice(sequence.ids);
+            asked.first_length = sequence.first_length;
+            // Rows are multiplied by eights and fours, and what remains one by one.
+            asked.middle = (sequence.ids.len() / 2).next_multiple_of(4);
+        }
+
+        /// What the answer is, after all phases.
+        pub fn write_answer(&self, answer: &mut [f32]) {
+            let parts = self.parts.each_ref().map(|part| part.lock().unwrap_or_else(PoisonError::into_inner));
+            let states = parts.iter().flat_map(|part| part.states.chunks_exact(self.network.hidden));
+            write_mean_direction(states, answer);
+        }
+
+        #[target_feature(enable = "avx2,fma")]
+        fn compute(&self, phase: usize, half: usize) {
+            let Network { hidden, layers, .. } = &*self.network;
+            let mut part = self.parts[half].lock().unwrap_or_else(PoisonError::into_inner);
+            if phase == 0 {
+                let asked = self.asked.read().unwrap_or_else(PoisonError::into_inner);
+                let Asked { ids, first_length, middle } = &*asked;
+                let range = [0..*middle, *middle..ids.len()][half].clone();
+                part.fit(range.len(), *hidden);
+                self.network.look_up(Sequence { ids, first_length: *first_length }, range.start, &mut part.states);
+            }
+            let tokens = part.states.len() / hidden;
+            if let Some(layer) = phase.checked_sub(1).map(|before| &layers[before]) {
+                let parts = self.projected[(phase - 1) % 2].each_ref();
+                let parts = parts.map(|part| part.read().unwrap_or_else(PoisonError::into_inner));
+                layer.attend(&mut part, *hidden, tokens, &parts[half], &[&parts[0], &parts[1]]);
+                layer.think(&mut part, *hidden, tokens);
+            }
+            if let Some(layer) = layers.get(phase) {
+                let mut projected = self.projected[phase % 2][half].write().unwrap_or_else(PoisonError::into_inner);
+                layer.project(&mut part, *hidden, tokens, &mut projected);
+            }
+        }
+    }
+
+    impl HalvedWork for Halves {
+        /// A layer's attention needs what is projected of both parts; what follows, up to the next layer's, does not.
+        fn phases(&self) -> usize {
+            self.network.layers.len() + 1
+        }
+
+        fn run(&self, phase: usize, half: usize) {
+            // SAFETY: a network is only there where `Encoder::open` saw that the processor has the instructions.
+            unsafe { self.compute(phase, half) };
+        }
+    }
+
+    fn write_mean_direction<'a>(states: impl Iterator<Item = &'a [f32]>, answer: &mut [f32]) {
         answer.fill(0.0);
-        for state in states.chunks_exact(hidden) {
+        for state in states {
             answer.iter_mut().zip(state).for_each(|(sum, component)| *sum += component);
         }
         let length = answer.iter().map(|component| component * component).sum::<f32>().sqrt().max(1e-12);
@@ -554,6 +704,28 @@ mod tests {
         let long: Vec<u32> = (0..512).map(|at| 1000 + at * 7 % 20_000).collect();
         answer(&embedder, &long, long.len()).expect("as many tokens as there are positions");
         assert_eq!(answer(&embedder, &[101, 2054, 102], 3), Ok(short));
+    }
+
+    #[test]
+    fn two_threads_answer_as_one_does() {
+        let (Some(embedder), Some(reranker)) = (model("embedder"), model("reranker")) else { return };
+        let ids: Vec<u32> = (0..512).map(|at| 1000 + at * 7 % 20_000).collect();
+        let mut soon = vec![0f32; 384];
+        for tokens in (1..70).chain([128, 255, 512, 3]) {
+            let sequence = Sequence { ids: &ids[..tokens], first_length: tokens };
+            embedder.answer_soon(sequence, &mut soon).expect("a vector");
+            assert_eq!(answer(&embedder, sequence.ids, tokens).as_ref(), Ok(&soon), "{tokens} tokens");
+        }
+        let sequence = Sequence { ids: &ids[..30], first_length: 9 };
+        let mut logit = [0f32];
+        reranker.answer_soon(sequence, &mut logit).expect("a logit");
+        assert_eq!(answer(&reranker, sequence.ids, 9).as_deref(), Ok(&logit[..]));
+        let longer: Vec<u32> = vec![1000; 513];
+        for refused in [&longer[..], &[30_522; 20], &[]] {
+            let sequence = Sequence { ids: refused, first_length: 0 };
+            assert!(matches!(embedder.answer_soon(sequence, &mut soon), Err(Error::Invalid(_))));
+        }
+        assert!(embedder.answer_soon(sequence, &mut [0.0; 2]).is_err(), "two numbers for a vector");
     }
 
     /// A reranker's pairs of one question, of different lengths, and some weights by which to tell logits.

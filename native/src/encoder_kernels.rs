@@ -323,17 +323,17 @@ pub struct Head {
 }
 
 impl Head {
-    /// Takes keys and values of a head over: `HEAD_WIDTH` columns of `projected` (`[tokens, stride]`) each.
+    /// Takes keys and values of a head over: `HEAD_WIDTH` columns of `projected` (parts of `[tokens, stride]`) each.
     #[target_feature(enable = "avx2,fma")]
-    pub fn pack(&mut self, projected: &[f32], stride: usize, key_column: usize, value_column: usize) {
+    pub fn pack(&mut self, projected: &[&[f32]], stride: usize, key_column: usize, value_column: usize) {
         let scale = 1.0 / (HEAD_WIDTH as f32).sqrt();
-        self.tokens = projected.len() / stride;
+        self.tokens = projected.iter().map(|part| part.len() / stride).sum();
         let tiles = self.tokens.div_ceil(FLOAT_COLUMNS);
         self.keys.clear();
         self.keys.resize(tiles * HEAD_WIDTH, [0.0; FLOAT_COLUMNS]);
         self.weights.resize(FLOAT_ROWS * tiles * FLOAT_COLUMNS, 0.0);
         self.values.iter_mut().for_each(Vec::clear);
-        for (token, row) in projected.chunks_exact(stride).enumerate() {
+        for (token, row) in projected.iter().flat_map(|part| part.chunks_exact(stride)).enumerate() {
             let tile = &mut self.keys[token / FLOAT_COLUMNS * HEAD_WIDTH..][..HEAD_WIDTH];
             let key = &row[key_column..][..HEAD_WIDTH];
             tile.iter_mut().zip(key).for_each(|(tile, key)| tile[token % FLOAT_COLUMNS] = key * scale);
@@ -654,7 +654,7 @@ mod tests {
             let mut output = vec![f32::NAN; wanted * HEAD_WIDTH];
             // SAFETY: the processor has the instructions.
             unsafe {
-                head.pack(&projected, stride, HEAD_WIDTH, 2 * HEAD_WIDTH);
+                head.pack(&[&projected], stride, HEAD_WIDTH, 2 * HEAD_WIDTH);
                 head.attend(&projected, stride, 0..wanted, 0, &mut output, HEAD_WIDTH);
             }
             for query in 0..wanted {

@@ -18,6 +18,7 @@
 //! | `name_graph`, `posting_lists` | the knowledge graph: which chunks mention which names |
 //! | `name_scope`, `name_walk`, `name_neighbours` | which of them are links for a question, and where they lead |
 //! | `encoder`, `encoder_weights`, `encoder_kernels` | the models, on processors where their runtime is slow |
+//! | `helper` | how two threads share what takes a few milliseconds |
 //! | `onnx_tensors` | how a model's file is read |
 //! | `bindings` | the JavaScript face; everything else knows nothing of it |
 
@@ -38,6 +39,8 @@ pub mod filter;
 mod grammar_words;
 mod graph;
 mod graph_builder;
+#[cfg(target_arch = "x86_64")]
+mod helper;
 pub mod hit;
 pub mod json;
 mod kernels;

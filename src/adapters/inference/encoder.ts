@@ -15,8 +15,8 @@ export interface Encoder {
   readonly provider: string;
   /** What is slower than it could be on this processor, and why; null: nothing. */
   readonly complaint: string | null;
-  /** One row of numbers per sequence, in their order. */
-  answer(sequences: readonly TokenSequence[]): Promise<Float32Array>;
+  /** One row of numbers per sequence, in their order. What is urgent may take more than one core. */
+  answer(sequences: readonly TokenSequence[], isUrgent: boolean): Promise<Float32Array>;
   /** Logits of the pairs of a contest. null: this one reads all to the end. */
   readonly judge: ((pairs: readonly TokenSequence[], contest: Contest) => Promise<Float32Array>) | null;
 }
@@ -49,7 +49,11 @@ function openOwn(model: ModelDescription): Encoder | string {
     const references = readReferences(join(dirname(model.modelPath), "reference.json"));
     const isRight = references.length > 0 && answersAs(encoder, references);
     if (!isRight) throw new Error("it does not answer as the model's reference.json says");
-    return { provider: "cpu-avx2", answer: async (sequences) => encoder.answer(sequences), ...judging(model, encoder) };
+    return {
+      provider: "cpu-avx2",
+      answer: async (sequences, isUrgent) => encoder.answer(sequences, isUrgent),
+      ...judging(model, encoder),
+    };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return `${model.id} is computed by onnxruntime, not by the core's own encoder: ${why}`;
@@ -99,7 +103,7 @@ function answersAs(encoder: ModelEncoder, references: readonly Reference[]): boo
     const second = token_type_ids?.indexOf(1) ?? -1;
     return { ids: Int32Array.from(token_ids), firstLength: second === -1 ? token_ids.length : second };
   });
-  const answers = encoder.answer(sequences);
+  const answers = encoder.answer(sequences, false);
   const width = answers.length / references.length;
   return references.every(({ vector, logit }, row) => {
     const expected = vector ?? [logit ?? Number.NaN];

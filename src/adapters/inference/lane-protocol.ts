@@ -16,6 +16,8 @@ export type ModelRuntime = (typeof MODEL_RUNTIMES)[number];
 export interface EmbedRequest {
   readonly op: "embed";
   readonly texts: readonly string[];
+  /** Whether somebody waits for the answer: a single text may then take a second core. */
+  readonly isUrgent: boolean;
 }
 
 /** Pairs to logits: the answer's payload is Float32 `[passages.length]`. */

@@ -31,7 +31,8 @@ export async function runLane(socketPath: string): Promise<void> {
   await serveChild(
     socketPath,
     {
-      embed: async ({ header }) => float32Reply(await embed(embedder, textsOf(header, "texts"))),
+      embed: async ({ header }) =>
+        float32Reply(await embed(embedder, textsOf(header, "texts"), header.isUrgent === true)),
       score: async ({ header }) => {
         const passages = textsOf(header, "passages");
         return float32Reply(await score(reranker, queryOf(header), passages, contestOf(header, passages.length)));
@@ -77,12 +78,13 @@ async function load<Model extends ModelDescription>(model: Model, runtime: Model
 async function embed(
   { model, tokenizer, encoder }: Loaded<EmbedderDescription>,
   texts: readonly string[],
+  isUrgent: boolean,
 ): Promise<Float32Array> {
   const sequences = texts.map((text) => {
     const ids = tokenizer.encode(text, model.tokensMax);
     return { ids, firstLength: ids.length };
   });
-  const vectors = await encoder.answer(sequences);
+  const vectors = await encoder.answer(sequences, isUrgent);
   invariant(vectors.length === texts.length * model.dimensions, "a model's vectors have another length than described");
   return vectors;
 }
@@ -97,7 +99,7 @@ async function score(
   const { queryTokensMax, tokensMax } = model;
   const pairs = passages.map((passage) => tokenizer.encodePair(query, passage, queryTokensMax, tokensMax));
   const isJudged = contest !== null && encoder.judge !== null;
-  const logits = isJudged ? await encoder.judge(pairs, contest) : await encoder.answer(pairs);
+  const logits = isJudged ? await encoder.judge(pairs, contest) : await encoder.answer(pairs, false);
   invariant(logits.length === passages.length, "a reranker gave another number of logits than it was asked for");
   return logits;
 }

@@ -428,7 +428,8 @@ function statusOf(lane: Lane): LaneStatus {
 }
 
 function requestOf(slice: Slice<Call>): LaneRequest {
-  if (slice.op === "embed") return { op: "embed", texts: slice.units.map((unit) => unit.text) };
+  if (slice.op === "embed")
+    return { op: "embed", texts: slice.units.map((unit) => unit.text), isUrgent: slice.priority === "query" };
   const [{ query, passages, contest }] = slice.units;
   return { op: "score", query, passages, contest };
 }
