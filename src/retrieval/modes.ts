@@ -94,7 +94,7 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
   },
   balanced: {
     vectorCandidates: 200,
-    textCandidates: 0,
+    textCandidates: 200,
     usesGraph: false,
     ...GRAPH,
     cosineWeight: 1,

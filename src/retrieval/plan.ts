@@ -53,7 +53,6 @@ export interface RetrievalParts {
 
 /** Candidates of a leg beyond the limit: some may be deleted or changed while the search goes on. */
 const SPARE_CANDIDATES = 10;
-const NO_CHUNKS = new BigUint64Array(0);
 
 /**
  * Runs a search: admissible set first, then every leg within it.
@@ -84,8 +83,6 @@ export async function search(
     : withoutModels(given, isWrittenIn(request.query, languages));
   const matching =
     mode.textCandidates > 0 ? heldBack(index.match(request.query, within, Math.max(mode.textCandidates, limit))) : null;
-  // what unknown words may stand for takes the index a while to find, and it remembers: `lexical` below then need not wait
-  if (mode.wordsWeight > 0 && matching === null) void heldBack(index.lexical(request.query, NO_CHUNKS));
   const vector = (await question.vector)();
   watch.lap("embed", 1);
   const near = await index.nearest(vector, within, Math.max(mode.vectorCandidates, limit));
