@@ -16,20 +16,23 @@ afterEach(() => shop.close());
 
 const near = (count: number) => Array.from({ length: count }, (_, at) => ({ content: `Filler ${at}, near .5.` }));
 
-describe("precise", () => {
-  test("finds by its words a passage that more nearer ones than it has candidates hide from balanced", async () => {
+test.each(["balanced", "precise"] as const)(
+  "%s finds by its words a passage that more nearer ones than it has candidates hide from fast",
+  async (mode) => {
     chooseNearness(shop);
-    await storeIn(shop, ...near(MODES.precise.vectorCandidates + 5), { content: "The red kite, near .3." });
-    const hidden = await askIn(shop, { mode: "balanced" });
+    await storeIn(shop, ...near(MODES[mode].vectorCandidates + 5), { content: "The red kite, near .3." });
+    const hidden = await askIn(shop, { mode: "fast" });
     expect(hidden.results.map(({ text }) => text)).not.toContain("The red kite, near .3.");
-    const { results } = await askIn(shop, { mode: "precise" });
+    const { results } = await askIn(shop, { mode });
     expect(results[0]?.text).toBe("The red kite, near .3.");
     expect(results[0]?.signals.text?.rank).toBe(1);
     expect(results[0]?.signals.vector?.score).toBeCloseTo(0.3, 2);
-    expect(results[0]?.signals.vector?.rank).toBe(MODES.precise.vectorCandidates + 1);
+    expect(results[0]?.signals.vector?.rank).toBe(MODES[mode].vectorCandidates + 1);
     expect(new Set(results.map(({ chunkKey }) => chunkKey)).size).toBe(10);
-  });
+  },
+);
 
+describe("precise", () => {
   test("agrees with balanced on everything but what a score means where both see the same passages", async () => {
     await storeIn(shop, ...["A red kite.", "A kite.", "Something else."].map((content) => ({ content })));
     const [precise, balanced] = [await askIn(shop, { mode: "precise" }), await askIn(shop, { mode: "balanced" })];
