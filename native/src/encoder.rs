@@ -1,7 +1,8 @@
 //! A BERT encoder on bytes: computes the models that `data/models/recipe` exports, without an interpreter between their
 //! 400 operations, on processors with AVX2 and no byte products of their own. One sequence at a time, so that nothing is
-//! padded and no answer depends on what else is asked; where somebody waits for it, two threads may share its tokens. Weights are bytes of 7 bits, activations bytes with one scale per
-//! token; sums of products are exact, which they are not in every runtime.
+//! padded and no answer depends on what else is asked; where somebody waits for it, two threads may share its tokens.
+//! Weights are bytes of 7 bits, activations bytes with one scale per token; sums of products are exact, which they are not
+//! in every runtime.
 //!
 //! Whether a model is one of these is told by its constants' names and shapes; that it is computed rightly, by the answers
 //! that lie beside it, which a caller compares before relying on it.

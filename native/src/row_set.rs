@@ -45,7 +45,7 @@ impl RowSet {
     /// The rows.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         let groups = self.groups.iter().zip(&self.bits);
-        groups.flat_map(|(group, bits)| bits_of(*bits).map(move |bit| group * GROUP_ROWS as u32 + bit))
+        groups.flat_map(|(group, bits)| rows_of_group(*group, *bits))
     }
 }
 
@@ -71,6 +71,11 @@ impl FromIterator<u32> for RowSet {
         set.extend(rows);
         set
     }
+}
+
+/// The rows of a group that its bits mean, ascending.
+pub fn rows_of_group(group: u32, bits: u32) -> impl Iterator<Item = u32> {
+    bits_of(bits).map(move |bit| group * GROUP_ROWS as u32 + bit)
 }
 
 /// The numbers of the bits that are set, ascending.

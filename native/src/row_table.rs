@@ -142,7 +142,7 @@ impl RowTable {
 
     /// `Matrix::nearest_of_all` over the given rows.
     pub fn nearest_of_all(&self, query: &[f32], rows: &RowSet, limit: usize) -> Vec<u32> {
-        self.matrix.nearest_of_all(query, &rows.iter().collect::<Vec<_>>(), limit)
+        self.matrix.nearest_of_all(query, rows, limit)
     }
 
     /// The live rows alone, as a log that holds only their records, in this order, numbers them.

@@ -5,7 +5,7 @@ use half::bf16;
 
 use crate::kernels::{self, GROUP_ROWS, SignTable, TABLE_BYTES};
 use crate::row_blocks::RowBlocks;
-use crate::row_set::{RowSet, bits_of};
+use crate::row_set::{RowSet, bits_of, rows_of_group};
 
 /// Signs that one table looks up.
 const TABLE_SIGNS: usize = 4;
@@ -68,8 +68,7 @@ impl Signs {
         let floor = floor_of(&scores, rows.bits(), greatest, wanted);
         let mut likely = Vec::with_capacity(wanted + wanted / 8);
         for ((group, bits), scores) in rows.groups().iter().zip(rows.bits()).zip(&scores) {
-            let reaching = bits & kernels::at_least(scores, floor);
-            likely.extend(bits_of(reaching).map(|bit| group * GROUP_ROWS as u32 + bit));
+            likely.extend(rows_of_group(*group, bits & kernels::at_least(scores, floor)));
         }
         Some(likely)
     }
