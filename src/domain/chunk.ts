@@ -19,13 +19,13 @@ export interface Chunk extends DocumentPlace {
   readonly end: number;
   /** The passage as it is returned: that range of the content, white space at both ends cut; `Ada: …` for a turn that is JSON. */
   readonly passage: string;
-  /** What is embedded: `title. passage`; of a turn `turnText`. Without headings: they say of many chunks the same (ARCHITECTURE.md, "Measured"). */
+  /** What is embedded: `title. passage`; of a turn `turnSentence`. Without headings: they say of many chunks the same (ARCHITECTURE.md, "Measured"). */
   readonly embedded: string;
   /** What full text reads: `title. heading path. passage`; of a turn `turnText`. */
   readonly own: string;
   /** The same with the neighbouring chunks around it; null where there are none (then it equals `own`). */
   readonly context: string | null;
-  /** Tokens of `own` by the embedder's tokeniser, specials included; may exceed what the embedder reads. */
+  /** Tokens of `own`, of a turn those of `embedded`, by the embedder's tokeniser, specials included; may exceed what the embedder reads. */
   readonly tokens: number;
   /** Headings above the chunk, outermost first. */
   readonly headings: readonly string[];
@@ -72,6 +72,17 @@ export function turnText(turn: Turn, passage: string): string {
 }
 
 /**
+ * A turn as the embedder reads it: `On 8 May 2023, Ada said: "what she says"`, as far as day and speaker are known. It learnt from
+ * sentences: of the label that words and the reranker read it makes less (ARCHITECTURE.md, "Measured"). A turn that nobody says has
+ * the label alone.
+ */
+export function turnSentence(turn: Turn, passage: string): string {
+  if (turn.speaker === null) return turnText(turn, passage);
+  const day = turn.date === null ? "" : `On ${turn.date}, `;
+  return `${day}${turn.speaker} said: "${saidIn(turn, passage)}"`;
+}
+
+/**
  * A turn among those around it, two before and two behind, as the full-text index reads it: the day once, a turn a line.
  * @param turns with their passages, in order; the day is that of `turn`.
  */
@@ -83,8 +94,12 @@ function dayLabel({ date }: Turn): string {
   return date === null ? "" : `[${date}] `;
 }
 
-function undatedTurnText({ speaker, labelUnits }: Turn, passage: string): string {
-  return `${speaker === null ? "" : `${speaker}: `}${passage.slice(labelUnits).trimStart()}`;
+function undatedTurnText(turn: Turn, passage: string): string {
+  return `${turn.speaker === null ? "" : `${turn.speaker}: `}${saidIn(turn, passage)}`;
+}
+
+function saidIn({ labelUnits }: Turn, passage: string): string {
+  return passage.slice(labelUnits).trimStart();
 }
 
 // A shortened title ends with "…", a sentence with its own stop: neither is repeated before the ". " that follows.

@@ -1,7 +1,7 @@
 // From ranges to the texts of chunks. Apart from chunk.ts, so that a large text need not travel twice: the reader sends
 // ranges, and whoever holds the content makes the texts.
 
-import { type Chunk, type Turn, turnContext, turnText } from "../domain/chunk.ts";
+import { type Chunk, type Turn, turnContext, turnSentence, turnText } from "../domain/chunk.ts";
 import type { Cut } from "./chunk.ts";
 
 /** A cut whose ranges are also known in code points, `points[2i]` and `points[2i + 1]` for range i. */
@@ -59,7 +59,7 @@ export function assemble(content: string, cut: PlacedCut): Chunk[] {
         return passageOf(content, cut, ordinal);
       },
       get embedded() {
-        return turn === undefined ? titleOf(cut, ordinal) + this.passage : turnText(turn, this.passage);
+        return turn === undefined ? titleOf(cut, ordinal) + this.passage : turnSentence(turn, this.passage);
       },
       get own() {
         return turn === undefined ? textOf(content, cut, ordinal) : turnText(turn, this.passage);

@@ -71,7 +71,7 @@ describe("smoothing", () => {
     const { chunks } = prepare(input(content, { type: "conversation" }), models);
     expect(chunks).toHaveLength(193);
     const vectors = await embedChunks(new HashEmbedder(), chunks, new AbortController().signal, () => true);
-    const raw = chunks.map(({ own }) => hashVector(own));
+    const raw = chunks.map(({ embedded }) => hashVector(embedded));
     expectClose(
       vectors ?? new Float32Array(),
       smoothed(

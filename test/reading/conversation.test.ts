@@ -24,7 +24,7 @@ function ownsOf(content: string, given: Partial<PrepareInput> = {}): string[] {
 }
 
 describe("a turn", () => {
-  test("is a chunk: passage as written, own with day and speaker, context of two turns on both sides", () => {
+  test("is a chunk: passage as written, embedded as a sentence, own with day and speaker, context of two turns on both sides", () => {
     const content = "[8 May 2023]\nAda: One.\nBen: Two.\nAda: Three.\nBen: Four. 🎉\nAda: Five.\n";
     const chunks = chunksOf(content, { title: "A talk" });
     expect(chunks.map(({ passage }) => passage)).toEqual([
@@ -39,10 +39,10 @@ describe("a turn", () => {
       start: 33,
       end: 44,
       passage: "Ada: Three.",
-      embedded: "[8 May 2023] Ada: Three.",
+      embedded: 'On 8 May 2023, Ada said: "Three."',
       own: "[8 May 2023] Ada: Three.",
       context: "[8 May 2023] Ada: One.\nBen: Two.\nAda: Three.\nBen: Four. 🎉\nAda: Five.",
-      tokens: models.countTokens("[8 May 2023] Ada: Three.") + SPECIAL_TOKENS,
+      tokens: models.countTokens('On 8 May 2023, Ada said: "Three."') + SPECIAL_TOKENS,
       headings: [],
       turn: { session: 0, speaker: "Ada", date: "8 May 2023", labelUnits: 5 },
     });
@@ -136,15 +136,27 @@ describe("a turn", () => {
     const chunks = chunksOf(content);
     const parts = chunks.filter(({ turn }) => turn?.speaker === "Ada");
     expect(parts.length).toBeGreaterThan(2);
-    for (const [position, { own, passage, tokens, start, end }] of parts.entries()) {
+    for (const [position, { own, embedded, passage, tokens, start, end }] of parts.entries()) {
       expect(own).toStartWith("[8 May 2023] Ada: The committee");
       expect(own).toEndWith("year.");
-      expect(tokens).toBe(models.countTokens(own) + SPECIAL_TOKENS);
+      expect(embedded).toStartWith('On 8 May 2023, Ada said: "The committee');
+      expect(embedded).toEndWith('year."');
+      expect(tokens).toBe(models.countTokens(embedded) + SPECIAL_TOKENS);
       expect(tokens).toBeLessThanOrEqual(CHUNK_TOKENS);
       expect(passage).toStartWith(position === 0 ? "[10:02] Ada: The" : "The");
       expect(content.slice(start, end)).toBe(passage);
     }
     expect(chunks.at(-1)?.passage).toBe("Ben: Bye.");
+  });
+
+  test("without a day is embedded without one, and what nobody says as it is", () => {
+    const content = "Notes of a talk.\nAda: One.\nBen: “Two”, she said.";
+    expect(chunksOf(content).map(({ embedded }) => embedded)).toEqual([
+      "Notes of a talk.",
+      'Ada said: "One."',
+      'Ben said: "“Two”, she said."',
+    ]);
+    expect(chunksOf(content, { date: "2023-05-08" })[0]?.embedded).toBe("[8 May 2023] Notes of a talk.");
   });
 });
 

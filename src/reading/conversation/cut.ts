@@ -1,6 +1,6 @@
 // From the turns of a conversation to chunks: a turn each, long ones in parts, all with speaker and day.
 
-import { type Turn, turnText } from "../../domain/chunk.ts";
+import { type Turn, turnSentence } from "../../domain/chunk.ts";
 import {
   type ChunkRange,
   type CountTokens,
@@ -52,7 +52,7 @@ function* turnRanges(
   const spoken = spokenOf(content, read);
   const rangeOf = (from: number, to: number, shown: string, shownLabelUnits: number): ChunkRange => {
     const turn: Turn = { session, speaker, date, labelUnits: shownLabelUnits };
-    const tokens = countTokens(turnText(turn, shown)) + SPECIAL_TOKENS;
+    const tokens = countTokens(turnSentence(turn, shown)) + SPECIAL_TOKENS;
     return {
       start: from,
       end: to,
@@ -71,7 +71,7 @@ function* turnRanges(
       return;
     }
   }
-  const labelTokens = countTokens(turnText({ session, speaker, date, labelUnits: 0 }, ""));
+  const labelTokens = countTokens(turnSentence({ session, speaker, date, labelUnits: 0 }, ""));
   const parts = cutChunks(spoken, {
     form: "markdown",
     title: { text: "", isGiven: false },
