@@ -72,12 +72,19 @@ export function turnText(turn: Turn, passage: string): string {
 }
 
 /**
- * A turn as the embedder reads it: `On 8 May 2023, Ada said: "what she says"`, as far as day and speaker are known. It learnt from
- * sentences: of the label that words and the reranker read it makes less (ARCHITECTURE.md, "Measured"). A turn that nobody says has
- * the label alone.
+ * Who speaks in a role, as chats with a model and transcripts of a recording name their sides: nobody asks for them by name, and who asks
+ * is often the user.
+ */
+const ROLE =
+  /^(user|human|customer|assistant|ai|bot|chatbot|gpt|model|agent|system|developer|tool|function|speaker[ _-]?\w{1,2})$/iu;
+
+/**
+ * A turn as the embedder reads it: `On 8 May 2023, Ada said: "what she says"`, as far as the day is known. It learnt from sentences: of
+ * the label that words and the reranker read it makes less. What a role says is `user: what they say`, as what nobody says is itself: a
+ * day before it hides it among other texts (ARCHITECTURE.md, "Measured").
  */
 export function turnSentence(turn: Turn, passage: string): string {
-  if (turn.speaker === null) return turnText(turn, passage);
+  if (turn.speaker === null || ROLE.test(turn.speaker)) return undatedTurnText(turn, passage);
   const day = turn.date === null ? "" : `On ${turn.date}, `;
   return `${day}${turn.speaker} said: "${saidIn(turn, passage)}"`;
 }

@@ -156,7 +156,18 @@ describe("a turn", () => {
       'Ada said: "One."',
       'Ben said: "“Two”, she said."',
     ]);
-    expect(chunksOf(content, { date: "2023-05-08" })[0]?.embedded).toBe("[8 May 2023] Notes of a talk.");
+    expect(chunksOf(content, { date: "2023-05-08" })[0]?.embedded).toBe("Notes of a talk.");
+  });
+
+  test.each(["user", "Assistant", "AI", "SPEAKER_00", "Speaker 1"])("of %s is embedded without a day", (role) => {
+    const [chunk] = chunksOf(`[8 May 2023]\n${role}: One.\nBen: Two.`);
+    expect(chunk?.embedded).toBe(`${role}: One.`);
+    expect(chunk?.own).toBe(`[8 May 2023] ${role}: One.`);
+  });
+
+  test.each(["Aidan", "Speakerphone", "Users", "Botticelli"])("of %s is embedded as a sentence", (name) => {
+    const [chunk] = chunksOf(`[8 May 2023]\n${name}: One.\nBen: Two.`);
+    expect(chunk?.embedded).toBe(`On 8 May 2023, ${name} said: "One."`);
   });
 });
 
