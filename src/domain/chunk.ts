@@ -56,6 +56,13 @@ export interface ChunkPlace extends DocumentPlace {
 }
 
 /**
+ * Who speaks in a role, as chats with a model and transcripts of a recording name their sides: nobody asks for them by name, and who asks
+ * is often the user.
+ */
+const ROLE =
+  /^(user|human|customer|assistant|ai|bot|chatbot|gpt|model|agent|system|developer|tool|function|speaker)([ _-]?\d+|[ _-]\p{L})?$/iu;
+
+/**
  * The text of a chunk as models and the full-text index read it: `title. heading path. passage`. The title is left out
  * where the passage itself begins with it, as it does when the title was taken from the text; so is a heading.
  */
@@ -70,13 +77,6 @@ export function indexedText(title: string | null, headings: readonly string[], p
 export function turnText(turn: Turn, passage: string): string {
   return `${dayLabel(turn)}${undatedTurnText(turn, passage)}`;
 }
-
-/**
- * Who speaks in a role, as chats with a model and transcripts of a recording name their sides: nobody asks for them by name, and who asks
- * is often the user.
- */
-const ROLE =
-  /^(user|human|customer|assistant|ai|bot|chatbot|gpt|model|agent|system|developer|tool|function|speaker[ _-]?\w{1,2})$/iu;
 
 /**
  * A turn as the embedder reads it: `On 8 May 2023, Ada said: "what she says"`, as far as the day is known. It learnt from sentences: of

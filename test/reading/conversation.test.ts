@@ -159,13 +159,16 @@ describe("a turn", () => {
     expect(chunksOf(content, { date: "2023-05-08" })[0]?.embedded).toBe("Notes of a talk.");
   });
 
-  test.each(["user", "Assistant", "AI", "SPEAKER_00", "Speaker 1"])("of %s is embedded without a day", (role) => {
-    const [chunk] = chunksOf(`[8 May 2023]\n${role}: One.\nBen: Two.`);
-    expect(chunk?.embedded).toBe(`${role}: One.`);
-    expect(chunk?.own).toBe(`[8 May 2023] ${role}: One.`);
-  });
+  test.each(["user", "Assistant", "AI", "SPEAKER_00", "Speaker B", "User 1"])(
+    "of %s is embedded without a day",
+    (role) => {
+      const [chunk] = chunksOf(`[8 May 2023]\n${role}: One.\nBen: Two.`);
+      expect(chunk?.embedded).toBe(`${role}: One.`);
+      expect(chunk?.own).toBe(`[8 May 2023] ${role}: One.`);
+    },
+  );
 
-  test.each(["Aidan", "Speakerphone", "Users", "Botticelli"])("of %s is embedded as a sentence", (name) => {
+  test.each(["Aida", "Botho", "Users", "Agent Smith"])("of %s is embedded as a sentence", (name) => {
     const [chunk] = chunksOf(`[8 May 2023]\n${name}: One.\nBen: Two.`);
     expect(chunk?.embedded).toBe(`On 8 May 2023, ${name} said: "One."`);
   });
