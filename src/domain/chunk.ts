@@ -73,7 +73,7 @@ export function indexedText(title: string | null, headings: readonly string[], p
   return [...lead, passage].join(". ");
 }
 
-/** A turn as models and the full-text index read it: `[8 May 2023] Ada: what she says`, as far as day and speaker are known. */
+/** A turn as full text, the reranker and language models read it: `[8 May 2023] Ada: what she says`, as far as day and speaker are known. */
 export function turnText(turn: Turn, passage: string): string {
   return `${dayLabel(turn)}${undatedTurnText(turn, passage)}`;
 }
