@@ -79,9 +79,9 @@ export function turnText(turn: Turn, passage: string): string {
 }
 
 /**
- * A turn as the embedder reads it: `On 8 May 2023, Ada said: "what she says"`, as far as the day is known. It learnt from sentences: of
- * the label that words and the reranker read it makes less. What a role says is `user: what they say`, as what nobody says is itself: a
- * day before it hides it among other texts (ARCHITECTURE.md, "Measured").
+ * A turn as the embedder reads it: `On 8 May 2023, Ada said: "what she says"`, as far as the day is known. It learnt from sentences, and
+ * makes less of the label that words and the reranker read. What a role says is `user: what they say`, and what nobody says is itself:
+ * a day before it hides it among other texts (ARCHITECTURE.md, "Measured").
  */
 export function turnSentence(turn: Turn, passage: string): string {
   if (turn.speaker === null || ROLE.test(turn.speaker)) return undatedTurnText(turn, passage);
