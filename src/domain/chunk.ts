@@ -86,7 +86,7 @@ export function turnText(turn: Turn, passage: string): string {
 export function turnSentence(turn: Turn, passage: string): string {
   if (turn.speaker === null || ROLE.test(turn.speaker)) return undatedTurnText(turn, passage);
   const day = turn.date === null ? "" : `On ${turn.date}, `;
-  return `${day}${turn.speaker} said: "${saidIn(turn, passage)}"`;
+  return `${day}${turn.speaker} said: "${withoutLabel(turn, passage)}"`;
 }
 
 /**
@@ -102,10 +102,10 @@ function dayLabel({ date }: Turn): string {
 }
 
 function undatedTurnText(turn: Turn, passage: string): string {
-  return `${turn.speaker === null ? "" : `${turn.speaker}: `}${saidIn(turn, passage)}`;
+  return `${turn.speaker === null ? "" : `${turn.speaker}: `}${withoutLabel(turn, passage)}`;
 }
 
-function saidIn({ labelUnits }: Turn, passage: string): string {
+function withoutLabel({ labelUnits }: Turn, passage: string): string {
   return passage.slice(labelUnits).trimStart();
 }
 
