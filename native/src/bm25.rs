@@ -1,9 +1,12 @@
 //! How well chunks match a query's words: b in 0..1, comparable between queries.
 //!
 //! For each of the two fields, own words and context, BM25 is divided by its greatest possible value for this query,
-//! `(k1 + 1) · Σ idf` over the query's known words; b is the mean of both, and the former alone for a chunk without
-//! context. k1 .9 and b .4 as for passages in Anserini, measured for this engine in ARCHITECTURE.md, "Measured";
-//! idf = ln(1 + (N − df + .5)/(df + .5)) over the whole project.
+//! `(k1 + 1) · Σ idf` over the query's known words, and multiplied by the query's breadth; b is the mean of both, and the
+//! former alone for a chunk without context. k1 .9 and b .4 as for passages in Anserini, measured for this engine in
+//! ARCHITECTURE.md, "Measured"; idf = ln(1 + (N − df + .5)/(df + .5)) over the whole project.
+//!
+//! Breadth, 0..1: the same share of a query that says much tells more of a passage than that of one that says little, since
+//! nothing has all of many words. It is `(Σ idf / (20 · idf of a word that one chunk has))^.3`, at most 1.
 //!
 //! A word that no chunk contains stands for the terms that are nearest to it (`spelling`), where there are any: its
 //! share of b counts with `GUESS_SHARE`. Known words are never touched. How the best are found without scoring every
@@ -29,6 +32,9 @@ use crate::text_view::{Columns, NO_CONTEXT, View};
 const K1: f32 = 0.9;
 /// How much longer chunks are held back.
 const B: f32 = 0.4;
+/// So many rare words are a query of full breadth, and how breadth grows up to there.
+const BROAD_RARE_WORDS: f64 = 20.0;
+const BREADTH_EXPONENT: f64 = 0.3;
 /// What a guessed word counts for, where a known one counts 1 (ARCHITECTURE.md, "Measured").
 const GUESS_SHARE: f64 = 0.8;
 /// Unknown words of a query that are guessed; each costs a search of the term dictionaries, a millisecond or so.
@@ -64,7 +70,7 @@ struct WordPostings {
 struct Part {
     word: usize,
     place: Place,
-    /// `idf / Σ idf` of the field.
+    /// `breadth · idf / Σ idf` of the field.
     weight: f32,
 }
 
@@ -423,15 +429,18 @@ fn read_error(cause: &std::io::Error) -> Error {
     Error::from_io("reading the text index", cause)
 }
 
-/// `share · idf / Σ idf` of each word, by (document frequency, share); 0 for unknown words.
+/// `breadth · share · idf / Σ idf` of each word, by (document frequency, share); 0 for unknown words.
 fn weights(words: impl Iterator<Item = (u64, f64)>, chunks: u64) -> Vec<f32> {
     let idf = |df: u64| match df {
         0 => 0.0,
         df => (1.0 + (chunks as f64 - df as f64 + 0.5) / (df as f64 + 0.5)).ln(),
     };
+    let broad = BROAD_RARE_WORDS * idf(1);
     let words: Vec<(f64, f64)> = words.map(|(df, share)| (idf(df), share)).collect();
     let total: f64 = words.iter().map(|(idf, _)| idf).sum();
-    words.into_iter().map(|(idf, share)| if total > 0.0 { (share * idf / total) as f32 } else { 0.0 }).collect()
+    let breadth = (total / broad).powf(BREADTH_EXPONENT).min(1.0);
+    let weight = |share: f64, idf: f64| if total > 0.0 { breadth * share * idf / total } else { 0.0 };
+    words.into_iter().map(|(idf, share)| weight(share, idf) as f32).collect()
 }
 
 #[cfg(test)]

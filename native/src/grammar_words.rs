@@ -1,5 +1,5 @@
 //! Which words of scripts without capitals are words of grammar, and where a Korean noun ends before its particle: without
-//! capitals every word could be a name, and these never are. Languages with capitals have their words in `names`.
+//! capitals every word could be a name, and these never are. Languages with capitals have theirs in `function_words`.
 //!
 //! Particles, pronouns, copulas and auxiliaries, conjunctions, question words, adverbs of degree and of time, small numbers
 //! and days of the week, chosen by hand; `test/languages` shows which are frequent. A word that is a well-known name besides

@@ -14,7 +14,7 @@
 //! | `text_writer`, `text_directory` | how a change becomes a commit, and when that is on the disk |
 //! | `analysis`, `bm25`, `spelling` | words, how well they match, and what an unknown one may mean |
 //! | `pruning`, `postings_cursor`, `document_frequencies` | which chunks match best, without scoring all of them |
-//! | `names`, `name_words`, `name_dates`, `grammar_words`, `name_record` | which names a chunk mentions, and how that is stored |
+//! | `names`, `name_words`, `name_dates`, `function_words`, `grammar_words`, `name_record` | which names a chunk mentions, and how that is stored |
 //! | `name_graph`, `posting_lists` | the knowledge graph: which chunks mention which names |
 //! | `name_scope`, `name_walk`, `name_neighbours` | which of them are links for a question, and where they lead |
 //! | `encoder`, `encoder_weights`, `encoder_kernels` | the models, on processors where their runtime is slow |
@@ -36,6 +36,7 @@ mod encoder_kernels;
 mod encoder_weights;
 pub mod error;
 pub mod filter;
+mod function_words;
 mod grammar_words;
 mod graph;
 mod graph_builder;

@@ -421,7 +421,7 @@ mod tests {
         characters.into_iter().collect()
     }
 
-    /// BM25 over one field, divided by its maximum for the query.
+    /// BM25 over one field, divided by its maximum for the query, times the query's breadth.
     fn field_scores(documents: &BTreeMap<u64, Vec<String>>, words: &[(Vec<String>, f64)]) -> BTreeMap<u64, f64> {
         let (k1, b) = (0.9, 0.4);
         let count = documents.len() as f64;
@@ -433,14 +433,16 @@ mod tests {
             if df > 0.0 { (1.0 + (count - df + 0.5) / (df + 0.5)).ln() } else { 0.0 }
         };
         let idfs: Vec<f64> = words.iter().map(|(word, _)| idf(word)).collect();
-        let greatest = (k1 + 1.0) * idfs.iter().sum::<f64>();
+        let total = idfs.iter().sum::<f64>();
+        let greatest = (k1 + 1.0) * total;
+        let breadth = (total / (20.0 * (1.0 + (count - 0.5) / 1.5).ln())).powf(0.3).min(1.0);
         let score = |terms: &[String]| {
             let of_word = |((word, share), idf): (&(Vec<String>, f64), &f64)| {
                 let tf = frequency(terms, word);
                 share * idf * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * terms.len() as f64 / mean))
             };
             let sum: f64 = words.iter().zip(&idfs).map(of_word).sum();
-            if greatest > 0.0 { sum / greatest } else { 0.0 }
+            if greatest > 0.0 { breadth * sum / greatest } else { 0.0 }
         };
         documents.iter().map(|(key, terms)| (*key, score(terms))).collect()
     }

@@ -131,9 +131,15 @@ function explain(schema: TSchema, found: ValueError, at: string): Fault {
   }
   return new Fault(
     "invalid_request",
-    `${name} must be ${expectation(error.schema)}, found ${sketch(error.value)}.`,
+    `${name} must be ${expectation(error.schema)}, found ${sketch(error.value)}.${cureOf(path, error.value)}`,
     detail,
   );
+}
+
+// Turns of a conversation are stored as JSON, and the first try is often to send them as they are.
+function cureOf(path: string, value: unknown): string {
+  const isStructured = typeof value === "object" && value !== null;
+  return isStructured && /(^|\.)content$/.test(path) ? " JSON is stored as text: send it as one string." : "";
 }
 
 // Of a value that may be left out, what is wrong inside it: the tag, not the list of tags.

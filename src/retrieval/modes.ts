@@ -16,6 +16,11 @@ export interface Mode {
   readonly graphCandidates: number;
   /** Weight of the graph's score (0..1) beside the cosine. */
   readonly graphWeight: number;
+  /**
+   * Share of the weights of words and reranker that is lost where the graph is certain of the question's names: the passage that
+   * answers a question of two steps neither reads like an answer nor has the question's words.
+   */
+  readonly certaintyLoss: number;
   /** Weight of what sets a cosine apart from a middling one. */
   readonly cosineWeight: number;
   /** Weight of the words score b (0..1) beside the cosine; 0: words take no part. */
@@ -37,7 +42,7 @@ export interface Mode {
    * other passages' logits are then estimates.
    */
   readonly rerankFinishedTokensMax: number;
-  /** Weight of the reranker's squashed logit (-1..1) beside the first stage; less where the graph is sure. */
+  /** Weight of the reranker's squashed logit (-1..1) beside the first stage. */
   readonly rerankWeight: number;
   /** The reranker is given up after this; the first stage's order then stands. */
   readonly rerankDeadlineMs: number;
@@ -49,7 +54,7 @@ export const RERANKED_TOKENS_MAX = 128;
 /** Chosen on 250 questions to three of LoCoMo's ten conversations. */
 const SIBLING_SHARE = 0.2;
 
-const GRAPH = { graphCandidates: 200, graphWeight: 1.5 };
+const GRAPH = { graphCandidates: 200, graphWeight: 1.5, certaintyLoss: 0.7 };
 
 /**
  * What a cosine counts that says nothing: a relevant passage's middling one, so that scores keep their size where cosines lose their
@@ -70,7 +75,7 @@ const UNREAD = { cosineWeight: 0.02, graphWeight: 0.5 };
  */
 export function withoutModels(mode: Mode, isScriptRead: boolean): Mode {
   const { textCandidates, wordsWeight } = MODES.precise;
-  return { ...mode, textCandidates, wordsWeight, rerankDepth: 0, ...(isScriptRead ? {} : UNREAD) };
+  return { ...mode, textCandidates, wordsWeight, certaintyLoss: 0, rerankDepth: 0, ...(isScriptRead ? {} : UNREAD) };
 }
 
 /** The walk through the graph begins at this many of the best passages by vectors and words. */
@@ -98,7 +103,7 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     usesGraph: false,
     ...GRAPH,
     cosineWeight: 1,
-    wordsWeight: 1.5,
+    wordsWeight: 2.3,
     siblingShare: SIBLING_SHARE,
     rerankDepth: 20,
     rerankTokensMax: 10 * RERANKED_TOKENS_MAX,
@@ -112,7 +117,7 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     usesGraph: true,
     ...GRAPH,
     cosineWeight: 1,
-    wordsWeight: 1.5,
+    wordsWeight: 2.3,
     siblingShare: SIBLING_SHARE,
     rerankDepth: 30,
     rerankTokensMax: 15 * RERANKED_TOKENS_MAX,
@@ -141,12 +146,12 @@ export interface Curve {
  * fields differ.
  */
 const CURVES: Readonly<Record<string, Curve>> = {
-  "": { slope: 12.56, offset: -8.58 },
-  graph: { slope: 1.71, offset: -3.14 },
-  words: { slope: 4.73, offset: -6.21 },
-  "words graph": { slope: 2.16, offset: -4.5 },
-  "words rerank": { slope: 3.71, offset: -5.06 },
-  "words graph rerank": { slope: 2.11, offset: -4.39 },
+  "": { slope: 12.55, offset: -8.57 },
+  graph: { slope: 1.74, offset: -3.16 },
+  words: { slope: 5.52, offset: -6.9 },
+  "words graph": { slope: 2.95, offset: -5.16 },
+  "words rerank": { slope: 4, offset: -5.26 },
+  "words graph rerank": { slope: 2.77, offset: -4.89 },
 };
 
 /** The curve for scores of these parts. The reranker reads nothing where words take no part. */

@@ -34,12 +34,6 @@ export interface GraphScores {
 /** The graph where it takes no part, or where nothing is linked. */
 export const NO_GRAPH: GraphScores = { signals: new Map(), certainty: 0 };
 
-/**
- * How much of the reranker's weight is lost where the graph is certain: the passage that answers a question of two steps does not
- * read like an answer.
- */
-const RERANK_LOSS = 0.7;
-
 /** A passage's score and the memory that it belongs to. */
 type Scored = Pick<Candidate, "memoryKey">;
 
@@ -120,8 +114,9 @@ export function joinPools(first: Pool, second: Pool): Pool {
 }
 
 /**
- * First stage: S = cosine + wordsWeight * b + graphWeight * G, of which siblings lend each other. The parts mean the same in every query, which beats fusing ranks
- * (SciFact nDCG@10: RRF .715, cosine and b .740; ARCHITECTURE.md, "Measured").
+ * First stage: S = cosine + wordsWeight * b + graphWeight * G, the words' weight less the surer the graph is, of which siblings lend each
+ * other. The parts mean the same in every query, which beats fusing ranks (SciFact nDCG@10: RRF .715, cosine and b .740;
+ * ARCHITECTURE.md, "Measured").
  * A passage whose cosine is not known gets nothing for it, and shows no vector signal.
  * @param words b per passage of the pool, or null where words take no part.
  */
@@ -132,6 +127,7 @@ export function firstStage(
   graph: GraphScores = NO_GRAPH,
 ): Candidate[] {
   const vectorRanks = ranksOf(pool.cosines);
+  const wordsWeight = mode.wordsWeight * trustBeside(graph, mode);
   const wordRanks = words === null ? null : ranksOf(words);
   const own: Omit<Candidate, "final">[] = [];
   for (let position = 0; position < pool.chunkKeys.length; position++) {
@@ -140,7 +136,7 @@ export function firstStage(
     const word = words?.[position] ?? 0;
     const linked = graph.signals.get(pool.chunkKeys[position] ?? 0n);
     const nearness = hasCosine ? mode.cosineWeight * cosine + (1 - mode.cosineWeight) * MIDDLING_COSINE : 0;
-    const score = nearness + mode.wordsWeight * word + mode.graphWeight * (linked?.score ?? 0);
+    const score = nearness + wordsWeight * word + mode.graphWeight * (linked?.score ?? 0);
     own.push({
       chunkKey: (pool.chunkKeys[position] ?? 0n) as ChunkKey,
       memoryKey: (pool.memoryKeys[position] ?? 0n) as MemoryKey,
@@ -174,10 +170,10 @@ export function blendRerank(
   candidates: readonly Candidate[],
   logits: Float32Array,
   mode: Mode,
-  { certainty }: GraphScores = NO_GRAPH,
+  graph: GraphScores = NO_GRAPH,
 ): Candidate[] {
   const ranks = ranksOf(logits);
-  const weight = rerankWeight(mode, certainty);
+  const weight = mode.rerankWeight * trustBeside(graph, mode);
   const read = candidates.slice(0, logits.length);
   const squashed = read.map((_, position) => squashLogit(logits[position] ?? Number.NaN));
   const blended = read.map(({ firstStage }, position) => firstStage + weight * (squashed[position] ?? 0));
@@ -194,9 +190,9 @@ export function blendRerank(
 export function contestOf(
   candidates: readonly Candidate[],
   mode: Mode,
-  { certainty }: GraphScores = NO_GRAPH,
+  graph: GraphScores = NO_GRAPH,
 ): Contest | undefined {
-  const logit = rerankWeight(mode, certainty) / LOGIT_BOUND;
+  const logit = (mode.rerankWeight * trustBeside(graph, mode)) / LOGIT_BOUND;
   if (logit === 0) return undefined;
   return {
     headStarts: candidates.map(({ firstStage }) => firstStage / logit),
@@ -204,8 +200,9 @@ export function contestOf(
   };
 }
 
-function rerankWeight(mode: Mode, certainty: number): number {
-  return mode.rerankWeight * (1 - RERANK_LOSS * certainty);
+/** What words and reranker still count, 0..1, beside a graph that is so sure. */
+function trustBeside({ certainty }: GraphScores, { certaintyLoss }: Mode): number {
+  return 1 - certaintyLoss * certainty;
 }
 
 /**

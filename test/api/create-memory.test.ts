@@ -231,6 +231,9 @@ describe("400", () => {
     expect((await create({ content: "x", tags: [7] })).body.error.message).toBe(
       "'tags[0]' must be a string of 1 to 256 characters, found 7.",
     );
+    expect((await create({ content: [{ speaker: "Ada", text: "x" }] })).body.error.message).toEndWith(
+      "found an array of 1. JSON is stored as text: send it as one string.",
+    );
   });
 
   test("query parameters are refused: this operation has none", async () => {

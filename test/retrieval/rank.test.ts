@@ -127,6 +127,17 @@ describe("the graph", () => {
     expect(found[1]?.final).toBeCloseTo(0.6);
   });
 
+  test("leaves the less to words, the surer it is, but where the embedder does not read the question", () => {
+    const words = Float32Array.of(0.5);
+    const finalAt = (certainty: number, mode = balanced) =>
+      firstStage(hits([0]), words, mode, graph(certainty))[0]?.final ?? 0;
+    for (const certainty of [0, 0.5, 1]) {
+      const share = 1 - balanced.certaintyLoss * certainty;
+      expect(finalAt(certainty)).toBeCloseTo(balanced.wordsWeight * 0.5 * share);
+      expect(finalAt(certainty, withoutModels(balanced, true))).toBeCloseTo(balanced.wordsWeight * 0.5);
+    }
+  });
+
   test("leaves the less to the reranker, the surer it is", () => {
     const weightAt = (certainty: number) =>
       blendRerank([candidate(1, 0)], Float32Array.of(8), balanced, graph(certainty))[0]?.final ?? 0;
@@ -200,10 +211,12 @@ describe("firstStage", () => {
     expect(found[0]?.final).toBeCloseTo(0.9);
   });
 
-  test("words lift a passage past nearer ones: cosine + 1.5 words", () => {
+  test("words lift a passage past nearer ones by their weight", () => {
     const found = firstStage(hits([0.6, 0.5, 0.4]), Float32Array.from([0, 0, 0.2]), balanced);
     expect(keys(found)).toEqual([3, 1, 2]);
-    expect(found.map(({ final }) => Number(final.toFixed(3)))).toEqual([0.7, 0.6, 0.5]);
+    expect(found.map(({ final }) => final)).toEqual(
+      [0.4 + balanced.wordsWeight * 0.2, 0.6, 0.5].map((final) => expect.closeTo(final)),
+    );
     expect(found[0]?.signals).toEqual({
       vector: { rank: 3, score: expect.closeTo(0.4) },
       text: { rank: 1, score: expect.closeTo(0.2) },
@@ -215,9 +228,9 @@ describe("firstStage", () => {
   });
 
   test("a passage without a cosine counts by its words alone, shows no vector signal, and ranks no other", () => {
-    const found = firstStage(hits([Number.NaN, 0.2, 0.6]), Float32Array.from([0.3, 0, 0]), balanced);
+    const found = firstStage(hits([Number.NaN, 0.2, 0.6]), Float32Array.from([0.2, 0, 0]), balanced);
     expect(keys(found)).toEqual([3, 1, 2]);
-    expect(found[1]?.final).toBeCloseTo(0.45);
+    expect(found[1]?.final).toBeCloseTo(balanced.wordsWeight * 0.2);
     expect(found.map(({ signals }) => signals.vector?.rank)).toEqual([1, undefined, 2]);
   });
 
@@ -226,10 +239,10 @@ describe("firstStage", () => {
     const ranked = firstStage(hits([0.9, 0.1, 0.5]), Float32Array.from([0, 0.5, 0.5]), unread);
     expect(keys(ranked)).toEqual([3, 2, 1]);
     // a score keeps its size: a middling cosine stands for the one that says nothing
-    expect(ranked[0]?.final).toBeCloseTo(0.5 + 1.5 * 0.5, 3);
+    expect(ranked[0]?.final).toBeCloseTo(0.5 + unread.wordsWeight * 0.5, 3);
     const read = firstStage(
       hits([0.9, 0.1, 0.5]),
-      Float32Array.from([0, 0.5, 0.5]),
+      Float32Array.from([0, 0.3, 0.3]),
       withoutModels(MODES.precise, true),
     );
     expect(keys(read)).toEqual([3, 1, 2]);
