@@ -177,7 +177,7 @@ function expectation(schema: TSchema): string {
       : to !== undefined
         ? ` of at most ${to}${unit}`
         : from !== undefined
-          ? ` of at least ${from}${unit}`
+          ? ` of at least ${from}${from === 1 ? unit.replace(/s$/, "") : unit}`
           : "";
   const article = /^[aeiou]/.test(String(schema.type)) ? "an" : "a";
   return schema.type === undefined ? "another value" : `${article} ${schema.type}${bounds}`;

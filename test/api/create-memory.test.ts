@@ -232,7 +232,7 @@ describe("400", () => {
       "'tags[0]' must be a string of 1 to 256 characters, found 7.",
     );
     expect((await create({ content: [{ speaker: "Ada", text: "x" }] })).body.error.message).toEndWith(
-      "found an array of 1. JSON is stored as text: send it as one string.",
+      "a string of at least 1 character, found an array of 1. JSON is stored as text: send it as one string.",
     );
   });
 
