@@ -15,6 +15,12 @@ pub(crate) fn joins_names(form: &str) -> bool {
     JOINING.contains(form)
 }
 
+/// Whether a small word may begin a name, as in "The Hague" or "Los Angeles". No German article: with nouns in capitals any noun would be
+/// a name.
+pub(crate) fn begins_names(form: &str) -> bool {
+    BEGINNING.contains(form)
+}
+
 /// Whether a small word may stand inside a name or between two, as "and".
 pub(crate) fn parts_names(form: &str) -> bool {
     PARTING.contains(form)
@@ -23,6 +29,12 @@ pub(crate) fn parts_names(form: &str) -> bool {
 static JOINING: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
     "of the de del della dello dei degli delle di da du des do dos das la le las les los lo el al bin ibn ben abu von van vom \
      der den dem ten ter zu zum zur af av l d"
+        .split_ascii_whitespace()
+        .collect()
+});
+
+static BEGINNING: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
+    "the of de del della di da du do dos la las le les los lo el al bin ibn ben abu van von ten ter"
         .split_ascii_whitespace()
         .collect()
 });

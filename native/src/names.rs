@@ -13,7 +13,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::function_words::{is_function_word, joins_names, parts_names};
+use crate::function_words::{begins_names, is_function_word, joins_names, parts_names};
 use crate::grammar_words::{is_grammar_word, korean_noun};
 use crate::name_dates::{date_at, is_month};
 use crate::name_record::{
@@ -166,9 +166,9 @@ fn title_spans(title: &str, words: &[Word]) -> Vec<Span> {
 /// Whether what a title says before a comma is a name: "Mount Vernon, New York", but not "In 2008, they moved", since many a title is
 /// the beginning of a text.
 fn is_name_before_comma(words: &[Word]) -> bool {
-    let begins_clause = words.first().is_some_and(|word| {
-        is_function_word(&word.form) && word.form != "the" && !joins_names(&word.form) || is_grammar_word(&word.form)
-    });
+    let begins_clause = words
+        .first()
+        .is_some_and(|word| is_function_word(&word.form) && !begins_names(&word.form) || is_grammar_word(&word.form));
     let is_date = words.iter().all(|word| is_month(word) || word.shape == Shape::Digits);
     let is_written_as_name = words.iter().all(|word| word.shape != Shape::Lower || is_connector(word));
     words.len() >= 2 && !begins_clause && !is_date && is_written_as_name
@@ -560,6 +560,7 @@ mod tests {
             ("Mount Vernon, New York", "Mount Vernon"),
             ("The Hague, South Holland", "The Hague"),
             ("Bank of England, London", "Bank of England"),
+            ("Los Angeles, Kalifornien", "Los Angeles"),
             ("北京 大学，中国", "北京 大学"),
         ] {
             assert!(titles(title).contains(&name.to_owned()), "{title}: {:?}", titles(title));
@@ -570,6 +571,7 @@ mod tests {
             "To date, nothing",
             "Last week, it rained",
             "8 May 2023, Berlin",
+            "Der Hund, der bellt",
             "in japan, robots rise",
             "그리고 서울, 부산",
         ] {
