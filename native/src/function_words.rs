@@ -12,7 +12,7 @@ pub(crate) fn is_function_word(form: &str) -> bool {
 
 /// Whether a small word may stand inside one name, as "of" in "Bank of England".
 pub(crate) fn joins_names(form: &str) -> bool {
-    JOINING.contains(form)
+    BEGINNING.contains(form) || JOINING.contains(form)
 }
 
 /// Whether a small word may begin a name, as in "The Hague" or "Los Angeles". No German article: with nouns in capitals any noun would be
@@ -26,17 +26,15 @@ pub(crate) fn parts_names(form: &str) -> bool {
     PARTING.contains(form)
 }
 
-static JOINING: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
-    "of the de del della dello dei degli delle di da du des do dos das la le las les los lo el al bin ibn ben abu von van vom \
-     der den dem ten ter zu zum zur af av l d"
-        .split_ascii_whitespace()
-        .collect()
-});
-
 static BEGINNING: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
     "the of de del della di da du do dos la las le les los lo el al bin ibn ben abu van von ten ter"
         .split_ascii_whitespace()
         .collect()
+});
+
+/// Small words that only join.
+static JOINING: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
+    "dello dei degli delle des das vom der den dem zu zum zur af av l d".split_ascii_whitespace().collect()
 });
 
 static PARTING: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {

@@ -169,9 +169,8 @@ fn is_name_before_comma(words: &[Word]) -> bool {
     let begins_clause = words
         .first()
         .is_some_and(|word| is_function_word(&word.form) && !begins_names(&word.form) || is_grammar_word(&word.form));
-    let is_date = words.iter().all(|word| is_month(word) || word.shape == Shape::Digits);
     let is_written_as_name = words.iter().all(|word| word.shape != Shape::Lower || is_connector(word));
-    words.len() >= 2 && !begins_clause && !is_date && is_written_as_name
+    words.len() >= 2 && !begins_clause && !is_of_date(words) && is_written_as_name
 }
 
 fn write_words(writer: &mut RecordWriter, text: &str, words: &[Word], is_kept: &[bool]) {
@@ -294,8 +293,7 @@ impl Draft<'_> {
             }
             start += 1;
         }
-        let is_of_date = words[start..end].iter().all(|word| is_month(word) || word.shape == Shape::Digits);
-        let says_nothing = is_of_date
+        let says_nothing = is_of_date(&words[start..end])
             || end - start == 1
                 && ((starts_sentence && start == begun)
                     || is_function_word(&words[start].form)
@@ -465,6 +463,11 @@ fn is_address(token: &str) -> bool {
 /// "21st", "10km", "1990s", "5-10", "3rd-party": a number with something small behind it names nothing.
 fn is_quantity(token: &str) -> bool {
     token.starts_with(|c: char| c.is_ascii_digit()) && !token.contains(|c: char| c.is_ascii_uppercase())
+}
+
+/// Whether words are months and numbers alone.
+fn is_of_date(words: &[Word]) -> bool {
+    words.iter().all(|word| is_month(word) || word.shape == Shape::Digits)
 }
 
 /// Small words that may stand inside a name, but neither begin nor end it; those that part, part two names.

@@ -70,7 +70,7 @@ const UNREAD = { cosineWeight: 0.02, graphWeight: 0.5 };
 
 /**
  * The mode for a question whose language the embedder does not read: its words take part in every mode, and the reranker, made
- * for the same languages, does not.
+ * for the same languages, does not. Words keep their weight whatever the graph says: beside it they are all there is.
  * @param isScriptRead whether the embedder knows the letters at least, as of German: names and loanwords then still say something.
  */
 export function withoutModels(mode: Mode, isScriptRead: boolean): Mode {
