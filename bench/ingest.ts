@@ -12,7 +12,7 @@ import { systemClock } from "../src/kit/clock.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { createLog } from "../src/kit/log.ts";
 import { loadWordPiece } from "../src/kit/wordpiece.ts";
-import { prepare } from "../src/reading/prepare.ts";
+import { prepare } from "../src/preparation/prepare.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
 import { percentile } from "./lib/metrics.ts";
 import { type Row, writeRows } from "./lib/record.ts";

@@ -16,8 +16,8 @@ import { createLog } from "../../src/kit/log.ts";
 import { loadWordPiece } from "../../src/kit/wordpiece.ts";
 import type { MemoryStore } from "../../src/ports/memory-store.ts";
 import type { Embedder } from "../../src/ports/models.ts";
-import { assemble, type PlacedCut } from "../../src/reading/assemble.ts";
-import { layOut } from "../../src/reading/prepare.ts";
+import { assemble, type PlacedCut } from "../../src/preparation/assemble.ts";
+import { layOut } from "../../src/preparation/prepare.ts";
 import type { LongDocument } from "./long-documents.ts";
 
 /** Texts embedded in one call: an ingest's slice. */

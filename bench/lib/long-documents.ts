@@ -5,8 +5,8 @@ import { existsSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isRecord } from "../../src/cli/client.ts";
 import { readLines } from "../../src/cli/lines.ts";
+import { readFileText } from "../../src/documents/read-file.ts";
 import { UsageError } from "../../src/kit/flags.ts";
-import { readFileText } from "../../src/reading/read-file.ts";
 
 /** Files of test data by their projects, under `documents/`. */
 const FILES = [

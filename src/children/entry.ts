@@ -35,8 +35,8 @@ async function run(kind: ChildKind, socketPath: string): Promise<void> {
     case "lane":
       return (await import("../adapters/inference/lane.ts")).runLane(socketPath);
     case "reader":
-      return (await import("../reading/reader-child.ts")).runReader(socketPath);
+      return (await import("../preparation/reader-child.ts")).runReader(socketPath);
     case "document":
-      return (await import("../reading/document-child.ts")).runDocumentChild();
+      return (await import("../documents/document-child.ts")).runDocumentChild();
   }
 }

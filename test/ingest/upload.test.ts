@@ -4,8 +4,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
+import { mediaTypeOf } from "../../src/documents/sniff.ts";
 import type { Memory, MemoryDraft, PageProgress, ReceivedFile } from "../../src/domain/memory.ts";
-import { mediaTypeOf } from "../../src/reading/sniff.ts";
 import { oleContainer, zipOf } from "../reading/fixtures/containers.ts";
 import { archiveOf, references, xml } from "../reading/office/office-file.ts";
 import { buildPdf } from "../reading/pdf/build-pdf.ts";

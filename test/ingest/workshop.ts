@@ -12,6 +12,8 @@ import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/s
 import { SqliteFindingStore } from "../../src/adapters/embedded/sqlite/finding-store.ts";
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
 import { openSpool } from "../../src/adapters/uploads/spool.ts";
+import { decodeAnswer, encodeAnswer } from "../../src/documents/document-protocol.ts";
+import { readFileText } from "../../src/documents/read-file.ts";
 import type { ChunkPlace } from "../../src/domain/chunk.ts";
 import { Fault, invariant } from "../../src/domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
@@ -39,9 +41,7 @@ import {
   ReadFailure,
 } from "../../src/ports/preparer.ts";
 import type { UploadFiles } from "../../src/ports/upload-files.ts";
-import { decodeAnswer, encodeAnswer } from "../../src/reading/document-protocol.ts";
-import { prepare } from "../../src/reading/prepare.ts";
-import { readFileText } from "../../src/reading/read-file.ts";
+import { prepare } from "../../src/preparation/prepare.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { models } from "../reading/fixtures/models.ts";
 import { until } from "../support/until.ts";

@@ -8,7 +8,7 @@ import { type Judgements, mean, recallAt } from "../../bench/lib/metrics.ts";
 import { ProjectIndex } from "../../src/adapters/native/core.ts";
 import { isRecord } from "../../src/cli/client.ts";
 import { readLines } from "../../src/cli/lines.ts";
-import { detectLanguage } from "../../src/reading/language.ts";
+import { detectLanguage } from "../../src/preparation/language.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { seeded } from "../support/seeded.ts";
 import { DIMENSIONS, FINGERPRINT, SCAN_ONLY, unitVector } from "./corpus.ts";

@@ -1,11 +1,11 @@
 // What is promised of extracted attributes: language, type, title and tags, and that given ones stay.
 
 import { describe, expect, test } from "bun:test";
-import { detectLanguage } from "../../src/reading/language.ts";
-import { prepare } from "../../src/reading/prepare.ts";
-import { EXTRACTED_TAGS_MAX, extractTags } from "../../src/reading/tags.ts";
-import { extractTitle } from "../../src/reading/title.ts";
-import { detectType } from "../../src/reading/type.ts";
+import { detectLanguage } from "../../src/preparation/language.ts";
+import { prepare } from "../../src/preparation/prepare.ts";
+import { EXTRACTED_TAGS_MAX, extractTags } from "../../src/preparation/tags.ts";
+import { extractTitle } from "../../src/preparation/title.ts";
+import { detectType } from "../../src/preparation/type.ts";
 import { input, models } from "./fixtures/models.ts";
 
 describe("language", () => {

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Chunk } from "../../src/domain/chunk.ts";
-import { CHUNK_TOKENS, SPECIAL_TOKENS, UNITS_PER_TOKEN_MAX } from "../../src/reading/chunk.ts";
-import { prepare } from "../../src/reading/prepare.ts";
+import { CHUNK_TOKENS, SPECIAL_TOKENS, UNITS_PER_TOKEN_MAX } from "../../src/preparation/chunk.ts";
+import { prepare } from "../../src/preparation/prepare.ts";
 import { input, models } from "./fixtures/models.ts";
 
 const SENTENCE = "The committee met on Tuesday to discuss the budget for the coming year. ";

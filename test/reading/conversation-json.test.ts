@@ -2,12 +2,12 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Prepared, PrepareInput } from "../../src/ports/preparer.ts";
-import { assemble } from "../../src/reading/assemble.ts";
-import { CHUNK_TOKENS, SPECIAL_TOKENS } from "../../src/reading/chunk.ts";
-import { readJsonTurns } from "../../src/reading/conversation/json.ts";
-import { TURNS_MAX } from "../../src/reading/conversation/turns.ts";
-import { layOut, prepare } from "../../src/reading/prepare.ts";
-import { decodeInputs, decodeLayouts, encodeInputs, encodeLayouts } from "../../src/reading/reader-protocol.ts";
+import { assemble } from "../../src/preparation/assemble.ts";
+import { CHUNK_TOKENS, SPECIAL_TOKENS } from "../../src/preparation/chunk.ts";
+import { readJsonTurns } from "../../src/preparation/conversation/json.ts";
+import { TURNS_MAX } from "../../src/preparation/conversation/turns.ts";
+import { layOut, prepare } from "../../src/preparation/prepare.ts";
+import { decodeInputs, decodeLayouts, encodeInputs, encodeLayouts } from "../../src/preparation/reader-protocol.ts";
 import { input, models } from "./fixtures/models.ts";
 
 function prepared(content: string, given: Partial<PrepareInput> = {}) {

@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from "bun:test";
 import type { PrepareInput } from "../../src/ports/preparer.ts";
-import { CHUNK_TOKENS, SPECIAL_TOKENS } from "../../src/reading/chunk.ts";
-import { readLineTurns } from "../../src/reading/conversation/lines.ts";
-import { TURNS_MAX } from "../../src/reading/conversation/turns.ts";
-import { prepare } from "../../src/reading/prepare.ts";
+import { CHUNK_TOKENS, SPECIAL_TOKENS } from "../../src/preparation/chunk.ts";
+import { readLineTurns } from "../../src/preparation/conversation/lines.ts";
+import { TURNS_MAX } from "../../src/preparation/conversation/turns.ts";
+import { prepare } from "../../src/preparation/prepare.ts";
 import { seeded } from "../support/seeded.ts";
 import { input, models } from "./fixtures/models.ts";
 

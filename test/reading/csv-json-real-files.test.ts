@@ -4,9 +4,9 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
+import { readFileText } from "../../src/documents/read-file.ts";
+import { mediaTypeOf } from "../../src/documents/sniff.ts";
 import { ReadFailure } from "../../src/ports/preparer.ts";
-import { readFileText } from "../../src/reading/read-file.ts";
-import { mediaTypeOf } from "../../src/reading/sniff.ts";
 
 const FILES = join(import.meta.dir, "../../../shared/data/documents");
 const NO_FILES = `no documents in ${FILES}`;

@@ -1,8 +1,8 @@
 // What tables in text files are read as: separators, names of columns, quotes, ragged rows, and that no cell is lost.
 
 import { describe, expect, test } from "bun:test";
-import { csvText } from "../../src/reading/csv.ts";
-import { CELLS_MAX, QUOTED_UNITS_MAX, recordsOf, type Separator } from "../../src/reading/csv-records.ts";
+import { csvText } from "../../src/documents/csv/csv.ts";
+import { CELLS_MAX, QUOTED_UNITS_MAX, recordsOf, type Separator } from "../../src/documents/csv/csv-records.ts";
 import { seeded } from "../support/seeded.ts";
 
 const read = (...pieces: string[]) => [...csvText(pieces)].join("");

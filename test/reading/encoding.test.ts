@@ -1,7 +1,7 @@
 // Which encodings texts are read in: those that say so, and those that do not.
 
 import { describe, expect, test } from "bun:test";
-import { decoded, encodingNamed, encodingOf } from "../../src/reading/encoding.ts";
+import { decoded, encodingNamed, encodingOf } from "../../src/documents/encoding/encoding.ts";
 import { seeded } from "../support/seeded.ts";
 import ENCODED from "./fixtures/encoded-texts.json";
 

@@ -3,9 +3,9 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { MEDIA_TYPES } from "../../src/documents/formats.ts";
+import { readFileText } from "../../src/documents/read-file.ts";
 import { ReadFailure } from "../../src/ports/preparer.ts";
-import { MEDIA_TYPES } from "../../src/reading/formats.ts";
-import { readFileText } from "../../src/reading/read-file.ts";
 
 const FILES = join(import.meta.dir, "../../../shared/data/documents");
 const isThere = existsSync(FILES);

@@ -2,9 +2,9 @@
 // breaks it.
 
 import { describe, expect, test } from "bun:test";
+import { readHtml } from "../../src/documents/html/read-html.ts";
+import { READING_LIMITS } from "../../src/documents/office/budget.ts";
 import { ReadFailure } from "../../src/ports/preparer.ts";
-import { readHtml } from "../../src/reading/html/read-html.ts";
-import { READING_LIMITS } from "../../src/reading/office/budget.ts";
 
 function read(...pieces: string[]) {
   const document = readHtml(pieces);

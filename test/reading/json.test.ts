@@ -1,7 +1,7 @@
 // What JSON files are read as: paths, records, conversations, numbers as they are written, and that anything ends.
 
 import { describe, expect, test } from "bun:test";
-import { jsonText } from "../../src/reading/json-text.ts";
+import { jsonText } from "../../src/documents/json/json-text.ts";
 import { seeded } from "../support/seeded.ts";
 
 const read = (...pieces: string[]) => jsonText(pieces).join("");

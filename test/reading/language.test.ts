@@ -1,7 +1,7 @@
 // Promise: the language of a sentence is told in twenty-nine languages, and `und` is said where there is none.
 
 import { describe, expect, test } from "bun:test";
-import { detectLanguage, UNDETERMINED } from "../../src/reading/language.ts";
+import { detectLanguage, UNDETERMINED } from "../../src/preparation/language.ts";
 import { SENTENCES, UNDETERMINED_TEXTS } from "./fixtures/languages.ts";
 
 const RIGHT_SHARE_MIN = 0.98;

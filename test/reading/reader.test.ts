@@ -6,8 +6,8 @@ import { createReader, type Reader, type ReaderOptions } from "../../src/adapter
 import { Fault } from "../../src/domain/fault.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
-import { prepare } from "../../src/reading/prepare.ts";
-import { PART_BYTES_MAX } from "../../src/reading/reader-protocol.ts";
+import { prepare } from "../../src/preparation/prepare.ts";
+import { PART_BYTES_MAX } from "../../src/preparation/reader-protocol.ts";
 import { until } from "../support/until.ts";
 import { input, MODELS_DIR, models } from "./fixtures/models.ts";
 

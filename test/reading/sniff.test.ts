@@ -4,8 +4,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Format, MEDIA_TYPES } from "../../src/reading/formats.ts";
-import { mediaTypeOf } from "../../src/reading/sniff.ts";
+import { type Format, MEDIA_TYPES } from "../../src/documents/formats.ts";
+import { mediaTypeOf } from "../../src/documents/sniff.ts";
 import { seeded } from "../support/seeded.ts";
 import { oleContainer, zipOf } from "./fixtures/containers.ts";
 

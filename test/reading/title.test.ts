@@ -2,8 +2,8 @@
 // and no fragment where a short sentence says it whole.
 
 import { describe, expect, test } from "bun:test";
-import { extractTitle, shortTitle, TITLE_CHARACTERS_MAX } from "../../src/reading/title.ts";
-import { detectType } from "../../src/reading/type.ts";
+import { extractTitle, shortTitle, TITLE_CHARACTERS_MAX } from "../../src/preparation/title.ts";
+import { detectType } from "../../src/preparation/type.ts";
 
 const titleOf = (text: string) => extractTitle(text, detectType(text));
 

@@ -5,10 +5,6 @@ import { childCommand } from "../../children/command.ts";
 import { yieldProcessor } from "../../children/priority.ts";
 import { processorMs, residentBytes } from "../../children/process-usage.ts";
 import { inheritedEnvironment } from "../../children/supervisor.ts";
-import { Fault } from "../../domain/fault.ts";
-import type { PageProgress } from "../../domain/memory.ts";
-import type { Log } from "../../kit/log.ts";
-import { type DocumentFile, type DocumentReader, type DocumentText, ReadFailure } from "../../ports/preparer.ts";
 import {
   answerBytesMax,
   type DocumentOutcome,
@@ -16,7 +12,11 @@ import {
   decodePages,
   encodeQuestion,
   FileUnavailable,
-} from "../../reading/document-protocol.ts";
+} from "../../documents/document-protocol.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { PageProgress } from "../../domain/memory.ts";
+import type { Log } from "../../kit/log.ts";
+import { type DocumentFile, type DocumentReader, type DocumentText, ReadFailure } from "../../ports/preparer.ts";
 
 /** How files are read. */
 export interface DocumentReaderOptions {

@@ -19,5 +19,5 @@ export function queryLanguage(query: string): string | Promise<string> {
   const english = functionWords("en");
   const isEnglish = english >= ENGLISH_SHARE_MIN * words.length;
   if (isEnglish && OTHERS.every((language) => functionWords(language) < english)) return "en";
-  return import("../../reading/language.ts").then(({ detectLanguage }) => detectLanguage(query));
+  return import("../../preparation/language.ts").then(({ detectLanguage }) => detectLanguage(query));
 }

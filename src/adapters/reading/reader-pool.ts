@@ -14,8 +14,8 @@ import {
 import { Fault } from "../../domain/fault.ts";
 import type { Log } from "../../kit/log.ts";
 import { type Prepared, PrepareFailure, type PrepareInput, type Preparer } from "../../ports/preparer.ts";
-import { assemble } from "../../reading/assemble.ts";
-import { decodeLayouts, encodeInputs, TOKENIZER_VARIABLE } from "../../reading/reader-protocol.ts";
+import { assemble } from "../../preparation/assemble.ts";
+import { decodeLayouts, encodeInputs, TOKENIZER_VARIABLE } from "../../preparation/reader-protocol.ts";
 
 /** What a reader needs. */
 export interface ReaderOptions {

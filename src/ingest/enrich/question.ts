@@ -3,9 +3,9 @@
 
 import { EXTRACTED_FIELDS, type ExtractedField, type JsonObject } from "../../domain/memory.ts";
 import type { LlmMessage } from "../../ports/language-model.ts";
-import { EXTRACTED_TAGS_MAX } from "../../reading/tags.ts";
-import { TITLE_CHARACTERS_MAX } from "../../reading/title.ts";
-import { DETECTED_TYPES } from "../../reading/type.ts";
+import { EXTRACTED_TAGS_MAX } from "../../preparation/tags.ts";
+import { TITLE_CHARACTERS_MAX } from "../../preparation/title.ts";
+import { DETECTED_TYPES } from "../../preparation/type.ts";
 
 /** UTF-8 bytes of a text that are sent: about 6,000 tokens, at which a small model costs a twentieth of a cent. */
 export const EXCERPT_BYTES = 24_000;

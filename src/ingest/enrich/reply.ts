@@ -3,9 +3,9 @@
 
 import type { Extracted, ExtractedField, Json } from "../../domain/memory.ts";
 import type { Entity, Finding, Relation } from "../../ports/finding-store.ts";
-import { EXTRACTED_TAGS_MAX } from "../../reading/tags.ts";
-import { shortTitle } from "../../reading/title.ts";
-import { DETECTED_TYPES } from "../../reading/type.ts";
+import { EXTRACTED_TAGS_MAX } from "../../preparation/tags.ts";
+import { shortTitle } from "../../preparation/title.ts";
+import { DETECTED_TYPES } from "../../preparation/type.ts";
 import { GRAPH_ITEMS_MAX } from "./question.ts";
 
 /** Characters of a tag, of an entity's name and of a relation's parts at most. */

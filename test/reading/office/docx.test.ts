@@ -1,7 +1,7 @@
 // What Word documents say: structure, lists, tables, notes, and what is left out.
 
 import { describe, expect, test } from "bun:test";
-import { readDocx } from "../../../src/reading/office/docx.ts";
+import { readDocx } from "../../../src/documents/office/docx.ts";
 import { archiveOf, docx, references, textOf, xml } from "./office-file.ts";
 
 const run = (text: string) => `<w:r><w:t xml:space="preserve">${text}</w:t></w:r>`;

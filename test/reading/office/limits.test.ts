@@ -3,10 +3,10 @@
 
 import { describe, expect, test } from "bun:test";
 import { strToU8 } from "fflate";
-import { READING_LIMITS, type ReadingLimits } from "../../../src/reading/office/budget.ts";
-import { readDocx } from "../../../src/reading/office/docx.ts";
-import { readPptx } from "../../../src/reading/office/pptx.ts";
-import { readXlsx } from "../../../src/reading/office/xlsx.ts";
+import { READING_LIMITS, type ReadingLimits } from "../../../src/documents/office/budget.ts";
+import { readDocx } from "../../../src/documents/office/docx.ts";
+import { readPptx } from "../../../src/documents/office/pptx.ts";
+import { readXlsx } from "../../../src/documents/office/xlsx.ts";
 import { archiveOf, docx, failureOf, pptx, references, rowsOf, textOf, xlsx, xml } from "./office-file.ts";
 
 const limited = (limits: Partial<ReadingLimits>): ReadingLimits => ({ ...READING_LIMITS, ...limits });

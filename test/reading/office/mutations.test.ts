@@ -3,11 +3,11 @@
 
 import { expect, test } from "bun:test";
 import { strToU8, unzipSync, zipSync } from "fflate";
+import type { ReadDocument } from "../../../src/documents/document.ts";
+import { readDocx } from "../../../src/documents/office/docx.ts";
+import { readPptx } from "../../../src/documents/office/pptx.ts";
+import { readXlsx } from "../../../src/documents/office/xlsx.ts";
 import { ReadFailure } from "../../../src/ports/preparer.ts";
-import type { ReadDocument } from "../../../src/reading/document.ts";
-import { readDocx } from "../../../src/reading/office/docx.ts";
-import { readPptx } from "../../../src/reading/office/pptx.ts";
-import { readXlsx } from "../../../src/reading/office/xlsx.ts";
 import { seeded } from "../../support/seeded.ts";
 import { docx, pptx, rowsOf, xlsx, xml } from "./office-file.ts";
 

@@ -1,8 +1,8 @@
 // Office documents made of their parts, for tests that must run without any file from elsewhere.
 
 import { strToU8, zipSync } from "fflate";
+import type { ReadDocument } from "../../../src/documents/document.ts";
 import { ReadFailure } from "../../../src/ports/preparer.ts";
-import type { ReadDocument } from "../../../src/reading/document.ts";
 
 /** Texts of parts by name. */
 export type Parts = Readonly<Record<string, string | Uint8Array>>;

@@ -1,7 +1,7 @@
 // What presentations say: slides, lists, tables, diagrams, notes, and what every slide repeats and nobody reads.
 
 import { describe, expect, test } from "bun:test";
-import { readPptx } from "../../../src/reading/office/pptx.ts";
+import { readPptx } from "../../../src/documents/office/pptx.ts";
 import { pptx, textOf, xml } from "./office-file.ts";
 
 const run = (text: string, properties = "") => `<a:r><a:rPr ${properties}/><a:t>${text}</a:t></a:r>`;

@@ -3,9 +3,9 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readDocx } from "../../../src/reading/office/docx.ts";
-import { readPptx } from "../../../src/reading/office/pptx.ts";
-import { readXlsx } from "../../../src/reading/office/xlsx.ts";
+import { readDocx } from "../../../src/documents/office/docx.ts";
+import { readPptx } from "../../../src/documents/office/pptx.ts";
+import { readXlsx } from "../../../src/documents/office/xlsx.ts";
 import { ROOT } from "../../support/sources.ts";
 import { failureOf, textOf } from "./office-file.ts";
 

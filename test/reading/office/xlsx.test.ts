@@ -1,8 +1,8 @@
 // What workbooks say: sheets, values as they are shown, rows that name their columns, notes.
 
 import { describe, expect, test } from "bun:test";
-import { readXlsx } from "../../../src/reading/office/xlsx.ts";
-import { numberFormat } from "../../../src/reading/office/xlsx-numbers.ts";
+import { readXlsx } from "../../../src/documents/office/xlsx.ts";
+import { numberFormat } from "../../../src/documents/office/xlsx-numbers.ts";
 import { archiveOf, references, rowsOf, textOf, xlsx, xml } from "./office-file.ts";
 
 const sheet = (content: string) => xlsx([{ name: "S", content }]);

@@ -2,9 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { deflateSync } from "node:zlib";
+import { PART_BYTES_MAX, unpacksTooFar } from "../../../src/documents/pdf/inflation.ts";
+import { readPdf } from "../../../src/documents/pdf/read-pdf.ts";
 import { ReadFailure } from "../../../src/ports/preparer.ts";
-import { PART_BYTES_MAX, unpacksTooFar } from "../../../src/reading/pdf/inflation.ts";
-import { readPdf } from "../../../src/reading/pdf/read-pdf.ts";
 
 function withPart(packed: Uint8Array, entries: string): Uint8Array {
   const dictionary = `%PDF-1.7\n7 0 obj\n<< /Length ${packed.length} ${entries} >>\nstream\n`;

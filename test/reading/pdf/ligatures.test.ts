@@ -1,7 +1,7 @@
 // Lam and alef that are one glyph come out as lam and alef, and the article stays the article.
 
 import { expect, test } from "bun:test";
-import { mayHoldLigatures, withLigaturesInOrder } from "../../../src/reading/pdf/ligatures.ts";
+import { mayHoldLigatures, withLigaturesInOrder } from "../../../src/documents/pdf/ligatures.ts";
 
 // written as letters with their names, since a line of both directions is hard to read
 const [ALEF, LAM, HAMZA, KHAH, BEH] = ["\u0627", "\u0644", "\u0625", "\u062e", "\u0628"];

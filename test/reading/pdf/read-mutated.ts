@@ -3,8 +3,8 @@
 // in code.
 
 import { readFileSync } from "node:fs";
+import { readPdf } from "../../../src/documents/pdf/read-pdf.ts";
 import { ReadFailure } from "../../../src/ports/preparer.ts";
-import { readPdf } from "../../../src/reading/pdf/read-pdf.ts";
 import { seeded } from "../../support/seeded.ts";
 import { buildPdf, lines } from "./build-pdf.ts";
 

@@ -1,10 +1,10 @@
 // What is made of a PDF: text in reading order, as Markdown. The files are made here, so that each test shows what it reads.
 
 import { describe, expect, test } from "bun:test";
+import type { ReadDocument } from "../../../src/documents/document.ts";
+import { PDF_PAGES_MAX, type PdfOptions, readPdf } from "../../../src/documents/pdf/read-pdf.ts";
 import { type Clock, systemClock } from "../../../src/kit/clock.ts";
 import { ReadFailure } from "../../../src/ports/preparer.ts";
-import type { ReadDocument } from "../../../src/reading/document.ts";
-import { PDF_PAGES_MAX, type PdfOptions, readPdf } from "../../../src/reading/pdf/read-pdf.ts";
 import { buildPdf, type Drawn, lines, type PdfPlan } from "./build-pdf.ts";
 
 async function read(plan: PdfPlan, options?: PdfOptions): Promise<ReadDocument> {

@@ -4,9 +4,9 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { ReadDocument } from "../../../src/documents/document.ts";
+import { readPdf } from "../../../src/documents/pdf/read-pdf.ts";
 import { ReadFailure } from "../../../src/ports/preparer.ts";
-import type { ReadDocument } from "../../../src/reading/document.ts";
-import { readPdf } from "../../../src/reading/pdf/read-pdf.ts";
 import { ROOT } from "../../support/sources.ts";
 
 const FILES = join(ROOT, "../shared/data/documents");

@@ -2,8 +2,8 @@
 // out. What its elements mean is docx-body.ts's question.
 
 import { ReadFailure } from "../../ports/preparer.ts";
+import { shortTitle } from "../../preparation/title.ts";
 import type { ReadDocument } from "../document.ts";
-import { shortTitle } from "../title.ts";
 import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits } from "./budget.ts";
 import { diagramBlocks } from "./diagram.ts";
 import { FlowReader, NoteReader, type WordContext } from "./docx-body.ts";

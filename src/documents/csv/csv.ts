@@ -2,9 +2,9 @@
 // as workbooks are read (office/table.ts). Which separator it has and which row names the columns is decided here, how a row is cut
 // into cells in csv-records.ts.
 
+import { type Cell, type ColumnNames, columnNames, isQuantity, rowLine } from "../office/table.ts";
+import { onOneLine } from "../office/text-writer.ts";
 import { type CsvRecord, recordsOf, type Separator } from "./csv-records.ts";
-import { type Cell, type ColumnNames, columnNames, isQuantity, rowLine } from "./office/table.ts";
-import { onOneLine } from "./office/text-writer.ts";
 
 /** Units at the beginning that tell the separator. */
 const HEAD_UNITS = 64 * 1024;

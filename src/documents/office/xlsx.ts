@@ -2,8 +2,8 @@
 // columns. How cells become texts and rows become lines stands in xlsx-sheet.ts and xlsx-rows.ts.
 
 import { ReadFailure } from "../../ports/preparer.ts";
+import { shortTitle } from "../../preparation/title.ts";
 import type { ReadDocument } from "../document.ts";
-import { shortTitle } from "../title.ts";
 import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits, refuse } from "./budget.ts";
 import { OfficePackage, targetsOf } from "./package.ts";
 import { onOneLine, TextWriter } from "./text-writer.ts";

@@ -3,9 +3,9 @@
 
 import type { Clock } from "../../kit/clock.ts";
 import { ReadFailure } from "../../ports/preparer.ts";
+import { shortTitle } from "../../preparation/title.ts";
 import type { ReadDocument } from "../document.ts";
 import { processorClock } from "../processor-time.ts";
-import { shortTitle } from "../title.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { regionsOf } from "./columns.ts";
 import { headingLevels } from "./headings.ts";

@@ -2,8 +2,8 @@
 // speaker notes and comments. What is on a slide is the business of pptx-slide.ts.
 
 import { ReadFailure } from "../../ports/preparer.ts";
+import { shortTitle } from "../../preparation/title.ts";
 import type { ReadDocument } from "../document.ts";
-import { shortTitle } from "../title.ts";
 import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits, refuse } from "./budget.ts";
 import { diagramBlocks } from "./diagram.ts";
 import { OfficePackage, targetsOf } from "./package.ts";

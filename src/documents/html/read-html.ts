@@ -2,10 +2,10 @@
 // whether what they leave is enough. What tags, elements and blocks are is the business of its neighbours.
 
 import type { ReadFailure } from "../../ports/preparer.ts";
+import { shortTitle } from "../../preparation/title.ts";
 import type { ReadDocument } from "../document.ts";
 import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits } from "../office/budget.ts";
 import { onOneLine, TextWriter } from "../office/text-writer.ts";
-import { shortTitle } from "../title.ts";
 import { ElementStack } from "./element-stack.ts";
 import { readMarkup } from "./markup.ts";
 import { PageReader } from "./page-reader.ts";

@@ -2,7 +2,7 @@
 // read is read-file.ts's question; nothing here trusts the file, or reads more of it than a few megabytes, however it is made.
 
 import { type FileHandle, open } from "node:fs/promises";
-import { beginningOf, encodingOf } from "./encoding.ts";
+import { beginningOf, encodingOf } from "./encoding/encoding.ts";
 import { type Format, formatOfName, isOfficeFormat, isTextFormat, MEDIA_TYPES } from "./formats.ts";
 
 /** Bytes at a file's beginning that are looked at. */

@@ -3,15 +3,15 @@
 
 import { readFile } from "node:fs/promises";
 import { type DocumentFile, ReadFailure } from "../ports/preparer.ts";
-import { csvText } from "./csv.ts";
+import { shortTitle } from "../preparation/title.ts";
+import { csvText } from "./csv/csv.ts";
 import type { ReadDocument } from "./document.ts";
 import { FileUnavailable } from "./document-protocol.ts";
-import { decoded, encodingNamed, encodingOf } from "./encoding.ts";
+import { decoded, encodingNamed, encodingOf } from "./encoding/encoding.ts";
 import { formatOfMediaType, stemOf, type TextFormat } from "./formats.ts";
 import { readHtml } from "./html/read-html.ts";
-import { jsonText } from "./json-text.ts";
+import { jsonText } from "./json/json-text.ts";
 import { isOleContainer } from "./sniff.ts";
-import { shortTitle } from "./title.ts";
 
 /** Bytes at a page's beginning in which it names its encoding (HTML, 13.2.3.2 looks at 1,024; some pages name it later). */
 const CHARSET_WITHIN = 4_096;
