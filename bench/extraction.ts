@@ -10,7 +10,7 @@ import { stopWordsOf } from "../src/kit/stop-words.ts";
 import { loadWordPiece } from "../src/kit/wordpiece.ts";
 import { detectLanguage } from "../src/preparation/language.ts";
 import { prepare } from "../src/preparation/prepare.ts";
-import { SENTENCES, UNDETERMINED_TEXTS } from "../test/reading/fixtures/languages.ts";
+import { SENTENCES, UNDETERMINED_TEXTS } from "../test/preparation/fixtures/languages.ts";
 import { seeded } from "../test/support/seeded.ts";
 import { COLLECTIONS, collectionsFolder, corpusFile } from "./lib/collection.ts";
 import { mean } from "./lib/metrics.ts";

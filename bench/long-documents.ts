@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createLanes, type Lanes } from "../src/adapters/inference/lanes.ts";
 import { describeReranker } from "../src/adapters/inference/model-files.ts";
-import { queryLanguage } from "../src/adapters/reading/query-language.ts";
+import { queryLanguage } from "../src/adapters/preparation/query-language.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { indexedText } from "../src/domain/chunk.ts";
 import { LIMITS } from "../src/domain/limits.ts";

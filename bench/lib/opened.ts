@@ -9,7 +9,7 @@ import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
 import { createLanes } from "../../src/adapters/inference/lanes.ts";
 import { lockDirectory } from "../../src/adapters/native/core.ts";
-import { queryLanguage } from "../../src/adapters/reading/query-language.ts";
+import { queryLanguage } from "../../src/adapters/preparation/query-language.ts";
 import { Progress } from "../../src/cli/terminal.ts";
 import { visiblePages } from "../../src/compose.ts";
 import { parseConfig } from "../../src/config.ts";

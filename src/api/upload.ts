@@ -1,5 +1,5 @@
 // Files on their way in: what a form with a file may hold, and what it is once it was received. How a form is read is
-// multipart.ts, where files lie adapters/uploads, which formats there are adapters/reading.
+// multipart.ts, where files lie adapters/uploads, which formats there are adapters/documents.
 
 import { createHash, type Hash } from "node:crypto";
 import { Fault } from "../domain/fault.ts";

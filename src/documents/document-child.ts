@@ -1,9 +1,9 @@
 // The child process that reads one file and ends: a file that makes a reader run wild costs one process. How a file is read stands in
-// read-file.ts; who starts the child, and when it is too much, in adapters/reading/document-reader.ts.
+// read-file.ts; who starts the child, and when it is too much, in adapters/documents/document-reader.ts.
 
 import { writeSync } from "node:fs";
 import { dieWithParent } from "../children/parent-death.ts";
-import { ReadFailure } from "../ports/preparer.ts";
+import { ReadFailure } from "../ports/document-reader.ts";
 import { decodeQuestion, encodeAnswer, encodePages, encodeRefusal } from "./document-protocol.ts";
 import { readFileText } from "./read-file.ts";
 

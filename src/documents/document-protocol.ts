@@ -4,7 +4,7 @@
 
 import { invariant } from "../domain/fault.ts";
 import type { FailureCode, PageProgress } from "../domain/memory.ts";
-import { type DocumentFile, type DocumentText, ReadFailure, type TextMark } from "../ports/preparer.ts";
+import { type DocumentFile, type DocumentText, ReadFailure, type TextMark } from "../ports/document-reader.ts";
 import type { PlaceMark } from "./document.ts";
 
 /** What a child throws when a file cannot be read at the moment, for no reason that lies in it. */

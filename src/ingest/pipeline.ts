@@ -3,10 +3,11 @@
 import type { Chunk } from "../domain/chunk.ts";
 import type { Extracted, Memory } from "../domain/memory.ts";
 import type { ChunkIndex, KnownNames } from "../ports/chunk-index.ts";
+import type { TextMark } from "../ports/document-reader.ts";
 import type { Finding } from "../ports/finding-store.ts";
 import type { Job } from "../ports/memory-store.ts";
 import type { Embedder } from "../ports/models.ts";
-import type { Prepared, PrepareInput, TextMark } from "../ports/preparer.ts";
+import type { Prepared, PrepareInput } from "../ports/preparer.ts";
 import type { ReadyMemory } from "./publisher.ts";
 import { SessionSmoother } from "./smoothing.ts";
 

@@ -8,17 +8,11 @@ import type { Clock } from "../kit/clock.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
+import { type DocumentFile, type DocumentReader, ReadFailure } from "../ports/document-reader.ts";
 import type { Finding } from "../ports/finding-store.ts";
 import type { Job, JobFilter, MemoryStore } from "../ports/memory-store.ts";
 import type { Embedder } from "../ports/models.ts";
-import {
-  type DocumentFile,
-  type DocumentReader,
-  type Prepared,
-  PrepareFailure,
-  type Preparer,
-  ReadFailure,
-} from "../ports/preparer.ts";
+import { type Prepared, PrepareFailure, type Preparer } from "../ports/preparer.ts";
 import type { Enricher } from "./enrich/enricher.ts";
 import { LargeTexts } from "./large-texts.ts";
 import {

@@ -11,7 +11,7 @@ import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
 import type { Extracted, FailureCode, Memory, MemoryChange, MemoryDraft, MemoryStatus } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import type { VisibleMemory } from "./chunk-index.ts";
-import type { DocumentFacts, DocumentFile } from "./preparer.ts";
+import type { DocumentFacts, DocumentFile } from "./document-reader.ts";
 
 /** What `accept` did with a draft. */
 export interface Accepted {

@@ -3,7 +3,7 @@
 
 /** Share of letters outside its alphabet that a language bears: a name or two of a neighbour's. */
 const FOREIGN_SHARE_MAX = 0.01;
-/** By how much its n-grams must lead for a language of which the text has no sign (sentences of test/reading/fixtures). */
+/** By how much its n-grams must lead for a language of which the text has no sign (sentences of test/preparation/fixtures). */
 const LEAD_WITHOUT_SIGN_MIN = 0.02;
 
 interface Alphabet {

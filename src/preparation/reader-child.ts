@@ -1,5 +1,5 @@
 // A reader: the child process that prepares texts. What a preparation is stands in prepare.ts; who starts readers and what happens when
-// one dies over a text, in adapters/reading. Files are read in processes of their own, document-child.ts.
+// one dies over a text, in adapters/preparation. Files are read in processes of their own, document-child.ts.
 
 import { ChildRefusal, serveChild } from "../children/serve.ts";
 import { invariant } from "../domain/fault.ts";

@@ -5,13 +5,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileFormats } from "../../src/adapters/reading/formats.ts";
+import { fileFormats } from "../../src/adapters/documents/formats.ts";
 import { openSpool } from "../../src/adapters/uploads/spool.ts";
 import { createUploads } from "../../src/api/upload.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import { createLog } from "../../src/kit/log.ts";
-import { buildPdf } from "../reading/pdf/build-pdf.ts";
+import { buildPdf } from "../documents/pdf/build-pdf.ts";
 import { NO_MOUNT, smallDisk } from "../stores/temporary-folder.ts";
 import { type FormOptions, fileForm, formRequest, lines, type Part } from "../support/forms.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";

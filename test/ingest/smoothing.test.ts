@@ -6,7 +6,7 @@ import { embedChunks } from "../../src/ingest/pipeline.ts";
 import { SessionSmoother } from "../../src/ingest/smoothing.ts";
 import type { Publication } from "../../src/ports/chunk-index.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
-import { input, models } from "../reading/fixtures/models.ts";
+import { input, models } from "../preparation/fixtures/models.ts";
 import { seeded } from "../support/seeded.ts";
 import { HashEmbedder, hashVector, openWorkshop, type Workshop } from "./workshop.ts";
 

@@ -6,9 +6,9 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { mediaTypeOf } from "../../src/documents/sniff.ts";
 import type { Memory, MemoryDraft, PageProgress, ReceivedFile } from "../../src/domain/memory.ts";
-import { oleContainer, zipOf } from "../reading/fixtures/containers.ts";
-import { archiveOf, references, xml } from "../reading/office/office-file.ts";
-import { buildPdf } from "../reading/pdf/build-pdf.ts";
+import { oleContainer, zipOf } from "../documents/fixtures/containers.ts";
+import { archiveOf, references, xml } from "../documents/office/office-file.ts";
+import { buildPdf } from "../documents/pdf/build-pdf.ts";
 import { until } from "../support/until.ts";
 import { Gate, openWorkshop, type Workshop } from "./workshop.ts";
 

@@ -29,21 +29,18 @@ import type {
   Reconciliation,
   VisibleMemory,
 } from "../../src/ports/chunk-index.ts";
-import type { Embedder, Priority } from "../../src/ports/models.ts";
 import {
   type DocumentFile,
   type DocumentReader,
   type DocumentText,
-  type Prepared,
-  type PrepareFailure,
-  type PrepareInput,
-  type Preparer,
   ReadFailure,
-} from "../../src/ports/preparer.ts";
+} from "../../src/ports/document-reader.ts";
+import type { Embedder, Priority } from "../../src/ports/models.ts";
+import type { Prepared, PrepareFailure, PrepareInput, Preparer } from "../../src/ports/preparer.ts";
 import type { UploadFiles } from "../../src/ports/upload-files.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
-import { models } from "../reading/fixtures/models.ts";
+import { models } from "../preparation/fixtures/models.ts";
 import { until } from "../support/until.ts";
 
 const DIMENSIONS = 24;

@@ -1,7 +1,7 @@
 // For which questions full text takes part whatever the mode: those that the models do not read.
 
 import { describe, expect, test } from "bun:test";
-import { queryLanguage } from "../../src/adapters/reading/query-language.ts";
+import { queryLanguage } from "../../src/adapters/preparation/query-language.ts";
 import { areRead } from "../../src/retrieval/coverage.ts";
 
 describe("whether models read a question", () => {

@@ -1,7 +1,7 @@
 // What an HTML page says: its content as Markdown, and its title. This file is control: which passes are made over the page, and
 // whether what they leave is enough. What tags, elements and blocks are is the business of its neighbours.
 
-import type { ReadFailure } from "../../ports/preparer.ts";
+import type { ReadFailure } from "../../ports/document-reader.ts";
 import { shortTitle } from "../../preparation/title.ts";
 import type { ReadDocument } from "../document.ts";
 import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits } from "../office/budget.ts";

@@ -1,7 +1,7 @@
 // What a presentation (PPTX, ECMA-376-1, 19, transitional or strict) says: its slides in their order, each under its title, with
 // speaker notes and comments. What is on a slide is the business of pptx-slide.ts.
 
-import { ReadFailure } from "../../ports/preparer.ts";
+import { ReadFailure } from "../../ports/document-reader.ts";
 import { shortTitle } from "../../preparation/title.ts";
 import type { ReadDocument } from "../document.ts";
 import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits, refuse } from "./budget.ts";

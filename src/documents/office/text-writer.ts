@@ -1,7 +1,7 @@
 // Puts the text of a document together, block by block, with the marks of where it stands. What the blocks say is the business of
 // the readers.
 
-import { ReadFailure } from "../../ports/preparer.ts";
+import { ReadFailure } from "../../ports/document-reader.ts";
 import type { PlaceMark, ReadDocument } from "../document.ts";
 import type { Budget } from "./budget.ts";
 

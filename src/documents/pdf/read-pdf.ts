@@ -2,7 +2,7 @@
 // columns, tables, paragraphs and headings are made of it by the files beside this one.
 
 import type { Clock } from "../../kit/clock.ts";
-import { ReadFailure } from "../../ports/preparer.ts";
+import { ReadFailure } from "../../ports/document-reader.ts";
 import { shortTitle } from "../../preparation/title.ts";
 import type { ReadDocument } from "../document.ts";
 import { processorClock } from "../processor-time.ts";

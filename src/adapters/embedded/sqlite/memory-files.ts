@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { invariant } from "../../../domain/fault.ts";
 import type { MemorySource, ReceivedFile } from "../../../domain/memory.ts";
-import type { DocumentFile } from "../../../ports/preparer.ts";
+import type { DocumentFile } from "../../../ports/document-reader.ts";
 import type { UploadFiles } from "../../../ports/upload-files.ts";
 import type { SqliteDatabase } from "./database.ts";
 import type { ContentMarks } from "./memory-change.ts";

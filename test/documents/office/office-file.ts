@@ -2,7 +2,7 @@
 
 import { strToU8, zipSync } from "fflate";
 import type { ReadDocument } from "../../../src/documents/document.ts";
-import { ReadFailure } from "../../../src/ports/preparer.ts";
+import { ReadFailure } from "../../../src/ports/document-reader.ts";
 
 /** Texts of parts by name. */
 export type Parts = Readonly<Record<string, string | Uint8Array>>;

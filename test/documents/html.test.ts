@@ -4,7 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import { readHtml } from "../../src/documents/html/read-html.ts";
 import { READING_LIMITS } from "../../src/documents/office/budget.ts";
-import { ReadFailure } from "../../src/ports/preparer.ts";
+import { ReadFailure } from "../../src/ports/document-reader.ts";
 
 function read(...pieces: string[]) {
   const document = readHtml(pieces);

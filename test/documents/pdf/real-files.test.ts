@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ReadDocument } from "../../../src/documents/document.ts";
 import { readPdf } from "../../../src/documents/pdf/read-pdf.ts";
-import { ReadFailure } from "../../../src/ports/preparer.ts";
+import { ReadFailure } from "../../../src/ports/document-reader.ts";
 import { ROOT } from "../../support/sources.ts";
 
 const FILES = join(ROOT, "../shared/data/documents");

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { createReader, type Reader, type ReaderOptions } from "../../src/adapters/reading/reader-pool.ts";
+import { createReader, type Reader, type ReaderOptions } from "../../src/adapters/preparation/reader-pool.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { deflateSync } from "node:zlib";
 import { PART_BYTES_MAX, unpacksTooFar } from "../../../src/documents/pdf/inflation.ts";
 import { readPdf } from "../../../src/documents/pdf/read-pdf.ts";
-import { ReadFailure } from "../../../src/ports/preparer.ts";
+import { ReadFailure } from "../../../src/ports/document-reader.ts";
 
 function withPart(packed: Uint8Array, entries: string): Uint8Array {
   const dictionary = `%PDF-1.7\n7 0 obj\n<< /Length ${packed.length} ${entries} >>\nstream\n`;

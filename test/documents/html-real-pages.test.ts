@@ -5,7 +5,7 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { MEDIA_TYPES } from "../../src/documents/formats.ts";
 import { readFileText } from "../../src/documents/read-file.ts";
-import { ReadFailure } from "../../src/ports/preparer.ts";
+import { ReadFailure } from "../../src/ports/document-reader.ts";
 
 const FILES = join(import.meta.dir, "../../../shared/data/documents");
 const isThere = existsSync(FILES);

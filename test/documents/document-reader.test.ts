@@ -9,10 +9,10 @@ import {
   type ClosableDocumentReader,
   createDocumentReader,
   type DocumentReaderOptions,
-} from "../../src/adapters/reading/document-reader.ts";
+} from "../../src/adapters/documents/document-reader.ts";
 import { decodeAnswer, decodePages, encodeAnswer, encodePages } from "../../src/documents/document-protocol.ts";
 import { createLog } from "../../src/kit/log.ts";
-import { type DocumentFile, ReadFailure } from "../../src/ports/preparer.ts";
+import { type DocumentFile, ReadFailure } from "../../src/ports/document-reader.ts";
 import { buildPdf } from "./pdf/build-pdf.ts";
 
 const TIMEOUT_MS = 90_000;

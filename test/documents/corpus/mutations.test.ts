@@ -3,9 +3,9 @@
 // MNEME_TEST_SEED replays a run.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { seeded } from "../support/seeded.ts";
-import { type Answered, startService, type TestService } from "../support/service.ts";
-import { until } from "../support/until.ts";
+import { seeded } from "../../support/seeded.ts";
+import { type Answered, startService, type TestService } from "../../support/service.ts";
+import { until } from "../../support/until.ts";
 import { DOCUMENTS, documentBytes, documentPaths, HAS_DOCUMENTS, SKIPPED, upload, uploadName } from "./corpus.ts";
 
 const MUTATIONS = Number(process.env.MNEME_TEST_MUTATIONS ?? 40);

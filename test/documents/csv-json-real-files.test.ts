@@ -6,7 +6,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { readFileText } from "../../src/documents/read-file.ts";
 import { mediaTypeOf } from "../../src/documents/sniff.ts";
-import { ReadFailure } from "../../src/ports/preparer.ts";
+import { ReadFailure } from "../../src/ports/document-reader.ts";
 
 const FILES = join(import.meta.dir, "../../../shared/data/documents");
 const NO_FILES = `no documents in ${FILES}`;

@@ -7,7 +7,7 @@ import type { ReadDocument } from "../../../src/documents/document.ts";
 import { readDocx } from "../../../src/documents/office/docx.ts";
 import { readPptx } from "../../../src/documents/office/pptx.ts";
 import { readXlsx } from "../../../src/documents/office/xlsx.ts";
-import { ReadFailure } from "../../../src/ports/preparer.ts";
+import { ReadFailure } from "../../../src/ports/document-reader.ts";
 import { seeded } from "../../support/seeded.ts";
 import { docx, pptx, rowsOf, xlsx, xml } from "./office-file.ts";
 

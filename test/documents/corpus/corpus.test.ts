@@ -2,13 +2,13 @@
 // its text says where it can, and on which page, slide or sheet.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { PlaceMark, ReadDocument } from "../../src/documents/document.ts";
-import { readPptx } from "../../src/documents/office/pptx.ts";
-import { readXlsx } from "../../src/documents/office/xlsx.ts";
-import { readPdf } from "../../src/documents/pdf/read-pdf.ts";
-import { ReadFailure } from "../../src/ports/preparer.ts";
-import { type Answered, startService, type TestService } from "../support/service.ts";
-import { until } from "../support/until.ts";
+import type { PlaceMark, ReadDocument } from "../../../src/documents/document.ts";
+import { readPptx } from "../../../src/documents/office/pptx.ts";
+import { readXlsx } from "../../../src/documents/office/xlsx.ts";
+import { readPdf } from "../../../src/documents/pdf/read-pdf.ts";
+import { ReadFailure } from "../../../src/ports/document-reader.ts";
+import { type Answered, startService, type TestService } from "../../support/service.ts";
+import { until } from "../../support/until.ts";
 import { documentBytes, documentPaths, HAS_DOCUMENTS, SKIPPED, upload, uploadName } from "./corpus.ts";
 import { SAID } from "./said.ts";
 

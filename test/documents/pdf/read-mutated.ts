@@ -4,7 +4,7 @@
 
 import { readFileSync } from "node:fs";
 import { readPdf } from "../../../src/documents/pdf/read-pdf.ts";
-import { ReadFailure } from "../../../src/ports/preparer.ts";
+import { ReadFailure } from "../../../src/ports/document-reader.ts";
 import { seeded } from "../../support/seeded.ts";
 import { buildPdf, lines } from "./build-pdf.ts";
 

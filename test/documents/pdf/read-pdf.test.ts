@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import type { ReadDocument } from "../../../src/documents/document.ts";
 import { PDF_PAGES_MAX, type PdfOptions, readPdf } from "../../../src/documents/pdf/read-pdf.ts";
 import { type Clock, systemClock } from "../../../src/kit/clock.ts";
-import { ReadFailure } from "../../../src/ports/preparer.ts";
+import { ReadFailure } from "../../../src/ports/document-reader.ts";
 import { buildPdf, type Drawn, lines, type PdfPlan } from "./build-pdf.ts";
 
 async function read(plan: PdfPlan, options?: PdfOptions): Promise<ReadDocument> {

@@ -3,9 +3,9 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileForm, formRequest } from "../support/forms.ts";
-import { type Answered, TEST_KEY, type TestService } from "../support/service.ts";
-import { ROOT } from "../support/sources.ts";
+import { fileForm, formRequest } from "../../support/forms.ts";
+import { type Answered, TEST_KEY, type TestService } from "../../support/service.ts";
+import { ROOT } from "../../support/sources.ts";
 
 /** The folder of the documents; each of its folders is a kind (`normal`, `malformed`, …). */
 export const DOCUMENTS = join(ROOT, "../shared/data/documents");

@@ -1,5 +1,5 @@
 // The server's side of reading files: a child process for each, what it may take of the machine, and what is said of a file that takes
-// more. How a file becomes text stands in reading/.
+// more. How a file becomes text stands in documents/.
 
 import { childCommand } from "../../children/command.ts";
 import { yieldProcessor } from "../../children/priority.ts";
@@ -16,7 +16,7 @@ import {
 import { Fault } from "../../domain/fault.ts";
 import type { PageProgress } from "../../domain/memory.ts";
 import type { Log } from "../../kit/log.ts";
-import { type DocumentFile, type DocumentReader, type DocumentText, ReadFailure } from "../../ports/preparer.ts";
+import { type DocumentFile, type DocumentReader, type DocumentText, ReadFailure } from "../../ports/document-reader.ts";
 
 /** How files are read. */
 export interface DocumentReaderOptions {

@@ -1,5 +1,5 @@
 // The server's side of text preparation: one reader process, its requests in bounded groups, and what happens to a text that the
-// reader dies over. What a preparation is stands in reading/, how files are read in document-reader.ts.
+// reader dies over. What a preparation is stands in preparation/, how files are read in document-reader.ts.
 
 import { join } from "node:path";
 import { childCommand } from "../../children/command.ts";
