@@ -1,5 +1,5 @@
 // What can be set, where each value comes from, and what is refused: flags before environment before mneme.toml before
-// defaults. Parsed once at start and frozen; parsing, `mneme help` and the README's table all derive from SETTINGS.
+// defaults. Parsed once at start and frozen; parsing, `mneme help` and docs/configuration.md all derive from SETTINGS.
 
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -303,13 +303,21 @@ export function settingsHelp(): readonly (readonly [string, string])[] {
   return [...own, [`${CONFIG_FLAG} FILE`, `Settings file (${CONFIG_FILE} in the working directory, if there is one)`]];
 }
 
-/** The settings as a Markdown table; the README holds exactly this (test/cli/config.test.ts). */
+/** The settings as a Markdown table for docs/configuration.md, which test/cli/config.test.ts compares and writes. */
 export function settingsMarkdown(): string {
   const rows = Object.values(SETTINGS).map(
-    ({ flag, environment, tomlKey, defaultText, description }) =>
-      `| \`${environment}\` | ${flag === null ? "–" : `\`${flag}\``} | \`${tomlKey}\` | ${defaultText} | ${description} |`,
+    ({ flag, environment, tomlKey, placeholder, expects, defaultText, description }) =>
+      [
+        `| \`${environment}\``,
+        flag === null ? "–" : `\`${flag}\``,
+        `\`${tomlKey}\``,
+        `\`${placeholder.replaceAll("|", "\\|")}\`: ${expects}`,
+        defaultText,
+        `${description} |`,
+      ].join(" | "),
   );
-  return ["| Environment | Flag | mneme.toml | Default | Meaning |", "|---|---|---|---|---|", ...rows].join("\n");
+  const head = ["| Environment | Flag | mneme.toml | Value | Default | Meaning |", "|---|---|---|---|---|---|"];
+  return [...head, ...rows].join("\n");
 }
 
 function parseFlags(argv: readonly string[]): ReadonlyMap<string, string> {
