@@ -25,7 +25,7 @@ const HELP = `bun bench/ablation.ts --data FOLDER [flags]
 /** Precise as it is, and without one part at a time. How vectors of turns are smoothed is fixed when they are stored. */
 const VARIANTS: Readonly<Record<string, Partial<Mode>>> = {
   whole: {},
-  "without words": { wordsWeight: 0, textCandidates: 0 },
+  "without words": { textWeight: 0, textCandidates: 0 },
   "without text candidates": { textCandidates: 0 },
   "without graph": { usesGraph: false },
   "without reranker": { rerankDepth: 0 },

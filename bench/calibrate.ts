@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { alignRows } from "../src/cli/terminal.ts";
 import type { Ranking } from "../src/domain/ranking.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
-import { curveOf, MODES, type Mode, type ScoreParts } from "../src/retrieval/modes.ts";
+import { calibrationCurve, MODES, type Mode, type ScoreParts } from "../src/retrieval/modes.ts";
 import { COLLECTIONS, collectionsFolder, type JudgedQuery, readJudgedQueries, spread } from "./lib/collection.ts";
 import { finalScore, fitLogistic, probability, type Sample } from "./lib/logistic.ts";
 import { askOpened, openRetrieval } from "./lib/opened.ts";
@@ -24,15 +24,15 @@ const RESULTS = 10;
 const BINS = 8;
 /** What a final score can be the sum of, and how such a score comes about. */
 const SUMS: Readonly<Record<string, { readonly parts: ScoreParts; readonly mode: Mode }>> = {
-  cosine: { parts: { words: false, graph: false, rerank: false }, mode: MODES.fast },
-  "cosine, graph": { parts: { words: false, graph: true, rerank: false }, mode: { ...MODES.fast, usesGraph: true } },
-  "cosine, words": { parts: { words: true, graph: false, rerank: false }, mode: { ...MODES.balanced, rerankDepth: 0 } },
+  cosine: { parts: { text: false, graph: false, rerank: false }, mode: MODES.fast },
+  "cosine, graph": { parts: { text: false, graph: true, rerank: false }, mode: { ...MODES.fast, usesGraph: true } },
+  "cosine, words": { parts: { text: true, graph: false, rerank: false }, mode: { ...MODES.balanced, rerankDepth: 0 } },
   "cosine, words, graph": {
-    parts: { words: true, graph: true, rerank: false },
+    parts: { text: true, graph: true, rerank: false },
     mode: { ...MODES.precise, rerankDepth: 0 },
   },
-  "cosine, words, reranker": { parts: { words: true, graph: false, rerank: true }, mode: MODES.balanced },
-  "cosine, words, graph, reranker": { parts: { words: true, graph: true, rerank: true }, mode: MODES.precise },
+  "cosine, words, reranker": { parts: { text: true, graph: false, rerank: true }, mode: MODES.balanced },
+  "cosine, words, graph, reranker": { parts: { text: true, graph: true, rerank: true }, mode: MODES.precise },
 };
 
 async function main(): Promise<void> {
@@ -77,7 +77,7 @@ function resultsOf(
   const isLinked = stages.some(({ name, candidates }) => name === "graph" && candidates > 0);
   if (parts.graph !== isLinked) return [];
   return results.map(({ score, memory, place }) => ({
-    score: finalScore(score, curveOf(parts)),
+    score: finalScore(score, calibrationCurve(parts)),
     isRelevant: query?.judgements.has(documentAt(memory.externalId ?? memory.id, place.start)) ?? false,
   }));
 }

@@ -3,7 +3,7 @@
 
 import { Fault } from "../domain/fault.ts";
 import type { Embedder, Reranker } from "../ports/models.ts";
-import { areRead } from "../retrieval/coverage.ts";
+import { isLanguageSupported } from "../retrieval/coverage.ts";
 import { squashLogit } from "../retrieval/rank.ts";
 
 /**
@@ -38,7 +38,7 @@ export function readByReranker({
 }: ReadingParts): ScoreSentences {
   return async (question, sentences, signal) => {
     signal.throwIfAborted();
-    if (!areRead(question, await languageOf(question), embedder.languages)) return null;
+    if (!isLanguageSupported(question, await languageOf(question), embedder.languages)) return null;
     const deadline = AbortSignal.timeout(deadlineMs);
     try {
       const logits = await reranker.score(question, sentences, AbortSignal.any([deadline, signal]));

@@ -19,7 +19,7 @@ const DUCKDB = join(ROOT, "node_modules/@duckdb/node-bindings-linux-x64");
 const ONNXRUNTIME = join(ROOT, "node_modules/onnxruntime-node/bin/napi-v6/linux/x64");
 const MODELS = join(ROOT, "data/models");
 /** The parts of a model's folder that are read at run time. */
-const MODEL_FILES = /^(model\.json|model\.onnx|tokenizer\.json|reference\.json|skim\.json)$/;
+const MODEL_FILES = /^(model\.json|model\.onnx|tokenizer\.json|reference\.json|early-exit\.json)$/;
 
 async function main(): Promise<number> {
   if (process.platform !== "linux" || process.arch !== "x64") {

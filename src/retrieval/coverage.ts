@@ -1,10 +1,11 @@
-// Do the models read the language of a question? Where they do not, full text takes part whatever the mode (modes.ts).
+// Decides whether the models support the language of a question. If not, modes.ts changes the mode: full text takes
+// part in any mode.
 
-/** Share of a question's letters that may stand in scripts of other languages: foreign names. */
+/** Maximum share of a question's letters in unsupported scripts. Allows for foreign names. */
 const FOREIGN_SHARE_MAX = 0.3;
 
-/** Scripts (ISO 15924) that are mixtures of others. */
-const MIXTURES: Readonly<Record<string, readonly string[]>> = {
+/** ISO 15924 codes that stand for several Unicode scripts. */
+const COMBINED_SCRIPTS: Readonly<Record<string, readonly string[]>> = {
   Jpan: ["Hiragana", "Katakana", "Han"],
   Kore: ["Hangul", "Han"],
   Hans: ["Han"],
@@ -12,17 +13,17 @@ const MIXTURES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Whether models made for these languages read a text. What is in no language that could be told counts by its script.
- * @param language of the text, BCP 47; `und` when unsure.
- * @param languages of the models, BCP 47.
+ * Whether models for these languages support a text. If its language is unknown (`und`), only the script counts.
+ * @param language of the text, BCP 47; `und` if unsure
+ * @param languages of the models, BCP 47
  */
-export function areRead(text: string, language: string, languages: readonly string[]): boolean {
-  if (!isWrittenIn(text, languages)) return false;
+export function isLanguageSupported(text: string, language: string, languages: readonly string[]): boolean {
+  if (!isScriptSupported(text, languages)) return false;
   return language === "und" || languages.some((known) => primaryOf(known) === primaryOf(language));
 }
 
-/** Whether most letters of a text are of scripts that these languages are written in. */
-export function isWrittenIn(text: string, languages: readonly string[]): boolean {
+/** Whether at least 70 % of a text's letters are in scripts of these languages. */
+export function isScriptSupported(text: string, languages: readonly string[]): boolean {
   const letters = text.match(/\p{L}/gu) ?? [];
   if (letters.length === 0) return true;
   const scripts = [...new Set(languages.flatMap(scriptsOf))];
@@ -33,7 +34,7 @@ export function isWrittenIn(text: string, languages: readonly string[]): boolean
 
 function scriptsOf(language: string): readonly string[] {
   const script = new Intl.Locale(language).maximize().script ?? "Latn";
-  return MIXTURES[script] ?? [script];
+  return COMBINED_SCRIPTS[script] ?? [script];
 }
 
 function primaryOf(language: string): string {

@@ -1,19 +1,19 @@
-// What does the graph lead to? Says where the walk begins, and turns what the index found into signals and, for what is shown,
-// into the way that leads there. How the walk goes is the index's affair; what its scores are worth beside others is rank.ts.
+// Graph search: chooses the passages where the walk starts, and turns the index's result into signals and into the paths
+// that `explain` shows. The index does the walk itself; rank.ts weighs its scores.
 
 import { type ChunkKey, chunkIdOf, type MemoryKey } from "../domain/ids.ts";
 import type { Signal } from "../domain/ranking.ts";
 import type { AdmissibleSet, ProjectIndex, Related, Seeds } from "../ports/chunk-index.ts";
-import { SEEDS } from "./modes.ts";
+import { GRAPH_SEEDS_MAX } from "./modes.ts";
 import type { Candidate, GraphScores } from "./rank.ts";
 
-/** What a walk found. */
+/** Result of a walk through the graph of entities and passages. */
 export class GraphWalk implements GraphScores {
   readonly signals: ReadonlyMap<bigint, Signal>;
   readonly #index: ProjectIndex;
   readonly #related: Related;
 
-  /** Use `walkGraph`. */
+  /** Call `walkGraph` instead. */
   constructor(index: ProjectIndex, related: Related) {
     this.#index = index;
     this.#related = related;
@@ -22,38 +22,38 @@ export class GraphWalk implements GraphScores {
     );
   }
 
-  /** How sure the graph is of the question's names, 0..1. */
+  /** How sure the graph is of the question's entities, 0..1. */
   get certainty(): number {
     return this.#related.certainty;
   }
 
-  /** The passages found, best first. */
+  /** Passages found, best first. */
   get hits(): Pick<Related, "chunkKeys" | "memoryKeys"> {
     return this.#related;
   }
 
   /**
-   * The strongest way to the passage of that rank: names and ids of passages by turns, its own id last. That alone where the way leads
-   * through a passage whose memory is not to be shown (any more).
+   * The strongest path to the passage with this rank: entity names and chunk ids in turn, its own id last. If the path
+   * leads through a passage whose memory must not be shown (any more), only its own id.
    */
   path({ rank }: Signal, isShown: (memoryKey: MemoryKey) => boolean): readonly string[] {
     const { chunkKeys, memoryKeys, from, via, through } = this.#related;
     const at = rank - 1;
     const own = chunkIdOf((chunkKeys[at] ?? 0n) as ChunkKey);
-    const passed = via[at] ?? 0n;
-    if (passed !== 0n) {
-      const memoryKey = memoryKeys[chunkKeys.indexOf(passed)];
+    const viaChunk = via[at] ?? 0n;
+    if (viaChunk !== 0n) {
+      const memoryKey = memoryKeys[chunkKeys.indexOf(viaChunk)];
       if (memoryKey === undefined || !isShown(memoryKey as MemoryKey)) return [own];
     }
     const [first, second] = this.#index.nameTexts(Uint32Array.of(from[at] ?? 0, through[at] ?? 0));
-    const way = [first, passed === 0n ? null : chunkIdOf(passed as ChunkKey), second];
-    return [...way.filter((step) => typeof step === "string"), own];
+    const steps = [first, viaChunk === 0n ? null : chunkIdOf(viaChunk as ChunkKey), second];
+    return [...steps.filter((step) => typeof step === "string"), own];
   }
 }
 
 /**
- * Walks the graph from the names of a query and from its best passages so far.
- * @param best candidates in falling order.
+ * Walks the graph from the entities of a query and from its best passages so far.
+ * @param best candidates, best first
  */
 export async function walkGraph(
   index: ProjectIndex,
@@ -62,10 +62,10 @@ export async function walkGraph(
   within: AdmissibleSet,
   limit: number,
 ): Promise<GraphWalk> {
-  const seeds = best.slice(0, SEEDS);
+  const seeds = best.slice(0, GRAPH_SEEDS_MAX);
   const starts: Seeds = {
     chunkKeys: BigUint64Array.from(seeds, ({ chunkKey }) => chunkKey),
-    scores: Float32Array.from(seeds, ({ firstStage }) => firstStage),
+    scores: Float32Array.from(seeds, ({ hybridScore }) => hybridScore),
   };
   return new GraphWalk(index, await index.related(query, starts, within, limit));
 }

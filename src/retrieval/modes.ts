@@ -1,99 +1,107 @@
-// The modes as one table: how many candidates, which signals, how deep the reranker looks, and what a final score
-// means. Constants come from the measured recipe in ARCHITECTURE.md, "Measured"; one set for all data.
+// The search modes as one table: number of candidates, weights of the signals, reranker depth; and the calibration
+// curves of final scores. The constants were measured (ARCHITECTURE.md, "Measured"); one set serves all data.
 
 import { invariant } from "../domain/fault.ts";
 import type { ModeName } from "../domain/ranking.ts";
 
-/** How a mode searches. */
+/** Constants of a search mode. */
 export interface Mode {
-  /** Candidates that the vector leg contributes, at least; a request's `limit` raises it. */
+  /** Minimum number of candidates from vector search; a request's `limit` can raise it. */
   readonly vectorCandidates: number;
-  /** Candidates that the full-text leg contributes of its own; 0: words only score what the vectors found. */
+  /** Candidates from full-text search. 0: full text only scores the candidates of vector search. */
   readonly textCandidates: number;
-  /** Whether the graph takes part without being asked for. */
+  /** Whether graph search runs even if the request does not ask for it. */
   readonly usesGraph: boolean;
-  /** Candidates that the graph contributes of its own, where it takes part. */
+  /** Candidates from graph search, if it runs. */
   readonly graphCandidates: number;
-  /** Weight of the graph's score (0..1) beside the cosine. */
+  /** Weight of the graph score (0..1) in the hybrid score. */
   readonly graphWeight: number;
   /**
-   * Share of the weights of words and reranker that is lost where the graph is certain of the question's names: the passage that
-   * answers a question of two steps neither reads like an answer nor has the question's words.
+   * Share of the text weight and the rerank weight that is lost at graph certainty 1 (linear below). Reason: the passage
+   * that answers a two-step question neither sounds like an answer nor contains the question's words.
    */
-  readonly certaintyLoss: number;
-  /** Weight of what sets a cosine apart from a middling one. */
-  readonly cosineWeight: number;
-  /** Weight of the words score b (0..1) beside the cosine; 0: words take no part. */
-  readonly wordsWeight: number;
+  readonly graphCertaintyDamping: number;
+  /** Weight of the cosine similarity in the hybrid score; see `TYPICAL_COSINE`. */
+  readonly vectorWeight: number;
+  /** Weight of the BM25 score (0..1) in the hybrid score. 0: full text takes no part. */
+  readonly textWeight: number;
   /**
-   * Share of the distance to the best passage of its memory that a passage gains, after the first stage and again after the
-   * reranker: what answers often stands beside what sounds like the question.
+   * Share of the distance to the best passage of its memory that a passage gains. Applied to the hybrid score and again
+   * after the reranker. Reason: the answer often stands next to the passage that sounds like the question.
    */
-  readonly siblingShare: number;
-  /** How many of the first stage's best are read by the reranker; 0: none. */
+  readonly siblingBoost: number;
+  /** Maximum number of candidates that the reranker reads, best hybrid score first. 0: no reranking. */
   readonly rerankDepth: number;
   /**
-   * Tokens of the question with each passage that the reranker reads for one search, about: its time is the tokens'. So it reads
-   * `rerankDepth` short passages, or half as many long ones.
+   * Approximate number of tokens, over all (question, passage) pairs, that the reranker reads for one search. Its time is
+   * proportional to tokens. So it reads `rerankDepth` short passages, or half as many long ones.
    */
   readonly rerankTokensMax: number;
   /**
-   * Of these, tokens of passages that it reads to the end, where it computes them so that it can tell the better ones early; the
-   * other passages' logits are then estimates.
+   * Of these, the tokens of pairs that are read by all layers if the encoder supports early exit (`EarlyExit`). The
+   * logits of the other pairs are then estimates.
    */
-  readonly rerankFinishedTokensMax: number;
-  /** Weight of the reranker's squashed logit (-1..1) beside the first stage. */
+  readonly rerankFullTokensMax: number;
+  /** Weight of the reranker's squashed logit (-1..1), added to the hybrid score. */
   readonly rerankWeight: number;
-  /** The reranker is given up after this; the first stage's order then stands. */
+  /** After this time the search goes on without the reranker, in the order of the hybrid scores. */
   readonly rerankDeadlineMs: number;
 }
 
-/** Tokens that the reranker reads of a question and a passage together; the rest is cut. */
+/** Maximum number of tokens of one (question, passage) pair; the reranker cuts the rest. */
 export const RERANKED_TOKENS_MAX = 128;
 
 /** Chosen on 250 questions to three of LoCoMo's ten conversations. */
-const SIBLING_SHARE = 0.2;
+const SIBLING_BOOST = 0.2;
 
-const GRAPH = { graphCandidates: 200, graphWeight: 1.5, certaintyLoss: 0.7 };
-
-/**
- * What a cosine counts that says nothing: a relevant passage's middling one, so that scores keep their size where cosines lose their
- * weight.
- */
-export const MIDDLING_COSINE = 0.5;
+const GRAPH = { graphCandidates: 200, graphWeight: 1.5, graphCertaintyDamping: 0.7 };
 
 /**
- * For questions in scripts that the embedder does not read: enough to order what words leave equal; and names, found without
- * capitals there, are less sure. Chosen on test/languages.
+ * Typical cosine of a relevant passage. It replaces the part of the cosine that a smaller `vectorWeight` removes, so that
+ * hybrid scores keep their magnitude: vectorWeight * cosine + (1 - vectorWeight) * TYPICAL_COSINE.
  */
-const UNREAD = { cosineWeight: 0.02, graphWeight: 0.5 };
+export const TYPICAL_COSINE = 0.5;
 
 /**
- * The mode for a question whose language the embedder does not read: its words take part in every mode, and the reranker, made
- * for the same languages, does not. Words keep their weight whatever the graph says: beside it they are all there is.
- * @param isScriptRead whether the embedder knows the letters at least, as of German: names and loanwords then still say something.
+ * Weights for questions in a script that the embedder does not know. The vector weight only breaks ties of BM25 scores.
+ * The graph weighs less because entities are found without capital letters there. Chosen on test/languages.
  */
-export function withoutModels(mode: Mode, isScriptRead: boolean): Mode {
-  const { textCandidates, wordsWeight } = MODES.precise;
-  return { ...mode, textCandidates, wordsWeight, certaintyLoss: 0, rerankDepth: 0, ...(isScriptRead ? {} : UNREAD) };
+const UNSUPPORTED_SCRIPT = { vectorWeight: 0.02, graphWeight: 0.5 };
+
+/**
+ * Changes a mode for a question in a language that the models do not support. Full text takes part in every mode, and the
+ * reranker in none. Graph certainty does not reduce the text weight, because full text is the only other useful signal.
+ * @param isScriptSupported whether the embedder knows at least the script, as for German. Its vectors are then still
+ *   useful for proper nouns and loanwords.
+ */
+export function forUnsupportedLanguage(mode: Mode, isScriptSupported: boolean): Mode {
+  const { textCandidates, textWeight } = MODES.precise;
+  return {
+    ...mode,
+    textCandidates,
+    textWeight,
+    graphCertaintyDamping: 0,
+    rerankDepth: 0,
+    ...(isScriptSupported ? {} : UNSUPPORTED_SCRIPT),
+  };
 }
 
-/** The walk through the graph begins at this many of the best passages by vectors and words. */
-export const SEEDS = 10;
+/** Number of best passages by hybrid score at which the graph walk starts. */
+export const GRAPH_SEEDS_MAX = 10;
 
-/** The modes by name. */
+/** The modes, by name. */
 export const MODES: Readonly<Record<ModeName, Mode>> = {
   fast: {
     vectorCandidates: 30,
     textCandidates: 0,
     usesGraph: false,
     ...GRAPH,
-    cosineWeight: 1,
-    wordsWeight: 0,
-    siblingShare: SIBLING_SHARE,
+    vectorWeight: 1,
+    textWeight: 0,
+    siblingBoost: SIBLING_BOOST,
     rerankDepth: 0,
     rerankTokensMax: 0,
-    rerankFinishedTokensMax: 0,
+    rerankFullTokensMax: 0,
     rerankWeight: 0,
     rerankDeadlineMs: 0,
   },
@@ -102,12 +110,12 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     textCandidates: 200,
     usesGraph: false,
     ...GRAPH,
-    cosineWeight: 1,
-    wordsWeight: 2.3,
-    siblingShare: SIBLING_SHARE,
+    vectorWeight: 1,
+    textWeight: 2.3,
+    siblingBoost: SIBLING_BOOST,
     rerankDepth: 20,
     rerankTokensMax: 10 * RERANKED_TOKENS_MAX,
-    rerankFinishedTokensMax: 7.5 * RERANKED_TOKENS_MAX,
+    rerankFullTokensMax: 7.5 * RERANKED_TOKENS_MAX,
     rerankWeight: 0.4,
     rerankDeadlineMs: 2_000,
   },
@@ -116,48 +124,51 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
     textCandidates: 200,
     usesGraph: true,
     ...GRAPH,
-    cosineWeight: 1,
-    wordsWeight: 2.3,
-    siblingShare: SIBLING_SHARE,
+    vectorWeight: 1,
+    textWeight: 2.3,
+    siblingBoost: SIBLING_BOOST,
     rerankDepth: 30,
     rerankTokensMax: 15 * RERANKED_TOKENS_MAX,
-    rerankFinishedTokensMax: Number.POSITIVE_INFINITY,
+    rerankFullTokensMax: Number.POSITIVE_INFINITY,
     rerankWeight: 0.4,
     rerankDeadlineMs: 2_000,
   },
 };
 
-/** The parts of a final score beside the cosine. */
+/** The signals, besides the cosine similarity, that are part of a final score. */
 export interface ScoreParts {
-  readonly words: boolean;
+  readonly text: boolean;
   readonly graph: boolean;
   readonly rerank: boolean;
 }
 
-/** Final score to probability of relevance: 1 / (1 + exp(-(slope * score + offset))). Monotone, so the order stays. */
+/**
+ * Calibration curve: probability of relevance = 1 / (1 + exp(-(slope * score + offset))). It rises with the score, so it
+ * keeps the order.
+ */
 export interface Curve {
   readonly slope: number;
   readonly offset: number;
 }
 
 /**
- * One curve for each sum of parts, whatever the mode: with the graph asked for, or without the reranker, a score of the same size says
- * something else. Fitted by bench/calibrate.ts on train questions of SciFact (150, evenly spread) and HotpotQA (100), 22 Nov 2026. Other
- * fields differ.
+ * One curve for each combination of signals, in any mode, because the same score means something else with or without the
+ * graph or the reranker. Fitted by bench/calibrate.ts on train questions of SciFact (150, evenly spread) and HotpotQA
+ * (100), 22 Nov 2026. Collections of other domains would give other curves.
  */
 const CURVES: Readonly<Record<string, Curve>> = {
   "": { slope: 12.55, offset: -8.57 },
   graph: { slope: 1.74, offset: -3.16 },
-  words: { slope: 5.52, offset: -6.9 },
-  "words graph": { slope: 2.95, offset: -5.16 },
-  "words rerank": { slope: 4, offset: -5.26 },
-  "words graph rerank": { slope: 2.77, offset: -4.89 },
+  text: { slope: 5.52, offset: -6.9 },
+  "text graph": { slope: 2.95, offset: -5.16 },
+  "text rerank": { slope: 4, offset: -5.26 },
+  "text graph rerank": { slope: 2.77, offset: -4.89 },
 };
 
-/** The curve for scores of these parts. The reranker reads nothing where words take no part. */
-export function curveOf({ words, graph, rerank }: ScoreParts): Curve {
-  const name = [words && "words", graph && "graph", words && rerank && "rerank"].filter(Boolean).join(" ");
+/** The calibration curve for scores with these signals. The reranker never runs without full text. */
+export function calibrationCurve({ text, graph, rerank }: ScoreParts): Curve {
+  const name = [text && "text", graph && "graph", text && rerank && "rerank"].filter(Boolean).join(" ");
   const curve = CURVES[name];
-  invariant(curve, `there is a curve for scores of ${name}`);
+  invariant(curve, `there is no calibration curve for scores of ${name}; this is a bug in Mneme`);
   return curve;
 }

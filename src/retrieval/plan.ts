@@ -11,20 +11,20 @@ import type { ChunkIndex, Passage, ProjectIndex } from "../ports/chunk-index.ts"
 import type { MemoryStore } from "../ports/memory-store.ts";
 import type { Embedder, Reranker } from "../ports/models.ts";
 import { admissibleSet, type Confinement, isWithin } from "./admissible.ts";
-import { areRead, isWrittenIn } from "./coverage.ts";
+import { isLanguageSupported, isScriptSupported } from "./coverage.ts";
 import { type GraphWalk, walkGraph } from "./graph-walk.ts";
-import { curveOf, MODES, type Mode, type ScoreParts, withoutModels } from "./modes.ts";
+import { calibrationCurve, forUnsupportedLanguage, MODES, type Mode, type ScoreParts } from "./modes.ts";
 import {
-  beyondPool,
   blendRerank,
   type Candidate,
   calibrate,
-  contestOf,
-  firstStage,
+  earlyExitFor,
   type GraphScores,
-  joinPools,
+  hitsOutsidePool,
+  mergePools,
   NO_GRAPH,
   type Pool,
+  rankByHybridScore,
   rerankedCount,
 } from "./rank.ts";
 
@@ -78,9 +78,9 @@ export async function search(
   void question.begun.then(() => watch.lap("queue", 1));
   const language = await parts.languageOf(request.query);
   const { languages } = parts.embedder;
-  const mode = areRead(request.query, language, languages)
+  const mode = isLanguageSupported(request.query, language, languages)
     ? given
-    : withoutModels(given, isWrittenIn(request.query, languages));
+    : forUnsupportedLanguage(given, isScriptSupported(request.query, languages));
   const matching =
     mode.textCandidates > 0 ? heldBack(index.match(request.query, within, Math.max(mode.textCandidates, limit))) : null;
   const vector = (await question.vector)();
@@ -90,12 +90,12 @@ export async function search(
   watch.lap("vector", near.chunkKeys.length);
 
   let words: Float32Array | null = null;
-  if (mode.wordsWeight > 0) {
+  if (mode.textWeight > 0) {
     if (matching !== null) pool = await withHits(index, vector, pool, (await matching)());
     words = await index.lexical(request.query, pool.chunkKeys);
     watch.lap("text", words.length);
   }
-  let fused = firstStage(pool, words, mode);
+  let fused = rankByHybridScore(pool, words, mode);
   let walk: GraphWalk | null = null;
   if (mode.usesGraph || request.includeGraph) {
     walk = await walkGraph(index, request.query, fused, within, Math.max(mode.graphCandidates, limit));
@@ -105,7 +105,7 @@ export async function search(
         const added = await index.lexical(request.query, reached.chunkKeys.subarray(pool.chunkKeys.length));
         words = Float32Array.of(...words, ...added);
       }
-      fused = firstStage(reached, words, mode, walk);
+      fused = rankByHybridScore(reached, words, mode, walk);
     }
     watch.lap("graph", walk.signals.size);
   }
@@ -136,12 +136,12 @@ export async function search(
   }
   // no await from the last reading to the result: what a caller changed before this turn is not shown as it was
   const summed: ScoreParts = {
-    words: words !== null,
+    text: words !== null,
     graph: walk !== null && walk.certainty > 0,
     rerank: ranked.some(({ signals }) => signals.rerank !== undefined),
   };
   ranked = ranked.filter((candidate) => shownNow.has(candidate.chunkKey));
-  const scores = calibrate(ranked, curveOf(summed));
+  const scores = calibrate(ranked, calibrationCurve(summed));
   const isShown = (memoryKey: MemoryKey) => {
     const memory = parts.memories.getMany(request.scope.projectId, [memoryKey]).get(memoryKey);
     return memory !== undefined && isWithin(request, memory);
@@ -195,9 +195,9 @@ async function withHits(
   pool: Pool,
   hits: Pick<Pool, "chunkKeys" | "memoryKeys">,
 ): Promise<Pool> {
-  const added = beyondPool(pool, hits);
+  const added = hitsOutsidePool(pool, hits);
   if (added.chunkKeys.length === 0) return pool;
-  return joinPools(pool, { ...added, cosines: await index.similarities(vector, added) });
+  return mergePools(pool, { ...added, cosines: await index.similarities(vector, added) });
 }
 
 function shownSignals(
@@ -272,8 +272,8 @@ async function rerank(
   const deadline = AbortSignal.timeout(mode.rerankDeadlineMs);
   const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
   try {
-    const contest = contestOf(candidates.slice(0, texts.length), mode, graph);
-    const logits = await reranker.score(request.query, texts, signal, onBegin, contest);
+    const earlyExit = earlyExitFor(candidates.slice(0, texts.length), mode, graph);
+    const logits = await reranker.score(request.query, texts, signal, onBegin, earlyExit);
     return blendRerank(candidates, logits, mode, graph);
   } catch (error) {
     // Past the deadline an answer in the first stage's order is worth more than none; `explain` shows no rerank signal.

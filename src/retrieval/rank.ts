@@ -1,49 +1,52 @@
-// The arithmetic of ranking: combining signals, squashing logits, calibrating scores. Pure; plan.ts decides the order.
+// The arithmetic of ranking: combines signals, squashes logits, calibrates scores. Pure functions; plan.ts decides the
+// order of the steps.
 
 import type { ChunkKey, MemoryKey } from "../domain/ids.ts";
 import type { Signal, Signals } from "../domain/ranking.ts";
-import type { Contest } from "../ports/models.ts";
-import { type Curve, MIDDLING_COSINE, type Mode, RERANKED_TOKENS_MAX } from "./modes.ts";
+import type { EarlyExit } from "../ports/models.ts";
+import { type Curve, type Mode, RERANKED_TOKENS_MAX, TYPICAL_COSINE } from "./modes.ts";
 
-/** One candidate passage with what was measured for it so far. */
+/** A candidate passage with the signals that were computed for it so far. */
 export interface Candidate {
   readonly chunkKey: ChunkKey;
   readonly memoryKey: MemoryKey;
   readonly signals: Signals;
-  /** First stage score. */
-  readonly firstStage: number;
-  /** Score that decides the order. */
-  readonly final: number;
+  /** Weighted sum of vector, full-text and graph score, after the sibling boost. */
+  readonly hybridScore: number;
+  /** Score that decides the order: the hybrid score, after reranking plus the rerank part. */
+  readonly finalScore: number;
 }
 
-/** The passages that a search chooses from; the arrays run in parallel. */
+/** All candidate passages of a search, as parallel arrays. */
 export interface Pool {
   readonly chunkKeys: BigUint64Array;
   readonly memoryKeys: BigUint64Array;
-  /** NaN where it is not known. */
+  /** Cosine similarity to the query; NaN if unknown. */
   readonly cosines: Float32Array;
 }
 
-/** What the graph says of passages. */
+/** Result of graph search. */
 export interface GraphScores {
+  /** By chunk key. */
   readonly signals: ReadonlyMap<bigint, Signal>;
-  /** How sure it is of the question's names, 0..1. */
+  /** How sure the graph is of the question's entities, 0..1. */
   readonly certainty: number;
 }
 
-/** The graph where it takes no part, or where nothing is linked. */
+/** No graph signals: graph search did not run or found nothing. */
 export const NO_GRAPH: GraphScores = { signals: new Map(), certainty: 0 };
 
-/** A passage's score and the memory that it belongs to. */
-type Scored = Pick<Candidate, "memoryKey">;
-
 /**
- * Scores in which each passage gains `share` of the distance to the best one of its memory: what answers often stands beside what
- * sounds like the question. Never above the best, so that a memory's first place stays, and nothing where a memory has one
- * passage.
+ * Sibling boost: each passage gains `share` of the distance to the best passage of its memory. It never passes that
+ * best passage, so each memory keeps its best score. A memory with one passage gains nothing.
  * @param scores one per passage
+ * @returns the new scores, in the same order
  */
-export function lentBySiblings(passages: readonly Scored[], scores: readonly number[], share: number): number[] {
+export function boostSiblings(
+  passages: readonly Pick<Candidate, "memoryKey">[],
+  scores: readonly number[],
+  share: number,
+): number[] {
   const best = new Map<MemoryKey, number>();
   for (const [position, { memoryKey }] of passages.entries()) {
     const score = scores[position] ?? Number.NaN;
@@ -56,37 +59,39 @@ export function lentBySiblings(passages: readonly Scored[], scores: readonly num
 }
 
 /**
- * Characters of one of the reranker's tokens, for an estimate: 3.4 to 5.5 in nine of ten passages of SciFact and HotpotQA. Of the latter
- * it reads .3 to .5 fewer than fit; by `estimatedTokens`, which are language models', twice as many fewer.
+ * Estimated characters per reranker token: 3.4 to 5.5 in nine of ten passages of SciFact and HotpotQA. On HotpotQA the
+ * estimate admits .3 to .5 passages fewer than fit. `estimatedTokens` (for language models) would admit twice as many fewer.
  */
-const TOKEN_CHARACTERS = 4;
+const CHARACTERS_PER_TOKEN = 4;
 
 /**
- * How many of the first `texts` the reranker reads in the tokens that it has: all, or as many as fit, one at least.
- * @param tokensMax of all pairs of the query with a text, of which each counts `RERANKED_TOKENS_MAX` at most.
+ * Number of leading `texts` that fit into the reranker's token budget; at least one if there is any.
+ * @param tokensMax budget for all (query, text) pairs; a pair counts as `RERANKED_TOKENS_MAX` at most.
  */
 export function rerankedCount(query: string, texts: readonly string[], tokensMax: number): number {
   let left = tokensMax;
   const firstBeyond = texts.findIndex((text, position) => {
-    left -= Math.min(RERANKED_TOKENS_MAX, Math.ceil((query.length + text.length) / TOKEN_CHARACTERS));
+    left -= Math.min(RERANKED_TOKENS_MAX, Math.ceil((query.length + text.length) / CHARACTERS_PER_TOKEN));
     return left < 0 && position > 0;
   });
   return firstBeyond === -1 ? texts.length : firstBeyond;
 }
 
-/** Logits beyond this say no more than this; the reranker is well calibrated only within. */
+/** Logits are clipped to this absolute value, because the reranker is well calibrated only within it. */
 const LOGIT_BOUND = 8;
 
-/** A reranker's logit as -1..1. A logit that is no number counts as the worst. */
+/** Maps a reranker logit to -1..1. NaN counts as the worst logit. */
 export function squashLogit(logit: number): number {
   if (Number.isNaN(logit)) return -1;
   return Math.max(-LOGIT_BOUND, Math.min(LOGIT_BOUND, logit)) / LOGIT_BOUND;
 }
 
-/** Ranks from 1 of `scores`, best first; equal scores keep their order, and what is no number comes last. */
+/** Ranks of `scores`, 1 for the highest. Equal scores keep their order; NaN ranks last. */
 export function ranksOf(scores: ArrayLike<number>): number[] {
-  const worth = Array.from(scores, (score) => (Number.isNaN(score) ? Number.NEGATIVE_INFINITY : score));
-  const order = [...worth.keys()].sort((left, right) => byFalling(worth[left] ?? 0, worth[right] ?? 0) || left - right);
+  const comparable = Array.from(scores, (score) => (Number.isNaN(score) ? Number.NEGATIVE_INFINITY : score));
+  const order = [...comparable.keys()].sort(
+    (left, right) => descending(comparable[left] ?? 0, comparable[right] ?? 0) || left - right,
+  );
   const ranks = new Array<number>(scores.length).fill(0);
   order.forEach((position, place) => {
     ranks[position] = place + 1;
@@ -94,8 +99,8 @@ export function ranksOf(scores: ArrayLike<number>): number[] {
   return ranks;
 }
 
-/** What of `hits` is not in the pool, in its order: chunk and memory keys in parallel. */
-export function beyondPool(
+/** The hits that are not in the pool yet, in their order. */
+export function hitsOutsidePool(
   pool: Pool,
   hits: Pick<Pool, "chunkKeys" | "memoryKeys">,
 ): Pick<Pool, "chunkKeys" | "memoryKeys"> {
@@ -104,8 +109,8 @@ export function beyondPool(
   return { chunkKeys: hits.chunkKeys.filter(isNew), memoryKeys: hits.memoryKeys.filter(isNew) };
 }
 
-/** Two pools that share no passage as one, in this order. */
-export function joinPools(first: Pool, second: Pool): Pool {
+/** Concatenates two pools that have no passage in common. */
+export function mergePools(first: Pool, second: Pool): Pool {
   return {
     chunkKeys: new BigUint64Array([...first.chunkKeys, ...second.chunkKeys]),
     memoryKeys: new BigUint64Array([...first.memoryKeys, ...second.memoryKeys]),
@@ -114,57 +119,60 @@ export function joinPools(first: Pool, second: Pool): Pool {
 }
 
 /**
- * First stage: S = cosine + wordsWeight * b + graphWeight * G, the words' weight less the surer the graph is, of which siblings lend each
- * other. The parts mean the same in every query, which beats fusing ranks (SciFact nDCG@10: RRF .715, cosine and b .740;
- * ARCHITECTURE.md, "Measured").
- * A passage whose cosine is not known gets nothing for it, and shows no vector signal.
- * @param words b per passage of the pool, or null where words take no part.
+ * Ranks the pool by hybrid score: vectorWeight * cosine + textWeight * BM25 score + graphWeight * graph score, then the
+ * sibling boost. The text weight shrinks as graph certainty grows (`graphCertaintyDamping`).
+ *
+ * Each part has the same scale in every query, which works better than fusing ranks (SciFact nDCG@10: reciprocal rank
+ * fusion .715, weighted sum .740; ARCHITECTURE.md, "Measured").
+ *
+ * A passage with an unknown cosine gets 0 for it and has no vector signal.
+ * @param textScores BM25 score (0..1) per passage of the pool; null if full text takes no part.
  */
-export function firstStage(
+export function rankByHybridScore(
   pool: Pool,
-  words: Float32Array | null,
+  textScores: Float32Array | null,
   mode: Mode,
   graph: GraphScores = NO_GRAPH,
 ): Candidate[] {
   const vectorRanks = ranksOf(pool.cosines);
-  const wordsWeight = mode.wordsWeight * trustBeside(graph, mode);
-  const wordRanks = words === null ? null : ranksOf(words);
-  const own: Omit<Candidate, "final">[] = [];
+  const textWeight = mode.textWeight * graphDamping(graph, mode);
+  const textRanks = textScores === null ? null : ranksOf(textScores);
+  const unboosted: Omit<Candidate, "finalScore">[] = [];
   for (let position = 0; position < pool.chunkKeys.length; position++) {
     const cosine = pool.cosines[position] ?? Number.NaN;
     const hasCosine = !Number.isNaN(cosine);
-    const word = words?.[position] ?? 0;
-    const linked = graph.signals.get(pool.chunkKeys[position] ?? 0n);
-    const nearness = hasCosine ? mode.cosineWeight * cosine + (1 - mode.cosineWeight) * MIDDLING_COSINE : 0;
-    const score = nearness + wordsWeight * word + mode.graphWeight * (linked?.score ?? 0);
-    own.push({
+    const textScore = textScores?.[position] ?? 0;
+    const graphSignal = graph.signals.get(pool.chunkKeys[position] ?? 0n);
+    const vectorPart = hasCosine ? mode.vectorWeight * cosine + (1 - mode.vectorWeight) * TYPICAL_COSINE : 0;
+    const score = vectorPart + textWeight * textScore + mode.graphWeight * (graphSignal?.score ?? 0);
+    unboosted.push({
       chunkKey: (pool.chunkKeys[position] ?? 0n) as ChunkKey,
       memoryKey: (pool.memoryKeys[position] ?? 0n) as MemoryKey,
       signals: {
         ...(hasCosine && { vector: { rank: vectorRanks[position] ?? 0, score: cosine } }),
-        ...(wordRanks !== null && { text: { rank: wordRanks[position] ?? 0, score: word } }),
-        ...(linked !== undefined && { graph: linked }),
+        ...(textRanks !== null && { text: { rank: textRanks[position] ?? 0, score: textScore } }),
+        ...(graphSignal !== undefined && { graph: graphSignal }),
       },
-      firstStage: score,
+      hybridScore: score,
     });
   }
-  const scores = lentBySiblings(
-    own,
-    own.map((candidate) => candidate.firstStage),
-    mode.siblingShare,
+  const scores = boostSiblings(
+    unboosted,
+    unboosted.map((candidate) => candidate.hybridScore),
+    mode.siblingBoost,
   );
-  const candidates = own.map((candidate, position) => {
-    const score = scores[position] ?? candidate.firstStage;
-    return { ...candidate, firstStage: score, final: score };
+  const candidates = unboosted.map((candidate, position) => {
+    const score = scores[position] ?? candidate.hybridScore;
+    return { ...candidate, hybridScore: score, finalScore: score };
   });
-  return sortByFinal(candidates);
+  return sortByFinalScore(candidates);
 }
 
 /**
- * Blends the reranker's logits into the head of the list: final = first stage + rerankWeight * squashed logit, the less the surer the
- * graph is, and siblings lend again. The reranker never ranks alone (SciFact .627 against .726 blended). What lies below the head keeps its order
- * behind it.
- * @param logits one per candidate of the head, in its order.
+ * Adds the reranker to the head of the list: final score = hybrid score + rerankWeight * squashed logit, then the sibling
+ * boost again. The rerank weight shrinks as graph certainty grows. The reranker never ranks alone (SciFact nDCG@10 .627
+ * against .726 blended). Candidates below the head keep their order and stay behind it.
+ * @param logits one per candidate of the head, in its order
  */
 export function blendRerank(
   candidates: readonly Candidate[],
@@ -173,57 +181,61 @@ export function blendRerank(
   graph: GraphScores = NO_GRAPH,
 ): Candidate[] {
   const ranks = ranksOf(logits);
-  const weight = mode.rerankWeight * trustBeside(graph, mode);
+  const weight = mode.rerankWeight * graphDamping(graph, mode);
   const read = candidates.slice(0, logits.length);
   const squashed = read.map((_, position) => squashLogit(logits[position] ?? Number.NaN));
-  const blended = read.map(({ firstStage }, position) => firstStage + weight * (squashed[position] ?? 0));
-  const finals = lentBySiblings(read, blended, mode.siblingShare);
+  const blended = read.map(({ hybridScore }, position) => hybridScore + weight * (squashed[position] ?? 0));
+  const finals = boostSiblings(read, blended, mode.siblingBoost);
   const head = read.map((candidate, position) => ({
     ...candidate,
     signals: { ...candidate.signals, rerank: { rank: ranks[position] ?? 0, score: squashed[position] ?? 0 } },
-    final: finals[position] ?? candidate.firstStage,
+    finalScore: finals[position] ?? candidate.hybridScore,
   }));
-  return [...sortByFinal(head), ...candidates.slice(logits.length)];
-}
-
-/** The contest of candidates that are to be reranked: what their first stage is worth in the reranker's logits, if these count. */
-export function contestOf(
-  candidates: readonly Candidate[],
-  mode: Mode,
-  graph: GraphScores = NO_GRAPH,
-): Contest | undefined {
-  const logit = (mode.rerankWeight * trustBeside(graph, mode)) / LOGIT_BOUND;
-  if (logit === 0) return undefined;
-  return {
-    headStarts: candidates.map(({ firstStage }) => firstStage / logit),
-    tokensMax: mode.rerankFinishedTokensMax,
-  };
-}
-
-/** What words and reranker still count, 0..1, beside a graph that is so sure. */
-function trustBeside({ certainty }: GraphScores, { certaintyLoss }: Mode): number {
-  return 1 - certaintyLoss * certainty;
+  return [...sortByFinalScore(head), ...candidates.slice(logits.length)];
 }
 
 /**
- * Final scores as probabilities in 0..1 that never rise down the list.
- * @returns one per candidate, in their order.
+ * Early-exit settings for reranking these candidates. A candidate's prior score is its hybrid score divided by the weight
+ * of one logit. undefined: logits have no weight, so there is no exchange rate.
+ */
+export function earlyExitFor(
+  candidates: readonly Candidate[],
+  mode: Mode,
+  graph: GraphScores = NO_GRAPH,
+): EarlyExit | undefined {
+  const logitWeight = (mode.rerankWeight * graphDamping(graph, mode)) / LOGIT_BOUND;
+  if (logitWeight === 0) return undefined;
+  return {
+    priorScores: candidates.map(({ hybridScore }) => hybridScore / logitWeight),
+    fullTokensMax: mode.rerankFullTokensMax,
+  };
+}
+
+/** Factor, 0..1, for the text weight and the rerank weight at this graph certainty. */
+function graphDamping({ certainty }: GraphScores, { graphCertaintyDamping }: Mode): number {
+  return 1 - graphCertaintyDamping * certainty;
+}
+
+/**
+ * Turns final scores into probabilities of relevance, 0..1. They never rise down the list, even where a candidate behind
+ * the reranked head has a higher final score.
+ * @returns one per candidate, in their order
  */
 export function calibrate(candidates: readonly Candidate[], { slope, offset }: Curve): number[] {
   let ceiling = 1;
   return candidates.map((candidate) => {
-    ceiling = Math.min(ceiling, 1 / (1 + Math.exp(-(slope * candidate.final + offset))));
+    ceiling = Math.min(ceiling, 1 / (1 + Math.exp(-(slope * candidate.finalScore + offset))));
     return ceiling;
   });
 }
 
-// Of equals the nearer goes first, and what has no cosine last.
-function sortByFinal(candidates: Candidate[]): Candidate[] {
+// Equal scores are ordered by vector rank; candidates without a cosine come last.
+function sortByFinalScore(candidates: Candidate[]): Candidate[] {
   const place = ({ signals }: Candidate) => signals.vector?.rank ?? candidates.length + 1;
-  return candidates.sort((left, right) => byFalling(left.final, right.final) || place(left) - place(right));
+  return candidates.sort((left, right) => descending(left.finalScore, right.finalScore) || place(left) - place(right));
 }
 
-// A difference would not do: two infinities have none.
-function byFalling(left: number, right: number): number {
+// Not `right - left`: the difference of two infinities is NaN.
+function descending(left: number, right: number): number {
   return left < right ? 1 : left > right ? -1 : 0;
 }

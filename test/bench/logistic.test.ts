@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { finalScore, fitLogistic, probability } from "../../bench/lib/logistic.ts";
-import { curveOf } from "../../src/retrieval/modes.ts";
+import { calibrationCurve } from "../../src/retrieval/modes.ts";
 import { type Candidate, calibrate } from "../../src/retrieval/rank.ts";
 import { seeded } from "../support/seeded.ts";
 
@@ -27,18 +27,18 @@ describe("fitting", () => {
   });
 });
 
-for (const words of [false, true]) {
+for (const text of [false, true]) {
   for (const graph of [false, true]) {
     for (const rerank of [false, true]) {
-      test(`a calibrated score leads back to its final score: ${JSON.stringify({ words, graph, rerank })}`, () => {
-        const curve = curveOf({ words, graph, rerank });
+      test(`a calibrated score leads back to its final score: ${JSON.stringify({ text, graph, rerank })}`, () => {
+        const curve = calibrationCurve({ text, graph, rerank });
         for (const final of [2.4, 1.1, 0.6, 0, -0.3]) {
           const candidate: Candidate = {
             chunkKey: 1n,
             memoryKey: 1n,
             signals: {},
-            firstStage: final,
-            final,
+            hybridScore: final,
+            finalScore: final,
           } as Candidate;
           const [calibrated = Number.NaN] = calibrate([candidate], curve);
           expect(finalScore(calibrated, curve)).toBeCloseTo(final, 6);

@@ -77,7 +77,7 @@ describe.skipIf(!isThere)("the single binary", () => {
     // with all that lies beside the models: without it they would be computed by onnxruntime, and slower
     const { body } = await server.call("GET", "/ready");
     expect(JSON.stringify(body)).toContain(`"provider":"${isEncoderMadeForThisProcessor() ? "cpu-avx2" : "cpu"}"`);
-    expect(existsSync(join(runtimeFolder(), "models/reranker/skim.json"))).toBe(true);
+    expect(existsSync(join(runtimeFolder(), "models/reranker/early-exit.json"))).toBe(true);
     expect(await server.stop()).toBe(0);
     const megabytes = Math.round(statSync(program).size / 1024 ** 2);
     process.stdout.write(`binary ${megabytes} MiB; first start ${Math.round(server.startMs)} ms\n`);

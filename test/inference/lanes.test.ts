@@ -9,7 +9,7 @@ import { ModelFilesError } from "../../src/adapters/inference/model-files.ts";
 import { isEncoderMadeForThisProcessor } from "../../src/adapters/native/model-encoder.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import { createLog, type Log } from "../../src/kit/log.ts";
-import type { Contest } from "../../src/ports/models.ts";
+import type { EarlyExit } from "../../src/ports/models.ts";
 import { seeded } from "../support/seeded.ts";
 import { until } from "../support/until.ts";
 import { EMBEDDER_REFERENCE, LOGIT_TOLERANCE, MODELS_DIR, RERANKER_REFERENCE, VECTOR_TOLERANCE } from "./references.ts";
@@ -65,23 +65,23 @@ async function refusalOf(promise: Promise<unknown>): Promise<Fault> {
 
 describe("the queue", () => {
   test("is left once per call, before the answer, by texts and passages alike", async () => {
-    const told: string[] = [];
-    const embedded = shared.embed(TEXTS.slice(0, 3), "query", undefined, () => told.push("embed"));
-    await embedded.then(() => told.push("embedded"));
-    await shared.score("a red kite", TEXTS.slice(0, 8), undefined, () => told.push("score"));
-    expect(told).toEqual(["embed", "embedded", "score"]);
+    const events: string[] = [];
+    const embedded = shared.embed(TEXTS.slice(0, 3), "query", undefined, () => events.push("embed"));
+    await embedded.then(() => events.push("embedded"));
+    await shared.score("a red kite", TEXTS.slice(0, 8), undefined, () => events.push("score"));
+    expect(events).toEqual(["embed", "embedded", "score"]);
   });
 
   test("is never left by a call that was given up in it", async () => {
-    const told: string[] = [];
+    const events: string[] = [];
     const fault = new Error("given up");
     const busy = Array.from({ length: 8 }, () => shared.embed([LONG], "query"));
     const stop = new AbortController();
-    const waiting = shared.embed([LONG], "query", stop.signal, () => told.push("begun"));
+    const waiting = shared.embed([LONG], "query", stop.signal, () => events.push("begun"));
     stop.abort(fault);
     expect(await refusalOf(waiting)).toBe(fault as Fault);
     await Promise.all(busy);
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
   });
 });
 
@@ -164,12 +164,12 @@ describe("the reranker", () => {
 describe("a contest", () => {
   const passages = RERANKER_REFERENCE.slice(0, 10).map(({ passage }) => passage);
   const query = RERANKER_REFERENCE[0]?.query ?? "";
-  const contest = { headStarts: passages.map((_, index) => (index % 4 < 2 ? 100 : -100)), tokensMax: 500 };
-  const score = (lanes: Lanes, contest?: Contest) => lanes.score(query, passages, undefined, undefined, contest);
+  const earlyExit = { priorScores: passages.map((_, index) => (index % 4 < 2 ? 100 : -100)), fullTokensMax: 500 };
+  const score = (lanes: Lanes, earlyExit?: EarlyExit) => lanes.score(query, passages, undefined, undefined, earlyExit);
 
   test("decides which passages are read to the end, where the lanes can tell; the others have estimates", async () => {
     const read = await score(shared);
-    const logits = await score(shared, contest);
+    const logits = await score(shared, earlyExit);
     const isRead = passages.map((_, index) => logits[index] === read[index]);
     if (OWN_PROVIDER === "cpu") return expect(isRead).not.toContain(false);
     const readCount = isRead.filter(Boolean).length;
@@ -181,38 +181,38 @@ describe("a contest", () => {
   });
 
   test("of no more tokens than are read to the end changes nothing", async () => {
-    expect(await score(shared, { ...contest, tokensMax: 10 * 128 })).toEqual(await score(shared));
+    expect(await score(shared, { ...earlyExit, fullTokensMax: 10 * 128 })).toEqual(await score(shared));
   });
 
   test("changes nothing where more lanes share the passages", async () => {
     const lanes = await start({ lanes: 3 });
     const areUp = () => lanes.status().lanes.every(({ status }) => status === "up") || null;
     await until("all lanes are up", async () => areUp());
-    expect(await score(lanes, contest)).toEqual(await score(lanes));
+    expect(await score(lanes, earlyExit)).toEqual(await score(lanes));
   });
 
   test("changes nothing where onnxruntime computes", async () => {
     const lanes = await start({ runtime: "onnxruntime" });
     await lanes.ready();
-    expect(largestDifference(await score(lanes, contest), await score(lanes))).toBeLessThan(1e-4);
+    expect(largestDifference(await score(lanes, earlyExit), await score(lanes))).toBeLessThan(1e-4);
   });
 
-  const shipped = JSON.parse(readFileSync(join(MODELS_DIR, "reranker/skim.json"), "utf8"));
+  const shipped = JSON.parse(readFileSync(join(MODELS_DIR, "reranker/early-exit.json"), "utf8"));
   test.each([
     ["for another model", { ...shipped, model_sha256: "of another" }, "was made for another model"],
     ["of another width", { ...shipped, weights: [1] }, "a skim that was not made for this model"],
     [
       "with the texts' weights swapped",
       { ...shipped, weights: swapped(shipped.weights) },
-      "not told as its skim.json says",
+      "not told as its early-exit.json says",
     ],
-    ["for other layers", { ...shipped, layers: 3 }, "not told as its skim.json says"],
-  ])("changes nothing beside a file %s, and the operator is told", async (_, skim, why) => {
+    ["for other layers", { ...shipped, layers: 3 }, "not told as its early-exit.json says"],
+  ])("changes nothing beside a file %s, and the operator is told", async (_, probe, why) => {
     const modelsDir = copyOfModels();
-    writeFileSync(join(modelsDir, "reranker/skim.json"), JSON.stringify(skim));
+    writeFileSync(join(modelsDir, "reranker/early-exit.json"), JSON.stringify(probe));
     const warnings: string[] = [];
     const lanes = await start({ lanes: 1, modelsDir, log: { ...silent, warn: noting(warnings), child: () => silent } });
-    expect(largestDifference(await score(lanes, contest), await score(lanes))).toBeLessThan(1e-4);
+    expect(largestDifference(await score(lanes, earlyExit), await score(lanes))).toBeLessThan(1e-4);
     expect(warnings).toEqual(OWN_PROVIDER === "cpu" ? [] : [expect.stringContaining(why)]);
   });
 });

@@ -1,4 +1,4 @@
-// Which passages of a rerank go together, and what each piece of a contest may read to the end.
+// Which passages of a rerank go together, and what each piece with early exit reads by all layers.
 
 import { describe, expect, test } from "bun:test";
 import { rerankPieces } from "../../src/adapters/inference/rerank-pieces.ts";
@@ -50,16 +50,16 @@ describe("a rerank of which all is read to the end", () => {
 
 describe("a contest", () => {
   const starts = (count: number) => Array.from({ length: count }, (_, index) => 100 - index);
-  const hold = (count: number, lanes = 2, tokensMax = 100) =>
-    rerankPieces(Array<number>(count).fill(128), lanes, { headStarts: starts(count), tokensMax });
+  const hold = (count: number, lanes = 2, fullTokensMax = 100) =>
+    rerankPieces(Array<number>(count).fill(128), lanes, { priorScores: starts(count), fullTokensMax });
   const sizes = (pieces: ReturnType<typeof hold>) => pieces.map(({ indices }) => indices.length);
 
   test("is dealt out in turns, each piece with its head starts and its share of what is read to the end", () => {
     expect(hold(5)).toEqual([
-      { indices: [0, 2, 4], tokens: 384, contest: { headStarts: [100, 98, 96], tokensMax: 60 } },
-      { indices: [1, 3], tokens: 256, contest: { headStarts: [99, 97], tokensMax: 40 } },
+      { indices: [0, 2, 4], tokens: 384, earlyExit: { priorScores: [100, 98, 96], fullTokensMax: 60 } },
+      { indices: [1, 3], tokens: 256, earlyExit: { priorScores: [99, 97], fullTokensMax: 40 } },
     ]);
-    expect(hold(1)).toEqual([{ indices: [0], tokens: 128, contest: { headStarts: [100], tokensMax: 100 } }]);
+    expect(hold(1)).toEqual([{ indices: [0], tokens: 128, earlyExit: { priorScores: [100], fullTokensMax: 100 } }]);
   });
 
   test("has no piece above 1,024 tokens", () => {
@@ -69,7 +69,7 @@ describe("a contest", () => {
   });
 
   test("is none where all may be read to the end", () => {
-    const isHeld = (pieces: ReturnType<typeof hold>) => pieces.some(({ contest }) => contest !== null);
+    const isHeld = (pieces: ReturnType<typeof hold>) => pieces.some(({ earlyExit }) => earlyExit !== null);
     expect(isHeld(hold(10, 2, 1_279))).toBe(true);
     expect(isHeld(hold(10, 2, 1_280))).toBe(false);
     expect(hold(0)).toEqual([]);

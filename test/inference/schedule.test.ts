@@ -28,7 +28,7 @@ function rerank(name: string): ScoreUnit<UnitOwner> {
     indices: [0],
     query: name,
     passages: ["p"],
-    contest: null,
+    earlyExit: null,
     tokens: 500,
     deaths: 0,
   };

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { queryLanguage } from "../../src/adapters/preparation/query-language.ts";
-import { areRead } from "../../src/retrieval/coverage.ts";
+import { isLanguageSupported } from "../../src/retrieval/coverage.ts";
 
 describe("whether models read a question", () => {
   const cases: readonly (readonly [text: string, language: string, models: readonly string[], isRead: boolean])[] = [
@@ -22,7 +22,7 @@ describe("whether models read a question", () => {
   ];
   for (const [text, language, models, isRead] of cases) {
     test(`${JSON.stringify(text)} (${language}) by ${models.join(", ")}: ${isRead}`, () => {
-      expect(areRead(text, language, models)).toBe(isRead);
+      expect(isLanguageSupported(text, language, models)).toBe(isRead);
     });
   }
 });

@@ -2,17 +2,17 @@
 
 import { describe, expect, test } from "bun:test";
 import type { ChunkKey, MemoryKey } from "../../src/domain/ids.ts";
-import { curveOf, MODES, RERANKED_TOKENS_MAX, withoutModels } from "../../src/retrieval/modes.ts";
+import { calibrationCurve, forUnsupportedLanguage, MODES, RERANKED_TOKENS_MAX } from "../../src/retrieval/modes.ts";
 import {
-  beyondPool,
   blendRerank,
+  boostSiblings,
   type Candidate,
   calibrate,
-  contestOf,
-  firstStage,
-  joinPools,
-  lentBySiblings,
+  earlyExitFor,
+  hitsOutsidePool,
+  mergePools,
   type Pool,
+  rankByHybridScore,
   ranksOf,
   rerankedCount,
   squashLogit,
@@ -40,8 +40,8 @@ function candidate(at: number, score: number): Candidate {
     chunkKey: BigInt(at) as ChunkKey,
     memoryKey: BigInt(at) as MemoryKey,
     signals: { vector: { rank: at, score } },
-    firstStage: score,
-    final: score,
+    hybridScore: score,
+    finalScore: score,
   };
 }
 
@@ -76,7 +76,7 @@ describe("siblings", () => {
   const of = (...memories: readonly number[]) => memories.map((key) => ({ memoryKey: BigInt(key) as MemoryKey }));
 
   test("gain the share of the distance to their memory's best; a memory of one passage nothing", () => {
-    const lent = lentBySiblings(of(1, 2, 1, 1), [0.9, 0.8, 0.4, -0.1], 0.2);
+    const lent = boostSiblings(of(1, 2, 1, 1), [0.9, 0.8, 0.4, -0.1], 0.2);
     expect(lent).toEqual([0.9, 0.8, expect.closeTo(0.5), expect.closeTo(0.1)]);
   });
 
@@ -86,7 +86,7 @@ describe("siblings", () => {
       const count = Math.floor(random() * 30);
       const passages = of(...Array.from({ length: count }, () => Math.floor(random() * 6)));
       const scores = passages.map(() => random() * 4 - 2);
-      const lent = lentBySiblings(passages, scores, random());
+      const lent = boostSiblings(passages, scores, random());
       for (const [at, { memoryKey }] of passages.entries()) {
         expect(lent[at]).toBeGreaterThanOrEqual((scores[at] ?? 0) - 1e-12);
         for (const [other, { memoryKey: key }] of passages.entries()) {
@@ -103,13 +103,13 @@ describe("siblings", () => {
       memoryKeys: BigUint64Array.of(101n, 102n, 101n),
       cosines: Float32Array.of(0.9, 0.5, 0.45),
     };
-    const stage = firstStage(pool, null, balanced);
+    const stage = rankByHybridScore(pool, null, balanced);
     expect(keys(stage)).toEqual([1, 3, 2]);
-    expect(stage[1]?.final).toBeCloseTo(0.45 + balanced.siblingShare * 0.45);
+    expect(stage[1]?.finalScore).toBeCloseTo(0.45 + balanced.siblingBoost * 0.45);
     // by itself the third would now be last: .54 - .4 * .25 against .5
     const blended = blendRerank(stage, Float32Array.of(8, -2, 0), balanced);
     expect(keys(blended)).toEqual([1, 3, 2]);
-    expect(blended[1]?.final).toBeCloseTo(0.44 + balanced.siblingShare * (1.3 - 0.44));
+    expect(blended[1]?.finalScore).toBeCloseTo(0.44 + balanced.siblingBoost * (1.3 - 0.44));
   });
 });
 
@@ -120,27 +120,27 @@ describe("the graph", () => {
   });
 
   test("lifts what it leads to by its weight, and says so; what it does not lead to keeps its score", () => {
-    const found = firstStage(hits([0.6, 0.5]), null, balanced, graph(1, [2, 0.4]));
+    const found = rankByHybridScore(hits([0.6, 0.5]), null, balanced, graph(1, [2, 0.4]));
     expect(keys(found)).toEqual([2, 1]);
-    expect(found[0]?.final).toBeCloseTo(0.5 + balanced.graphWeight * 0.4);
+    expect(found[0]?.finalScore).toBeCloseTo(0.5 + balanced.graphWeight * 0.4);
     expect(found.map(({ signals }) => signals.graph)).toEqual([{ rank: 1, score: expect.closeTo(0.4) }, undefined]);
-    expect(found[1]?.final).toBeCloseTo(0.6);
+    expect(found[1]?.finalScore).toBeCloseTo(0.6);
   });
 
   test("leaves the less to words, the surer it is, but where the embedder does not read the question", () => {
     const words = Float32Array.of(0.5);
     const finalAt = (certainty: number, mode = balanced) =>
-      firstStage(hits([0]), words, mode, graph(certainty))[0]?.final ?? 0;
+      rankByHybridScore(hits([0]), words, mode, graph(certainty))[0]?.finalScore ?? 0;
     for (const certainty of [0, 0.5, 1]) {
-      const share = 1 - balanced.certaintyLoss * certainty;
-      expect(finalAt(certainty)).toBeCloseTo(balanced.wordsWeight * 0.5 * share);
-      expect(finalAt(certainty, withoutModels(balanced, true))).toBeCloseTo(balanced.wordsWeight * 0.5);
+      const share = 1 - balanced.graphCertaintyDamping * certainty;
+      expect(finalAt(certainty)).toBeCloseTo(balanced.textWeight * 0.5 * share);
+      expect(finalAt(certainty, forUnsupportedLanguage(balanced, true))).toBeCloseTo(balanced.textWeight * 0.5);
     }
   });
 
   test("leaves the less to the reranker, the surer it is", () => {
     const weightAt = (certainty: number) =>
-      blendRerank([candidate(1, 0)], Float32Array.of(8), balanced, graph(certainty))[0]?.final ?? 0;
+      blendRerank([candidate(1, 0)], Float32Array.of(8), balanced, graph(certainty))[0]?.finalScore ?? 0;
     expect(weightAt(0)).toBeCloseTo(balanced.rerankWeight);
     expect(weightAt(1)).toBeCloseTo(balanced.rerankWeight * 0.3);
     expect(weightAt(0.5)).toBeCloseTo(balanced.rerankWeight * 0.65);
@@ -184,12 +184,12 @@ describe("ranksOf", () => {
 describe("pools", () => {
   test("of two legs, a passage that both found is there once, and the others keep their order", () => {
     const near = hits([0.9, 0.8, 0.7]);
-    const added = beyondPool(near, hits([0, 0, 0, 0], 2));
+    const added = hitsOutsidePool(near, hits([0, 0, 0, 0], 2));
     expect([[...added.chunkKeys], [...added.memoryKeys]]).toEqual([
       [4n, 5n],
       [104n, 105n],
     ]);
-    const joined = joinPools(near, { ...added, cosines: Float32Array.of(0.1, 0.2) });
+    const joined = mergePools(near, { ...added, cosines: Float32Array.of(0.1, 0.2) });
     expect([...joined.chunkKeys]).toEqual([1n, 2n, 3n, 4n, 5n]);
     expect([...joined.memoryKeys]).toEqual([101n, 102n, 103n, 104n, 105n]);
     expect([...joined.cosines].map((cosine) => Number(cosine.toFixed(1)))).toEqual([0.9, 0.8, 0.7, 0.1, 0.2]);
@@ -197,25 +197,25 @@ describe("pools", () => {
 
   test("an empty leg adds nothing and takes nothing away", () => {
     const [some, none] = [hits([0.5]), hits([])];
-    expect(beyondPool(some, none).chunkKeys).toHaveLength(0);
-    expect([...beyondPool(none, some).chunkKeys]).toEqual([1n]);
-    expect(joinPools(none, some)).toEqual(some);
+    expect(hitsOutsidePool(some, none).chunkKeys).toHaveLength(0);
+    expect([...hitsOutsidePool(none, some).chunkKeys]).toEqual([1n]);
+    expect(mergePools(none, some)).toEqual(some);
   });
 });
 
-describe("firstStage", () => {
+describe("rankByHybridScore", () => {
   test("without words it is the cosine, and the signals say no more", () => {
-    const found = firstStage(hits([0.9, 0.4]), null, fast);
+    const found = rankByHybridScore(hits([0.9, 0.4]), null, fast);
     expect(keys(found)).toEqual([1, 2]);
     expect(found[0]?.signals).toEqual({ vector: { rank: 1, score: expect.closeTo(0.9) } });
-    expect(found[0]?.final).toBeCloseTo(0.9);
+    expect(found[0]?.finalScore).toBeCloseTo(0.9);
   });
 
   test("words lift a passage past nearer ones by their weight", () => {
-    const found = firstStage(hits([0.6, 0.5, 0.4]), Float32Array.from([0, 0, 0.2]), balanced);
+    const found = rankByHybridScore(hits([0.6, 0.5, 0.4]), Float32Array.from([0, 0, 0.2]), balanced);
     expect(keys(found)).toEqual([3, 1, 2]);
-    expect(found.map(({ final }) => final)).toEqual(
-      [0.4 + balanced.wordsWeight * 0.2, 0.6, 0.5].map((final) => expect.closeTo(final)),
+    expect(found.map(({ finalScore }) => finalScore)).toEqual(
+      [0.4 + balanced.textWeight * 0.2, 0.6, 0.5].map((score) => expect.closeTo(score)),
     );
     expect(found[0]?.signals).toEqual({
       vector: { rank: 3, score: expect.closeTo(0.4) },
@@ -224,35 +224,39 @@ describe("firstStage", () => {
   });
 
   test("equal scores keep the order of the vectors", () => {
-    expect(keys(firstStage(hits([0.5, 0.5, 0.5]), Float32Array.from([0.1, 0.1, 0.1]), balanced))).toEqual([1, 2, 3]);
+    expect(keys(rankByHybridScore(hits([0.5, 0.5, 0.5]), Float32Array.from([0.1, 0.1, 0.1]), balanced))).toEqual([
+      1, 2, 3,
+    ]);
   });
 
   test("a passage without a cosine counts by its words alone, shows no vector signal, and ranks no other", () => {
-    const found = firstStage(hits([Number.NaN, 0.2, 0.6]), Float32Array.from([0.2, 0, 0]), balanced);
+    const found = rankByHybridScore(hits([Number.NaN, 0.2, 0.6]), Float32Array.from([0.2, 0, 0]), balanced);
     expect(keys(found)).toEqual([3, 1, 2]);
-    expect(found[1]?.final).toBeCloseTo(balanced.wordsWeight * 0.2);
+    expect(found[1]?.finalScore).toBeCloseTo(balanced.textWeight * 0.2);
     expect(found.map(({ signals }) => signals.vector?.rank)).toEqual([1, undefined, 2]);
   });
 
   test("where the embedder does not read the script, words decide, and cosines among what words leave equal", () => {
-    const unread = withoutModels(MODES.precise, false);
-    const ranked = firstStage(hits([0.9, 0.1, 0.5]), Float32Array.from([0, 0.5, 0.5]), unread);
+    const unread = forUnsupportedLanguage(MODES.precise, false);
+    const ranked = rankByHybridScore(hits([0.9, 0.1, 0.5]), Float32Array.from([0, 0.5, 0.5]), unread);
     expect(keys(ranked)).toEqual([3, 2, 1]);
     // a score keeps its size: a middling cosine stands for the one that says nothing
-    expect(ranked[0]?.final).toBeCloseTo(0.5 + unread.wordsWeight * 0.5, 3);
-    const read = firstStage(
+    expect(ranked[0]?.finalScore).toBeCloseTo(0.5 + unread.textWeight * 0.5, 3);
+    const read = rankByHybridScore(
       hits([0.9, 0.1, 0.5]),
       Float32Array.from([0, 0.3, 0.3]),
-      withoutModels(MODES.precise, true),
+      forUnsupportedLanguage(MODES.precise, true),
     );
     expect(keys(read)).toEqual([3, 1, 2]);
   });
 
   test("of equal scores one without a cosine comes last", () => {
-    expect(keys(firstStage(hits([Number.NaN, 0, Number.NaN]), new Float32Array(3), balanced))).toEqual([2, 1, 3]);
+    expect(keys(rankByHybridScore(hits([Number.NaN, 0, Number.NaN]), new Float32Array(3), balanced))).toEqual([
+      2, 1, 3,
+    ]);
   });
 
-  test("nothing stays nothing", () => expect(firstStage(hits([]), new Float32Array(), balanced)).toEqual([]));
+  test("nothing stays nothing", () => expect(rankByHybridScore(hits([]), new Float32Array(), balanced)).toEqual([]));
 });
 
 describe("blendRerank", () => {
@@ -261,30 +265,30 @@ describe("blendRerank", () => {
   test("moves the head by .4 of the squashed logit, and leaves the tail as it was", () => {
     const blended = blendRerank(falling, Float32Array.from([-8, 8]), balanced);
     expect(keys(blended)).toEqual([2, 1, 3, 4]);
-    expect(blended[0]).toMatchObject({ final: expect.closeTo(1.2), signals: { rerank: { rank: 1, score: 1 } } });
-    expect(blended[1]).toMatchObject({ final: expect.closeTo(0.5), signals: { rerank: { rank: 2, score: -1 } } });
+    expect(blended[0]).toMatchObject({ finalScore: expect.closeTo(1.2), signals: { rerank: { rank: 1, score: 1 } } });
+    expect(blended[1]).toMatchObject({ finalScore: expect.closeTo(0.5), signals: { rerank: { rank: 2, score: -1 } } });
     expect(blended[2]).toBe(falling[2] as Candidate);
   });
 
   test("the tail stays behind the head, even where the head fell below it", () => {
     const blended = blendRerank(falling, Float32Array.from([-8, -8]), balanced);
     expect(keys(blended)).toEqual([1, 2, 3, 4]);
-    expect(blended[1]?.final).toBeLessThan(blended[2]?.final ?? 0);
+    expect(blended[1]?.finalScore).toBeLessThan(blended[2]?.finalScore ?? 0);
   });
 
   test("no logits change nothing", () => expect(blendRerank(falling, new Float32Array(), balanced)).toEqual(falling));
 
-  test("holds no contest where the reranker counts nothing", () => {
-    expect(contestOf(falling, { ...balanced, rerankWeight: 0 })).toBeUndefined();
+  test("asks for no early exit where the reranker counts nothing", () => {
+    expect(earlyExitFor(falling, { ...balanced, rerankWeight: 0 })).toBeUndefined();
   });
 
   test.each([0, 0.5, 1])("head starts and logits add up to its order (certainty %d)", (certainty) => {
     const graph = { certainty, signals: new Map() };
     const logits = Float32Array.of(-6, 1.5, -0.5, 4);
-    const { headStarts } = contestOf(falling, balanced, graph) ?? { headStarts: [] };
+    const { priorScores } = earlyExitFor(falling, balanced, graph) ?? { priorScores: [] };
     const sums = falling.map(({ chunkKey }, at) => ({
       key: Number(chunkKey),
-      sum: (headStarts[at] ?? 0) + (logits[at] ?? 0),
+      sum: (priorScores[at] ?? 0) + (logits[at] ?? 0),
     }));
     const expected = sums.sort((left, right) => right.sum - left.sum).map(({ key }) => key);
     expect(keys(blendRerank(falling, logits, balanced, graph))).toEqual(expected);
@@ -299,7 +303,7 @@ describe("calibrate", () => {
   });
 
   test("never rises, where the order says otherwise than the scores", () => {
-    const curve = curveOf({ words: true, graph: false, rerank: true });
+    const curve = calibrationCurve({ text: true, graph: false, rerank: true });
     const [first = Number.NaN] = calibrate([candidate(1, 0.1)], curve);
     expect(calibrate([candidate(1, 0.1), candidate(2, 0.9)], curve)).toEqual([first, first]);
   });
@@ -308,7 +312,7 @@ describe("calibrate", () => {
 describe(`for any scores and logits (seed ${SEED})`, () => {
   const chance = seeded(SEED);
   const below = (count: number) => Math.floor(chance() * count);
-  const drawnCurve = () => curveOf({ words: chance() < 0.5, graph: chance() < 0.5, rerank: chance() < 0.5 });
+  const drawnCurve = () => calibrationCurve({ text: chance() < 0.5, graph: chance() < 0.5, rerank: chance() < 0.5 });
   // few distinct values, so that equals are common
   const cosine = () => below(9) / 4 - 1;
   const pool = () => {
@@ -323,7 +327,7 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
   test("the stages lose no candidate and make none up, and each signal's ranks are 1..n", () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { cosines, words, logits } = pool();
-      const fused = firstStage(hits(cosines), words, balanced);
+      const fused = rankByHybridScore(hits(cosines), words, balanced);
       const blended = blendRerank(fused, logits, balanced);
       const all = cosines.map((_, at) => at + 1);
       for (const list of [fused, blended]) expect(keys(list).sort((left, right) => left - right)).toEqual(all);
@@ -338,14 +342,14 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
   test("the first stage and the reranked head fall, equals in the order before", () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { cosines, words, logits } = pool();
-      const fused = firstStage(hits(cosines), words, balanced);
+      const fused = rankByHybridScore(hits(cosines), words, balanced);
       const head = blendRerank(fused, logits, balanced).slice(0, logits.length);
       for (const list of [fused, head]) {
-        for (const [at, { final, signals }] of list.entries()) {
+        for (const [at, { finalScore, signals }] of list.entries()) {
           const before = list[at - 1];
           if (before === undefined) continue;
-          expect(before.final).toBeGreaterThanOrEqual(final);
-          if (before.final === final) {
+          expect(before.finalScore).toBeGreaterThanOrEqual(finalScore);
+          if (before.finalScore === finalScore) {
             expect(before.signals.vector?.rank).toBeLessThan(signals.vector?.rank ?? Number.NaN);
           }
         }
@@ -357,7 +361,10 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { cosines, words, logits } = pool();
       for (const mode of Object.values(MODES)) {
-        const scores = calibrate(blendRerank(firstStage(hits(cosines), words, mode), logits, mode), drawnCurve());
+        const scores = calibrate(
+          blendRerank(rankByHybridScore(hits(cosines), words, mode), logits, mode),
+          drawnCurve(),
+        );
         for (const [at, score] of scores.entries()) {
           expect(score).toBeGreaterThanOrEqual(0);
           expect(score).toBeLessThanOrEqual(scores[at - 1] ?? 1);

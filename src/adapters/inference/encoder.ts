@@ -3,11 +3,16 @@
 
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Contest } from "../../ports/models.ts";
-import { isEncoderMadeForThisProcessor, ModelEncoder, type Skim, type TokenSequence } from "../native/model-encoder.ts";
+import type { EarlyExit } from "../../ports/models.ts";
+import {
+  type EarlyExitProbe,
+  isEncoderMadeForThisProcessor,
+  ModelEncoder,
+  type TokenSequence,
+} from "../native/model-encoder.ts";
+import { type ProbeReference, readEarlyExitProbe } from "./early-exit-probe.ts";
 import type { ModelRuntime } from "./lane-protocol.ts";
 import type { ModelDescription } from "./model-files.ts";
-import { readSkim, type SkimReference } from "./skim.ts";
 
 /** A model that is ready. */
 export interface Encoder {
@@ -17,8 +22,8 @@ export interface Encoder {
   readonly complaint: string | null;
   /** One row of numbers per sequence, in their order. What is urgent may take more than one core. */
   answer(sequences: readonly TokenSequence[], isUrgent: boolean): Promise<Float32Array>;
-  /** Logits of the pairs of a contest. null: this one reads all to the end. */
-  readonly judge: ((pairs: readonly TokenSequence[], contest: Contest) => Promise<Float32Array>) | null;
+  /** Logits of the pairs that may exit early. null: this one reads all to the end. */
+  readonly judge: ((pairs: readonly TokenSequence[], earlyExit: EarlyExit) => Promise<Float32Array>) | null;
 }
 
 /** The references that are asked: enough to tell a wrong answer, soon done. */
@@ -62,12 +67,12 @@ function openOwn(model: ModelDescription): Encoder | string {
 
 function judging(model: ModelDescription, encoder: ModelEncoder): Pick<Encoder, "judge" | "complaint"> {
   try {
-    const found = readSkim(model);
+    const found = readEarlyExitProbe(model);
     if (found === null) return { judge: null, complaint: null };
-    const { skim, references } = found;
-    if (!tells(encoder, skim, references)) throw new Error("logits are not told as its skim.json says");
-    const judge: Encoder["judge"] = async (pairs, { headStarts, tokensMax }) =>
-      encoder.judge(pairs, headStarts, tokensMax, skim);
+    const { probe, references } = found;
+    if (!tells(encoder, probe, references)) throw new Error("logits are not told as its early-exit.json says");
+    const judge: Encoder["judge"] = async (pairs, { priorScores, fullTokensMax }) =>
+      encoder.judge(pairs, priorScores, fullTokensMax, probe);
     return { judge, complaint: null };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
@@ -76,12 +81,14 @@ function judging(model: ModelDescription, encoder: ModelEncoder): Pick<Encoder, 
 }
 
 /** Whether the encoder tells logits early as was done where the weights were fitted. */
-function tells(encoder: ModelEncoder, skim: Skim, references: readonly SkimReference[]): boolean {
+function tells(encoder: ModelEncoder, probe: EarlyExitProbe, references: readonly ProbeReference[]): boolean {
   const [first] = references;
   if (first === undefined) return false;
   // the first once more, and far ahead: one pair is read to the end in any case
-  const logits = encoder.judge([first, ...references], [1e6, ...references.map(() => 0)], 0, skim).subarray(1);
-  return references.every(({ told }, at) => Math.abs(told - (logits[at] ?? Number.NaN)) <= TOLD_DIFFERENCE_MAX);
+  const logits = encoder.judge([first, ...references], [1e6, ...references.map(() => 0)], 0, probe).subarray(1);
+  return references.every(
+    ({ logitEstimate }, at) => Math.abs(logitEstimate - (logits[at] ?? Number.NaN)) <= TOLD_DIFFERENCE_MAX,
+  );
 }
 
 /** What a model answered where it was exported; a file of another shape makes this throw. */

@@ -25,8 +25,8 @@ export interface ScoreRequest {
   readonly op: "score";
   readonly query: string;
   readonly passages: readonly string[];
-  /** A `Contest`; null: all passages are read to the end. */
-  readonly contest: { readonly headStarts: readonly number[]; readonly tokensMax: number } | null;
+  /** An `EarlyExit`; null: all passages are read by all layers. */
+  readonly earlyExit: { readonly priorScores: readonly number[]; readonly fullTokensMax: number } | null;
 }
 
 /** What a lane can be asked. */
@@ -35,8 +35,8 @@ export type LaneRequest = EmbedRequest | ScoreRequest;
 /** What a lane says once its models are loaded. */
 export interface LaneHello {
   readonly provider: string;
-  /** Whether it reads only the better passages of a contest to the end. */
-  readonly judges: boolean;
+  /** Whether its reranker can exit early on unlikely passages. */
+  readonly supportsEarlyExit: boolean;
   /** What an operator should know of it. */
   readonly complaints: readonly string[];
   /** From the process's start to ready. */

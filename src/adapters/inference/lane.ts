@@ -5,7 +5,7 @@ import type { JsonObject } from "../../children/frames.ts";
 import { type ChildMessage, ChildRefusal, serveChild } from "../../children/serve.ts";
 import { invariant } from "../../domain/fault.ts";
 import { loadWordPiece, type WordPiece } from "../../kit/wordpiece.ts";
-import type { Contest } from "../../ports/models.ts";
+import type { EarlyExit } from "../../ports/models.ts";
 import { type Encoder, openEncoder } from "./encoder.ts";
 import { MODELS_DIR_VARIABLE, type ModelRuntime, REQUEST_TEXTS_MAX, RUNTIME_VARIABLE } from "./lane-protocol.ts";
 import {
@@ -35,12 +35,12 @@ export async function runLane(socketPath: string): Promise<void> {
         float32Reply(await embed(embedder, textsOf(header, "texts"), header.isUrgent === true)),
       score: async ({ header }) => {
         const passages = textsOf(header, "passages");
-        return float32Reply(await score(reranker, queryOf(header), passages, contestOf(header, passages.length)));
+        return float32Reply(await score(reranker, queryOf(header), passages, earlyExitOf(header, passages.length)));
       },
     },
     {
       provider: [...new Set([embedder.encoder.provider, reranker.encoder.provider])].join(" and "),
-      judges: reranker.encoder.judge !== null,
+      supportsEarlyExit: reranker.encoder.judge !== null,
       complaints: [embedder.encoder.complaint, reranker.encoder.complaint].filter((complaint) => complaint !== null),
       loadMs: Math.round(performance.now()),
     },
@@ -94,12 +94,12 @@ async function score(
   { model, tokenizer, encoder }: Loaded<RerankerDescription>,
   query: string,
   passages: readonly string[],
-  contest: Contest | null,
+  earlyExit: EarlyExit | null,
 ): Promise<Float32Array> {
   const { queryTokensMax, tokensMax } = model;
   const pairs = passages.map((passage) => tokenizer.encodePair(query, passage, queryTokensMax, tokensMax));
-  const isJudged = contest !== null && encoder.judge !== null;
-  const logits = isJudged ? await encoder.judge(pairs, contest) : await encoder.answer(pairs, false);
+  const isJudged = earlyExit !== null && encoder.judge !== null;
+  const logits = isJudged ? await encoder.judge(pairs, earlyExit) : await encoder.answer(pairs, false);
   invariant(logits.length === passages.length, "a reranker gave another number of logits than it was asked for");
   return logits;
 }
@@ -114,12 +114,12 @@ function queryOf(header: JsonObject): string {
   return query;
 }
 
-function contestOf(header: JsonObject, count: number): Contest | null {
-  const contest = header.contest as Contest | null;
+function earlyExitOf(header: JsonObject, count: number): EarlyExit | null {
+  const earlyExit = header.earlyExit as EarlyExit | null;
   const isWhole =
-    contest === null || (contest.headStarts.length === count && contest.headStarts.every(Number.isFinite));
+    earlyExit === null || (earlyExit.priorScores.length === count && earlyExit.priorScores.every(Number.isFinite));
   invariant(isWhole, "a lane was asked to score with other head starts than passages");
-  return contest;
+  return earlyExit;
 }
 
 function textsOf(header: JsonObject, field: string): readonly string[] {

@@ -6,7 +6,7 @@ import type { ChildMessage } from "../../children/serve.ts";
 import { ChildGone, type ChildState, type SupervisedChild, superviseChild } from "../../children/supervisor.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { Log } from "../../kit/log.ts";
-import type { Contest, Embedder, Priority, Reranker } from "../../ports/models.ts";
+import type { EarlyExit, Embedder, Priority, Reranker } from "../../ports/models.ts";
 import { type LaneRequest, MODELS_DIR_VARIABLE, type ModelRuntime, RUNTIME_VARIABLE } from "./lane-protocol.ts";
 import { describeEmbedder, describeReranker, fingerprintOf } from "./model-files.ts";
 import { rerankPieces } from "./rerank-pieces.ts";
@@ -78,7 +78,7 @@ const INGEST_NICENESS = 10;
 /** Without a query for so long, the query lane helps ingest: a person's next question is further away than that. */
 const QUIET_AFTER_MS = 250;
 /** More lanes soon read all passages to the end, and among the few of a share the better ones are harder to tell. */
-const CONTEST_LANES_MAX = 2;
+const EARLY_EXIT_LANES_MAX = 2;
 /** A unit over which this many lanes died is given up. */
 const DEATHS_MAX = 2;
 /** A lane that failed this often in a row is not waited for. */
@@ -198,7 +198,7 @@ class LaneGroup implements Lanes {
     passages: readonly string[],
     signal?: AbortSignal,
     onBegin?: () => void,
-    contest?: Contest,
+    earlyExit?: EarlyExit,
   ): Promise<Float32Array> {
     invariant(passages.length <= QUERY_TEXTS_MAX, `a rerank had ${passages.length} passages`);
     return this.call({ priority: "query", rows: passages.length, width: 1, signal, onBegin }, (owner) => {
@@ -207,14 +207,14 @@ class LaneGroup implements Lanes {
         Math.min(this.pairTokensMax, queryTokens + estimateTokens(text, this.pairTokensMax)),
       );
       const lanesUp = Math.max(1, this.lanes.filter(isUp).length);
-      const mayBeHeld = this.lanes.length <= CONTEST_LANES_MAX && this.lanes.every(judges);
-      const held = mayBeHeld && contest !== undefined ? contest : null;
-      return rerankPieces(tokens, lanesUp, held).map(({ indices, tokens, contest }) => ({
+      const mayBeHeld = this.lanes.length <= EARLY_EXIT_LANES_MAX && this.lanes.every(supportsEarlyExit);
+      const held = mayBeHeld && earlyExit !== undefined ? earlyExit : null;
+      return rerankPieces(tokens, lanesUp, held).map(({ indices, tokens, earlyExit }) => ({
         op: "score",
         owner,
         query,
         passages: indices.map((index) => passages[index] ?? ""),
-        contest,
+        earlyExit,
         indices,
         tokens,
         deaths: 0,
@@ -385,10 +385,10 @@ function laneRoles(count: number): readonly LaneRole[] {
   return ["query", ...Array<LaneRole>(count - 1).fill("ingest")];
 }
 
-/** Whether it reads only the better passages of a contest to the end; one that is not up takes no part. */
-function judges(lane: Lane): boolean {
+/** Whether its reranker can exit early. A lane that is not up does not count. */
+function supportsEarlyExit(lane: Lane): boolean {
   const state = lane.child?.state();
-  return state?.status !== "up" || state.hello.judges === true;
+  return state?.status !== "up" || state.hello.supportsEarlyExit === true;
 }
 
 function isUp(lane: Lane): boolean {
@@ -430,8 +430,8 @@ function statusOf(lane: Lane): LaneStatus {
 function requestOf(slice: Slice<Call>): LaneRequest {
   if (slice.op === "embed")
     return { op: "embed", texts: slice.units.map((unit) => unit.text), isUrgent: slice.priority === "query" };
-  const [{ query, passages, contest }] = slice.units;
-  return { op: "score", query, passages, contest };
+  const [{ query, passages, earlyExit }] = slice.units;
+  return { op: "score", query, passages, earlyExit };
 }
 
 /** Copies an answer's values to the callers' results; settles the calls that are complete. */

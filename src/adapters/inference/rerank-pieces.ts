@@ -1,7 +1,7 @@
 // How is a rerank shared out over the lanes? In pieces, each of which is one request to a lane. Who computes which piece, and when,
 // is schedule.ts's.
 
-import type { Contest } from "../../ports/models.ts";
+import type { EarlyExit } from "../../ports/models.ts";
 
 /** Some passages of a rerank. */
 export interface RerankPiece {
@@ -9,49 +9,52 @@ export interface RerankPiece {
   readonly indices: readonly number[];
   /** Estimated tokens of their pairs. */
   readonly tokens: number;
-  /** Their share of the contest; null: all of them are read to the end. */
-  readonly contest: Contest | null;
+  /** Their part of the list's `EarlyExit`; null: all of them are read by all layers. */
+  readonly earlyExit: EarlyExit | null;
 }
 
 /** Tokens of a piece: one run of the model in the lane. */
 const PIECE_TOKENS_MAX = 512;
-/** The same of a contest, whose passages are not all read to the end, and by an encoder that reads them one by one. */
-const CONTEST_TOKENS_MAX = 1024;
+/** Tokens of a piece with early exit: fewer of them are read by all layers, and the encoder reads pairs one by one. */
+const EARLY_EXIT_TOKENS_MAX = 1024;
 /** What a piece takes of one lane's share of what is left: less than all, so that the lane that is the faster one takes more pieces. */
 const SHARE_TAKEN = 0.6;
 
 /**
  * The pieces of a rerank; every passage is in one.
  * @param tokens estimated tokens per (query, passage) pair
- * @param contest null: all passages are read to the end
+ * @param earlyExit null: all passages are read by all layers
  */
 export function rerankPieces(
   tokens: readonly number[],
   lanes: number,
-  contest: Contest | null,
+  earlyExit: EarlyExit | null,
 ): readonly RerankPiece[] {
   const tokensOf = (indices: readonly number[]) => indices.reduce((sum, index) => sum + (tokens[index] ?? 0), 0);
   const total = tokensOf([...tokens.keys()]);
-  const held = contest !== null && total > contest.tokensMax ? contest : null;
+  const held = earlyExit !== null && total > earlyExit.fullTokensMax ? earlyExit : null;
   const shares = held === null ? sharePassages(tokens, total, lanes) : dealPassages(tokens.length, total, lanes);
   return shares.map((indices) => {
     const ofPiece = tokensOf(indices);
-    return { indices, tokens: ofPiece, contest: held && partOf(held, indices, ofPiece / total) };
+    return { indices, tokens: ofPiece, earlyExit: held && partOf(held, indices, ofPiece / total) };
   });
 }
 
-/** A contest of some of the passages, which have this share of the tokens. */
-function partOf({ headStarts, tokensMax }: Contest, indices: readonly number[], share: number): Contest {
-  return { headStarts: indices.map((index) => headStarts[index] ?? 0), tokensMax: Math.ceil(tokensMax * share) };
+/** The `EarlyExit` of some of the passages. `share` is their share of the tokens. */
+function partOf({ priorScores, fullTokensMax }: EarlyExit, indices: readonly number[], share: number): EarlyExit {
+  return {
+    priorScores: indices.map((index) => priorScores[index] ?? 0),
+    fullTokensMax: Math.ceil(fullTokensMax * share),
+  };
 }
 
 /**
- * Deals the passages of a contest out in turns, so that each piece has good ones and bad ones: as many pieces for each lane,
- * and none above `CONTEST_TOKENS_MAX`, as far as turns can do that.
+ * Deals the passages out in turns, so that each piece has likely and unlikely ones. Each lane gets the same number of
+ * pieces, and none is larger than `EARLY_EXIT_TOKENS_MAX`, as far as dealing in turns can do that.
  * @returns indices below `count`; every one once
  */
 function dealPassages(count: number, total: number, lanes: number): readonly (readonly number[])[] {
-  const pieceCount = Math.min(count, lanes * Math.ceil(total / (lanes * CONTEST_TOKENS_MAX)));
+  const pieceCount = Math.min(count, lanes * Math.ceil(total / (lanes * EARLY_EXIT_TOKENS_MAX)));
   const pieces: number[][] = Array.from({ length: pieceCount }, () => []);
   for (let index = 0; index < count; index += 1) pieces[index % pieceCount]?.push(index);
   return pieces;

@@ -5,7 +5,7 @@
 // queries come, with one small piece at a time, so that the first query waits at most for that and the next ones for
 // nothing. The ingest lane takes query work when it is free, but every other turn belongs to ingest: neither line starves.
 
-import type { Contest, Priority } from "../../ports/models.ts";
+import type { EarlyExit, Priority } from "../../ports/models.ts";
 import { REQUEST_TEXTS_MAX } from "./lane-protocol.ts";
 
 /** What all units of one call share; lanes.ts keeps the caller's promise in it. */
@@ -34,8 +34,8 @@ export interface ScoreUnit<Owner extends UnitOwner> extends UnitBase<Owner> {
   readonly indices: readonly number[];
   readonly query: string;
   readonly passages: readonly string[];
-  /** null: all passages are read to the end. */
-  readonly contest: Contest | null;
+  /** null: all passages are read by all layers. */
+  readonly earlyExit: EarlyExit | null;
 }
 
 /** The smallest piece of work; never split over lanes. */

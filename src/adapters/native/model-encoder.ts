@@ -9,10 +9,10 @@ interface NativeEncoder {
     ids: Uint32Array,
     lengths: Uint32Array,
     firstLengths: Uint32Array,
-    headStarts: Float32Array,
+    priorScores: Float32Array,
     tokensMax: number,
-    skimLayers: number,
-    skim: Float32Array,
+    probeLayers: number,
+    probe: Float32Array,
   ): Float32Array;
 }
 
@@ -37,7 +37,7 @@ export interface TokenSequence {
 }
 
 /** How a logit is told from the states after the first layers: see `native/src/encoder.rs`. */
-export interface Skim {
+export interface EarlyExitProbe {
   /** So many. */
   readonly layers: number;
   /** Weights, and the bias at the end. */
@@ -67,15 +67,20 @@ export class ModelEncoder {
   }
 
   /**
-   * Logits of pairs of one list. Those worth most by `headStarts`, one number per pair in the logits' unit, and by the logit that
-   * they seem to get after the skim's layers are read to the end, until the next one is beyond `tokensMax` tokens in all, the
-   * first in any case; the others' logits are what they seem to be. `invalid` for another model's skim.
+   * Logits of pairs of one list. Those worth most by `priorScores`, one number per pair in the logits' unit, and by the logit that
+   * they seem to get after the probe's layers are read to the end, until the next one is beyond `tokensMax` tokens in all, the
+   * first in any case; the others' logits are what they seem to be. `invalid` for another model's probe.
    */
-  judge(pairs: readonly TokenSequence[], headStarts: readonly number[], tokensMax: number, skim: Skim): Float32Array {
+  judge(
+    pairs: readonly TokenSequence[],
+    priorScores: readonly number[],
+    tokensMax: number,
+    probe: EarlyExitProbe,
+  ): Float32Array {
     const { ids, lengths, firstLengths } = joined(pairs);
-    const starts = Float32Array.from(headStarts);
+    const starts = Float32Array.from(priorScores);
     return translated(() =>
-      this.#native.judge(ids, lengths, firstLengths, starts, tokensMax, skim.layers, skim.numbers),
+      this.#native.judge(ids, lengths, firstLengths, starts, tokensMax, probe.layers, probe.numbers),
     );
   }
 }

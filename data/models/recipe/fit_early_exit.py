@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Fits `skim.json`: how a reranker's logit can be told after its first layers, well enough to see which passages of a list are the
+"""Fits `early-exit.json`: how a reranker's logit can be told after its first layers, well enough to see which passages of a list are the
 better ones.
 
-    python3 fit_skim.py --model data/models/reranker --lists lists.jsonl [--layers 2] [--pairs 60000]
+    python3 fit_early_exit.py --model data/models/reranker --lists lists.jsonl [--layers 2] [--pairs 60000]
 
 `lists.jsonl` has one question per line with passages of every kind for it: {"q": "...", "d": ["...", ...]}; no judgement is needed,
 since the model itself is the teacher. The logit, clipped to +-8 as the ranking clips it, is regressed (ridge) on three means of
@@ -42,13 +42,13 @@ def main():
     weights, bias = [round(float(w), 6) for w in weights], round(float(bias), 6)
     told = features @ np.array(weights) + bias
     references = [
-        {"token_ids": pairs[at][0], "first_length": pairs[at][1], "told": round(float(told[at]), 4)}
+        {"token_ids": pairs[at][0], "first_length": pairs[at][1], "logit_estimate": round(float(told[at]), 4)}
         for at in np.flatnonzero(held_out)[:REFERENCES]
     ]
-    skim = {"model_sha256": sha256, "layers": a.layers, "bias": bias, "weights": weights, "references": references}
-    out = os.path.join(a.model, "skim.json")
+    probe = {"model_sha256": sha256, "layers": a.layers, "bias": bias, "weights": weights, "references": references}
+    out = os.path.join(a.model, "early-exit.json")
     with open(out, "w") as file:
-        json.dump(skim, file)
+        json.dump(probe, file)
         file.write("\n")
     print("written to", out)
 

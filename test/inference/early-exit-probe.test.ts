@@ -4,37 +4,37 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readEarlyExitProbe } from "../../src/adapters/inference/early-exit-probe.ts";
 import { describeReranker } from "../../src/adapters/inference/model-files.ts";
-import { readSkim } from "../../src/adapters/inference/skim.ts";
 import { MODELS_DIR } from "./references.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "mneme-skim-"));
+const folder = mkdtempSync(join(tmpdir(), "mneme-early-exit-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 const shipped = describeReranker(MODELS_DIR);
 
 /** A model in a folder with this file beside it. */
 function beside(content: string | null) {
-  rmSync(join(folder, "skim.json"), { force: true });
-  if (content !== null) writeFileSync(join(folder, "skim.json"), content);
+  rmSync(join(folder, "early-exit.json"), { force: true });
+  if (content !== null) writeFileSync(join(folder, "early-exit.json"), content);
   return { ...shipped, modelPath: join(folder, "model.onnx") };
 }
 
-describe("skim.json", () => {
+describe("early-exit.json", () => {
   test("the one that ships is for the reranker that ships", () => {
-    expect(readSkim(shipped)).toMatchObject({
-      skim: { layers: 2, numbers: { length: 3 * 384 + 1 } },
+    expect(readEarlyExitProbe(shipped)).toMatchObject({
+      probe: { layers: 2, numbers: { length: 3 * 384 + 1 } },
       references: { length: 4 },
     });
   });
 
-  test("may be missing", () => expect(readSkim(beside(null))).toBeNull());
+  test("may be missing", () => expect(readEarlyExitProbe(beside(null))).toBeNull());
 
   test("has weights and a bias, in this order", () => {
-    const references = [{ token_ids: [101, 7, 102, 8, 102], first_length: 3, told: -0.5 }];
+    const references = [{ token_ids: [101, 7, 102, 8, 102], first_length: 3, logit_estimate: -0.5 }];
     const fields = { model_sha256: shipped.modelSha256, layers: 3, weights: [1, -0.5], bias: 0.25, references };
-    expect(readSkim(beside(JSON.stringify(fields)))).toEqual({
-      skim: { layers: 3, numbers: Float32Array.of(1, -0.5, 0.25) },
-      references: [{ ids: Int32Array.of(101, 7, 102, 8, 102), firstLength: 3, told: -0.5 }],
+    expect(readEarlyExitProbe(beside(JSON.stringify(fields)))).toEqual({
+      probe: { layers: 3, numbers: Float32Array.of(1, -0.5, 0.25) },
+      references: [{ ids: Int32Array.of(101, 7, 102, 8, 102), firstLength: 3, logitEstimate: -0.5 }],
     });
   });
 
@@ -49,6 +49,6 @@ describe("skim.json", () => {
     ["with a bias beyond 32 bits", JSON.stringify({ ...good, bias: 1e39 }), "bias"],
     ["without references", JSON.stringify(good), "references"],
   ])("is refused when it is %s", (_, content, reason) => {
-    expect(() => readSkim(beside(content))).toThrow(reason);
+    expect(() => readEarlyExitProbe(beside(content))).toThrow(reason);
   });
 });

@@ -1,22 +1,22 @@
-// How is a reranker's logit told after its first layers? Reads `skim.json`, which may lie beside a model
-// (`data/models/recipe/fit_skim.py`). Without it every pair is read to the end.
+// How is a reranker's logit told after its first layers? Reads `early-exit.json`, which may lie beside a model
+// (`data/models/recipe/fit_early_exit.py`). Without it every pair is read to the end.
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Skim, TokenSequence } from "../native/model-encoder.ts";
+import type { EarlyExitProbe, TokenSequence } from "../native/model-encoder.ts";
 import { type ModelDescription, ModelFilesError } from "./model-files.ts";
 
 /** A pair, and the logit that it seemed to get where the weights were fitted. */
-export interface SkimReference extends TokenSequence {
-  readonly told: number;
+export interface ProbeReference extends TokenSequence {
+  readonly logitEstimate: number;
 }
 
 /** What lies beside a model; null: nothing. @throws ModelFilesError when it is another model's, or cannot be read */
-export function readSkim({
+export function readEarlyExitProbe({
   modelPath,
   modelSha256,
-}: ModelDescription): { skim: Skim; references: readonly SkimReference[] } | null {
-  const path = join(dirname(modelPath), "skim.json");
+}: ModelDescription): { probe: EarlyExitProbe; references: readonly ProbeReference[] } | null {
+  const path = join(dirname(modelPath), "early-exit.json");
   if (!existsSync(path)) return null;
   let fields: Record<string, unknown>;
   try {
@@ -33,9 +33,13 @@ export function readSkim({
     throw new ModelFilesError(`${path} has no "layers", "weights" and "bias"`);
   }
   if (!Array.isArray(references) || references.length === 0) throw new ModelFilesError(`${path} has no "references"`);
-  return { skim: { layers: Number(layers), numbers }, references: references.map(referenceOf) };
+  return { probe: { layers: Number(layers), numbers }, references: references.map(referenceOf) };
 }
 
-function referenceOf(fields: { token_ids: number[]; first_length: number; told: number }): SkimReference {
-  return { ids: Int32Array.from(fields.token_ids), firstLength: fields.first_length, told: fields.told };
+function referenceOf(fields: { token_ids: number[]; first_length: number; logit_estimate: number }): ProbeReference {
+  return {
+    ids: Int32Array.from(fields.token_ids),
+    firstLength: fields.first_length,
+    logitEstimate: fields.logit_estimate,
+  };
 }
