@@ -33,7 +33,6 @@ import { createReader } from "./adapters/preparation/reader-pool.ts";
 import { openSpool } from "./adapters/uploads/spool.ts";
 import { type App, createApp } from "./api/app.ts";
 import { chatOperations } from "./api/chats.ts";
-import { CONSOLE_HEADERS, consolePage } from "./api/console.ts";
 import { createCors } from "./api/cors.ts";
 import { DOCS_CSP, docsPage } from "./api/docs.ts";
 import { keyOperations } from "./api/keys.ts";
@@ -50,6 +49,7 @@ import { userOperations } from "./api/users.ts";
 import { memoryAttributes, sourceView } from "./api/views.ts";
 import { webhookOperations } from "./api/webhooks.ts";
 import type { Config } from "./config.ts";
+import { createConsole } from "./console/page.ts";
 import type { MemoryKey, ProjectId } from "./domain/ids.ts";
 import type { Memory } from "./domain/memory.ts";
 import { Enricher } from "./ingest/enrich/enricher.ts";
@@ -276,7 +276,7 @@ async function open(
   const docs = once(
     () => new Page("text/html; charset=utf-8", docsPage(document()), { "content-security-policy": DOCS_CSP }),
   );
-  const console = new Page("text/html; charset=utf-8", consolePage, CONSOLE_HEADERS);
+  const consolePage = createConsole();
   const handle = createApp({
     operations,
     pages: {
@@ -285,7 +285,10 @@ async function open(
       "/metrics": () => ({ status: 200, body: new Page(METRICS_CONTENT_TYPE, metrics.text()) }),
       "/openapi.json": () => ({ status: 200, body: document() }),
       "/docs": () => ({ status: 200, body: docs() }),
-      "/": () => ({ status: 200, body: console }),
+      "/": async () => {
+        const { html, headers } = await consolePage();
+        return { status: 200, body: new Page("text/html; charset=utf-8", html, headers) };
+      },
     },
     buckets,
     cors: createCors(config.corsOrigins),

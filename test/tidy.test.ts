@@ -20,13 +20,26 @@ const pages = sourceFiles(".", ".md");
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "main.ts": ["cli"],
-  binary: ["cli", "adapters/native"],
+  binary: ["cli", "console", "adapters/native"],
   cli: ["config.ts", "compose.ts", "local-accounts.ts", "children"],
   // each setting is parsed by the room that it belongs to
   "config.ts": ["account", "api", "webhooks", "adapters/inference", "adapters/outbound"],
-  "compose.ts": ["config.ts", "api", "services", "account", "ingest", "webhooks", "adapters", "children", "ports"],
+  "compose.ts": [
+    "config.ts",
+    "api",
+    "console",
+    "services",
+    "account",
+    "ingest",
+    "webhooks",
+    "adapters",
+    "children",
+    "ports",
+  ],
   "local-accounts.ts": ["adapters/embedded", "api", "ports"],
   api: ["services", "answer", "account", "ports"],
+  // its browser modules take their types from api/schema; no code of the server imports them
+  console: [],
   services: ["retrieval", "answer", "account", "ports"],
   answer: ["retrieval", "account", "ports"],
   retrieval: ["ports"],

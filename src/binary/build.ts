@@ -6,6 +6,7 @@ import { basename, join } from "node:path";
 import type { BunPlugin } from "bun";
 import { nativeLibraryPath } from "../adapters/native/library.ts";
 import { readableDuration } from "../cli/terminal.ts";
+import { type ConsoleSources, consoleSources } from "../console/sources.ts";
 import type { Asset } from "./assets.ts";
 
 const ROOT = join(import.meta.dir, "../..");
@@ -41,7 +42,7 @@ async function main(): Promise<number> {
     minify: { whitespace: true, syntax: true, identifiers: false },
     // a program that is dropped into a folder must not take settings from files that lie there by chance
     compile: { outfile: OUTPUT, autoloadDotenv: false, autoloadBunfig: false },
-    plugins: [carryAssets(assets), loadLibrariesUnpacked],
+    plugins: [carryAssets(assets), carryConsole(await consoleSources()), loadLibrariesUnpacked],
     throw: false,
   });
   rmSync(PACKED, { recursive: true, force: true });
@@ -90,6 +91,17 @@ function carryAssets(assets: readonly Asset[]): BunPlugin {
     name: "carry-assets",
     setup: (builder) => {
       builder.onLoad({ filter: /\/src\/binary\/assets\.ts$/ }, () => ({ contents, loader: "js" }));
+    },
+  };
+}
+
+// Replaces the console's bundler by its result: a compiled program has neither the files nor a bundler.
+function carryConsole(sources: ConsoleSources): BunPlugin {
+  const contents = `const sources = ${JSON.stringify(sources)};\nexport const consoleSources = async () => sources;\n`;
+  return {
+    name: "carry-console",
+    setup: (builder) => {
+      builder.onLoad({ filter: /\/src\/console\/sources\.ts$/ }, () => ({ contents, loader: "js" }));
     },
   };
 }

@@ -1,9 +1,9 @@
-// The console's page as it is served: whole in itself, under a policy that fits it, and at one with the API that it calls.
-// What it looks like, and how it feels, takes a browser and a person.
+// The console's page as it is served: one file, a security policy that fits it, and calls that the API has. How it looks is
+// for a person with a browser to judge.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { CONSOLE_HEADERS, consolePage } from "../../src/api/console.ts";
+import { createConsole } from "../../src/console/page.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { sourceFiles } from "../support/sources.ts";
 
@@ -13,11 +13,12 @@ beforeAll(async () => {
 });
 afterAll(() => mneme.stop());
 
+const { html, headers: pageHeaders } = await createConsole()();
 const style = between("<style>", "</style>");
 const script = between('<script type="module">', "</script>");
-const frame = consolePage.replace(style, "").replace(script, "");
+const frame = html.replace(style, "").replace(script, "");
 const policy = new Map(
-  (CONSOLE_HEADERS["content-security-policy"] ?? "").split("; ").map((directive) => {
+  (pageHeaders["content-security-policy"] ?? "").split("; ").map((directive) => {
     const [name = "", ...sources] = directive.split(" ");
     return [name, sources.join(" ")];
   }),
@@ -28,8 +29,8 @@ describe("GET /", () => {
     const response = await mneme.service.handle(new Request("http://mneme.test/"));
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
-    for (const [name, value] of Object.entries(CONSOLE_HEADERS)) expect(response.headers.get(name)).toBe(value);
-    expect(await response.text()).toBe(consolePage);
+    for (const [name, value] of Object.entries(pageHeaders)) expect(response.headers.get(name)).toBe(value);
+    expect(await response.text()).toBe(html);
   });
 });
 
@@ -41,8 +42,8 @@ describe("the page", () => {
     expect(script.match(/(^|[;}\n])\s*(import|export)\b|\bimport\s*\(/)).toBeNull();
   });
 
-  test("has all of its modules in the script, which nothing in them ends", () => {
-    for (const { path, text } of sourceFiles("src/api/console/browser", ".js")) {
+  test("has every export of its modules in the script, and no text that would end the script early", () => {
+    for (const { path, text } of sourceFiles("src/console/browser", ".js")) {
       const exported = [...text.matchAll(/^export (?:const|class|(?:async )?function\*?) (\w+)/gm)];
       for (const [, name = ""] of exported) expect([path, name, script.includes(name)]).toEqual([path, name, true]);
     }
@@ -51,7 +52,6 @@ describe("the page", () => {
   });
 
   test("has a script that can be parsed", () => {
-    // two modules that export the same name would show here
     expect(() => new Bun.Transpiler({ loader: "js" }).transformSync(script)).not.toThrow();
   });
 
@@ -75,8 +75,8 @@ describe("the policy", () => {
       ["form-action", "'none'"],
       ["frame-ancestors", "'none'"],
     ]);
-    expect(CONSOLE_HEADERS["x-content-type-options"]).toBe("nosniff");
-    expect(CONSOLE_HEADERS["referrer-policy"]).toBe("no-referrer");
+    expect(pageHeaders["x-content-type-options"]).toBe("nosniff");
+    expect(pageHeaders["referrer-policy"]).toBe("no-referrer");
   });
 });
 
@@ -112,8 +112,8 @@ describe("the script", () => {
 });
 
 function between(opening: string, closing: string): string {
-  const start = consolePage.indexOf(opening) + opening.length;
-  return consolePage.slice(start, consolePage.indexOf(closing, start));
+  const start = html.indexOf(opening) + opening.length;
+  return html.slice(start, html.indexOf(closing, start));
 }
 
 function hashOf(text: string): string {

@@ -37,20 +37,20 @@ export const CALLS = {
   deleteProject: "DELETE /v1/projects/:id",
 };
 
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/memories.ts").Memory>} Memory */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/memory-graph.ts").MemoryGraph>} MemoryGraph */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/memories.ts").SearchResult>} SearchResult */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/memories.ts").SearchResults>} SearchResults */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/users.ts").User>} User */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/users.ts").Event>} UserEvent */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/platform.ts").Key>} Key */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/platform.ts").KeyWithSecret>} KeyWithSecret */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/platform.ts").Project>} Project */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/platform.ts").ProjectWithKey>} ProjectWithKey */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/platform.ts").Usage>} Usage */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/webhooks.ts").Webhook>} Webhook */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/webhooks.ts").WebhookWithSecret>} WebhookWithSecret */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../schema/webhooks.ts").Delivery>} Delivery */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/memories.ts").Memory>} Memory */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/memory-graph.ts").MemoryGraph>} MemoryGraph */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/memories.ts").SearchResult>} SearchResult */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/memories.ts").SearchResults>} SearchResults */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/users.ts").User>} User */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/users.ts").Event>} UserEvent */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/platform.ts").Key>} Key */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/platform.ts").KeyWithSecret>} KeyWithSecret */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/platform.ts").Project>} Project */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/platform.ts").ProjectWithKey>} ProjectWithKey */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/platform.ts").Usage>} Usage */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/webhooks.ts").Webhook>} Webhook */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/webhooks.ts").WebhookWithSecret>} WebhookWithSecret */
+/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/webhooks.ts").Delivery>} Delivery */
 
 /**
  * One page of a list.
