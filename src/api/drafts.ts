@@ -62,7 +62,7 @@ export function changeOf(body: UpdateMemory, nowMs: number): MemoryChange {
  * Metadata of a memory: bounded, and without the names that search results use.
  * @throws Fault `metadata_too_large` or `invalid_request`.
  */
-export function checkMetadata(metadata: Record<string, unknown>, param: string): JsonObject {
+export function checkMetadata(metadata: JsonObject, param: string): JsonObject {
   const checked = checkJsonSize(metadata, LIMITS.metadataBytes, param);
   const reserved = Object.keys(metadata).find((name) => name.startsWith("_"));
   if (reserved === undefined) return checked;
@@ -72,9 +72,9 @@ export function checkMetadata(metadata: Record<string, unknown>, param: string):
 }
 
 /** @throws Fault `metadata_too_large` when the compact JSON of `value` has more than `bytesMax` bytes. */
-export function checkJsonSize(value: Record<string, unknown>, bytesMax: number, param: string): JsonObject {
+export function checkJsonSize(value: JsonObject, bytesMax: number, param: string): JsonObject {
   const bytes = Buffer.byteLength(JSON.stringify(value), "utf8");
-  if (bytes <= bytesMax) return value as JsonObject;
+  if (bytes <= bytesMax) return value;
   throw new Fault(
     "metadata_too_large",
     `'${param}' is ${bytes} bytes as compact JSON; at most ${bytesMax} are stored.`,

@@ -15,7 +15,7 @@ import type { OpenApiDocument, OperationObject, ParameterObject } from "./openap
 import { GROUPS, type Group, type Operation } from "./operation.ts";
 import { ErrorAnswer } from "./schema/errors.ts";
 import { Time } from "./schema/fields.ts";
-import { Memory } from "./schema/memories.ts";
+import { MemoryWithoutContent } from "./schema/memories.ts";
 
 /** What the document is made from. */
 export interface OpenApiParts {
@@ -257,9 +257,8 @@ function requestBody(
 
 /** What webhooks are sent; all but `webhook.test` are told of a memory. */
 function webhookObjects(schemas: SchemaCollection): Record<string, object> {
-  const memory = Type.Omit(Memory, ["content"], { $id: "MemoryWithoutContent" });
   const data = (event: WebhookEvent) =>
-    event === "webhook.test" ? Type.Object({ webhook_id: Type.String() }) : memory;
+    event === "webhook.test" ? Type.Object({ webhook_id: Type.String() }) : MemoryWithoutContent;
   return Object.fromEntries(
     WEBHOOK_EVENTS.map((event) => [
       event,

@@ -1,36 +1,61 @@
-// How things look in answers: what the services give to the interface's fields.
+// Turns what the services return into the answers of the API. Each view returns the type of its schema (schema/), so that
+// a view that drifts from the contract does not compile.
 
+import type { Static, TSchema } from "@sinclair/typebox";
 import type { CitedPassage, Answer as WholeAnswer } from "../answer/events.ts";
 import type { Chat, Message } from "../domain/chat.ts";
 import { chunkIdOf } from "../domain/ids.ts";
 import type { ApiKey } from "../domain/key.ts";
-import { EXTRACTED_FIELDS, type JsonObject, type Memory, type Progress } from "../domain/memory.ts";
+import { EXTRACTED_FIELDS, type Memory, type Progress } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import { PLANS, type Project, type Usage } from "../domain/project.ts";
-import type { RankedPassage, Ranking } from "../domain/ranking.ts";
+import type { ModeName, RankedPassage, Ranking } from "../domain/ranking.ts";
 import type { User, UserEvent } from "../domain/user.ts";
 import type { Delivery, Webhook } from "../domain/webhook.ts";
 import { isoTime } from "../kit/clock.ts";
 import type { MemoryGraph } from "../services/graph.ts";
 import type { MemoryWithContent } from "../services/memories.ts";
+import type * as chats from "./schema/chats.ts";
+import type * as memories from "./schema/memories.ts";
+import type * as graph from "./schema/memory-graph.ts";
+import type * as platform from "./schema/platform.ts";
+import type * as users from "./schema/users.ts";
+import type * as webhooks from "./schema/webhooks.ts";
 
-/** A list of the interface. */
-export function listView<Item>(page: Page<Item>, view: (item: Item) => object): object {
+/** The value that a schema describes, unchangeable. Maps such as `metadata` are unchangeable already. */
+export type View<Schema extends TSchema> = Unchangeable<Static<Schema>>;
+type Unchangeable<T> = T extends (infer Item)[]
+  ? readonly Unchangeable<Item>[]
+  : T extends object
+    ? string extends keyof T
+      ? T
+      : { readonly [Name in keyof T]: Unchangeable<T[Name]> }
+    : T;
+
+/** One page of a list, as every list of the API answers it. */
+export interface ListView<Item> {
+  readonly data: readonly Item[];
+  readonly has_more: boolean;
+  readonly cursor: string | null;
+}
+
+/** One page of a list. */
+export function listView<Item, Shown>(page: Page<Item>, view: (item: Item) => Shown): ListView<Shown> {
   return { data: page.items.map(view), has_more: page.cursor !== null, cursor: page.cursor };
 }
 
-/** A Memory of the interface. `progress` is asked for only while it is in work. */
-export function memoryView({ memory, content }: MemoryWithContent, progressOf: (memory: Memory) => Progress): object {
-  const isInWork = memory.state.status === "processing";
-  return Object.assign(
-    memoryAttributes(memory),
-    { content },
-    isInWork && { progress: progressView(progressOf(memory)) },
-  );
+/** A Memory. `progressOf` is called only while the memory is being processed. */
+export function memoryView(
+  { memory, content }: MemoryWithContent,
+  progressOf: (memory: Memory) => Progress,
+): View<typeof memories.Memory> {
+  const attributes = Object.assign(memoryAttributes(memory), { content });
+  if (memory.state.status !== "processing") return attributes;
+  return Object.assign(attributes, { progress: progressView(progressOf(memory)) });
 }
 
-/** A Memory of the interface without its content, as webhooks are told of it. */
-export function memoryAttributes(memory: Memory): JsonObject {
+/** A Memory without its content, as webhooks receive it. */
+export function memoryAttributes(memory: Memory): View<typeof memories.MemoryWithoutContent> {
   const { state } = memory;
   return {
     id: memory.id,
@@ -49,7 +74,7 @@ export function memoryAttributes(memory: Memory): JsonObject {
     ...(state.status === "completed"
       ? {
           chunk_count: state.chunkCount,
-          // who gives what was extracted before is the only source from then on
+          // a caller who gives every extractable field has replaced whatever was extracted before
           extraction: memory.given.length === EXTRACTED_FIELDS.length ? "caller" : state.extraction,
         }
       : {}),
@@ -57,7 +82,7 @@ export function memoryAttributes(memory: Memory): JsonObject {
   };
 }
 
-function progressView(progress: Progress): object {
+function progressView(progress: Progress): NonNullable<View<typeof memories.Memory>["progress"]> {
   const { stage, chunksDone, chunksTotal, pages, note } = progress;
   return {
     ...{ stage, chunks_done: chunksDone, chunks_total: chunksTotal },
@@ -66,8 +91,12 @@ function progressView(progress: Progress): object {
   };
 }
 
-/** SearchResults of the interface; `explain` adds the plan's record. */
-export function searchView(ranking: Ranking, mode: string, isExplained: boolean): object {
+/** SearchResults; `isExplained` adds the signals of each result and the stages of the search. */
+export function searchView(
+  ranking: Ranking,
+  mode: ModeName,
+  isExplained: boolean,
+): View<typeof memories.SearchResults> {
   return {
     results: ranking.results.map((result) => ({
       ...resultView(result),
@@ -78,8 +107,8 @@ export function searchView(ranking: Ranking, mode: string, isExplained: boolean)
   };
 }
 
-/** A MemoryGraph of the interface. */
-export function memoryGraphView({ memory, names, relations, neighbours }: MemoryGraph): object {
+/** A MemoryGraph. */
+export function memoryGraphView({ memory, names, relations, neighbours }: MemoryGraph): View<typeof graph.MemoryGraph> {
   return {
     memory_id: memory.id,
     status: memory.state.status,
@@ -96,19 +125,19 @@ export function memoryGraphView({ memory, names, relations, neighbours }: Memory
   };
 }
 
-/** A source of an answer: a SearchResult that says whether it is cited. */
-export function sourceView({ passage, isCited }: CitedPassage): JsonObject {
+/** A source of an answer: a SearchResult that says whether the answer cites it. */
+export function sourceView({ passage, isCited }: CitedPassage): View<typeof memories.SearchResult> {
   return { ...resultView(passage), cited: isCited };
 }
 
-/** A QueryResult of the interface. */
-export function queryView({ answer, sources, tokensUsed }: WholeAnswer): object {
+/** A QueryResult. */
+export function queryView({ answer, sources, tokensUsed }: WholeAnswer): View<typeof memories.QueryResult> {
   return { answer, sources: sources.map(sourceView), usage: { tokens_used: tokensUsed } };
 }
 
-function resultView(result: RankedPassage): JsonObject {
+function resultView(result: RankedPassage): View<typeof memories.SearchResult> {
   const { memory, place } = result;
-  const metadata: JsonObject = {
+  const metadata: memories.ResultMetadata = {
     ...memory.metadata,
     _memory: {
       title: memory.title,
@@ -138,25 +167,25 @@ function resultView(result: RankedPassage): JsonObject {
   };
 }
 
-/** A Chat of the interface. */
-export function chatView(chat: Chat): object {
+/** A Chat. */
+export function chatView(chat: Chat): View<typeof chats.Chat> {
   return { id: chat.id, userId: chat.userId, title: chat.title, created_at: isoTime(chat.createdAt) };
 }
 
-/** A Message of the interface. */
-export function messageView(message: Message): object {
+/** A Message. */
+export function messageView(message: Message): View<typeof chats.Message> {
   return {
     id: message.id,
     role: message.role,
     content: message.content,
-    sources: message.sources.map((source) => source.shown),
+    sources: message.sources.map(({ shown }) => shown as View<typeof memories.SearchResult>), // stored as `sourceView` made it
     created_at: isoTime(message.createdAt),
     ...(message.isInterrupted ? { interrupted: true } : {}),
   };
 }
 
-/** A User of the interface. */
-export function userView(user: User): object {
+/** A User. */
+export function userView(user: User): View<typeof users.User> {
   return {
     id: user.id,
     name: user.name,
@@ -166,8 +195,8 @@ export function userView(user: User): object {
   };
 }
 
-/** An Event of the interface. */
-export function eventView(event: UserEvent): object {
+/** An Event. */
+export function eventView(event: UserEvent): View<typeof users.Event> {
   return {
     id: event.id,
     userId: event.userId,
@@ -177,8 +206,8 @@ export function eventView(event: UserEvent): object {
   };
 }
 
-/** A key without its secret. */
-export function keyView(key: ApiKey): object {
+/** A Key, without its secret. */
+export function keyView(key: ApiKey): View<typeof platform.Key> {
   return {
     id: key.id,
     projectId: key.projectId,
@@ -192,14 +221,14 @@ export function keyView(key: ApiKey): object {
   };
 }
 
-/** A project without the language model's key. */
-export function projectView({ id, name, plan, settings, createdAt }: Project): object {
+/** A Project, without the language model's key. */
+export function projectView({ id, name, plan, settings, createdAt }: Project): View<typeof platform.Project> {
   const { api_key: _secret, is_address_trusted: _trust, ...llm } = settings.llm;
   return { id, name, plan, ...settings, llm, created_at: isoTime(createdAt) };
 }
 
-/** What is used of a plan, beside what it allows. */
-export function usageView(usage: Usage): object {
+/** A Usage: what the project has used of its plan, and the plan's quotas. */
+export function usageView(usage: Usage): View<typeof platform.Usage> {
   const { queriesPerMonth, documents, storageBytes } = PLANS[usage.plan];
   return {
     plan: usage.plan,
@@ -211,13 +240,13 @@ export function usageView(usage: Usage): object {
   };
 }
 
-// A plan that was changed for a smaller one may leave more used than allowed.
-function quotaView(used: number, limit: number | null): object {
+// After a change to a smaller plan, more can be used than the plan allows.
+function quotaView(used: number, limit: number | null): View<typeof platform.Usage>["queries"] {
   return { used, limit, remaining: limit === null ? null : Math.max(0, limit - used) };
 }
 
-/** A webhook without its secret. */
-export function webhookView(webhook: Webhook): object {
+/** A Webhook, without its secret. */
+export function webhookView(webhook: Webhook): View<typeof webhooks.Webhook> {
   return {
     id: webhook.id,
     url: webhook.url,
@@ -228,8 +257,8 @@ export function webhookView(webhook: Webhook): object {
   };
 }
 
-/** An event on its way to a webhook. */
-export function deliveryView(delivery: Delivery): object {
+/** A Delivery: one event sent to one webhook, with its attempts. */
+export function deliveryView(delivery: Delivery): View<typeof webhooks.Delivery> {
   return {
     id: delivery.id,
     webhook_id: delivery.webhookId,

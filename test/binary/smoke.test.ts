@@ -78,6 +78,8 @@ describe.skipIf(!isThere)("the single binary", () => {
     const { body } = await server.call("GET", "/ready");
     expect(JSON.stringify(body)).toContain(`"provider":"${isEncoderMadeForThisProcessor() ? "cpu-avx2" : "cpu"}"`);
     expect(existsSync(join(runtimeFolder(), "models/reranker/early-exit.json"))).toBe(true);
+    const console = await fetch(`${server.url}/`);
+    expect(await console.text()).toContain("sessionStorage"); // the console's script was bundled into the page
     expect(await server.stop()).toBe(0);
     const megabytes = Math.round(statSync(program).size / 1024 ** 2);
     process.stdout.write(`binary ${megabytes} MiB; first start ${Math.round(server.startMs)} ms\n`);

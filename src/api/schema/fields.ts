@@ -1,8 +1,9 @@
 // The building blocks of the contract's schemas: closed objects, fields that may be left out, lists, and the fields that
 // several resources share. Types, validation and the OpenAPI document all come from what is built of these.
 
-import { type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import { type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
+import type { JsonObject } from "../../domain/memory.ts";
 import { MODE_NAMES } from "../../domain/ranking.ts";
 import { Text } from "../check.ts";
 
@@ -53,7 +54,7 @@ export function OneOf<const Names extends readonly string[]>(names: Names, descr
 }
 
 /** A list of the interface, under a name of its own in the documentation. */
-export function ListOf<Item extends TSchema>(name: string, item: Item): TObject {
+export function ListOf<Item extends TSchema>(name: string, item: Item) {
   return Type.Object(
     {
       data: Type.Array(item),
@@ -80,7 +81,7 @@ export const paging = {
 /** An id that the caller's application chose. */
 export const CallerId = Text({ minLength: 1, maxLength: LIMITS.callerIdCharacters });
 /** Arbitrary JSON under names. */
-export const JsonMap = Type.Record(Type.String(), Type.Unknown());
+export const JsonMap = Type.Unsafe<JsonObject>(Type.Record(Type.String(), Type.Unknown()));
 /** A retrieval mode. */
 export const Mode = OneOf(MODE_NAMES, "trades speed against quality; balanced when it is left out");
 /** See the filter language in the documentation; checked by domain/filter.ts. */

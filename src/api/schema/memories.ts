@@ -2,6 +2,7 @@
 
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
+import type { JsonObject } from "../../domain/memory.ts";
 import { Text } from "../check.ts";
 import { ErrorBody } from "./errors.ts";
 import {
@@ -26,7 +27,7 @@ import {
 const STATUSES = ["processing", "completed", "failed"] as const;
 const Status = OneOf(STATUSES);
 
-const Metadata = Type.Unsafe<Record<string, unknown>>({
+const Metadata = Type.Unsafe<JsonObject>({
   ...JsonMap,
   description: `at most ${LIMITS.metadataBytes} bytes as compact JSON; no name begins with \`_\``,
 });
@@ -182,6 +183,8 @@ export const Memory = Type.Object(
   },
   { $id: "Memory" },
 );
+/** A Memory without its content, as webhooks receive it. */
+export const MemoryWithoutContent = Type.Omit(Memory, ["content"], { $id: "MemoryWithoutContent" });
 /** A MemoryList of the interface. */
 export const MemoryList = ListOf("MemoryList", Memory);
 
@@ -200,6 +203,33 @@ export const BatchResult = Type.Object(
   { $id: "BatchResult" },
 );
 
+/** `metadata` of a SearchResult: the memory's own, and beside it what the result says about the memory and the passage. */
+export type ResultMetadata = JsonObject & {
+  readonly _memory: {
+    readonly title: string | null;
+    readonly type: string | null;
+    readonly tags: readonly string[] | null;
+    readonly userId: string | null;
+    readonly language: string | null;
+    readonly created_at: string;
+  };
+  readonly _chunk: {
+    readonly ordinal: number;
+    /** Code points of the memory's content, the end exclusive. */
+    readonly start: number;
+    readonly end: number;
+    readonly headings?: readonly string[];
+    /** Of a PDF, from 1. */
+    readonly page?: number;
+    /** Of a presentation, from 1. */
+    readonly slide?: number;
+    readonly sheet?: string;
+    /** Of a conversation's turn. */
+    readonly speaker?: string | null;
+    readonly date?: string | null;
+  };
+};
+
 const Signal = Type.Object({ rank: Type.Integer(), score: Type.Number() });
 
 /** A SearchResult of the interface. */
@@ -209,7 +239,7 @@ export const SearchResult = Type.Object(
     content: Text({ description: "the passage" }),
     score: Type.Number({ minimum: 0, maximum: 1 }),
     memory_id: Text(),
-    metadata: Type.Unsafe<object>({
+    metadata: Type.Unsafe<ResultMetadata>({
       ...JsonMap,
       description:
         "the memory's, with _memory beside it (its other attributes) and _chunk: ordinal, start and end in code points of the content, headings, page, slide or sheet of an uploaded file, speaker and date of a conversation's turn",

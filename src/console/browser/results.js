@@ -7,14 +7,6 @@ import { openMemory } from "./memory.js";
 /** @typedef {import("./calls.js").SearchResult} SearchResult */
 /** @typedef {NonNullable<import("./calls.js").SearchResults["explain"]>} Explanation */
 
-/**
- * What search results tell under `metadata._memory` and `metadata._chunk`.
- * @typedef {{
- *   _memory?: { title?: string | null, userId?: string | null, tags?: string[] | null },
- *   _chunk?: { ordinal?: number, headings?: string[], page?: number, slide?: number, sheet?: string },
- * }} Described
- */
-
 /** Words of a question that are shorter say nothing of where it is answered. */
 const MARKED_CHARACTERS_MIN = 3;
 
@@ -127,7 +119,7 @@ function sourcesView(sources, query) {
 
 /** @param {SearchResult} result @param {string} query */
 function resultView(result, query) {
-  const { _memory: memory = {}, _chunk: chunk = {} } = /** @type {Described} */ (result.metadata);
+  const { _memory: memory, _chunk: chunk } = result.metadata;
   const place = [
     ...(chunk.headings ?? []),
     chunk.page && `page ${chunk.page}`,
