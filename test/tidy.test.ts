@@ -46,7 +46,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   account: ["ports"],
   ingest: ["preparation", "account", "ports"],
   webhooks: ["ports"],
-  documents: ["preparation", "children", "ports"],
+  documents: ["children", "ports"],
   preparation: ["children", "ports"],
   "adapters/embedded": ["adapters/native", "ports"],
   "adapters/inference": ["adapters/native", "children", "ports"],

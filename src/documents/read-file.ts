@@ -2,8 +2,8 @@
 // (sniff.ts); what is made of the text is prepare.ts.
 
 import { readFile } from "node:fs/promises";
+import { shortTitle } from "../domain/title.ts";
 import { type DocumentFile, ReadFailure } from "../ports/document-reader.ts";
-import { shortTitle } from "../preparation/title.ts";
 import { csvText } from "./csv/csv.ts";
 import type { ReadDocument } from "./document.ts";
 import { FileUnavailable } from "./document-protocol.ts";

@@ -2,8 +2,9 @@
 // Ranges only; the texts that are made of them are the business of assemble.ts.
 
 import type { Turn } from "../domain/chunk.ts";
+import { cutBefore, splitsPair } from "../kit/text-cut.ts";
 import { type Block, blocksOf, commonHeading, type Form, type Heading, headingTexts } from "./outline.ts";
-import { cutBefore, sentencesOf, splitsPair, trimmed } from "./sentences.ts";
+import { sentencesOf, trimmed } from "./sentences.ts";
 
 /** Tokens of a text by the embedder's tokeniser, without the specials around it. */
 export type CountTokens = (text: string) => number;

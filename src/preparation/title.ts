@@ -1,13 +1,11 @@
 // What a memory is called when nobody says: the title that it states itself, its first heading, a short first line, or its
 // first sentence that says something. What says nothing (a date, a greeting, "Abstract") is known to title-noise.ts.
 
+import { characterCount, LEANING_END, shortTitle, TITLE_CHARACTERS_MAX } from "../domain/title.ts";
 import { blocksOf } from "./outline.ts";
-import { cutBefore, sentencesOf } from "./sentences.ts";
+import { sentencesOf } from "./sentences.ts";
 import { isSingleWord, saysNothing, withoutLabel, withoutMarks } from "./title-noise.ts";
 import type { DetectedType } from "./type.ts";
-
-/** Longest title that is made, in code points, `…` included: one line in a list of memories. */
-export const TITLE_CHARACTERS_MAX = 80;
 
 /** Units at a text's beginning in which a title is looked for. */
 const SAMPLE_UNITS = 8_192;
@@ -104,7 +102,7 @@ function firstLine(sample: string): string {
   const line = withoutMarks(
     (lines[position] ?? "").slice(0, SENTENCE_UNITS_MAX).replace(/^\s*(?:\/\/+|<!--|--)\s*/, ""),
   );
-  const points = pointsOf(line);
+  const points = characterCount(line);
   if (line === "" || points > TITLE_CHARACTERS_MAX || withoutLabel(line) !== line) return "";
   const next = lines[position + 1]?.trim() ?? "";
   // A line wrapped by hand goes on in lower case or fills the width; a title is followed by a gap or a fresh start.
@@ -124,38 +122,4 @@ function firstSentence(sample: string): string {
     }
   }
   return "";
-}
-
-/** Up to five short words at the end of a line that lean on what would follow: "of the", "und", "et de". */
-const LEANING_END = /(?:\s\p{Ll}{1,3}){1,5}$/u;
-
-/**
- * A text as a title: on one line, at most 80 characters. A longer one loses its parentheses first; what is still too long
- * is cut behind a word that does not lean on the next, and ends in `…`.
- */
-export function shortTitle(text: string): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  if (pointsOf(line) <= TITLE_CHARACTERS_MAX) return line;
-  const bare = withoutParentheses(line.slice(0, SENTENCE_UNITS_MAX).toWellFormed());
-  if (pointsOf(bare) <= TITLE_CHARACTERS_MAX) return bare;
-  const head = Array.from(bare)
-    .slice(0, TITLE_CHARACTERS_MAX - 1)
-    .join("");
-  const cut = bare.slice(0, cutBefore(bare, 0, head.length)).trimEnd();
-  return `${cut.replace(LEANING_END, "").replace(/(?:[\s,;:–—-]| \.)+$/u, "") || cut}…`;
-}
-
-/** Without what stands in parentheses, where enough is left to be a title. */
-function withoutParentheses(line: string): string {
-  const bare = line
-    .replace(/ ?\([^()]{0,400}\)| ?（[^（）]{0,400}）/g, "")
-    .replace(/\s+/g, " ")
-    .trim();
-  return pointsOf(bare) >= TITLE_CHARACTERS_MAX / 4 ? bare : line;
-}
-
-function pointsOf(text: string): number {
-  let points = 0;
-  for (const _ of text) points++;
-  return points;
 }

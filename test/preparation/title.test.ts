@@ -2,7 +2,8 @@
 // and no fragment where a short sentence says it whole.
 
 import { describe, expect, test } from "bun:test";
-import { extractTitle, shortTitle, TITLE_CHARACTERS_MAX } from "../../src/preparation/title.ts";
+import { shortTitle, TITLE_CHARACTERS_MAX } from "../../src/domain/title.ts";
+import { extractTitle } from "../../src/preparation/title.ts";
 import { detectType } from "../../src/preparation/type.ts";
 
 const titleOf = (text: string) => extractTitle(text, detectType(text));

@@ -1,8 +1,8 @@
 // What an HTML page says: its content as Markdown, and its title. This file is control: which passes are made over the page, and
 // whether what they leave is enough. What tags, elements and blocks are is the business of its neighbours.
 
+import { shortTitle } from "../../domain/title.ts";
 import type { ReadFailure } from "../../ports/document-reader.ts";
-import { shortTitle } from "../../preparation/title.ts";
 import type { ReadDocument } from "../document.ts";
 import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits } from "../office/budget.ts";
 import { onOneLine, TextWriter } from "../office/text-writer.ts";

@@ -1,7 +1,7 @@
 // Whether an object of a JSON list is a turn of a conversation, and how that is written: `[time] Speaker: text`, as conversations in
-// plain text are (conversation.ts reads both). Which fields make a message is conversation/message.ts's business.
+// plain text are (conversation.ts reads both). Which fields make a message is domain/json-message.ts's business.
 
-import { type Fields, messageOf, timeOf } from "../../preparation/conversation/message.ts";
+import { type Fields, messageOf, timeOf } from "../../domain/json-message.ts";
 
 /** What a turn may have beside these without anything being lost. */
 const IDLE_KEYS: ReadonlySet<string> = new Set(["id", "uuid", "index", "type"]);

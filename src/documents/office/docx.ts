@@ -1,8 +1,8 @@
 // What a Word document (DOCX, ECMA-376-1, transitional or strict) says: its body with notes and comments, headers and footers left
 // out. What its elements mean is docx-body.ts's question.
 
+import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
-import { shortTitle } from "../../preparation/title.ts";
 import type { ReadDocument } from "../document.ts";
 import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits } from "./budget.ts";
 import { diagramBlocks } from "./diagram.ts";

@@ -1,8 +1,8 @@
 // What a presentation (PPTX, ECMA-376-1, 19, transitional or strict) says: its slides in their order, each under its title, with
 // speaker notes and comments. What is on a slide is the business of pptx-slide.ts.
 
+import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
-import { shortTitle } from "../../preparation/title.ts";
 import type { ReadDocument } from "../document.ts";
 import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits, refuse } from "./budget.ts";
 import { diagramBlocks } from "./diagram.ts";

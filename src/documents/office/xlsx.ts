@@ -1,8 +1,8 @@
 // What a workbook (XLSX, ECMA-376-1, 18, transitional or strict) says: its sheets in their order, each row as a line that names its
 // columns. How cells become texts and rows become lines stands in xlsx-sheet.ts and xlsx-rows.ts.
 
+import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
-import { shortTitle } from "../../preparation/title.ts";
 import type { ReadDocument } from "../document.ts";
 import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits, refuse } from "./budget.ts";
 import { OfficePackage, targetsOf } from "./package.ts";

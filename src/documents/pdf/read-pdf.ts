@@ -1,9 +1,9 @@
 // What a PDF says: its text as Markdown, its title, and where its pages begin. Which text stands on a page pdfjs.ts tells;
 // columns, tables, paragraphs and headings are made of it by the files beside this one.
 
+import { shortTitle } from "../../domain/title.ts";
 import type { Clock } from "../../kit/clock.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
-import { shortTitle } from "../../preparation/title.ts";
 import type { ReadDocument } from "../document.ts";
 import { processorClock } from "../processor-time.ts";
 import { type Block, blocksOf } from "./blocks.ts";

@@ -2,9 +2,9 @@
 // relations that its text names, in one JSON object. What it answers is read by reply.ts.
 
 import { EXTRACTED_FIELDS, type ExtractedField, type JsonObject } from "../../domain/memory.ts";
+import { TITLE_CHARACTERS_MAX } from "../../domain/title.ts";
 import type { LlmMessage } from "../../ports/language-model.ts";
 import { EXTRACTED_TAGS_MAX } from "../../preparation/tags.ts";
-import { TITLE_CHARACTERS_MAX } from "../../preparation/title.ts";
 import { DETECTED_TYPES } from "../../preparation/type.ts";
 
 /** UTF-8 bytes of a text that are sent: about 6,000 tokens, at which a small model costs a twentieth of a cent. */

@@ -2,9 +2,9 @@
 // be understood is taken, each value is held to our own limits, and the rest is as if it had not been said.
 
 import type { Extracted, ExtractedField, Json } from "../../domain/memory.ts";
+import { shortTitle } from "../../domain/title.ts";
 import type { Entity, Finding, Relation } from "../../ports/finding-store.ts";
 import { EXTRACTED_TAGS_MAX } from "../../preparation/tags.ts";
-import { shortTitle } from "../../preparation/title.ts";
 import { DETECTED_TYPES } from "../../preparation/type.ts";
 import { GRAPH_ITEMS_MAX } from "./question.ts";
 

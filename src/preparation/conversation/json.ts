@@ -1,7 +1,7 @@
 // Which turns a JSON array of messages holds, and where in the text each of them stands.
 
+import { type Fields, messageOf, timeOf } from "../../domain/json-message.ts";
 import { dayOf } from "./day.ts";
-import { type Fields, messageOf, timeOf } from "./message.ts";
 import { type Conversation, type ReadTurn, SPEAKER_UNITS_MAX, TURNS_MAX } from "./turns.ts";
 
 /** Nesting beyond which a text is no list of turns: parts of a message take three levels. */

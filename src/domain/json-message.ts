@@ -1,7 +1,7 @@
-// Which fields of a JSON object make it a message, and what they say. What is made of messages is json.ts's business for conversations
-// and json-turns.ts's for files.
+// Decides whether a JSON object is a chat message, and extracts its speaker, text and time. Used for stored conversations
+// (preparation/conversation/json.ts) and for JSON files (documents/json/json-turns.ts).
 
-/** The names that a message's speaker, words and time go by, the most telling first: `name` says more than `role`. */
+/** Keys of a message's speaker, text and time, the most specific first: `name` is more specific than `role`. */
 const SPEAKER_KEYS = ["speaker", "name", "role"] as const;
 const TEXT_KEYS = ["content", "text"] as const;
 const TIME_KEYS = ["timestamp", "created_at", "createdAt", "datetime", "time", "date"] as const;
@@ -9,34 +9,34 @@ const TIME_KEYS = ["timestamp", "created_at", "createdAt", "datetime", "time", "
 /** A JSON object. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** An object that has a speaker and words. */
+/** An object with a speaker and a text. */
 export interface Message {
   readonly speakerKey: string;
-  /** With a visible character, white space at both ends cut. */
+  /** Trimmed; not empty. */
   readonly speaker: string;
   readonly textKey: string;
-  /** White space at both ends cut; empty where it has none (null, blank). The texts of several parts are lines. */
+  /** Trimmed; empty if the field is null or blank. The texts of several parts are joined by line feeds. */
   readonly text: string;
-  /** Whether it has parts that are no texts, such as pictures: they are not in `text`. */
+  /** Whether the message has parts other than text, such as pictures. They are not in `text`. */
   readonly hasOtherParts: boolean;
 }
 
 /**
- * An object as a message: with a speaker (`speaker`, `name` or `role`) and words (`content` or `text`: a string, null, or a list of
- * parts with texts); null: it is none.
+ * Reads an object as a message; null if it is none. A message has a speaker (`speaker`, `name` or `role`) and a text (`content` or
+ * `text`: a string, null, or a list of parts with texts).
  */
 export function messageOf(fields: Fields): Message | null {
   const speakerKey = SPEAKER_KEYS.find((key) => visible(own(fields, key)) !== null);
   const texts = TEXT_KEYS.flatMap((key) => {
-    const words = Object.hasOwn(fields, key) ? wordsOf(own(fields, key)) : null;
-    return words === null ? [] : [{ textKey: key, ...words }];
+    const content = Object.hasOwn(fields, key) ? messageText(own(fields, key)) : null;
+    return content === null ? [] : [{ textKey: key, ...content }];
   });
-  const words = texts.find(({ text }) => text !== "") ?? texts[0];
-  if (speakerKey === undefined || words === undefined) return null;
-  return { speakerKey, speaker: visible(own(fields, speakerKey)) ?? "", ...words };
+  const text = texts.find(({ text }) => text !== "") ?? texts[0];
+  if (speakerKey === undefined || text === undefined) return null;
+  return { speakerKey, speaker: visible(own(fields, speakerKey)) ?? "", ...text };
 }
 
-/** The first time of an object that `read` understands, and its field; null: there is none. */
+/** The first time field of an object whose value `read` understands, and its key; null if there is none. */
 export function timeOf(
   fields: Fields,
   read: (value: unknown) => string | null,
@@ -56,8 +56,8 @@ function visible(value: unknown): string | null {
   return typeof value === "string" && value.trim() !== "" ? value.trim() : null;
 }
 
-/** null: the field can hold no words. */
-function wordsOf(value: unknown): Pick<Message, "text" | "hasOtherParts"> | null {
+/** null if the value cannot be the text of a message. */
+function messageText(value: unknown): Pick<Message, "text" | "hasOtherParts"> | null {
   if (value === null) return { text: "", hasOtherParts: false };
   if (typeof value === "string") return { text: value.trim(), hasOtherParts: false };
   if (!Array.isArray(value)) return null;

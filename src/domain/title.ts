@@ -1,0 +1,45 @@
+// Shortens a text to the length of a memory's title. Where a title comes from is decided by its callers: the readers of files,
+// preparation/title.ts and the LLM extraction.
+
+import { cutBefore } from "../kit/text-cut.ts";
+
+/** Longest generated title in code points, `…` included: one line in a list of memories. */
+export const TITLE_CHARACTERS_MAX = 80;
+
+/** UTF-16 units of a text that can matter for its title, including what is removed from it. */
+const INPUT_UNITS_MAX = 8 * TITLE_CHARACTERS_MAX;
+
+/** Up to five short words at the end of a line that need a continuation: "of the", "und", "et de". */
+export const LEANING_END = /(?:\s\p{Ll}{1,3}){1,5}$/u;
+
+/**
+ * A text as a title: on one line, at most 80 characters. A longer text first loses its parentheses. If it is still too long, it
+ * is cut behind a word that needs no continuation and ends in `…`.
+ */
+export function shortTitle(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  if (characterCount(line) <= TITLE_CHARACTERS_MAX) return line;
+  const bare = withoutParentheses(line.slice(0, INPUT_UNITS_MAX).toWellFormed());
+  if (characterCount(bare) <= TITLE_CHARACTERS_MAX) return bare;
+  const head = Array.from(bare)
+    .slice(0, TITLE_CHARACTERS_MAX - 1)
+    .join("");
+  const cut = bare.slice(0, cutBefore(bare, 0, head.length)).trimEnd();
+  return `${cut.replace(LEANING_END, "").replace(/(?:[\s,;:–—-]| \.)+$/u, "") || cut}…`;
+}
+
+/** Removes parentheses and their content if at least a quarter of a title's length is left. */
+function withoutParentheses(line: string): string {
+  const bare = line
+    .replace(/ ?\([^()]{0,400}\)| ?（[^（）]{0,400}）/g, "")
+    .replace(/\s+/g, " ")
+    .trim();
+  return characterCount(bare) >= TITLE_CHARACTERS_MAX / 4 ? bare : line;
+}
+
+/** Number of Unicode code points. */
+export function characterCount(text: string): number {
+  let points = 0;
+  for (const _ of text) points++;
+  return points;
+}

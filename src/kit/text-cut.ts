@@ -1,0 +1,51 @@
+// Finds the place to cut a piece of text that is too long: between words if possible, never within a code point.
+
+/** Units searched before a cut for the end of a word if there is no white space: longer than a word of any language. */
+const WORD_UNITS_MAX = 96;
+
+const wordSegmenter = new Intl.Segmenter(undefined, { granularity: "word" });
+const graphemeSegmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
+/**
+ * The best place to cut `content` in `(start, end]`: behind the last white space of the second half, else behind the
+ * last word, else behind the last grapheme, else behind a code point. Greater than `start` if `end` is.
+ */
+export function cutBefore(content: string, start: number, end: number): number {
+  if (end >= content.length || isSpace(content.charCodeAt(end))) return end;
+  const earliest = start + ((end - start) >> 1);
+  for (let at = end; at > earliest; at--) if (isSpace(content.charCodeAt(at - 1))) return at;
+
+  const from = Math.max(start, end - WORD_UNITS_MAX);
+  const around = content.slice(from, Math.min(content.length, end + WORD_UNITS_MAX));
+  for (const segmenter of [wordSegmenter, graphemeSegmenter]) {
+    let best = 0;
+    for (const { index } of segmenter.segment(around)) {
+      if (from + index > end) break;
+      best = index;
+    }
+    if (best > 0) return from + best;
+  }
+  return end - start > 1 && splitsPair(content, end) ? end - 1 : end;
+}
+
+/** Whether a cut at `at` would split a surrogate pair. */
+export function splitsPair(content: string, at: number): boolean {
+  return (content.charCodeAt(at) & 0xfc00) === 0xdc00 && (content.charCodeAt(at - 1) & 0xfc00) === 0xd800;
+}
+
+/** White space as `String.prototype.trim` has it (ECMA-262, WhiteSpace and LineTerminator). */
+export function isSpace(unit: number): boolean {
+  if (unit <= 0x20) return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d);
+  if (unit < 0xa0) return false;
+  return (
+    unit === 0xa0 ||
+    unit === 0x1680 ||
+    (unit >= 0x2000 && unit <= 0x200a) ||
+    unit === 0x2028 ||
+    unit === 0x2029 ||
+    unit === 0x202f ||
+    unit === 0x205f ||
+    unit === 0x3000 ||
+    unit === 0xfeff
+  );
+}
