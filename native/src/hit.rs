@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 pub struct Hit {
     /// The chunk.
     pub chunk_key: u64,
-    /// Its memory, as `candidates` numbers them.
+    /// Its memory, as `filters::candidates` numbers them.
     pub ordinal: u32,
     /// The engine's score; higher is better, comparable only within one engine.
     pub score: f32,

@@ -7,19 +7,19 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::candidates::{Admissible, Candidates, Showing, check_key};
+use crate::entities::graph::NameGraph;
+use crate::entities::mentions::{MemoryNames, NameFinder, Phrases};
+use crate::entities::neighbours::{self, Neighbourhood};
+use crate::entities::scope::Scope;
+use crate::entities::walk::{self, Related, Seed};
 use crate::error::{Error, Result};
-use crate::filter::Filter;
+use crate::filters::candidates::{Admissible, Candidates, Showing, check_key};
+use crate::filters::filter::Filter;
+use crate::filters::json::Json;
 use crate::hit::Hit;
-use crate::json::Json;
-use crate::name_graph::NameGraph;
-use crate::name_neighbours::{self, Neighbourhood};
-use crate::name_scope::Scope;
-use crate::name_walk::{self, Related, Seed};
-use crate::names::{MemoryNames, NameFinder, Phrases};
-use crate::text_index::{StoredPassage, TextIndex};
-use crate::text_schema::TextChunk;
-use crate::vector_index::{VectorChunk, VectorIndex, VectorOptions};
+use crate::text::index::{StoredPassage, TextIndex};
+use crate::text::schema::TextChunk;
+use crate::vectors::index::{VectorChunk, VectorIndex, VectorOptions};
 
 /// Hits a search may ask for: ten times what any mode of retrieval does.
 pub const HITS_MAX: usize = 2_000;
@@ -213,7 +213,7 @@ impl Project {
         let runs = self.finder.query_runs(query);
         let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
         let occurrences = |word: &str, most| self.text.occurrences(word, &set, most);
-        let mut related = name_walk::related(&mut Scope::new(&names, &set), &runs, seeds, limit, occurrences)?;
+        let mut related = walk::related(&mut Scope::new(&names, &set), &runs, seeds, limit, occurrences)?;
         drop(names);
         self.candidates.retain_admitted(within, &mut related.hits, |hit| hit.ordinal);
         // A passage stays found where the one that led to it was hidden meanwhile; the way to it is not told any more.
@@ -242,7 +242,7 @@ impl Project {
             return Ok(Neighbourhood::default());
         };
         let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
-        let mut found = name_neighbours::neighbourhood(&mut Scope::new(&names, &set), ordinal, limit);
+        let mut found = neighbours::neighbourhood(&mut Scope::new(&names, &set), ordinal, limit);
         drop(names);
         self.candidates.retain_admitted(within, &mut found.neighbours, |neighbour| neighbour.ordinal);
         let mut whose = vec![ordinal];

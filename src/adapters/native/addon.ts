@@ -26,7 +26,7 @@ let loaded: unknown;
 
 /**
  * Loads the addon at its first use, so that a process that never uses it never maps it.
- * `Part` is what the caller knows of it; native/src/bindings.rs holds the whole.
+ * `Part` is what the caller knows of it; native/src/bindings/ holds the whole.
  */
 export function loadAddon<Part>(): Part {
   if (loaded === undefined) {

@@ -132,7 +132,7 @@ export interface Admissible {
   readonly memories: number;
 }
 
-/** `native/src/bindings.rs`, as napi presents it. */
+/** `native/src/bindings/`, as napi presents it. */
 interface NativeIndex {
   repairs(): string[];
   describe(memoryKeys: BigUint64Array, attributes: readonly string[]): Promise<void>;

@@ -1,4 +1,4 @@
-// How a checked filter crosses to the native core (native/src/filter.rs): as JSON of the same shape. What it means is
+// How a checked filter crosses to the native core (native/src/filters/filter.rs): as JSON of the same shape. What it means is
 // domain/filter.ts.
 
 import type { Filter, FilterCondition, FilterValues } from "../../domain/filter.ts";

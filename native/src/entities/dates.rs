@@ -1,0 +1,108 @@
+//! Which runs of words are a day, in one form for all ways of writing it: "8 May 2023" and "2023-05-08" are one name.
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use crate::entities::words::{Gap, Word};
+
+/// Names of months by `words::form_of`, in the case that dates are written in, and what they are abbreviated to.
+const MONTHS: [&str; 12] = [
+    "january jan januar janvier janv enero ene gennaio gen janeiro januari stycznia января января ocak",
+    "february feb februar fevrier fevr febrero febbraio fevereiro fev februari lutego февраля subat",
+    "march mar marz mars marzo marco maart marca марта mart",
+    "april apr avril avr abril abr aprile kwietnia апреля nisan",
+    "may mai mayo maggio mag maio mei maja maj мая mayıs",
+    "june jun juni juin junio giugno giu junho czerwca июня haziran",
+    "july jul juli juillet juil julio luglio lug julho lipca июля temmuz",
+    "august aug aout agosto ago augustus augusti sierpnia августа agustos",
+    "september sept sep septembre septiembre settembre set setembro wrzesnia сентября eylul",
+    "october oct oktober okt octobre octubre ottobre ott outubro out pazdziernika октября ekim",
+    "november nov novembre noviembre novembro listopada ноября kasım",
+    "december dec dezember dez decembre diciembre dicembre dic dezembro grudnia декабря aralık",
+];
+
+fn month_of(word: &Word) -> Option<u32> {
+    static MONTH_OF: LazyLock<FxHashMap<&str, u32>> = LazyLock::new(|| {
+        let numbered = (1..).zip(MONTHS);
+        numbered.flat_map(|(number, names)| names.split(' ').map(move |name| (name, number))).collect()
+    });
+    MONTH_OF.get(word.form.as_str()).copied()
+}
+
+/// Whether a word alone is a month's name.
+pub(crate) fn is_month(word: &Word) -> bool {
+    month_of(word).is_some()
+}
+
+/// The day that begins with the first of these words: how many of them it takes, and its form, `2023 05 08`.
+pub(crate) fn date_at(words: &[Word]) -> Option<(usize, String)> {
+    let written = |order: &[Part]| read(words, order);
+    use Part::{Day, Ideograph, Month, MonthNumber, Of, Year};
+    let (length, [year, month, day]) = written(&[Year, MonthNumber, Day])
+        .or_else(|| written(&[Year, Ideograph('年'), MonthNumber, Ideograph('月'), Day]))
+        .or_else(|| written(&[Year, Ideograph('년'), MonthNumber, Ideograph('월'), Day]))
+        .or_else(|| written(&[Day, Of, Month, Of, Year]))
+        .or_else(|| written(&[Month, Day, Year]))?;
+    let days = [31, if year % 4 == 0 { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let last = *days.get(month.checked_sub(1)? as usize)?;
+    (1..=last).contains(&day).then(|| (length, format!("{year:04} {month:02} {day:02}")))
+}
+
+/// A part of a written date.
+#[derive(Clone, Copy)]
+enum Part {
+    Year,
+    Month,
+    MonthNumber,
+    Day,
+    /// "of", "de", or nothing.
+    Of,
+    /// A sign behind a number.
+    Ideograph(char),
+}
+
+fn read(words: &[Word], order: &[Part]) -> Option<(usize, [u32; 3])> {
+    let (mut at, mut found) = (0, [0; 3]);
+    for part in order {
+        let word = words.get(at);
+        if at > 0 && word.is_some_and(|word| word.gap == Gap::Hard && !is_dotted(&words[at - 1], word)) {
+            return None;
+        }
+        match part {
+            Part::Of => {
+                at += usize::from(word.is_some_and(|word| matches!(word.form.as_str(), "of" | "de" | "do" | "del")));
+                continue;
+            }
+            // Of a number without a month's name four digits make a year.
+            Part::Year => found[0] = number(word?, if order.len() > 3 || at > 0 { 3..=4 } else { 4..=4 })?,
+            Part::MonthNumber => found[1] = number(word?, 1..=2)?,
+            Part::Month => found[1] = month_of(word?)?,
+            Part::Day => found[2] = number(word?, 1..=2)?,
+            Part::Ideograph(sign) => {
+                if !word?.form.starts_with(*sign) && word?.form.chars().ne(decomposed(*sign)) {
+                    return None;
+                }
+            }
+        }
+        at += 1;
+    }
+    Some((at, found))
+}
+
+/// "8. Mai": the dot behind a day ends no sentence.
+fn is_dotted(before: &Word, word: &Word) -> bool {
+    number(before, 1..=2).is_some() && word.start - before.end <= 2
+}
+
+fn decomposed(sign: char) -> impl Iterator<Item = char> {
+    unicode_normalization::UnicodeNormalization::nfkd(std::iter::once(sign))
+}
+
+/// A number of so many digits; a day may have its ending, "8th".
+fn number(word: &Word, digits: std::ops::RangeInclusive<usize>) -> Option<u32> {
+    let form = word.form.as_str();
+    let bare = ["st", "nd", "rd", "th", "er", "o"].iter().find_map(|ending| form.strip_suffix(ending)).unwrap_or(form);
+    let is_number = digits.contains(&bare.len()) && bare.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number { bare.parse().ok() } else { None }
+}

@@ -1,0 +1,28 @@
+//! How a damaged file or folder is kept for a look later, and how a rename becomes durable.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// Renames a file or folder to `<name>.damaged-<n>`, the first n that is free, and says where it went.
+pub fn set_aside(path: &Path) -> Result<PathBuf> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let aside = (1u32..)
+        .map(|n| path.with_file_name(format!("{name}.damaged-{n}")))
+        .find(|candidate| !candidate.exists())
+        .ok_or_else(|| Error::Bug("no free name for a damaged file".to_owned()))?;
+    fs::rename(path, &aside)
+        .and_then(|()| sync_directory(path))
+        .map_err(|cause| Error::from_io(&format!("setting {} aside", path.display()), &cause))?;
+    Ok(aside)
+}
+
+/// Makes a rename or creation inside the file's folder durable.
+pub fn sync_directory(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(directory) => File::open(directory)?.sync_all(),
+        None => Ok(()),
+    }
+}

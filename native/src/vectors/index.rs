@@ -1,0 +1,509 @@
+//! Which chunks lie nearest to a vector, among the admissible ones.
+//! Exact while a scan is cheap, by the HNSW graph for large and weakly filtered sets; both work on what the log holds.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread::JoinHandle;
+
+use half::bf16;
+
+use crate::error::{Error, Result};
+use crate::filters::candidates::{Admissible, Candidates};
+use crate::hit::Hit;
+use crate::vectors::hnsw::{Graph, GraphIdentity, Snapshot};
+use crate::vectors::hnsw_builder;
+use crate::vectors::kernels;
+use crate::vectors::log::{Record, VectorLog, to_bf16};
+use crate::vectors::row_table::RowTable;
+pub use crate::vectors::searcher::VectorOptions;
+use crate::vectors::searcher::{Rows, Searcher, Work};
+
+/// How far a vector's length may be off 1. Embedders are off by rounding only; a vector that was not normalised is not.
+const UNIT_TOLERANCE: f32 = 1e-2;
+/// The log is rewritten, and the graph with it, when this share of it is dead, if it has this many records at all.
+const DEAD_SHARE_MAX: f64 = 0.25;
+const COMPACTION_RECORDS_MIN: u64 = 1_000;
+
+/// A chunk to store: keys and unit vector `[dimensions]`.
+#[derive(Debug, Clone, Copy)]
+pub struct VectorChunk<'vector> {
+    /// The chunk.
+    pub chunk_key: u64,
+    /// Its memory.
+    pub memory_key: u64,
+    /// Its embedding.
+    pub vector: &'vector [f32],
+}
+
+/// Figures about the index as it stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct VectorStats {
+    /// Chunks with a vector.
+    pub chunks: usize,
+    /// Records in the log that count for nothing: removed, replaced, damaged, and the removals themselves.
+    pub dead_chunks: usize,
+    /// Size of the log.
+    pub log_bytes: u64,
+    /// Rows in the graph, 0 without one.
+    pub hnsw_chunks: usize,
+    /// Whether a calibrated graph stands ready for large sets.
+    pub is_hnsw_ready: bool,
+}
+
+/// The vectors of one project. Searches come from any thread; changes from one at a time.
+#[derive(Debug)]
+pub struct VectorIndex {
+    searcher: Arc<Searcher>,
+    log: Mutex<VectorLog>,
+    builder: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl VectorIndex {
+    /// Opens or creates the index. The log is read whole (about 1 s per million vectors); a graph is loaded and brought
+    /// up to date by a thread of its own, while the scan serves. Returns what had to be mended, as sentences.
+    pub fn open(options: VectorOptions, candidates: Arc<Candidates>) -> Result<(VectorIndex, Vec<String>)> {
+        std::fs::create_dir_all(&options.directory)
+            .map_err(|cause| Error::from_io(&format!("creating {}", options.directory.display()), &cause))?;
+        let path = options.directory.join("vectors.log");
+        let mut table = RowTable::new(options.dimensions);
+        let (log, repairs) = VectorLog::open(&path, options.dimensions, &options.fingerprint, |number, record| {
+            table.apply(number, record, &candidates);
+        })?;
+        let identity = GraphIdentity {
+            dimensions: options.dimensions,
+            fingerprint: options.fingerprint.clone(),
+            epoch: log.epoch(),
+            damaged_records: repairs.damaged_records,
+        };
+        let mut sentences = repairs.sentences;
+        let snapshot = Graph::inspect(&options.directory, &identity);
+        if let Snapshot::Ignored(sentence) = &snapshot {
+            sentences.push(sentence.clone());
+        }
+        let searcher = Arc::new(Searcher {
+            options,
+            candidates,
+            rows: RwLock::new(Rows { identity, reader: log.reader(), table }),
+            graph: RwLock::new(None),
+            work: Mutex::new(Work { has_news: true, is_closing: false }),
+            work_changed: Condvar::new(),
+            log_records: AtomicU64::new(log.records()),
+            log_bytes: AtomicU64::new(log.bytes()),
+        });
+        let builder = hnsw_builder::start(Arc::clone(&searcher), snapshot)?;
+        Ok((VectorIndex { searcher, log: Mutex::new(log), builder: Mutex::new(Some(builder)) }, sentences))
+    }
+
+    /// Refuses what must not enter the index: a wrong length, NaN, infinity, zero, or a length off 1 by over a hundredth.
+    pub fn check(&self, vector: &[f32]) -> Result<()> {
+        check_vector(vector, self.searcher.options.dimensions)
+    }
+
+    /// Replaces all vectors of the given memories by those of `chunks`, durably. The vectors must have passed `check`.
+    /// On an error nothing has changed.
+    pub fn publish(&self, memory_keys: &[u64], chunks: &[VectorChunk<'_>]) -> Result<()> {
+        // The rows of a memory have to lie together; the sort is stable, so its chunks keep their order.
+        let mut sorted: Vec<&VectorChunk<'_>> = chunks.iter().collect();
+        sorted.sort_by_key(|chunk| chunk.memory_key);
+        let rounded: Vec<Vec<bf16>> = sorted.iter().map(|chunk| to_bf16(chunk.vector)).collect();
+        let puts = sorted.iter().zip(&rounded).map(|(chunk, vector)| Record::Put {
+            chunk_key: chunk.chunk_key,
+            memory_key: chunk.memory_key,
+            vector,
+        });
+        let records: Vec<Record<'_>> = self.removals_of(memory_keys).into_iter().chain(puts).collect();
+        self.append(&records)
+    }
+
+    /// Removes all vectors of the given memories, durably.
+    pub fn remove(&self, memory_keys: &[u64]) -> Result<()> {
+        self.append(&self.removals_of(memory_keys))
+    }
+
+    /// The `limit` chunks nearest to a unit query `[dimensions]` by cosine, best first. `Invalid` for a query that
+    /// `check` refuses or a set of another index.
+    pub fn nearest(&self, query: &[f32], within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
+        self.check(query)?;
+        let set = self.searcher.candidates.confine(within)?;
+        let mut hits = self.searcher.search(query, &set, limit)?;
+        self.searcher.candidates.retain_admitted(within, &mut hits, |hit| hit.ordinal);
+        hits.truncate(limit);
+        Ok(hits)
+    }
+
+    /// The cosines of exactly the given (chunk key, memory's ordinal) to a unit query `[dimensions]`, in their order; NaN
+    /// where there is no such chunk or its record is rotten. `Invalid` for a query that `check` refuses. Reads the log
+    /// once per chunk.
+    pub fn score(&self, query: &[f32], chunks: &[(u64, Option<u32>)]) -> Result<Vec<f32>> {
+        self.check(query)?;
+        let (records, reader) = {
+            let rows = self.searcher.rows();
+            let record_of = |(chunk_key, ordinal): &(u64, Option<u32>)| {
+                let row = rows.table.row_of((*ordinal)?, *chunk_key)?;
+                Some(rows.table.origin(row).record)
+            };
+            (chunks.iter().map(record_of).collect::<Vec<_>>(), rows.reader.clone())
+        };
+        let mut vector = Vec::new();
+        let scores = records.into_iter().map(|record| match record.map(|record| reader.read(record, &mut vector)) {
+            Some(Ok(())) => Ok(kernels::cosine(query, &vector)),
+            None | Some(Err(Error::Damaged(_))) => Ok(f32::NAN),
+            Some(Err(other)) => Err(other),
+        });
+        scores.collect()
+    }
+
+    /// All chunks that have a vector, as (chunk key, memory's ordinal), in no particular order.
+    pub fn chunks(&self) -> Vec<(u64, u32)> {
+        let rows = self.searcher.rows();
+        let origins = rows.table.live_rows().map(|row| rows.table.origin(row));
+        origins.map(|origin| (origin.chunk_key, origin.ordinal)).collect()
+    }
+
+    /// Rewrites the log without its dead records when they are a quarter of it, or when any is damaged. Returns whether
+    /// it did. Searches go on meanwhile; a graph is built anew afterwards.
+    pub fn compact_if_needed(&self) -> Result<bool> {
+        let mut log = self.log();
+        let compacted = {
+            let rows = self.searcher.rows();
+            let dead_share = (log.records() - rows.table.live() as u64) as f64 / log.records().max(1) as f64;
+            let is_wasteful = log.records() >= COMPACTION_RECORDS_MIN && dead_share >= DEAD_SHARE_MAX;
+            if !is_wasteful && rows.identity.damaged_records == 0 {
+                return Ok(false);
+            }
+            // Made first: were there no memory for it, the log would be numbered anew, and the rows not.
+            let table = rows.table.compacted();
+            log.compact(rows.table.live_rows().map(|row| rows.table.origin(row).record))?;
+            let identity = GraphIdentity { epoch: log.epoch(), damaged_records: 0, ..rows.identity.clone() };
+            Rows { identity, reader: log.reader(), table }
+        };
+        // Whoever holds the log is the only one to change rows, so they are still those that were copied.
+        *self.searcher.rows_mut() = compacted;
+        self.searcher.note_change(&log);
+        Ok(true)
+    }
+
+    /// Figures as of now.
+    pub fn stats(&self) -> VectorStats {
+        let records = self.searcher.log_records.load(Ordering::Relaxed);
+        let chunks = self.searcher.rows().table.live();
+        let graph = self.searcher.ready_graph();
+        VectorStats {
+            chunks,
+            dead_chunks: (records as usize).saturating_sub(chunks),
+            log_bytes: self.searcher.log_bytes.load(Ordering::Relaxed),
+            hnsw_chunks: graph.as_ref().map_or(0, |ready| ready.graph.covered()),
+            is_hnsw_ready: graph.is_some(),
+        }
+    }
+
+    /// Ends the graph's thread and waits for it. Searches that are under way finish.
+    pub fn close(&self) {
+        self.searcher.wake_builder(|work| work.is_closing = true);
+        if let Some(builder) = self.builder.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            // A builder that panicked was already left behind by the scan.
+            let _ = builder.join();
+        }
+    }
+
+    fn removals_of(&self, memory_keys: &[u64]) -> Vec<Record<'static>> {
+        let ordinals = self.searcher.candidates.ordinals(memory_keys.iter().copied());
+        let rows = self.searcher.rows();
+        let with_rows = memory_keys.iter().zip(ordinals).filter(|(_, ordinal)| rows.table.rows_of_memory(*ordinal) > 0);
+        with_rows.map(|(memory_key, _)| Record::Remove { memory_key: *memory_key }).collect()
+    }
+
+    fn append(&self, records: &[Record<'_>]) -> Result<()> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        let mut log = self.log();
+        let first = log.append(records)?;
+        let mut rows = self.searcher.rows_mut();
+        for (number, record) in (first..).zip(records) {
+            rows.table.apply(number, *record, &self.searcher.candidates);
+        }
+        drop(rows);
+        self.searcher.note_change(&log);
+        Ok(())
+    }
+
+    fn log(&self) -> MutexGuard<'_, VectorLog> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for VectorIndex {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn check_vector(vector: &[f32], dimensions: usize) -> Result<()> {
+    if vector.len() != dimensions {
+        return Err(Error::invalid(format!("a vector of {} components, not {dimensions}", vector.len())));
+    }
+    let length = vector.iter().map(|component| component * component).sum::<f32>().sqrt();
+    // Written so that NaN is refused too.
+    if (length - 1.0).abs() <= UNIT_TOLERANCE {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("a vector of length {length}; unit length is asked for")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filters::candidates::{NEVER, NO_USER, Showing};
+    use crate::testing::{Chance, TempDir, eventually};
+    use std::collections::BTreeMap;
+    use std::path::{Path, PathBuf};
+
+    fn chunk_keys(index: &VectorIndex) -> Vec<u64> {
+        index.chunks().into_iter().map(|(key, _)| key).collect()
+    }
+
+    const DIMENSIONS: usize = 24;
+    const NEVER_HNSW: usize = usize::MAX;
+
+    /// A chunk's key and vector.
+    type Chunk = (u64, Vec<f32>);
+
+    /// An index and the plain map of what it should hold: memory → (user, its chunks).
+    struct Checked {
+        directory: PathBuf,
+        hnsw_min_chunks: usize,
+        candidates: Arc<Candidates>,
+        index: VectorIndex,
+        model: BTreeMap<u64, (u64, Vec<Chunk>)>,
+        next_chunk: u64,
+    }
+
+    impl Checked {
+        fn open(directory: &Path, hnsw_min_chunks: usize) -> Checked {
+            let (candidates, index, repairs) = open(directory, hnsw_min_chunks);
+            assert!(repairs.is_empty(), "{repairs:?}");
+            let directory = directory.to_owned();
+            Checked { directory, hnsw_min_chunks, candidates, index, model: BTreeMap::new(), next_chunk: 1 }
+        }
+
+        fn reopen(&mut self) {
+            self.index.close();
+            let (candidates, index, repairs) = open(&self.directory, self.hnsw_min_chunks);
+            assert!(repairs.is_empty(), "{repairs:?}");
+            (self.candidates, self.index) = (candidates, index);
+            let memories: Vec<(u64, u64)> = self.model.iter().map(|(memory, (user, _))| (*memory, *user)).collect();
+            memories.into_iter().for_each(|(memory, user)| self.show(memory, user));
+        }
+
+        fn show(&self, memory_key: u64, user_key: u64) {
+            self.candidates.show(&[Showing { memory_key, user_key, expires_at_ms: NEVER }]);
+        }
+
+        fn publish(&mut self, memories: &[u64], chunks_each: usize, chance: &mut Chance) {
+            for memory in memories {
+                let chunks = (0..chunks_each).map(|at| (self.next_chunk + at as u64, chance.unit_vector(DIMENSIONS)));
+                let chunks: Vec<Chunk> = chunks.collect();
+                self.next_chunk += chunks_each as u64;
+                self.model.insert(*memory, (1 + memory % 3, chunks));
+            }
+            let chunks: Vec<VectorChunk<'_>> = memories
+                .iter()
+                .flat_map(|memory| self.model[memory].1.iter().map(move |chunk| (memory, chunk)))
+                .map(|(memory, (chunk_key, vector))| VectorChunk { chunk_key: *chunk_key, memory_key: *memory, vector })
+                .collect();
+            self.index.publish(memories, &chunks).expect("published");
+            memories.iter().for_each(|memory| self.show(*memory, 1 + memory % 3));
+        }
+
+        fn remove(&mut self, memories: &[u64]) {
+            self.candidates.hide(memories);
+            self.index.remove(memories).expect("removed");
+            memories.iter().for_each(|memory| {
+                self.model.remove(memory);
+            });
+        }
+
+        /// The nearest chunks by plain arithmetic over the model.
+        fn truth(&self, query: &[f32], user: Option<u64>, limit: usize) -> Vec<u64> {
+            let of_user = self.model.values().filter(|(owner, _)| user.is_none_or(|user| user == *owner));
+            let mut scored: Vec<(f32, u64)> = of_user
+                .flat_map(|(_, chunks)| chunks)
+                .map(|(key, vector)| (kernels::cosine(query, &to_bf16(vector)), *key))
+                .collect();
+            scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            scored.into_iter().take(limit).map(|(_, key)| key).collect()
+        }
+
+        fn nearest(&self, query: &[f32], user: Option<u64>, limit: usize) -> Vec<u64> {
+            let within = self.candidates.admit(user, 0);
+            let hits = self.index.nearest(query, &within, limit).expect("searched");
+            assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
+            hits.into_iter().map(|hit| hit.chunk_key).collect()
+        }
+
+        /// Every chunk has the score that plain arithmetic gives it, a chunk that is not there has none.
+        fn expect_scores(&self, query: &[f32]) {
+            let chunks =
+                self.model.iter().flat_map(|(memory, (_, chunks))| chunks.iter().map(move |chunk| (memory, chunk)));
+            let (mut asked, mut expected) = (vec![(self.next_chunk, Some(0)), (1, None)], vec![f32::NAN, f32::NAN]);
+            for (memory, (chunk_key, vector)) in chunks {
+                asked.push((*chunk_key, Some(self.candidates.ordinal(*memory))));
+                expected.push(kernels::cosine(query, &to_bf16(vector)));
+            }
+            let scores = self.index.score(query, &asked).expect("scored");
+            assert!(scores.iter().zip(&expected).all(|(score, truth)| score.total_cmp(truth).is_eq()));
+        }
+
+        /// The share of the true nearest that were found, over some queries of each scope.
+        fn recall(&self, queries: usize, users: &[Option<u64>], chance: &mut Chance) -> f64 {
+            let (mut found, mut wanted) = (0, 0);
+            for user in users {
+                for _ in 0..queries {
+                    let query = chance.unit_vector(DIMENSIONS);
+                    let truth = self.truth(&query, *user, 10);
+                    let hits = self.nearest(&query, *user, 10);
+                    assert_eq!(hits.len(), truth.len());
+                    wanted += truth.len();
+                    found += truth.iter().filter(|key| hits.contains(key)).count();
+                }
+            }
+            found as f64 / wanted as f64
+        }
+    }
+
+    fn open(directory: &Path, hnsw_min_chunks: usize) -> (Arc<Candidates>, VectorIndex, Vec<String>) {
+        let candidates = Arc::new(Candidates::default());
+        let options = VectorOptions {
+            directory: directory.to_owned(),
+            dimensions: DIMENSIONS,
+            fingerprint: "model-a".to_owned(),
+            hnsw_min_chunks,
+        };
+        let (index, repairs) = VectorIndex::open(options, Arc::clone(&candidates)).expect("opened");
+        (candidates, index, repairs)
+    }
+
+    #[test]
+    fn finds_what_plain_arithmetic_finds_through_changes_and_reopenings() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("vectors"));
+        let mut checked = Checked::open(directory.path(), NEVER_HNSW);
+        for _ in 0..150 {
+            let first = 1 + chance.below(60) as u64;
+            let memories: Vec<u64> = (first..first + 1 + chance.below(4) as u64).collect();
+            match chance.below(10) {
+                0..=5 => {
+                    let chunks_each = chance.below(6);
+                    checked.publish(&memories, chunks_each, &mut chance);
+                }
+                6..=7 => checked.remove(&memories),
+                8 => checked.reopen(),
+                _ => {
+                    checked.index.compact_if_needed().expect("compacted");
+                }
+            }
+            let query = chance.unit_vector(DIMENSIONS);
+            let user = Some(1 + chance.below(3) as u64).filter(|_| chance.below(2) == 0);
+            assert_eq!(checked.nearest(&query, user, 5), checked.truth(&query, user, 5));
+            checked.expect_scores(&query);
+        }
+        let mut keys = chunk_keys(&checked.index);
+        keys.sort_unstable();
+        let mut expected: Vec<u64> =
+            checked.model.values().flat_map(|(_, chunks)| chunks.iter().map(|chunk| chunk.0)).collect();
+        expected.sort_unstable();
+        assert_eq!(keys, expected);
+        assert_eq!(checked.index.stats().chunks, expected.len());
+    }
+
+    #[test]
+    fn the_graph_serves_large_sets_and_the_newest_rows_with_recall_of_99_in_100() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("vectors"));
+        let mut checked = Checked::open(directory.path(), 500);
+        for round in 0..40u64 {
+            let memories: Vec<u64> = (round * 50 + 1..=round * 50 + 50).collect();
+            checked.publish(&memories, 2, &mut chance);
+        }
+        eventually("a graph is ready", || checked.index.stats().is_hnsw_ready);
+        assert!(checked.recall(40, &[None, Some(1), Some(2)], &mut chance) >= 0.99);
+
+        checked.publish(&[5_000], 1, &mut chance);
+        let newest = checked.model[&5_000].1[0].clone();
+        assert_eq!(checked.nearest(&newest.1, None, 1), [newest.0], "searchable before the graph has it");
+        checked.remove(&[5_000]);
+        assert!(!checked.nearest(&newest.1, None, 10).contains(&newest.0));
+
+        checked.remove(&(1..=1_000).collect::<Vec<_>>());
+        assert!(checked.recall(20, &[None, Some(1)], &mut chance) >= 0.99, "with half of the graph dead");
+        assert!(checked.index.compact_if_needed().expect("compacted"));
+        assert!(checked.recall(20, &[None, Some(1)], &mut chance) >= 0.99, "just compacted");
+        eventually("the graph is built anew", || checked.index.stats().hnsw_chunks == 2_000);
+        assert!(checked.recall(20, &[None, Some(1)], &mut chance) >= 0.99, "rebuilt");
+    }
+
+    #[test]
+    fn a_saved_graph_serves_after_reopening_and_a_damaged_one_is_told_and_rebuilt() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("vectors"));
+        let mut checked = Checked::open(directory.path(), 500);
+        checked.publish(&(1..=600).collect::<Vec<_>>(), 2, &mut chance);
+        let snapshot = directory.path().join("graph.usearch");
+        eventually("a snapshot is written", || directory.path().join("graph.meta").exists());
+        checked.reopen();
+        eventually("the graph is loaded", || checked.index.stats().is_hnsw_ready);
+        assert!(checked.recall(20, &[None], &mut chance) >= 0.99);
+
+        checked.index.close();
+        let mut bytes = std::fs::read(&snapshot).expect("readable");
+        let at = chance.below(bytes.len());
+        bytes[at] ^= 1;
+        std::fs::write(&snapshot, bytes).expect("writable");
+        let (_, index, repairs) = open(directory.path(), 500);
+        assert!(repairs.len() == 1 && repairs[0].contains("snapshot"), "{repairs:?}");
+        eventually("the graph is rebuilt", || index.stats().is_hnsw_ready);
+    }
+
+    #[test]
+    fn damage_in_the_log_is_told_and_gone_after_compaction() {
+        let (mut chance, directory) = (Chance::new(), TempDir::new("vectors"));
+        let mut checked = Checked::open(directory.path(), NEVER_HNSW);
+        checked.publish(&[1, 2, 3], 1, &mut chance);
+        checked.index.close();
+        let log = directory.path().join("vectors.log");
+        let mut bytes = std::fs::read(&log).expect("readable");
+        let middle = bytes.len() - (bytes.len() - 512) / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&log, bytes).expect("writable");
+
+        let (_, index, repairs) = open(directory.path(), NEVER_HNSW);
+        assert!(repairs.len() == 1 && repairs[0].contains("damaged record"), "{repairs:?}");
+        assert_eq!(chunk_keys(&index), [1, 3]);
+        assert!(index.compact_if_needed().expect("compacted"));
+        index.close();
+        let (_, index, repairs) = open(directory.path(), NEVER_HNSW);
+        assert!(repairs.is_empty(), "{repairs:?}");
+        assert_eq!(chunk_keys(&index), [1, 3]);
+    }
+
+    #[test]
+    fn vectors_that_are_not_of_unit_length_are_refused_at_the_edge() {
+        let directory = TempDir::new("vectors");
+        let (candidates, index, _) = open(directory.path(), NEVER_HNSW);
+        let along = |length: f32| {
+            let mut vector = vec![0.0; DIMENSIONS];
+            vector[3] = length;
+            vector
+        };
+        for sound in [1.0, 0.9901, 1.0099, -1.0] {
+            index.check(&along(sound)).expect("sound");
+        }
+        for bad in [0.0, 0.98, 1.02, f32::NAN, f32::INFINITY] {
+            assert_eq!(index.check(&along(bad)).expect_err("refused").code(), "invalid", "{bad}");
+            let within = candidates.admit(None, 0);
+            assert_eq!(index.nearest(&along(bad), &within, 1).expect_err("refused").code(), "invalid");
+            assert_eq!(index.score(&along(bad), &[]).expect_err("refused").code(), "invalid");
+        }
+        assert!(index.check(&along(1.0)[1..]).is_err());
+        candidates.show(&[Showing { memory_key: 1, user_key: NO_USER, expires_at_ms: NEVER }]);
+        assert!(index.nearest(&along(1.0), &candidates.admit(None, 0), 1).expect("searched").is_empty());
+    }
+}

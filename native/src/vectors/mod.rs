@@ -1,0 +1,27 @@
+//! Which chunks have the vectors nearest to a query's vector?
+//!
+//! | File | Content |
+//! |---|---|
+//! | `index` | the vector index of a project: publish, remove, search, compact |
+//! | `searcher` | the search itself, which chooses between scan and graph |
+//! | `log` | the vectors on disk: an append-only file of checksummed records |
+//! | `row_table` | which chunk and memory each row of the log belongs to, and which rows are alive |
+//! | `row_set` | the rows that a scan covers |
+//! | `row_blocks` | memory for rows of bytes |
+//! | `binary_codes` | one bit per component, for the first pass of a scan |
+//! | `int8_matrix` | one byte per component, for the second pass |
+//! | `kernels` | the inner loops of both passes, one per instruction set |
+//! | `hnsw` | the HNSW graph for large sets, and its snapshot on disk |
+//! | `hnsw_builder` | the thread that builds, calibrates and saves the graph |
+
+mod binary_codes;
+mod hnsw;
+mod hnsw_builder;
+pub(crate) mod index;
+mod int8_matrix;
+mod kernels;
+mod log;
+mod row_blocks;
+mod row_set;
+mod row_table;
+mod searcher;
