@@ -5,7 +5,8 @@ import { createHash, type Hash } from "node:crypto";
 import { Fault } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { shortened } from "../kit/shortened.ts";
-import type { FileFormats, IncomingFile, UploadFiles } from "../ports/upload-files.ts";
+import type { FileFormats } from "../ports/document-reader.ts";
+import type { IncomingFile, UploadFiles } from "../ports/upload-files.ts";
 import { refuseBadText } from "./body.ts";
 import { type FormPart, readForm } from "./multipart.ts";
 

@@ -1,20 +1,25 @@
-// What every reader of documents hands on: text, title, and where the parts of the text come from. How a format becomes
-// that is the readers' business (pdf/, office/), what is made of the text that of prepare.ts.
+// Defines what the readers of all formats return: text, title, and the pages, slides or sheets that the text comes from.
 
-/** What a reader makes of a file: Markdown that reads well, and where its parts come from. */
+/** The result of reading a file: readable Markdown, and the places that its parts come from. */
 export interface ReadDocument {
-  /** Put together they are the text; at least one visible character, no NUL, no lone surrogate. Pieces, so that a large text need not be held twice. */
+  /**
+   * Their concatenation is the text: at least one visible character, no NUL, no lone surrogate. Pieces avoid a second copy of a
+   * large text in memory.
+   */
   readonly pieces: readonly string[];
-  /** The title that the file has beside its text (its properties); null: to be found in the text. */
+  /** The title in the file's own properties; null: taken from the text later. */
   readonly title: string | null;
-  /** Ascending by `at`; each holds from there to the next. */
+  /** Ascending by `at`; each mark is valid up to the next one. */
   readonly marks: readonly PlaceMark[];
 }
 
-/** From this place in the text on (UTF-16 units), the text stands on this page, slide or sheet. */
+/** From `at` on (UTF-16 units of the text), the text comes from this page, slide or sheet. */
 export interface PlaceMark {
   readonly at: number;
   readonly page?: number;
   readonly slide?: number;
   readonly sheet?: string;
 }
+
+/** Message for a file behind a password. */
+export const ENCRYPTED = "The file is encrypted. Upload it without a password.";

@@ -6,6 +6,14 @@
 import type { DocumentPlace } from "../domain/chunk.ts";
 import type { FailureCode, PageProgress } from "../domain/memory.ts";
 
+/** The formats of uploaded files. */
+export interface FileFormats {
+  /** Names of the formats in a sentence: "A, B and C". */
+  readonly names: string;
+  /** The media type of a file by its content and name; null if it has none of these formats. */
+  mediaTypeOf(path: string, filename: string): Promise<string | null>;
+}
+
 /** A file to read. */
 export interface DocumentFile {
   readonly path: string;

@@ -4,14 +4,6 @@
 // Owed by an implementation: files are readable by their owner only; what arrived and was never kept is gone after the next
 // start; `keep` is durable and atomic, and its file is on the disk in full when it returns.
 
-/** The formats of files that are taken in. */
-export interface FileFormats {
-  /** As callers are told of them. */
-  readonly names: string;
-  /** The media type of a file by its content and name; null: none of these formats. */
-  mediaTypeOf(path: string, filename: string): Promise<string | null>;
-}
-
 /** A file while it arrives. */
 export interface IncomingFile {
   readonly path: string;

@@ -132,7 +132,7 @@ describe("receiving", () => {
 
   test("lists what is read where a format is not", async () => {
     expect((await refusal(fileForm("a.png", PNG))).message).toContain(
-      "PDF, DOCX, XLSX, PPTX, TXT, CSV, Markdown, HTML and JSON",
+      "PDF, DOCX, XLSX, PPTX, TXT, Markdown, CSV, HTML and JSON",
     );
   });
 

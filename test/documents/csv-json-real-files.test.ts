@@ -4,8 +4,8 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
+import { mediaTypeOf } from "../../src/documents/detect.ts";
 import { readFileText } from "../../src/documents/read-file.ts";
-import { mediaTypeOf } from "../../src/documents/sniff.ts";
 import { ReadFailure } from "../../src/ports/document-reader.ts";
 
 const FILES = join(import.meta.dir, "../../../shared/data/documents");

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { MEDIA_TYPES } from "../../src/documents/formats.ts";
+import { HTML } from "../../src/documents/html/format.ts";
 import { readFileText } from "../../src/documents/read-file.ts";
 import { ReadFailure } from "../../src/ports/document-reader.ts";
 
@@ -12,7 +12,7 @@ const isThere = existsSync(FILES);
 
 async function read(name: string): Promise<{ text: string; title: string | null }> {
   const path = join(FILES, name);
-  const file = { path, bytes: statSync(path).size, filename: name, mediaType: MEDIA_TYPES.html };
+  const file = { path, bytes: statSync(path).size, filename: name, mediaType: HTML.mediaType };
   const document = await readFileText(file);
   if (document instanceof ReadFailure) throw document;
   return { text: document.pieces.join(""), title: document.title };

@@ -2,8 +2,8 @@
 // breaks it.
 
 import { describe, expect, test } from "bun:test";
+import { READING_LIMITS } from "../../src/documents/budget.ts";
 import { readHtml } from "../../src/documents/html/read-html.ts";
-import { READING_LIMITS } from "../../src/documents/office/budget.ts";
 import { ReadFailure } from "../../src/ports/document-reader.ts";
 
 function read(...pieces: string[]) {

@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { mediaTypeOf } from "../../src/documents/sniff.ts";
+import { mediaTypeOf } from "../../src/documents/detect.ts";
 import type { Memory, MemoryDraft, PageProgress, ReceivedFile } from "../../src/domain/memory.ts";
 import { oleContainer, zipOf } from "../documents/fixtures/containers.ts";
 import { archiveOf, references, xml } from "../documents/office/office-file.ts";

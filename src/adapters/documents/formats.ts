@@ -1,8 +1,8 @@
-// Which formats of files are taken in, as receiving asks: the reader's own knowledge of them, in the server's process.
+// The formats of uploaded files, for the server process. Loads no reader.
 
-import { FORMATS_READ } from "../../documents/formats.ts";
-import { mediaTypeOf } from "../../documents/sniff.ts";
-import type { FileFormats } from "../../ports/upload-files.ts";
+import { mediaTypeOf } from "../../documents/detect.ts";
+import { FORMAT_NAMES } from "../../documents/formats.ts";
+import type { FileFormats } from "../../ports/document-reader.ts";
 
-/** The formats that reading knows; a look at a file takes some milliseconds, whatever it holds. */
-export const fileFormats: FileFormats = { names: FORMATS_READ, mediaTypeOf };
+/** The formats that Mneme reads. Detection takes a few milliseconds, whatever the file holds. */
+export const fileFormats: FileFormats = { names: FORMAT_NAMES, mediaTypeOf };

@@ -3,7 +3,7 @@
 // into cells in csv-records.ts.
 
 import { type Cell, type ColumnNames, columnNames, isQuantity, rowLine } from "../office/table.ts";
-import { onOneLine } from "../office/text-writer.ts";
+import { onOneLine } from "../text-writer.ts";
 import { type CsvRecord, recordsOf, type Separator } from "./csv-records.ts";
 
 /** Units at the beginning that tell the separator. */

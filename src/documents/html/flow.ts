@@ -2,7 +2,7 @@
 // makes which is page-reader.ts's question.
 
 import { listItem, type NumeralKind, numeral } from "../office/lists.ts";
-import { type Block, type BlockSink, LIST, onOneLine, readable } from "../office/text-writer.ts";
+import { type Block, type BlockSink, LIST, onOneLine, readable } from "../text-writer.ts";
 import { fenced, Line, preformatted } from "./line.ts";
 import type { PageCell, PageTable } from "./page-table.ts";
 

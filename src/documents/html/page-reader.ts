@@ -1,7 +1,7 @@
 // What the elements of a page mean: each becomes text, or a part of a heading, list, table or piece of code. How these are written is
 // flow.ts's question, which elements are read visibility.ts's.
 
-import type { Budget } from "../office/budget.ts";
+import type { Budget } from "../budget.ts";
 import {
   alternativeOf,
   formulaOf,

@@ -1,9 +1,9 @@
 // A table of a page while it is read: where its cells stand, what is merged, and which rows are lines. What holds more than fits a
 // line is unfolded into its blocks. How rows are written is office/table.ts's question.
 
-import type { Budget } from "../office/budget.ts";
+import type { Budget } from "../budget.ts";
 import { type Cell, fitsLine, TableRows } from "../office/table.ts";
-import { onOneLine } from "../office/text-writer.ts";
+import { onOneLine } from "../text-writer.ts";
 import type { PageBlock, PageSink } from "./flow.ts";
 
 /** Columns that one cell takes at most: a browser takes 1,000, no reader has seen 100. */

@@ -3,9 +3,9 @@
 
 import { shortTitle } from "../../domain/title.ts";
 import type { ReadFailure } from "../../ports/document-reader.ts";
+import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits } from "../budget.ts";
 import type { ReadDocument } from "../document.ts";
-import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits } from "../office/budget.ts";
-import { onOneLine, TextWriter } from "../office/text-writer.ts";
+import { onOneLine, TextWriter } from "../text-writer.ts";
 import { ElementStack } from "./element-stack.ts";
 import { readMarkup } from "./markup.ts";
 import { PageReader } from "./page-reader.ts";

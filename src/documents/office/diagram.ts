@@ -1,9 +1,9 @@
 // The text of SmartArt (ECMA-376-1, 21.4): its points as a list, each below the one that it belongs to.
 
+import { type Block, LIST } from "../text-writer.ts";
 import { type DrawingParagraph, DrawingText, lineOf } from "./drawing-text.ts";
 import { listItem } from "./lists.ts";
 import type { OfficePackage } from "./package.ts";
-import { type Block, LIST } from "./text-writer.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
 /** The points of the diagram in a part, outermost first in the order of the diagram; none for a part that is not there. */

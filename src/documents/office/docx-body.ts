@@ -1,7 +1,8 @@
 // The flow of a Word document (ECMA-376-1, 17): paragraphs and tables of the body, of notes and comments, of cells and text boxes,
 // one after the other as they are read. Which parts are read in which order is docx.ts's question.
 
-import type { Budget } from "./budget.ts";
+import type { Budget } from "../budget.ts";
+import { type Block, BlockList, type BlockSink, onOneLine } from "../text-writer.ts";
 import type { Numbering } from "./docx-numbering.ts";
 import { Paragraph } from "./docx-paragraph.ts";
 import type { StyleOf } from "./docx-styles.ts";
@@ -9,7 +10,6 @@ import { type CellContent, WordTable } from "./docx-table.ts";
 import { EquationReader } from "./equation.ts";
 import { withoutMark } from "./lists.ts";
 import { symbolOf } from "./symbols.ts";
-import { type Block, BlockList, type BlockSink, onOneLine } from "./text-writer.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
 /** What a flow refers to. */

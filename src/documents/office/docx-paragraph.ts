@@ -1,9 +1,9 @@
 // A paragraph of a Word document while it is read: its text, its place among headings and lists, and what hangs on it.
 
+import { type Block, LIST, onOneLine, readable } from "../text-writer.ts";
 import type { Numbering } from "./docx-numbering.ts";
 import { headingOfOutline, type StyleOf } from "./docx-styles.ts";
 import { listItem } from "./lists.ts";
-import { type Block, LIST, onOneLine, readable } from "./text-writer.ts";
 
 /** A paragraph as it comes. */
 export class Paragraph {

@@ -1,9 +1,9 @@
 // A table of a Word document while it is read: its rows as lines, merged cells with what they share. Cells that hold more than fits
 // a line are unfolded into their blocks. How rows are written is table.ts's question.
 
+import { type Block, type BlockSink, onOneLine } from "../text-writer.ts";
 import { withoutMark } from "./lists.ts";
 import { type Cell, fitsLine, type HeaderHint, TableRows } from "./table.ts";
-import { type Block, type BlockSink, onOneLine } from "./text-writer.ts";
 
 /** Word itself has at most 63 columns. */
 const COLUMNS_MAX = 100;

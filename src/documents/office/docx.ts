@@ -3,14 +3,14 @@
 
 import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
+import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits } from "../budget.ts";
 import type { ReadDocument } from "../document.ts";
-import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits } from "./budget.ts";
+import { TextWriter } from "../text-writer.ts";
 import { diagramBlocks } from "./diagram.ts";
 import { FlowReader, NoteReader, type WordContext } from "./docx-body.ts";
 import { Numbering } from "./docx-numbering.ts";
 import { readStyles } from "./docx-styles.ts";
 import { OfficePackage, targetsOf } from "./package.ts";
-import { TextWriter } from "./text-writer.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
 /** Reads a DOCX file. Time and memory grow with its text, up to the limits. Never rejects because of what is in the file. */

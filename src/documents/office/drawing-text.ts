@@ -1,9 +1,9 @@
 // Text of DrawingML (ECMA-376-1, 21.1.2): the paragraphs of shapes, cells, diagrams and comments, with their place in lists. Where
 // they stand is the business of pptx-slide.ts and diagram.ts.
 
+import { type Block, LIST, onOneLine, readable } from "../text-writer.ts";
 import { EquationReader } from "./equation.ts";
 import { listItem, type NumeralKind, numeral } from "./lists.ts";
-import { type Block, LIST, onOneLine, readable } from "./text-writer.ts";
 import type { Attributes } from "./xml.ts";
 
 /** A paragraph of a shape. */

@@ -1,8 +1,8 @@
 // The parts of an Office document and how they refer to each other (Open Packaging Conventions, ECMA-376-2). How parts are
 // stored is archive.ts's question, what is in them that of the readers.
 
-import { Archive } from "./archive.ts";
-import { type Budget, outcomeOf, refuse } from "./budget.ts";
+import { type Budget, outcomeOf, refuse } from "../budget.ts";
+import { Archive } from "../zip/archive.ts";
 import { type Attributes, type Family, readXml, type XmlHandler } from "./xml.ts";
 
 /** A reference from one part to another. */

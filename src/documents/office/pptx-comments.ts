@@ -1,8 +1,8 @@
 // What people commented on slides: the older form (ECMA-376-1, 19.4) and the threads that came later ([MS-PPTX] 2.1.12).
 
+import { onOneLine } from "../text-writer.ts";
 import { DrawingText, lineOf } from "./drawing-text.ts";
 import type { OfficePackage, Relationship } from "./package.ts";
-import { onOneLine } from "./text-writer.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
 /** Names of those who comment, by id; ids of the two forms do not meet. @throws ReadFailure when a part is damaged */

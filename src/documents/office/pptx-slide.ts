@@ -1,9 +1,9 @@
 // One slide, or the notes below it (ECMA-376-1, 19.3): its title and the text of its shapes, tables and diagrams as blocks. Which
 // slides there are is pptx.ts's question.
 
+import { type Block, onOneLine } from "../text-writer.ts";
 import { blocksOfParagraphs, type DrawingParagraph, DrawingText, lineOf } from "./drawing-text.ts";
 import { type Cell, TableRows } from "./table.ts";
-import { type Block, onOneLine } from "./text-writer.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
 /** Placeholders that every slide has: numbers, dates, footers, and the small picture of the slide above its notes. */

@@ -3,13 +3,13 @@
 
 import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
+import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits, refuse } from "../budget.ts";
 import type { ReadDocument } from "../document.ts";
-import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits, refuse } from "./budget.ts";
+import { TextWriter } from "../text-writer.ts";
 import { diagramBlocks } from "./diagram.ts";
 import { OfficePackage, targetsOf } from "./package.ts";
 import { readAuthors, readComments } from "./pptx-comments.ts";
 import { SlideReader } from "./pptx-slide.ts";
-import { TextWriter } from "./text-writer.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
 /** Reads a PPTX file. Time and memory grow with its text, up to the limits. Never rejects because of what is in the file. */

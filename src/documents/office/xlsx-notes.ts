@@ -1,7 +1,7 @@
 // What people noted on the cells of a sheet: notes (ECMA-376-1, 18.7) and the threads of comments that came later ([MS-XLSX] 2.1.48).
 
+import { onOneLine } from "../text-writer.ts";
 import type { OfficePackage, Relationship } from "./package.ts";
-import { onOneLine } from "./text-writer.ts";
 import { cellAt, sheetText } from "./xlsx-sheet.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 

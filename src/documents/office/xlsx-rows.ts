@@ -1,7 +1,7 @@
 // The rows of a sheet as lines of text: which of them name the columns of others, and what merged cells share. How cells become
 // texts is the business of xlsx-sheet.ts.
 
-import type { Budget } from "./budget.ts";
+import type { Budget } from "../budget.ts";
 import {
   type Cell,
   type ColumnNames,

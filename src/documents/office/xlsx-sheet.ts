@@ -1,8 +1,8 @@
 // The cells of one sheet (ECMA-376-1, 18.3.1) as texts, row by row; only cells that hold something take room. What the rows mean
 // together is the business of xlsx-rows.ts.
 
-import { type Budget, refuse } from "./budget.ts";
-import { onOneLine } from "./text-writer.ts";
+import { type Budget, refuse } from "../budget.ts";
+import { onOneLine } from "../text-writer.ts";
 import type { CellLook } from "./xlsx-styles.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 

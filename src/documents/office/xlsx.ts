@@ -3,10 +3,10 @@
 
 import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
+import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits, refuse } from "../budget.ts";
 import type { ReadDocument } from "../document.ts";
-import { Budget, outcomeOf, READING_LIMITS, type ReadingLimits, refuse } from "./budget.ts";
+import { onOneLine, TextWriter } from "../text-writer.ts";
 import { OfficePackage, targetsOf } from "./package.ts";
-import { onOneLine, TextWriter } from "./text-writer.ts";
 import { readCellNotes } from "./xlsx-notes.ts";
 import { linesOfSheet } from "./xlsx-rows.ts";
 import { type CellRange, rangeAt, type SheetContext, SheetReader, sheetText } from "./xlsx-sheet.ts";

@@ -2,7 +2,7 @@
 // of the transitional or strict namespaces. What they mean is the business of whoever handles them.
 
 import { Parser } from "htmlparser2";
-import { type Budget, refuse } from "./budget.ts";
+import { type Budget, refuse } from "../budget.ts";
 
 /** Attributes of an element: those of its own namespace or of none under their plain name, others as `r:id`. */
 export type Attributes = Readonly<Record<string, string>>;

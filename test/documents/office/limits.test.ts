@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { strToU8 } from "fflate";
-import { READING_LIMITS, type ReadingLimits } from "../../../src/documents/office/budget.ts";
+import { READING_LIMITS, type ReadingLimits } from "../../../src/documents/budget.ts";
 import { readDocx } from "../../../src/documents/office/docx.ts";
 import { readPptx } from "../../../src/documents/office/pptx.ts";
 import { readXlsx } from "../../../src/documents/office/xlsx.ts";

@@ -1,9 +1,9 @@
 // Puts the text of a document together, block by block, with the marks of where it stands. What the blocks say is the business of
 // the readers.
 
-import { ReadFailure } from "../../ports/document-reader.ts";
-import type { PlaceMark, ReadDocument } from "../document.ts";
+import { ReadFailure } from "../ports/document-reader.ts";
 import type { Budget } from "./budget.ts";
+import type { PlaceMark, ReadDocument } from "./document.ts";
 
 /** A paragraph, heading, item or row. */
 export interface Block {

@@ -1,8 +1,8 @@
 // How much of an Office document is read at most, and how a reader gives up: with a message for whoever uploaded the file.
 // Where the counted things come from is the business of archive.ts, xml.ts and the readers.
 
-import { ReadFailure } from "../../ports/document-reader.ts";
-import { processorMs } from "../processor-time.ts";
+import { ReadFailure } from "../ports/document-reader.ts";
+import { processorMs } from "./processor-time.ts";
 
 /** Most that is read of one document. */
 export interface ReadingLimits {

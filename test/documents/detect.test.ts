@@ -4,21 +4,21 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Format, MEDIA_TYPES } from "../../src/documents/formats.ts";
-import { mediaTypeOf } from "../../src/documents/sniff.ts";
+import { mediaTypeOf } from "../../src/documents/detect.ts";
+import { formatOfMediaType } from "../../src/documents/formats.ts";
 import { seeded } from "../support/seeded.ts";
 import { oleContainer, zipOf } from "./fixtures/containers.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "mneme-sniff-"));
+const folder = mkdtempSync(join(tmpdir(), "mneme-detect-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let written = 0;
-async function sniffed(content: string | Uint8Array, filename: string): Promise<Format | null> {
+/** The first extension of the detected format; `encrypted` for the format without extensions. */
+async function detected(content: string | Uint8Array, filename: string): Promise<string | null> {
   const path = join(folder, String(written++));
   writeFileSync(path, content);
   const mediaType = await mediaTypeOf(path, filename);
-  const found = Object.entries(MEDIA_TYPES).find(([, type]) => type === mediaType);
-  return found === undefined ? null : (found[0] as Format);
+  return mediaType === null ? null : (formatOfMediaType(mediaType).extensions[0] ?? "encrypted");
 }
 
 const latin1 = (text: string) => Buffer.from(text, "latin1");
@@ -28,7 +28,7 @@ const pptx = zipOf("[Content_Types].xml", "ppt/presentation.xml");
 const pdf = latin1("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n");
 
 describe("content decides, whatever the name says", () => {
-  const cases: readonly (readonly [string, string | Uint8Array, Format | null])[] = [
+  const cases: readonly (readonly [string, string | Uint8Array, string | null])[] = [
     ["a PDF", pdf, "pdf"],
     ["a PDF behind some bytes of a mailer", Buffer.concat([latin1("\0\0mail\r\n"), pdf]), "pdf"],
     ["a DOCX", docx, "docx"],
@@ -58,46 +58,46 @@ describe("content decides, whatever the name says", () => {
   for (const [what, content, format] of cases) {
     for (const filename of ["upload", "notes.txt", "report.pdf"]) {
       test(`${what} named ${filename} is ${format ?? "none of the formats"}`, async () => {
-        expect(await sniffed(content, filename)).toBe(format);
+        expect(await detected(content, filename)).toBe(format);
       });
     }
   }
 
   test("an Office document behind a password has the type of its name", async () => {
     const encrypted = oleContainer("EncryptedPackage");
-    expect(await sniffed(encrypted, "plan.xlsx")).toBe("xlsx");
-    expect(await sniffed(encrypted, "plan")).toBe("encrypted");
+    expect(await detected(encrypted, "plan.xlsx")).toBe("xlsx");
+    expect(await detected(encrypted, "plan")).toBe("encrypted");
   });
 });
 
 describe("the name decides between texts", () => {
   const list = "name,age\nAda,36\nGrace,85\n";
   for (const [filename, format] of [
-    ["a.txt", "text"],
+    ["a.txt", "txt"],
     ["a.CSV", "csv"],
-    ["a.md", "markdown"],
+    ["a.md", "md"],
     ["a.htm", "html"],
     ["a.json", "json"],
-    ["a.docx", "text"],
+    ["a.docx", "txt"],
     ["a.dat", "csv"],
   ] as const) {
-    test(`a list named ${filename} is ${format}`, async () => expect(await sniffed(list, filename)).toBe(format));
+    test(`a list named ${filename} is ${format}`, async () => expect(await detected(list, filename)).toBe(format));
   }
 
   test("without one that says something, its lines do", async () => {
-    expect(await sniffed("# Plan\n\nBuy milk.\n", "upload")).toBe("markdown");
-    expect(await sniffed("Buy milk, eggs and bread.\nCall Ada.\n", "upload")).toBe("text");
+    expect(await detected("# Plan\n\nBuy milk.\n", "upload")).toBe("md");
+    expect(await detected("Buy milk, eggs and bread.\nCall Ada.\n", "upload")).toBe("txt");
   });
 
   test("a link at a page's beginning makes no JSON of it", async () => {
-    expect(await sniffed("[Mneme](https://example.org) remembers.", "README.md")).toBe("markdown");
-    expect(await sniffed(`[Mneme](https://example.org) remembers. ${"On. ".repeat(30_000)}`, "a")).toBe("text");
+    expect(await detected("[Mneme](https://example.org) remembers.", "README.md")).toBe("md");
+    expect(await detected(`[Mneme](https://example.org) remembers. ${"On. ".repeat(30_000)}`, "a")).toBe("txt");
   });
 
   test("a text about files is a text", async () => {
-    expect(await sniffed("A PDF begins with %PDF-1.7 and ends with %%EOF.", "a.txt")).toBe("text");
-    expect(await sniffed("MZ are the initials of Mark Zbikowski.", "a.txt")).toBe("text");
-    expect(await sniffed("BZh is how bzip2 begins, ID3 how tags do.", "a.txt")).toBe("text");
+    expect(await detected("A PDF begins with %PDF-1.7 and ends with %%EOF.", "a.txt")).toBe("txt");
+    expect(await detected("MZ are the initials of Mark Zbikowski.", "a.txt")).toBe("txt");
+    expect(await detected("BZh is how bzip2 begins, ID3 how tags do.", "a.txt")).toBe("txt");
   });
 });
 
@@ -115,25 +115,25 @@ describe("texts in every encoding are texts", () => {
     ["Shift_JIS", Buffer.from("96bc914f2c944e97ee0d0a", "hex")],
   ];
   for (const [what, bytes] of cases) {
-    test(what, async () => expect(await sniffed(bytes, "a.txt")).toBe("text"));
+    test(what, async () => expect(await detected(bytes, "a.txt")).toBe("txt"));
   }
 
   test("bytes without a text are none, unless a document's name says that they were one", async () => {
     const random = seeded(7);
     const noise = Uint8Array.from({ length: 5_000 }, () => Math.floor(random() * 256));
     noise[0] = 0;
-    expect(await sniffed(noise, "a.txt")).toBeNull();
-    expect(await sniffed(noise, "a")).toBeNull();
-    expect(await sniffed(noise, "a.pdf")).toBe("pdf");
+    expect(await detected(noise, "a.txt")).toBeNull();
+    expect(await detected(noise, "a")).toBeNull();
+    expect(await detected(noise, "a.pdf")).toBe("pdf");
   });
 });
 
 describe("what is damaged", () => {
   test("is still told by what is left of it", async () => {
-    expect(await sniffed(docx.subarray(0, docx.byteLength - 30), "a")).toBe("docx");
-    expect(await sniffed(docx.subarray(0, 60), "a.docx")).toBe("docx");
-    expect(await sniffed(docx.subarray(0, 60), "a.zip")).toBeNull();
-    expect(await sniffed(zipOf(), "a.xlsx")).toBe("xlsx");
+    expect(await detected(docx.subarray(0, docx.byteLength - 30), "a")).toBe("docx");
+    expect(await detected(docx.subarray(0, 60), "a.docx")).toBe("docx");
+    expect(await detected(docx.subarray(0, 60), "a.zip")).toBeNull();
+    expect(await detected(zipOf(), "a.xlsx")).toBe("xlsx");
   });
 
   test("never breaks: any cut, and any changed byte", async () => {
@@ -145,7 +145,7 @@ describe("what is damaged", () => {
         for (let change = 0; change < 4; change++) {
           bytes[Math.floor(random() * bytes.byteLength)] = Math.floor(random() * 256);
         }
-        await sniffed(bytes, "a.docx").catch((cause: unknown) => {
+        await detected(bytes, "a.docx").catch((cause: unknown) => {
           throw new Error(`seed ${seed}, round ${round}: ${bytes.toString("hex")}`, { cause });
         });
       }
@@ -154,7 +154,7 @@ describe("what is damaged", () => {
 
   test("takes no longer than its bytes: thousands of comments before nothing", async () => {
     const startedAt = performance.now();
-    expect(await sniffed("<!-- -->".repeat(100_000), "a.txt")).toBe("text");
+    expect(await detected("<!-- -->".repeat(100_000), "a.txt")).toBe("txt");
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 });

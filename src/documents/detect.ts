@@ -1,0 +1,34 @@
+// Detects the format of an uploaded file: by its content first, by its name if the content leaves the format open. The formats
+// recognise themselves (formats.ts).
+
+import { open } from "node:fs/promises";
+import { sampleFile } from "./file-sample.ts";
+import { CERTAINTIES } from "./format.ts";
+import { FORMATS, isKnownExtension } from "./formats.ts";
+
+/**
+ * The media type of a file by its content and name; null if it has none of the formats. An encrypted Office document has the media
+ * type of its extension.
+ * @throws Error of the operating system if the file cannot be read
+ */
+export async function mediaTypeOf(path: string, filename: string): Promise<string | null> {
+  const extension = extensionOf(filename);
+  const file = await open(path, "r");
+  try {
+    const sample = await sampleFile(file, { extension, isKnown: isKnownExtension(extension) });
+    let best: { readonly mediaType: string; readonly rank: number } | null = null;
+    for (const format of FORMATS) {
+      const certainty = format.recognise(sample);
+      if (certainty === "content") return format.mediaType;
+      const rank = certainty === null ? -1 : CERTAINTIES.indexOf(certainty);
+      if (rank > (best?.rank ?? -1)) best = { mediaType: format.mediaType, rank };
+    }
+    return best?.mediaType ?? null;
+  } finally {
+    await file.close();
+  }
+}
+
+function extensionOf(filename: string): string {
+  return /\.([a-z0-9]{1,16})$/i.exec(filename)?.[1]?.toLowerCase() ?? "";
+}

@@ -1,0 +1,114 @@
+// Samples a file so that its format can be recognised: its first bytes, the list of a ZIP archive's entries, the beginning of its
+// text. Reads a few megabytes at most, however the file is made. The formats themselves recognise the sample.
+
+import type { FileHandle } from "node:fs/promises";
+import { beginningOf, encodingOf } from "./encoding/encoding.ts";
+import { beginsWith, readAt } from "./file-bytes.ts";
+import { holdsEncryptedPackage, isOleContainer } from "./ole.ts";
+import {
+  END_SIGNATURE,
+  ENTRY_SIGNATURE,
+  findZipDirectory,
+  localEntryNames,
+  ZIP_TAIL_BYTES,
+  zipEntries,
+} from "./zip/directory.ts";
+
+/** Sampled bytes at the beginning of the file. */
+const HEAD_BYTES = 64 * 1024;
+/** Bytes of a ZIP archive's directory that are read: about 40,000 entries. */
+const ZIP_DIRECTORY_BYTES_MAX = 4 * 1024 * 1024;
+
+/** A container whose signature the file begins with. */
+export type Container =
+  | {
+      readonly kind: "zip";
+      /** Names of the entries; of a damaged archive, those that could be found. */
+      readonly entryNames: readonly string[];
+      /** The archive has no readable directory, or an empty one. */
+      readonly isDamaged: boolean;
+    }
+  /** An OLE container: an Office document of the old binary formats, or an encrypted one of the new formats. */
+  | { readonly kind: "ole"; readonly isEncryptedOffice: boolean };
+
+/** What the formats know about a file to recognise it. */
+export class FileSample {
+  /** Decoded on first use: most files are recognised without their text. */
+  #text: string | null | undefined;
+
+  constructor(
+    /** Extension of the file name in lower case, without the dot; empty if there is none. */
+    readonly extension: string,
+    /** Whether a format has this extension. */
+    readonly hasKnownExtension: boolean,
+    /** The first 64 KiB. */
+    readonly head: Buffer,
+    /** Whether `head` is the whole file. */
+    readonly isWhole: boolean,
+    readonly container: Container | null,
+  ) {}
+
+  /** The beginning of a text file without leading white space; null if the file is no text. */
+  get text(): string | null {
+    if (this.#text === undefined) this.#text = this.#decodedHead();
+    return this.#text;
+  }
+
+  /** Whether the file may be a damaged document: neither a container nor a text nor a known binary format. */
+  get isUnknownBinary(): boolean {
+    if (this.container !== null || this.text !== null) return false;
+    return !OTHER_BINARIES.some(({ signature, at }) => beginsWith(this.head, signature, at));
+  }
+
+  #decodedHead(): string | null {
+    if (this.container !== null) return null;
+    const encoding = encodingOf(this.head, this.isWhole);
+    return encoding === null ? null : beginningOf(this.head, encoding).trimStart();
+  }
+}
+
+/** Signatures of binary formats that Mneme does not read. Files with them are refused whatever their names are. */
+const OTHER_BINARIES: readonly { readonly signature: string; readonly at?: number }[] = [
+  ...["\x89PNG", "\xff\xd8\xff", "GIF8", "BM", "II*\0", "MM\0*", "RIFF", "OggS", "ID3", "fLaC"],
+  ...["\x1f\x8b", "BZh", "\xfd7zXZ", "7z\xbc\xaf", "Rar!", "\x28\xb5\x2f\xfd"],
+  ...["\x7fELF", "MZ", "\xca\xfe\xba\xbe", "\xcf\xfa\xed\xfe", "\0asm", "SQLite format 3\0", "wOFF", "\0\x01\0\0\0"],
+]
+  .map((signature): { signature: string; at?: number } => ({ signature }))
+  .concat({ signature: "ftyp", at: 4 }, { signature: "ustar", at: 257 });
+
+/**
+ * Samples an open file.
+ * @throws Error of the operating system if the file cannot be read
+ */
+export async function sampleFile(
+  file: FileHandle,
+  { extension, isKnown }: { readonly extension: string; readonly isKnown: boolean },
+): Promise<FileSample> {
+  const { size } = await file.stat();
+  const head = await readAt(file, 0, Math.min(size, HEAD_BYTES));
+  const isZip = beginsWith(head, ENTRY_SIGNATURE) || beginsWith(head, END_SIGNATURE);
+  let container: Container | null = null;
+  if (isZip) container = await zipContainer(file, size, head);
+  else if (isOleContainer(head)) {
+    container = { kind: "ole", isEncryptedOffice: await holdsEncryptedPackage(file, size) };
+  }
+  return new FileSample(extension, isKnown, head, head.byteLength === size, container);
+}
+
+async function zipContainer(file: FileHandle, size: number, head: Buffer): Promise<Container> {
+  const entryNames = await listedNames(file, size);
+  const isDamaged = entryNames === null || entryNames.length === 0;
+  return { kind: "zip", entryNames: entryNames ?? localEntryNames(head), isDamaged };
+}
+
+/** The names in an archive's directory; null if it has none that can be read. */
+async function listedNames(file: FileHandle, size: number): Promise<readonly string[] | null> {
+  const tailAt = Math.max(0, size - ZIP_TAIL_BYTES);
+  const directory = findZipDirectory(await readAt(file, tailAt, size - tailAt), tailAt);
+  if (directory === null) return null;
+  const bytes = directory.end - directory.start;
+  const names = [...zipEntries(await readAt(file, directory.start, Math.min(bytes, ZIP_DIRECTORY_BYTES_MAX)))].map(
+    ({ name }) => name,
+  );
+  return names.length === 0 && bytes > 0 ? null : names;
+}

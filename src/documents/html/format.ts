@@ -1,0 +1,47 @@
+// The HTML format. read-html.ts extracts the text.
+
+import { decoded, encodingNamed, encodingOf } from "../encoding/encoding.ts";
+import type { FileFormat } from "../format.ts";
+import { isOtherMarkup, notText, SIGN_UNITS } from "../text/text-file.ts";
+
+/** A page names its encoding within this many bytes. HTML 13.2.3.2 looks at 1,024, but some pages name it later. */
+const CHARSET_WITHIN_BYTES = 4_096;
+
+/** HTML and XHTML pages. */
+export const HTML: FileFormat = {
+  name: "HTML",
+  mediaType: "text/html",
+  extensions: ["html", "htm", "xhtml"],
+  recognise({ text, extension }) {
+    if (text === null) return null;
+    if (beginsAsPage(text.slice(0, SIGN_UNITS))) return "content";
+    return this.extensions.includes(extension) && !isOtherMarkup(text) ? "name" : null;
+  },
+  async read({ bytes }) {
+    const encoding = encodingOf(bytes, true);
+    if (encoding === null) return notText();
+    // the encoding that a page names is more reliable than a guess
+    const label = encoding.startsWith("utf-") ? encoding : (namedEncoding(bytes) ?? encoding);
+    return (await import("./read-html.ts")).readHtml(decoded(bytes, label));
+  },
+};
+
+const PAGE_TAG = /^<(?:!doctype\s+html|html|head|body|title|meta)\b/i;
+
+// One regular expression for all comments would backtrack: thousands of comments would take minutes.
+function beginsAsPage(beginning: string): boolean {
+  let rest = beginning.replace(/^<\?xml[^>]*>/i, "").trimStart();
+  while (rest.startsWith("<!--")) {
+    const end = rest.indexOf("-->");
+    if (end === -1) return false;
+    rest = rest.slice(end + "-->".length).trimStart();
+  }
+  return PAGE_TAG.test(rest);
+}
+
+/** The encoding that a page names in a `meta` element; null if there is none or it is unknown. */
+function namedEncoding(bytes: Uint8Array): string | null {
+  const head = new TextDecoder("latin1").decode(bytes.subarray(0, CHARSET_WITHIN_BYTES));
+  const label = /<meta\b[^>]{0,512}?\bcharset\s*=\s*["']?([\w.:-]{1,32})/i.exec(head)?.[1];
+  return label === undefined ? null : encodingNamed(label);
+}

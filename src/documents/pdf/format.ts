@@ -1,0 +1,24 @@
+// The PDF format. read-pdf.ts extracts the text.
+
+import type { FileFormat } from "../format.ts";
+
+/** A PDF's signature begins within this many bytes (ISO 32000-1, implementation note 13 of its predecessor). */
+const SIGNATURE_WITHIN_BYTES = 1024;
+
+/** PDF. */
+export const PDF: FileFormat = {
+  name: "PDF",
+  mediaType: "application/pdf",
+  extensions: ["pdf"],
+  recognise(sample) {
+    if (sample.container !== null) return null;
+    const isNamed = this.extensions.includes(sample.extension);
+    const at = sample.head.subarray(0, SIGNATURE_WITHIN_BYTES).indexOf("%PDF-", 0, "latin1");
+    // texts about PDF hold the signature as well, but not at their beginning
+    if (at === 0 || (at > 0 && (isNamed || sample.head.includes(0)))) return "content";
+    return isNamed && sample.isUnknownBinary ? "name" : null;
+  },
+  async read({ bytes }, onPages) {
+    return (await import("./read-pdf.ts")).readPdf(bytes, { onProgress: onPages });
+  },
+};

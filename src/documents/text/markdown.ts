@@ -1,0 +1,22 @@
+// The Markdown format. Its text is stored as it is.
+
+import type { FileFormat } from "../format.ts";
+import { isOtherMarkup, readTextFile, SIGN_UNITS } from "./text-file.ts";
+
+/** Markdown. */
+export const MARKDOWN: FileFormat = {
+  name: "Markdown",
+  mediaType: "text/markdown",
+  extensions: ["md", "markdown", "mdown", "mkd"],
+  recognise({ text, extension, hasKnownExtension }) {
+    if (text === null || isOtherMarkup(text)) return null;
+    if (this.extensions.includes(extension)) return "name";
+    return !hasKnownExtension && hasMarkdown(text.slice(0, SIGN_UNITS)) ? "guess" : null;
+  },
+  read: async ({ bytes }) => readTextFile(bytes),
+};
+
+/** Whether a text has a heading, a fenced code block or the second line of a table. */
+function hasMarkdown(text: string): boolean {
+  return /^#{1,6} \S/m.test(text) || /^(?:```|~~~)/m.test(text) || /^\|?(?:[ \t]*:?-{3,}:?[ \t]*\|)+/m.test(text);
+}

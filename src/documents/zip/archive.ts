@@ -1,0 +1,121 @@
+// Reads the parts of an Office document's ZIP archive by name: decompressed piece by piece, counted against the budget.
+// directory.ts parses the list of entries; office/package.ts knows what the parts mean.
+
+import { crc32 } from "node:zlib";
+// this entry point leaves out the half of the library that needs Node's workers
+import { Inflate } from "fflate/browser";
+import { type Budget, refuse } from "../budget.ts";
+import { ENCRYPTED } from "../document.ts";
+import { beginsWith } from "../file-bytes.ts";
+import { isOleContainer } from "../ole.ts";
+import { ENTRY_BYTES, ENTRY_SIGNATURE, findZipDirectory, viewOf, type ZipEntry, zipEntries } from "./directory.ts";
+
+/**
+ * Compressed bytes per step. They decompress to 16 MB at most (a ratio of 1,032). The library allocates a new buffer per step, so
+ * that steps of a quarter of this take half as long again.
+ */
+const STEP_BYTES = 16 * 1024;
+
+const STORED = 0;
+const DEFLATED = 8;
+
+/** An archive. Names of parts are case-insensitive (ECMA-376-2, 6.2.2.3). */
+export class Archive {
+  readonly #entries = new Map<string, ZipEntry>();
+
+  /** @throws ReadFailure if the bytes are no archive, or one that is cut off, encrypted or has too many parts */
+  constructor(
+    private readonly bytes: Uint8Array,
+    private readonly budget: Budget,
+  ) {
+    for (const entry of listedEntries(bytes, budget.limits.entries)) {
+      this.#entries.set(entry.name.replaceAll("\\", "/").toLowerCase(), entry);
+    }
+  }
+
+  has(name: string): boolean {
+    return this.#entries.has(name.toLowerCase());
+  }
+
+  /** Names of all parts in lower case. */
+  names(): Iterable<string> {
+    return this.#entries.keys();
+  }
+
+  /**
+   * The decompressed bytes of a part, piece by piece; nothing if the part does not exist.
+   * @throws ReadFailure, possibly after some pieces, if the part is damaged or exceeds the budget
+   */
+  *read(name: string): Generator<Uint8Array> {
+    const entry = this.#entries.get(name.toLowerCase());
+    if (entry === undefined) return;
+    if (entry.isEncrypted) refuse(ENCRYPTED);
+    const compressed = this.#compressedOf(entry);
+    let inflated = 0;
+    let crc = 0;
+    for (const piece of entry.method === STORED ? stored(compressed) : inflate(compressed, entry.name)) {
+      inflated += piece.byteLength;
+      this.budget.addInflated(piece.byteLength, { inflated, compressed: compressed.byteLength });
+      this.budget.checkTime();
+      crc = crc32(piece, crc);
+      yield piece;
+    }
+    if (crc !== entry.crc) refuse(`The file is damaged: its part ${entry.name} does not agree with its checksum.`);
+  }
+
+  #compressedOf(entry: ZipEntry): Uint8Array {
+    const { headerAt: at, name } = entry;
+    if (entry.method !== STORED && entry.method !== DEFLATED) {
+      refuse(`The file cannot be read: its part ${name} is compressed by method ${entry.method}, which is not known.`);
+    }
+    const view = viewOf(this.bytes);
+    if (at + ENTRY_BYTES > view.byteLength || !beginsWith(this.bytes, ENTRY_SIGNATURE, at)) {
+      refuse(`The file is damaged: its part ${name} is not where the list of parts says.`);
+    }
+    const from = at + ENTRY_BYTES + view.getUint16(at + 26, true) + view.getUint16(at + 28, true);
+    if (from + entry.compressedBytes > view.byteLength) refuse(`The file is damaged: its part ${name} is cut off.`);
+    return this.bytes.subarray(from, from + entry.compressedBytes);
+  }
+}
+
+function* stored(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.byteLength; at += STEP_BYTES) yield bytes.subarray(at, at + STEP_BYTES);
+}
+
+function* inflate(compressed: Uint8Array, name: string): Generator<Uint8Array> {
+  const ready: Uint8Array[] = [];
+  const inflater = new Inflate((piece) => ready.push(piece));
+  for (let at = 0; at < compressed.byteLength; at += STEP_BYTES) {
+    const isLast = at + STEP_BYTES >= compressed.byteLength;
+    try {
+      inflater.push(compressed.subarray(at, at + STEP_BYTES), isLast);
+    } catch (cause) {
+      refuse(`The file is damaged: its part ${name} cannot be decompressed.`, cause);
+    }
+    yield* ready.splice(0);
+  }
+}
+
+function listedEntries(bytes: Uint8Array, entriesMax: number): readonly ZipEntry[] {
+  if (isOleContainer(bytes)) refuse(ENCRYPTED);
+  const directory = findZipDirectory(bytes);
+  if (directory === null) {
+    refuse(
+      beginsWith(bytes, ENTRY_SIGNATURE)
+        ? "The file is damaged: it is cut off, and the list of its parts is missing."
+        : "The file is damaged: it is not the archive that an Office document is.",
+    );
+  }
+  const { start, end, entryCount } = directory;
+  const entries: ZipEntry[] = [];
+  for (const entry of zipEntries(bytes.subarray(start, end))) {
+    if (entries.length === entriesMax) {
+      refuse(`The file's archive holds more than ${entriesMax.toLocaleString("en-US")} parts, the most that is read.`);
+    }
+    entries.push(entry);
+  }
+  if (entryCount !== null && entries.length !== entryCount) {
+    refuse("The file is damaged: the list of its parts is broken.");
+  }
+  return entries;
+}

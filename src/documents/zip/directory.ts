@@ -1,0 +1,141 @@
+// Finds and parses the directory of a ZIP archive (APPNOTE.TXT 6.3). It trusts no value in the archive. archive.ts reads the
+// entries' contents.
+
+import { beginsWith } from "../file-bytes.ts";
+
+/** Signature of an entry's local header. */
+export const ENTRY_SIGNATURE = "PK\x03\x04";
+/** Signature of the end record. An empty archive begins with it. */
+export const END_SIGNATURE = "PK\x05\x06";
+const LISTED_SIGNATURE = "PK\x01\x02";
+const END64_SIGNATURE = "PK\x06\x06";
+const END64_LOCATOR_SIGNATURE = "PK\x06\x07";
+
+/** Length of an entry's local header without name and extra field. */
+export const ENTRY_BYTES = 30;
+const LISTED_BYTES = 46;
+const END_BYTES = 22;
+const END64_BYTES = 56;
+const END64_LOCATOR_BYTES = 20;
+const COMMENT_BYTES_MAX = 65_535;
+
+/** Bytes at the end of an archive that are enough for `findZipDirectory` (APPNOTE 4.3.14 to 4.3.16). */
+export const ZIP_TAIL_BYTES = END_BYTES + COMMENT_BYTES_MAX + END64_LOCATOR_BYTES + END64_BYTES;
+
+/** Marks a size or offset that does not fit its field and is in the ZIP64 extra field. */
+const IN_EXTRA_FIELD = 0xffff_ffff;
+/** Marks a count of entries that does not fit its field. */
+const COUNT_OVERFLOW = 0xffff;
+const EXTRA_ZIP64 = 1;
+const FLAG_ENCRYPTED = 1;
+
+/** Range of a directory in the archive, in bytes. */
+export interface ZipDirectory {
+  readonly start: number;
+  readonly end: number;
+  /** Number of entries; null if the archive does not tell. */
+  readonly entryCount: number | null;
+}
+
+/** An entry as the directory lists it. */
+export interface ZipEntry {
+  readonly name: string;
+  readonly isEncrypted: boolean;
+  /** Compression method: 0 stored, 8 deflated. */
+  readonly method: number;
+  readonly crc: number;
+  readonly compressedBytes: number;
+  /** Offset of the entry's local header in the archive. */
+  readonly headerAt: number;
+}
+
+/**
+ * Finds the directory of an archive; null if its end record is missing. The range lies within the archive, but may hold anything.
+ * @param tail the end of the archive, `ZIP_TAIL_BYTES` or all of it
+ * @param tailAt offset of `tail` in the archive
+ */
+export function findZipDirectory(tail: Uint8Array, tailAt = 0): ZipDirectory | null {
+  const view = viewOf(tail);
+  const at = endRecordAt(tail);
+  if (at === null) return null;
+  const locator = at - END64_LOCATOR_BYTES;
+  if (locator >= 0 && beginsWith(tail, END64_LOCATOR_SIGNATURE, locator)) {
+    const end = Number(view.getBigUint64(locator + 8, true)) - tailAt;
+    if (end >= 0 && end + END64_BYTES <= locator && beginsWith(tail, END64_SIGNATURE, end)) {
+      const start = Number(view.getBigUint64(end + 48, true));
+      const entryCount = Number(view.getBigUint64(end + 32, true));
+      return { start: Math.min(start, tailAt + end), end: tailAt + end, entryCount };
+    }
+  }
+  const count = view.getUint16(at + 10, true);
+  // counted back from the end record, since other bytes may precede the archive
+  const start = Math.max(0, tailAt + at - view.getUint32(at + 12, true));
+  return { start, end: tailAt + at, entryCount: count === COUNT_OVERFLOW ? null : count };
+}
+
+/** Parses the entries of a directory, in their order; stops at the first bytes that are no entry. */
+export function* zipEntries(directory: Uint8Array): Generator<ZipEntry> {
+  const view = viewOf(directory);
+  let at = 0;
+  while (at + LISTED_BYTES <= directory.byteLength && beginsWith(directory, LISTED_SIGNATURE, at)) {
+    const next = at + LISTED_BYTES + [28, 30, 32].reduce((sum, field) => sum + view.getUint16(at + field, true), 0);
+    if (next > directory.byteLength) return;
+    yield listedEntry(directory, view, at);
+    at = next;
+  }
+}
+
+/** Names of an archive's first entries by their local headers, for an archive without a directory. Ends where a size is unknown. */
+export function localEntryNames(head: Buffer): readonly string[] {
+  const names: string[] = [];
+  for (let at = 0; at + ENTRY_BYTES <= head.byteLength && beginsWith(head, ENTRY_SIGNATURE, at); ) {
+    const [nameBytes, extraBytes] = [head.readUInt16LE(at + 26), head.readUInt16LE(at + 28)];
+    names.push(head.toString("latin1", at + ENTRY_BYTES, at + ENTRY_BYTES + nameBytes));
+    at += ENTRY_BYTES + nameBytes + extraBytes + head.readUInt32LE(at + 18);
+  }
+  return names;
+}
+
+/** A view of bytes that shares their memory. */
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function endRecordAt(tail: Uint8Array): number | null {
+  const last = tail.byteLength - END_BYTES;
+  for (let at = last; at >= Math.max(0, last - COMMENT_BYTES_MAX); at--) {
+    if (beginsWith(tail, END_SIGNATURE, at)) return at;
+  }
+  return null;
+}
+
+const nameDecoder = new TextDecoder();
+
+function listedEntry(directory: Uint8Array, view: DataView, at: number): ZipEntry {
+  const nameBytes = view.getUint16(at + 28, true);
+  const nameAt = at + LISTED_BYTES;
+  const sizes = [view.getUint32(at + 24, true), view.getUint32(at + 20, true), view.getUint32(at + 42, true)];
+  const long = zip64Values(view, nameAt + nameBytes, view.getUint16(at + 30, true));
+  // the extra field has only the values that do not fit, in this order
+  const [, compressedBytes = 0, headerAt = 0] = sizes.map((value) =>
+    value === IN_EXTRA_FIELD ? (long.shift() ?? value) : value,
+  );
+  return {
+    name: nameDecoder.decode(directory.subarray(nameAt, nameAt + nameBytes)),
+    isEncrypted: (view.getUint16(at + 8, true) & FLAG_ENCRYPTED) !== 0,
+    method: view.getUint16(at + 10, true),
+    crc: view.getUint32(at + 16, true),
+    compressedBytes,
+    headerAt,
+  };
+}
+
+function zip64Values(view: DataView, from: number, bytes: number): number[] {
+  const values: number[] = [];
+  for (let at = from; at + 4 <= from + bytes; at += 4 + view.getUint16(at + 2, true)) {
+    if (view.getUint16(at, true) !== EXTRA_ZIP64) continue;
+    const end = Math.min(at + 4 + view.getUint16(at + 2, true), from + bytes);
+    for (let value = at + 4; value + 8 <= end; value += 8) values.push(Number(view.getBigUint64(value, true)));
+  }
+  return values;
+}
