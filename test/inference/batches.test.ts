@@ -1,10 +1,10 @@
-// Packing inputs into runs: nothing is lost, nothing is computed twice, and no run is larger than agreed.
+// Packing inputs into batches: no input is lost or repeated, and no batch is larger than the limit.
 
 import { expect, test } from "bun:test";
 import { packRuns } from "../../src/adapters/inference/batches.ts";
 import { seeded } from "../support/seeded.ts";
 
-test("every input is in one run, padded to its longest, within the limit", () => {
+test("every input is in one run within the limit, padded to the longest input", () => {
   for (let seed = 1; seed <= 200; seed += 1) {
     const random = seeded(seed);
     const lengths = Array.from({ length: Math.floor(random() * 60) }, () => 2 + Math.floor(random() * 255));

@@ -1,4 +1,4 @@
-// What the lanes promise, with the real models in real processes.
+// The lanes, with the real models in real processes.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ async function start(options: Partial<LanesOptions> = {}): Promise<Lanes> {
 }
 
 const shared = await start();
-/** What computes the models here when nothing else is asked for. */
+/** Provider of the models on this machine with default options. */
 const OWN_PROVIDER = isEncoderMadeForThisProcessor() ? "cpu-avx2" : "cpu";
 const TEXTS = EMBEDDER_REFERENCE.map(({ text }) => text);
 const LONG = "Retrieval finds what was stored, and memory keeps what was found. ".repeat(40);
@@ -53,18 +53,18 @@ function shuffled(count: number, seed: number): readonly number[] {
     .map(({ index }) => index);
 }
 
-/** What a promise was rejected with. */
+/** The error that a promise was rejected with. */
 async function refusalOf(promise: Promise<unknown>): Promise<Fault> {
   return promise.then(
     () => {
-      throw new Error("the call was answered, not refused");
+      throw new Error("the call was answered instead of refused");
     },
     (error: Fault) => error,
   );
 }
 
 describe("the queue", () => {
-  test("is left once per call, before the answer, by texts and passages alike", async () => {
+  test("calls onBegin once per call, before the result, for texts and for passages", async () => {
     const events: string[] = [];
     const embedded = shared.embed(TEXTS.slice(0, 3), "query", undefined, () => events.push("embed"));
     await embedded.then(() => events.push("embedded"));
@@ -72,7 +72,7 @@ describe("the queue", () => {
     expect(events).toEqual(["embed", "embedded", "score"]);
   });
 
-  test("is never left by a call that was given up in it", async () => {
+  test("does not call onBegin for a call that was aborted while it waited", async () => {
     const events: string[] = [];
     const fault = new Error("given up");
     const busy = Array.from({ length: 8 }, () => shared.embed([LONG], "query"));
@@ -86,13 +86,13 @@ describe("the queue", () => {
 });
 
 describe("the embedder", () => {
-  test("texts one by one have the reference's vectors", async () => {
+  test("gives single texts their reference vectors", async () => {
     for (const { text, vector } of EMBEDDER_REFERENCE) {
       expect(largestDifference(await shared.embed([text], "query"), vector), text).toBeLessThan(VECTOR_TOLERANCE);
     }
   });
 
-  test.each([1, 2, 3])("texts together, in any order, have the reference's vectors (seed %d)", async (seed) => {
+  test.each([1, 2, 3])("gives batches of texts, in any order, their reference vectors (seed %d)", async (seed) => {
     const order = shuffled(TEXTS.length, seed);
     const vectors = await shared.embed(
       order.map((index) => TEXTS[index] ?? ""),
@@ -104,7 +104,7 @@ describe("the embedder", () => {
     });
   });
 
-  test("a text's vector does not depend on its company", async () => {
+  test("gives a text the same vector in any batch", async () => {
     const text = "The lane keeps its promise.";
     const alone = await shared.embed([text], "query");
     const company = await shared.embed([LONG, text, "x", ...TEXTS, text], "ingest");
@@ -112,20 +112,20 @@ describe("the embedder", () => {
     expect(largestDifference(row(company, TEXTS.length + 3), alone)).toBeLessThan(1e-6);
   });
 
-  test("what is beyond the model's limit does not count", async () => {
+  test("ignores text beyond the model's token limit", async () => {
     const [long, longer] = [LONG.repeat(2), `${LONG.repeat(2)} and something else`];
     const vectors = await shared.embed([long, longer], "ingest");
     expect(largestDifference(row(vectors, 0), row(vectors, 1))).toBeLessThan(1e-6);
   });
 
-  test("no texts, empty texts and broken ones have answers", async () => {
+  test("accepts no texts, empty texts and malformed texts", async () => {
     expect(await shared.embed([], "query")).toHaveLength(0);
     const vectors = await shared.embed(["", "\ud800", "漢字", "\u0000"], "query");
     expect(vectors).toHaveLength(4 * shared.dimensions);
     expect(largestDifference(row(vectors, 0), row(vectors, 1))).toBeLessThan(1e-6);
   });
 
-  test("its fingerprint names the very file", () => {
+  test("has a fingerprint with the checksum of its file", () => {
     const { sha256 } = JSON.parse(readFileSync(join(MODELS_DIR, "embedder/model.json"), "utf8"));
     expect(shared.fingerprint).toContain(sha256.slice(0, 16));
     expect([shared.dimensions, shared.tokensMax]).toEqual([384, 256]);
@@ -133,13 +133,13 @@ describe("the embedder", () => {
 });
 
 describe("the reranker", () => {
-  test("pairs one by one have the reference's logits", async () => {
+  test("gives single pairs their reference logits", async () => {
     for (const { query, passage, logit } of RERANKER_REFERENCE) {
       expect(largestDifference(await shared.score(query, [passage]), [logit]), query).toBeLessThan(LOGIT_TOLERANCE);
     }
   });
 
-  test("a passage's logit does not depend on the other passages or their order", async () => {
+  test("gives a passage the same logit whatever the other passages and their order", async () => {
     const { query = "" } = RERANKER_REFERENCE[0] ?? {};
     const passages = [...RERANKER_REFERENCE.map(({ passage }) => passage), "", LONG];
     const singly: number[] = [];
@@ -161,37 +161,37 @@ describe("the reranker", () => {
   });
 });
 
-describe("a contest", () => {
+describe("early exit", () => {
   const passages = RERANKER_REFERENCE.slice(0, 10).map(({ passage }) => passage);
   const query = RERANKER_REFERENCE[0]?.query ?? "";
   const earlyExit = { priorScores: passages.map((_, index) => (index % 4 < 2 ? 100 : -100)), fullTokensMax: 500 };
   const score = (lanes: Lanes, earlyExit?: EarlyExit) => lanes.score(query, passages, undefined, undefined, earlyExit);
 
-  test("decides which passages are read to the end, where the lanes can tell; the others have estimates", async () => {
-    const read = await score(shared);
+  test("reads the likeliest passages by all layers and estimates the others, if the lanes support it", async () => {
+    const full = await score(shared);
     const logits = await score(shared, earlyExit);
-    const isRead = passages.map((_, index) => logits[index] === read[index]);
-    if (OWN_PROVIDER === "cpu") return expect(isRead).not.toContain(false);
-    const readCount = isRead.filter(Boolean).length;
-    expect(readCount).toBeGreaterThanOrEqual(2);
-    expect(readCount).toBeLessThan(passages.length);
-    // in turns, each of the two lanes is dealt some that are ahead: none that is behind may finish before these
-    expect(isRead.filter((_, index) => index % 4 >= 2)).not.toContain(true);
+    const isFull = passages.map((_, index) => logits[index] === full[index]);
+    if (OWN_PROVIDER === "cpu") return expect(isFull).not.toContain(false);
+    const fullCount = isFull.filter(Boolean).length;
+    expect(fullCount).toBeGreaterThanOrEqual(2);
+    expect(fullCount).toBeLessThan(passages.length);
+    // Each of the two lanes gets some passages with a high prior score; no passage with a low one may be read before them.
+    expect(isFull.filter((_, index) => index % 4 >= 2)).not.toContain(true);
     for (const logit of logits) expect(Math.abs(logit)).toBeLessThan(20);
   });
 
-  test("of no more tokens than are read to the end changes nothing", async () => {
+  test("changes nothing if all tokens fit into the limit", async () => {
     expect(await score(shared, { ...earlyExit, fullTokensMax: 10 * 128 })).toEqual(await score(shared));
   });
 
-  test("changes nothing where more lanes share the passages", async () => {
+  test("changes nothing with three lanes", async () => {
     const lanes = await start({ lanes: 3 });
     const areUp = () => lanes.status().lanes.every(({ status }) => status === "up") || null;
     await until("all lanes are up", async () => areUp());
     expect(await score(lanes, earlyExit)).toEqual(await score(lanes));
   });
 
-  test("changes nothing where onnxruntime computes", async () => {
+  test("changes nothing with onnxruntime", async () => {
     const lanes = await start({ runtime: "onnxruntime" });
     await lanes.ready();
     expect(largestDifference(await score(lanes, earlyExit), await score(lanes))).toBeLessThan(1e-4);
@@ -204,27 +204,31 @@ describe("a contest", () => {
     [
       "with the texts' weights swapped",
       { ...shipped, weights: swapped(shipped.weights) },
-      "not told as its early-exit.json says",
+      "its estimates differ from the references",
     ],
-    ["for other layers", { ...shipped, layers: 3 }, "not told as its early-exit.json says"],
-  ])("changes nothing beside a file %s, and the operator is told", async (_, probe, why) => {
+    ["for other layers", { ...shipped, layers: 3 }, "its estimates differ from the references"],
+  ])("changes nothing with a probe %s, and logs a warning", async (_, probe, why) => {
     const modelsDir = copyOfModels();
     writeFileSync(join(modelsDir, "reranker/early-exit.json"), JSON.stringify(probe));
     const warnings: string[] = [];
-    const lanes = await start({ lanes: 1, modelsDir, log: { ...silent, warn: noting(warnings), child: () => silent } });
+    const lanes = await start({
+      lanes: 1,
+      modelsDir,
+      log: { ...silent, warn: collecting(warnings), child: () => silent },
+    });
     expect(largestDifference(await score(lanes, earlyExit), await score(lanes))).toBeLessThan(1e-4);
     expect(warnings).toEqual(OWN_PROVIDER === "cpu" ? [] : [expect.stringContaining(why)]);
   });
 });
 
-/** The weights of the first text's mean and of the second's, the other way round. */
+/** The weights with those of the first text's mean and of the second's exchanged. */
 function swapped(weights: readonly number[]): readonly number[] {
   const width = weights.length / 3;
   return [...weights.slice(0, width), ...weights.slice(2 * width), ...weights.slice(width, 2 * width)];
 }
 
-describe("what computes the models", () => {
-  test("onnxruntime alone, where that is wanted, with the same answers", async () => {
+describe("the runtime", () => {
+  test("is onnxruntime if that is set, with the same outputs", async () => {
     const lanes = await start({ lanes: 1, runtime: "onnxruntime" });
     await lanes.ready();
     expect(lanes.status().lanes.map(({ provider }) => provider)).toEqual(["cpu"]);
@@ -252,18 +256,22 @@ describe("what computes the models", () => {
       JSON.stringify([{ token_ids: Array(20).fill(101), vector: Array(384).fill(0.05), logit: 9 }]),
     ],
     ["too short", JSON.stringify(EMBEDDER_REFERENCE.filter(({ token_ids }) => token_ids.length < 13))],
-  ])("onnxruntime, where the references are %s", async (_, references) => {
+  ])("is onnxruntime if the references are %s", async (_, references) => {
     const modelsDir = copyOfModels();
     for (const model of ["embedder", "reranker"]) {
       rmSync(join(modelsDir, model, "reference.json"));
       if (references !== null) writeFileSync(join(modelsDir, model, "reference.json"), references);
     }
     const warnings: string[] = [];
-    const lanes = await start({ lanes: 1, modelsDir, log: { ...silent, warn: noting(warnings), child: () => silent } });
+    const lanes = await start({
+      lanes: 1,
+      modelsDir,
+      log: { ...silent, warn: collecting(warnings), child: () => silent },
+    });
     await lanes.ready();
     expect(lanes.status().lanes.map(({ provider }) => provider)).toEqual(["cpu"]);
-    const complaint = expect.stringContaining("is computed by onnxruntime, not by the core's own encoder");
-    expect(warnings).toEqual(isEncoderMadeForThisProcessor() ? [complaint, complaint] : []);
+    const warning = expect.stringContaining("runs in onnxruntime, not in the faster native encoder");
+    expect(warnings).toEqual(isEncoderMadeForThisProcessor() ? [warning, warning] : []);
     const [{ text, vector } = { text: "", vector: [] }] = EMBEDDER_REFERENCE;
     expect(largestDifference(await lanes.embed([text], "query"), vector)).toBeLessThan(VECTOR_TOLERANCE);
   });
@@ -282,7 +290,7 @@ describe("order", () => {
     expect(answered.indexOf("query")).toBe(1);
   });
 
-  test("the query lane helps with a backlog again once queries have ceased", async () => {
+  test("the query lane takes ingest work again once no more queries come", async () => {
     const lanes = await start();
     await until("both lanes", () => lanes.status().lanes.every((lane) => lane.status === "up"));
     await lanes.embed(["a question"], "query");
@@ -308,7 +316,7 @@ describe("order", () => {
 });
 
 describe("limits", () => {
-  test("one query call more than may wait is refused, and room comes back", async () => {
+  test("one query call more than the limit is refused; after an answer there is room again", async () => {
     const lanes = await start({ queryCallsMax: 2 });
     const waiting = [lanes.embed(["a"], "query"), lanes.score("b", ["c"])];
     expect(await refusalOf(lanes.embed(["d"], "query"))).toMatchObject({ code: "overloaded", retryAfterSeconds: 2 });
@@ -317,7 +325,7 @@ describe("limits", () => {
     expect(lanes.status().queryCalls).toBe(0);
   });
 
-  test("ingest beyond the tokens that may wait is refused, queries are not", async () => {
+  test("ingest beyond its token limit is refused, queries are not", async () => {
     const lanes = await start({ ingestTokensMax: 1000 });
     const waiting = [lanes.embed(Array<string>(4).fill(LONG), "ingest"), lanes.embed(["query"], "query")];
     expect(await refusalOf(lanes.embed(["one more"], "ingest"))).toMatchObject({ code: "overloaded" });
@@ -326,7 +334,7 @@ describe("limits", () => {
   });
 
   test(
-    "a lane over its memory limit is replaced while calls are answered",
+    "a lane over its memory limit is replaced while calls continue",
     async () => {
       const lanes = await start({ memoryBytesMax: 1 });
       const expected = await lanes.embed([LONG], "ingest");
@@ -341,7 +349,7 @@ describe("limits", () => {
 
 describe("failures", () => {
   test(
-    "calls are answered although their lane is killed in the middle",
+    "calls are answered although their lane is killed meanwhile",
     async () => {
       const lanes = await start({ lanes: 1 });
       await lanes.ready();
@@ -360,7 +368,7 @@ describe("failures", () => {
     TIMEOUT_MS,
   );
 
-  test("a lane leaves the interrupt of a terminal to its server", async () => {
+  test("a lane ignores a terminal's interrupt; its server handles it", async () => {
     await shared.ready();
     for (const { pid } of shared.status().lanes) process.kill(pid ?? 0, "SIGINT");
     expect(await shared.embed(["still here"], "query")).toHaveLength(384);
@@ -368,7 +376,7 @@ describe("failures", () => {
   });
 
   test(
-    "a call over which two lanes die is given up, as a fault of its own",
+    "a call fails with a fault after two lanes died over it",
     async () => {
       const lanes = await start({ lanes: 1, log: killingLog() });
       const fault = await refusalOf(lanes.embed(["poison"], "query"));
@@ -378,7 +386,7 @@ describe("failures", () => {
   );
 
   test(
-    "lanes that die again and again are not waited for",
+    "calls do not wait for lanes that die again and again",
     async () => {
       const lanes = await start({ lanes: 1, log: killingLog() });
       await until("three failures", () => lanes.status().lanes[0]?.restarts === 3);
@@ -387,7 +395,7 @@ describe("failures", () => {
     TIMEOUT_MS,
   );
 
-  test.each(["embedder/model.onnx", "reranker/tokenizer.json"])("%s of another content is refused", async (file) => {
+  test.each(["embedder/model.onnx", "reranker/tokenizer.json"])("%s with other content is refused", async (file) => {
     const modelsDir = copyOfModels();
     rmSync(join(modelsDir, file));
     writeFileSync(join(modelsDir, file), "{}");
@@ -404,11 +412,11 @@ describe("failures", () => {
     expect(await refusalOf(lanes.embed(["x"], "query"))).toMatchObject({ code: "model_unavailable" });
   });
 
-  test("a missing model.json is named at once", () => {
+  test("a missing model.json is an error at once", () => {
     expect(createLanes({ modelsDir: "/nowhere", log: silent })).rejects.toThrow(ModelFilesError);
   });
 
-  test("closing fails what waits, ends the lanes and refuses what comes", async () => {
+  test("closing fails waiting calls, ends the lanes and refuses new calls", async () => {
     const lanes = await start();
     await lanes.ready();
     const call = refusalOf(lanes.embed(Array<string>(200).fill(LONG), "ingest"));
@@ -420,7 +428,7 @@ describe("failures", () => {
   });
 
   test(
-    "lanes end with a server that was killed",
+    "lanes end when their server is killed",
     async () => {
       const server = Bun.spawn([process.execPath, join(import.meta.dir, "fixtures/server.ts")], { stdout: "pipe" });
       const { value } = await server.stdout.getReader().read();
@@ -433,7 +441,7 @@ describe("failures", () => {
   );
 });
 
-test("the status names process, memory and provider of each lane", async () => {
+test("the status shows process, memory and provider of each lane", async () => {
   const { lanes } = await until("both lanes", () => {
     const status = shared.status();
     return status.lanes.every((lane) => lane.status === "up" && lane.rssBytes > 0) && status;
@@ -445,14 +453,14 @@ test("the status names process, memory and provider of each lane", async () => {
   for (const { pid } of lanes) expect(isRunning(pid ?? 0)).toBe(true);
 });
 
-/** Keeps the messages that are logged. */
-function noting(messages: string[]): Log["warn"] {
+/** A log function that collects messages. */
+function collecting(messages: string[]): Log["warn"] {
   return (_fields: unknown, message?: string) => {
     if (message !== undefined) messages.push(message);
   };
 }
 
-/** A log that kills each lane at the moment in which it is reported up, before it is given work. */
+/** A log that kills each lane when it is reported up, before it gets work. */
 function killingLog(): Log {
   const log: Log = {
     info: silent.info.bind(silent),
@@ -467,7 +475,7 @@ function killingLog(): Log {
   return log;
 }
 
-/** The models folder again, its large files as links. */
+/** A copy of the models folder with links instead of the large files. */
 function copyOfModels(): string {
   const folder = mkdtempSync(join(tmpdir(), "mneme-models-"));
   folders.push(folder);
@@ -479,7 +487,7 @@ function copyOfModels(): string {
   return folder;
 }
 
-/** Zombies count as gone: who reaps them is the business of the machine's first process. */
+/** Zombies count as ended, because the machine's first process reaps them at some later time. */
 function isRunning(pid: number): boolean {
   if (!existsSync(`/proc/${pid}/stat`)) return false;
   return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));

@@ -1,4 +1,4 @@
-// The order of work: queries first, ingest never starved, and no lane blocked longer than agreed.
+// The order of work: queries first, ingest never starves, and no lane is blocked for too long.
 
 import { describe, expect, test } from "bun:test";
 import {
@@ -34,7 +34,7 @@ function rerank(name: string): ScoreUnit<UnitOwner> {
   };
 }
 
-/** What a lane is given, by name; null: nothing now. */
+/** The units that a lane takes, by name; null: none now. */
 function taken(
   schedule: Schedule<UnitOwner>,
   role: LaneRole,
@@ -47,21 +47,21 @@ function taken(
 }
 
 describe("the query lane", () => {
-  test("takes a query before ingest work that came earlier", () => {
+  test("takes a query before earlier ingest work", () => {
     const schedule = new Schedule<UnitOwner>();
     schedule.add(texts(BATCH, 50));
     schedule.add([text(PERSON, "question", 10)]);
     expect(taken(schedule, "query")).toEqual(["question"]);
   });
 
-  test("helps ingest with one small piece when no query waits, and holds nothing in reserve", () => {
+  test("takes one small piece of ingest work when no query waits, and no second slice", () => {
     const schedule = new Schedule<UnitOwner>();
     schedule.add(texts(BATCH, 50));
     expect(taken(schedule, "query")).toEqual(["ingest 0"]);
     expect(taken(schedule, "query", 1)).toBeNull();
   });
 
-  test("leaves ingest alone while queries come", () => {
+  test("takes no ingest work while queries come", () => {
     const schedule = new Schedule<UnitOwner>();
     schedule.add(texts(BATCH, 50));
     expect(taken(schedule, "query", 0, true, false)).toBeNull();
@@ -88,7 +88,7 @@ describe("the query lane", () => {
 });
 
 describe("the ingest lane", () => {
-  test("takes up to 1,024 tokens, and a second slice in reserve", () => {
+  test("takes up to 1,024 tokens, and a second slice ahead", () => {
     const schedule = new Schedule<UnitOwner>();
     schedule.add(texts(BATCH, 50));
     expect(taken(schedule, "ingest", 0)).toHaveLength(4);
@@ -97,7 +97,7 @@ describe("the ingest lane", () => {
     expect(schedule.ingestTokens()).toBe(42 * 256);
   });
 
-  test("takes no reserve while a query waits, so that it gets free for it", () => {
+  test("takes no second slice while a query waits, so that it is free sooner", () => {
     const schedule = new Schedule<UnitOwner>();
     schedule.add(texts(BATCH, 50));
     schedule.add([text(PERSON, "question")]);
@@ -105,7 +105,7 @@ describe("the ingest lane", () => {
     expect(taken(schedule, "ingest", 0)).toEqual(["question"]);
   });
 
-  test("gives every other turn to ingest while queries never end", () => {
+  test("gives every other turn to ingest while queries keep coming", () => {
     const schedule = new Schedule<UnitOwner>();
     schedule.add(texts(BATCH, 50));
     schedule.add(texts(PERSON, 200));
@@ -132,8 +132,8 @@ describe("a single lane", () => {
   });
 });
 
-describe("failures and leavers", () => {
-  test("what comes back goes first, each alone", () => {
+describe("failed and aborted work", () => {
+  test("units of a dead lane go first, each alone", () => {
     const schedule = new Schedule<UnitOwner>();
     schedule.add(texts(BATCH, 8, 100));
     const slice = schedule.take({ role: "ingest", inFlight: 0, tookQueryLast: false, isQuiet: true });
@@ -145,19 +145,19 @@ describe("failures and leavers", () => {
     expect(taken(schedule, "ingest")).toEqual(["ingest 1"]);
   });
 
-  test("who left is not computed for", () => {
+  test("units of an aborted call are dropped", () => {
     const schedule = new Schedule<UnitOwner>();
-    const leaver: UnitOwner = { priority: "ingest" };
-    schedule.add([...texts(leaver, 3), text(BATCH, "stays"), ...texts(leaver, 3)]);
-    schedule.drop(leaver);
+    const aborted: UnitOwner = { priority: "ingest" };
+    schedule.add([...texts(aborted, 3), text(BATCH, "stays"), ...texts(aborted, 3)]);
+    schedule.drop(aborted);
     expect(schedule.ingestTokens()).toBe(256);
     expect(taken(schedule, "ingest")).toEqual(["stays"]);
     expect(taken(schedule, "ingest")).toBeNull();
   });
 });
 
-describe("estimating", () => {
-  test("a text counts a quarter of its bytes, at most what the model reads", () => {
+describe("estimateTokens", () => {
+  test("counts a quarter of the bytes plus two special tokens, up to the model's limit", () => {
     expect(estimateTokens("", 256)).toBe(2);
     expect(estimateTokens("abcd", 256)).toBe(3);
     expect(estimateTokens("漢字仮名", 256)).toBe(5);

@@ -1,5 +1,5 @@
-// The tokeniser gives the ids that the models were trained with: against the models' own references and against the
-// Rust crate's answers in fixtures/wordpiece.json.
+// The tokeniser gives the ids that the models were trained with. Compared with the models' references and with the outputs
+// of the Rust crate in fixtures/wordpiece.json.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -27,21 +27,21 @@ describe("WordPiece", () => {
     }
   });
 
-  test("ids equal the Rust crate's on every script, control and oddity of the fixture", () => {
+  test("ids equal the Rust crate's on every script, control character and edge case of the fixture", () => {
     const fixture = JSON.parse(readFileSync(join(import.meta.dir, "fixtures/wordpiece.json"), "utf8"));
     for (const [text, ids] of fixture.cases as readonly [string, number[]][]) {
       expect([...wordPiece.encode(text, 10_000)], JSON.stringify(text)).toEqual([CLS, ...ids, SEP]);
     }
   });
 
-  test("count is the number of tokens without specials", () => {
+  test("count is the number of tokens without special tokens", () => {
     expect(wordPiece.count("")).toBe(0);
     expect(wordPiece.count("What is the capital of France?")).toBe(7);
     const long = "retrieval ".repeat(5000);
     expect(wordPiece.count(long)).toBe(wordPiece.encode(long, 1_000_000).length - 2);
   });
 
-  test("a text is cut to the limit, with both specials inside it", () => {
+  test("a text is cut to the limit, special tokens included", () => {
     const ids = wordPiece.encode("one two three four five", 5);
     expect([...ids]).toEqual([...wordPiece.encode("one two three", 5)]);
     expect(ids).toHaveLength(5);
@@ -49,7 +49,7 @@ describe("WordPiece", () => {
     expect(wordPiece.encode("unbelievabilities".repeat(3), 4)).toHaveLength(4);
   });
 
-  test("of a pair the query keeps its own limit and the passage gets the rest", () => {
+  test("in a pair, the query has its own limit and the passage gets the rest", () => {
     const query = "question ".repeat(100);
     const { ids, firstLength } = wordPiece.encodePair(query, "answer ".repeat(300), 48, 128);
     expect(ids).toHaveLength(128);
@@ -58,7 +58,7 @@ describe("WordPiece", () => {
     expect([...wordPiece.encodePair("", "", 48, 128).ids]).toEqual([CLS, SEP, SEP]);
   });
 
-  test("the model's marks cannot be written in a text", () => {
+  test("special tokens written in a text are plain text", () => {
     const ids = [...wordPiece.encode("[SEP] [CLS] [MASK] [PAD]", 100)].slice(1, -1);
     expect(ids.filter((id) => id <= 103)).toEqual([]);
   });
@@ -72,7 +72,7 @@ describe("WordPiece", () => {
     expect([...wordPiece.encode("ab\ud800 cd\udc00", 100)]).toEqual([...wordPiece.encode("ab cd", 100)]);
   });
 
-  test("a text has the same ids whatever was tokenised before", () => {
+  test("a text has the same ids whatever was tokenised before it", () => {
     const random = seeded(3);
     const texts = EMBEDDER_REFERENCE.map(({ text }) => text);
     for (let round = 0; round < 200; round += 1) {

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Fits `early-exit.json`: how a reranker's logit can be told after its first layers, well enough to see which passages of a list are the
-better ones.
+"""Fits `early-exit.json`: a linear probe that estimates a reranker's logit after its first layers, well enough to find the
+likely passages of a list.
 
     python3 fit_early_exit.py --model data/models/reranker --lists lists.jsonl [--layers 2] [--pairs 60000]
 
-`lists.jsonl` has one question per line with passages of every kind for it: {"q": "...", "d": ["...", ...]}; no judgement is needed,
-since the model itself is the teacher. The logit, clipped to +-8 as the ranking clips it, is regressed (ridge) on three means of
-the states after `--layers` layers: of the first token, of the first text's tokens, of the second text's. One list in ten is held
-out; what is told of it is printed. Needs numpy, onnx, onnxruntime, tokenizers.
+`lists.jsonl` has one question per line, with relevant and irrelevant passages: {"q": "...", "d": ["...", ...]}. No relevance
+judgements are needed, because the model itself is the teacher. The script fits a ridge regression of the logit, clipped to +-8
+like in the ranking, on three mean hidden states after `--layers` layers: first token, tokens of the first text, tokens of the
+second text. One list in ten is held out; the script prints the quality of the estimates on these lists. Needs numpy, onnx,
+onnxruntime, tokenizers.
 """
 import argparse, hashlib, json, os
 import numpy as np, onnx, onnxruntime
@@ -15,8 +16,8 @@ from tokenizers import Tokenizer
 
 CLIP = 8.0
 RIDGE = 30.0
-# What varies less says nothing that another encoder's rounding would leave.
-FLAT = 1e-3
+# Components with a smaller standard deviation are left out: another encoder's rounding would change them completely.
+DEVIATION_MIN = 1e-3
 REFERENCES = 4
 BATCH = 32
 
@@ -32,17 +33,17 @@ def main():
     path = os.path.join(a.model, described["file"])
     with open(path, "rb") as file:
         sha256 = hashlib.sha256(file.read()).hexdigest()
-    assert sha256 == described["sha256"], "model.json describes another file"
+    assert sha256 == described["sha256"], "model.json has the checksum of another file"
 
-    pairs, lists = tokenised(a, described)
-    features, logits = computed(path, a.layers, pairs)
+    pairs, lists = tokenise(a, described)
+    features, logits = run_model(path, a.layers, pairs)
     held_out = lists % 10 == 0
-    weights, bias = ridge(features[~held_out], np.clip(logits[~held_out], -CLIP, CLIP))
+    weights, bias = ridge_regression(features[~held_out], np.clip(logits[~held_out], -CLIP, CLIP))
     report(features[held_out] @ weights + bias, logits[held_out], lists[held_out])
     weights, bias = [round(float(w), 6) for w in weights], round(float(bias), 6)
-    told = features @ np.array(weights) + bias
+    estimates = features @ np.array(weights) + bias
     references = [
-        {"token_ids": pairs[at][0], "first_length": pairs[at][1], "logit_estimate": round(float(told[at]), 4)}
+        {"token_ids": pairs[at][0], "first_length": pairs[at][1], "logit_estimate": round(float(estimates[at]), 4)}
         for at in np.flatnonzero(held_out)[:REFERENCES]
     ]
     probe = {"model_sha256": sha256, "layers": a.layers, "bias": bias, "weights": weights, "references": references}
@@ -53,8 +54,8 @@ def main():
     print("written to", out)
 
 
-def tokenised(a, described):
-    """(ids, tokens of the first text) of each pair, and the number of its list."""
+def tokenise(a, described):
+    """Returns (token ids, length of the first text) per pair, and the list number of each pair."""
     tokenizer = Tokenizer.from_file(os.path.join(a.model, described["tokenizer"]))
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -72,8 +73,8 @@ def tokenised(a, described):
     return pairs, np.array(lists)
 
 
-def computed(path, layers, pairs):
-    """Means of the states after so many layers, `[pairs, 3 * hidden]`, and logits, `[pairs]`."""
+def run_model(path, layers, pairs):
+    """Returns mean hidden states after `layers` layers, `[pairs, 3 * hidden]`, and logits, `[pairs]`."""
     model = onnx.load(path)
     norms = [node for node in model.graph.node if node.op_type == "LayerNormalization"]
     states = norms[2 * layers].output[0]
@@ -100,23 +101,25 @@ def computed(path, layers, pairs):
     return np.array(features, np.float64), logits
 
 
-def ridge(features, targets):
+def ridge_regression(features, targets):
+    """Returns weights and bias for the unstandardised features."""
     mean, deviation = features.mean(0), features.std(0)
-    standard = np.where(deviation < FLAT, 0, (features - mean) / np.maximum(deviation, FLAT))
+    standard = np.where(deviation < DEVIATION_MIN, 0, (features - mean) / np.maximum(deviation, DEVIATION_MIN))
     gram = standard.T @ standard + RIDGE * np.eye(standard.shape[1])
-    weights = np.linalg.solve(gram, standard.T @ (targets - targets.mean())) / np.maximum(deviation, FLAT)
+    weights = np.linalg.solve(gram, standard.T @ (targets - targets.mean())) / np.maximum(deviation, DEVIATION_MIN)
     return weights, targets.mean() - mean @ weights
 
 
-def report(told, logits, lists):
+def report(estimates, logits, lists):
+    """Prints how well the estimates of held-out lists match the logits."""
     within, best = [], []
     for number in np.unique(lists):
         of_list = lists == number
-        guess, truth = told[of_list], logits[of_list]
+        guess, truth = estimates[of_list], logits[of_list]
         if len(truth) > 2:
             within.append(np.corrcoef(guess, truth)[0, 1])
             best.append(truth.argmax() in np.argsort(-guess)[: (len(truth) + 1) // 2])
-    print(f"held out: correlation {np.corrcoef(told, logits)[0, 1]:.3f}, within lists {np.nanmean(within):.3f}; the best passage is in the better half of {np.mean(best):.3f} lists")
+    print(f"held out: correlation {np.corrcoef(estimates, logits)[0, 1]:.3f}, within lists {np.nanmean(within):.3f}; share of lists whose best passage is in the better half: {np.mean(best):.3f}")
 
 
 if __name__ == "__main__":

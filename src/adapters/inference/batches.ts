@@ -1,16 +1,16 @@
-// Which inputs run together? Groups inputs of similar length, so that little is computed for padding. Pure.
+// Packs inputs of similar length into batches, so that little computation goes into padding. Pure.
 
-/** Inputs of one run of a model. */
+/** One batch: the inputs of one run of a model. */
 export interface PackedRun {
-  /** Positions in the list that was packed. */
+  /** Positions in the packed list. */
   readonly indices: readonly number[];
-  /** Tokens of the longest: what all are padded to. */
+  /** Tokens of the longest input; the others are padded to it. */
   readonly length: number;
 }
 
 /**
- * Packs inputs, sorted by length, into runs of at most `tokensMax` padded tokens. Every input is in exactly one run; one
- * that is longer than `tokensMax` runs alone.
+ * Packs inputs, sorted by length, into runs of at most `tokensMax` padded tokens. Every input is in exactly one run. An
+ * input that is longer than `tokensMax` runs alone.
  * @param lengths tokens per input
  */
 export function packRuns(lengths: readonly number[], tokensMax: number): readonly PackedRun[] {

@@ -1,17 +1,17 @@
-// How is a reranker's logit told after its first layers? Reads `early-exit.json`, which may lie beside a model
-// (`data/models/recipe/fit_early_exit.py`). Without it every pair is read to the end.
+// Reads `early-exit.json`, an optional file in a reranker's folder: a linear probe that estimates the logit after the first
+// layers (made by `data/models/recipe/fit_early_exit.py`). Without it, all layers read every pair.
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { EarlyExitProbe, TokenSequence } from "../native/model-encoder.ts";
 import { type ModelDescription, ModelFilesError } from "./model-files.ts";
 
-/** A pair, and the logit that it seemed to get where the weights were fitted. */
+/** A pair with its estimated logit, computed when the probe was fitted. */
 export interface ProbeReference extends TokenSequence {
   readonly logitEstimate: number;
 }
 
-/** What lies beside a model; null: nothing. @throws ModelFilesError when it is another model's, or cannot be read */
+/** The probe of a model; null: there is none. @throws ModelFilesError when it belongs to another model or is not readable */
 export function readEarlyExitProbe({
   modelPath,
   modelSha256,
@@ -26,9 +26,9 @@ export function readEarlyExitProbe({
   }
   const { model_sha256, layers, weights, bias, references } = fields;
   if (model_sha256 !== modelSha256) throw new ModelFilesError(`${path} was made for another model`);
-  const given = Array.isArray(weights) ? [...weights, bias] : [];
-  const numbers = Float32Array.from(given);
-  const areNumbers = given.every((number) => typeof number === "number") && numbers.every(Number.isFinite);
+  const values = Array.isArray(weights) ? [...weights, bias] : [];
+  const numbers = Float32Array.from(values);
+  const areNumbers = values.every((number) => typeof number === "number") && numbers.every(Number.isFinite);
   if (!Number.isInteger(layers) || numbers.length < 2 || !areNumbers) {
     throw new ModelFilesError(`${path} has no "layers", "weights" and "bias"`);
   }

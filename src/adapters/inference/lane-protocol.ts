@@ -1,26 +1,26 @@
-// What the server and a lane say to each other: the two requests, the hello, and the bounds of one request. Frames and
-// sockets are children/'s.
+// The messages between the server and a lane: two requests, the hello message, and the size limit of a request.
+// children/ handles frames and sockets.
 
-/** Environment variable that tells a lane where the models are. */
+/** Environment variable with the path of the models folder. */
 export const MODELS_DIR_VARIABLE = "MNEME_LANE_MODELS";
 
-/** Environment variable that tells a lane what should compute them: a `ModelRuntime`. */
+/** Environment variable with the `ModelRuntime`. */
 export const RUNTIME_VARIABLE = "MNEME_LANE_RUNTIME";
 
-/** What may compute the models: the native core's own encoder where it is the faster one (`auto`), or onnxruntime only. */
+/** Runtimes for the models. `auto`: the native core's encoder where it is faster, else onnxruntime. */
 export const MODEL_RUNTIMES = ["auto", "onnxruntime"] as const;
-/** One of them. */
+/** One of `MODEL_RUNTIMES`. */
 export type ModelRuntime = (typeof MODEL_RUNTIMES)[number];
 
-/** Texts to vectors: the answer's payload is Float32 `[texts.length, dimensions]`. */
+/** Embeds texts. Payload of the reply: Float32 `[texts.length, dimensions]`. */
 export interface EmbedRequest {
   readonly op: "embed";
   readonly texts: readonly string[];
-  /** Whether somebody waits for the answer: a single text may then take a second core. */
+  /** Whether a person waits for the result. A single text may then use a second core. */
   readonly isUrgent: boolean;
 }
 
-/** Pairs to logits: the answer's payload is Float32 `[passages.length]`. */
+/** Scores (query, passage) pairs. Payload of the reply: Float32 `[passages.length]`. */
 export interface ScoreRequest {
   readonly op: "score";
   readonly query: string;
@@ -29,19 +29,19 @@ export interface ScoreRequest {
   readonly earlyExit: { readonly priorScores: readonly number[]; readonly fullTokensMax: number } | null;
 }
 
-/** What a lane can be asked. */
+/** A request to a lane. */
 export type LaneRequest = EmbedRequest | ScoreRequest;
 
-/** What a lane says once its models are loaded. */
+/** First message of a lane, sent when its models are loaded. */
 export interface LaneHello {
   readonly provider: string;
   /** Whether its reranker can exit early on unlikely passages. */
   readonly supportsEarlyExit: boolean;
-  /** What an operator should know of it. */
-  readonly complaints: readonly string[];
-  /** From the process's start to ready. */
+  /** Log lines for the operator, such as why a model is slower than it could be. */
+  readonly warnings: readonly string[];
+  /** Milliseconds from process start to ready. */
   readonly loadMs: number;
 }
 
-/** Texts or passages of one request; the scheduler sends fewer, so a larger request is a mistake of ours. */
+/** Maximum texts or passages of one request. The scheduler sends fewer, so a larger request is a bug. */
 export const REQUEST_TEXTS_MAX = 256;

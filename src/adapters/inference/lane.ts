@@ -1,5 +1,5 @@
-// A lane: the child process that runs the models. What is computed when, and on which lane, is decided in the server
-// (lanes.ts), what computes it in encoder.ts; this side turns texts into tokens and answers into replies.
+// A lane: the child process that runs the models. It tokenises texts, runs the encoders and sends the outputs back. The
+// server decides what runs when and on which lane (lanes.ts); encoder.ts chooses the runtime.
 
 import type { JsonObject } from "../../children/frames.ts";
 import { type ChildMessage, ChildRefusal, serveChild } from "../../children/serve.ts";
@@ -19,14 +19,14 @@ import {
 } from "./model-files.ts";
 
 /**
- * Loads both models, checks that they are the ones described, and serves until the server is gone.
- * @throws ChildRefusal when a model file is missing or not the one that model.json describes
+ * Loads both models, verifies their files, and serves requests until the server is gone.
+ * @throws ChildRefusal when a model file is missing or differs from its model.json
  */
 export async function runLane(socketPath: string): Promise<void> {
   const modelsDir = process.env[MODELS_DIR_VARIABLE];
   invariant(modelsDir, `a lane was started without ${MODELS_DIR_VARIABLE}`);
   const { embedder, reranker } = await loadBoth(modelsDir, process.env[RUNTIME_VARIABLE] as ModelRuntime);
-  // Loading leaves 30 MB of garbage behind, and a lane that waits would keep it.
+  // Loading leaves 30 MB of garbage, which an idle lane would keep.
   Bun.gc(true);
   await serveChild(
     socketPath,
@@ -40,14 +40,14 @@ export async function runLane(socketPath: string): Promise<void> {
     },
     {
       provider: [...new Set([embedder.encoder.provider, reranker.encoder.provider])].join(" and "),
-      supportsEarlyExit: reranker.encoder.judge !== null,
-      complaints: [embedder.encoder.complaint, reranker.encoder.complaint].filter((complaint) => complaint !== null),
+      supportsEarlyExit: reranker.encoder.scoreWithEarlyExit !== null,
+      warnings: [embedder.encoder.warning, reranker.encoder.warning].filter((warning) => warning !== null),
       loadMs: Math.round(performance.now()),
     },
   );
 }
 
-/** A model that is ready, with what makes tokens of texts for it. */
+/** A loaded model with its tokeniser. */
 interface Loaded<Model> {
   readonly model: Model;
   readonly tokenizer: WordPiece;
@@ -84,8 +84,9 @@ async function embed(
     const ids = tokenizer.encode(text, model.tokensMax);
     return { ids, firstLength: ids.length };
   });
-  const vectors = await encoder.answer(sequences, isUrgent);
-  invariant(vectors.length === texts.length * model.dimensions, "a model's vectors have another length than described");
+  const vectors = await encoder.encode(sequences, isUrgent);
+  const isComplete = vectors.length === texts.length * model.dimensions;
+  invariant(isComplete, "the embedder's vectors differ in length from model.json; this is a bug in Mneme");
   return vectors;
 }
 
@@ -98,9 +99,14 @@ async function score(
 ): Promise<Float32Array> {
   const { queryTokensMax, tokensMax } = model;
   const pairs = passages.map((passage) => tokenizer.encodePair(query, passage, queryTokensMax, tokensMax));
-  const isJudged = earlyExit !== null && encoder.judge !== null;
-  const logits = isJudged ? await encoder.judge(pairs, earlyExit) : await encoder.answer(pairs, false);
-  invariant(logits.length === passages.length, "a reranker gave another number of logits than it was asked for");
+  const logits =
+    earlyExit !== null && encoder.scoreWithEarlyExit !== null
+      ? await encoder.scoreWithEarlyExit(pairs, earlyExit)
+      : await encoder.encode(pairs, false);
+  invariant(
+    logits.length === passages.length,
+    "the reranker did not return one logit per passage; this is a bug in Mneme",
+  );
   return logits;
 }
 
@@ -110,21 +116,24 @@ function float32Reply(values: Float32Array): ChildMessage {
 
 function queryOf(header: JsonObject): string {
   const query = header.query;
-  invariant(typeof query === "string", "a lane was asked to score without a query");
+  invariant(typeof query === "string", "a score request has no query; this is a bug in Mneme");
   return query;
 }
 
 function earlyExitOf(header: JsonObject, count: number): EarlyExit | null {
   const earlyExit = header.earlyExit as EarlyExit | null;
-  const isWhole =
+  const isComplete =
     earlyExit === null || (earlyExit.priorScores.length === count && earlyExit.priorScores.every(Number.isFinite));
-  invariant(isWhole, "a lane was asked to score with other head starts than passages");
+  invariant(isComplete, "a score request has not one prior score per passage; this is a bug in Mneme");
   return earlyExit;
 }
 
 function textsOf(header: JsonObject, field: string): readonly string[] {
   const texts = header[field];
-  invariant(Array.isArray(texts) && texts.every((text) => typeof text === "string"), `a lane got no ${field}`);
-  invariant(texts.length <= REQUEST_TEXTS_MAX, `a lane got ${texts.length} ${field} at once`);
+  invariant(
+    Array.isArray(texts) && texts.every((text) => typeof text === "string"),
+    `a lane request has no list of ${field}; this is a bug in Mneme`,
+  );
+  invariant(texts.length <= REQUEST_TEXTS_MAX, `a lane request has ${texts.length} ${field}; this is a bug in Mneme`);
   return texts;
 }

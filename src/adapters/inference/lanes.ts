@@ -1,5 +1,5 @@
-// The models as the server sees them: takes texts from services, gives them to the lanes (child processes that run the
-// models), and puts the answers together. The order of work is schedule.ts's, keeping the processes alive children/'s.
+// Both models, as the server uses them: takes calls, distributes their texts over the lanes (child processes that run the
+// models), and assembles the results. schedule.ts decides the order of work; children/ keeps the processes alive.
 
 import { childCommand } from "../../children/command.ts";
 import type { ChildMessage } from "../../children/serve.ts";
@@ -12,24 +12,24 @@ import { describeEmbedder, describeReranker, fingerprintOf } from "./model-files
 import { rerankPieces } from "./rerank-pieces.ts";
 import { estimateTokens, type LaneRole, Schedule, type Slice, type Unit } from "./schedule.ts";
 
-/** How to run the models. */
+/** Options for running the models. */
 export interface LanesOptions {
   /** Folder with `embedder/` and `reranker/`. */
   readonly modelsDir: string;
-  /** Processes, each with one thread: the first for queries, the others for ingest. Default 2. */
+  /** Number of processes, each with one thread: the first for queries, the others for ingest. Default 2. */
   readonly lanes?: number;
-  /** What may compute them. Default `auto`. */
+  /** Runtime of the models. Default `auto`. */
   readonly runtime?: ModelRuntime;
   /** Resident bytes above which a lane is replaced. Default 512 MiB. */
   readonly memoryBytesMax?: number;
-  /** Calls of priority `query` and reranks that may be unanswered. Default 256. */
+  /** Maximum unanswered calls of priority `query`, reranks included. Default 256. */
   readonly queryCallsMax?: number;
-  /** Estimated tokens of ingest work that may wait; the call that crosses the line is still taken. Default 262,144. */
+  /** Maximum waiting ingest work, in estimated tokens. The call that crosses the limit is still accepted. Default 262,144. */
   readonly ingestTokensMax?: number;
   readonly log: Log;
 }
 
-/** One lane, for `/ready` and metrics. */
+/** State of one lane, for `/ready` and metrics. */
 export interface LaneStatus {
   readonly name: string;
   readonly status: ChildState["status"];
@@ -38,58 +38,61 @@ export interface LaneStatus {
   readonly restarts: number;
   /** 0 while unknown. */
   readonly rssBytes: number;
-  /** What computes, as the lane said; null: not up. */
+  /** Runtime of the models, as reported by the lane; null: not up. */
   readonly provider: string | null;
-  /** Requests sent and not answered. */
+  /** Requests without an answer yet. */
   readonly inFlight: number;
-  /** Why it refuses to run; null: it does not. */
+  /** Why the lane refuses to run; null: it does not. */
   readonly refusal: string | null;
 }
 
-/** All lanes and what waits for them. */
+/** State of all lanes and their queues. */
 export interface LanesStatus {
   readonly lanes: readonly LaneStatus[];
-  /** Calls of priority `query` and reranks, unanswered. */
+  /** Unanswered calls of priority `query`, reranks included. */
   readonly queryCalls: number;
-  /** Estimated tokens of ingest work, waiting. */
+  /** Waiting ingest work, in estimated tokens. */
   readonly ingestTokens: number;
 }
 
-/** Both models on their lanes. */
+/** Both models, running on lanes. */
 export interface Lanes extends Embedder, Reranker {
-  /** Resolves once a lane is up. @throws Fault `model_unavailable` when none will be; its cause says why */
+  /** Resolves once a lane is up. @throws Fault `model_unavailable` when no lane can start; its cause says why */
   ready(): Promise<void>;
   status(): LanesStatus;
-  /** Ends the lanes; calls that are unanswered fail with `model_unavailable`. */
+  /** Ends the lanes; unanswered calls fail with `model_unavailable`. */
   close(): Promise<void>;
 }
 
 const MEMORY_BYTES_MAX = 512 * 1024 * 1024;
 const QUERY_CALLS_MAX = 256;
-/** About 10 seconds of two cores: enough to keep the lanes busy, and soon drained. */
+/** About 10 seconds of work for two cores: keeps the lanes busy and drains soon. */
 const INGEST_TOKENS_MAX = 262_144;
-/** Texts of one `query` call, passages of one rerank. */
+/** Maximum texts of one `query` call and passages of one rerank. */
 const QUERY_TEXTS_MAX = 256;
-/** Loading takes .3 s; a cold disk and a busy machine a multiple of it. */
+/** Loading takes .3 s, and several times that with a cold disk on a busy machine. */
 const START_TIMEOUT_MS = 60_000;
-/** The largest slice takes .1 s; this ends a lane that hangs. */
+/** The largest slice takes .1 s, so a lane that needs this long hangs. */
 const REQUEST_TIMEOUT_MS = 60_000;
 const INGEST_NICENESS = 10;
-/** Without a query for so long, the query lane helps ingest: a person's next question is further away than that. */
+/** After this time without a query, the query lane takes ingest work. A person's next question usually comes later. */
 const QUIET_AFTER_MS = 250;
-/** More lanes soon read all passages to the end, and among the few of a share the better ones are harder to tell. */
+/**
+ * Early exit is used with at most this many lanes. With more lanes, reading all passages by all layers is fast anyway, and
+ * the best ones are harder to find among the few passages of a piece.
+ */
 const EARLY_EXIT_LANES_MAX = 2;
-/** A unit over which this many lanes died is given up. */
+/** A unit fails after this many lanes died while they computed it. */
 const DEATHS_MAX = 2;
-/** A lane that failed this often in a row is not waited for. */
+/** Calls do not wait for a lane that failed this often in a row. */
 const FAILURES_HOPELESS = 3;
-/** Seconds a caller should wait when the lines are full: within them they have moved on. */
+/** Retry hint for callers when the queues are full; the queues have moved on by then. */
 const RETRY_AFTER_SECONDS = 2;
-/** A vector's squared length may differ from 1 by rounding only. */
+/** Maximum difference of a vector's squared length from 1; allows for rounding. */
 const SQUARED_LENGTH_TOLERANCE = 1e-2;
 
 /**
- * Starts the lanes; resolves before they are up. Calls wait until then.
+ * Starts the lanes and resolves before they are up. Calls wait until a lane is up.
  * @throws ModelFilesError when a model.json is missing or incomplete
  */
 export async function createLanes(options: LanesOptions): Promise<Lanes> {
@@ -98,8 +101,8 @@ export async function createLanes(options: LanesOptions): Promise<Lanes> {
   return lanes;
 }
 
-/** What a caller wants. */
-interface CallTerms {
+/** Parameters of a call. */
+interface CallOptions {
   readonly priority: Priority;
   readonly rows: number;
   /** Values per row. */
@@ -108,12 +111,12 @@ interface CallTerms {
   readonly onBegin: (() => void) | undefined;
 }
 
-/** One call of a caller, and its promise. */
+/** A running call and its promise. */
 interface Call {
   readonly priority: Priority;
-  /** Told once, when a lane takes the first unit. */
+  /** Called once, when a lane takes the first unit. */
   onBegin: (() => void) | undefined;
-  /** Filled in as units are answered; `width` values per text. */
+  /** Result, filled in as units are answered; `width` values per text. */
   readonly output: Float32Array;
   readonly width: number;
   unitsLeft: number;
@@ -162,7 +165,7 @@ class LaneGroup implements Lanes {
       inFlight: 0,
       tookQueryLast: false,
     }));
-    // A server that does not wait for readiness still learns of it from the calls and the status.
+    // Not every server waits for `ready()`, so a failure must not be an unhandled rejection. It shows in calls and status.
     this.whenReady.promise.catch((error) => options.log.error({ err: error }, "the models did not become available"));
   }
 
@@ -207,9 +210,9 @@ class LaneGroup implements Lanes {
         Math.min(this.pairTokensMax, queryTokens + estimateTokens(text, this.pairTokensMax)),
       );
       const lanesUp = Math.max(1, this.lanes.filter(isUp).length);
-      const mayBeHeld = this.lanes.length <= EARLY_EXIT_LANES_MAX && this.lanes.every(supportsEarlyExit);
-      const held = mayBeHeld && earlyExit !== undefined ? earlyExit : null;
-      return rerankPieces(tokens, lanesUp, held).map(({ indices, tokens, earlyExit }) => ({
+      const canExitEarly = this.lanes.length <= EARLY_EXIT_LANES_MAX && this.lanes.every(supportsEarlyExit);
+      const applied = canExitEarly && earlyExit !== undefined ? earlyExit : null;
+      return rerankPieces(tokens, lanesUp, applied).map(({ indices, tokens, earlyExit }) => ({
         op: "score",
         owner,
         query,
@@ -250,20 +253,20 @@ class LaneGroup implements Lanes {
       memoryBytesMax: this.options.memoryBytesMax ?? MEMORY_BYTES_MAX,
       startTimeoutMs: START_TIMEOUT_MS,
       log: this.options.log,
-      onUp: ({ complaints }) => {
-        for (const complaint of Array.isArray(complaints) ? complaints : []) {
-          this.options.log.warn({ lane: lane.name }, String(complaint));
+      onUp: ({ warnings }) => {
+        for (const warning of Array.isArray(warnings) ? warnings : []) {
+          this.options.log.warn({ lane: lane.name }, String(warning));
         }
         this.whenReady.resolve();
-        this.handOut();
+        this.distribute();
       },
-      onDown: () => this.laneDown(),
+      onDown: () => this.laneWentDown(),
     });
   }
 
-  /** Makes a call of some units, or refuses it; settles when all units are answered, one fails, or `signal` aborts. */
+  /** Queues the units of a call, or refuses it. Settles when all units are answered, one fails, or `signal` aborts. */
   private async call(
-    { priority, rows, width, signal, onBegin }: CallTerms,
+    { priority, rows, width, signal, onBegin }: CallOptions,
     unitsOf: (owner: Call) => readonly Unit<Call>[],
   ): Promise<Float32Array> {
     signal?.throwIfAborted();
@@ -274,35 +277,36 @@ class LaneGroup implements Lanes {
     const call: Call = { priority, output, width, unitsLeft: 0, isSettled: false, resolve, reject, onBegin };
     const units = unitsOf(call);
     call.unitsLeft = units.length;
-    if (priority === "query") this.queryCame();
+    if (priority === "query") this.queryStarted();
     const abort = () => this.fail(call, signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
     this.schedule.add(units);
-    this.handOut();
+    this.distribute();
     try {
       return await promise;
     } finally {
       signal?.removeEventListener("abort", abort);
-      if (priority === "query") this.queryWent();
+      if (priority === "query") this.queryEnded();
     }
   }
 
-  private queryCame(): void {
+  private queryStarted(): void {
     this.queryCalls += 1;
     this.lastQueryMs = performance.now();
   }
 
-  /** After the last query of a burst, the query lane has to be told that it may help again. */
-  private queryWent(): void {
+  /** Distributes work again a while after the last query, because the query lane may then take ingest work. */
+  private queryEnded(): void {
     this.queryCalls -= 1;
     this.lastQueryMs = performance.now();
     clearTimeout(this.quietTimer);
-    if (!this.isClosed) this.quietTimer = setTimeout(() => this.handOut(), QUIET_AFTER_MS);
+    if (!this.isClosed) this.quietTimer = setTimeout(() => this.distribute(), QUIET_AFTER_MS);
   }
 
-  /** @throws Fault `model_unavailable` when no lane is up or coming, `overloaded` when the line is full */
+  /** @throws Fault `model_unavailable` when no lane is up or starting, `overloaded` when the queue is full */
   private admit(priority: Priority): void {
-    if (this.isClosed || !this.lanes.some(isComing)) throw unavailable("The models are not available.", this.refusal());
+    if (this.isClosed || !this.lanes.some(isExpected))
+      throw unavailable("The models are not available.", this.refusal());
     const isFull =
       priority === "query"
         ? this.queryCalls >= this.queryCallsMax
@@ -312,8 +316,8 @@ class LaneGroup implements Lanes {
     throw new Fault("overloaded", message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
 
-  /** Gives each lane what it should compute next, the query lane first, until no lane takes more. */
-  private handOut(): void {
+  /** Sends work to the lanes, the query lane first, until no lane takes more. */
+  private distribute(): void {
     const isQuiet = this.queryCalls === 0 && performance.now() - this.lastQueryMs >= QUIET_AFTER_MS;
     for (const lane of this.lanes) {
       while (isUp(lane)) {
@@ -325,7 +329,7 @@ class LaneGroup implements Lanes {
   }
 
   private async compute(lane: Lane, slice: Slice<Call>): Promise<void> {
-    invariant(lane.child, "a lane without a process took work");
+    invariant(lane.child, "a lane without a process took work; this is a bug in Mneme");
     lane.inFlight += 1;
     lane.tookQueryLast = slice.priority === "query";
     for (const { owner } of slice.units) {
@@ -339,20 +343,20 @@ class LaneGroup implements Lanes {
       this.recover(slice, error);
     } finally {
       lane.inFlight -= 1;
-      this.handOut();
+      this.distribute();
     }
   }
 
-  /** Tries the units of a lane that died again, once; whatever else went wrong is told to the callers. */
+  /** Queues the units again if their lane died for the first time; otherwise fails their calls. */
   private recover(slice: Slice<Call>, error: unknown): void {
-    const again: Unit<Call>[] = [];
+    const retried: Unit<Call>[] = [];
     for (const unit of slice.units) {
       unit.deaths += 1;
-      const isHopeful = error instanceof ChildGone && unit.deaths < DEATHS_MAX && !this.isClosed;
-      if (!isHopeful) this.fail(unit.owner, failureOf(error));
-      else if (!unit.owner.isSettled) again.push(unit);
+      const isRetried = error instanceof ChildGone && unit.deaths < DEATHS_MAX && !this.isClosed;
+      if (!isRetried) this.fail(unit.owner, failureOf(error));
+      else if (!unit.owner.isSettled) retried.push(unit);
     }
-    this.schedule.putBack(again);
+    this.schedule.putBack(retried);
   }
 
   private fail(call: Call, reason: unknown): void {
@@ -366,11 +370,11 @@ class LaneGroup implements Lanes {
     for (const call of this.schedule.owners()) this.fail(call, unavailable(message, this.refusal()));
   }
 
-  private laneDown(): void {
+  private laneWentDown(): void {
     if (this.lanes.every((lane) => lane.child?.state().status === "refused")) {
       this.whenReady.reject(unavailable("The models cannot be loaded.", this.refusal()));
     }
-    if (!this.lanes.some(isComing)) this.failAll("The models are not available.");
+    if (!this.lanes.some(isExpected)) this.failAll("The models are not available.");
   }
 
   private refusal(): string | null {
@@ -380,7 +384,7 @@ class LaneGroup implements Lanes {
 
 /** The roles of `count` lanes. */
 function laneRoles(count: number): readonly LaneRole[] {
-  invariant(Number.isInteger(count) && count >= 1, `${count} lanes were asked for`);
+  invariant(Number.isInteger(count) && count >= 1, `${count} is not a number of lanes; this is a bug in Mneme`);
   if (count === 1) return ["only"];
   return ["query", ...Array<LaneRole>(count - 1).fill("ingest")];
 }
@@ -395,8 +399,8 @@ function isUp(lane: Lane): boolean {
   return lane.child?.state().status === "up";
 }
 
-/** Whether it makes sense to wait for a lane: it is up, starting or being replaced, and does not fail each time. */
-function isComing(lane: Lane): boolean {
+/** Whether waiting for a lane makes sense: it is up, starting or being replaced, and has not failed too often in a row. */
+function isExpected(lane: Lane): boolean {
   const state = lane.child?.state();
   if (state === undefined) return true;
   switch (state.status) {
@@ -434,7 +438,7 @@ function requestOf(slice: Slice<Call>): LaneRequest {
   return { op: "score", query, passages, earlyExit };
 }
 
-/** Copies an answer's values to the callers' results; settles the calls that are complete. */
+/** Copies the values of an answer into the results of the calls, and settles the calls that are complete. */
 function deliver(slice: Slice<Call>, answer: ChildMessage): void {
   const values = new Float32Array(answer.payload?.buffer ?? new ArrayBuffer());
   let at = 0;
@@ -452,19 +456,19 @@ function deliver(slice: Slice<Call>, answer: ChildMessage): void {
     owner.isSettled = true;
     owner.resolve(owner.output);
   }
-  invariant(at === values.length, "a lane answered with more values than were asked for");
+  invariant(at === values.length, "a lane returned too many values; this is a bug in Mneme");
 }
 
-/** A damaged vector must not reach an index: searched with NaN, it finds everything at distance 0. */
+/** A damaged vector must not reach an index: a search with NaN would find everything at distance 0. */
 function checkRow(row: Float32Array, width: number, op: "embed" | "score"): void {
-  invariant(row.length === width, "a lane answered with fewer values than were asked for");
+  invariant(row.length === width, "a lane returned too few values; this is a bug in Mneme");
   let squaredLength = 0;
   for (const value of row) squaredLength += value * value;
   const isGood =
     op === "score" ? Number.isFinite(squaredLength) : Math.abs(squaredLength - 1) < SQUARED_LENGTH_TOLERANCE;
   invariant(
     isGood,
-    `a lane computed ${op === "score" ? "a score that is no number" : "a vector that is not of unit length"}`,
+    `a lane computed ${op === "score" ? "a score that is not finite" : "a vector without unit length"}; this is a bug in Mneme`,
   );
 }
 

@@ -1,18 +1,18 @@
-// Which models are there, and are they the ones that their model.json describes? Reads the description of a model folder
-// and checks its files. Loading them into a session is the lane's.
+// Reads the description (`model.json`) of a model folder and verifies the checksums of its files. encoder.ts loads the
+// models.
 
 import { createHash } from "node:crypto";
 import { createReadStream, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The files of a model and what has to be known to use it; from its `model.json`. */
+/** Files and parameters of a model, from its `model.json`. */
 export interface ModelDescription {
   readonly id: string;
   readonly modelPath: string;
   readonly modelSha256: string;
   readonly tokenizerPath: string;
   readonly tokenizerSha256: string;
-  /** Tokens of one input, specials included. */
+  /** Maximum tokens of one input, special tokens included. */
   readonly tokensMax: number;
 }
 
@@ -25,7 +25,7 @@ export interface EmbedderDescription extends ModelDescription {
 
 /** A model that scores a (query, passage) pair. */
 export interface RerankerDescription extends ModelDescription {
-  /** Tokens of the query, specials not included. */
+  /** Maximum tokens of the query, special tokens not included. */
   readonly queryTokensMax: number;
 }
 
@@ -47,15 +47,15 @@ export function describeReranker(modelsDir: string): RerankerDescription {
 }
 
 /**
- * Identifies what decides a vector: model, tokeniser, truncation. Padding does not: these models give a text the same
- * vector in any batch.
+ * Identifies everything that determines a vector: model, tokeniser, truncation. Padding does not matter, because these
+ * models give a text the same vector in any batch.
  */
 export function fingerprintOf(model: EmbedderDescription): string {
   const digest = (sha256: string) => sha256.slice(0, 16);
   return `${model.id}/${digest(model.modelSha256)}/${digest(model.tokenizerSha256)}/${model.tokensMax}`;
 }
 
-/** Reads both files of a model once. @throws ModelFilesError when one does not hash to what model.json says */
+/** Verifies the SHA-256 of both files of a model. @throws ModelFilesError when one differs from model.json */
 export async function verifyModelFiles(model: ModelDescription): Promise<void> {
   await verifyFile(model.modelPath, model.modelSha256);
   await verifyFile(model.tokenizerPath, model.tokenizerSha256);

@@ -1,4 +1,4 @@
-// A model computed by onnxruntime. The only importer of onnxruntime-node; makes good batches of what it is given.
+// Runs a model in onnxruntime, in batches of similar length. The only file that imports onnxruntime-node.
 
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { invariant } from "../../domain/fault.ts";
@@ -9,7 +9,7 @@ import type { ModelDescription } from "./model-files.ts";
 
 /**
  * One thread per lane: parallelism comes from the number of lanes, and spinning pool threads doubled the time of a
- * rerank. Without memory patterns the lane stays 40 MB smaller at the same speed (bench/embedder.ts).
+ * rerank. Without memory patterns, a lane is 40 MB smaller at the same speed (bench/embedder.ts).
  */
 const SESSION_OPTIONS: InferenceSession.SessionOptions = {
   executionProviders: ["cpu"],
@@ -22,21 +22,21 @@ const SESSION_OPTIONS: InferenceSession.SessionOptions = {
 };
 
 /**
- * Padded tokens of one run of a model. Larger batches gain 5 % at most, but memory grows with the run: 512 keeps a lane
- * with both models under 250 MB. Holds every single input, whose own limit is 256.
+ * Maximum padded tokens of one batch. Larger batches gain 5 % at most, but memory grows with the batch: 512 keeps a lane
+ * with both models under 250 MB. Any single input fits, because its limit is 256.
  */
 const RUN_TOKENS_MAX = 512;
 
-/** Loads a model into a session. */
-export async function openWithOnnxruntime(model: ModelDescription, complaint: string | null): Promise<Encoder> {
+/** Loads a model into a session. `warning` says why the native encoder does not run it; null: no better choice. */
+export async function openWithOnnxruntime(model: ModelDescription, warning: string | null): Promise<Encoder> {
   const session = await InferenceSession.create(model.modelPath, SESSION_OPTIONS);
-  return { provider: "cpu", complaint, answer: (sequences) => answer(session, sequences), judge: null };
+  return { provider: "cpu", warning, encode: (sequences) => encode(session, sequences), scoreWithEarlyExit: null };
 }
 
-async function answer(session: InferenceSession, sequences: readonly TokenSequence[]): Promise<Float32Array> {
-  const [output] = session.outputNames; // vectors or logits; what follows are states of tokens
-  invariant(output !== undefined, "a model has no outputs");
-  let answers = new Float32Array();
+async function encode(session: InferenceSession, sequences: readonly TokenSequence[]): Promise<Float32Array> {
+  const [output] = session.outputNames; // vectors or logits; further outputs are token states
+  invariant(output !== undefined, "a model file has no outputs; this is a bug in Mneme");
+  let outputs = new Float32Array();
   let width = 0;
   const lengths = sequences.map(({ ids }) => ids.length);
   for (const run of packRuns(lengths, RUN_TOKENS_MAX)) {
@@ -47,18 +47,18 @@ async function answer(session: InferenceSession, sequences: readonly TokenSequen
     const rows = float32Of((await session.run(batch.feeds(session.inputNames), [output]))[output], run.indices.length);
     if (width === 0) {
       width = rows.length / run.indices.length;
-      answers = new Float32Array(sequences.length * width);
+      outputs = new Float32Array(sequences.length * width);
     }
     run.indices.forEach((index, row) => {
-      answers.set(rows.subarray(row * width, (row + 1) * width), index * width);
+      outputs.set(rows.subarray(row * width, (row + 1) * width), index * width);
     });
   }
-  return answers;
+  return outputs;
 }
 
 /**
- * Padded input tensors of one run, `[rows, length]` int64. Written through 32-bit views of their low halves: ids are
- * small, and filling a BigInt64Array with BigInts costs more than tokenising.
+ * Padded input tensors of one batch, int64 `[rows, length]`. The values are written through 32-bit views of their low
+ * halves, because ids are small and filling a BigInt64Array with BigInts costs more than tokenising.
  */
 class Batch {
   private readonly ids: BigInt64Array;
@@ -74,9 +74,9 @@ class Batch {
     this.types = new BigInt64Array(rows * length);
   }
 
-  /** Tokens of the first text have type 0, the rest type 1. */
+  /** Writes one sequence. Tokens of the first text get type 0, the others type 1. */
   setRow(row: number, sequence: TokenSequence | undefined): void {
-    invariant(sequence !== undefined, "a run was packed with an input that does not exist");
+    invariant(sequence !== undefined, "a batch has an input that does not exist; this is a bug in Mneme");
     const ids = new Int32Array(this.ids.buffer);
     const mask = new Int32Array(this.mask.buffer);
     const types = new Int32Array(this.types.buffer);
@@ -89,7 +89,7 @@ class Batch {
     }
   }
 
-  /** The inputs that a model asks for. */
+  /** The tensors among the model's declared inputs. */
   feeds(names: readonly string[]): Record<string, Tensor> {
     const known = { input_ids: this.ids, attention_mask: this.mask, token_type_ids: this.types };
     const wanted = Object.entries(known).filter(([name]) => names.includes(name));
@@ -103,7 +103,7 @@ function float32Of(tensor: Tensor | undefined, rows: number): Float32Array {
   const data = tensor?.data;
   invariant(
     data instanceof Float32Array && data.length % rows === 0,
-    "a model's output has another shape than described",
+    "a model output is not a float32 matrix; this is a bug in Mneme",
   );
   return data;
 }

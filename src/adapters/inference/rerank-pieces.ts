@@ -1,11 +1,11 @@
-// How is a rerank shared out over the lanes? In pieces, each of which is one request to a lane. Who computes which piece, and when,
-// is schedule.ts's.
+// Splits a rerank into pieces; each piece is one request to a lane. schedule.ts decides which lane computes which piece,
+// and when.
 
 import type { EarlyExit } from "../../ports/models.ts";
 
-/** Some passages of a rerank. */
+/** A piece of a rerank: some of its passages. */
 export interface RerankPiece {
-  /** Their places among the passages. */
+  /** Positions in the list of passages. */
   readonly indices: readonly number[];
   /** Estimated tokens of their pairs. */
   readonly tokens: number;
@@ -13,11 +13,11 @@ export interface RerankPiece {
   readonly earlyExit: EarlyExit | null;
 }
 
-/** Tokens of a piece: one run of the model in the lane. */
+/** Maximum tokens of a piece: one batch of the model in the lane. */
 const PIECE_TOKENS_MAX = 512;
-/** Tokens of a piece with early exit: fewer of them are read by all layers, and the encoder reads pairs one by one. */
+/** Maximum tokens of a piece with early exit: fewer of them are read by all layers, and the encoder reads pairs one by one. */
 const EARLY_EXIT_TOKENS_MAX = 1024;
-/** What a piece takes of one lane's share of what is left: less than all, so that the lane that is the faster one takes more pieces. */
+/** Share of one lane's part of the remaining tokens that a piece takes. Below 1, so that a faster lane takes more pieces. */
 const SHARE_TAKEN = 0.6;
 
 /**
@@ -32,11 +32,11 @@ export function rerankPieces(
 ): readonly RerankPiece[] {
   const tokensOf = (indices: readonly number[]) => indices.reduce((sum, index) => sum + (tokens[index] ?? 0), 0);
   const total = tokensOf([...tokens.keys()]);
-  const held = earlyExit !== null && total > earlyExit.fullTokensMax ? earlyExit : null;
-  const shares = held === null ? sharePassages(tokens, total, lanes) : dealPassages(tokens.length, total, lanes);
+  const applied = earlyExit !== null && total > earlyExit.fullTokensMax ? earlyExit : null;
+  const shares = applied === null ? sharePassages(tokens, total, lanes) : dealPassages(tokens.length, total, lanes);
   return shares.map((indices) => {
-    const ofPiece = tokensOf(indices);
-    return { indices, tokens: ofPiece, earlyExit: held && partOf(held, indices, ofPiece / total) };
+    const pieceTokens = tokensOf(indices);
+    return { indices, tokens: pieceTokens, earlyExit: applied && partOf(applied, indices, pieceTokens / total) };
   });
 }
 
@@ -61,9 +61,9 @@ function dealPassages(count: number, total: number, lanes: number): readonly (re
 }
 
 /**
- * Shares the passages of a rerank out in pieces, each of passages of similar length: the first ones large, so that few
- * answers are waited for, the last ones single passages, so that no lane waits long for another one (guided
- * self-scheduling: Polychronopoulos and Kuck, 1987). None is larger than one run of the model.
+ * Splits the passages of a rerank into pieces of similar passage length. The first pieces are large, which saves requests.
+ * The last ones are single passages, so that no lane waits long for another one (guided self-scheduling, Polychronopoulos
+ * and Kuck, 1987). No piece is larger than one batch of the model.
  * @param tokens estimated tokens per (query, passage) pair, `total` together
  * @returns indices into `tokens`; every index once
  */
@@ -76,7 +76,7 @@ function sharePassages(tokens: readonly number[], total: number, lanes: number):
     const wanted = Math.min(PIECE_TOKENS_MAX, (left / lanes) * SHARE_TAKEN);
     let taken = tokensOf(longestFirst[0] ?? 0);
     let count = 1;
-    // The next one as well where that comes nearer to what is wanted, and fits.
+    // Take the next one too if that comes closer to the wanted size and fits.
     for (; count < longestFirst.length; count += 1) {
       const next = tokensOf(longestFirst[count] ?? 0);
       if (taken + next / 2 > wanted || taken + next > PIECE_TOKENS_MAX) break;

@@ -1,23 +1,25 @@
-// Who is computed next, and where? The two waiting lines of the lanes and the rules between them. Pure bookkeeping: it
-// starts nothing and measures no time; lanes.ts carries out what `take` decides.
+// The two queues of the lanes (`query` and `ingest`) and the rules between them. Pure bookkeeping: it starts nothing and
+// measures no time; lanes.ts carries out what `take` decides.
 //
-// The rules: a person waiting (`query`) goes before batch work (`ingest`). The query lane helps ingest only while no
-// queries come, with one small piece at a time, so that the first query waits at most for that and the next ones for
-// nothing. The ingest lane takes query work when it is free, but every other turn belongs to ingest: neither line starves.
+// The rules:
+// - Query work, for which a person waits, goes before ingest work.
+// - The query lane takes ingest work only while no queries come, one small piece at a time. So the first query waits for
+//   one such piece at most, and the next ones for none.
+// - An ingest lane takes query work when it is free, but every other turn belongs to ingest. So neither queue starves.
 
 import type { EarlyExit, Priority } from "../../ports/models.ts";
 import { REQUEST_TEXTS_MAX } from "./lane-protocol.ts";
 
-/** What all units of one call share; lanes.ts keeps the caller's promise in it. */
+/** The call that a unit belongs to; lanes.ts keeps the caller's promise in it. */
 export interface UnitOwner {
   readonly priority: Priority;
 }
 
 interface UnitBase<Owner extends UnitOwner> {
   readonly owner: Owner;
-  /** Estimated; see `estimateTokens`. */
+  /** Estimated by `estimateTokens`. */
   readonly tokens: number;
-  /** Lanes that died over it. */
+  /** Number of lanes that died while they computed it. */
   deaths: number;
 }
 
@@ -28,7 +30,7 @@ export interface EmbedUnit<Owner extends UnitOwner> extends UnitBase<Owner> {
   readonly text: string;
 }
 
-/** Some passages of one rerank; `indices` are their places in the owner's result. */
+/** Some passages of one rerank; `indices` are their positions in the owner's result. */
 export interface ScoreUnit<Owner extends UnitOwner> extends UnitBase<Owner> {
   readonly op: "score";
   readonly indices: readonly number[];
@@ -38,74 +40,74 @@ export interface ScoreUnit<Owner extends UnitOwner> extends UnitBase<Owner> {
   readonly earlyExit: EarlyExit | null;
 }
 
-/** The smallest piece of work; never split over lanes. */
+/** The smallest unit of work; never split over lanes. */
 export type Unit<Owner extends UnitOwner> = EmbedUnit<Owner> | ScoreUnit<Owner>;
 
-/** What one request to a lane computes: some texts, or one piece of a rerank. */
+/** Work of one request to a lane: some texts, or one piece of a rerank. */
 export type Slice<Owner extends UnitOwner> =
   | { readonly op: "embed"; readonly priority: Priority; readonly units: readonly EmbedUnit<Owner>[] }
   | { readonly op: "score"; readonly priority: Priority; readonly units: readonly [ScoreUnit<Owner>] };
 
-/** What a lane is for: `query` and `ingest` share the work of several lanes, `only` does it all. */
+/** Role of a lane. With several lanes, one has role `query` and the others `ingest`. A single lane has role `only`. */
 export type LaneRole = "query" | "ingest" | "only";
 
-/** The state of a lane that decides what it may take. */
+/** State of a lane that determines what work it may take. */
 export interface LaneLoad {
   readonly role: LaneRole;
-  /** Requests sent and not answered. */
+  /** Requests without an answer yet. */
   readonly inFlight: number;
-  /** Whether the last slice it took was query work. */
+  /** Whether its last slice was query work. */
   readonly tookQueryLast: boolean;
-  /** Whether no query came for a while, so that none is likely to come now. */
+  /** Whether no query came for a while, so that another one is unlikely to come now. */
   readonly isQuiet: boolean;
 }
 
 interface RoleRule {
-  /** Tokens of one slice of ingest work. */
+  /** Maximum tokens of one slice of ingest work. */
   readonly ingestTokensMax: number;
-  /** Requests in flight while ingest work waits; the second one spares the lane the wait for the server. */
+  /** Maximum requests in flight. With two, a lane does not wait for the server between slices. */
   readonly depth: number;
-  /** Whether every other turn belongs to ingest. */
+  /** Whether every other turn belongs to ingest while both queues have work. */
   readonly isShared: boolean;
-  /** Whether it leaves ingest alone while queries come. */
+  /** Whether it takes no ingest work while queries come. */
   readonly isReserved: boolean;
 }
 
-/** 1,024 tokens are about 60 ms of one core, 256 about 16 ms: the longest that a query waits behind helping out. */
+/** 1,024 tokens take about 60 ms of one core. 256 take about 16 ms, the longest wait of a query behind ingest work. */
 const RULES: Readonly<Record<LaneRole, RoleRule>> = {
   query: { ingestTokensMax: 256, depth: 1, isShared: false, isReserved: true },
   ingest: { ingestTokensMax: 1024, depth: 2, isShared: true, isReserved: false },
   only: { ingestTokensMax: 256, depth: 1, isShared: true, isReserved: false },
 };
 
-/** Queries computed together: more would make the first one wait for the last. */
+/** Maximum queries in one slice; with more, the first one would wait for the last. */
 const QUERIES_TOGETHER_MAX = 16;
 const QUERY_TOKENS_MAX = 1024;
 
-/** The waiting lines. Within a line, first come, first served. */
+/** The two queues; each is first in, first out. */
 export class Schedule<Owner extends UnitOwner> {
   private queries: Unit<Owner>[] = [];
   private ingest: Unit<Owner>[] = [];
   private ingestTokensWaiting = 0;
 
-  /** Tokens of the ingest units that wait. */
+  /** Tokens of the waiting ingest units. */
   ingestTokens(): number {
     return this.ingestTokensWaiting;
   }
 
-  /** Puts an owner's units at the end of its line. */
+  /** Appends units to the queue of their priority. */
   add(units: readonly Unit<Owner>[]): void {
-    for (const unit of units) this.line(unit).push(unit);
+    for (const unit of units) this.queueOf(unit).push(unit);
     this.ingestTokensWaiting += ingestTokensOf(units);
   }
 
-  /** Puts units back at the front, in their order: their lane died over them. */
+  /** Puts units back at the front, in their order, after their lane died. */
   putBack(units: readonly Unit<Owner>[]): void {
-    for (const unit of units.toReversed()) this.line(unit).unshift(unit);
+    for (const unit of units.toReversed()) this.queueOf(unit).unshift(unit);
     this.ingestTokensWaiting += ingestTokensOf(units);
   }
 
-  /** Forgets the waiting units of an owner who no longer wants them. */
+  /** Removes the waiting units of an owner whose call has ended. */
   drop(owner: Owner): void {
     const isKept = (unit: Unit<Owner>) => unit.owner !== owner;
     this.queries = this.queries.filter(isKept);
@@ -118,19 +120,19 @@ export class Schedule<Owner extends UnitOwner> {
     return new Set([...this.queries, ...this.ingest].map((unit) => unit.owner));
   }
 
-  /** Takes the slice that this lane should compute next out of its line; null when it should take nothing now. */
+  /** Removes and returns the slice that this lane should compute next; null: it should take nothing now. */
   take(lane: LaneLoad): Slice<Owner> | null {
     const rule = RULES[lane.role];
     if (lane.inFlight >= rule.depth) return null;
     const queriesWait = this.queries.length > 0;
-    // A lane that is busy is not topped up while queries wait: it gets free for them sooner.
+    // A busy lane gets no second slice while queries wait, so that it is free for them sooner.
     if (lane.inFlight > 0) return queriesWait ? null : this.takeIngest(rule);
     const isIngestTurn = rule.isShared && lane.tookQueryLast && this.ingest.length > 0;
     if (queriesWait && !isIngestTurn) return this.takeQueries();
     return rule.isReserved && !lane.isQuiet ? null : this.takeIngest(rule);
   }
 
-  private line(unit: Unit<Owner>): Unit<Owner>[] {
+  private queueOf(unit: Unit<Owner>): Unit<Owner>[] {
     return unit.owner.priority === "query" ? this.queries : this.ingest;
   }
 
@@ -146,24 +148,24 @@ export class Schedule<Owner extends UnitOwner> {
 }
 
 /**
- * Takes the first unit of a line, and with it the texts behind it that fit. A unit over which a lane died goes alone, so
- * that it takes no other with it.
+ * Takes the first unit of a queue and the texts behind it that fit. A unit whose lane died before goes alone, so that it
+ * cannot make other units fail.
  */
 function takeSlice<Owner extends UnitOwner>(
-  line: Unit<Owner>[],
+  queue: Unit<Owner>[],
   priority: Priority,
   textsMax: number,
   tokensMax: number,
 ): Slice<Owner> | null {
-  const first = line.shift();
+  const first = queue.shift();
   if (first === undefined) return null;
   if (first.op === "score") return { op: "score", priority, units: [first] };
   const units = [first];
   let tokens = first.tokens;
   while (first.deaths === 0 && units.length < textsMax) {
-    const next = line[0];
+    const next = queue[0];
     if (next === undefined || next.op !== "embed" || next.deaths > 0 || tokens + next.tokens > tokensMax) break;
-    line.shift();
+    queue.shift();
     units.push(next);
     tokens += next.tokens;
   }
@@ -176,12 +178,12 @@ function ingestTokensOf<Owner extends UnitOwner>(units: readonly Unit<Owner>[]):
   return tokens;
 }
 
-/** Four bytes of UTF-8 are about one token of English prose. */
+/** UTF-8 bytes per token of English prose, about. */
 const BYTES_PER_TOKEN = 4;
 /** `[CLS]` and `[SEP]`. */
 const SPECIAL_TOKENS = 2;
 
-/** Tokens that a model will read of a text, without tokenising it: good enough to share out work. */
+/** Estimated tokens that a model reads of a text, without tokenising it. Precise enough to distribute work. */
 export function estimateTokens(text: string, tokensMax: number): number {
   return Math.min(tokensMax, SPECIAL_TOKENS + Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN));
 }

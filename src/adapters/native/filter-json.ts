@@ -1,5 +1,4 @@
-// How a checked filter crosses to the native core (native/src/filters/filter.rs): as JSON of the same shape. What it means is
-// domain/filter.ts.
+// Serialises a validated filter for the native core (native/src/filters/filter.rs), as JSON of the same shape. domain/filter.ts defines what it means.
 
 import type { Filter, FilterCondition, FilterValues } from "../../domain/filter.ts";
 import type { Json } from "../../domain/memory.ts";
@@ -29,7 +28,7 @@ function conditionToJson(condition: FilterCondition): Json {
       return { kind: "equals", ...valuesToJson(condition.values) };
     case "compares": {
       const { operator, bound } = condition;
-      // numbers as text: an operand of 1e400 is infinity, which JSON cannot say
+      // Numbers are sent as text, because JSON cannot represent infinity (an operand of 1e400).
       return {
         kind: "compares",
         operator,
@@ -41,7 +40,7 @@ function conditionToJson(condition: FilterCondition): Json {
   }
 }
 
-// Nothing that is stored equals infinity, and as JSON it would become null.
+// Infinity is left out: no stored value equals it, and JSON would turn it into null.
 function valuesToJson({ scalars, composites }: FilterValues): { readonly [key: string]: Json } {
   return {
     scalars: [...scalars].filter((scalar) => typeof scalar !== "number" || Number.isFinite(scalar)),

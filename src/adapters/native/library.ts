@@ -1,5 +1,5 @@
-// Where the compiled native core lies for the sources in this checkout. Pure: it reads and hashes, nothing else.
-// Building it is `native/build.ts`' affair, loading it `addon.ts`'.
+// Path of the compiled native core for the sources in this checkout. It only reads and hashes; `native/build.ts` builds
+// the library and `addon.ts` loads it.
 
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -8,13 +8,13 @@ import { join, relative } from "node:path";
 
 const NATIVE_DIRECTORY = join(import.meta.dir, "../../../native");
 
-/** The folder with compiled cores: `$MNEME_CACHE_DIR`, else the user's cache folder, then `native`. */
+/** Folder of compiled cores: `native` in `$MNEME_CACHE_DIR`, else in `mneme` of the user's cache folder. */
 export function nativeCacheDirectory(): string {
   const base = process.env.MNEME_CACHE_DIR ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "mneme");
   return join(base, "native");
 }
 
-/** Everything a build depends on that lies in this checkout, as absolute paths in a fixed order. */
+/** All files of this checkout that a build depends on, as absolute paths in a fixed order. */
 function nativeSources(): string[] {
   const sources = readdirSync(NATIVE_DIRECTORY, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -26,7 +26,7 @@ function nativeSources(): string[] {
   return sources.sort();
 }
 
-/** A hash over the native sources and the platform, 32 hex digits: equal sources, equal library. Takes about 2 ms. */
+/** Hash of the native sources and the platform, 32 hex digits. It identifies a build. Takes about 2 ms. */
 export function nativeSourceHash(): string {
   const hash = createHash("sha256").update(`${process.platform}-${process.arch}\n`);
   for (const path of nativeSources()) {
@@ -37,7 +37,7 @@ export function nativeSourceHash(): string {
 }
 
 /**
- * The file to load: `$MNEME_NATIVE_PATH` if set (the compiled binary sets it), else the cached build of exactly these
+ * Path of the library: `$MNEME_NATIVE_PATH` if set (the compiled binary sets it), else the cached build of exactly these
  * sources. The file need not exist yet.
  */
 export function nativeLibraryPath(): string {

@@ -1,5 +1,6 @@
-// The typed face of the native core's model encoder. Which models it computes, and when, is decided by its caller.
+// Typed wrapper of the native core's model encoder. Its caller decides which models it runs.
 
+import type { EarlyExit } from "../../ports/models.ts";
 import { loadAddon, translated } from "./addon.ts";
 
 /** `native/src/encoder.rs`. */
@@ -16,7 +17,7 @@ interface NativeEncoder {
   ): Float32Array;
 }
 
-/** What this file uses of the addon. */
+/** The part of the addon that this file uses. */
 interface EncoderAddon {
   NativeEncoder: { open(path: string): NativeEncoder };
   isEncoderMadeForThisProcessor(): boolean;
@@ -24,27 +25,27 @@ interface EncoderAddon {
 
 const addon = () => loadAddon<EncoderAddon>();
 
-/** Whether `ModelEncoder` is faster on this processor than a general runtime is. */
+/** Whether `ModelEncoder` is faster than a general runtime on this processor. */
 export function isEncoderMadeForThisProcessor(): boolean {
   return translated(() => addon().isEncoderMadeForThisProcessor());
 }
 
-/** A sequence of tokens, of one text or of two that follow each other. */
+/** Tokens of one text, or of two texts in a row. */
 export interface TokenSequence {
   readonly ids: Int32Array;
-  /** Tokens of the first text. */
+  /** Number of tokens of the first text. */
   readonly firstLength: number;
 }
 
-/** How a logit is told from the states after the first layers: see `native/src/encoder.rs`. */
+/** Linear probe that estimates a pair's logit from the hidden states after the first layers. */
 export interface EarlyExitProbe {
-  /** So many. */
+  /** Number of layers to run before the estimate. */
   readonly layers: number;
-  /** Weights, and the bias at the end. */
+  /** Weights, then the bias. */
   readonly numbers: Float32Array;
 }
 
-/** A model as it is exported by `data/models/recipe`, computed by the native core. */
+/** A model exported by `data/models/recipe`, run by the native core. */
 export class ModelEncoder {
   readonly #native: NativeEncoder;
 
@@ -52,40 +53,41 @@ export class ModelEncoder {
     this.#native = native;
   }
 
-  /** Reads a model; 0.1 s. @throws NativeError `invalid` for other models, and for processors without AVX2 */
+  /** Loads a model; takes 0.1 s. @throws NativeError `invalid` for other models, and on processors without AVX2 */
   static open(path: string): ModelEncoder {
     return translated(() => new ModelEncoder(addon().NativeEncoder.open(path)));
   }
 
   /**
-   * One row per sequence: its unit vector, or its logit alone. Takes the calling thread, about .15 ms a token; a single text that
-   * is urgent takes a second one for half of its tokens. `invalid` for tokens that the model does not know.
+   * Runs the model: one row per sequence, a unit vector (embedder) or one logit (reranker). Blocks the calling thread for
+   * about .15 ms per token. A single urgent text uses a second thread for half of its tokens.
+   * @throws NativeError `invalid` for token ids outside the model's vocabulary
    */
-  answer(sequences: readonly TokenSequence[], isUrgent: boolean): Float32Array {
-    const { ids, lengths, firstLengths } = joined(sequences);
+  encode(sequences: readonly TokenSequence[], isUrgent: boolean): Float32Array {
+    const { ids, lengths, firstLengths } = concatenated(sequences);
     return translated(() => this.#native.answer(ids, lengths, firstLengths, isUrgent));
   }
 
   /**
-   * Logits of pairs of one list. Those worth most by `priorScores`, one number per pair in the logits' unit, and by the logit that
-   * they seem to get after the probe's layers are read to the end, until the next one is beyond `tokensMax` tokens in all, the
-   * first in any case; the others' logits are what they seem to be. `invalid` for another model's probe.
+   * Logits of the pairs of one list. All pairs go through the probe's layers first. Then the pairs with the highest sum of
+   * prior score and estimated logit go through the other layers: always the best one, and the next ones until a pair would
+   * exceed `fullTokensMax` in all. The logits of the remaining pairs are the estimates.
+   * @throws NativeError `invalid` for a probe of another model
    */
-  judge(
+  scoreWithEarlyExit(
     pairs: readonly TokenSequence[],
-    priorScores: readonly number[],
-    tokensMax: number,
+    { priorScores, fullTokensMax }: EarlyExit,
     probe: EarlyExitProbe,
   ): Float32Array {
-    const { ids, lengths, firstLengths } = joined(pairs);
-    const starts = Float32Array.from(priorScores);
+    const { ids, lengths, firstLengths } = concatenated(pairs);
+    const priors = Float32Array.from(priorScores);
     return translated(() =>
-      this.#native.judge(ids, lengths, firstLengths, starts, tokensMax, probe.layers, probe.numbers),
+      this.#native.judge(ids, lengths, firstLengths, priors, fullTokensMax, probe.layers, probe.numbers),
     );
   }
 }
 
-function joined(sequences: readonly TokenSequence[]) {
+function concatenated(sequences: readonly TokenSequence[]) {
   const lengths = Uint32Array.from(sequences, ({ ids }) => ids.length);
   const ids = new Uint32Array(lengths.reduce((sum, length) => sum + length, 0));
   let at = 0;
