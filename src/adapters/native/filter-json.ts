@@ -1,4 +1,5 @@
-// Serialises a validated filter for the native core (native/src/filters/filter.rs), as JSON of the same shape. domain/filter.ts defines what it means.
+// Serialises a validated filter for the native core (native/src/filters/filter.rs), as JSON of the same shape.
+// domain/filter.ts defines what it means.
 
 import type { Filter, FilterCondition, FilterValues } from "../../domain/filter.ts";
 import type { Json } from "../../domain/memory.ts";

@@ -1,6 +1,5 @@
 // Typed wrapper of the native core's model encoder. Its caller decides which models it runs.
 
-import type { EarlyExit } from "../../ports/models.ts";
 import { loadAddon, translated } from "./addon.ts";
 
 /** `native/src/encoder.rs`. */
@@ -71,12 +70,13 @@ export class ModelEncoder {
   /**
    * Logits of the pairs of one list. All pairs go through the probe's layers first. Then the pairs with the highest sum of
    * prior score and estimated logit go through the other layers: always the best one, and the next ones until a pair would
-   * exceed `fullTokensMax` in all. The logits of the remaining pairs are the estimates.
+   * exceed `fullTokensMax` in all. The logits of the remaining pairs are the estimates. `priorScores` has one score per
+   * pair, in the unit of the logits.
    * @throws NativeError `invalid` for a probe of another model
    */
   scoreWithEarlyExit(
     pairs: readonly TokenSequence[],
-    { priorScores, fullTokensMax }: EarlyExit,
+    { priorScores, fullTokensMax }: { readonly priorScores: readonly number[]; readonly fullTokensMax: number },
     probe: EarlyExitProbe,
   ): Float32Array {
     const { ids, lengths, firstLengths } = concatenated(pairs);
