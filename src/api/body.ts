@@ -1,10 +1,10 @@
-// Reads a JSON body: its media type, its size while it streams, its encoding and its syntax, each refused with its own
-// error. What the values must be is check.ts's question.
+// Reads a JSON body and checks its media type, size, encoding and syntax, each with an error of its own. check.ts compares
+// the values with a schema.
 
 import { Fault } from "../domain/fault.ts";
 
 /**
- * The parsed body of a request.
+ * Reads and parses the body of a request.
  * @throws Fault `unsupported_media_type`, `payload_too_large`, `overloaded` or `invalid_request`.
  */
 export async function readJson(request: Request, bytesMax: number, reserved: BodyReservation): Promise<unknown> {
@@ -22,9 +22,9 @@ export async function readJson(request: Request, bytesMax: number, reserved: Bod
 }
 
 /**
- * The value of a JSON text, where all of it can be kept as it was sent.
- * @param param the parameter that the text came in, if it is no body.
- * @throws SyntaxError; Fault `invalid_request` that names the place of what cannot be kept.
+ * Parses a JSON text and refuses values that the stores cannot keep unchanged.
+ * @param param the query parameter or form field that holds the text; absent for a body.
+ * @throws SyntaxError, or Fault `invalid_request` with the path of the value that cannot be stored.
  */
 export function parseStorable(text: string, param?: string): unknown {
   const value: unknown = JSON.parse(text);
@@ -47,7 +47,7 @@ async function readBytes(request: Request, bytesMax: number, reserved: BodyReser
     }
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
-    throw new Fault("invalid_request", "The body ended before it was whole.", { cause });
+    throw new Fault("invalid_request", "The body was cut off before its end.", { cause });
   }
   return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts, bytes);
 }
@@ -60,23 +60,23 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-// The engine's message names the place; it quotes at most a few characters of the body.
+// Bun's message says what is wrong and quotes at most a few characters of the body.
 function jsonProblem(cause: unknown): string {
   const message = cause instanceof Error ? cause.message.replace(/^JSON Parse error: /, "") : "unexpected end";
   return message.slice(0, 120);
 }
 
-/** Deeper nesting than this is no request that a person wrote, and recursion elsewhere must not meet it. */
+/** Deepest nesting of a body. No real request needs more, and recursive code behind this check stays safe. */
 const JSON_DEPTH_MAX = 64;
 
 /**
- * How a NUL or a lone surrogate gets into a parsed text: only as an escape, since the body is valid UTF-8 and JSON allows
- * no bare NUL. Without a match no text needs to be looked at, which is what nearly every body comes down to.
+ * Matches escapes that can put a NUL or a lone surrogate into a parsed text. There is no other way: the body is valid UTF-8,
+ * and JSON allows no unescaped NUL. Nearly every body has no match, and then its texts need no check.
  */
 const SUSPICIOUS_ESCAPE = /\\u(?:0000|d[89a-f])/i;
 
-// What could not be kept as it was sent: NUL and lone surrogates are no UTF-8 text for every engine behind, a number
-// beyond a double would come back as null. Bodies can hold millions of values: the path is put together only for an error.
+// Not every store accepts NUL and lone surrogates in a text, and a number beyond the range of a double would come back as
+// null. Bodies can hold millions of values, so the path becomes a text only for an error.
 function refuseUnstorable(whole: unknown, isAnyTextSuspicious: boolean, at: readonly string[]): void {
   const path: (string | number)[] = [...at];
   const visit = (value: unknown): void => {
@@ -105,7 +105,11 @@ function refuseUnstorable(whole: unknown, isAnyTextSuspicious: boolean, at: read
   visit(whole);
 }
 
-/** @throws Fault `invalid_request` for a text that holds NUL or a lone surrogate; `path` names the field. */
+/**
+ * Refuses a text that contains NUL or a lone surrogate.
+ * @param path names the field in the error.
+ * @throws Fault `invalid_request`
+ */
 export function refuseBadText(text: string, path: readonly (string | number)[]): void {
   if (text.includes("\0")) throw unstorable(path, "The text", "contains a NUL character");
   if (!text.isWellFormed()) throw unstorable(path, "The text", "contains a lone surrogate");
@@ -123,15 +127,15 @@ function unstorable(path: readonly (string | number)[], what: string, problem: s
   return new Fault("invalid_request", `${what} at '${place}' ${problem}.`, { param: place });
 }
 
-/** The first bytes of each body are not held against the budget: a few large bodies that come slowly shut nobody out. */
+/** The first bytes of each body do not count against the budget, so that a few large, slow bodies block no small ones. */
 const FREE_BYTES = 256 * 1024;
 
-/** Bytes of bodies that may be in memory at once: parsed, each takes a multiple of its size until its request ends. */
+/** Limits the bytes of bodies in memory at once. A parsed body takes a multiple of its size until its request ends. */
 export class BodyBudget {
   readonly #bytesMax: number;
   #bytes = 0;
 
-  /** @param freeBytes of each body that do not count. */
+  /** @param freeBytes first bytes of each body that do not count. */
   constructor(
     bytesMax: number,
     private readonly freeBytes = FREE_BYTES,
@@ -139,7 +143,7 @@ export class BodyBudget {
     this.#bytesMax = bytesMax;
   }
 
-  /** What one request takes of the budget, until it is released. */
+  /** Starts the reservation of one request; it lasts until it is released. */
   reserve(): BodyReservation {
     let taken = 0;
     let seen = 0;
@@ -149,7 +153,7 @@ export class BodyBudget {
         seen += received;
         const bytes = Math.max(0, seen - this.freeBytes) - before;
         if (this.#bytes + bytes > this.#bytesMax) {
-          throw new Fault("overloaded", "Too many large requests are under way. Try again in a moment.", {
+          throw new Fault("overloaded", "Too many large requests are in progress. Try again in a moment.", {
             retryAfterSeconds: 1,
           });
         }

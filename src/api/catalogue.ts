@@ -1,18 +1,20 @@
-// What can be refused and what each refusal means: the one table from code to HTTP status and public meaning, and which
-// codes an operation can answer. What a single refusal says in its message is left to whoever throws it.
+// The catalogue of error codes: the HTTP status and the public meaning of each, and which codes an operation can answer. The
+// message of a single error is written where it is thrown.
 
 import type { FaultCode } from "../domain/fault.ts";
+import { LIMITS } from "../domain/limits.ts";
+import { byteText } from "./limits-table.ts";
 import type { Operation } from "./operation.ts";
 
-/** What a code stands for in every answer that holds it. */
+/** Status and meaning of an error code. */
 export interface FaultMeaning {
-  /** The HTTP status of the answer. */
+  /** HTTP status of the answer. */
   readonly status: number;
-  /** One public sentence. */
+  /** One or two public sentences. */
   readonly summary: string;
 }
 
-/** Every code that an answer's `error.code` can hold, by status. */
+/** Every value of `error.code`, by status. */
 export const FAULTS: Readonly<Record<FaultCode, FaultMeaning>> = {
   invalid_request: {
     status: 400,
@@ -21,22 +23,28 @@ export const FAULTS: Readonly<Record<FaultCode, FaultMeaning>> = {
   invalid_filter: {
     status: 400,
     summary:
-      "`filters` name an unknown field or operator, or an operand is malformed; `param` is the path to it. Or they take more than 5 s.",
+      "`filters` name an unknown field or operator, or an operand is malformed; `param` is the path to it. Also answered when they take more than 5 s.",
   },
   invalid_cursor: {
     status: 400,
     summary: "The cursor is damaged, or belongs to another list or to other filters.",
   },
-  too_many_tags: { status: 400, summary: "A memory has more than 50 tags." },
+  too_many_tags: { status: 400, summary: `A memory has more than ${LIMITS.tagsPerMemory} tags.` },
   metadata_too_large: {
     status: 400,
-    summary: "`metadata`, or an event's `data`, is larger than 10 KB as JSON.",
+    summary: `\`metadata\`, or an event's \`data\`, is larger than ${byteText(LIMITS.metadataBytes)} as JSON.`,
   },
-  batch_too_large: { status: 400, summary: "The batch holds more than 100 memories; none was stored." },
-  webhook_limit_reached: { status: 400, summary: "The project has 10 webhooks already." },
+  batch_too_large: {
+    status: 400,
+    summary: `The batch holds more than ${LIMITS.memoriesPerBatch} memories; none was stored.`,
+  },
+  webhook_limit_reached: {
+    status: 400,
+    summary: `The project already has ${LIMITS.webhooksPerProject} webhooks.`,
+  },
   unsafe_url: {
     status: 400,
-    summary: "The address is not http or https, does not resolve, or leads to a network that is not public.",
+    summary: "The URL is not http or https, its host does not resolve, or it leads to a network that is not public.",
   },
   missing_api_key: { status: 401, summary: "The request has no `Authorization: Bearer ctx_…` header." },
   invalid_api_key: { status: 401, summary: "The API key is unknown, expired or revoked." },
@@ -52,17 +60,23 @@ export const FAULTS: Readonly<Record<FaultCode, FaultMeaning>> = {
   delivery_not_found: { status: 404, summary: "This webhook has no such delivery." },
   key_not_found: { status: 404, summary: "There is no such API key in this project." },
   project_not_found: { status: 404, summary: "There is no such project." },
-  method_not_allowed: { status: 405, summary: "The route takes other methods; the header `Allow` names them." },
+  method_not_allowed: {
+    status: 405,
+    summary: "The route does not support this method; the header `Allow` lists those that it supports.",
+  },
   idempotency_conflict: {
     status: 409,
     summary: "The Idempotency-Key was used with another body, or its first request is still running.",
   },
-  external_id_conflict: { status: 409, summary: "Another memory of the user has this `externalId` already." },
+  external_id_conflict: { status: 409, summary: "Another memory of the user already has this `externalId`." },
   invalid_state: { status: 409, summary: "The resource is not in a state that allows this." },
-  payload_too_large: { status: 413, summary: "The body or file is larger than 100 MB." },
+  payload_too_large: {
+    status: 413,
+    summary: `The body or file is larger than ${byteText(LIMITS.uploadBytes)}.`,
+  },
   unsupported_media_type: {
     status: 415,
-    summary: "The Content-Type is not what the operation takes, or the file is of a format that is not read.",
+    summary: "The operation does not accept this Content-Type, or the format of the file is not supported.",
   },
   rate_limit_exceeded: {
     status: 429,
@@ -71,7 +85,7 @@ export const FAULTS: Readonly<Record<FaultCode, FaultMeaning>> = {
   query_quota_exceeded: {
     status: 429,
     summary:
-      "The plan's queries of this month are used up; `Retry-After` lasts until the month ends. Search still works.",
+      "The plan's queries for this month are used up; `Retry-After` counts to the end of the month. Search still works.",
   },
   document_quota_exceeded: {
     status: 429,
@@ -85,10 +99,10 @@ export const FAULTS: Readonly<Record<FaultCode, FaultMeaning>> = {
     status: 500,
     summary: "Something failed inside the server; its log has the details under the `request_id`.",
   },
-  llm_error: { status: 502, summary: "The language model refused, failed or answered nonsense." },
+  llm_error: { status: 502, summary: "The language model refused, failed or gave an unusable answer." },
   overloaded: {
     status: 503,
-    summary: "Too much is under way; `retry_after_seconds` says when to try again.",
+    summary: "The server is busy; `retry_after_seconds` says when to try again.",
   },
   model_unavailable: {
     status: 503,
@@ -112,7 +126,7 @@ const OF_EVERY_OPERATION: readonly FaultCode[] = [
 const WITH_A_BODY: readonly FaultCode[] = ["payload_too_large", "unsupported_media_type"];
 const WHEN_IDEMPOTENT: readonly FaultCode[] = ["idempotency_conflict"];
 
-/** The codes that an operation can answer, in the catalogue's order: those of its kind, and its own. */
+/** The codes that an operation can answer: those of every operation of its kind, and its own. In the catalogue's order. */
 export function faultsOf(
   operation: Pick<Operation, "body" | "takesFile" | "isIdempotent" | "faults">,
 ): readonly FaultCode[] {

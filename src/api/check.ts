@@ -1,4 +1,5 @@
-// Whether what a caller sent has the shape that a schema asks for; if not, a Fault that names the field and the cure.
+// Checks bodies and query parameters against their schemas. A mismatch becomes a Fault that names the field and says what it
+// should be.
 
 import { Kind, type Static, type TObject, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
@@ -29,7 +30,7 @@ export function Text(options: TextOptions = {}) {
   return Type.Unsafe<string>({ [Kind]: "Text", type: "string", ...options });
 }
 
-/** Errors that are looked at to find the one to tell; more than any of our objects has fields. */
+/** Schema errors that are read to find the one to report; no object of the API has so many fields. */
 const ERRORS_MAX = 64;
 
 const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>();
@@ -45,8 +46,8 @@ function compile<S extends TSchema>(schema: S): TypeCheck<S> {
 
 /**
  * Narrows `value` to the schema's type.
- * @param at where the value stands in the request, put in front of the field's name (`memories[3]`).
- * @throws Fault `invalid_request` that names the first thing wrong: an unknown field before a missing one before a wrong type.
+ * @param at path of the value in the request (`memories[3]`), put in front of the field's name.
+ * @throws Fault `invalid_request` about one field: an unknown field first, then a missing one, then a wrong type.
  */
 export function check<S extends TSchema>(schema: S, value: unknown, at = ""): Static<S> {
   const checker = compile(schema);
@@ -59,20 +60,25 @@ export function check<S extends TSchema>(schema: S, value: unknown, at = ""): St
   throw worst === undefined ? new Fault("invalid_request", "The request is malformed.") : explain(schema, worst, at);
 }
 
-// A list of a million wrong items has a million errors; missing and unknown fields of an object come before those.
+// A list of a million wrong items has a million errors. TypeBox reports missing and unknown fields of an object first.
 function firstErrors(all: Iterable<ValueError>): ValueError[] {
   const errors: ValueError[] = [];
   for (const error of all) if (errors.push(error) === ERRORS_MAX) break;
   return errors;
 }
 
-/** Values of a query that has none. */
-const NOTHING_GIVEN = Object.freeze({});
+/** The parsed form of an empty query string. */
+const NO_PARAMETERS = Object.freeze({});
 
-/** Names of query parameters and their values; `schema` says which are numbers or booleans. */
+/**
+ * Parses and checks query parameters.
+ * @param schema says which values are numbers or booleans.
+ * @param search the query string, with or without its question mark.
+ * @throws Fault `invalid_request`
+ */
 export function checkQuery<S extends TObject>(schema: S, search: string): Static<S> {
-  if (search === "" && schema.required === undefined) return NOTHING_GIVEN as Static<S>;
-  // without a prototype, where a parameter named __proto__ would vanish
+  if (search === "" && schema.required === undefined) return NO_PARAMETERS as Static<S>;
+  // no prototype: with one, a parameter named __proto__ would vanish
   const values: Record<string, unknown> = Object.create(null);
   for (const pair of search.replace(/^\?/, "").split("&")) {
     if (pair === "") continue;
@@ -87,7 +93,7 @@ export function checkQuery<S extends TObject>(schema: S, search: string): Static
   return check(schema, values);
 }
 
-// By hand: URLSearchParams turns bytes that are no UTF-8 into another character, and with it one user into another.
+// URLSearchParams would replace bytes that are not UTF-8, and so turn one user's id into another's.
 function readPair(pair: string): readonly [name: string, text: string] {
   const equals = pair.indexOf("=");
   const [name, text] = equals === -1 ? [pair, ""] : [pair.slice(0, equals), pair.slice(equals + 1)];
@@ -102,7 +108,7 @@ function readPair(pair: string): readonly [name: string, text: string] {
   }
 }
 
-// Every double as JSON writes it: a score that was answered can be asked for.
+// Every double as JSON writes it, so that a score from an answer can be sent back as a bound.
 const DECIMAL = /^-?\d{1,22}(\.\d{1,24})?(e[+-]?\d{1,3})?$/i;
 
 function readParameter(schema: TSchema | undefined, text: string): unknown {
@@ -123,26 +129,26 @@ function explain(schema: TSchema, found: ValueError, at: string): Fault {
     const known = Object.keys(knownFields(schema, error.path));
     const field = error.path.split("/").at(-1) ?? "";
     const near = nearestName(field, known);
-    const cure = near === null ? `Known fields: ${known.join(", ")}.` : `Did you mean '${near}'?`;
-    return new Fault("invalid_request", `Unknown field ${name}. ${cure}`, detail);
+    const hint = near === null ? `Known fields: ${known.join(", ")}.` : `Did you mean '${near}'?`;
+    return new Fault("invalid_request", `Unknown field ${name}. ${hint}`, detail);
   }
   if (error.type === ValueErrorType.ObjectRequiredProperty) {
     return new Fault("invalid_request", `${name} is required: ${expectation(error.schema)}.`, detail);
   }
   return new Fault(
     "invalid_request",
-    `${name} must be ${expectation(error.schema)}, found ${sketch(error.value)}.${cureOf(path, error.value)}`,
+    `${name} must be ${expectation(error.schema)}, found ${shownValue(error.value)}.${hintFor(path, error.value)}`,
     detail,
   );
 }
 
-// Turns of a conversation are stored as JSON, and the first try is often to send them as they are.
-function cureOf(path: string, value: unknown): string {
+// Callers often send a conversation's turns as a JSON array; they are stored as one JSON text.
+function hintFor(path: string, value: unknown): string {
   const isStructured = typeof value === "object" && value !== null;
   return isStructured && /(^|\.)content$/.test(path) ? " JSON is stored as text: send it as one string." : "";
 }
 
-// Of a value that may be left out, what is wrong inside it: the tag, not the list of tags.
+// The error inside a nullable value: the wrong tag, not the whole list of tags.
 function innermost(error: ValueError): ValueError {
   for (const variant of error.errors) {
     for (const inner of variant) if (inner.path.length > error.path.length) return inner;
@@ -189,7 +195,7 @@ function literals(schema: TSchema): readonly string[] {
   return options.flatMap(literals);
 }
 
-function sketch(value: unknown): string {
+function shownValue(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";
   if (Array.isArray(value)) return `an array of ${value.length}`;

@@ -1,14 +1,14 @@
-// Which web pages may call the API from a browser? The CORS headers (Fetch standard, 3.2) for the origins that the
-// operator configured; none of them is sent otherwise. Who the caller is remains the API key's business.
+// CORS headers (Fetch standard, 3.2) for the origins that the operator configured: the web pages that may call the API from a
+// browser. Without configured origins no header is sent. Authentication stays with the API key.
 
 import { UsageError } from "../kit/flags.ts";
 
-/** Methods and headers that a page may use, and headers that it may read. `*` would not cover Authorization. */
+/** Methods and headers that a page may use, and headers that it may read. A `*` would not include Authorization. */
 const ALLOWED_METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
 const ALLOWED_HEADERS = "Authorization, Content-Type, Idempotency-Key, X-Request-Id, Last-Event-ID";
 const EXPOSED_HEADERS =
   "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotent-Replayed";
-/** How long a browser may keep a preflight's answer: so long an origin that was withdrawn may still send requests. */
+/** How long a browser may cache a preflight's answer. An origin that was removed can send requests for that long. */
 const PREFLIGHT_SECONDS = 600;
 
 const EVERY_ORIGIN = "*";
@@ -16,29 +16,29 @@ const EVERY_ORIGIN = "*";
 /** Header names are lower case. */
 type HeaderFields = Readonly<Record<string, string>>;
 
-/** The CORS side of answers. */
+/** Makes the CORS headers of answers. */
 export interface Cors {
-  /** Whether any origin is configured; without one there are never headers. */
+  /** Whether any origin is configured; if not, no header is ever sent. */
   readonly isOn: boolean;
   /**
-   * For every answer, refusals included, so that a page can read why.
+   * Headers for every answer, errors included, so that a page can read the reason.
    * @param origin the request's Origin header.
    */
   headersFor(origin: string | null): HeaderFields;
-  /** Whether a browser asks before the request itself; it sends no API key then, and wants a 204 without a body. */
+  /** Whether the request is a preflight. Browsers send it without an API key and expect a 204 without a body. */
   isPreflight(request: Request): boolean;
-  /** The headers of that 204. An origin that is not configured gets no permission, and its browser stops there. */
+  /** Headers of that 204. Without permission for its origin, a browser does not send the actual request. */
   preflight(request: Request): HeaderFields;
 }
 
 /**
- * CORS for these origins, as `parseOrigins` gives them; none: off, no header is ever sent and nothing is a preflight.
- * There is no credentials mode: keys come in Authorization, and no cookie means anything here.
+ * Creates the CORS rules for origins from `parseOrigins`. An empty list switches CORS off: no headers, no preflights. There
+ * is no credentials mode, because the API reads keys from Authorization and ignores cookies.
  */
 export function createCors(origins: readonly string[]): Cors {
   const isOff = origins.length === 0;
   const isOpen = origins.includes(EVERY_ORIGIN);
-  // an answer that is the same for every origin does not vary by it
+  // with `*` the answer is the same for every origin and needs no Vary
   const refused: HeaderFields = isOff || isOpen ? {} : { vary: "Origin" };
   const allowed = (origin: string): HeaderFields => ({ ...refused, "access-control-allow-origin": origin });
   const permissions = new Map(
@@ -67,8 +67,8 @@ export function createCors(origins: readonly string[]): Cors {
 }
 
 /**
- * The origins of the setting, comma-separated, as browsers write them: `https://app.example`, `http://localhost:5173`,
- * `capacitor://localhost`, or `*` for any. An empty text is none.
+ * Parses the setting: comma-separated origins as browsers write them (`https://app.example`, `http://localhost:5173`,
+ * `capacitor://localhost`), or `*` for any. An empty text gives no origins.
  * @throws UsageError with one sentence that names the first bad entry.
  */
 export function parseOrigins(text: string): readonly string[] {
@@ -77,15 +77,15 @@ export function parseOrigins(text: string): readonly string[] {
     const origin = parseOrigin(entry.trim());
     if (origin !== null) return origin;
     throw new UsageError(
-      `${JSON.stringify(entry.trim())} is no origin; write scheme, host and port as in https://app.example or http://localhost:5173, or * for any.`,
+      `${JSON.stringify(entry.trim())} is not an origin: write scheme, host and port as in https://app.example or http://localhost:5173, or * for any.`,
     );
   });
 }
 
-// `null`, which sandboxed pages and local files send, is left out on purpose: anybody can make such a page.
+// The origin `null` is refused on purpose: sandboxed pages and local files send it, and anybody can make such a page.
 function parseOrigin(text: string): string | null {
   if (text === EVERY_ORIGIN) return text;
-  // first the shape: a URL would mend backslashes, and take `*.app.example` for a host
+  // checked before parsing, because URL repairs backslashes and accepts `*.app.example` as a host
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^\s/\\?#@*]+\/?$/i.test(text)) return null;
   const url = URL.parse(text);
   if (url === null || url.host === "") return null;

@@ -1,5 +1,5 @@
-// The reference as one page that needs nothing beside it: made from the OpenAPI document, with a guide in front. What the
-// parts of it look like is the business of docs/.
+// Makes the reference at `/docs`: one self-contained page from the OpenAPI document, with a guide in front. docs/ renders the
+// parts of the page.
 
 import { createHash } from "node:crypto";
 import { fieldTable } from "./docs/fields.ts";
@@ -9,7 +9,7 @@ import { methodMark, operationSection, placedOperations, titleOf } from "./docs/
 import { SCRIPT, STYLE } from "./docs/style.ts";
 import type { OpenApiDocument } from "./openapi-types.ts";
 
-/** Content-Security-Policy for the page: its own style and script by their hashes, and nothing from anywhere. */
+/** Content-Security-Policy of the page: allows its own style and script by their hashes, and nothing else. */
 export const DOCS_CSP = [
   "default-src 'none'",
   `style-src '${hashOf(STYLE)}'`,
@@ -23,11 +23,11 @@ export const DOCS_CSP = [
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='8' r='7' fill='%230b6b69'/%3E%3Ccircle cx='8' cy='8' r='2.5' fill='white'/%3E%3C/svg%3E";
 
-/** The page as HTML text (`text/html; charset=utf-8`); serve it with `DOCS_CSP`. */
+/** Renders the page as HTML (`text/html; charset=utf-8`); serve it with `DOCS_CSP`. */
 export function docsPage(document: OpenApiDocument): string {
   const { info } = document;
   const guide = guideSections(document);
-  const way = navigation(document);
+  const contents = navigation(document);
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -40,11 +40,11 @@ export function docsPage(document: OpenApiDocument): string {
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
-<aside><p class="brand">${info.title} <small>API ${info.version}</small></p><nav aria-label="Contents">${way}</nav></aside>
-<details class="menu"><summary><span class="brand">${info.title} <small>API ${info.version}</small></span><span>Contents</span></summary><nav aria-label="Contents">${way}</nav></details>
+<aside><p class="brand">${info.title} <small>API ${info.version}</small></p><nav aria-label="Contents">${contents}</nav></aside>
+<details class="menu"><summary><span class="brand">${info.title} <small>API ${info.version}</small></span><span>Contents</span></summary><nav aria-label="Contents">${contents}</nav></details>
 <main id="content">
 <h1>API reference</h1>
-<p class="lead">${info.summary}. Paths begin at the address of your server.</p>
+<p class="lead">${info.summary}. Paths are relative to the address of your server.</p>
 ${guide.map(
   ({ id, title, body }) => html`<section class="guide" id="${id}"><h2>${title}</h2>
 ${body}</section>
@@ -90,7 +90,7 @@ ${fieldTable(schema, "Fields", true)}</section>
 `,
   );
   return html`<section class="group" id="objects"><div class="group-head"><h2>Objects</h2>
-<p>What answers are made of.</p></div>
+<p>The objects in requests and answers.</p></div>
 ${sections}</section>`;
 }
 

@@ -1,4 +1,4 @@
-// Checked bodies to drafts and changes: the rules that a schema cannot say.
+// Turns checked bodies into drafts and changes of memories, and applies the rules that a schema cannot express.
 
 import { Fault } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
@@ -7,7 +7,8 @@ import { parseIsoTime } from "../kit/clock.ts";
 import type { CreateMemory, UpdateMemory } from "./schema/memories.ts";
 
 /**
- * @param at where the body stands in the request (`memories[3]`), for the error's `param`.
+ * Converts a createMemory body to a draft.
+ * @param at path of the body in the request (`memories[3]`), for the error's `param`.
  * @throws Fault `invalid_request`, `too_many_tags` or `metadata_too_large`.
  */
 export function draftOf(body: CreateMemory, nowMs: number, at = ""): MemoryDraft {
@@ -16,7 +17,7 @@ export function draftOf(body: CreateMemory, nowMs: number, at = ""): MemoryDraft
   return { content, ...attributesOf(attributes, nowMs, at) };
 }
 
-/** The attributes of a new memory; `null` counts as left out. Throws like `draftOf`. */
+/** Converts the attributes of a new memory; `null` counts as absent. Throws like `draftOf`. */
 export function attributesOf(
   body: Omit<CreateMemory, "content">,
   nowMs: number,
@@ -36,8 +37,8 @@ export function attributesOf(
 }
 
 /**
- * The change that an updateMemory body asks for; `null` clears.
- * @throws Fault `invalid_request` (also when nothing is asked for), `too_many_tags` or `metadata_too_large`.
+ * Converts an updateMemory body to a change; `null` clears a field.
+ * @throws Fault `invalid_request` (also for a body without fields), `too_many_tags` or `metadata_too_large`.
  */
 export function changeOf(body: UpdateMemory, nowMs: number): MemoryChange {
   const { content, title, type, tags, metadata, userId, language, externalId, expires_at } = body;
@@ -59,16 +60,20 @@ export function changeOf(body: UpdateMemory, nowMs: number): MemoryChange {
 }
 
 /**
- * Metadata of a memory: bounded, and without the names that search results use.
+ * Checks metadata: its size, and that no key begins with `_`. Search results use such keys for their own fields.
  * @throws Fault `metadata_too_large` or `invalid_request`.
  */
 export function checkMetadata(metadata: JsonObject, param: string): JsonObject {
   const checked = checkJsonSize(metadata, LIMITS.metadataBytes, param);
   const reserved = Object.keys(metadata).find((name) => name.startsWith("_"));
   if (reserved === undefined) return checked;
-  throw new Fault("invalid_request", `'${param}.${reserved}': keys that begin with '_' are used by search results.`, {
-    param: `${param}.${reserved}`,
-  });
+  throw new Fault(
+    "invalid_request",
+    `'${param}.${reserved}': keys that begin with '_' are reserved for search results.`,
+    {
+      param: `${param}.${reserved}`,
+    },
+  );
 }
 
 /** @throws Fault `metadata_too_large` when the compact JSON of `value` has more than `bytesMax` bytes. */
@@ -84,25 +89,29 @@ export function checkJsonSize(value: JsonObject, bytesMax: number, param: string
   );
 }
 
-/** @throws Fault `invalid_request` for a change of nothing. */
+/** Refuses an update without fields. @throws Fault `invalid_request` */
 export function refuseEmptyChange(body: object): void {
   if (Object.keys(body).length === 0) throw new Fault("invalid_request", "Name at least one field to change.");
 }
 
-/** A text that is more than blanks. @throws Fault `invalid_request` */
-export function checkNotBlank(text: string, param: string, cure: string): void {
-  if (text.trim() === "") throw new Fault("invalid_request", `'${param}' is blank: ${cure}.`, { param });
+/**
+ * Refuses a text of white space only.
+ * @param hint what the field should hold, for the message.
+ * @throws Fault `invalid_request`
+ */
+export function checkNotBlank(text: string, param: string, hint: string): void {
+  if (text.trim() === "") throw new Fault("invalid_request", `'${param}' is blank: ${hint}.`, { param });
 }
 
-/** A time to come, as Unix milliseconds. @throws Fault `invalid_request` for anything else. */
+/** Parses a time in the future to Unix milliseconds. @throws Fault `invalid_request` for anything else. */
 export function checkFuture(text: string, nowMs: number, param: string): number {
-  const time = text.includes("T") ? parseIsoTime(text) : null; // a day alone says no time
+  const time = text.includes("T") ? parseIsoTime(text) : null; // a date alone is not an instant
   if (time === null) {
     throw new Fault("invalid_request", `'${param}' must be an ISO 8601 time such as "2030-01-31T12:00:00Z".`, {
       param,
     });
   }
-  if (time <= nowMs) throw new Fault("invalid_request", `'${param}' lies in the past.`, { param });
+  if (time <= nowMs) throw new Fault("invalid_request", `'${param}' is in the past.`, { param });
   return time;
 }
 

@@ -1,15 +1,15 @@
-// How failures look to a caller: one error body, and the status that goes with its code. Which codes there are and what each
-// means stands in catalogue.ts. Nothing internal leaves here.
+// Turns failures into the error body of the API and its HTTP status; catalogue.ts lists the codes. Internal details, such as
+// causes and stacks, never get into a body.
 
 import { Fault, type FaultCode } from "../domain/fault.ts";
 import { FAULTS } from "./catalogue.ts";
 
-/** HTTP status of each code, as the catalogue has it. */
+/** HTTP status of each code, from the catalogue. */
 export const STATUS_OF = Object.fromEntries(
   Object.entries(FAULTS).map(([code, { status }]) => [code, status]),
 ) as Readonly<Record<FaultCode, number>>;
 
-/** The interface's error object. */
+/** The error object of an error body. */
 export interface ErrorView {
   readonly code: FaultCode;
   readonly message: string;
@@ -20,7 +20,7 @@ export interface ErrorView {
   readonly items?: readonly { readonly index: number; readonly error: ErrorView }[];
 }
 
-/** A fault as callers see it; `requestId` is left out inside batches. */
+/** Converts a fault to an error object; the errors of a batch's items have no `requestId`. */
 export function errorView(fault: Fault, requestId?: string): ErrorView {
   return {
     code: fault.code,
@@ -35,7 +35,7 @@ export function errorView(fault: Fault, requestId?: string): ErrorView {
   };
 }
 
-/** What a caller is told of anything thrown: a Fault as it is, everything else as `internal_error` without detail. */
+/** The fault to report for anything thrown: a Fault itself, everything else as `internal_error` without details. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error;
   return new Fault(

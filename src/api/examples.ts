@@ -1,5 +1,5 @@
-// A believable example for every schema of the contract, so that the documentation shows bodies that could have been sent.
-// Values follow from a field's name; that each fits its schema is checked in test/api/openapi.test.ts.
+// Generates a realistic example for every schema of the contract, for the OpenAPI document and the reference. Values follow
+// from field names; test/api/openapi.test.ts checks that each example fits its schema.
 
 import { type JsonSchema, SCHEMA_REFERENCE } from "./json-schema.ts";
 import type { Group } from "./operation.ts";
@@ -9,7 +9,7 @@ const OPAQUE = "01jd3vqm5yf8rbk0t6zn2hx9ea";
 const PASSAGE = "Ada keeps the spare key under the blue pot.";
 const NOW = "2026-11-20T09:30:00.000Z";
 
-/** Resources with ids of the interface's own, and their prefixes. */
+/** Resources whose ids the server makes, and the prefixes of those ids. */
 const ID_PREFIXES: Readonly<Record<string, string>> = {
   memory: "mem",
   chat: "chat",
@@ -19,12 +19,12 @@ const ID_PREFIXES: Readonly<Record<string, string>> = {
   delivery: "dlv",
 };
 
-/** Whether the interface gives such resources their ids. */
+/** Whether the server makes the ids of such resources. */
 export function isResource(resource: string): boolean {
   return Object.hasOwn(ID_PREFIXES, resource);
 }
 
-/** An id of a resource, such as `memory`; where the application chooses ids, a user's. */
+/** Example id of a resource such as `memory`; a user's id for resources whose ids the application chooses. */
 export function exampleOfResource(resource: string): string {
   const prefix = ID_PREFIXES[resource];
   return prefix === undefined ? "ada" : exampleId(prefix);
@@ -39,7 +39,10 @@ function exampleId(prefix: string): string {
   return `${prefix}_${OPAQUE}`;
 }
 
-/** By field name, `Schema.field` before `field`. Where the schema wants a text instead of an object or array, its JSON. */
+/**
+ * Values by field name; `Schema.field` takes precedence over `field`. If the schema wants a string and the value is an object or
+ * array, the example is its JSON.
+ */
 const BY_NAME: Readonly<Record<string, unknown>> = {
   "Message.content": "The spare key is under the blue pot [1].",
   "Message.role": "assistant",
@@ -64,7 +67,7 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
   answer: "The spare key is under the blue pot [1].",
   content: PASSAGE,
   data: { path: "/pricing" },
-  description: "tells the search page",
+  description: "updates the search page",
   email: "ada@example.com",
   enabled: true,
   event: "memory.completed",
@@ -102,15 +105,15 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
   webhook_id: exampleId("wh"),
 };
 
-/** What the fields of a group's bodies hold where that differs. */
+/** Values that differ in the bodies of one group of operations. */
 const BY_GROUP: Readonly<Partial<Record<Group, Readonly<Record<string, unknown>>>>> = {
   Users: { id: "ada", type: "page_view" },
   Keys: { name: "backend" },
   Projects: { name: "support bot" },
 };
 
-/** What a request's example gives beside what it must. */
-const SHOWN_OF_REQUESTS: readonly string[] = [
+/** Optional fields that the example of a request includes. */
+const OPTIONAL_IN_REQUESTS: readonly string[] = [
   "data",
   "description",
   "email",
@@ -126,32 +129,31 @@ const SHOWN_OF_REQUESTS: readonly string[] = [
   "userId",
 ];
 
-/** What an answer's example gives beside what it must: what is shown once only. */
-const SHOWN_OF_ANSWERS: readonly string[] = ["key", "secret"];
+/** Optional fields that the example of an answer includes: secrets, which an answer shows once. */
+const OPTIONAL_IN_ANSWERS: readonly string[] = ["key", "secret"];
 
-/** Named schemas that a `$ref` can lead to. */
+/** Named schemas that a `$ref` can refer to. */
 export type Components = Readonly<Record<string, JsonSchema>>;
 
-/** What an example belongs to. */
+/** Where an example is used. */
 export interface ExampleContext {
   readonly components: Components;
+  /** Group of the operation. */
   readonly group: Group;
+  /** Values by field name that the operation knows better. */
   readonly known?: Readonly<Record<string, unknown>>;
 }
 
-// Where a part of an example is made up.
+// Position of a value inside an example.
 interface Place {
   readonly components: Components;
-  /** Values that go before the ones by name. */
+  /** Values that take precedence over `BY_NAME`. */
   readonly preset: Readonly<Record<string, unknown>>;
-  /** Name of the schema that a field stands in. */
+  /** Name of the schema that contains the field; empty outside of named schemas. */
   readonly within: string;
 }
 
-/**
- * An example that fits the schema, for a body of an operation of `group`.
- * @param known values of fields, by name, that the operation knows better.
- */
+/** Makes an example that fits the schema. */
 export function exampleOf(schema: JsonSchema, { components, group, known = {} }: ExampleContext): unknown {
   return exampleAt(schema, { components, preset: { ...BY_GROUP[group], ...known }, within: "" });
 }
@@ -184,7 +186,7 @@ function exampleAt(schema: JsonSchema, place: Place): unknown {
 function objectAt(schema: JsonSchema, place: Place): Record<string, unknown> {
   const fields = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);
   const required = (schema.required ?? []) as readonly string[];
-  const shown = schema.additionalProperties === false ? SHOWN_OF_REQUESTS : SHOWN_OF_ANSWERS;
+  const shown = schema.additionalProperties === false ? OPTIONAL_IN_REQUESTS : OPTIONAL_IN_ANSWERS;
   return Object.fromEntries(
     fields
       .filter(([name]) => required.includes(name) || shown.includes(name))

@@ -1,4 +1,4 @@
-// Ids in paths and queries: what has not the form of an id names nothing that exists, and is answered like an unknown one.
+// Checks ids in paths and query parameters. A malformed id is answered like an unknown one, because it names nothing.
 
 import { Fault, type FaultCode } from "../domain/fault.ts";
 import { type IdPrefix, isId } from "../domain/ids.ts";
@@ -7,8 +7,8 @@ import { shortened } from "../kit/shortened.ts";
 import { refuseBadText } from "./body.ts";
 
 /**
- * The id that a path names.
- * @throws Fault `code` when it cannot be one.
+ * Checks an id that the server made.
+ * @throws Fault `code` when the text has another form.
  */
 export function pathId<Id extends string>(
   prefix: IdPrefix,
@@ -22,7 +22,7 @@ export function pathId<Id extends string>(
 }
 
 /**
- * A caller's own id in a path: 1 to 256 characters, none of which a text may not have.
+ * Checks an id that the caller's application chose: 1 to 256 characters, without NUL and lone surrogates.
  * @throws Fault `invalid_request`
  */
 export function checkCallerId(text: string | undefined, param: string): string {

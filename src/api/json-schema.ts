@@ -1,5 +1,5 @@
-// Turns the contract's schemas into plain JSON Schema 2020-12, as OpenAPI 3.1 holds it: named schemas stand once and are
-// referred to; the library's own ways of writing enums, values that may be null, and maps become the standard's.
+// Converts the TypeBox schemas of the contract to plain JSON Schema 2020-12, for OpenAPI 3.1. Each named schema becomes one
+// component, and `$ref`s point to it. TypeBox's own forms of enums, nullable values and maps become the standard forms.
 
 import type { TSchema } from "@sinclair/typebox";
 import { invariant } from "../domain/fault.ts";
@@ -7,24 +7,24 @@ import { invariant } from "../domain/fault.ts";
 /** A JSON Schema, or a part of one, as plain JSON. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** What a `$ref` to a named schema begins with. */
+/** Prefix of every `$ref` to a named schema. */
 export const SCHEMA_REFERENCE = "#/components/schemas/";
-/** How a map of anything is written: a pattern that every name matches. */
+/** TypeBox's pattern for the keys of a map: every name matches. */
 const ANY_NAME = "^(.*)$";
-/** A name that OpenAPI allows for a component. */
+/** Component names that OpenAPI allows. */
 const COMPONENT_NAME = /^[A-Za-z0-9._-]+$/;
-/** Keywords that forbid nothing. */
+/** Keywords that restrict nothing. */
 const ANNOTATIONS: readonly string[] = ["description", "default"];
 
 /** Converts schemas, and collects those that have a name (`$id`). */
 export class SchemaCollection {
   readonly #named = new Map<string, JsonSchema>();
-  /** What was converted already: the same schemas stand in many bodies. */
+  /** Results by schema, because many bodies share the same schemas. */
   readonly #converted = new Map<TSchema, JsonSchema>();
 
   /**
-   * The schema as plain JSON Schema; a named one becomes a `$ref` into `components`.
-   * @throws Error when two different schemas have one name.
+   * Converts a schema; a named one becomes a `$ref` into `components`.
+   * @throws Error when two different schemas have the same name.
    */
   of(schema: TSchema): JsonSchema {
     const known = this.#converted.get(schema);
@@ -52,7 +52,7 @@ export class SchemaCollection {
 
   #plain(schema: JsonSchema): JsonSchema {
     if (Array.isArray(schema.anyOf)) return this.#union(schema, schema.anyOf);
-    // the library's marks are symbols, which entries leave out
+    // TypeBox's own properties have symbols as keys, which Object.entries skips
     const entries = Object.entries(schema).map(([keyword, value]) => [keyword, this.#keyword(keyword, value)] as const);
     return withMaps(Object.fromEntries(entries));
   }
@@ -76,8 +76,8 @@ export class SchemaCollection {
     }
   }
 
-  // Of what stands beside the members only annotations are taken: a value that may be null repeats its bounds there, for
-  // error messages, where they would hold for null as well.
+  // Beside `anyOf` only annotations are kept. `Nullable` repeats `type` and bounds there for error messages; in JSON Schema
+  // they would apply to null as well.
   #union(schema: JsonSchema, members: readonly TSchema[]): JsonSchema {
     const outer = Object.fromEntries(ANNOTATIONS.filter((name) => name in schema).map((name) => [name, schema[name]]));
     const converted = members.map((member) => this.of(member));

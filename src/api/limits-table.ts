@@ -1,5 +1,5 @@
-// The bounds of the interface as tables for people: what plans allow, and what one request may hold. The numbers stand in
-// domain/limits.ts and domain/project.ts.
+// The limits of the API as table rows for the reference: quotas of the plans and bounds of one request. domain/limits.ts and
+// domain/project.ts define the numbers.
 
 import { LIMITS } from "../domain/limits.ts";
 import { PLAN_NAMES, PLANS } from "../domain/project.ts";
@@ -12,19 +12,24 @@ const GiB = 1024 * MiB;
 export function planRows(): readonly (readonly string[])[] {
   return PLAN_NAMES.map((name) => {
     const { queriesPerMonth, documents, storageBytes } = PLANS[name];
-    return [name, count(queriesPerMonth), count(documents), storageBytes === null ? count(null) : size(storageBytes)];
+    return [
+      name,
+      count(queriesPerMonth),
+      count(documents),
+      storageBytes === null ? count(null) : byteText(storageBytes),
+    ];
   });
 }
 
-/** What a request may hold: what (code in backticks), at most how much. */
+/** The bounds of a request; field names are in backticks. */
 export function requestBoundRows(): readonly (readonly [what: string, atMost: string])[] {
   return [
-    ["JSON body", size(LIMITS.bodyBytes)],
-    ["uploaded file", size(LIMITS.uploadBytes)],
+    ["JSON body", byteText(LIMITS.bodyBytes)],
+    ["uploaded file", byteText(LIMITS.uploadBytes)],
     ["memories per batch", count(LIMITS.memoriesPerBatch)],
     ["tags per memory", count(LIMITS.tagsPerMemory)],
-    ["`metadata` as JSON", size(LIMITS.metadataBytes)],
-    ["an event's `data` as JSON", size(LIMITS.eventDataBytes)],
+    ["`metadata` as JSON", byteText(LIMITS.metadataBytes)],
+    ["an event's `data` as JSON", byteText(LIMITS.eventDataBytes)],
     ["`userId`, `externalId`", characters(LIMITS.callerIdCharacters)],
     ["`title`", characters(LIMITS.titleCharacters)],
     ["`query`", characters(LIMITS.queryCharacters)],
@@ -46,7 +51,8 @@ function characters(limit: number): string {
   return `${count(limit)} characters`;
 }
 
-function size(bytes: number): string {
+/** A number of bytes in the largest unit of 1024 that divides it: `10 KB`. */
+export function byteText(bytes: number): string {
   if (bytes >= GiB) return `${bytes / GiB} GB`;
   return bytes >= MiB ? `${bytes / MiB} MB` : `${bytes / KiB} KB`;
 }

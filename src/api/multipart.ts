@@ -1,43 +1,44 @@
-// Reads forms (multipart/form-data, RFC 7578) while they stream in: part after part, each handed on as it arrives. What the
-// parts mean, and how long each may be, is upload.ts's question.
+// Reads multipart/form-data bodies (RFC 7578) as a stream, one part after the other. upload.ts decides what the parts mean and
+// how long each may be.
 
 import Busboy, { type BusboyInstance } from "@fastify/busboy";
 import { Fault } from "../domain/fault.ts";
 
 /** One part of a form. */
 export interface FormPart {
-  /** Empty where the part has none. */
+  /** Empty if the part has no name. */
   readonly name: string;
-  /** Without folders; null where the part is no file. */
+  /** Without folders; null if the part is not a file. */
   readonly filename: string | null;
-  /** Its bytes, once. */
+  /** The bytes of the part; can be read once. */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-/** How much a form may hold. */
+/** The bounds of a form. */
 export interface FormLimits {
-  /** All of the body. */
+  /** Bytes of the whole body. */
   readonly bytes: number;
   readonly parts: number;
 }
 
-/** Header lines of one part, and their bytes in all: three are usual. */
+/** Header lines of one part and their bytes together; three lines are usual. */
 const HEADERS_MAX = 16;
 const HEADER_BYTES_MAX = 8 * 1024;
-/** Bytes of a part that wait until they are taken. */
+/** Bytes of a part that are buffered before reading pauses. */
 const PART_BUFFER_BYTES = 256 * 1024;
 
 /**
- * Hands the parts of a form to `take`, one after the other and in their order, at the pace at which it takes their bytes: no
- * more than a few hundred kilobytes are in memory. What `take` throws ends the reading and is thrown on.
- * @throws Fault `unsupported_media_type` (no form), `payload_too_large`, `invalid_request` (no boundary, too many parts, cut off)
+ * Passes the parts of a form to `take`, one at a time and in order. Reading waits for `take` to consume the bytes, so at most
+ * a few hundred kilobytes are in memory. An error from `take` ends the reading and is rethrown.
+ * @throws Fault `unsupported_media_type` (not a form), `payload_too_large`, `invalid_request` (no boundary, too many parts, cut
+ *   off)
  */
 export async function readForm(
   request: Request,
   limits: FormLimits,
   take: (part: FormPart) => Promise<void>,
 ): Promise<void> {
-  refuseOtherBodies(request);
+  requireForm(request);
   if (Number(request.headers.get("content-length") ?? 0) > limits.bytes) throw tooLarge(limits);
   const parser = parserOf(request, limits);
   if (request.signal.aborted || request.body === null) throw cutOff(request.signal.reason);
@@ -55,8 +56,8 @@ type Piece = { readonly done: false; readonly value: Uint8Array } | { readonly d
 type PieceReader = { read(): Promise<Piece>; cancel(reason: unknown): Promise<void> };
 
 /**
- * One form on its way in. A failure ends every wait instead of racing with it: what has lost a race stays in memory as long
- * as the winner may still come, and that would be the whole file.
+ * Reads one form. A failure ends the current wait directly instead of by Promise.race: the loser of a race stays in memory
+ * until it settles, and here it would hold the whole file.
  */
 class Reading {
   readonly #opened: { destroy(error?: Error): unknown }[] = [];
@@ -87,17 +88,17 @@ class Reading {
     parser.on("error", (cause) => this.fail(cutOff(cause)));
   }
 
-  /** Ends the reading with the first error; what comes later is a consequence of it. */
+  /** Ends the reading with this error. Later errors follow from the first and are ignored. */
   fail(error: unknown): void {
     if (this.#failure !== null) return;
     this.#failure = { error };
-    for (const stream of this.#opened) stream.destroy(new Error("the form was given up"));
-    // the caller may go on sending: whether the connection could be told is of no use to know
+    for (const stream of this.#opened) stream.destroy(new Error("reading the form was aborted"));
+    // the caller may keep sending, so it does not matter whether cancelling works
     this.body.cancel(error).catch((late: unknown) => late);
     this.#endWait();
   }
 
-  /** Resolves when all parts were taken. */
+  /** Resolves when `take` has consumed all parts. */
   async run(): Promise<void> {
     try {
       await this.#feed();
@@ -122,7 +123,7 @@ class Reading {
     await finished;
   }
 
-  // A connection that breaks is a form that ended too early.
+  // A broken connection counts as a form that was cut off.
   async #next(): Promise<Piece> {
     try {
       return await this.body.read();
@@ -139,7 +140,7 @@ class Reading {
   }
 }
 
-function refuseOtherBodies(request: Request): void {
+function requireForm(request: Request): void {
   const mediaType = (request.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
   if (mediaType === "multipart/form-data") return;
   throw new Fault(
@@ -153,7 +154,7 @@ function parserOf(request: Request, limits: FormLimits): BusboyInstance {
   try {
     return new Busboy({
       headers: { "content-type": request.headers.get("content-type") ?? "" },
-      // every part as raw bytes: its own decoding of fields would turn what is no UTF-8 into something else
+      // every part as raw bytes, because busboy's decoding of fields replaces bytes that are not UTF-8
       isPartAFile: () => true,
       fileHwm: PART_BUFFER_BYTES,
       limits: { files: limits.parts, headerPairs: HEADERS_MAX, headerSize: HEADER_BYTES_MAX },
@@ -161,7 +162,7 @@ function parserOf(request: Request, limits: FormLimits): BusboyInstance {
   } catch (cause) {
     throw new Fault(
       "invalid_request",
-      "The Content-Type of a form names its boundary: multipart/form-data; boundary=…",
+      "The Content-Type of a form must name its boundary: multipart/form-data; boundary=…",
       {
         param: "Content-Type",
         cause,
@@ -170,12 +171,12 @@ function parserOf(request: Request, limits: FormLimits): BusboyInstance {
   }
 }
 
-// RFC 7578, 4.7: senders do not encode parts any more, and what is not decoded would be stored as it is.
+// RFC 7578, 4.7 deprecates transfer encodings. They are not decoded here, so the encoded text would be stored.
 function refuseEncoded(name: string, encoding: string): void {
   if (["7bit", "8bit", "binary"].includes(encoding)) return;
   throw new Fault(
     "invalid_request",
-    `The part '${name.slice(0, 64)}' is encoded as ${encoding.slice(0, 64)}. Send it as it is.`,
+    `The part '${name.slice(0, 64)}' has the transfer encoding ${encoding.slice(0, 64)}. Send it without one.`,
     {
       param: name,
     },
@@ -199,5 +200,5 @@ function tooManyParts(limits: FormLimits): Fault {
 }
 
 function cutOff(cause: unknown): Fault {
-  return new Fault("invalid_request", "The form ended before it was whole.", { param: "file", cause });
+  return new Fault("invalid_request", "The form was cut off before its end.", { param: "file", cause });
 }

@@ -1,4 +1,4 @@
-// What can come back from an operation, as the OpenAPI document says it: successes, errors with their codes, headers.
+// Describes the answers of an operation for the OpenAPI document: successes, errors with their codes, and headers.
 
 import type { FaultCode } from "../domain/fault.ts";
 import { FAULTS } from "./catalogue.ts";
@@ -8,10 +8,10 @@ import type { MediaType, Reference, ResponseObject } from "./openapi-types.ts";
 import type { Operation } from "./operation.ts";
 
 const SUCCESSES: Readonly<Record<number, string>> = {
-  200: "Done.",
-  201: "Made.",
-  202: "Taken; work goes on in the background.",
-  204: "Done. There is no body.",
+  200: "Success.",
+  201: "Created.",
+  202: "Accepted; processing continues in the background.",
+  204: "Success, without a body.",
 };
 
 /** Errors that many operations share, by the name of the shared response. */
@@ -30,28 +30,28 @@ const SHARED_ERRORS: Readonly<Record<string, readonly FaultCode[]>> = {
 };
 
 const EVERYWHERE = ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
-/** Codes that say in a header when to try again: where waiting helps, and on 429 only. */
+/** Codes with a `Retry-After` header: those of status 429 that end by waiting. */
 const WITH_RETRY_AFTER: readonly FaultCode[] = ["rate_limit_exceeded", "query_quota_exceeded"];
 
-/** Every header of an answer, for `components.headers`. */
+/** Every header that an answer can have, for `components.headers`. */
 export const HEADERS: Readonly<Record<string, { readonly description: string; readonly schema: JsonSchema }>> = {
-  "X-Request-Id": { description: "Names the request, in the server's log too.", schema: { type: "string" } },
-  "X-RateLimit-Limit": { description: "Requests per window of 60 seconds.", schema: { type: "integer" } },
+  "X-Request-Id": { description: "Id of the request; the server's log contains it too.", schema: { type: "string" } },
+  "X-RateLimit-Limit": { description: "Allowed requests per window of 60 seconds.", schema: { type: "integer" } },
   "X-RateLimit-Remaining": { description: "Requests left in the current window.", schema: { type: "integer" } },
   "X-RateLimit-Reset": {
     description: "Unix time in seconds at which the oldest counted request leaves the window.",
     schema: { type: "integer" },
   },
   "Retry-After": {
-    description: "Seconds to wait; not sent where waiting lifts nothing.",
+    description: "Seconds to wait; absent if waiting does not help.",
     schema: { type: "integer", minimum: 1 },
   },
   "Idempotent-Replayed": {
-    description: "The answer is that of the first request with this Idempotency-Key.",
+    description: "This is the answer to the first request with this Idempotency-Key.",
     schema: { type: "string", enum: ["true"] },
   },
-  "WWW-Authenticate": { description: "Names the scheme.", schema: { type: "string", enum: ["Bearer"] } },
-  Allow: { description: "The methods that the path takes.", schema: { type: "string" } },
+  "WWW-Authenticate": { description: "Authentication scheme.", schema: { type: "string", enum: ["Bearer"] } },
+  Allow: { description: "Methods that the path supports.", schema: { type: "string" } },
 };
 
 const STREAM_EXAMPLE = [
@@ -65,8 +65,8 @@ const STREAM_EXAMPLE = [
   .join("");
 
 /**
- * The answer of an operation that went well.
- * @param schema null: it has no body.
+ * Describes a success answer.
+ * @param schema null: the answer has no body.
  */
 export function successResponse(
   operation: Operation,
@@ -85,13 +85,13 @@ export function successResponse(
     ...(operation.streams !== undefined && { "text/event-stream": eventStream() }),
   };
   return {
-    description: SUCCESSES[status] ?? "Done.",
+    description: SUCCESSES[status] ?? "Success.",
     headers: headerReferences([...EVERYWHERE, ...(operation.isIdempotent ? ["Idempotent-Replayed"] : [])]),
     ...(Object.keys(content).length > 0 && { content }),
   };
 }
 
-/** An answer for each status of the given codes; those that many operations share are references. */
+/** Describes one answer per status of the given codes; answers that many operations share are references. */
 export function errorResponses(
   codes: readonly FaultCode[],
   schema: JsonSchema,
@@ -144,13 +144,13 @@ function eventStream(): MediaType {
     schema: {
       type: "string",
       description:
-        "Server-Sent Events in this order: any number of `text` (`{content}`), then `sources` (an array of SearchResult), `usage` (`{tokens_used}`) and `done` (`{}`). A failure is one `error` event with the body of an error answer, in place of all that was to come. Comments keep the connection open.",
+        "Server-Sent Events in this order: any number of `text` (`{content}`), then `sources` (an array of SearchResult), `usage` (`{tokens_used}`) and `done` (`{}`). A failure is one `error` event with the body of an error answer, instead of the remaining events. Comments keep the connection open.",
     },
     example: STREAM_EXAMPLE,
   };
 }
 
-// What an example can take from the operation: the id of the resource in its path, and that work has only begun.
+// Example values that follow from the operation: the id of the resource in its path, and the state of unfinished work.
 function knownOf(operation: Operation, status: number): Readonly<Record<string, unknown>> {
   const resource = singular(operation.path.split("/").findLast((part) => !part.startsWith(":")) ?? "");
   const isDelivery = operation.group === "Webhooks";

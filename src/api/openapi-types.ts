@@ -1,4 +1,4 @@
-// What the OpenAPI document consists of, as far as we write or read it (spec.openapis.org/oas/v3.1.0).
+// Types of the parts of OpenAPI 3.1 that Mneme writes or reads (spec.openapis.org/oas/v3.1.0).
 
 import type { FaultCode } from "../domain/fault.ts";
 import type { Components } from "./examples.ts";
@@ -46,18 +46,18 @@ export interface OperationObject {
   readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, MediaType>> };
   readonly responses: Readonly<Record<string, ResponseObject | Reference>>;
   readonly "x-scope": string;
-  /** Whether a key that is confined to a user may call it. */
+  /** Whether a key that is limited to one user may call it. */
   readonly "x-confined-keys": boolean;
-  /** Per key; null: not limited. */
+  /** Per key; null: no limit. */
   readonly "x-rate-limit-per-minute": number | null;
-  /** The operations that are counted in the same window. */
+  /** Operations that share the rate limit. */
   readonly "x-rate-limit-shared-with": readonly string[];
-  /** Whether it heeds an Idempotency-Key. */
+  /** Whether it supports an Idempotency-Key. */
   readonly "x-idempotent": boolean;
   readonly "x-error-codes": readonly FaultCode[];
 }
 
-/** The document, as far as it is looked at again. */
+/** The document. */
 export interface OpenApiDocument {
   readonly openapi: string;
   readonly info: {
@@ -72,7 +72,7 @@ export interface OpenApiDocument {
   readonly tags: readonly { readonly name: Group; readonly description: string }[];
   /** By path, then by method in lower case. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
-  /** What webhooks are sent, by event. */
+  /** Requests that webhooks receive, by event. */
   readonly webhooks: Readonly<Record<string, object>>;
   readonly components: {
     readonly schemas: Components;

@@ -1,5 +1,5 @@
-// The OpenAPI 3.1 document of the interface, made from the operations' declarations: what can be asked, by whom, how often,
-// and everything that can come back. How it is shown to people is the business of docs.ts.
+// Makes the OpenAPI 3.1 document from the declarations of the operations: requests, scopes, rate limits and every possible
+// answer. docs.ts shows the document to people.
 
 import { Type } from "@sinclair/typebox";
 import type { RateBuckets } from "../account/rate-limits.ts";
@@ -10,6 +10,7 @@ import { WEBHOOK_EVENTS, type WebhookEvent } from "../domain/webhook.ts";
 import { faultsOf } from "./catalogue.ts";
 import { type Components, exampleOf, exampleOfResource, singular } from "./examples.ts";
 import { type JsonSchema, SchemaCollection } from "./json-schema.ts";
+import { byteText } from "./limits-table.ts";
 import { errorResponses, HEADERS, reference, sharedErrorResponses, successResponse } from "./openapi-responses.ts";
 import type { OpenApiDocument, OperationObject, ParameterObject } from "./openapi-types.ts";
 import { GROUPS, type Group, type Operation } from "./operation.ts";
@@ -17,10 +18,10 @@ import { ErrorAnswer } from "./schema/errors.ts";
 import { Time } from "./schema/fields.ts";
 import { MemoryWithoutContent } from "./schema/memories.ts";
 
-/** What the document is made from. */
+/** Input of the document. */
 export interface OpenApiParts {
   readonly operations: readonly Operation[];
-  /** Of the interface, as `info.version` shows it. */
+  /** Version of the API, shown as `info.version`. */
   readonly version: string;
   readonly buckets: RateBuckets;
 }
@@ -28,12 +29,12 @@ export interface OpenApiParts {
 const BASE = "/v1";
 
 const GROUP_DESCRIPTIONS: Readonly<Record<Group, string>> = {
-  Memories: "Texts that are stored, indexed and found again.",
-  Chats: "Conversations that are answered from the memories.",
-  Users: "The application's own users, and events that are logged for them.",
-  Keys: "API keys of a project: what each may do, for whom and how long.",
-  Projects: "Projects with their plans and settings, and what is used of them.",
-  Webhooks: "Addresses that are told when memories change.",
+  Memories: "Texts that are stored and indexed, so that search and query can find them.",
+  Chats: "Conversations whose questions are answered from memories.",
+  Users: "The users of your application, and events that are logged for them.",
+  Keys: "API keys of a project: their scopes, the user they are limited to, and their expiry.",
+  Projects: "Projects with their plans, settings and usage.",
+  Webhooks: "URLs that receive an event when a memory changes.",
 };
 
 const PARAMETERS: Readonly<Record<string, ParameterObject>> = {
@@ -42,35 +43,35 @@ const PARAMETERS: Readonly<Record<string, ParameterObject>> = {
     in: "header",
     required: false,
     description:
-      "The same key with the same body within 24 hours gives the first answer again, and nothing is done twice. Counted per project and route.",
+      "A second request with the same key and body within 24 hours gets the first answer again, and nothing is done twice. Keys are separate per project and route.",
     schema: { type: "string", minLength: 1, maxLength: LIMITS.idempotencyKeyCharacters, pattern: "^[!-~]+$" },
   },
   RequestId: {
     name: "X-Request-Id",
     in: "header",
     required: false,
-    description: `The caller's own name for the request: kept if it is 1 to ${LIMITS.requestIdCharacters} letters, digits and \`._:-\`, else replaced by a new one.`,
+    description: `Your own id for the request: 1 to ${LIMITS.requestIdCharacters} letters, digits and \`._:-\`. Any other value is replaced by a new id.`,
     schema: { type: "string" },
   },
 };
 
-/** What an operation is described with. */
+/** Everything that the description of an operation needs. */
 interface Context extends Pick<OpenApiParts, "operations" | "buckets"> {
   readonly schemas: SchemaCollection;
   readonly components: Components;
-  /** The body of every error. */
+  /** Schema of every error body. */
   readonly errors: JsonSchema;
 }
 
 /**
- * The document; plain JSON once it is written as such.
- * @throws Error when an operation lies outside of /v1, or two schemas share a name.
+ * Makes the document; `JSON.stringify` turns it into plain JSON.
+ * @throws Error when an operation is outside of /v1, or two different schemas have the same name.
  */
 export function openApiDocument({ operations, version, buckets }: OpenApiParts): OpenApiDocument {
   const schemas = new SchemaCollection();
   const errors = schemas.of(ErrorAnswer);
   const webhooks = webhookObjects(schemas);
-  // an example needs every named schema, so all of them are collected before the first operation is described
+  // examples can refer to any named schema, so all schemas are collected before the first operation is described
   for (const { body, answers } of operations) {
     for (const schema of [body, ...Object.values(answers)]) if (schema !== null) schemas.of(schema);
   }
@@ -81,7 +82,7 @@ export function openApiDocument({ operations, version, buckets }: OpenApiParts):
       title: "Mneme",
       summary: "A self-hosted memory and retrieval engine for AI applications",
       description:
-        "Every operation takes an API key as a bearer token. Bodies are JSON; unknown fields are refused. Every answer has the headers `X-Request-Id` and `X-RateLimit-*`; an unknown path answers `not_found` (404), a known one under another method `method_not_allowed` (405).",
+        "Every operation needs an API key as a bearer token. Bodies are JSON; unknown fields are refused. Every answer has the headers `X-Request-Id` and `X-RateLimit-*`. An unknown path is answered with `not_found` (404), a known path with another method with `method_not_allowed` (405).",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       version,
     },
@@ -104,15 +105,15 @@ export function openApiDocument({ operations, version, buckets }: OpenApiParts):
   };
 }
 
-/** `/v1/memories/:id` as the document writes it below its server: `/memories/{id}`. */
+/** Converts a route template to a path of the document: `/v1/memories/:id` → `/memories/{id}`. */
 export function openApiPath(path: string): string {
   invariant(path.startsWith(`${BASE}/`), `the operation at ${path} is not below ${BASE}`);
   return path.slice(BASE.length).replace(/:(\w+)/g, "{$1}");
 }
 
-/** How often one key may call an operation, and which others count with it. */
+/** How often one key may call an operation, and which operations share that limit. */
 export interface OperationRateLimit {
-  /** null: not limited. */
+  /** null: no limit. */
   readonly perMinute: number | null;
   /** Names of operations. */
   readonly sharedWith: readonly string[];
@@ -175,17 +176,17 @@ function operationObject(operation: Operation, context: Context): OperationObjec
 
 function descriptionOf(operation: Operation, { perMinute, sharedWith }: OperationRateLimit): string {
   const isConfinable = operation.isForConfinedKeys ?? true;
-  const together = sharedWith.length === 0 ? "" : `, counted together with ${sharedWith.map(code).join(", ")}`;
+  const together = sharedWith.length === 0 ? "" : `, shared with ${sharedWith.map(code).join(", ")}`;
   return [
-    `Needs the scope ${code(operation.scope)}. ${
+    `Requires the scope ${code(operation.scope)}. ${
       isConfinable
-        ? "A key that is confined to a user may call it, for that user only."
-        : "A key that is confined to a user may not call it."
+        ? "A key that is limited to one user may call it, for that user only."
+        : "A key that is limited to one user may not call it."
     }`,
     perMinute === null ? "Not rate-limited." : `At most ${perMinute} requests per minute and key${together}.`,
-    ...(operation.isIdempotent ? ["Heeds an `Idempotency-Key`."] : []),
+    ...(operation.isIdempotent ? ["Supports an `Idempotency-Key`."] : []),
     ...(operation.streams === "always" ? ["Answers with Server-Sent Events."] : []),
-    ...(operation.streams === "when asked" ? ["With `stream` true it answers with Server-Sent Events."] : []),
+    ...(operation.streams === "when asked" ? ["Answers with Server-Sent Events if `stream` is true."] : []),
   ].join("\n\n");
 }
 
@@ -199,7 +200,7 @@ function pathParameters(path: string): ParameterObject[] {
         name: part.slice(1),
         in: "path",
         required: true,
-        description: resource === "user" ? "The application's own id of the user." : `The ${resource}'s id.`,
+        description: resource === "user" ? "Your application's id of the user." : `Id of the ${resource}.`,
         schema: { type: "string", minLength: 1 },
         example: exampleOfResource(resource),
       },
@@ -243,7 +244,7 @@ function requestBody(
     type: "string",
     format: "binary",
     contentMediaType: "application/octet-stream",
-    description: "PDF, DOCX, XLSX, PPTX, TXT, CSV, Markdown, HTML or JSON, at most 100 MB",
+    description: `PDF, DOCX, XLSX, PPTX, TXT, CSV, Markdown, HTML or JSON, at most ${byteText(LIMITS.uploadBytes)}`,
   };
   const { properties, required: others, ...rest } = schema;
   const form = {
@@ -255,7 +256,7 @@ function requestBody(
   return { required, content: { "multipart/form-data": { schema: form, example } } };
 }
 
-/** What webhooks are sent; all but `webhook.test` are told of a memory. */
+/** The requests that webhooks receive. Every event except `webhook.test` is about a memory. */
 function webhookObjects(schemas: SchemaCollection): Record<string, object> {
   const data = (event: WebhookEvent) =>
     event === "webhook.test" ? Type.Object({ webhook_id: Type.String() }) : MemoryWithoutContent;
@@ -280,7 +281,7 @@ function webhookObjects(schemas: SchemaCollection): Record<string, object> {
               },
             },
           },
-          responses: { "2XX": { description: "Received; any other answer is tried again." } },
+          responses: { "2XX": { description: "Received. After any other answer the event is sent again." } },
         },
       },
     ]),

@@ -1,52 +1,53 @@
-// Writes events as a `text/event-stream` (WHATWG HTML, "Server-sent events"): framing, heartbeats, the end of the stream.
-// What the events are, and what an error's body says, is the caller's; so are the headers of the response.
+// Writes events as a `text/event-stream` (WHATWG HTML, "Server-sent events"): framing, heartbeats and the end of the stream.
+// The caller provides the events, the body of an error and the response headers.
 
 import { invariant } from "../domain/fault.ts";
 import type { Clock } from "../kit/clock.ts";
 
-/** One event; `done` and `error` are written by the stream itself. */
+/** One event. The stream itself writes `done` and `error`. */
 export interface SseEvent {
   readonly name: string;
   /** Any JSON value. */
   readonly data: unknown;
 }
 
-/** How a stream ended: everything was said, the work failed, or the caller hung up. */
+/** How a stream ended: it was complete, the work failed, or the caller hung up. */
 export type StreamEnd = "done" | "error" | "aborted";
 
-/** What a stream is made of. */
+/** The parts of a stream. */
 export interface EventStreamParts {
-  /** Asked for the next event when the reader wants one, never earlier. */
+  /** The next event is requested only when the reader wants one. */
   readonly events: AsyncIterable<SseEvent>;
-  /** The body of the `error` event that stands in for what `events` threw. Logs it where that is due; never throws. */
+  /** Makes the body of the `error` event from what `events` threw, and logs it if necessary. Never throws. */
   readonly errorBody: (error: unknown) => unknown;
-  /** Called once, in the turn in which the stream ends: the place to meter. Never throws. */
+  /** Called once, in the same turn of the event loop in which the stream ends. Usage is counted here. Never throws. */
   readonly onEnd: (end: StreamEnd) => void;
-  /** Told what `events` throws when the stream has ended already, and no caller can be told any more. Never throws. */
+  /** Receives what `events` throws after the stream has ended. Never throws. */
   readonly onLateError: (error: unknown) => void;
   readonly clock: Clock;
-  /** Aborts when the caller hangs up; the same as cancelling the stream. */
+  /** Aborts when the caller hangs up; has the same effect as cancelling the stream. */
   readonly signal?: AbortSignal;
-  /** A wait is interrupted by a comment this often, so that no server or proxy on the way takes it for dead. */
+  /** During a wait, a comment is sent at this interval, so that no server or proxy closes the connection. */
   readonly heartbeatMs?: number;
 }
 
-/** The interface's interval; Bun cuts a connection off that was silent for 10 s. */
+/** The API's interval. Bun closes a connection after 10 s of silence. */
 const HEARTBEAT_MS = 5_000;
 
 const encoder = new TextEncoder();
 const HEARTBEAT = encoder.encode(": keep-alive\n\n");
 
 /**
- * The body of a streamed answer: the events in order, then exactly one `done` with an empty object, or one `error` in place
- * of all that was still to come. One chunk is one event or heartbeat. An event that is no JSON counts as thrown.
- * When the caller hangs up, `events` gets its `return()` within the turn; a generator that waits at that moment only
- * notices when its wait ends, so what it waits for must know the same signal.
+ * The body of a streamed answer: the events in order, then exactly one `done` with an empty object. On failure one `error`
+ * replaces the remaining events. Each chunk is one event or heartbeat. An event that JSON cannot represent counts as a failure.
+ *
+ * When the caller hangs up, `events.return()` is called in the same turn of the event loop. A generator that is waiting
+ * notices it only after the wait, so whatever it waits for must observe the same signal.
  */
 export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array> {
   const { events, errorBody, onEnd, onLateError, clock, signal, heartbeatMs = HEARTBEAT_MS } = parts;
   const iterator = events[Symbol.asyncIterator]();
-  /** Asked for and not there yet; outlives a heartbeat. */
+  /** The requested event that has not arrived yet; kept across heartbeats. */
   let pending: Promise<IteratorResult<SseEvent>> | null = null;
   let waiting = new AbortController();
   let hasEnded = false;
@@ -67,7 +68,7 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
     release();
   };
 
-  /** The next event, `"silence"` when none came for `heartbeatMs`. */
+  /** The next event, or `"silence"` if none came within `heartbeatMs`. */
   const next = async (): Promise<IteratorResult<SseEvent> | "silence"> => {
     pending ??= iterator.next();
     waiting = new AbortController();
@@ -81,7 +82,7 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
     }
   };
 
-  /** The next chunk, and whether it is the last one; null when the caller hung up meanwhile. */
+  /** The next chunk and, for the last one, how the stream ends; null if the caller hung up meanwhile. */
   const step = async (): Promise<{ readonly chunk: Uint8Array; readonly end: StreamEnd | null } | null> => {
     let isIterating = false;
     try {
@@ -92,7 +93,7 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
       isIterating = true;
       invariant(
         result.value.name !== "done" && result.value.name !== "error",
-        "only the stream itself says how it ends",
+        "events named done and error come from the stream itself",
       );
       return { chunk: frame(result.value.name, result.value.data), end: null };
     } catch (error) {
@@ -122,20 +123,20 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
       },
       cancel: abandon,
     },
-    // nothing is made before it is asked for: a slow reader holds up the work, and no queue grows
+    // no event is produced before it is requested: a slow reader slows the work down, and no queue grows
     { highWaterMark: 0 },
   );
 }
 
 /**
- * One event of the stream. JSON has no raw line break in it, and lines of the format end at CR and LF only, so U+2028 and
- * U+2029 may stand in it as they are.
+ * One event as bytes. JSON contains no unescaped line break, and lines of the format end only at CR and LF, so U+2028 and
+ * U+2029 need no escape.
  */
 function frame(name: string, data: unknown): Uint8Array {
   const json: string | undefined = JSON.stringify(data);
   invariant(
     json !== undefined && /^[\w.-]+$/.test(name),
-    "an event has a name of one word and data that JSON can hold",
+    "an event has a name of one word and data that JSON can represent",
   );
   return encoder.encode(`event: ${name}\ndata: ${json}\n\n`);
 }

@@ -133,11 +133,11 @@ describe("the setting", () => {
     test(`${entry} stops the start by name`, () => {
       const act = () => parseOrigins(`https://first.example, ${entry} , *`);
       expect(act).toThrow(UsageError);
-      expect(act).toThrow(`${JSON.stringify(entry)} is no origin`);
+      expect(act).toThrow(`${JSON.stringify(entry)} is not an origin`);
     });
   }
 
   test("so does an empty entry", () => {
-    for (const text of [",", `${APP},`, `${APP},,*`]) expect(() => parseOrigins(text)).toThrow('"" is no origin');
+    for (const text of [",", `${APP},`, `${APP},,*`]) expect(() => parseOrigins(text)).toThrow('"" is not an origin');
   });
 });

@@ -396,7 +396,7 @@ describe("a wrong command line", () => {
     ["keys", [...named, "--scopes", "query,"], '--scopes has no "".'],
     ["keys", [...named, "--scopes", "*", "--expires", "tomorrow"], "must be an ISO 8601 time"],
     ["keys", [...named, "--scopes", "*", "--expires", "2030-02-30T00:00:00Z"], "must be an ISO 8601 time"],
-    ["keys", [...named, "--scopes", "*", "--expires", "2020-01-01T00:00:00Z"], "lies in the past"],
+    ["keys", [...named, "--scopes", "*", "--expires", "2020-01-01T00:00:00Z"], "is in the past"],
     [
       "keys",
       [...named, "--scopes", "*", "--project", "defualt"],

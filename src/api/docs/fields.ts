@@ -1,14 +1,14 @@
-// Parameters and bodies as tables: a row per field, those of nested objects under their own path.
+// Renders parameters and bodies as tables: one row per field, nested fields with the path of their object in front.
 
 import { type JsonSchema, SCHEMA_REFERENCE } from "../json-schema.ts";
 import type { ParameterObject } from "../openapi-types.ts";
 import { type Html, html, prose } from "./html.ts";
 
-/** Objects inside objects that are shown, at most. */
+/** Levels of nested objects that are shown. */
 const DEPTH_MAX = 4;
 
 interface Row {
-  /** Path of the object that the field stands in, with a dot at its end; empty at the top. */
+  /** Path of the object that contains the field, with a dot at its end; empty at the top level. */
   readonly within: string;
   readonly name: string;
   readonly isRequired: boolean;
@@ -17,15 +17,15 @@ interface Row {
 }
 
 /**
- * The fields of an object, nested ones included; null where it has none of its own.
- * @param isAnswer marks what can be absent, instead of what must be given.
+ * A table of an object's fields, nested ones included; null if it has none.
+ * @param isAnswer marks fields that can be absent, instead of fields that are required.
  */
 export function fieldTable(schema: JsonSchema, caption: string, isAnswer = false): Html | null {
   const rows = rowsOf(schema, "", 0);
   return rows.length === 0 ? null : table(caption, rows, isAnswer);
 }
 
-/** The parameters of one kind; null where there are none. */
+/** A table of parameters; null if there are none. */
 export function parameterTable(parameters: readonly ParameterObject[], caption: string): Html | null {
   const rows = parameters.map(({ name, required, description, schema }) => {
     return { within: "", name, isRequired: required, depth: 0, schema: { ...schema, description } };
@@ -33,7 +33,7 @@ export function parameterTable(parameters: readonly ParameterObject[], caption: 
   return rows.length === 0 ? null : table(caption, rows, false);
 }
 
-/** The name of a schema's type, linked where it has a section of its own: `array of Memory`. */
+/** Name of a schema's type, such as `array of Memory`; a named schema is a link to its section. */
 export function typeName(schema: JsonSchema): Html {
   if (typeof schema.$ref === "string") {
     const name = schema.$ref.slice(SCHEMA_REFERENCE.length);
@@ -59,7 +59,7 @@ function nameOfType(type: string, schema: JsonSchema): Html {
 
 function table(caption: string, rows: readonly Row[], isAnswer: boolean): Html {
   return html`<table class="fields"><caption>${caption}</caption>
-<thead><tr><th scope="col">Name</th><th scope="col">What it is</th></tr></thead>
+<thead><tr><th scope="col">Name</th><th scope="col">Description</th></tr></thead>
 <tbody>${rows.map(
     ({ within, name, isRequired, depth, schema }) =>
       html`<tr><th scope="row" class="depth-${depth}"><code><span class="within">${within}</span>${name}</code>${mark(isRequired, isAnswer)}<span class="type">${typeName(schema)}</span></th><td>${meaning(schema)}</td></tr>
@@ -68,7 +68,7 @@ function table(caption: string, rows: readonly Row[], isAnswer: boolean): Html {
 }
 
 function mark(isRequired: boolean, isAnswer: boolean): Html | null {
-  if (isAnswer) return isRequired ? null : html` <span class="mark">not always</span>`;
+  if (isAnswer) return isRequired ? null : html` <span class="mark">optional</span>`;
   return isRequired ? html` <span class="mark required">required</span>` : null;
 }
 
@@ -80,7 +80,7 @@ function meaning(schema: JsonSchema): Html {
   return html`${parts}`;
 }
 
-// Schemas describe in words that fit into an error message; ids and code stay as they are.
+// Begins a description with a capital letter, unless it begins with an id or code.
 function sentence(text: string): string {
   return /^[a-z]+[ ,:;]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
@@ -111,7 +111,7 @@ function range(from: unknown, to: unknown, unit: string): Html[] {
   if (to === Number.MAX_SAFE_INTEGER) return range(from, undefined, unit);
   if (from !== undefined && to !== undefined) return [html`${shown(from)} to ${shown(to)}${unit}`];
   if (to !== undefined) return [html`At most ${shown(to)}${unit}`];
-  // that something is not empty goes without saying
+  // "at least 1 character" is obvious
   return from === undefined || from === 0 || (from === 1 && unit !== "") ? [] : [html`At least ${shown(from)}${unit}`];
 }
 
@@ -124,7 +124,7 @@ function rowsOf(schema: JsonSchema, within: string, depth: number): Row[] {
   });
 }
 
-// Named schemas have sections of their own.
+// Named schemas are left out: they have their own sections.
 function nestedRows(field: JsonSchema, path: string, depth: number): Row[] {
   if (Array.isArray(field.anyOf)) {
     return field.anyOf.flatMap((member: JsonSchema) => nestedRows(member, path, depth));

@@ -1,6 +1,7 @@
-// The prose of the reference: what holds for every operation. Tables come from the catalogue and the document; the examples
-// are tried in test/api/docs.test.ts.
+// The guide at the start of the reference: everything that holds for all operations. Tables come from the catalogue and the
+// OpenAPI document; test/api/docs.test.ts runs the examples.
 
+import { LIMITS } from "../../domain/limits.ts";
 import { FAULT_CODES, FAULTS } from "../catalogue.ts";
 import { planRows, requestBoundRows } from "../limits-table.ts";
 import type { OpenApiDocument } from "../openapi-types.ts";
@@ -8,34 +9,37 @@ import { type Html, html, prose } from "./html.ts";
 import { type PlacedOperation, placedOperations, titleOf } from "./operation.ts";
 import { prettyJson } from "./pretty-json.ts";
 
-/** One part of the guide. */
+/** One section of the guide. */
 export interface GuideSection {
   readonly id: string;
   readonly title: string;
   readonly body: Html;
 }
 
-/** The filter language by example: what is written, and what it admits. */
+/** Examples of filters, and the memories that each admits. */
 export const FILTER_EXAMPLES: readonly (readonly [filter: string, meaning: string])[] = [
-  ['{"type": "invoice"}', "the type is `invoice`; on `tags`, a tag is"],
-  ['{"type": "invoice", "metadata.year": {"$gte": 2024}}', "both hold; dots descend into metadata"],
-  ['{"language": {"$in": ["en", "de"]}}', "one of these; `$nin` for none of them"],
-  ['{"created_at": {"$lt": "2026-01-01T00:00:00Z"}}', "before: `$gt` `$gte` `$lt` `$lte`; dates compare as instants"],
-  ['{"title": {"$contains": "report"}}', "the text holds it, case and all; on arrays, an item is it"],
-  ['{"metadata.due": {"$exists": true}}', "the field is there, even if it is null"],
-  ['{"userId": {"$ne": "ada"}}', "anything else, absent included; `$eq` is equality"],
-  ['{"$or": [{"tags": "urgent"}, {"$not": {"type": "note"}}]}', "`$and` `$or` `$not` around other filters"],
+  ['{"type": "invoice"}', "the type is `invoice`; with `tags`: one of the tags is"],
+  ['{"type": "invoice", "metadata.year": {"$gte": 2024}}', "both conditions hold; dots lead into nested metadata"],
+  ['{"language": {"$in": ["en", "de"]}}', "one of these values; `$nin`: none of them"],
+  [
+    '{"created_at": {"$lt": "2026-01-01T00:00:00Z"}}',
+    "before this time; also `$gt` `$gte` `$lte`; dates compare as instants",
+  ],
+  ['{"title": {"$contains": "report"}}', "the text contains this, case-sensitive; on arrays: one item equals it"],
+  ['{"metadata.due": {"$exists": true}}', "the field is present, even if it is null"],
+  ['{"userId": {"$ne": "ada"}}', "any other value, or none; `$eq` is equality"],
+  ['{"$or": [{"tags": "urgent"}, {"$not": {"type": "note"}}]}', "`$and` `$or` `$not` combine other filters"],
 ];
 
-/** Checks that a request came from Mneme; for Node, Bun and Deno. */
+/** Example code that checks the signature of a webhook request; for Node, Bun and Deno. */
 export const VERIFICATION_SNIPPET = [
   'import { createHmac, timingSafeEqual } from "node:crypto";',
   "",
-  "// body: the bytes as they came, before any JSON is parsed",
+  "// body: the raw bytes of the request, before JSON is parsed",
   "export function isFromMneme(secret, headers, body) {",
   '  const id = headers["webhook-id"];',
   '  const timestamp = headers["webhook-timestamp"];',
-  "  // an old message may be a copy that somebody sends again",
+  "  // an old message may be a replay",
   "  if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) < 300)) return false;",
   '  const key = Buffer.from(secret.slice("whsec_".length), "base64");',
   '  const expected = createHmac("sha256", key).update(id + "." + timestamp + ".").update(body).digest();',
@@ -53,20 +57,20 @@ const FIRST_STEPS = [
   'curl "$API/memories" -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\',
   `  -d '{"content": "Ada keeps the spare key under the blue pot.", "userId": "ada"}'`,
   "",
-  "# searchable once its status is completed, a moment later",
+  "# the memory is searchable when its status is completed, after a moment",
   'curl "$API/memories/search" -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\',
   `  -d '{"query": "how do I get into the house?", "userId": "ada"}'`,
 ].join("\n");
 
 const STREAM_EVENTS: readonly (readonly [name: string, data: string, meaning: string])[] = [
-  ["text", '{"content": "…"}', "A piece of the answer, as it is made. Many may come."],
-  ["sources", "[SearchResult, …]", "The passages it was made from, the cited ones first."],
-  ["usage", '{"tokens_used": 412}', "What it cost; 0 where no language model took part."],
-  ["done", "{}", "The end."],
-  ["error", '{"error": {…}}', "In place of all that was to come: the body of an error answer."],
+  ["text", '{"content": "…"}', "A piece of the answer, as it is written. There can be many."],
+  ["sources", "[SearchResult, …]", "The passages behind the answer, cited ones first."],
+  ["usage", '{"tokens_used": 412}', "Tokens of the language model; 0 if none was used."],
+  ["done", "{}", "The answer is complete."],
+  ["error", '{"error": {…}}', "Instead of the remaining events: the body of an error answer."],
 ];
 
-/** The parts of the guide, in reading order. */
+/** The sections of the guide, in reading order. */
 export function guideSections(document: OpenApiDocument): readonly GuideSection[] {
   const operations = placedOperations(document);
   return [
@@ -83,20 +87,20 @@ export function guideSections(document: OpenApiDocument): readonly GuideSection[
 }
 
 function firstSteps(): Html {
-  return html`<p>A memory is a text that is stored at once and indexed in the background. Search finds passages, query answers
-from them, chats answer and remember what was said before.</p>
+  return html`<p>A memory is a text. It is stored at once and indexed in the background. Search finds passages, query answers a
+question from them, and a chat also takes its earlier messages into account.</p>
 ${code("Shell", FIRST_STEPS)}
-<p>Outside of <code>/v1</code> and without a key: <code>GET /health</code> (the process is up), <code>GET /ready</code>
-(200 once stores and models answer), <code>GET /metrics</code> (Prometheus), <a href="/openapi.json"><code>GET /openapi.json</code></a>
-(this reference for machines).</p>`;
+<p>These pages are outside of <code>/v1</code> and need no key: <code>GET /health</code> (the process is running),
+<code>GET /ready</code> (200 when stores and models are available), <code>GET /metrics</code> (for Prometheus) and
+<a href="/openapi.json"><code>GET /openapi.json</code></a> (this reference as OpenAPI 3.1).</p>`;
 }
 
 function authentication(operations: readonly PlacedOperation[]): Html {
   const byScope = Map.groupBy(operations, ({ operation }) => operation["x-scope"]);
-  return html`<p>Send an API key with every request: <code>Authorization: Bearer ctx_…</code>. A missing or wrong one is answered
-with 401. A key belongs to a project and sees nothing of any other. It can do what its scopes allow: <code>*</code> stands for
-all of them but <code>admin</code>, which spans the deployment. A key can also be confined to one user: then that user is implied
-where none is named, and everybody else's things are not there.</p>
+  return html`<p>Send an API key with every request: <code>Authorization: Bearer ctx_…</code>. A missing or invalid key is answered
+with 401. A key belongs to one project and cannot see any other. Its scopes say what it may do: <code>*</code> includes all scopes
+except <code>admin</code>, which covers the whole deployment. A key can also be limited to one user. Requests with such a key
+always concern that user, and the data of other users is invisible to it.</p>
 <table><caption>Scopes</caption><thead><tr><th scope="col">Scope</th><th scope="col">Operations</th></tr></thead><tbody>
 ${[...byScope].map(
   ([scope, those]) =>
@@ -109,16 +113,16 @@ ${[...byScope].map(
 
 function conventions(): Html {
   return html`<dl class="terms">
-<div><dt>Bodies</dt><dd>JSON. Unknown fields and parameters are refused, never ignored.</dd></div>
+<div><dt>Bodies</dt><dd>JSON. Unknown fields and parameters are errors; they are never ignored.</dd></div>
 <div><dt>Times</dt><dd>ISO 8601 in UTC with milliseconds.</dd></div>
 <div><dt>Lists</dt><dd><code>data</code>, <code>has_more</code> and <code>cursor</code>, newest first. Pass the cursor to the next
-request with the same parameters; it is <code>null</code> at the end. What is made or deleted meanwhile makes nothing else appear
-twice or go missing.</dd></div>
-<div><dt>Idempotency-Key</dt><dd>Where an operation heeds it, the same key with the same body within 24 hours gives the first
-answer again, with <code>Idempotent-Replayed: true</code>. Another body is a conflict (409). Refused and failed requests are not
-remembered.</dd></div>
-<div><dt>X-Request-Id</dt><dd>Stands on every answer and in the server's log. Send your own (up to 128 letters, digits and
-<code>. _ : -</code>) to keep it.</dd></div>
+request with the same parameters; it is <code>null</code> on the last page. If items are created or deleted meanwhile, no other item
+appears twice or is skipped.</dd></div>
+<div><dt>Idempotency-Key</dt><dd>Some operations support it. A second request with the same key and body within 24 hours gets the
+first answer again, with the header <code>Idempotent-Replayed: true</code>. The same key with another body is a conflict (409).
+Refused and failed requests are not remembered.</dd></div>
+<div><dt>X-Request-Id</dt><dd>A header of every answer; the server's log contains it too. You can send your own id (up to
+${LIMITS.requestIdCharacters} letters, digits and <code>. _ : -</code>).</dd></div>
 </dl>`;
 }
 
@@ -132,8 +136,8 @@ function errors(): Html {
       request_id: "4f1c9a70-6f0e-4b8e-9d5d-2f6f3c1b7a42",
     },
   };
-  return html`<p>Every answer from 400 on has this body. <code>code</code> is for programs, <code>message</code> for people;
-<code>param</code> names the field, parameter or header at fault.</p>
+  return html`<p>Every answer with a status of 400 or higher has this body. <code>code</code> is for programs, <code>message</code> for people.
+<code>param</code> names the field, parameter or header that is wrong.</p>
 ${code("400 application/json", prettyJson(example))}
 <table><caption>Codes</caption><thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Meaning</th></tr></thead><tbody>
 ${FAULT_CODES.map(
@@ -144,15 +148,15 @@ ${FAULT_CODES.map(
 }
 
 function rateLimits(operations: readonly PlacedOperation[]): Html {
-  return html`<p>Requests are counted per key and route in a sliding window of 60 seconds. Every admitted request counts, whatever
-its answer; a refused one does not. <code>X-RateLimit-Limit</code>, <code>X-RateLimit-Remaining</code> and
-<code>X-RateLimit-Reset</code> (Unix time) stand on every answer, <code>Retry-After</code> (seconds) on a 429 that passes by
-waiting.</p>
+  return html`<p>Requests are counted per key and route in a sliding window of 60 seconds. Every request within the limit counts,
+whatever its answer; refused requests do not. Every answer has the headers <code>X-RateLimit-Limit</code>,
+<code>X-RateLimit-Remaining</code> and <code>X-RateLimit-Reset</code> (Unix time). A 429 that ends by waiting also has
+<code>Retry-After</code> (seconds).</p>
 <table><caption>Requests per minute</caption><thead><tr><th scope="col">Route</th><th scope="col">Limit</th></tr></thead><tbody>
 ${limitRows(operations).map(
   ({ route, perMinute, sharedWith }) =>
     html`<tr><th scope="row"><code>${route}</code></th><td>${perMinute ?? "none"}${sharedWith.map(
-      (name) => html`, together with <a href="#${name}">${titleOf(name)}</a>`,
+      (name) => html`, shared with <a href="#${name}">${titleOf(name)}</a>`,
     )}</td></tr>
 `,
 )}</tbody></table>`;
@@ -164,7 +168,7 @@ interface LimitRow {
   readonly sharedWith: readonly string[];
 }
 
-// Routes with a limit of their own, and for each method what all its others have.
+// Routes with a limit of their own, then for each method one row for all its other routes.
 function limitRows(operations: readonly PlacedOperation[]): readonly LimitRow[] {
   const rows = operations.map(({ method, path, operation }) => ({
     method,
@@ -182,8 +186,8 @@ function limitRows(operations: readonly PlacedOperation[]): readonly LimitRow[] 
 }
 
 function limits(): Html {
-  return html`<p>Queries and chat messages count as queries, searches do not; the count begins anew on the 1st of each month (UTC).
-Memories and storage count what is not deleted. A refused or failed call costs nothing.</p>
+  return html`<p>Queries and chat messages count as queries, searches do not. The count resets on the 1st of each month (UTC).
+Deleted memories do not count towards memories and storage. Refused and failed requests do not count at all.</p>
 <table><caption>Plans</caption><thead><tr><th scope="col">Plan</th><th scope="col">Queries per month</th><th scope="col">Memories</th><th scope="col">Storage</th></tr></thead><tbody>
 ${planRows().map(
   ([
@@ -192,7 +196,7 @@ ${planRows().map(
   ]) => html`<tr><th scope="row"><code>${name}</code></th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>
 `,
 )}</tbody></table>
-<table><caption>One request</caption><thead><tr><th scope="col">What</th><th scope="col">At most</th></tr></thead><tbody>
+<table><caption>One request</caption><thead><tr><th scope="col">Item</th><th scope="col">Maximum</th></tr></thead><tbody>
 ${requestBoundRows().map(
   ([what, atMost]) => html`<tr><th scope="row">${prose(what)}</th><td>${prose(atMost)}</td></tr>
 `,
@@ -200,11 +204,12 @@ ${requestBoundRows().map(
 }
 
 function filters(): Html {
-  return html`<p><code>filters</code> confine search, query and chat messages to memories with these attributes: <code>type</code>
+  return html`<p><code>filters</code> limit search, query and chat messages to memories with certain attributes: <code>type</code>
 <code>title</code> <code>tags</code> <code>language</code> <code>source.media_type</code> <code>externalId</code>
-<code>created_at</code> <code>updated_at</code> <code>memory_id</code> <code>userId</code> <code>metadata.…</code>. They act
-before ranking, so results never fall short because of them. Types must match: <code>1</code> is not <code>"1"</code>.</p>
-<table><caption>By example</caption><thead><tr><th scope="col">Filter</th><th scope="col">Admits</th></tr></thead><tbody>
+<code>created_at</code> <code>updated_at</code> <code>memory_id</code> <code>userId</code> <code>metadata.…</code>. They apply
+before ranking, so they never reduce the number of results below <code>limit</code> while enough memories match. Types must match:
+<code>1</code> is not <code>"1"</code>.</p>
+<table><caption>Examples</caption><thead><tr><th scope="col">Filter</th><th scope="col">Admits</th></tr></thead><tbody>
 ${FILTER_EXAMPLES.map(
   ([filter, meaning]) => html`<tr><th scope="row"><code>${filter}</code></th><td>${prose(meaning)}</td></tr>
 `,
@@ -213,8 +218,8 @@ ${FILTER_EXAMPLES.map(
 
 function events(): Html {
   return html`<p><a href="#queryMemories">Query memories</a> with <code>stream</code> true and
-<a href="#streamMessage">Stream message</a> answer with Server-Sent Events, and close the connection at the end. What can be
-refused before work begins is an ordinary error answer; comments keep a silent connection open.</p>
+<a href="#streamMessage">Stream message</a> answer with Server-Sent Events and close the connection at the end. An error
+before the first event is an ordinary error answer. Comments keep a silent connection open.</p>
 <table><caption>Events, in this order</caption><thead><tr><th scope="col">Event</th><th scope="col">Data</th><th scope="col">Meaning</th></tr></thead><tbody>
 ${STREAM_EVENTS.map(
   ([name, data, meaning]) =>
@@ -225,13 +230,13 @@ ${STREAM_EVENTS.map(
 
 function webhookMessages(document: OpenApiDocument): Html {
   const names = Object.keys(document.webhooks);
-  return html`<p>A <a href="#createWebhook">webhook</a> is told of ${names.map(
+  return html`<p>A <a href="#createWebhook">webhook</a> can receive the events ${names.map(
     (name, at) => html`${at === 0 ? "" : at === names.length - 1 ? " and " : ", "}<code>${name}</code>`,
-  )}, as <a href="https://www.standardwebhooks.com">Standard Webhooks</a> has it: a POST with
+  )}. Requests follow <a href="https://www.standardwebhooks.com">Standard Webhooks</a>: a POST with
 <code>{"type", "timestamp", "data"}</code>, where <code>data</code> is the
-<a href="#schema-MemoryWithoutContent">memory without its content</a>, and the headers <code>webhook-id</code> (the same for
-every attempt), <code>webhook-timestamp</code> and <code>webhook-signature</code>. Answer with 2xx within 10 seconds; anything else
-is tried again after 5 seconds, 5 minutes and 30 minutes. 410 switches the webhook off.</p>
+<a href="#schema-MemoryWithoutContent">memory without its content</a>. The headers are <code>webhook-id</code> (the same for
+every attempt), <code>webhook-timestamp</code> and <code>webhook-signature</code>. Answer with 2xx within 10 seconds. After any other
+answer the event is sent again, after 5 seconds, 5 minutes and 30 minutes. The answer 410 disables the webhook.</p>
 <p>Check the signature before you trust a message:</p>
 ${code("JavaScript", VERIFICATION_SNIPPET)}`;
 }

@@ -1,9 +1,9 @@
-// Writes HTML in which every value is escaped: what is put into a template is text, unless it was made by a template.
+// A template tag for HTML that escapes every value, unless the value is itself the result of a template.
 
-/** A value inside a template: a text is escaped, `Html` is not, of an array all items stand side by side, null is nothing. */
+/** A value inside a template: text is escaped, `Html` is not, the items of an array are concatenated, null is empty. */
 export type HtmlValue = string | number | Html | null | readonly HtmlValue[];
 
-/** A finished piece of HTML. */
+/** A piece of HTML that needs no escaping. */
 export class Html {
   constructor(readonly text: string) {}
 }
@@ -15,7 +15,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly HtmlValu
   return new Html(text);
 }
 
-/** A sentence with code in backticks. */
+/** Renders text with code in backticks. */
 export function prose(text: string): Html {
   const pieces = text.split("`");
   return html`${pieces.map((piece, at) => (at % 2 === 0 ? piece : html`<code>${piece}</code>`))}`;

@@ -1,4 +1,4 @@
-// One operation of the reference: what it takes on the left, a request to copy and what comes back on the right.
+// Renders one operation of the reference: its input and answers on the left, an example request and answer on the right.
 
 import { invariant } from "../../domain/fault.ts";
 import { FAULTS } from "../catalogue.ts";
@@ -15,15 +15,15 @@ import { fieldTable, parameterTable, typeName } from "./fields.ts";
 import { type Html, html, prose } from "./html.ts";
 import { prettyJson } from "./pretty-json.ts";
 
-/** An operation with its place in the document. */
+/** An operation with its method and path. */
 export interface PlacedOperation {
   readonly method: string;
-  /** From the host's root, `/v1/memories/{id}`. */
+  /** From the root of the host: `/v1/memories/{id}`. */
   readonly path: string;
   readonly operation: OperationObject;
 }
 
-/** Every operation of the document, in its order. */
+/** Every operation, in the order of the document. */
 export function placedOperations(document: OpenApiDocument): readonly PlacedOperation[] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
@@ -34,13 +34,13 @@ export function placedOperations(document: OpenApiDocument): readonly PlacedOper
   );
 }
 
-/** `createMemory` as people say it: `Create memory`. */
+/** Converts an operation's name to a title: `createMemory` → `Create memory`. */
 export function titleOf(operationId: string): string {
   const words = operationId.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** A method, coloured. */
+/** An HTTP method in its colour. */
 export function methodMark(method: string): Html {
   return html`<span class="method ${method.toLowerCase()}">${method}</span>`;
 }
@@ -55,7 +55,7 @@ export function operationSection(placed: PlacedOperation, document: OpenApiDocum
   }));
   const successes = responses.filter(({ status }) => status < 400);
   return html`<section class="operation" id="${operation.operationId}" aria-labelledby="${operation.operationId}-title">
-<div class="told">
+<div class="description">
 <h3 id="${operation.operationId}-title"><a href="#${operation.operationId}">${titleOf(operation.operationId)}</a></h3>
 <p class="route">${methodMark(method)} <code>${breakable(path)}</code></p>
 <p class="summary">${prose(operation.summary)}</p>
@@ -79,15 +79,17 @@ ${successes.flatMap(({ status, response }, at) => examplePanels(status, response
 function facts(operation: OperationObject): Html {
   const perMinute = operation["x-rate-limit-per-minute"];
   const sharedWith = operation["x-rate-limit-shared-with"];
-  const shared = html`, together with ${sharedWith.map((name, at) => html`${at > 0 ? ", " : ""}<a href="#${name}">${titleOf(name)}</a>`)}`;
+  const shared = html`, shared with ${sharedWith.map((name, at) => html`${at > 0 ? ", " : ""}<a href="#${name}">${titleOf(name)}</a>`)}`;
   const rows: readonly (readonly [string, Html])[] = [
     ["Scope", html`<code>${operation["x-scope"]}</code>`],
     [
       "Rate limit",
-      perMinute === null ? html`none` : html`${perMinute} a minute per key${sharedWith.length === 0 ? null : shared}`,
+      perMinute === null
+        ? html`none`
+        : html`${perMinute} requests per minute and key${sharedWith.length === 0 ? null : shared}`,
     ],
-    ["Keys of one user", operation["x-confined-keys"] ? html`may call it, for that user` : html`may not call it`],
-    ...(operation["x-idempotent"] ? [["Repeating", html`safe with an <code>Idempotency-Key</code>`] as const] : []),
+    ["Keys limited to a user", operation["x-confined-keys"] ? html`allowed, for that user` : html`not allowed`],
+    ...(operation["x-idempotent"] ? [["Retries", html`safe with an <code>Idempotency-Key</code>`] as const] : []),
   ];
   return html`<dl class="facts">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
@@ -95,8 +97,8 @@ function facts(operation: OperationObject): Html {
 function bodyTables(operation: OperationObject): Html | null {
   const body = operation.requestBody;
   if (body === undefined) return null;
-  const must = body.required ? "" : ", may be left out";
-  return html`${Object.entries(body.content).map(([mediaType, { schema }]) => fieldTable(schema, `Body (${mediaType}${must})`))}`;
+  const suffix = body.required ? "" : ", optional";
+  return html`${Object.entries(body.content).map(([mediaType, { schema }]) => fieldTable(schema, `Body (${mediaType}${suffix})`))}`;
 }
 
 function successRow(status: number, response: ResponseObject): Html {
@@ -106,13 +108,13 @@ function successRow(status: number, response: ResponseObject): Html {
   )}</dd></div>`;
 }
 
-// Named objects have a section of their own; the others show their fields here.
+// Named objects have their own section; other objects show their fields here.
 function bodyKind(mediaType: string, schema: JsonSchema): Html {
   if (mediaType === "text/event-stream") return html`<a href="#events">Server-Sent Events</a>.`;
   const fields = fieldTable(schema, "Fields", true);
   if (fields === null) return html`${typeName(schema)}.`;
   const page = isList(schema) ? html`A page of ${itemName(schema)}.` : null;
-  return html`${page}<details class="answer-fields"><summary>Its fields</summary>${fields}</details>`;
+  return html`${page}<details class="answer-fields"><summary>Fields</summary>${fields}</details>`;
 }
 
 function isList({ properties }: JsonSchema): boolean {
@@ -153,7 +155,7 @@ function codePanel(title: string, text: string, isOpen: boolean): Html {
     : html`<details class="panel"><summary>${title}</summary>${pre}</details>`;
 }
 
-/** A request that can be pasted into a shell in which `API` and `KEY` are set. */
+/** A curl command for a shell in which `API` and `KEY` are set. */
 export function curl({ method, path, operation }: PlacedOperation, parameters: readonly ParameterObject[]): string {
   const filled = path
     .replace(/^\/v1/, "")

@@ -1,9 +1,9 @@
-// Writes JSON for people: what is short stands on one line.
+// Formats JSON for people: short arrays and objects stay on one line.
 
-/** Longest array or object that stays on one line, its indentation and name aside. */
+/** Longest array or object that stays on one line, without its indentation and name. */
 const LINE_CHARACTERS = 56;
 
-/** A JSON value, indented by two spaces per level; the outermost is always broken into lines, as bodies are. */
+/** Formats a JSON value with two spaces per level. The outermost level always gets one line per entry. */
 export function prettyJson(value: unknown, indent = ""): string {
   const entries = entriesOf(value);
   if (entries.length === 0) return JSON.stringify(value);
@@ -20,7 +20,7 @@ function flatJson(value: unknown): string {
   return enclosed(value, entries.map(([lead, part]) => lead + flatJson(part)).join(", "));
 }
 
-// What stands in an array or object, each with what is written in front of it; of anything else nothing.
+// The entries of an array or object, each with the text in front of it; empty for any other value.
 function entriesOf(value: unknown): readonly (readonly [lead: string, part: unknown])[] {
   if (Array.isArray(value)) return value.map((part: unknown) => ["", part]);
   if (typeof value !== "object" || value === null) return [];

@@ -1,4 +1,4 @@
-// How the reference looks, and the little it does by itself: buttons that copy, and where the reader is.
+// The reference page's style sheet and script. The script adds copy buttons and marks the current section in the navigation.
 
 /** The page's style sheet. */
 export const STYLE = `
@@ -26,7 +26,7 @@ code, pre { font-family: var(--mono); font-size: .875em; }
 .skip { position: absolute; left: -999rem; }
 .skip:focus { left: 1rem; top: 1rem; padding: .5rem 1rem; background: var(--paper); z-index: 3; }
 
-/* the way around */
+/* navigation */
 .brand { display: flex; align-items: baseline; gap: .5rem; margin: 0; font-size: 1.125rem; font-weight: 650; }
 .brand small { color: var(--soft); font-size: .8125rem; font-weight: 400; }
 nav h2 { margin: 1.5rem 0 .25rem; color: var(--soft); font-size: .75rem; font-weight: 600; letter-spacing: .04em; }
@@ -117,7 +117,7 @@ tr:target { background: var(--mark); }
 .shown { margin-top: 1.5rem; }
 
 @media (max-width: 45.99rem) {
-  /* the indentation says it */
+  /* the indentation shows the nesting */
   .within { display: none; }
   .fields th[scope="row"] { width: 48%; }
 }
@@ -144,7 +144,7 @@ tr:target { background: var(--mark); }
 }
 `;
 
-/** The page's script: it adds to the page, nothing is missing without it. */
+/** The page's script; the page is complete without it. */
 export const SCRIPT = `
 for (const panel of document.querySelectorAll("figure.panel")) {
   const button = document.createElement("button");
@@ -153,7 +153,7 @@ for (const panel of document.querySelectorAll("figure.panel")) {
   button.textContent = "Copy";
   button.addEventListener("click", async () => {
     getSelection().selectAllChildren(text);
-    // pages that are not served securely have no clipboard of their own
+    // pages without https have no clipboard API
     if (navigator.clipboard) await navigator.clipboard.writeText(text.textContent);
     else document.execCommand("copy");
     button.textContent = "Copied";

@@ -1,4 +1,4 @@
-// The contract of /v1/chats.
+// Requests and answers of /v1/chats.
 
 import { Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
@@ -24,7 +24,7 @@ const Title = Text({ minLength: 1, maxLength: LIMITS.titleCharacters });
 
 /** Body of createChat. */
 export const CreateChat = Body({ userId: Optional(CallerId), title: Optional(Title) });
-/** Body of updateChat; a title of null is cleared. */
+/** Body of updateChat; null clears the title. */
 export const UpdateChat = Body({ title: Nullable(Title) });
 /** Query parameters of listChats. */
 export const ListChats = Query({ ...paging, userId: CallerId });
@@ -42,15 +42,15 @@ export const SendMessage = Body({
   filters: Type.Optional(Filters),
 });
 
-/** A Chat of the interface. */
+/** A chat without its messages. */
 export const Chat = Type.Object(
   { id: Text({ description: "chat_…" }), userId: Nullable(Text()), title: Nullable(Text()), created_at: Time },
   { $id: "Chat" },
 );
-/** A ChatList of the interface. */
+/** One page of chats, newest first. */
 export const ChatList = ListOf("ChatList", Chat);
 
-/** A Message of the interface. */
+/** One message of a chat. */
 export const Message = Type.Object(
   {
     id: Text({ description: "msg_…" }),
@@ -58,15 +58,15 @@ export const Message = Type.Object(
     content: Text(),
     sources: Type.Array(SearchResult),
     created_at: Time,
-    interrupted: Type.Optional(Type.Boolean({ description: "the caller hung up before the answer was whole" })),
+    interrupted: Type.Optional(Type.Boolean({ description: "the caller hung up before the answer was complete" })),
   },
   { $id: "Message" },
 );
 /** One page of messages, oldest first. */
 export const MessageList = ListOf("MessageList", Message);
-/** A MessageResponse of the interface. */
+/** Answer of sendMessage. */
 export const MessageResponse = Type.Object({ message: Message }, { $id: "MessageResponse" });
-/** A ChatHistory of the interface. */
+/** A chat with all its messages, oldest first. */
 export const ChatHistory = Type.Object(
   {
     id: Text(),

@@ -1,5 +1,5 @@
-// The building blocks of the contract's schemas: closed objects, fields that may be left out, lists, and the fields that
-// several resources share. Types, validation and the OpenAPI document all come from what is built of these.
+// Building blocks of the API's schemas: closed objects, optional and nullable fields, lists, and fields that several resources
+// share. Types, validation and the OpenAPI document all derive from these schemas.
 
 import { type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
@@ -7,20 +7,20 @@ import type { JsonObject } from "../../domain/memory.ts";
 import { MODE_NAMES } from "../../domain/ranking.ts";
 import { Text } from "../check.ts";
 
-/** Unknown fields are refused: a silently dropped scope or filter leaks data. */
+/** Unknown fields are refused, because a scope or filter that is silently ignored would leak data. */
 const closed = { additionalProperties: false } as const;
 
-/** An object of a request: exactly these fields. */
+/** An object in a request: exactly these fields. */
 export function Body<P extends TProperties>(properties: P) {
   return Type.Object(properties, closed);
 }
 
-/** Query parameters: each may be left out, none may be null. */
+/** Query parameters: all optional, none nullable. */
 export function Query<P extends TProperties>(properties: P) {
   return Type.Partial(Type.Object(properties), closed);
 }
 
-/** Query parameters of which those in `required` must be there. */
+/** Query parameters, some of them required. */
 export function QueryWith<R extends TProperties, P extends TProperties>(required: R, optional: P) {
   return Type.Object({ ...required, ...Query(optional).properties }, closed);
 }
@@ -28,12 +28,12 @@ export function QueryWith<R extends TProperties, P extends TProperties>(required
 /** An operation without query parameters. */
 export const NoQuery = Query({});
 
-/** A field of a request that may be left out; what `null` means (left out, or cleared) is the operation's business. */
+/** An optional field of a request. The operation decides whether `null` means "absent" or "clear it". */
 export function Optional<S extends TSchema>(schema: S) {
   return Type.Optional(Nullable(schema));
 }
 
-/** A value or null. The bounds stand outside as well, so that an error message can name them. */
+/** A value or null. Type and bounds are repeated beside the union, so that error messages can name them. */
 export function Nullable<S extends TSchema>(schema: S) {
   const { type, minLength, maxLength, minimum, maximum, minItems, maxItems, description } = schema;
   const shown = { type, minLength, maxLength, minimum, maximum, minItems, maxItems, description };
@@ -43,7 +43,7 @@ export function Nullable<S extends TSchema>(schema: S) {
   );
 }
 
-/** One of these texts. */
+/** One of several texts. */
 export function OneOf<const Names extends readonly string[]>(names: Names, description?: string) {
   return Type.Unsafe<Names[number]>(
     Type.Union(
@@ -53,13 +53,13 @@ export function OneOf<const Names extends readonly string[]>(names: Names, descr
   );
 }
 
-/** A list of the interface, under a name of its own in the documentation. */
+/** One page of a list. @param name of the schema in the OpenAPI document */
 export function ListOf<Item extends TSchema>(name: string, item: Item) {
   return Type.Object(
     {
       data: Type.Array(item),
       has_more: Type.Boolean(),
-      cursor: Nullable(Text({ description: "pass it to the next request; null at the end" })),
+      cursor: Nullable(Text({ description: "pass it to the next request; null on the last page" })),
     },
     { $id: name },
   );
@@ -67,34 +67,38 @@ export function ListOf<Item extends TSchema>(name: string, item: Item) {
 
 /** ISO 8601 in UTC with milliseconds. */
 export const Time = Type.Unsafe<string>({ ...Text({ description: "ISO 8601, UTC" }), format: "date-time" });
-/** A time to come, in a request; read by drafts.ts. */
-export function TimeToCome(description: string) {
+/** A time in the future, in a request; `checkFuture` in drafts.ts parses it. */
+export function FutureTime(description: string) {
   return Type.Unsafe<string>({ ...Text({ minLength: 1, maxLength: 40, description }), format: "date-time" });
 }
 
-/** Fields of every query that asks for a page. */
+/** Query parameters of every list. */
 export const paging = {
   limit: Type.Integer({ minimum: 1, maximum: LIMITS.pageItems, default: LIMITS.pageItemsDefault }),
-  // without bounds: whatever no page gave is `invalid_cursor`, an empty text and a long one too
-  cursor: Text({ description: "of the page before" }),
+  // without bounds, so that any text that is not a cursor, empty and long ones included, is `invalid_cursor`
+  cursor: Text({ description: "`cursor` of the previous page" }),
 };
 /** An id that the caller's application chose. */
 export const CallerId = Text({ minLength: 1, maxLength: LIMITS.callerIdCharacters });
-/** Arbitrary JSON under names. */
+/** A JSON object with arbitrary fields. */
 export const JsonMap = Type.Unsafe<JsonObject>(Type.Record(Type.String(), Type.Unknown()));
 /** A retrieval mode. */
-export const Mode = OneOf(MODE_NAMES, "trades speed against quality; balanced when it is left out");
-/** See the filter language in the documentation; checked by domain/filter.ts. */
+export const Mode = OneOf(MODE_NAMES, "trade-off between speed and quality; default `balanced`");
+/** The filter language of the reference; domain/filter.ts parses it. */
 export const Filters = Type.Unsafe<unknown>({
   ...Type.Unknown(),
   type: "object",
   description: 'conditions on attributes and metadata, such as {"tags": "invoice", "metadata.year": {"$gte": 2024}}',
 });
-/** Passages of a query or message, at most. */
-export const MaxSources = Type.Integer({ minimum: 1, maximum: LIMITS.sources, description: "8 when it is left out" });
-/** What the answer should heed beside the sources. */
+/** Maximum number of passages of an answer. */
+export const MaxSources = Type.Integer({
+  minimum: 1,
+  maximum: LIMITS.sources,
+  description: `default ${LIMITS.sourcesDefault}`,
+});
+/** Instructions for the answer. */
 export const Instructions = Text({
   minLength: 1,
   maxLength: LIMITS.instructionsCharacters,
-  description: "for the language model; without one they have no effect",
+  description: "for the language model; no effect without one",
 });

@@ -1,4 +1,4 @@
-// The contract of /v1/memories: what requests may hold and what answers look like.
+// Requests and answers of /v1/memories.
 
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
@@ -9,6 +9,7 @@ import {
   Body,
   CallerId,
   Filters,
+  FutureTime,
   Instructions,
   JsonMap,
   ListOf,
@@ -21,7 +22,6 @@ import {
   Query,
   QueryWith,
   Time,
-  TimeToCome,
 } from "./fields.ts";
 
 const STATUSES = ["processing", "completed", "failed"] as const;
@@ -29,27 +29,29 @@ const Status = OneOf(STATUSES);
 
 const Metadata = Type.Unsafe<JsonObject>({
   ...JsonMap,
-  description: `at most ${LIMITS.metadataBytes} bytes as compact JSON; no name begins with \`_\``,
+  description: `at most ${LIMITS.metadataBytes} bytes as compact JSON; names must not begin with \`_\``,
 });
 
 const attributes = {
   title: Optional(
-    Text({ minLength: 1, maxLength: LIMITS.titleCharacters, description: "found in the text otherwise" }),
+    Text({ minLength: 1, maxLength: LIMITS.titleCharacters, description: "default: extracted from the text" }),
   ),
-  type: Optional(Text({ minLength: 1, maxLength: LIMITS.typeCharacters, description: "found in the text otherwise" })),
+  type: Optional(
+    Text({ minLength: 1, maxLength: LIMITS.typeCharacters, description: "default: extracted from the text" }),
+  ),
   tags: Optional(
     Type.Array(Text({ minLength: 1, maxLength: LIMITS.tagCharacters }), {
-      description: `at most ${LIMITS.tagsPerMemory}; found in the text otherwise`,
+      description: `at most ${LIMITS.tagsPerMemory}; default: extracted from the text`,
     }),
   ),
   metadata: Optional(Metadata),
   userId: Optional(CallerId),
-  language: Optional(Text({ minLength: 1, maxLength: 64, description: "BCP 47" })),
+  language: Optional(Text({ minLength: 1, maxLength: 64, description: "BCP 47 tag; default: detected in the text" })),
   externalId: Optional(CallerId),
-  expires_at: Optional(TimeToCome("ISO 8601; from then on it behaves as deleted")),
+  expires_at: Optional(FutureTime("ISO 8601; from then on the memory behaves as deleted")),
 };
 
-/** Body of createMemory, and an item of batchCreate; `null` counts as left out. */
+/** Body of createMemory, and an item of batchCreate; `null` counts as absent. */
 export const CreateMemory = Body({
   content: Text({ minLength: 1, description: "the text to store" }),
   ...attributes,
@@ -57,17 +59,20 @@ export const CreateMemory = Body({
 /** A checked body of createMemory. */
 export type CreateMemory = Static<typeof CreateMemory>;
 
-/** Body of updateMemory; `null` clears. */
+/** Body of updateMemory; `null` clears a field. */
 export const UpdateMemory = Body({
-  content: Type.Optional(Text({ minLength: 1, description: "new text: the memory is processed again" })),
+  content: Type.Optional(Text({ minLength: 1, description: "a new text; the memory is processed again" })),
   ...attributes,
 });
 /** A checked body of updateMemory. */
 export type UpdateMemory = Static<typeof UpdateMemory>;
 
-/** Body of batchCreate; items are checked one by one, so that one bad item refuses only itself. */
+/** Body of batchCreate. Each item is checked on its own, so that an invalid item does not affect the others. */
 export const BatchCreate = Body({
-  memories: Type.Array(Type.Unknown(), { minItems: 1, description: "1 to 100 bodies of createMemory" }),
+  memories: Type.Array(Type.Unknown(), {
+    minItems: 1,
+    description: `1 to ${LIMITS.memoriesPerBatch} bodies of createMemory`,
+  }),
 });
 
 /** Form fields of uploadMemory; `tags` and `metadata` are JSON texts. */
@@ -89,21 +94,24 @@ export const ListMemories = Query({
   type: Text({ minLength: 1, maxLength: LIMITS.typeCharacters }),
   userId: CallerId,
   tag: Text({ minLength: 1, maxLength: LIMITS.tagCharacters }),
-  q: Text({ minLength: 1, maxLength: LIMITS.titleCharacters, description: "part of the title, whatever its case" }),
+  q: Text({ minLength: 1, maxLength: LIMITS.titleCharacters, description: "part of the title, case-insensitive" }),
 });
 
 /** Query parameters of deleteMemory. */
 export const DeleteMemory = Query({
-  purge: Type.Boolean({ default: false, description: "true: remove it for good at once, without retention" }),
+  purge: Type.Boolean({
+    default: false,
+    description: "true: remove the memory permanently at once, without retention",
+  }),
 });
 
 const search = {
   limit: Type.Integer({ minimum: 1, maximum: LIMITS.searchResults, default: LIMITS.searchResultsDefault }),
   userId: CallerId,
-  includeGraph: Type.Boolean({ default: false, description: "adds neighbours in the knowledge graph" }),
+  includeGraph: Type.Boolean({ default: false, description: "adds neighbours from the knowledge graph" }),
   mode: Mode,
-  min_score: Type.Number({ minimum: 0, maximum: 1, description: "results below it are left out" }),
-  explain: Type.Boolean({ default: false, description: "how the ranking came about" }),
+  min_score: Type.Number({ minimum: 0, maximum: 1, description: "results with a lower score are left out" }),
+  explain: Type.Boolean({ default: false, description: "true: adds the signals and stages behind the ranking" }),
 };
 const SearchText = Text({ minLength: 1, maxLength: LIMITS.queryCharacters });
 
@@ -121,7 +129,7 @@ export const SearchMemories = Body({
 /** A checked body of searchMemories. */
 export type SearchMemories = Static<typeof SearchMemories>;
 
-/** Query parameters of the GET form of search. */
+/** Query parameters of searchMemoriesByUrl. */
 export const SearchMemoriesQuery = QueryWith(
   { query: SearchText },
   { ...search, filters: Text({ description: "the filters as JSON" }) },
@@ -140,7 +148,7 @@ export const QueryMemories = Body({
   model: Optional(Text({ minLength: 1, maxLength: LIMITS.nameCharacters })),
 });
 
-/** A Memory of the interface. */
+/** A memory. */
 export const Memory = Type.Object(
   {
     id: Text({ description: "mem_…" }),
@@ -157,14 +165,14 @@ export const Memory = Type.Object(
     updated_at: Time,
     expires_at: Nullable(Time),
     source: Nullable(Type.Object({ filename: Text(), media_type: Text(), bytes: Type.Integer() })),
-    chunk_count: Type.Optional(Type.Integer({ description: "when completed" })),
+    chunk_count: Type.Optional(Type.Integer({ description: "present when completed" })),
     extraction: Type.Optional(
-      OneOf(["llm", "local", "caller"], "where title, type, tags and language come from, when completed"),
+      OneOf(["llm", "local", "caller"], "source of title, type, tags and language; present when completed"),
     ),
     error: Type.Optional(
       Type.Object(
         { code: OneOf(["unreadable_document", "processing_error"]), message: Text() },
-        { description: "when failed" },
+        { description: "present when failed" },
       ),
     ),
     progress: Type.Optional(
@@ -175,9 +183,11 @@ export const Memory = Type.Object(
           chunks_total: Nullable(Type.Integer()),
           pages_done: Type.Optional(Type.Integer({ description: "while a PDF is read" })),
           pages_total: Type.Optional(Type.Integer({ description: "while a PDF is read" })),
-          note: Type.Optional(Text({ description: "why no language model extracts, where one was to" })),
+          note: Type.Optional(
+            Text({ description: "why no language model is used for extraction, if one is configured" }),
+          ),
         },
-        { description: "while processing" },
+        { description: "present while processing" },
       ),
     ),
   },
@@ -185,10 +195,10 @@ export const Memory = Type.Object(
 );
 /** A Memory without its content, as webhooks receive it. */
 export const MemoryWithoutContent = Type.Omit(Memory, ["content"], { $id: "MemoryWithoutContent" });
-/** A MemoryList of the interface. */
+/** One page of memories, newest first. */
 export const MemoryList = ListOf("MemoryList", Memory);
 
-/** What batchCreate answers. */
+/** Answer of batchCreate. */
 export const BatchResult = Type.Object(
   {
     data: Type.Array(
@@ -232,7 +242,7 @@ export type ResultMetadata = JsonObject & {
 
 const Signal = Type.Object({ rank: Type.Integer(), score: Type.Number() });
 
-/** A SearchResult of the interface. */
+/** A passage that a search found. */
 export const SearchResult = Type.Object(
   {
     id: Text({ description: "chunk_…" }),
@@ -242,10 +252,10 @@ export const SearchResult = Type.Object(
     metadata: Type.Unsafe<ResultMetadata>({
       ...JsonMap,
       description:
-        "the memory's, with _memory beside it (its other attributes) and _chunk: ordinal, start and end in code points of the content, headings, page, slide or sheet of an uploaded file, speaker and date of a conversation's turn",
+        "metadata of the memory, plus `_memory` (other attributes of the memory) and `_chunk` (place of the passage: ordinal; start and end in code points of the content; headings; page, slide or sheet of an uploaded file; speaker and date of a conversation's turn)",
     }),
     cited: Type.Optional(
-      Type.Boolean({ description: "of a query's or message's sources: whether the answer cites it" }),
+      Type.Boolean({ description: "only in the sources of an answer: whether the answer cites this passage" }),
     ),
     explain: Type.Optional(
       Type.Object({
@@ -262,7 +272,7 @@ export const SearchResult = Type.Object(
   { $id: "SearchResult" },
 );
 
-/** SearchResults of the interface. */
+/** Answer of searchMemories. */
 export const SearchResults = Type.Object(
   {
     results: Type.Array(SearchResult),
@@ -271,14 +281,14 @@ export const SearchResults = Type.Object(
       Type.Object({
         mode: Mode,
         stages: Type.Array(Type.Object({ name: Text(), ms: Type.Number(), candidates: Type.Integer() })),
-        admissible: Type.Integer({ description: "memories that scope and filters admit" }),
+        admissible: Type.Integer({ description: "memories that the key, the user and the filters admit" }),
       }),
     ),
   },
   { $id: "SearchResults" },
 );
 
-/** A QueryResult of the interface. */
+/** Answer of queryMemories. */
 export const QueryResult = Type.Object(
   {
     answer: Text(),

@@ -1,4 +1,4 @@
-// The contract of /v1/memories/{id}/graph: what a memory is linked to.
+// Request and answer of /v1/memories/{id}/graph.
 
 import { Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
@@ -11,16 +11,18 @@ export const MemoryGraphQuery = Query({
     minimum: 1,
     maximum: LIMITS.neighbours,
     default: LIMITS.neighboursDefault,
-    description: "of neighbours",
+    description: "maximum number of neighbours",
   }),
 });
 
 const Entity = Type.Object({
   name: Text(),
   kind: OneOf(["title", "name", "quote", "identifier", "date", "phrase"]),
-  mentions: Type.Integer({ description: "in this memory's passages" }),
-  memories: Type.Integer({ description: "with it, this one included" }),
-  chunk_ids: Type.Array(Text({ description: "chunk_…" }), { description: "at most 100" }),
+  mentions: Type.Integer({ description: "number of occurrences in this memory" }),
+  memories: Type.Integer({ description: "number of memories with this entity, this one included" }),
+  chunk_ids: Type.Array(Text({ description: "chunk_…" }), {
+    description: `passages that mention it, at most ${LIMITS.neighbours}`,
+  }),
 });
 
 const Relation = Type.Object({ subject: Text(), predicate: Text(), object: Text() });
@@ -28,18 +30,18 @@ const Relation = Type.Object({ subject: Text(), predicate: Text(), object: Text(
 const Neighbour = Type.Object({
   memory_id: Text(),
   title: Nullable(Text()),
-  score: Type.Number({ minimum: 0, maximum: 1, description: "the nearest has 1" }),
-  entities: Type.Array(Text(), { description: "named in both" }),
+  score: Type.Number({ minimum: 0, maximum: 1, description: "1 for the nearest neighbour" }),
+  entities: Type.Array(Text(), { description: "entities that both memories mention" }),
 });
 
-/** What getMemoryGraph answers. */
+/** Answer of getMemoryGraph. */
 export const MemoryGraph = Type.Object(
   {
     memory_id: Text(),
-    status: OneOf(["processing", "completed", "failed"], "nothing is linked before it is completed"),
-    entities: Type.Array(Entity, { description: "most telling first" }),
-    relations: Type.Array(Relation, { description: "facts that a language model read in it" }),
-    neighbours: Type.Array(Neighbour, { description: "memories that name the same, nearest first" }),
+    status: OneOf(["processing", "completed", "failed"], "a memory has no links before it is completed"),
+    entities: Type.Array(Entity, { description: "most distinctive first" }),
+    relations: Type.Array(Relation, { description: "facts that a language model extracted from the memory" }),
+    neighbours: Type.Array(Neighbour, { description: "memories that mention the same entities, nearest first" }),
   },
   { $id: "MemoryGraph" },
 );

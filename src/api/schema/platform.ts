@@ -1,17 +1,17 @@
-// The contract of keys, projects and usage.
+// Requests and answers of keys, projects and usage.
 
 import { Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
 import { PLAN_NAMES } from "../../domain/project.ts";
 import { KEY_SCOPES } from "../../domain/scope.ts";
 import { Text } from "../check.ts";
-import { Body, CallerId, ListOf, Nullable, OneOf, Optional, paging, Query, Time, TimeToCome } from "./fields.ts";
+import { Body, CallerId, FutureTime, ListOf, Nullable, OneOf, Optional, paging, Query, Time } from "./fields.ts";
 
 const Name = Text({ minLength: 1, maxLength: LIMITS.nameCharacters });
 const Id = Text({ minLength: 1, maxLength: 64 });
 const Scopes = Type.Array(OneOf(KEY_SCOPES), { minItems: 1, maxItems: KEY_SCOPES.length, uniqueItems: true });
-const Expiry = TimeToCome("ISO 8601; from then on it opens nothing");
-const ProjectScope = Query({ projectId: Text({ ...Id, description: "another project's (needs the scope admin)" }) });
+const Expiry = FutureTime("ISO 8601; from then on the key is invalid");
+const ProjectScope = Query({ projectId: Text({ ...Id, description: "another project; requires the scope `admin`" }) });
 
 /** Body of createKey. */
 export const CreateKey = Body({
@@ -25,7 +25,7 @@ export const CreateKey = Body({
 export const ListKeys = Query({ ...paging, ...ProjectScope.properties });
 /** Query parameters of operations on one key. */
 export const OfProject = ProjectScope;
-/** Body of updateKey; an `expires_at` of null lifts the expiry. */
+/** Body of updateKey; null removes the expiry. */
 export const UpdateKey = Body({
   name: Type.Optional(Name),
   scopes: Type.Optional(Scopes),
@@ -38,7 +38,7 @@ export const RotateKey = Body({
       minimum: 0,
       maximum: LIMITS.graceSeconds,
       default: 0,
-      description: "how long the old secret lives on",
+      description: "how long the old secret stays valid",
     }),
   ),
 });
@@ -48,19 +48,19 @@ const keyFields = {
   projectId: Text(),
   name: Text(),
   scopes: Type.Array(OneOf(KEY_SCOPES)),
-  userId: Nullable(Text({ description: "the user that the key is confined to" })),
+  userId: Nullable(Text({ description: "the only user whose data the key can access; null: all users" })),
   expires_at: Nullable(Time),
   last_used_at: Nullable(Time),
   created_at: Time,
-  redacted: Text({ description: "what may be shown of the secret" }),
+  redacted: Text({ description: "first and last characters of the secret" }),
 };
 /** A key without its secret. */
 export const Key = Type.Object(keyFields, { $id: "Key" });
-/** A key with its secret, on creation and rotation. */
+/** A key with its secret; only creation and rotation answer it. */
 export const KeyWithSecret = Type.Object(
   {
     ...keyFields,
-    key: Type.Optional(Text({ description: "ctx_…, shown this once" })),
+    key: Type.Optional(Text({ description: "ctx_…, shown only once" })),
   },
   { $id: "KeyWithSecret" },
 );
@@ -70,13 +70,13 @@ export const KeyList = ListOf("KeyList", Key);
 const Llm = Body({
   base_url: Optional(Text({ minLength: 1, maxLength: LIMITS.webhookUrlCharacters })),
   model: Optional(Name),
-  api_key: Optional(Text({ minLength: 1, maxLength: 1_024, description: "never shown again" })),
+  api_key: Optional(Text({ minLength: 1, maxLength: 1_024, description: "never part of an answer" })),
   temperature: Optional(Type.Number({ minimum: 0, maximum: 2 })),
   max_output_tokens: Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
 });
 const settings = {
   name: Type.Optional(Name),
-  plan: Type.Optional(OneOf(PLAN_NAMES, "set by the scope admin only")),
+  plan: Type.Optional(OneOf(PLAN_NAMES, "only a key with the scope `admin` can set it")),
   llm: Optional(Llm),
   smart_ingestion: Type.Optional(
     Body({
@@ -89,7 +89,7 @@ const settings = {
 };
 /** Body of createProject. */
 export const CreateProject = Body({ ...settings, name: Name });
-/** Body of updateProject: what is left out stays, inside `llm` and `smart_ingestion` too; null clears. */
+/** Body of updateProject. Absent fields stay unchanged, inside `llm` and `smart_ingestion` too; null resets a field. */
 export const UpdateProject = Body(settings);
 
 const projectFields = {
@@ -109,11 +109,11 @@ const projectFields = {
 };
 /** A project. */
 export const Project = Type.Object(projectFields, { $id: "Project" });
-/** A project with its first key, on creation. */
+/** A project with its first key; only creation answers it. */
 export const ProjectWithKey = Type.Object(
   {
     ...projectFields,
-    key: Type.Optional(Text({ description: "the project's first key (scopes *), shown this once" })),
+    key: Type.Optional(Text({ description: "first key of the project, with the scope `*`; shown only once" })),
   },
   { $id: "ProjectWithKey" },
 );
@@ -127,7 +127,7 @@ const quota = Type.Object({
   limit: Nullable(Type.Integer({ description: "null: unlimited" })),
   remaining: Nullable(Type.Integer()),
 });
-/** What is used of a project's plan. */
+/** Usage of a project, compared with its plan. */
 export const Usage = Type.Object(
   {
     plan: OneOf(PLAN_NAMES),

@@ -1,11 +1,11 @@
-// The contract of /v1/users.
+// Requests and answers of /v1/users.
 
 import { Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
 import { Text } from "../check.ts";
 import { Body, CallerId, JsonMap, ListOf, Nullable, Optional, paging, Query, Time } from "./fields.ts";
 
-/** Body of upsertUser: what is left out stays, null clears. */
+/** Body of upsertUser. Absent fields stay unchanged, null clears a field. */
 export const UpsertUser = Body({
   id: CallerId,
   name: Optional(Text({ minLength: 1, maxLength: LIMITS.nameCharacters })),
@@ -16,7 +16,7 @@ export const UpsertUser = Body({
 export const ListUsers = Query(paging);
 /** Query parameters of deleteUser. */
 export const DeleteUser = Query({
-  cascade: Type.Boolean({ default: false, description: "true: memories, chats and events of the user go as well" }),
+  cascade: Type.Boolean({ default: false, description: "true: also delete the user's memories, chats and events" }),
 });
 /** Body of createEvent. */
 export const CreateEvent = Body({
@@ -26,14 +26,14 @@ export const CreateEvent = Body({
 /** Query parameters of listEvents. */
 export const ListEvents = Query({ ...paging, type: Text({ minLength: 1, maxLength: LIMITS.eventTypeCharacters }) });
 
-/** A User of the interface. */
+/** A user of the caller's application. */
 export const User = Type.Object(
   { id: Text(), name: Nullable(Text()), email: Nullable(Text()), metadata: JsonMap, created_at: Time },
   { $id: "User" },
 );
 /** One page of users, newest first. */
 export const UserList = ListOf("UserList", User);
-/** An Event of the interface. */
+/** An event that was logged for a user. */
 export const Event = Type.Object(
   { id: Text({ description: "evt_…" }), userId: Text(), type: Text(), data: JsonMap, created_at: Time },
   { $id: "Event" },

@@ -1,4 +1,4 @@
-// The contract of /v1/webhooks.
+// Requests and answers of /v1/webhooks.
 
 import { Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";
@@ -7,14 +7,18 @@ import { Text } from "../check.ts";
 import { Body, ListOf, Nullable, OneOf, Optional, paging, Query, Time } from "./fields.ts";
 
 const fields = {
-  url: Text({ minLength: 1, maxLength: LIMITS.webhookUrlCharacters, description: "http or https, publicly routable" }),
+  url: Text({
+    minLength: 1,
+    maxLength: LIMITS.webhookUrlCharacters,
+    description: "http or https, with a public address",
+  }),
   events: Type.Array(OneOf(WEBHOOK_EVENTS), { minItems: 1, maxItems: WEBHOOK_EVENTS.length, uniqueItems: true }),
   description: Optional(Text({ maxLength: LIMITS.descriptionCharacters })),
   enabled: Type.Boolean({ default: true }),
 };
 /** Body of createWebhook. */
 export const CreateWebhook = Body({ ...fields, enabled: Optional(fields.enabled) });
-/** Body of updateWebhook: what is left out stays. */
+/** Body of updateWebhook. Absent fields stay unchanged. */
 export const UpdateWebhook = Body({
   url: Type.Optional(fields.url),
   events: Type.Optional(fields.events),
@@ -34,17 +38,17 @@ const webhookFields = {
 };
 /** A webhook without its secret. */
 export const Webhook = Type.Object(webhookFields, { $id: "Webhook" });
-/** A webhook with its secret, on creation and rotation. */
+/** A webhook with its secret; only creation and rotation answer it. */
 export const WebhookWithSecret = Type.Object(
   {
     ...webhookFields,
-    secret: Type.Optional(Text({ description: "whsec_…, shown this once" })),
+    secret: Type.Optional(Text({ description: "whsec_…, shown only once" })),
   },
   { $id: "WebhookWithSecret" },
 );
 /** One page of webhooks. */
 export const WebhookList = ListOf("WebhookList", Webhook);
-/** One event on its way to a webhook. */
+/** One event sent to one webhook, with its attempts. */
 export const Delivery = Type.Object(
   {
     id: Text({ description: "dlv_…, sent as webhook-id" }),
