@@ -1,4 +1,4 @@
-// The interface's tables as Markdown, for docs/api.md: operations, errors and limits, each from where the code has them.
+// Renders docs/api.md: operations, errors and limits as Markdown tables, each from its definition in the code.
 
 import { RATE_LIMITS, RateBuckets } from "../../src/account/rate-limits.ts";
 import { FAULT_CODES, FAULTS } from "../../src/api/catalogue.ts";
@@ -8,14 +8,14 @@ import { GROUPS, type Operation } from "../../src/api/operation.ts";
 
 /** The whole page. */
 export function apiMarkdown(operations: readonly Operation[]): string {
-  return `# The interface
+  return `# HTTP API
 
-Operations, errors and limits at a glance; the running server shows every field at \`/docs\`, and \`/openapi.json\` has it for
-machines. Made from the code: \`UPDATE_DOCS=1 npx -y bun test test/api/markdown.test.ts\`.
+All operations, errors and limits. A running server shows every field with examples at \`/docs\`, and as OpenAPI 3.1 at
+\`/openapi.json\`. This page is generated from the code: \`UPDATE_DOCS=1 npx -y bun test test/api/markdown.test.ts\`.
 
 ## Operations
 
-Below \`/v1\`, with \`Authorization: Bearer ctx_…\`. Limits are requests per minute and key.
+All paths are below \`/v1\` and take \`Authorization: Bearer ctx_…\`. Limits are requests per minute and key.
 
 ${operationsMarkdown(operations)}
 
