@@ -21,10 +21,10 @@ import { SqliteUserStore } from "./adapters/embedded/sqlite/user-store.ts";
 import { SqliteWebhookStore } from "./adapters/embedded/sqlite/webhook-store.ts";
 import { faultOfStore, StoreError } from "./adapters/embedded/store-error.ts";
 import { createLanes, type LaneStatus } from "./adapters/inference/lanes.ts";
+import { countCalls } from "./adapters/llm/call-metrics.ts";
+import type { LlmTimeouts } from "./adapters/llm/call-timer.ts";
 import { createLanguageModel } from "./adapters/llm/client.ts";
-import { limited } from "./adapters/llm/limited.ts";
-import { metered } from "./adapters/llm/metered.ts";
-import type { LlmTimeouts } from "./adapters/llm/watch.ts";
+import { limitConcurrency } from "./adapters/llm/concurrency-limit.ts";
 import { lockDirectory } from "./adapters/native/core.ts";
 import { createAddressGuard } from "./adapters/outbound/guard.ts";
 import { createOutboundSender } from "./adapters/outbound/sender.ts";
@@ -178,7 +178,7 @@ async function open(
   const allow = config.webhookAllow;
   const metrics = new Metrics();
   const caller = createLanguageModel({ allow, timeouts: llmTimeouts(config), clock });
-  const model = limited(metered(caller, metrics), { concurrency: config.llmConcurrency, metrics });
+  const model = limitConcurrency(countCalls(caller, metrics), { concurrency: config.llmConcurrency, metrics });
   const operator = { baseUrl: config.llmBaseUrl, model: config.llmModel, apiKey: config.llmApiKey };
   const findings = new SqliteFindingStore({ database, clock });
   const enricher = new Enricher({
@@ -313,7 +313,7 @@ function llmTimeouts({ llmFirstByteTimeoutMs, llmIdleTimeoutMs, llmTimeoutMs }: 
     connectMs: LLM_CONNECT_MS,
     firstByteMs: llmFirstByteTimeoutMs,
     idleMs: llmIdleTimeoutMs,
-    wholeMs: llmTimeoutMs,
+    totalMs: llmTimeoutMs,
   };
 }
 

@@ -1,16 +1,16 @@
-// How to start this same program as a child process: from a source checkout and from the compiled binary.
+// The command line that starts this program as a child process, from a source checkout or from the compiled binary.
 
 import { join } from "node:path";
 
-/** The kinds of children: `lane` runs models, `reader` prepares texts, `document` turns one file into text. */
+/** Kinds of child process: `lane` runs models, `reader` prepares texts, `document` converts one file to text. */
 export const CHILD_KINDS = ["lane", "reader", "document"] as const;
 /** One kind of child. */
 export type ChildKind = (typeof CHILD_KINDS)[number];
 
-/** Modules inside a compiled binary live under this virtual folder. */
+/** Virtual folder of the modules inside a compiled binary. */
 const COMPILED_ROOT = "/$bunfs/";
 
-/** The command line, without the socket path that comes last for a lane and a reader; entry.ts is what it ends up in. */
+/** The command line of a child. For a lane and a reader, the caller appends the socket path. entry.ts parses it. */
 export function childCommand(kind: ChildKind): readonly string[] {
   const isCompiled = import.meta.dir.startsWith(COMPILED_ROOT);
   const program = isCompiled ? [process.execPath] : [process.execPath, join(import.meta.dir, "..", "main.ts")];

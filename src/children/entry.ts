@@ -1,24 +1,26 @@
-// Where a child process begins: `child <kind> <socket>`, the hidden subcommand of the command line; one that reads a document has no
-// socket. Each kind loads only what it needs, so a lane holds no reading code and a reader no models.
+// Entry point of child processes: the hidden subcommand `child <kind> <socket>`. A `document` child has no socket. Each
+// kind loads only the code that it needs: a lane loads no text preparation, a reader no models.
 
 import { CHILD_KINDS, type ChildKind } from "./command.ts";
 import { ChildRefusal, REFUSED_EXIT_CODE } from "./serve.ts";
 
 /**
  * Runs a child until its server is gone.
- * @param args what follows `child` on the command line: kind and, but for a `document`, socket path
+ * @param args arguments after `child`: the kind, and the socket path (none for `document`)
  */
 export async function runChildProcess(args: readonly string[]): Promise<void> {
   const [kind, socketPath] = args;
   if (!isChildKind(kind) || (socketPath === undefined && kind !== "document")) {
-    process.stderr.write(`usage: mneme child <${CHILD_KINDS.join("|")}> <socket> (the server starts this itself)\n`);
+    process.stderr.write(
+      `usage: mneme child <${CHILD_KINDS.join("|")}> <socket>\nThis is an internal command that the server runs.\n`,
+    );
     process.exit(2);
   }
   // Ctrl-C and service managers signal the whole process group. The server drains first; a child ends with its connection.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
   try {
     await run(kind, socketPath ?? "");
-    process.exit(0); // whatever a reader left open
+    process.exit(0); // ends handles that a document reader left open
   } catch (error) {
     if (!(error instanceof ChildRefusal)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -1,36 +1,36 @@
-// What travels between the server and its child processes: length-prefixed frames of a JSON header and raw bytes.
-// Pure encoding and decoding; who sends what when is the business of supervisor.ts and serve.ts.
+// Wire format between the server and its child processes: length-prefixed frames with a JSON header and a binary payload.
+// Pure encoding and decoding; supervisor.ts and serve.ts hold the protocol.
 
-/** A value that survives JSON. */
+/** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** The JSON part of a frame. */
+/** The header of a frame. */
 export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** What a frame is for. `hello` comes once from the child; every `request` is answered by one `reply` or `failure`. */
+/** Kinds of frame. The child sends `hello` once; every `request` is answered by one `reply` or `failure`. */
 export const FRAME_KINDS = ["hello", "request", "reply", "failure"] as const;
-/** One of the purposes a frame can have. */
+/** One kind of frame. */
 export type FrameKind = (typeof FRAME_KINDS)[number];
 
-/** One message. `payload` is a view of memory of its own: its offset is 0, so a Float32Array can be laid over it. */
+/** One message. `payload` has its own buffer with offset 0, so that a Float32Array can be laid over it. */
 export interface Frame {
-  /** Ties an answer to its request; unsigned 32 bits. */
+  /** Matches a reply to its request; unsigned 32 bits. */
   readonly id: number;
   readonly kind: FrameKind;
   readonly header: JsonObject;
   readonly payload: Uint8Array<ArrayBuffer>;
 }
 
-/** Largest frame in bytes, prefix excluded: the 50 MB of text that a document may hold, and room for its chunks. */
+/** Largest frame in bytes, without the prefix: the 50 MB of text that a document may have, plus room for its chunks. */
 export const FRAME_BYTES_MAX = 96 * 1024 * 1024;
 
-/** Body length (u32), then of the body: id (u32), header length (u32), kind (u8); all little-endian. */
+/** Layout, all little-endian: body length (u32), then the body: id (u32), header length (u32), kind (u8), header, payload. */
 const PREFIX_BYTES = 4;
 const FIXED_BYTES = 9;
 
-/** Bytes arrived that no frame can begin with, or one larger than agreed: the connection is of no use any more. */
+/** A malformed or oversized frame arrived. The connection cannot be used any longer. */
 export class FrameError extends Error {
   override readonly name = "FrameError";
 }
@@ -39,8 +39,8 @@ const utf8 = new TextEncoder();
 const fromUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * One frame as bytes, ready to be written.
- * @throws FrameError when it would exceed `frameBytesMax`
+ * Encodes one frame.
+ * @throws FrameError if it exceeds `frameBytesMax`
  */
 export function encodeFrame(
   frame: Omit<Frame, "payload"> & { readonly payload?: Uint8Array },
@@ -63,16 +63,17 @@ export function encodeFrame(
   return bytes;
 }
 
-/** Takes bytes as they arrive and gives back the frames that they complete. */
+/** Incremental decoder of frames. */
 export interface FrameDecoder {
   /**
-   * @returns the frames that end in `bytes`, in order
-   * @throws FrameError on a malformed or too large frame; the decoder must not be used afterwards
+   * Takes the next bytes of the connection.
+   * @returns the frames that `bytes` complete, in order
+   * @throws FrameError on a malformed or oversized frame; the decoder must not be used afterwards
    */
   push(bytes: Uint8Array): readonly Frame[];
 }
 
-/** A decoder for one connection. Memory: the frame under way, at most `frameBytesMax`. */
+/** Creates a decoder for one connection. It buffers the frame in progress, at most `frameBytesMax`. */
 export function createFrameDecoder(frameBytesMax = FRAME_BYTES_MAX): FrameDecoder {
   const prefix = new Uint8Array(PREFIX_BYTES);
   let prefixFilled = 0;
@@ -111,7 +112,7 @@ export function createFrameDecoder(frameBytesMax = FRAME_BYTES_MAX): FrameDecode
 function bodyLength(prefix: Uint8Array<ArrayBuffer>, frameBytesMax: number): number {
   const length = new DataView(prefix.buffer).getUint32(0, true);
   if (length < FIXED_BYTES || length > frameBytesMax) {
-    throw new FrameError(`a frame announces ${length} bytes; ${FIXED_BYTES} to ${frameBytesMax} are possible`);
+    throw new FrameError(`a frame announces ${length} bytes; the valid range is ${FIXED_BYTES} to ${frameBytesMax}`);
   }
   return length;
 }
@@ -121,7 +122,7 @@ function decodeBody(body: Uint8Array<ArrayBuffer>): Frame {
   const headerBytes = view.getUint32(4, true);
   const kind = FRAME_KINDS[view.getUint8(8)];
   if (kind === undefined || headerBytes > body.length - FIXED_BYTES) {
-    throw new FrameError("a frame's kind or header length is impossible");
+    throw new FrameError("a frame has an invalid kind or header length");
   }
   const header = decodeHeader(body.subarray(FIXED_BYTES, FIXED_BYTES + headerBytes));
   return { id: view.getUint32(0, true), kind, header, payload: body.slice(FIXED_BYTES + headerBytes) };

@@ -1,15 +1,15 @@
-// How a child leaves the processor to those who wait for an answer.
+// Scheduling priority of child processes.
 
 import { setPriority } from "node:os";
 import type { Log } from "../kit/log.ts";
 
-/** @param niceness 0 to 19: larger yields the processor to others. */
-export function yieldProcessor(pid: number, niceness: number, log: Log): void {
+/** Lowers the priority of a process. @param niceness 0 (no change) to 19 (lowest priority) */
+export function lowerPriority(pid: number, niceness: number, log: Log): void {
   if (niceness === 0) return;
   try {
     setPriority(pid, niceness);
   } catch (error) {
-    // Only speed is at stake: a child at normal priority still works, and one that died already is seen by its exit.
+    // Only speed is affected: a child at normal priority still works, and the exit of a dead one is handled elsewhere.
     log.warn({ err: error }, "child runs at normal priority");
   }
 }

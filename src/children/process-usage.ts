@@ -1,10 +1,10 @@
-// What another process takes of the machine, from proc(5).
+// Memory and processor time of another process, from proc(5).
 
 import { readFileSync } from "node:fs";
 
-/** Page size of x86-64 and of the usual arm64 kernels. */
+/** Page size of x86-64 and of common arm64 kernels. */
 const PAGE_BYTES = 4096;
-/** Clock ticks of proc(5) per second: fixed by the kernel's interface. */
+/** Clock ticks per second in proc(5); fixed by the kernel's interface. */
 const TICKS_PER_SECOND = 100;
 
 /** Resident memory of a process in bytes; 0 where proc(5) does not exist or the process is gone. */
@@ -12,9 +12,9 @@ export function residentBytes(pid: number): number {
   return Number(read(pid, "statm")?.split(" ")[1] ?? 0) * PAGE_BYTES;
 }
 
-/** Processor time of a process in milliseconds, of all its threads; 0 where proc(5) does not exist or the process is gone. */
+/** Processor time of a process and all its threads, in milliseconds; 0 where proc(5) does not exist or the process is gone. */
 export function processorMs(pid: number): number {
-  // the second field is the program's name in parentheses, which may hold anything
+  // the second field is the program's name in parentheses, which may contain any character
   const fields = read(pid, "stat")?.split(") ").at(-1)?.split(" ") ?? [];
   return ((Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * 1000) / TICKS_PER_SECOND;
 }
@@ -23,7 +23,7 @@ function read(pid: number, file: string): string | null {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "utf8");
   } catch {
-    // no Linux, or the process ended just now: its exit is handled where exits are
+    // not Linux, or the process has just ended; the supervisor handles the exit
     return null;
   }
 }

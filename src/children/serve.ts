@@ -1,38 +1,38 @@
-// The child's half of the connection: takes requests one after the other, answers each, and ends with its server.
-// What the requests mean is the business of the handlers; who starts and restarts the child is supervisor.ts.
+// The child's side of the connection: handles requests one at a time and ends with its server. The caller supplies the
+// handlers; supervisor.ts starts and restarts the child.
 
 import { connect } from "node:net";
 import { createFrameDecoder, encodeFrame, type Frame, type JsonObject } from "./frames.ts";
 import { dieWithParent } from "./parent-death.ts";
 
-/** What a request brings, and what its answer carries. */
+/** Content of a request or reply. */
 export interface ChildMessage {
   readonly header: JsonObject;
-  /** Raw bytes; its own memory, offset 0. Absent means none. */
+  /** Binary data with its own buffer and offset 0; absent: none. */
   readonly payload?: Uint8Array;
 }
 
-/** A request as a handler sees it. */
+/** A request as passed to a handler. */
 export interface ChildRequest extends ChildMessage {
   readonly payload: Uint8Array<ArrayBuffer>;
 }
 
-/** Does one kind of request. What it throws travels to the server as the request's failure; the child lives on. */
+/** Handles one kind of request. An error it throws is sent to the server as a `failure`; the child keeps running. */
 export type ChildHandler = (request: ChildRequest) => Promise<ChildMessage> | ChildMessage;
 
-/** The child cannot do its work and a restart would not help: its one-line message reaches the operator. */
+/** The child cannot work and a restart would not help. The message, one line, is shown to the operator. */
 export class ChildRefusal extends Error {
   override readonly name = "ChildRefusal";
 }
 
-/** Exit code of a child that refused (EX_CONFIG of sysexits.h): the supervisor does not start it again. */
+/** Exit code of a child that refuses to run (EX_CONFIG of sysexits.h). The supervisor does not restart it. */
 export const REFUSED_EXIT_CODE = 78;
 
 /**
- * Connects to the server, says hello and answers requests, one at a time in the order of their arrival, chosen by
- * `header.op`. Call it when everything is loaded: hello means ready. Never resolves; when the server closes the
- * connection or dies, the process ends.
- * @param hello what the server is told about this child, once
+ * Connects to the server, sends hello and handles requests one at a time, in order of arrival. `header.op` selects the
+ * handler. Call it when everything is loaded, because hello means ready. Never resolves: the process ends when the server
+ * closes the connection or dies.
+ * @param hello header of the hello frame
  */
 export function serveChild(
   socketPath: string,
@@ -42,7 +42,7 @@ export function serveChild(
   dieWithParent();
   const socket = connect(socketPath);
   const decoder = createFrameDecoder();
-  let turn = Promise.resolve();
+  let lastAnswer = Promise.resolve();
 
   const answer = async (request: Frame) => {
     socket.write(await answerTo(request, handlers));
@@ -50,10 +50,10 @@ export function serveChild(
 
   socket.on("connect", () => socket.write(encodeFrame({ id: 0, kind: "hello", header: hello })));
   socket.on("data", (bytes: Buffer) => {
-    for (const frame of decoder.push(bytes)) turn = turn.then(() => answer(frame));
+    for (const frame of decoder.push(bytes)) lastAnswer = lastAnswer.then(() => answer(frame));
   });
   socket.on("error", (error) => {
-    process.stderr.write(`connection to the server: ${error.message}\n`);
+    process.stderr.write(`connection to the server failed: ${error.message}\n`);
     process.exit(1);
   });
   socket.on("close", () => process.exit(0));

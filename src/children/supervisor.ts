@@ -1,5 +1,5 @@
-// Keeps one child process alive: starts it, speaks with it over a private Unix socket, restarts it when it dies, recycles
-// it when it grows too large, ends it. What the requests mean is known to the caller and the child alone.
+// Keeps one child process running: starts it, talks to it over a private Unix socket, restarts it after a crash, recycles
+// it when it uses too much memory, and ends it. Only the caller and the child know what the requests mean.
 
 import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
@@ -7,70 +7,70 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Log } from "../kit/log.ts";
 import { createFrameDecoder, encodeFrame, FRAME_BYTES_MAX, type Frame, type JsonObject } from "./frames.ts";
-import { yieldProcessor } from "./priority.ts";
+import { lowerPriority } from "./priority.ts";
 import { residentBytes } from "./process-usage.ts";
 import { type ChildRequest, REFUSED_EXIT_CODE } from "./serve.ts";
 
-/** What to run and how to keep it. */
+/** What to run, and how to supervise it. */
 export interface ChildOptions {
-  /** For log lines and errors. */
+  /** Used in log lines and errors. */
   readonly name: string;
   /** Program and arguments; the socket path is appended. */
   readonly command: readonly string[];
-  /** Added to the few variables that a child inherits. */
+  /** Added to the inherited environment variables. */
   readonly env?: Readonly<Record<string, string>>;
-  /** 0 (default) to 19: larger yields the processor to others. */
+  /** Scheduling niceness: 0 (default) to 19 (lowest priority). */
   readonly niceness?: number;
-  /** Resident bytes above which the child is replaced, between requests. Absent: not watched. */
+  /** Resident bytes above which the child is replaced, between requests. Absent: unlimited. */
   readonly memoryBytesMax?: number;
-  /** From the start to the child's hello. */
+  /** Time from the start to the child's hello. */
   readonly startTimeoutMs: number;
   readonly log: Log;
-  /** The child said hello and takes requests. */
+  /** Called when the child has sent hello and accepts requests. */
   onUp?(hello: JsonObject): void;
-  /** The child takes no requests any more; `state()` says what comes next. */
+  /** Called when the child stops accepting requests; `state()` says why. */
   onDown?(): void;
 }
 
-/** Where a child stands. `refused` and `closed` are final. */
+/** State of a child. `refused` and `closed` are final. */
 export type ChildState =
-  /** `failures`: runs that ended too early, in a row. */
+  /** `failures`: consecutive runs that ended early. */
   | { readonly status: "starting"; readonly failures: number }
   | { readonly status: "up"; readonly pid: number; readonly hello: JsonObject }
-  /** Over its memory limit: it finishes what it has and is then replaced. */
+  /** Over its memory limit: it finishes its pending requests and is then replaced. */
   | { readonly status: "draining"; readonly pid: number }
   | { readonly status: "waiting"; readonly retryInMs: number; readonly failures: number }
   | { readonly status: "refused"; readonly reason: string }
   | { readonly status: "closed" };
 
-/** A child that is kept alive. */
+/** A supervised child process. */
 export interface SupervisedChild {
   readonly name: string;
   state(): ChildState;
-  /** Starts after the first one. */
+  /** Number of starts after the first one. */
   restarts(): number;
-  /** Resident memory when last looked at; 0 while unknown. */
+  /** Resident memory at the last check; 0 if unknown. */
   rssBytes(): number;
   /**
-   * Sends one request; the child answers in the order of arrival.
-   * @param timeoutMs a child that has not answered by then is killed
-   * @throws ChildGone when the child is not up, or dies before it answers
-   * @throws ChildFailure when the child's handler threw
+   * Sends one request. The child answers in order of arrival.
+   * @param timeoutMs a child that does not answer in time is killed
+   * @throws ChildGone if the child is not up, or dies before it answers
+   * @throws ChildFailure if the child's handler threw
    */
   request(header: JsonObject, payload: Uint8Array | undefined, timeoutMs: number): Promise<ChildRequest>;
   /**
-   * Ends the child (by closing its connection, after `deadlineMs` by SIGKILL) and removes its socket. Requests under way
+   * Ends the child and removes its socket: closes the connection, and sends SIGKILL after `deadlineMs`. Pending requests
    * throw ChildGone.
    */
   close(deadlineMs?: number): Promise<void>;
 }
 
-/** The child died, or was not there, before it answered. Whether trying again is right is for the caller to know. */
+/** The child died before it answered, or was not running. The caller knows whether to retry. */
 export class ChildGone extends Error {
   override readonly name = "ChildGone";
 }
 
-/** The child's handler threw; the child itself is well. */
+/** The child's handler threw an error; the child itself keeps running. */
 export class ChildFailure extends Error {
   override readonly name = "ChildFailure";
   constructor(
@@ -82,17 +82,17 @@ export class ChildFailure extends Error {
   }
 }
 
-/** Pause before a restart: doubles from the first to the last with each failure in a row. */
+/** Pause before a restart. It doubles with each consecutive failure, from the first to the last value. */
 const BACKOFF_FIRST_MS = 100;
 const BACKOFF_LAST_MS = 10_000;
-/** A child that was up this long has nothing to do with earlier failures. */
+/** After this uptime, earlier failures no longer count. */
 const HEALTHY_AFTER_MS = 30_000;
 const MEMORY_CHECK_MS = 2_000;
-/** What is kept of a child's standard error, to say why it died. */
+/** Characters of the child's standard error that are kept, to explain its death. */
 const STDERR_CHARS_MAX = 2_000;
-/** `sun_path` of unix(7) holds 108 bytes with its final zero. */
+/** Socket paths are limited by `sun_path` of unix(7): 108 bytes with the final zero. */
 const SOCKET_PATH_BYTES_MAX = 107;
-/** Variables that a child inherits: where programs and libraries are, no secrets. */
+/** Environment variables that a child inherits: search paths and locale, no secrets. */
 const INHERITED_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "MNEME_NATIVE_PATH"];
 
 /** One run of the program, from spawn to exit. */
@@ -103,7 +103,7 @@ interface Run {
   upSinceMs: number | null;
   memoryTimer: ReturnType<typeof setInterval> | null;
   stderr: string;
-  /** Why the supervisor itself ended this run. */
+  /** Why the supervisor killed this run; null: it did not. */
   endedFor: string | null;
 }
 
@@ -113,7 +113,7 @@ interface Pending {
   readonly timer: ReturnType<typeof setTimeout>;
 }
 
-/** Starts a child and keeps it alive until `close`. Resolves when its socket listens, before the child is up. */
+/** Starts a child and keeps it running until `close`. Resolves when its socket listens, before the child is up. */
 export async function superviseChild(options: ChildOptions): Promise<SupervisedChild> {
   const folder = await privateFolder();
   const child = new Supervisor(options, folder, join(folder, "s"));
@@ -188,7 +188,7 @@ class Supervisor implements SupervisedChild {
     const run = this.run;
     if (run !== null) {
       run.endedFor = "closing";
-      // A connected child ends when its connection does, after the request under way; another has nothing to finish.
+      // A connected child exits when its connection closes, after the current request. One that is not connected has no work.
       if (run.socket === null) run.process.kill("SIGKILL");
       else run.socket.end();
       const killTimer = setTimeout(() => run.process.kill("SIGKILL"), deadlineMs);
@@ -231,7 +231,7 @@ class Supervisor implements SupervisedChild {
       endedFor: null,
     };
     this.run = run;
-    yieldProcessor(child.pid, this.options.niceness ?? 0, this.log);
+    lowerPriority(child.pid, this.options.niceness ?? 0, this.log);
     const stderrRead = keepTail(child.stderr, run);
     void child.exited.then(async (exitCode) => {
       await stderrRead;
@@ -251,7 +251,7 @@ class Supervisor implements SupervisedChild {
       try {
         for (const frame of decoder.push(bytes)) this.received(run, frame);
       } catch (error) {
-        this.end(run, `sent what cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+        this.end(run, `sent an unreadable frame: ${error instanceof Error ? error.message : String(error)}`);
       }
     });
     socket.on("error", (error) => this.end(run, `connection failed: ${error.message}`));
@@ -282,12 +282,12 @@ class Supervisor implements SupervisedChild {
     this.current = { status: "up", pid: run.process.pid, hello };
     this.log.debug({ pid: run.process.pid, hello }, "child is up");
     this.rss = residentBytes(run.process.pid);
-    // The first check comes after an interval: even with a limit below what a fresh child needs, each gets work done.
+    // The first check comes after one interval, so that every child gets some work done even with a far too low limit.
     run.memoryTimer = setInterval(() => this.checkMemory(run), MEMORY_CHECK_MS);
     this.options.onUp?.(hello);
   }
 
-  /** Kills a run; its exit then leads on to the next one. */
+  /** Kills a run. Its exit then triggers the next one. */
   private end(run: Run, reason: string): void {
     run.endedFor ??= reason;
     run.process.kill("SIGKILL");
@@ -304,19 +304,19 @@ class Supervisor implements SupervisedChild {
     const lastLine = run.stderr.trim().split("\n").at(-1) ?? "";
     if (exitCode === REFUSED_EXIT_CODE) {
       this.current = { status: "refused", reason: lastLine };
-      this.log.error({ reason: lastLine }, "child refuses to run and is not started again");
+      this.log.error({ reason: lastLine }, "child refuses to run; it will not be restarted");
     } else {
       const retryInMs = this.current.status === "draining" ? 0 : this.backOff(run);
       this.current = { status: "waiting", retryInMs, failures: this.failures };
       const why = { exitCode, signal: run.process.signalCode, reason: run.endedFor, stderr: lastLine };
-      this.log.warn({ ...why, retryInMs }, "child is gone and will be restarted");
+      this.log.warn({ ...why, retryInMs }, "child exited; restarting");
       this.restartTimer = setTimeout(() => this.start(), retryInMs);
     }
     this.failPending(`died (${run.endedFor ?? `exit code ${exitCode}`})`);
     this.options.onDown?.();
   }
 
-  /** Counts a run's unwanted end; returns the pause before the next one. */
+  /** Counts a failed run; returns the pause before the next one. */
   private backOff(run: Run): number {
     const upMs = run.upSinceMs === null ? 0 : performance.now() - run.upSinceMs;
     this.failures = upMs >= HEALTHY_AFTER_MS ? 1 : this.failures + 1;
@@ -337,32 +337,32 @@ class Supervisor implements SupervisedChild {
     this.rss = rss;
     const { memoryBytesMax } = this.options;
     if (memoryBytesMax === undefined || rss <= memoryBytesMax || this.current.status !== "up") return;
-    this.log.warn({ rssBytes: rss, memoryBytesMax }, "child is over its memory limit and will be replaced");
+    this.log.warn({ rssBytes: rss, memoryBytesMax }, "child exceeds its memory limit; replacing it");
     this.current = { status: "draining", pid: run.process.pid };
     this.options.onDown?.();
     this.recycleIfDrained(run);
   }
 
   private recycleIfDrained(run: Run): void {
-    if (this.current.status === "draining" && this.pending.size === 0) this.end(run, "over its memory limit");
+    if (this.current.status === "draining" && this.pending.size === 0) this.end(run, "exceeded its memory limit");
   }
 }
 
-/** A folder that only this user can enter, with a path short enough for a socket in it, named for this process. */
+/** Creates a folder that only this user can enter. Its name contains this process's id; its path leaves room for a socket. */
 async function privateFolder(): Promise<string> {
   const longestSuffix = "/mneme-4194304-XXXXXX/s".length;
   const base = Buffer.byteLength(tmpdir()) + longestSuffix <= SOCKET_PATH_BYTES_MAX ? tmpdir() : "/tmp";
   await removeLeftFolders(base);
-  return mkdtemp(join(base, `mneme-${process.pid}-`)); // mkdtemp(3) makes it 0700
+  return mkdtemp(join(base, `mneme-${process.pid}-`)); // mkdtemp(3) sets mode 0700
 }
 
-/** Removes the folders of servers that were killed: those of our own that name a process which is no more. */
+/** Removes the folders of killed servers: this user's folders whose process id no longer exists. */
 async function removeLeftFolders(base: string): Promise<void> {
   for (const name of await readdir(base)) {
     const pid = /^mneme-(\d+)-[A-Za-z0-9]{6}$/.exec(name)?.[1];
     if (pid === undefined || isRunning(Number(pid))) continue;
     const folder = join(base, name);
-    // Another start may have removed it just now.
+    // a concurrent start may have removed it already
     const owner = await lstat(folder).then(
       ({ uid }) => uid,
       () => null,
@@ -376,11 +376,11 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM"; // it runs, as somebody else
+    return error instanceof Error && "code" in error && error.code === "EPERM"; // it runs under another user
   }
 }
 
-/** What a child inherits of the environment. */
+/** The environment variables that a child inherits. */
 export function inheritedEnvironment(): Record<string, string> {
   const environment: Record<string, string> = {};
   for (const name of INHERITED_VARIABLES) {
@@ -390,7 +390,7 @@ export function inheritedEnvironment(): Record<string, string> {
   return environment;
 }
 
-/** Reads to the stream's end and keeps its last characters in `run.stderr`. */
+/** Reads the stream to its end and keeps its last characters in `run.stderr`. */
 async function keepTail(stream: ReadableStream<Uint8Array>, run: Run): Promise<void> {
   const decoder = new TextDecoder();
   for await (const bytes of stream) {

@@ -1,4 +1,4 @@
-// Conversations: chats, their messages, and the passages that an answer stood on.
+// Chats, their messages, and the passages that support an answer.
 
 import type { ChatId, MemoryKey, MessageId } from "./ids.ts";
 import type { JsonObject } from "./memory.ts";
@@ -6,21 +6,21 @@ import type { JsonObject } from "./memory.ts";
 /** A chat without its messages. */
 export interface Chat {
   readonly id: ChatId;
-  /** null: its messages search the whole project. */
+  /** User that the chat belongs to; null: its messages search the whole project. */
   readonly userId: string | null;
   readonly title: string | null;
   /** Unix milliseconds. */
   readonly createdAt: number;
 }
 
-/** A passage as it was shown beside an answer. It goes out of every answer with the memory that it came from. */
+/** A passage as it was shown with an answer. It disappears from every answer when its memory is deleted. */
 export interface MessageSource {
   readonly memoryKey: MemoryKey;
-  /** The SearchResult of the interface as it was answered, `cited` included. */
+  /** The API's SearchResult as it was returned, `cited` included. */
   readonly shown: JsonObject;
 }
 
-/** Who said a message. */
+/** Author of a message. */
 export type MessageRole = "user" | "assistant";
 
 /** One message of a chat. */
@@ -28,13 +28,13 @@ export interface Message {
   readonly id: MessageId;
   readonly role: MessageRole;
   readonly content: string;
-  /** Of live memories only; empty for a user's message. */
+  /** Sources from live memories; empty for a user's message. */
   readonly sources: readonly MessageSource[];
-  /** The caller hung up before the answer was whole. */
+  /** Whether the caller disconnected before the answer was complete. */
   readonly isInterrupted: boolean;
   /** Unix milliseconds. */
   readonly createdAt: number;
 }
 
-/** A message to be stored. */
+/** A message to store. */
 export type MessageDraft = Pick<Message, "role" | "content" | "sources" | "isInterrupted">;

@@ -1,7 +1,7 @@
-// What can go wrong that a caller or the world is to blame for: one catalogue of codes, with a public message each
-// time one is thrown. Which HTTP status a code becomes is the business of api/errors.ts; the domain knows no status.
+// Errors caused by the caller or by the outside world: the catalogue of codes and the exception that carries them. The
+// HTTP status of each code is in api/errors.ts.
 
-/** Every code that an answer's `error.code` can hold, as the interface names them. */
+/** Every value of `error.code` in the API. */
 export type FaultCode =
   | "invalid_request"
   | "invalid_filter"
@@ -38,21 +38,21 @@ export type FaultCode =
   | "model_unavailable"
   | "llm_timeout";
 
-/** What a fault may carry beside its code and message. */
+/** Optional details of a fault. */
 export interface FaultDetail {
-  /** The field, query parameter or header at fault, as the caller wrote it (`memories[3].tags`). */
+  /** The field, query parameter or header at fault, as the caller wrote it, such as `memories[3].tags`. */
   readonly param?: string;
-  /** Seconds after which trying again makes sense. */
+  /** Seconds to wait before a retry. */
   readonly retryAfterSeconds?: number;
-  /** Methods that a path takes, where another one was used. */
+  /** Methods that the path supports, if another one was used. */
   readonly allow?: readonly string[];
-  /** Singly refused items of a batch. */
+  /** Refused items of a batch. */
   readonly items?: readonly { readonly index: number; readonly error: Fault }[];
-  /** What happened inside, for the log only. */
+  /** The internal cause, for the log only. */
   readonly cause?: unknown;
 }
 
-/** A refusal or failure that a caller is told about. `message` is public: it says what is wrong and what would be right. */
+/** An error that is reported to the caller. `message` is public: it says what is wrong and what would be right. */
 export class Fault extends Error {
   override readonly name = "Fault";
   readonly param: string | undefined;
@@ -74,8 +74,8 @@ export class Fault extends Error {
 }
 
 /**
- * States what must hold. Throws an Error that ends "this is a bug in Mneme" when it does not; such an error is logged
- * and answered as 500, never swallowed.
+ * Checks an internal assumption. Throws an Error that ends with "this is a bug in Mneme" if it does not hold. Such an
+ * error is logged and answered with 500.
  */
 export function invariant(holds: unknown, sentence: string): asserts holds {
   if (!holds) throw new Error(`${sentence}: this is a bug in Mneme`);

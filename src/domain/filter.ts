@@ -1,24 +1,22 @@
-// What a caller's `filters` mean: their grammar, refused with the place and the cure, and whether a memory lies within
-// them. Pure; which memories are asked, and how the answer confines a search, is retrieval's affair.
+// Metadata filters: parses the caller's `filters`, with errors that name the position and the fix, and matches memories
+// against them. Pure; retrieval decides which memories are checked.
 
 import { parseIsoTime } from "../kit/clock.ts";
 import { nearestName } from "../kit/nearest.ts";
+import { shortened } from "../kit/shortened.ts";
 import { Fault } from "./fault.ts";
 import { LIMITS } from "./limits.ts";
 import type { Json, JsonObject, Memory } from "./memory.ts";
 
-/** Field conditions of one filter; an empty object or list counts as one, so that a filter's cost is bounded. */
+/** Field conditions per filter. An empty object or list counts as one, so that the cost of a filter is bounded. */
 const CONDITIONS_MAX = 200;
-/** Values of one `$in` or `$nin`. */
+/** Values per `$in` or `$nin`. */
 const VALUES_MAX = 1_000;
-/** `$and`, `$or` and `$not` around one another. */
+/** Nesting depth of `$and`, `$or` and `$not`. */
 const COMBINATOR_DEPTH_MAX = 8;
-/** Objects and arrays around one another in an operand: more than metadata has, and far from the end of the stack. */
+/** Nesting depth of objects and arrays in an operand: deeper than metadata can be, and no risk for the call stack. */
 const OPERAND_DEPTH_MAX = 64;
-/** Characters of a caller's names that messages repeat, and that are compared with known ones. */
-const SHOWN_CHARACTERS = 64;
-
-/** What of a memory a filter can see. */
+/** The attributes of a memory that filters can read. */
 export type FilteredAttributes = Pick<
   Memory,
   | "id"
@@ -35,8 +33,8 @@ export type FilteredAttributes = Pick<
 >;
 
 /**
- * The attributes that a filter can name, `null` where a memory has none: for a filter, an attribute without a value is
- * absent. Dates are Unix milliseconds.
+ * Readers of the filterable attributes. `null` means that the memory has no value, and counts as absent. Dates are Unix
+ * milliseconds.
  */
 const ATTRIBUTES = {
   type: (memory) => memory.type,
@@ -50,7 +48,7 @@ const ATTRIBUTES = {
   memory_id: (memory) => memory.id,
   userId: (memory) => memory.userId,
 } as const satisfies Record<string, (memory: FilteredAttributes) => Json>;
-/** An attribute that a filter can name. */
+/** Name of a filterable attribute. */
 export type FilteredAttribute = keyof typeof ATTRIBUTES;
 
 const DATE_ATTRIBUTES: readonly FilteredAttribute[] = ["created_at", "updated_at"];
@@ -61,30 +59,30 @@ const COMPARISONS = ["$gt", "$gte", "$lt", "$lte"] as const;
 const OPERATORS = ["$eq", "$ne", ...COMPARISONS, "$in", "$nin", "$exists", "$contains"] as const;
 type Comparison = (typeof COMPARISONS)[number];
 
-/** What a condition is about: an attribute, or a dotted path into the memory's metadata. */
+/** Subject of a condition: an attribute, or a dotted path into the memory's metadata. */
 export type FilterField = { readonly attribute: FilteredAttribute } | { readonly metadataPath: string };
 
 /**
- * Values to be equal to. Numbers are equal by value (1 is 1.0; beyond 2^53 metadata and operands were rounded to doubles
- * alike), objects whatever the order of their keys, arrays item by item.
+ * Values to compare for equality. Numbers compare by value (1 equals 1.0; beyond 2^53, metadata and operands are rounded to
+ * doubles alike), objects regardless of key order, arrays item by item.
  */
 export interface FilterValues {
   readonly scalars: ReadonlySet<null | boolean | number | string>;
-  /** Objects and arrays as JSON with sorted keys. */
+  /** Objects and arrays, as JSON with sorted keys. */
   readonly composites: ReadonlySet<string>;
 }
 
-/** What has to hold for some value of a field. */
+/** A condition that some value of a field must meet. */
 export type FilterCondition =
-  /** The value, or an item of it, is one of these; `null` among them admits a field that is absent, too. */
+  /** The value, or one of its items, is among these. `null` among them also matches an absent field. */
   | { readonly kind: "equals"; readonly values: FilterValues }
-  /** The value, or an item of it, has the bound's type and lies on this side of it; texts go by code points. */
+  /** The value, or one of its items, has the bound's type and compares to it as required. Texts compare by code point. */
   | { readonly kind: "compares"; readonly operator: Comparison; readonly bound: number | string }
   | { readonly kind: "exists" }
-  /** An item of an array is the value, or a text holds this text. */
+  /** An array has the value as an item, or a text contains this text. */
   | { readonly kind: "contains"; readonly values: FilterValues; readonly text: string | null };
 
-/** A checked filter. `$ne`, `$nin` and `$exists: false` are negations of what they negate. */
+/** A validated filter. `$ne`, `$nin` and `$exists: false` are represented by `not`. */
 export type Filter =
   | { readonly kind: "and"; readonly filters: readonly Filter[] }
   | { readonly kind: "or"; readonly filters: readonly Filter[] }
@@ -92,18 +90,18 @@ export type Filter =
   | { readonly kind: "field"; readonly field: FilterField; readonly condition: FilterCondition };
 
 /**
- * Reads a filter as a caller wrote it, JSON already parsed.
- * @param param the name of the parameter it came in, the beginning of every path in a refusal.
- * @throws Fault `invalid_filter` whose `param` is the path of what is wrong (`filters.$and[0].metadata.a.$in`).
+ * Parses a filter from JSON that is already decoded.
+ * @param param name of the parameter that holds the filter; the path in each error begins with it
+ * @throws Fault `invalid_filter` whose `param` is the path of the error (`filters.$and[0].metadata.a.$in`)
  */
 export function parseFilter(value: unknown, param = "filters"): Filter {
   return readFilter(value, { at: param, depth: 0, seen: { conditions: 0 } });
 }
 
 /**
- * Whether a memory lies within a filter. A metadata path reaches every value that it leads to: dots descend into objects,
- * into each item of an array, and a key that itself holds dots is found under its full name, at any level; a condition
- * holds where it holds for one of the values reached.
+ * Whether a memory matches a filter. A metadata path can reach several values: dots descend into objects and into each item
+ * of an array, and a key that itself contains dots matches by its full name at any level. A condition holds if it holds for
+ * one of these values.
  */
 export function matchesFilter(filter: Filter, memory: FilteredAttributes): boolean {
   switch (filter.kind) {
@@ -119,88 +117,91 @@ export function matchesFilter(filter: Filter, memory: FilteredAttributes): boole
 }
 
 /**
- * What filters see of a memory, as JSON: its attributes by their names in filters, and `metadata`. `null` where it has none.
- * An index that holds this can tell what `matchesFilter` tells.
+ * The filterable part of a memory as JSON: its attributes by their names in filters, and `metadata`; `null` for absent
+ * values. An index of this JSON can evaluate filters exactly like `matchesFilter`.
  */
 export function filteredAttributesJson(memory: FilteredAttributes): string {
   const attributes = Object.entries(ATTRIBUTES).map(([name, read]): [string, Json] => [name, read(memory)]);
   return JSON.stringify({ ...Object.fromEntries(attributes), metadata: memory.metadata });
 }
 
-/** Where reading stands. */
-interface Place {
-  /** Path of what is read. */
+/** Position of the parser. */
+interface Position {
+  /** Path of the value being parsed. */
   readonly at: string;
-  /** Combinators around it. */
+  /** Number of enclosing combinators. */
   readonly depth: number;
-  /** Shared by all places of one filter. */
+  /** Counter shared by all positions of one filter. */
   readonly seen: { conditions: number };
 }
 
-function readFilter(value: unknown, place: Place): Filter {
+function readFilter(value: unknown, position: Position): Filter {
   if (!isObject(value)) {
-    throw refusal(place.at, `must be an object such as {"type": "note"}, found ${sketch(value)}.`);
+    throw refusal(position.at, `must be an object such as {"type": "note"}, found ${describe(value)}.`);
   }
   const entries = Object.entries(value);
-  if (entries.length === 0) countCondition(place);
+  if (entries.length === 0) countCondition(position);
   return allOf(
     entries.map(([name, operand]) => {
-      const inner = { ...place, at: `${place.at}.${shown(name)}` };
+      const inner = { ...position, at: `${position.at}.${shortened(name)}` };
       return name.startsWith("$") ? readCombinator(name, operand, inner) : readField(name, operand, inner);
     }),
   );
 }
 
-function readCombinator(name: string, operand: unknown, place: Place): Filter {
+function readCombinator(name: string, operand: unknown, position: Position): Filter {
   if (!isOneOf(COMBINATORS, name)) {
     throw isOneOf(OPERATORS, name)
-      ? refusal(place.at, `is an operator: it belongs inside a field, as in {"type": {"${name}": …}}.`)
-      : refusal(place.at, `is no combinator. ${nearestOf(name, COMBINATORS, "combinators")}`);
+      ? refusal(position.at, `is an operator: position it inside a field, as in {"type": {"${name}": …}}.`)
+      : refusal(position.at, `is not a combinator. ${nearestOf(name, COMBINATORS, "combinators")}`);
   }
-  const inner = { ...place, depth: place.depth + 1 };
+  const inner = { ...position, depth: position.depth + 1 };
   if (inner.depth > COMBINATOR_DEPTH_MAX) {
     throw refusal(
-      place.at,
-      `is nested too deeply: at most ${COMBINATOR_DEPTH_MAX} combinators stand around one another.`,
+      position.at,
+      `is nested too deeply: at most ${COMBINATOR_DEPTH_MAX} levels of combinators are allowed.`,
     );
   }
   if (name === "$not") return { kind: "not", filter: readFilter(operand, inner) };
-  if (!Array.isArray(operand)) throw refusal(place.at, `must be an array of filters, found ${sketch(operand)}.`);
-  if (operand.length === 0) countCondition(place);
-  const filters = operand.map((part: unknown, index) => readFilter(part, { ...inner, at: `${place.at}[${index}]` }));
+  if (!Array.isArray(operand)) throw refusal(position.at, `must be an array of filters, found ${describe(operand)}.`);
+  if (operand.length === 0) countCondition(position);
+  const filters = operand.map((part: unknown, index) => readFilter(part, { ...inner, at: `${position.at}[${index}]` }));
   return name === "$and" ? allOf(filters) : { kind: "or", filters };
 }
 
-function readField(name: string, operand: unknown, place: Place): Filter {
-  const field = fieldNamed(name, place.at);
-  if (!isObject(operand)) return readOperator(field, "$eq", operand, place);
+function readField(name: string, operand: unknown, position: Position): Filter {
+  const field = fieldNamed(name, position.at);
+  if (!isObject(operand)) return readOperator(field, "$eq", operand, position);
   const names = Object.keys(operand);
   const plain = names.find((key) => !key.startsWith("$"));
   if (names.length === 0) {
-    throw refusal(place.at, 'is empty: name an operator, or compare with an empty object by {"$eq": {}}.');
+    throw refusal(position.at, 'is empty: use an operator, or {"$eq": {}} to compare with an empty object.');
   }
   if (plain === undefined) {
     return allOf(
       Object.entries(operand).map(([operator, value]) =>
-        readOperator(field, operator, value, { ...place, at: `${place.at}.${shown(operator)}` }),
+        readOperator(field, operator, value, { ...position, at: `${position.at}.${shortened(operator)}` }),
       ),
     );
   }
   if ("attribute" in field || names.some((key) => key.startsWith("$"))) {
     const cure = nearestOf(`$${plain}`, OPERATORS, "operators");
-    throw refusal(`${place.at}.${shown(plain)}`, `is no operator. ${cure}`);
+    throw refusal(`${position.at}.${shortened(plain)}`, `is not an operator. ${cure}`);
   }
-  return readOperator(field, "$eq", operand, place);
+  return readOperator(field, "$eq", operand, position);
 }
 
-function readOperator(field: FilterField, operator: string, operand: unknown, place: Place): Filter {
+function readOperator(field: FilterField, operator: string, operand: unknown, position: Position): Filter {
   if (!isOneOf(OPERATORS, operator)) {
     throw isOneOf(COMBINATORS, operator)
-      ? refusal(place.at, `is a combinator: it belongs around fields, as in {"${operator}": ${combined(operator)}}.`)
-      : refusal(place.at, `is no operator. ${nearestOf(operator, OPERATORS, "operators")}`);
+      ? refusal(
+          position.at,
+          `is a combinator: position it around fields, as in {"${operator}": ${combined(operator)}}.`,
+        )
+      : refusal(position.at, `is not an operator. ${nearestOf(operator, OPERATORS, "operators")}`);
   }
-  countCondition(place);
-  const { at } = place;
+  countCondition(position);
+  const { at } = position;
   switch (operator) {
     case "$eq":
       return equals(field, [operandOf(field, operand, at)]);
@@ -211,7 +212,7 @@ function readOperator(field: FilterField, operator: string, operand: unknown, pl
     case "$nin":
       return not(equals(field, operandsOf(field, operand, at)));
     case "$exists": {
-      if (typeof operand !== "boolean") throw refusal(at, `must be true or false, found ${sketch(operand)}.`);
+      if (typeof operand !== "boolean") throw refusal(at, `must be true or false, found ${describe(operand)}.`);
       const exists: Filter = { kind: "field", field, condition: { kind: "exists" } };
       return operand ? exists : not(exists);
     }
@@ -227,11 +228,11 @@ function fieldNamed(name: string, at: string): FilterField {
   if (name.startsWith(METADATA_PREFIX) && name.length > METADATA_PREFIX.length) {
     return { metadataPath: name.slice(METADATA_PREFIX.length) };
   }
-  throw refusal(at, `is no field to filter by. ${fieldCure(shown(name))}`);
+  throw refusal(at, `is not a filterable field. ${fieldCure(shortened(name))}`);
 }
 
 function fieldCure(name: string): string {
-  if (name === "metadata" || name === METADATA_PREFIX) return "Name a key of the metadata, as in 'metadata.color'.";
+  if (name === "metadata" || name === METADATA_PREFIX) return "Add a metadata key, as in 'metadata.color'.";
   const near = nearestName(name, Object.keys(ATTRIBUTES));
   if (near !== null) return `Did you mean '${near}'?`;
   const [head = "", ...path] = name.split(".");
@@ -239,23 +240,23 @@ function fieldCure(name: string): string {
     return `Did you mean '${METADATA_PREFIX}${path.join(".")}'?`;
   }
   const known = Object.keys(ATTRIBUTES).join(", ");
-  return `Known fields: ${known}, and metadata by its path: '${METADATA_PREFIX}${name}'.`;
+  return `Known fields: ${known}, and metadata paths such as '${METADATA_PREFIX}${name}'.`;
 }
 
 function operandsOf(field: FilterField, operands: unknown, at: string): readonly Json[] {
-  if (!Array.isArray(operands)) throw refusal(at, `must be an array of values, found ${sketch(operands)}.`);
+  if (!Array.isArray(operands)) throw refusal(at, `must be an array of values, found ${describe(operands)}.`);
   if (operands.length > VALUES_MAX) {
-    throw refusal(at, `holds ${operands.length} values; at most ${VALUES_MAX} are possible.`);
+    throw refusal(at, `has ${operands.length} values; at most ${VALUES_MAX} are allowed.`);
   }
   return operands.map((operand: unknown, index) => operandOf(field, operand, `${at}[${index}]`));
 }
 
-// A value to be equal to. What an attribute can never hold is refused only where another operator was surely meant.
+// Validates a value for equality. A value that an attribute can never have is refused only if another operator was meant.
 function operandOf(field: FilterField, operand: unknown, at: string): Json {
   if (isDate(field)) return operand === null ? null : instantOf(operand, at);
   const isComposite = typeof operand === "object" && operand !== null;
   if (isComposite && "attribute" in field && !(field.attribute === "tags" && Array.isArray(operand))) {
-    throw refusal(at, `must be one value, found ${sketch(operand)}; several values are asked for with $in.`);
+    throw refusal(at, `must be a single value, found ${describe(operand)}; use $in for several values.`);
   }
   if (isComposite && isDeeperThan(operand, OPERAND_DEPTH_MAX)) {
     throw refusal(at, `is nested more than ${OPERAND_DEPTH_MAX} levels deep.`);
@@ -266,13 +267,13 @@ function operandOf(field: FilterField, operand: unknown, at: string): Json {
 function boundOf(field: FilterField, operand: unknown, at: string): number | string {
   if (isDate(field)) return instantOf(operand, at);
   if (typeof operand === "number" || typeof operand === "string") return operand;
-  throw refusal(at, `must be a number or a string, found ${sketch(operand)}.`);
+  throw refusal(at, `must be a number or a string, found ${describe(operand)}.`);
 }
 
 function containment(field: FilterField, operand: unknown, at: string): FilterCondition {
   if (isDate(field)) throw refusal(at, "does not apply to a date; use $gte and $lt.");
   if (Array.isArray(operand)) {
-    throw refusal(at, "must be one value, found an array; for several of them combine $contains with $and or $or.");
+    throw refusal(at, "must be a single value, found an array; combine several $contains with $and or $or.");
   }
   const value = operandOf(field, operand, at);
   return { kind: "contains", values: valuesAmong([value]), text: typeof value === "string" ? value : null };
@@ -283,7 +284,7 @@ function instantOf(operand: unknown, at: string): number {
   if (instant !== null) return instant;
   throw refusal(
     at,
-    `must be an ISO 8601 date such as "2026-01-31T12:00:00Z" or "2026-01-31", found ${sketch(operand)}.`,
+    `must be an ISO 8601 date such as "2026-01-31T12:00:00Z" or "2026-01-31", found ${describe(operand)}.`,
   );
 }
 
@@ -291,10 +292,10 @@ function isDate(field: FilterField): boolean {
   return "attribute" in field && DATE_ATTRIBUTES.includes(field.attribute);
 }
 
-function countCondition({ at, seen }: Place): void {
+function countCondition({ at, seen }: Position): void {
   seen.conditions += 1;
   if (seen.conditions > CONDITIONS_MAX) {
-    throw refusal(at, `is one condition too many: a filter holds at most ${CONDITIONS_MAX}. For many values use $in.`);
+    throw refusal(at, `exceeds the limit: a filter may have at most ${CONDITIONS_MAX} conditions. Use $in for many values.`);
   }
 }
 
@@ -326,7 +327,7 @@ function refusal(at: string, sentence: string): Fault {
 }
 
 function nearestOf(name: string, known: readonly string[], what: string): string {
-  const near = nearestName(shown(name), known);
+  const near = nearestName(shortened(name), known);
   return near === null ? `Known ${what}: ${known.join(", ")}.` : `Did you mean '${near}'?`;
 }
 
@@ -334,15 +335,11 @@ function combined(combinator: (typeof COMBINATORS)[number]): string {
   return combinator === "$not" ? '{"type": "note"}' : '[{"type": "note"}]';
 }
 
-function shown(name: string): string {
-  return name.length > SHOWN_CHARACTERS ? `${name.slice(0, SHOWN_CHARACTERS)}…` : name;
-}
-
-function sketch(value: unknown): string {
+function describe(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === "object") return "an object";
-  return typeof value === "string" ? JSON.stringify(shown(value)) : String(value);
+  return typeof value === "string" ? JSON.stringify(shortened(value)) : String(value);
 }
 
 function holds(condition: FilterCondition, values: readonly Json[]): boolean {
@@ -369,24 +366,25 @@ function valuesOf(field: FilterField, memory: FilteredAttributes): readonly Json
     return value === null ? [] : [value];
   }
   const found: Json[] = [];
-  // a longer path than metadata has room for leads nowhere, and each step would read all that is left of it
-  const leadsSomewhere = field.metadataPath.length <= LIMITS.metadataBytes;
-  if (memory.metadata !== null && leadsSomewhere) reach(memory.metadata, field.metadataPath, found);
+  // a path longer than metadata can be matches nothing, and each step would compare all that is left of it
+  const canMatch = field.metadataPath.length <= LIMITS.metadataBytes;
+  if (memory.metadata !== null && canMatch) collectValues(memory.metadata, field.metadataPath, found);
   return found;
 }
 
-// Each value lies under one text of joined keys, so it is reached once at most, however often its keys hold dots.
-function reach(value: Json, path: string, found: Json[]): void {
+// Each value has one path text, so it is collected at most once, whichever of its keys contain dots.
+function collectValues(value: Json, path: string, found: Json[]): void {
   if (isArray(value)) {
-    for (const item of value) reach(item, path, found);
+    for (const item of value) collectValues(item, path, found);
     return;
   }
   if (!isObject(value)) return;
-  // own keys only: what every object inherits (`constructor`) is nobody's metadata
+  // own keys only: inherited properties such as `constructor` are not metadata
   if (Object.hasOwn(value, path)) found.push(value[path] as Json);
   if (!path.includes(".")) return;
   for (const [key, inner] of Object.entries(value)) {
-    if (path[key.length] === "." && path.startsWith(key)) reach(inner as Json, path.slice(key.length + 1), found);
+    if (path[key.length] === "." && path.startsWith(key))
+      collectValues(inner as Json, path.slice(key.length + 1), found);
   }
 }
 
@@ -417,7 +415,7 @@ function isInOrder(difference: number, operator: Comparison): boolean {
   }
 }
 
-// By code points. JavaScript's own order goes by UTF-16 units, in which an emoji comes before U+E000.
+// Compares by code point. JavaScript compares UTF-16 units, which puts emoji before U+E000.
 function compareTexts(left: string, right: string): number {
   const length = Math.min(left.length, right.length);
   for (let at = 0; at < length; at++) {
@@ -427,7 +425,7 @@ function compareTexts(left: string, right: string): number {
   return left.length - right.length;
 }
 
-// Surrogates behind all other units: they stand for code points beyond those.
+// Surrogates sort after all other units, because they encode the code points above U+FFFF.
 function codePointRank(unit: number): number {
   return unit >= 0xd800 && unit < 0xe000 ? unit + 0x1_0000 : unit;
 }

@@ -1,4 +1,4 @@
-// How things are named: public ids (`mem_…`) that sort by time, and the numeric keys that stores use inside.
+// Identifiers: public ids (`mem_…`) that sort by creation time, and the numeric keys inside the stores.
 
 declare const brand: unique symbol;
 type Branded<T, Name extends string> = T & { readonly [brand]: Name };
@@ -13,20 +13,20 @@ export type ProjectId = Branded<string, "ProjectId">;
 export type KeyId = Branded<string, "KeyId">;
 /** Public id of a chat: `chat_` and 26 characters. */
 export type ChatId = Branded<string, "ChatId">;
-/** Public id of a chat's message: `msg_` and 26 characters. */
+/** Public id of a chat message: `msg_` and 26 characters. */
 export type MessageId = Branded<string, "MessageId">;
 /** Public id of a user's event: `evt_` and 26 characters. */
 export type EventId = Branded<string, "EventId">;
 /** Public id of a webhook: `wh_` and 26 characters. */
 export type WebhookId = Branded<string, "WebhookId">;
-/** Public id of a delivery to a webhook: `dlv_` and 26 characters. */
+/** Public id of a webhook delivery: `dlv_` and 26 characters. */
 export type DeliveryId = Branded<string, "DeliveryId">;
 
-/** Key of a memory inside the stores, u64, never reused. */
+/** Key of a memory inside the stores: u64, never reused. */
 export type MemoryKey = Branded<bigint, "MemoryKey">;
-/** Key of a chunk inside the stores, u64, never reused: a removed vector never comes back under its old key. */
+/** Key of a chunk inside the stores: u64, never reused, so that a removed vector cannot return under its old key. */
 export type ChunkKey = Branded<bigint, "ChunkKey">;
-/** Key of a user inside the stores, u64. */
+/** Key of a user inside the stores: u64. */
 export type UserKey = Branded<bigint, "UserKey">;
 
 /** Prefixes of public ids. */
@@ -36,9 +36,9 @@ const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const ID_CHARACTERS = 26;
 
 /**
- * A UUIDv7 (RFC 9562) in Crockford's base 32, lower case, 26 characters: ids made later sort later.
- * @param nowMs Unix time in milliseconds.
- * @param random at least 10 random bytes.
+ * Creates a UUIDv7 (RFC 9562) in Crockford's base 32: lower case, 26 characters. Later ids sort after earlier ones.
+ * @param nowMs Unix time in milliseconds
+ * @param random at least 10 random bytes
  */
 export function timeOrderedId(nowMs: number, random: Uint8Array): string {
   const bytes = new Uint8Array(16);
@@ -50,7 +50,7 @@ export function timeOrderedId(nowMs: number, random: Uint8Array): string {
   bytes.set(random.subarray(0, 10), 6);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70; // version 7
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80; // variant 10
-  // 26 characters hold 130 bits: the first two are zero, so each step of five bits begins two bits early
+  // 26 characters hold 130 bits; the two extra bits are leading zeros
   let text = "";
   let bits = 0;
   let held = 2;
@@ -66,8 +66,8 @@ export function timeOrderedId(nowMs: number, random: Uint8Array): string {
 }
 
 /**
- * The public id of a chunk, derived from its key so that it needs no column of its own: a bijection of the u64
- * written with `chunk_` in front and zeros to the left, 26 characters.
+ * The public id of a chunk. It is derived from the key, so it needs no column: `chunk_` and the u64 in base 32, padded with
+ * zeros to 26 characters.
  */
 export function chunkIdOf(key: ChunkKey): ChunkId {
   let value: bigint = key;
@@ -79,7 +79,7 @@ export function chunkIdOf(key: ChunkKey): ChunkId {
   return `chunk_${text.padStart(ID_CHARACTERS, "0")}` as ChunkId;
 }
 
-/** Whether `text` has the form of a public id with this prefix. Cost: one regular expression. */
+/** Whether `text` is a well-formed public id with this prefix. */
 export function isId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(`${prefix}_`) && /^[0-9a-hjkmnp-tv-z]{26}$/.test(text.slice(prefix.length + 1));
 }

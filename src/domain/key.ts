@@ -1,24 +1,24 @@
-// What an API key is, without its secret: of that only a hash is ever stored.
+// API keys without their secrets. Stores keep only a hash of a secret.
 
 import type { KeyId, ProjectId } from "./ids.ts";
 import type { KeyScope } from "./scope.ts";
 
-/** A key as the stores hold it. Times are Unix milliseconds. */
+/** A stored API key. Times are Unix milliseconds. */
 export interface ApiKey {
   readonly id: KeyId;
   readonly projectId: ProjectId;
   readonly name: string;
   readonly scopes: readonly KeyScope[];
-  /** The user that the key is confined to; null: the whole project. */
+  /** User that the key is confined to; null: it covers the whole project. */
   readonly userId: string | null;
   readonly expiresAt: number | null;
   readonly lastUsedAt: number | null;
   readonly createdAt: number;
-  /** What may be shown of the secret: its first and last characters, such as `ctx_ab…wxyz`. */
+  /** The secret's first and last characters, such as `ctx_ab…wxyz`. */
   readonly redacted: string;
 }
 
-/** What a caller gives to make a key. */
+/** Input for a new key. */
 export interface KeyDraft {
   readonly name: string;
   readonly scopes: readonly KeyScope[];
@@ -26,17 +26,17 @@ export interface KeyDraft {
   readonly expiresAt: number | null;
 }
 
-/** The key that comes with a new project. */
+/** The key that is created with a new project. */
 export const FIRST_KEY: KeyDraft = { name: "first key", scopes: ["*"], userId: null, expiresAt: null };
 
-/** What changes in a key; absent fields stay, an `expiresAt` of null lifts the expiry. */
+/** Changes to a key. Absent fields stay unchanged; an `expiresAt` of null removes the expiry. */
 export interface KeyChange {
   readonly name?: string;
   readonly scopes?: readonly KeyScope[];
   readonly expiresAt?: number | null;
 }
 
-/** A key with its secret: the one time that it is shown. */
+/** A key with its secret, which is shown only once. */
 export interface IssuedKey {
   readonly key: ApiKey;
   readonly secret: string;

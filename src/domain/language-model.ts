@@ -1,23 +1,20 @@
-// Which language model is called for a project: its own, or the operator's. How it is called is
+// Selects the language model of a project (its own or the operator's) and estimates token counts. Calls are defined in
 // ports/language-model.ts.
 
 import type { LlmSettings } from "./project.ts";
 
-/** A language model and where it answers. */
+/** A language model and its address. */
 export interface LlmEndpoint {
-  /** http or https; what an OpenAI-compatible service calls its base, such as `https://api.example.com/v1`. */
+  /** http or https; the base URL of an OpenAI-compatible service, such as `https://api.example.com/v1`. */
   readonly baseUrl: string;
   readonly model: string;
-  /** null: none is sent. */
+  /** null: no key is sent. */
   readonly apiKey: string | null;
-  /**
-   * Whether an operator or admin chose the address: then it may be any; otherwise it must be public whenever it is
-   * called.
-   */
+  /** Whether an operator or admin chose the address. It may then be any; otherwise it must be public at every call. */
   readonly isTrusted: boolean;
 }
 
-/** The language model of the operator's configuration; null where it names none. */
+/** The language model in the operator's configuration. Fields are null if not configured. */
 export interface OperatorLlm {
   readonly baseUrl: string | null;
   readonly model: string | null;
@@ -25,8 +22,8 @@ export interface OperatorLlm {
 }
 
 /**
- * The language model of a project: each of its settings goes before the operator's. The operator's key never goes to an
- * address that a project chose. null: no address or no model is set.
+ * The language model of a project. The project's settings take precedence over the operator's. The operator's key is never
+ * sent to an address that a project chose. null: no address or no model is configured.
  */
 export function endpointOf(own: LlmSettings, operator: OperatorLlm): LlmEndpoint | null {
   const baseUrl = own.base_url ?? operator.baseUrl;
@@ -41,26 +38,26 @@ export function endpointOf(own: LlmSettings, operator: OperatorLlm): LlmEndpoint
   };
 }
 
-// ---- estimated tokens
+// ---- token estimates
 
-/** Kinds of characters that tokenizers treat alike. */
+/** Kinds of characters that tokenisers treat alike. */
 const KIND = { blank: 0, small: 1, capital: 2, digit: 3, sign: 4, other: 5 } as const;
 const KINDS = Object.keys(KIND).length;
 /**
- * What a character of ASCII counts, in hundredths of a token, by the kind before it (row) and its own (column, as
- * above). Words of small letters are long tokens; digits, signs and a change of case begin new ones. Measured with the
- * vocabularies o200k and cl100k (22 Nov 2026): prose in English and German comes out 10 to 18 percent above them,
- * numbers, CSV and hexadecimal 5 to 20 above, code and JSON 25 to 35 above, base64 15 below. Four bytes a token, the
- * usual rule, is right for prose, and less than half of what numbers, CSV, hexadecimal and base64 take.
+ * Cost of an ASCII character in hundredths of a token, by the kind of the previous character (row) and its own (column, in
+ * the order above). Lower-case words form long tokens; digits, signs and a change of case start new ones. Compared with the
+ * vocabularies o200k and cl100k (22 Nov 2026), English and German prose is overestimated by 10 to 18 percent, numbers, CSV
+ * and hexadecimal by 5 to 20, code and JSON by 25 to 35; base64 is underestimated by 15. The usual rule of four bytes per
+ * token fits prose, but gives less than half of the tokens of numbers, CSV, hexadecimal and base64.
  */
 const COSTS = Uint8Array.from(
   [
-    [22, 22, 45, 100, 100, 0], // behind a blank, as at the beginning
-    [22, 22, 95, 100, 95, 0], // behind a small letter
-    [22, 25, 40, 100, 100, 0], // behind a capital
-    [22, 90, 90, 50, 100, 0], // behind a digit
-    [22, 45, 50, 100, 55, 0], // behind a sign
-    [22, 22, 45, 100, 100, 0], // behind what is not ASCII
+    [22, 22, 45, 100, 100, 0], // after a blank, and at the beginning
+    [22, 22, 95, 100, 95, 0], // after a lower-case letter
+    [22, 25, 40, 100, 100, 0], // after a capital
+    [22, 90, 90, 50, 100, 0], // after a digit
+    [22, 45, 50, 100, 55, 0], // after a sign
+    [22, 22, 45, 100, 100, 0], // after a non-ASCII character
   ].flat(),
 );
 const KIND_OF_ASCII = Uint8Array.from({ length: 128 }, (_, code) => {
@@ -72,17 +69,17 @@ const KIND_OF_ASCII = Uint8Array.from({ length: 128 }, (_, code) => {
 });
 
 /**
- * Tokens of a text, estimated by kinds of characters, linear. What is not ASCII counts four bytes of UTF-8 a token: for
- * scripts that take three bytes a character (Chinese, Hindi) that is .75 tokens a character.
+ * Estimated tokens of a text, by kinds of characters; linear. Non-ASCII text counts one token per four bytes of UTF-8. For
+ * scripts with three bytes per character (Chinese, Hindi) that is 0.75 tokens per character.
  */
 export function estimatedTokens(text: string): number {
   return Math.ceil(tokensBefore(text, [text.length])[0] ?? 0);
 }
 
 /**
- * The tokens before each of these places, not rounded. A part that begins behind a blank has as many as lie between its
- * places.
- * @param places UTF-16 units, ascending
+ * Estimated tokens before each of these places, not rounded. The difference between two places is the estimate of the part
+ * between them, provided that the part begins after a blank.
+ * @param places UTF-16 offsets, ascending
  */
 export function tokensBefore(text: string, places: readonly number[]): readonly number[] {
   let hundredths = 0;
@@ -98,7 +95,7 @@ export function tokensBefore(text: string, places: readonly number[]): readonly 
   });
 }
 
-/** Units of a text, from its beginning, that are no more than so many tokens; no character is cut in two. */
+/** Length in UTF-16 units of the longest beginning of `text` with at most `tokensMax` tokens. Never splits a character. */
 export function unitsWithin(text: string, tokensMax: number): number {
   let left = tokensMax * 100;
   let kind: number = KIND.blank;
@@ -111,8 +108,8 @@ export function unitsWithin(text: string, tokensMax: number): number {
   return text.length;
 }
 
-/** Tokens of a text of which no more is known than that it is so many bytes of UTF-8. */
-export function estimatedTokensOf(bytes: number): number {
+/** Estimated tokens of a text of which only the UTF-8 length is known. */
+export function estimatedTokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / 4);
 }
 

@@ -1,16 +1,16 @@
-// Every bound that a caller can meet, each with its unit. Requests a minute stand in account/rate-limits.ts, quotas of plans
-// in project.ts; every other number of the interface stands here and nowhere else.
+// Every limit of the interface, with its unit. Exceptions: request rates are in account/rate-limits.ts, plan quotas in
+// project.ts.
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
-/** Bounds of the HTTP interface. */
+/** Limits of the HTTP interface. */
 export const LIMITS = {
   /** Largest JSON body. */
   bodyBytes: 100 * MiB,
-  /** JSON bodies that are read or worked on at once, in all. */
+  /** Total size of the JSON bodies that are read or processed at the same time. */
   bodiesInFlightBytes: 400 * MiB,
-  /** Compact UTF-8 JSON of `metadata`. */
+  /** `metadata` as compact UTF-8 JSON. */
   metadataBytes: 10 * KiB,
   tagsPerMemory: 50,
   tagCharacters: 256,
@@ -21,11 +21,11 @@ export const LIMITS = {
   memoriesPerBatch: 100,
   pageItemsDefault: 20,
   pageItems: 100,
-  /** Contents of one page of a list in all; a page is shorter where they are longer. */
+  /** Total size of the contents on one page of a list; a page with larger contents has fewer items. */
   pageContentBytes: 32 * MiB,
   searchResultsDefault: 10,
   searchResults: 100,
-  /** Memories that `GET /memories/{id}/graph` shows beside one; the most is that of its names, too. */
+  /** Related memories that `GET /memories/{id}/graph` shows; `neighbours` also limits its entities. */
   neighboursDefault: 20,
   neighbours: 100,
   queryCharacters: 8_192,
@@ -33,7 +33,7 @@ export const LIMITS = {
   /** A user's `name` and `email`, and the names of keys and projects. */
   nameCharacters: 256,
   emailCharacters: 320,
-  /** Compact UTF-8 JSON of an event's `data`. */
+  /** `data` of an event, as compact UTF-8 JSON. */
   eventDataBytes: 10 * KiB,
   eventTypeCharacters: 128,
   messageCharacters: 32_768,
@@ -42,22 +42,22 @@ export const LIMITS = {
   messagesPage: 200,
   sourcesDefault: 8,
   sources: 50,
-  /** Messages before a question that it may go on with. */
+  /** Earlier messages that a question can refer to. */
   chatTurns: 20,
-  /** Messages that may wait for the one under way in the same chat. */
+  /** Messages that may wait while another one in the same chat is being answered. */
   messagesWaitingPerChat: 16,
   webhooksPerProject: 10,
   webhookUrlCharacters: 2_048,
   descriptionCharacters: 1_024,
   idempotencyKeyCharacters: 256,
-  /** How long an answer is remembered under its Idempotency-Key, in milliseconds. */
+  /** How long a response is stored under its Idempotency-Key, in milliseconds. */
   idempotencyMs: 24 * 60 * 60 * 1000,
-  /** Longest time that a rotated key's old secret may live on, in seconds. */
+  /** Longest time that the old secret of a rotated key stays valid, in seconds. */
   graceSeconds: 30 * 24 * 60 * 60,
   retentionDays: 3_650,
-  /** Largest file of uploadMemory. */
+  /** Largest uploaded file. */
   uploadBytes: 100 * MiB,
   filenameCharacters: 255,
-  /** Contents of memories that were read lately, in memory. */
+  /** In-memory cache of recently read contents. */
   contentCacheBytes: 32 * MiB,
 } as const;

@@ -1,52 +1,52 @@
-// What a memory is: its row, the states it can be in, and what a caller may give when making one.
+// Memories: their attributes, their states, and the input for creating and changing them.
 
 import type { MemoryId, MemoryKey, UserKey } from "./ids.ts";
 
-/** The three states of the interface; `processing` is the job itself. */
+/** Status in the API. A memory in status `processing` is itself the ingestion job. */
 export type MemoryStatus = "processing" | "completed" | "failed";
 
-/** Where a memory in work stands; shown as `progress.stage`. */
+/** Stage of a memory that is being processed; `progress.stage` in the API. */
 export type Stage = "queued" | "reading" | "preparing" | "embedding" | "publishing";
 
-/** How far a memory in work has come. */
+/** Progress of a memory that is being processed. */
 export interface Progress {
   readonly stage: Stage;
-  /** Why a language model did not extract although it was to; null: nothing to say. */
+  /** Why the LLM extraction was skipped although it is enabled; null: it was not skipped. */
   readonly note: string | null;
   readonly chunksDone: number;
-  /** null until the text was cut into chunks. */
+  /** null until the text has been split into chunks. */
   readonly chunksTotal: number | null;
-  /** While a file is read whose pages are counted; null at any other time. */
+  /** Set only while a file with countable pages is being read. */
   readonly pages: PageProgress | null;
 }
 
-/** How many pages of a file were read. */
+/** Number of pages read from a file. */
 export interface PageProgress {
   readonly done: number;
   readonly total: number;
 }
 
-/** Why a memory failed; both stand in its `error.code`, never in a response's status. */
+/** Why a memory failed: the memory's `error.code`. Never used as the code of a response. */
 export type FailureCode = "unreadable_document" | "processing_error";
 
-/** Attributes that are extracted when the caller gives none. */
+/** Attributes that are extracted if the caller does not provide them. */
 export const EXTRACTED_FIELDS = ["title", "type", "tags", "language"] as const;
-/** One of the attributes that are extracted when the caller gives none. */
+/** An attribute that is extracted if the caller does not provide it. */
 export type ExtractedField = (typeof EXTRACTED_FIELDS)[number];
 
-/** Where the attributes of a completed memory come from; caller: all of them were given. */
+/** Source of a completed memory's attributes. caller: all were provided, so nothing was extracted. */
 export type Extraction = "caller" | "llm" | "local";
 
 /** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
-/** A JSON object, as `metadata` is one. */
+/** A JSON object, such as `metadata`. */
 export type JsonObject = { readonly [key: string]: Json };
 
-/** A memory as the stores hold it. `content` is not here: it is large, and asked for on its own. */
+/** A stored memory without its `content`, which is large and loaded separately. */
 export interface Memory {
   readonly key: MemoryKey;
   readonly id: MemoryId;
-  /** Counts up with every new content and every new try; a job that finishes under an older one is void. */
+  /** Incremented with every new content and every retry. A job that finishes with an older version is discarded. */
   readonly version: number;
   readonly state: MemoryState;
   readonly title: string | null;
@@ -60,32 +60,32 @@ export interface Memory {
   /** Unix milliseconds, like all times of this type. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** From then on the memory behaves as deleted. */
+  /** From this time on, the memory behaves as deleted. */
   readonly expiresAt: number | null;
-  /** UTF-8 bytes of the content; of an upload that was not read yet, bytes of the file. */
+  /** Size of the content in UTF-8 bytes; for an upload that has not been read yet, size of the file. */
   readonly contentBytes: number;
-  /** The file that an uploaded memory came from. */
+  /** The file that the memory was uploaded as; null: it was not an upload. */
   readonly source: MemorySource | null;
-  /** Attributes that the caller gave: those are never overwritten by extraction. */
+  /** Attributes that the caller provided; extraction never overwrites them. */
   readonly given: readonly ExtractedField[];
 }
 
-/** A file that was uploaded; the names are the interface's. */
+/** An uploaded file. The field names are those of the API. */
 export interface MemorySource {
   readonly filename: string;
   readonly media_type: string;
   readonly bytes: number;
 }
 
-/** A file that was received, and whose text was not read yet. */
+/** A received file whose text has not been read yet. */
 export interface ReceivedFile {
-  /** Where it lies until a memory keeps it. */
+  /** Temporary location, until a memory takes the file over. */
   readonly path: string;
   readonly sha256: Uint8Array;
   readonly source: MemorySource;
 }
 
-/** What changes in a memory: absent stays, null clears, `metadata` replaces whole. */
+/** Changes to a memory. Absent fields stay unchanged, null clears, `metadata` is replaced as a whole. */
 export interface MemoryChange {
   readonly content?: string;
   readonly title?: string | null;
@@ -99,15 +99,15 @@ export interface MemoryChange {
   readonly expiresAt?: number | null;
 }
 
-/** The state of a memory; each status carries what only it can have. */
+/** State of a memory, with the fields that exist only in that state. */
 export type MemoryState =
   | { readonly status: "processing"; readonly attempts: number }
   | { readonly status: "completed"; readonly chunkCount: number; readonly extraction: Extraction }
   | { readonly status: "failed"; readonly error: { readonly code: FailureCode; readonly message: string } };
 
-/** What a caller gives to make a memory; all values are checked (domain/limits.ts) before this type exists. */
+/** Input for a new memory. All values have been validated against domain/limits.ts. */
 export interface MemoryDraft {
-  /** Empty where a file stands in its place. */
+  /** Empty if `upload` is given. */
   readonly content: string;
   readonly upload?: ReceivedFile;
   readonly title?: string;
@@ -121,7 +121,7 @@ export interface MemoryDraft {
   readonly expiresAt?: number;
 }
 
-/** What extraction found for the attributes that the caller did not give. */
+/** Result of the extraction for attributes that the caller did not provide. */
 export interface Extracted {
   readonly title: string;
   readonly type: string;

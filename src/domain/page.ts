@@ -1,17 +1,17 @@
-// Keyset paging: newest first by key, with a cursor that is bound to the list it came from.
+// Keyset paging: newest first by key, with a cursor that is valid only for the list that it came from.
 
 import { Fault } from "./fault.ts";
 
 /** One page of a list. */
 export interface Page<T> {
   readonly items: readonly T[];
-  /** null at the end. */
+  /** Cursor of the next page; null at the end. */
   readonly cursor: string | null;
 }
 
 /**
- * The page that rows make, of which one more was asked for than fits: that one tells whether the page is the last.
- * @param keyOf what the list is in the order of.
+ * Builds a page from `limit` + 1 requested rows. The extra row shows whether another page follows.
+ * @param keyOf key by which the list is sorted
  */
 export function pageOf<Row, Item>(
   rows: readonly Row[],
@@ -35,18 +35,18 @@ export function pageOf<Row, Item>(
 
 /** Stores number their rows below 2^63. */
 const KEY_MAX = 2n ** 63n - 1n;
-/** What `encodeCursor` makes has 36 at most: two numbers of 13 digits and a dot, in base64. */
+/** Longest cursor accepted. `encodeCursor` produces at most 36 characters: two numbers of 13 digits and a dot, in base64. */
 const CURSOR_CHARACTERS_MAX = 64;
 
-/** Encodes where the next page begins. `binding` names list, project and filters; another binding refuses it. */
+/** Encodes where the next page begins. `binding` identifies list, project and filters; the cursor is valid only for it. */
 export function encodeCursor(lastKey: bigint, binding: string): string {
   const body = `${lastKey.toString(36)}.${fingerprint(`${lastKey}|${binding}`)}`;
   return Buffer.from(body, "utf8").toString("base64url");
 }
 
 /**
- * Reads a cursor.
- * @throws Fault `invalid_cursor` when it is damaged or belongs to another list, project or filter.
+ * Decodes a cursor.
+ * @throws Fault `invalid_cursor` if it is damaged or belongs to another list, project or filter
  */
 export function decodeCursor(cursor: string, binding: string): bigint {
   const body = cursor.length > CURSOR_CHARACTERS_MAX ? "" : Buffer.from(cursor, "base64url").toString("utf8");
@@ -58,9 +58,11 @@ export function decodeCursor(cursor: string, binding: string): bigint {
     fingerprint(`${key}|${binding}`) !== match?.[2] ||
     encodeCursor(key, binding) !== cursor
   ) {
-    throw new Fault("invalid_cursor", "The cursor is damaged or belongs to another list or filter. Start without it.", {
-      param: "cursor",
-    });
+    throw new Fault(
+      "invalid_cursor",
+      "The cursor is damaged or belongs to another list or filter. Request the first page without a cursor.",
+      { param: "cursor" },
+    );
   }
   return key;
 }
@@ -71,7 +73,7 @@ function parseBase36(text: string): bigint {
   return value;
 }
 
-// Not a secret: it only catches cursors that were cut, typed or carried over to another list.
+// Not a secret: it only detects cursors that were cut off, mistyped or used with another list.
 function fingerprint(text: string): string {
   return Bun.hash.wyhash(text).toString(36);
 }

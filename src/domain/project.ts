@@ -1,20 +1,20 @@
-// What a project is: its plan with the quotas that follow, and the settings that its owner can change.
+// Projects: plans with their quotas, and the settings that the owner can change.
 
 import type { ProjectId } from "./ids.ts";
 
 const MiB = 1024 * 1024;
 
-/** What a plan allows; null: unlimited. */
+/** Quotas of a plan; null: unlimited. */
 export interface Quotas {
   /** Queries and chat messages per calendar month (UTC). */
   readonly queriesPerMonth: number | null;
   /** Memories that are not deleted. */
   readonly documents: number | null;
-  /** UTF-8 bytes of the contents of those. */
+  /** Total content of those memories, in UTF-8 bytes. */
   readonly storageBytes: number | null;
 }
 
-/** The interface's table of plan quotas. */
+/** Quotas of every plan. */
 export const PLANS = {
   free: { queriesPerMonth: 100, documents: 10, storageBytes: 50 * MiB },
   starter: { queriesPerMonth: 5_000, documents: 500, storageBytes: 500 * MiB },
@@ -27,33 +27,33 @@ export type Plan = keyof typeof PLANS;
 /** Every plan, smallest first. */
 export const PLAN_NAMES = Object.keys(PLANS) as readonly Plan[];
 
-/** Which language model answers for a project; null where the operator's configuration decides. */
+/** Language model settings of a project; null: the operator's configuration applies. */
 export interface LlmSettings {
   readonly base_url: string | null;
   readonly model: string | null;
-  /** Never shown again once it is stored; forgotten when the address changes. */
+  /** Never returned by the API; deleted when the address changes. */
   readonly api_key: string | null;
-  /** Whether an admin chose the address: then it may be any; otherwise it must be public whenever it is called. */
+  /** Whether an admin chose the address. It may then be any; otherwise it must be public at every call. */
   readonly is_address_trusted: boolean;
   readonly temperature: number | null;
   readonly max_output_tokens: number | null;
 }
 
-/** What a project's owner can change; the names are the interface's, because they are stored as they are sent. */
+/** Settings that a project's owner can change. The names are those of the API, because they are stored as received. */
 export interface ProjectSettings {
   readonly llm: LlmSettings;
   readonly smart_ingestion: {
     readonly enabled: boolean;
-    /** null: no ceiling. */
+    /** Tokens per day; null: unlimited. */
     readonly daily_token_limit: number | null;
   };
-  /** Days that deleted memories keep their texts. */
+  /** Days that the texts of deleted memories are kept. */
   readonly retention_days: number;
-  /** 0..1: a best result below this is no evidence. */
+  /** 0..1. If the best result scores below this, there is no evidence for an answer. */
   readonly min_evidence: number;
 }
 
-/** What a new project starts with. */
+/** Settings of a new project. */
 export const DEFAULT_SETTINGS: ProjectSettings = {
   llm: {
     base_url: null,
@@ -68,38 +68,38 @@ export const DEFAULT_SETTINGS: ProjectSettings = {
   min_evidence: 0,
 };
 
-/** A project as the stores hold it. */
+/** A stored project. */
 export interface Project {
   readonly id: ProjectId;
   readonly name: string;
   readonly plan: Plan;
   readonly settings: ProjectSettings;
-  /** The project that exists from the first start on; it cannot be deleted. */
+  /** Whether this is the project created at the first start. It cannot be deleted. */
   readonly isDefault: boolean;
   /** Unix milliseconds. */
   readonly createdAt: number;
 }
 
-/** What changes in a project; absent fields stay. */
+/** Changes to a project; absent fields stay unchanged. */
 export interface ProjectChange {
   readonly name?: string;
   readonly plan?: Plan;
   readonly settings?: ProjectSettings;
 }
 
-/** How much of its quotas a project has used, and when the month began and ends. */
+/** How much of its quotas a project has used in the current month. */
 export interface Usage {
   readonly plan: Plan;
-  /** Unix milliseconds: the first instants of this month and of the next, UTC. */
+  /** Unix milliseconds: the first instant of this month and of the next one, UTC. */
   readonly period: { readonly start: number; readonly end: number };
   readonly queries: number;
   readonly documents: number;
   readonly storageBytes: number;
-  /** Language model tokens of this month. */
+  /** Language model tokens used this month. */
   readonly tokens: { readonly prompt: number; readonly completion: number };
 }
 
-/** The calendar month (UTC) that holds `nowMs`, as its first instant and the next month's, in Unix milliseconds. */
+/** Start of the calendar month (UTC) that contains `nowMs`, and start of the next one, in Unix milliseconds. */
 export function monthOf(nowMs: number): { readonly start: number; readonly end: number } {
   const now = new Date(nowMs);
   return {

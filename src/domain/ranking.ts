@@ -1,52 +1,52 @@
-// What a search gives back: ranked passages, the signals behind each, and the record of how they came about.
+// Search results: ranked passages with their signals, and timings of the search stages.
 
 import type { ChunkPlace } from "./chunk.ts";
 import type { ChunkKey } from "./ids.ts";
 import type { Memory } from "./memory.ts";
 
-/** The modes that a request can name. */
+/** Search modes of the API. */
 export const MODE_NAMES = ["fast", "balanced", "precise"] as const;
-/** One of the modes that a request can name. */
+/** A search mode of the API. */
 export type ModeName = (typeof MODE_NAMES)[number];
 
-/** A passage's place (from 1) and score in one leg. */
+/** Rank (from 1) and score of a passage in one signal. */
 export interface Signal {
   readonly rank: number;
   readonly score: number;
 }
 
-/** A passage's place and score in the graph, and the strongest way to it. */
+/** A passage's signal from graph search, with the strongest path that leads to it. */
 export interface GraphSignal extends Signal {
-  /** Names and ids of passages by turns, from a name of the question or from one of its best passages to this passage. */
+  /** Alternating entities and passage ids, from an entity or top passage of the query to this passage. */
   readonly path: readonly string[];
 }
 
-/** What the legs said of a passage; a leg that took no part is absent. */
+/** Signals of a passage; a search leg that did not take part is absent. */
 export interface Signals {
   /** Cosine similarity to the query. */
   readonly vector?: Signal;
-  /** Words score, 0..1. */
+  /** BM25 score, scaled to 0..1. */
   readonly text?: Signal;
-  /** What the graph leads to, 0..1. */
+  /** Score from graph search, 0..1. */
   readonly graph?: Signal;
-  /** Squashed logit of the reranker, -1..1. */
+  /** Logit of the reranker, squashed to -1..1. */
   readonly rerank?: Signal;
 }
 
-/** One ranked passage with all that a result shows. */
+/** One ranked passage with everything that a result shows. */
 export interface RankedPassage {
   readonly chunkKey: ChunkKey;
   readonly memory: Memory;
   readonly text: string;
   readonly place: ChunkPlace;
-  /** 0..1, falling down the list. */
+  /** 0..1, descending within a result list. */
   readonly score: number;
   readonly signals: Omit<Signals, "graph"> & { readonly graph?: GraphSignal };
-  /** Place in the first stage, from 1. */
+  /** Rank by hybrid score, before the reranker; from 1. */
   readonly fusedRank: number;
 }
 
-/** The stages that `explain` can show; a search shows those that it went through, in the order in which it did. */
+/** Stages that `explain` can show. A search lists the stages that it ran, in order. */
 export const STAGE_NAMES = [
   "queue",
   "embed",
@@ -59,17 +59,17 @@ export const STAGE_NAMES = [
   "hydrate",
 ] as const;
 
-/** What a stage took and how many candidates left it. */
+/** Duration of a stage and the number of candidates that left it. */
 export interface StageRecord {
   readonly name: (typeof STAGE_NAMES)[number];
   readonly ms: number;
   readonly candidates: number;
 }
 
-/** A ranked list and the record of how it came about. */
+/** A ranked list with the timings of its stages. */
 export interface Ranking {
   readonly results: readonly RankedPassage[];
   readonly stages: readonly StageRecord[];
-  /** Memories that scope and filters admit. */
+  /** Number of memories that scope and filters admit. */
   readonly admissible: number;
 }

@@ -1,9 +1,9 @@
-// What a request may see: a project, and within it possibly one user only.
+// Authorisation: what a key may do, and whether a request sees a whole project or only one user.
 
 import { Fault } from "./fault.ts";
 import type { KeyId, ProjectId, UserKey } from "./ids.ts";
 
-/** What an API key can allow; `*` is all but `admin`. */
+/** Permissions of API keys. `*` means all except `admin`. */
 export const KEY_SCOPES = [
   "memories:read",
   "memories:write",
@@ -19,51 +19,52 @@ export const KEY_SCOPES = [
   "admin",
   "*",
 ] as const;
-/** One thing that an API key allows. */
+/** A permission of an API key. */
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
 /**
- * What a request may see: a project, and of it one user's things only where `userId` is set. Every read and every change of
- * a service takes one, so that no way leads past the confinement.
+ * What a request may see: a project, or one user of it if `userId` is set. Every read and write of a service takes a viewer,
+ * so that no code path bypasses the restriction.
  */
 export interface Viewer {
   readonly projectId: ProjectId;
-  /** The user that the key is confined to; null: every user of the project, and what belongs to none. */
+  /** User that the key is confined to; null: every user of the project, and data without a user. */
   readonly userId: string | null;
 }
 
-/** Who asks: the key that authenticated the request, and what it may see. */
+/** The authenticated caller: its key, and what that key may see and do. */
 export interface Principal extends Viewer {
   readonly keyId: KeyId;
   readonly scopes: readonly KeyScope[];
 }
 
-/** The memories that a search may look at: one project, and only one user's where a user is named. */
+/** The memories that a search may return: those of one project, or of one of its users. */
 export interface SearchScope {
   readonly projectId: ProjectId;
-  /** null: the whole project. A user that nobody has named yet has no key; such a scope is empty, not unlimited. */
+  /** null: the whole project. A user that has no data yet has a null key; that scope is empty, not unlimited. */
   readonly user: { readonly id: string; readonly key: UserKey | null } | null;
 }
 
-/** Whether a key may do what asks for `scope`. `*` stands for everything but `admin`; `admin` brings `keys` and `project`. */
+/** Whether a key has the permission `scope`. `*` includes everything except `admin`; `admin` includes `keys` and `project`. */
 export function allows({ scopes }: Pick<Principal, "scopes">, scope: KeyScope): boolean {
   if (scopes.includes(scope)) return true;
   if (scope === "admin") return false;
   return scopes.includes("*") || ((scope === "keys" || scope === "project") && scopes.includes("admin"));
 }
 
-/** Whether who holds `principal` may hand out `scopes`: an admin any, everybody else what they hold. */
+/** Whether `principal` may grant `scopes` to a new key. An admin may grant any, everyone else only their own. */
 export function mayGrant(principal: Pick<Principal, "scopes">, scopes: readonly KeyScope[]): boolean {
   return allows(principal, "admin") || scopes.every((scope) => allows(principal, scope));
 }
 
 /**
- * The user that a request acts for: the one it names, else the one that its key is confined to, else none (undefined).
- * @throws Fault `invalid_request` for "." and "..", which every URL parser folds away; `insufficient_scope` when a confined key names another user; `param` says where.
+ * The user that a request acts for: the one it names, otherwise the one that its key is confined to, otherwise undefined.
+ * @throws Fault with `param`: `invalid_request` for "." and "..", which URL parsers remove from paths; `insufficient_scope`
+ *   if the key is confined to another user
  */
 export function userOf(viewer: Viewer, named: string | null | undefined, param = "userId"): string | undefined {
   if (named === "." || named === "..") {
-    throw new Fault("invalid_request", `'${param}' cannot be "${named}": no path could ever name that user.`, {
+    throw new Fault("invalid_request", `'${param}' must not be "${named}": no URL path can address such a user.`, {
       param,
     });
   }

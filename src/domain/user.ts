@@ -1,20 +1,20 @@
-// The application's users as Mneme knows them, and the events that are logged for them.
+// The application's users, and the events logged for them.
 
 import type { EventId } from "./ids.ts";
 import type { JsonObject } from "./memory.ts";
 
-/** A user that was named at least once. */
+/** A user. Users exist from the first time they are named. */
 export interface User {
   /** The application's own identifier. */
   readonly id: string;
   readonly name: string | null;
   readonly email: string | null;
   readonly metadata: JsonObject | null;
-  /** Unix milliseconds; never changes while the user is known. */
+  /** Unix milliseconds; does not change while the user exists. */
   readonly createdAt: number;
 }
 
-/** An upsert: absent fields stay, null clears, `metadata` replaces whole. */
+/** Input of an upsert. Absent fields stay unchanged, null clears, `metadata` is replaced as a whole. */
 export interface UserDraft {
   readonly id: string;
   readonly name?: string | null;

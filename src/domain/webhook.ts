@@ -1,8 +1,8 @@
-// Webhooks: who is told of what, and how telling them went.
+// Webhooks, their deliveries and delivery attempts.
 
 import type { DeliveryId, WebhookId } from "./ids.ts";
 
-/** What webhooks can be told of. `webhook.test` needs no subscription. */
+/** Events that webhooks can receive. `webhook.test` needs no subscription. */
 export const WEBHOOK_EVENTS = [
   "memory.completed",
   "memory.failed",
@@ -10,7 +10,7 @@ export const WEBHOOK_EVENTS = [
   "memory.deleted",
   "webhook.test",
 ] as const;
-/** One thing that a webhook can be told of. */
+/** An event that webhooks can receive. */
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
 /** A webhook without its secret. */
@@ -24,7 +24,7 @@ export interface Webhook {
   readonly createdAt: number;
 }
 
-/** What a caller gives to make a webhook. */
+/** Input for a new webhook. */
 export interface WebhookDraft {
   readonly url: string;
   readonly events: readonly WebhookEvent[];
@@ -32,23 +32,23 @@ export interface WebhookDraft {
   readonly isEnabled: boolean;
 }
 
-/** What changes in a webhook; absent fields stay. */
+/** Changes to a webhook; absent fields stay unchanged. */
 export type WebhookChange = Partial<WebhookDraft>;
 
-/** One try to deliver. */
+/** One attempt to deliver an event. */
 export interface DeliveryAttempt {
   /** Unix milliseconds. */
   readonly at: number;
-  /** null: no answer came. */
+  /** null: no response was received. */
   readonly statusCode: number | null;
   readonly error: string | null;
   readonly ms: number;
 }
 
-/** pending: further attempts will follow. */
+/** Status of a delivery. pending: more attempts will follow. */
 export type DeliveryStatus = "pending" | "delivered" | "failed";
 
-/** One event on its way to one webhook. */
+/** The delivery of one event to one webhook. */
 export interface Delivery {
   readonly id: DeliveryId;
   readonly webhookId: WebhookId;
@@ -56,6 +56,6 @@ export interface Delivery {
   readonly status: DeliveryStatus;
   readonly attempts: readonly DeliveryAttempt[];
   readonly createdAt: number;
-  /** When the next attempt is due; null: none will follow by itself. */
+  /** When the next attempt is due; null: none is scheduled. */
   readonly nextAttemptAt: number | null;
 }

@@ -1,4 +1,4 @@
-// Time: the only file that reads the machine's clock, so that tests can hand in their own.
+// Clock. This is the only file that reads the system time, so that tests can supply their own.
 
 /** Tells the time and waits. Times are Unix milliseconds. */
 export interface Clock {
@@ -7,7 +7,7 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The machine's clock. */
+/** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) =>
@@ -23,7 +23,7 @@ export const systemClock: Clock = {
     }),
 };
 
-/** ISO 8601 in UTC with milliseconds, as every timestamp of the interface is written. */
+/** ISO 8601 in UTC with milliseconds, the format of every timestamp in the API. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
@@ -31,7 +31,7 @@ export function isoTime(ms: number): string {
 const ISO_TIME =
   /^(\d{4})-(\d{2})-(\d{2})(?:T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
-/** Unix milliseconds of an ISO 8601 time with its zone, or of a day alone (its first instant in UTC); null for anything else. */
+/** Parses an ISO 8601 time with zone, or a date (its first instant in UTC), to Unix milliseconds; null for anything else. */
 export function parseIsoTime(text: string): number | null {
   const [, year, month, day] = ISO_TIME.exec(text) ?? [];
   // Date.parse turns 31 February into 3 March

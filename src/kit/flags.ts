@@ -1,25 +1,25 @@
-// How command lines are read: `--name value`, `--name=value`, switches and plain arguments. What the names mean is
-// the business of whoever asks (config.ts, cli/).
+// Parses command lines: `--name value`, `--name=value`, switches and positional arguments. The callers (config.ts, cli/)
+// define the flags.
 
 import { didYouMean } from "./nearest.ts";
 
-/** Somebody started the program wrongly; `message` is the one line to show, without a stack. */
+/** The program was started incorrectly. `message` is one line for the user, printed without a stack. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** A command line, taken apart. */
+/** A parsed command line. */
 export interface CommandLine {
-  /** Values by flag, `--` included; a switch has the value `true`. */
+  /** Values by flag, including the leading `--`; a switch has the value `true`. */
   readonly flags: ReadonlyMap<string, string>;
-  /** What belongs to no flag, in order. */
+  /** Positional arguments, in order. */
   readonly positionals: readonly string[];
 }
 
 /**
- * Takes `argv` apart.
- * @param known flags with their leading `--`; a `switch` takes no value.
- * @throws UsageError on an unknown flag (naming the nearest), a repeated one, and a missing or unexpected value.
+ * Parses `argv`.
+ * @param known flags with their leading `--`; a `switch` takes no value
+ * @throws UsageError for an unknown flag (with a suggestion), a repeated flag, and a missing or unexpected value
  */
 export function parseCommandLine(
   argv: readonly string[],

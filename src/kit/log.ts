@@ -1,16 +1,16 @@
-// Structured log lines on standard error: what happened, for operators. Never texts, keys or queries of callers.
+// Structured log lines on standard error, for operators. They never contain texts, keys or queries of callers.
 
 import pino from "pino";
 
-/** Levels an operator can choose with `MNEME_LOG_LEVEL`. */
+/** Values of `MNEME_LOG_LEVEL`. */
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
-/** One of the levels an operator can choose. */
+/** A value of `MNEME_LOG_LEVEL`. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** A logger: fields first, then a plain sentence. */
+/** A logger. Arguments: fields first, then a plain message. */
 export type Log = Pick<pino.Logger, "debug" | "info" | "warn" | "error"> & { child(fields: object): Log };
 
-/** A logger that writes JSON lines to standard error (plain pino: its transports crash a compiled binary). */
+/** Creates a logger that writes JSON lines to standard error. Uses no pino transport, because those crash a compiled binary. */
 export function createLog(level: LogLevel): Log {
   return pino(
     {

@@ -1,32 +1,32 @@
-// Counts for operators: counters, gauges and histograms, and their page in the Prometheus text format 0.0.4
-// (prometheus.io/docs/instrumenting/exposition_formats). What is counted, and under which names, is left to callers.
+// Metrics: counters, gauges and histograms, rendered in the Prometheus text format 0.0.4
+// (prometheus.io/docs/instrumenting/exposition_formats). The callers define what is counted.
 
 /** Content-Type of `Metrics.text()`. */
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /**
- * Series of one metric that labels may make, at most: names and statuses stay far below, and a label that a caller can
- * choose must not fill the memory. What comes beyond is counted under `OTHER`.
+ * Label combinations per metric. Regular labels stay far below; the limit keeps caller-controlled labels from filling the
+ * memory. Further combinations are counted under `OTHER`.
  */
 const SERIES_MAX = 1_000;
-/** The value of every label of the series that takes what is beyond `SERIES_MAX`. */
+/** Label value of the series that counts combinations beyond `SERIES_MAX`. */
 const OTHER = "other";
 
-/** Values of a metric's labels, in the order in which they were declared. */
+/** Label values of a metric, in the order in which its labels were declared. */
 export type LabelValues = readonly string[];
 
-/** A count that only grows. */
+/** A count that never decreases. */
 export interface Counter {
-  /** @param by at least 0; 1 when it is left out. */
+  /** @param by at least 0; default 1 */
   add(by?: number): void;
 }
 
-/** How values are distributed over buckets. */
+/** Distribution of values over buckets. */
 export interface Histogram {
   observe(value: number): void;
 }
 
-/** One value of a gauge, with the values of its labels. */
+/** One value of a gauge, with its label values. */
 export interface GaugeSample {
   readonly labels: LabelValues;
   readonly value: number;
@@ -37,14 +37,14 @@ interface Metric {
   readonly lines: () => readonly string[];
 }
 
-/** The metrics of one process, and the page that shows them. */
+/** The metrics of one process. */
 export class Metrics {
   readonly #metrics: Metric[] = [];
 
   /**
-   * Declares a counter (its name ends `_total`).
-   * @returns the counter of given label values; look-ups cost a text, so keep what is used often.
-   * @throws Error for a name or label that the format does not allow, or a name that is taken.
+   * Declares a counter (its name ends with `_total`).
+   * @returns function from label values to their counter; a call builds a string, so keep counters on hot paths
+   * @throws Error for an invalid name or label, or a name that is already declared
    */
   counter(name: string, help: string, labelNames: readonly string[] = []): (...labels: LabelValues) => Counter {
     const series = new Series(name, labelNames, () => new CounterSeries());
@@ -55,9 +55,9 @@ export class Metrics {
   }
 
   /**
-   * Declares a gauge that is read whenever the page is made: `read` must be quick, and what it throws reaches who asked
-   * for the page.
-   * @throws Error as `counter` does.
+   * Declares a gauge. `read` runs whenever the metrics are rendered, so it must be quick; an error it throws reaches the
+   * caller of `text`.
+   * @throws Error like `counter`
    */
   gauge(name: string, help: string, labelNames: readonly string[], read: () => Iterable<GaugeSample>): void {
     this.#declare(name, help, "gauge", labelNames, () =>
@@ -70,9 +70,9 @@ export class Metrics {
 
   /**
    * Declares a histogram.
-   * @param bounds upper ends of the buckets, inclusive, ascending; `+Inf` is added.
-   * @returns the histogram of given label values.
-   * @throws Error as `counter` does, and for bounds that do not ascend.
+   * @param bounds upper bounds of the buckets, inclusive, ascending; `+Inf` is added
+   * @returns function from label values to their histogram
+   * @throws Error like `counter`, and for bounds that do not ascend
    */
   histogram(
     name: string,
@@ -82,9 +82,9 @@ export class Metrics {
   ): (...labels: LabelValues) => Histogram {
     assertThat(
       bounds.every((bound, at) => bound > (bounds[at - 1] ?? Number.NEGATIVE_INFINITY)),
-      `the buckets of ${name} ascend`,
+      `the bucket bounds of ${name} must ascend`,
     );
-    assertThat(!labelNames.includes("le"), `the buckets of ${name} take the label 'le'`);
+    assertThat(!labelNames.includes("le"), `the label 'le' of ${name} is reserved for buckets`);
     const series = new Series(name, labelNames, () => new HistogramSeries(bounds));
     this.#declare(name, help, "histogram", labelNames, () =>
       series.all().flatMap(({ labels, of }) => of.lines(name, labelNames, labels)),
@@ -92,7 +92,7 @@ export class Metrics {
     return (...labels) => series.of(labels);
   }
 
-  /** The page: every metric with its help and type, in the order in which they were declared. */
+  /** All metrics with help and type, in the order of their declaration. */
   text(): string {
     return this.#metrics.flatMap(({ lines }) => lines()).join("\n") + (this.#metrics.length === 0 ? "" : "\n");
   }
@@ -104,19 +104,19 @@ export class Metrics {
     labelNames: readonly string[],
     samples: () => readonly string[],
   ): void {
-    assertThat(/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name), `a metric may not be named ${JSON.stringify(name)}`);
+    assertThat(/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name), `${JSON.stringify(name)} is not a valid metric name`);
     assertThat(
       labelNames.every((label) => /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(label) && !label.startsWith("__")) &&
         new Set(labelNames).size === labelNames.length,
-      `the labels of ${name} may not be named ${labelNames.join(", ")}`,
+      `${name} has invalid label names: ${labelNames.join(", ")}`,
     );
-    assertThat(!this.#metrics.some((metric) => metric.name === name), `there is one metric ${name}`);
+    assertThat(!this.#metrics.some((metric) => metric.name === name), `the metric ${name} is declared twice`);
     const head = [`# HELP ${name} ${escapeHelp(help)}`, `# TYPE ${name} ${type}`];
     this.#metrics.push({ name, lines: () => [...head, ...samples()] });
   }
 }
 
-// The series of one metric by the values of its labels.
+// The series of one metric, by label values.
 class Series<S> {
   readonly #name: string;
   readonly #labelNames: readonly string[];
@@ -151,14 +151,14 @@ class CounterSeries implements Counter {
   value = 0;
 
   add(by = 1): void {
-    assertThat(by >= 0, "a counter only grows");
+    assertThat(by >= 0, "a counter must not decrease");
     this.value += by;
   }
 }
 
 class HistogramSeries implements Histogram {
   readonly #bounds: readonly number[];
-  /** How many fell into each bucket alone; the last one is beyond all bounds. */
+  /** Observations per bucket, not cumulative; the last one counts values above all bounds. */
   readonly #counts: Float64Array;
   #sum = 0;
 
@@ -190,7 +190,7 @@ class HistogramSeries implements Histogram {
 }
 
 function checkLabels(name: string, labelNames: readonly string[], labels: LabelValues): void {
-  assertThat(labels.length === labelNames.length, `${name} has the labels ${labelNames.join(", ")}`);
+  assertThat(labels.length === labelNames.length, `${name} takes the labels ${labelNames.join(", ")}`);
 }
 
 function sampleLine(name: string, labelNames: readonly string[], labels: LabelValues, value: number): string {

@@ -1,11 +1,11 @@
-// Which known name did somebody mean by an unknown one? Used wherever a name is refused: flags, settings, fields.
+// Suggestions for misspelled names, used in errors about flags, settings and fields.
 
-/** A guess that needs more edits than this share of its letters is no help. */
+/** Largest share of edited letters for a suggestion to be useful. */
 const EDITS_SHARE_MAX = 0.4;
 
 /**
- * The known name that is closest to `name` by edit distance, ignoring case, `-` and `_`; null when none is near.
- * Cost: `known.length` times the product of the two lengths, so meant for short names and short lists.
+ * The known name that is closest to `name` by edit distance, ignoring case, `-` and `_`; null if none is close.
+ * Cost: proportional to `known.length` times the product of the two lengths, so use it for short names and short lists.
  */
 export function nearestName(name: string, known: readonly string[]): string | null {
   let best: string | null = null;
@@ -20,7 +20,7 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   return best;
 }
 
-/** ` Did you mean X?`, or an empty text when no known name is near: made to be put behind a refusal. */
+/** The suggestion ` Did you mean X?`, to be appended to an error message; empty if no known name is close. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known);
   return nearest === null ? "" : ` Did you mean ${nearest}?`;
@@ -30,7 +30,7 @@ function plain(name: string): string {
   return name.toLowerCase().replace(/[-_]/g, "");
 }
 
-// Optimal string alignment: Levenshtein's distance in which swapping two neighbours, the commonest slip, is one edit.
+// Optimal string alignment: Levenshtein distance in which a swap of two neighbours, the most common slip, is one edit.
 function editDistance(left: string, right: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: right.length + 1 }, (_, column) => column);

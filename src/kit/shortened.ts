@@ -1,6 +1,6 @@
-// How much of a text that somebody sent is repeated to them.
+// Shortens caller-supplied text for use in messages.
 
-/** The start of a text, short enough to stand in a message. */
+/** The first 64 characters of a text, with an ellipsis if it is longer. */
 export function shortened(text: string): string {
   return text.length > 64 ? `${text.slice(0, 64)}…` : text;
 }

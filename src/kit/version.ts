@@ -1,9 +1,9 @@
-// Which version is this? package.json says so; everything else asks here.
+// Versions of the program and of the interface.
 
 import packageJson from "../../package.json";
 
-/** The version of the interface that the program speaks, whose base address ends with `v1`. */
+/** Version of the HTTP interface. Its base path ends with `v1`. */
 export const INTERFACE_VERSION = "1.0";
 
-/** The version of the program, as package.json states it. */
+/** Version of the program, from package.json. */
 export const VERSION: string = packageJson.version;

@@ -1,32 +1,32 @@
-// How many tokens is this text, and which? BERT's WordPiece as a small closed specification, exact against the Rust crate
-// `tokenizers` for the characters of Unicode 8, which its tables know; later ones follow the newer tables here. One
-// difference by intent: `[SEP]` and its like in a text are plain characters, so nobody can forge the model's own marks.
+// WordPiece tokeniser of BERT models. Matches the Rust crate `tokenizers` exactly for the characters of Unicode 8, which
+// its tables cover; later characters follow the newer tables of this runtime. Intended difference: `[SEP]` and other special
+// tokens in a text are plain characters, so that a text cannot forge them.
 
 import { readFileSync } from "node:fs";
 
-/** Tokens of two texts in one sequence, `[CLS] first [SEP] second [SEP]`. */
+/** Tokens of two texts in one sequence: `[CLS] first [SEP] second [SEP]`. */
 export interface PairTokens {
   readonly ids: Int32Array;
-  /** How many of `ids` have token type 0 (specials included); the rest has type 1. */
+  /** Number of `ids` with token type 0, special tokens included; the rest has type 1. */
   readonly firstLength: number;
 }
 
-/** Turns text into the ids that a BERT model reads. Not safe for use from several threads; cheap to make another one. */
+/** Converts text to the token ids of a BERT model. Not thread-safe; further instances are cheap. */
 export interface WordPiece {
-  /** `[CLS] text [SEP]`, cut to `tokensMax` ids in all (at least 2). */
+  /** `[CLS] text [SEP]`, truncated to `tokensMax` ids in total (at least 2). */
   encode(text: string, tokensMax: number): Int32Array;
-  /** `[CLS] first [SEP] second [SEP]`: first is cut to `firstTokensMax` ids without specials, then second to `tokensMax` in all. */
+  /** `[CLS] first [SEP] second [SEP]`. First is truncated to `firstTokensMax` ids, then second so that `tokensMax` holds in total. */
   encodePair(first: string, second: string, firstTokensMax: number, tokensMax: number): PairTokens;
-  /** Tokens of a text without specials. */
+  /** Number of tokens of a text, without special tokens. */
   count(text: string): number;
 }
 
-/** Longer words become one `[UNK]`; the model's own limit, in code points. */
+/** Longest word in code points; a longer one becomes `[UNK]`. Given by the model. */
 const WORD_CHARS_MAX = 100;
-/** Words of several pieces that are remembered; 20,000 cost about 3 MB and hold the working set of a large text. */
+/** Cached words of several pieces. 20,000 take about 3 MB and cover the working set of a large text. */
 const WORDS_REMEMBERED_MAX = 20_000;
 
-/** Reads the vocabulary from a `tokenizer.json`. @throws when the file is not a lower-casing BERT WordPiece tokenizer */
+/** Loads the vocabulary from a `tokenizer.json`. @throws if the file is not a lower-casing BERT WordPiece tokeniser */
 export function loadWordPiece(tokenizerJsonPath: string): WordPiece {
   const file = JSON.parse(readFileSync(tokenizerJsonPath, "utf8")) as TokenizerFile;
   const { model, normalizer } = file;
@@ -37,11 +37,11 @@ export function loadWordPiece(tokenizerJsonPath: string): WordPiece {
     normalizer?.type === "BertNormalizer" &&
     normalizer.lowercase === true &&
     normalizer.strip_accents !== false;
-  if (!isSupported) throw new Error(`${tokenizerJsonPath} is not a lower-casing BERT WordPiece tokenizer`);
+  if (!isSupported) throw new Error(`${tokenizerJsonPath} is not a lower-casing BERT WordPiece tokeniser`);
   return createWordPiece(new Map(Object.entries(model.vocab)));
 }
 
-/** The part of a tokenizer.json that decides. */
+/** The fields of a tokenizer.json that matter here. */
 interface TokenizerFile {
   readonly model?: {
     readonly type: string;
@@ -52,22 +52,22 @@ interface TokenizerFile {
   readonly normalizer?: { readonly type: string; readonly lowercase: boolean; readonly strip_accents: boolean | null };
 }
 
-/** A tokenizer over a vocabulary (token to id, continuations marked `##`). @throws when a special token is missing */
+/** Creates a tokeniser from a vocabulary (token to id, continuations marked `##`). @throws if a special token is missing */
 export function createWordPiece(vocabulary: ReadonlyMap<string, number>): WordPiece {
   return new VocabularyWordPiece(vocabulary);
 }
 
 class VocabularyWordPiece implements WordPiece {
-  /** Tokens that begin a word, and those that continue one (without `##`). */
+  /** Tokens that begin a word, and tokens that continue one (without `##`). */
   private readonly initial = new Map<string, number>();
   private readonly continuing = new Map<string, number>();
   private readonly pieceCharsMax: number;
   private readonly unknown: number;
   private readonly start: number;
   private readonly separator: number;
-  /** Words of several pieces, as met. */
+  /** Cache of words that consist of several pieces. */
   private readonly remembered = new Map<string, readonly number[]>();
-  /** Grows to the longest text met, up to the caller's limit; results are copies. */
+  /** Output buffer. It grows up to the caller's limit; results are copies. */
   private scratch = new Int32Array(512);
   private filled = 0;
 
@@ -124,7 +124,7 @@ class VocabularyWordPiece implements WordPiece {
     this.scratch[this.filled++] = id;
   }
 
-  /** Appends a text's tokens until `filledMax` ids are there in all. */
+  /** Appends the tokens of a text until the buffer holds `filledMax` ids. */
   private pushText(text: string, filledMax: number): void {
     const normal = normalize(text);
     let wordStart = -1;
@@ -164,7 +164,7 @@ class VocabularyWordPiece implements WordPiece {
     return pieces;
   }
 
-  /** Greedy, longest piece first; a word with any part that is in no piece is unknown as a whole. */
+  /** Greedy split, longest piece first. A word with a part that matches no piece is unknown as a whole. */
   private split(word: string): readonly number[] {
     if (word.length > WORD_CHARS_MAX && codePoints(word) > WORD_CHARS_MAX) return [this.unknown];
     const pieces: number[] = [];
@@ -189,14 +189,14 @@ const LETTER = 1;
 const SPACE = 2;
 const PUNCTUATION = 3;
 
-/** BERT counts every printable ASCII character that is no letter, digit or space as punctuation, `$` and `^` too. */
+/** BERT treats every printable ASCII character except letters, digits and space as punctuation, including `$` and `^`. */
 const ASCII_KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
   const char = String.fromCharCode(code);
   if (/\s/.test(char)) return SPACE;
   return /[!-/:-@[-`{-~]/.test(char) ? PUNCTUATION : LETTER;
 });
 
-/** Kinds of the characters of plane 0, filled in as they are met; 0: not met yet. */
+/** Cache of the kinds of characters in plane 0; 0: not known yet. */
 const knownKinds = new Uint8Array(0x1_0000);
 
 function kindOf(codePoint: number): number {
@@ -210,19 +210,19 @@ function kindOf(codePoint: number): number {
 }
 
 const BEYOND_ASCII = /[^\t\n\r -~]/;
-/** Controls, formats, private characters and what stands for broken input. Tab and line ends are spaces. */
+/** Control, format, private use and replacement characters, which are removed. Tab and line ends are spaces. */
 const UNWANTED = /(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\p{Cs}\ufffd]/gu;
-/** The blocks that BertNormalizer sets apart, its gap at U+2B820 included. */
+/** Blocks that BertNormalizer surrounds with spaces, including its gap at U+2B820. */
 const HAN =
   /[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\u{2f800}-\u{2fa1f}]/gu;
 const NONSPACING_MARK = /\p{Mn}/gu;
 
-/** BertNormalizer's steps in its order: clean, set Han characters apart, strip accents, lower case. */
+/** The steps of BertNormalizer, in its order: clean, separate Han characters, strip accents, lower case. */
 function normalize(text: string): string {
   if (!BEYOND_ASCII.test(text)) return text.toLowerCase();
   const cleaned = text.replace(UNWANTED, "").replace(HAN, " $& ");
   const bare = cleaned.normalize("NFD").replace(NONSPACING_MARK, "");
-  // The reference lowers each character by itself: no final sigma.
+  // The reference lowers each character separately, so it has no final sigma.
   return bare.replaceAll("Σ", "σ").toLowerCase();
 }
 

@@ -1,13 +1,13 @@
-// What Mneme needs of a language model: an answer to a few messages. Implemented by adapters/llm.
+// Language model: answers a short list of messages. Implemented by adapters/llm.
 //
-// Owed by an implementation:
-// - A call ends in bounded time and memory, whatever the other side does: silent before the first byte or after it, endless,
-//   gigantic or nonsense. It follows no redirect, and calls an untrusted endpoint only at public addresses (ports/outbound.ts).
-// - Text is handed on when it comes, and read no faster than it is taken: what waits for a slow reader is bounded.
-// - An answer that was cut off is never taken for a whole one: it ends as the model said that it ends, or with an error.
-// - What a model thinks aloud is no part of its answer.
-// - Tokens are counted as the endpoint says, and estimated where it does not say, also for an answer that was broken off.
-// - Neither keys nor texts stand in an error's message.
+// Obligations of an implementation:
+// - A call ends in bounded time and memory, whatever the other side does: silence before or after the first byte, an endless
+//   or huge answer, nonsense. It follows no redirect, and calls untrusted endpoints only at public addresses (ports/outbound.ts).
+// - Text is passed on as it arrives and read no faster than the consumer takes it: the buffer for a slow reader is bounded.
+// - A cut-off answer is never reported as complete: an answer ends as the model reported, or with an error.
+// - A model's reasoning is not part of its answer.
+// - Token counts come from the endpoint, and are estimated if it reports none, also for an aborted answer.
+// - Error messages contain neither keys nor texts.
 
 import type { ProjectId } from "../domain/ids.ts";
 import type { LlmEndpoint } from "../domain/language-model.ts";
@@ -20,49 +20,49 @@ export interface LlmMessage {
 }
 
 /**
- * What a call is for. query: somebody waits for it; a passing failure before the answer begins is repeated. ingestion: nobody does, so
- * that it leaves most places to queries, and its failures to the pauses that ingestion keeps itself.
+ * What a call is for. query: a user waits; transient failures before the answer begins are retried. ingestion: nobody waits;
+ * it leaves most slots to queries and is not retried here, because ingestion has its own backoff.
  */
 export type LlmPurpose = "query" | "ingestion";
 
-/** What a model is asked. */
+/** A request to a model. */
 export interface LlmRequest {
   readonly endpoint: LlmEndpoint;
-  /** Whose call it is: so many of one project run at once. */
+  /** Project that makes the call. The number of concurrent calls is limited per project. */
   readonly projectId: ProjectId;
   readonly purpose: LlmPurpose;
   readonly messages: readonly LlmMessage[];
   /** 0..2 */
   readonly temperature: number;
-  /** The answer's length at most; one that is far longer is broken off. */
+  /** Longest answer, in tokens. A much longer one is aborted. */
   readonly outputTokensMax: number;
   /**
-   * JSON Schema that the answer is to follow, under a name for the model. It is left out for an endpoint that refuses such a thing,
-   * so the messages must say as well what the answer is to be.
+   * JSON Schema of the answer, with a name for the model. It is omitted for endpoints that do not support it, so the messages
+   * must describe the format as well.
    */
   readonly schema?: { readonly name: string; readonly schema: JsonObject };
 }
 
-/** Tokens of one call. */
+/** Token counts of one call. */
 export interface LlmUsage {
   readonly prompt: number;
   readonly completion: number;
 }
 
 /**
- * Why a text ended. model: it was at its end. length: at `outputTokensMax`, in the middle. withheld: the model refused, or a filter
- * of the endpoint kept the rest back; the text is what was said instead, if anything.
+ * Why a text ended. model: the model finished it. length: it was cut at `outputTokensMax`. withheld: the model refused or a
+ * filter of the endpoint stopped it; the text is the refusal, if there is one.
  */
 export type LlmEnding = "model" | "length" | "withheld";
 
-/** A piece of an answer: any number of texts, none of them empty, then one `usage`, which nothing but a whole answer has. */
+/** A piece of an answer. A complete answer consists of any number of non-empty texts, then exactly one `usage`. */
 export type LlmFragment =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "usage"; readonly usage: LlmUsage; readonly ending: LlmEnding };
 
-/** What a model answered. */
+/** A model's complete answer. */
 export interface LlmAnswer {
-  /** As it came: nothing says that it follows the schema. */
+  /** As received: it may not follow the schema. */
   readonly text: string;
   readonly usage: LlmUsage;
 }
@@ -70,26 +70,32 @@ export interface LlmAnswer {
 /** Calls language models. */
 export interface LanguageModel {
   /**
-   * The answer as it comes; the call begins when the first fragment is asked for. Aborting `signal` or returning from the generator
-   * ends it at once, also while a fragment is awaited. While its reader is slow only the time for the whole call runs on. Who wants
-   * to know what an unfinished call took aborts `signal` and asks for one more fragment: the error says.
-   * @throws LlmError with what the call took so far
+   * Streams the answer; the call begins when the first fragment is requested. Aborting `signal` or returning from the generator
+   * ends it at once, even while a fragment is pending. While the consumer is slow, only the timeout for the whole call runs.
+   * To learn the usage of an unfinished call, abort `signal` and request one more fragment: the error contains it.
+   * @throws LlmError with the usage so far
    */
   stream(request: LlmRequest, signal: AbortSignal): AsyncGenerator<LlmFragment, void>;
 
   /**
-   * The whole answer. Aborting `signal` ends the call at once.
+   * Returns the complete answer. Aborting `signal` ends the call at once.
    * @throws LlmError
    */
   complete(request: LlmRequest, signal: AbortSignal): Promise<LlmAnswer>;
 }
 
 /**
- * Why there is no answer. overloaded: too many calls of the project run or wait already, so that none was made. unsafe_address: the
- * endpoint may not be called. unreachable: no connection. timed_out: no connection in time, or silent for too long.
- * rate_limited: status 429. refused: any other status that is neither 200 nor the endpoint's own failure. failed: its own
- * failure, or the answer broke off. malformed: no answer of this protocol. too_long: beyond what was asked for.
- * stopped: the caller's signal.
+ * Why there is no answer.
+ * - overloaded: too many calls of the project run or wait, so this one was not made
+ * - unsafe_address: the endpoint must not be called
+ * - unreachable: no connection
+ * - timed_out: no connection in time, or silence for too long
+ * - rate_limited: status 429
+ * - refused: any other status that is neither 200 nor 5xx
+ * - failed: status 5xx, an error in the stream, or a broken connection
+ * - malformed: the response does not follow the protocol
+ * - too_long: the answer greatly exceeds the requested length
+ * - stopped: the caller aborted
  */
 export type LlmFailure =
   | "overloaded"
@@ -103,17 +109,17 @@ export type LlmFailure =
   | "too_long"
   | "stopped";
 
-/** What is known of a call without an answer. */
+/** Details of a failed call. */
 export interface LlmErrorDetail {
   readonly status?: number;
-  /** How long the endpoint wants to be left alone. */
+  /** Wait that the endpoint requested before another call. */
   readonly retryAfterMs?: number;
-  /** What the call took; absent: nothing. */
+  /** Tokens used; absent: none. */
   readonly usage?: LlmUsage;
   readonly cause?: unknown;
 }
 
-/** A call without an answer. `message` is one sentence for a log or a caller: no key, no text, no address. */
+/** A failed call. `message` is one sentence for a log or a caller. It contains no key, text or address. */
 export class LlmError extends Error {
   override readonly name = "LlmError";
   readonly status: number | null;
@@ -132,11 +138,11 @@ export class LlmError extends Error {
   }
 
   /** Whether the same call may succeed later. */
-  get isPassing(): boolean {
+  get isTransient(): boolean {
     return ["overloaded", "unreachable", "timed_out", "rate_limited", "failed"].includes(this.reason);
   }
 
-  /** The same failure of a call that took this. */
+  /** A copy of this error with this usage. */
   withUsage(usage: LlmUsage): LlmError {
     const { reason, message, status, retryAfterMs, cause } = this;
     const known = { ...(status !== null && { status }), ...(retryAfterMs !== null && { retryAfterMs }) };

@@ -1,37 +1,37 @@
-// Calls from Mneme to addresses that callers chose: what may be called, and calling it. Implemented by adapters/outbound.
+// Calls from Mneme to addresses that callers choose: checks and sends them. Implemented by adapters/outbound.
 //
-// Owed by an implementation:
-// - Nothing is sent to an address that is not globally routable unless the operator allow-listed it: not by another
-//   spelling, not by a name that resolves there, not by a name that resolves elsewhere later, not by a redirect or proxy.
-//   What was checked is what is connected to, so a `check` long ago does not excuse `post` from checking again.
+// Obligations of an implementation:
+// - Nothing is sent to an address that is not globally routable, unless the operator allow-listed it. This holds for other
+//   spellings, names that resolve there, names that resolve elsewhere later, redirects and proxies. The connection goes to
+//   the address that was checked, so `post` checks again even after a `check`.
 // - A call ends in bounded time and memory, whatever the other side does.
-// - Messages and reasons are public: they tell nothing of the network inside, not even whether a name exists there.
+// - Messages and reasons are public: they reveal nothing about the internal network, not even whether a name exists in it.
 
-/** Says which addresses may be called. */
+/** Decides which addresses may be called. */
 export interface AddressGuard {
   /**
-   * Resolves when `url` may be called: http or https, well-formed, no credentials in it, and every address that its name
-   * resolves to globally routable or allow-listed. A name that does not resolve is refused. Cost: one name resolution.
-   * @param param the field that holds the address, as the caller wrote it.
-   * @throws Fault `unsafe_url` with that param.
+   * Resolves if `url` may be called: http or https, well-formed, without credentials, and every address that its name resolves
+   * to is globally routable or allow-listed. A name that does not resolve is refused. Cost: one name resolution.
+   * @param param name of the field that holds the address, for the error
+   * @throws Fault `unsafe_url` with that param
    */
   check(url: string, param: string): Promise<void>;
 }
 
-/** How a call went. */
+/** Outcome of a call. */
 export interface OutboundAnswer {
-  /** The status of the answer; null: there was no whole answer, and `error` says why. */
+  /** Status of the response; null: there was no complete response, and `error` says why. */
   readonly statusCode: number | null;
-  /** A short public reason, such as "timed out after 10 s"; null: there was an answer, whatever its status. */
+  /** A short public reason, such as "timed out after 10 s"; null: there was a response, whatever its status. */
   readonly error: string | null;
-  /** From the start of the call to its end, name resolution included. */
+  /** Duration of the call in milliseconds, name resolution included. */
   readonly ms: number;
 }
 
-/** Calls addresses. */
+/** Sends requests to addresses that callers choose. */
 export interface OutboundSender {
   /**
-   * POSTs `body` to `url` once; follows no redirect. Never rejects: what goes wrong is in the answer. Aborting `signal`
+   * POSTs `body` to `url` once, without following redirects. Never rejects: failures are part of the answer. Aborting `signal`
    * ends the call at once.
    */
   post(

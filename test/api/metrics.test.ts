@@ -126,7 +126,7 @@ describe("counters", () => {
     counter().add();
     counter().add(2.5);
     expect(family(metrics, "things_total").samples[0]?.value).toBe(3.5);
-    expect(() => counter().add(-1)).toThrow("only grows");
+    expect(() => counter().add(-1)).toThrow("must not decrease");
   });
 
   test("count each set of labels apart", () => {
@@ -136,7 +136,7 @@ describe("counters", () => {
     counter("x", '","y').add();
     counter("x", '","y').add();
     expect(family(metrics, "things_total").samples.map(({ value }) => value)).toEqual([1, 2]);
-    expect(() => counter("x")).toThrow("has the labels a, b");
+    expect(() => counter("x")).toThrow("takes the labels a, b");
   });
 
   test("take labels beyond a thousand together, and lose no count", () => {
@@ -168,7 +168,7 @@ describe("gauges", () => {
     expect(() => metrics.text()).toThrow("the store is closed");
     const wrong = new Metrics();
     wrong.gauge("level", "Level.", ["of"], () => [{ labels: [], value: 1 }]);
-    expect(() => wrong.text()).toThrow("has the labels of");
+    expect(() => wrong.text()).toThrow("takes the labels of");
   });
 });
 

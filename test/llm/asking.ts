@@ -11,9 +11,9 @@ import { listen, type Receiver, type Respond } from "../outbound/receiver.ts";
 /** A key that must stand in no message. */
 export const SECRET = "sk-very-secret-0123456789";
 /** Waits that are over soon. */
-export const QUICK = { connectMs: 2_000, firstByteMs: 300, idleMs: 300, wholeMs: 5_000 };
+export const QUICK = { connectMs: 2_000, firstByteMs: 300, idleMs: 300, totalMs: 5_000 };
 /** Waits that no test sees the end of. */
-export const PATIENT = { connectMs: 60_000, firstByteMs: 60_000, idleMs: 60_000, wholeMs: 60_000 };
+export const PATIENT = { connectMs: 60_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 60_000 };
 /** A signal that never aborts. */
 export const NEVER = new AbortController().signal;
 

@@ -1,8 +1,8 @@
 // What a call of a language model promises: an answer, or within bounded time and memory a reason, whatever the endpoint does.
 
 import { afterEach, describe, expect, test } from "bun:test";
-import { headersOf } from "../../src/adapters/llm/dialect.ts";
-import { metered } from "../../src/adapters/llm/metered.ts";
+import { countCalls } from "../../src/adapters/llm/call-metrics.ts";
+import { requestHeaders } from "../../src/adapters/llm/dialect.ts";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { Metrics } from "../../src/kit/metrics.ts";
@@ -69,7 +69,7 @@ describe("a request", () => {
   test("has its key where the endpoint looks for it: Azure in a header of its own, but for tokens of its directory", () => {
     const headers = (host: string, apiKey: string) => {
       const { endpoint } = request(`https://${host}/v1`, {}, { apiKey });
-      const { authorization, "api-key": key } = headersOf(endpoint, new URL(endpoint.baseUrl));
+      const { authorization, "api-key": key } = requestHeaders(endpoint, new URL(endpoint.baseUrl));
       return { authorization, key };
     };
     const token = "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.c2ln";
@@ -187,7 +187,7 @@ describe("an endpoint that refuses a field", () => {
     const llm = stub(status(400, {}, { error: { message: "no", code: "content_filter" } }));
     const client = model();
     const failure = await failureOf(client.complete(request(llm.baseUrl, { schema: SCHEMA }), NEVER));
-    expect(failure).toMatchObject({ reason: "refused", status: 400, isPassing: false });
+    expect(failure).toMatchObject({ reason: "refused", status: 400, isTransient: false });
     expect(failure.message).toContain("content_filter");
     expect(llm.calls.length).toBeLessThan(6);
     llm.answer(() => streamed(["fine"]));
@@ -198,7 +198,7 @@ describe("an endpoint that refuses a field", () => {
 
 describe("a failure has a reason", () => {
   const nested = `{"choices":${"[".repeat(100_000)}`;
-  const cases: readonly (readonly [name: string, how: LlmAnswering, reason: string, isPassing: boolean])[] = [
+  const cases: readonly (readonly [name: string, how: LlmAnswering, reason: string, isTransient: boolean])[] = [
     ["silence before the first byte", hanging, "timed_out", true],
     ["silence after the headers", stalling(""), "timed_out", true],
     ["silence in the middle", stalling(event(delta("half an ans"))), "timed_out", true],
@@ -229,8 +229,8 @@ describe("a failure has a reason", () => {
     ["status 204", () => new Response(null, { status: 204 }), "refused", false],
     ["status 429", status(429, { "retry-after": "7" }), "rate_limited", true],
   ];
-  for (const [name, how, reason, isPassing] of cases) {
-    test(`${name}: ${reason}`, async () => expect(await failureOf(ask(how))).toMatchObject({ reason, isPassing }));
+  for (const [name, how, reason, isTransient] of cases) {
+    test(`${name}: ${reason}`, async () => expect(await failureOf(ask(how))).toMatchObject({ reason, isTransient }));
   }
 
   test("a key that no header can hold: refused, and nothing is sent", async () => {
@@ -258,9 +258,9 @@ describe("a failure has a reason", () => {
       const timer = setInterval(() => socket.write(": still here\n\n"), 20);
       socket.on("close", () => clearInterval(timer));
     });
-    const timeouts = { ...QUICK, wholeMs: 600 };
+    const timeouts = { ...QUICK, totalMs: 600 };
     const failure = await failureOf(model({ timeouts }).complete(request(baseUrl), NEVER));
-    expect(failure).toMatchObject({ reason: "timed_out", message: "the answer was not whole within 0.6 s" });
+    expect(failure).toMatchObject({ reason: "timed_out", message: "the answer was not complete within 0.6 s" });
   });
 
   test("a redirect is not followed", async () => {
@@ -339,7 +339,7 @@ describe("an untrusted endpoint", () => {
 
 test("calls and tokens are counted by how they ended", async () => {
   const metrics = new Metrics();
-  const counted = metered(model(), metrics);
+  const counted = countCalls(model(), metrics);
   const llm = stub(() => streamed(["fine"], { prompt: 40, completion: 2 }));
   await counted.complete(request(llm.baseUrl), NEVER);
   llm.answer(status(500));

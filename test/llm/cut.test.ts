@@ -50,7 +50,7 @@ function problemOf({ at, texts, end, failure }: Streamed & { at: number }, text:
 
 function readInParts(parts: readonly Uint8Array[]): object {
   const completion = new Completion(request("http://127.0.0.1"));
-  const texts = parts.flatMap((part) => [...completion.take(part)]);
-  if (!completion.isWhole) throw new LlmError("failed", "it is not whole");
+  const texts = parts.flatMap((part) => [...completion.push(part)]);
+  if (!completion.isComplete) throw new LlmError("failed", "it is not whole");
   return { text: texts.join(""), usage: completion.usage };
 }

@@ -3,7 +3,7 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
-import { metered } from "../../src/adapters/llm/metered.ts";
+import { countCalls } from "../../src/adapters/llm/call-metrics.ts";
 import { Metrics } from "../../src/kit/metrics.ts";
 import type { LlmEnding, LlmFailure, LlmRequest } from "../../src/ports/language-model.ts";
 import type { Respond } from "../outbound/receiver.ts";
@@ -246,7 +246,7 @@ describe("a stream that is no whole answer fails after what came of it", () => {
     const timeouts = { ...PATIENT, connectMs: 100 };
     const unresolved = model({ timeouts, resolve: () => new Promise(() => undefined) });
     const asked = request("http://llm.example/v1", {}, { isTrusted: false });
-    const message = "no connection was made within 0.1 s";
+    const message = "no connection was established within 0.1 s";
     expect(await failureOf(unresolved.complete(asked, NEVER))).toMatchObject({ reason: "timed_out", message });
     const { baseUrl } = await endpoint(() => undefined);
     const encrypted = request(baseUrl.replace("http:", "https:"));
@@ -296,7 +296,7 @@ describe("a slow reader", () => {
 
   test("has its end, too: the whole call's", async () => {
     const raw = await endpoint((socket) => socket.write(HEAD + event(delta("a")) + event(delta("b"))));
-    const fragments = model({ timeouts: { ...PATIENT, wholeMs: 200 } }).stream(request(raw.baseUrl), NEVER);
+    const fragments = model({ timeouts: { ...PATIENT, totalMs: 200 } }).stream(request(raw.baseUrl), NEVER);
     await fragments.next();
     await until("the connection is closed", () => raw.open() === 0);
     expect((await failureOf(fragments.next())).reason).toBe("timed_out");
@@ -352,7 +352,7 @@ describe("whoever stops reading", () => {
   test("is counted, with the tokens so far", async () => {
     const raw = await endpoint(talking);
     const metrics = new Metrics();
-    for await (const _ of metered(model({ timeouts: PATIENT }), metrics).stream(request(raw.baseUrl), NEVER)) break;
+    for await (const _ of countCalls(model({ timeouts: PATIENT }), metrics).stream(request(raw.baseUrl), NEVER)) break;
     const lines = metrics.text().split("\n");
     expect(lines).toContain('mneme_llm_calls_total{outcome="stopped"} 1');
     expect(lines).toContain('mneme_llm_tokens_total{kind="prompt"} 6');
@@ -417,7 +417,7 @@ describe("whoever stops reading", () => {
 
 describe("a failure before the answer begins", () => {
   /** A query to an endpoint that answers the n-th request so, the last way from then on; it waits no real time. */
-  async function query(ways: readonly Respond[], more: Partial<LlmRequest> = {}, wholeMs = 60_000) {
+  async function query(ways: readonly Respond[], more: Partial<LlmRequest> = {}, totalMs = 60_000) {
     const waits: number[] = [];
     let asked = 0;
     const raw = await endpoint((socket, head) => ways[Math.min(asked++, ways.length - 1)]?.(socket, head));
@@ -425,7 +425,7 @@ describe("a failure before the answer begins", () => {
       now: () => Date.parse("2026-11-21T12:00:00Z"),
       sleep: async (ms: number) => void waits.push(ms),
     };
-    const client = model({ clock, random: () => 0.5, timeouts: { ...PATIENT, firstByteMs: 1_000, wholeMs } });
+    const client = model({ clock, random: () => 0.5, timeouts: { ...PATIENT, firstByteMs: 1_000, totalMs } });
     const came = await streamed(client.stream(request(raw.baseUrl, { purpose: "query", ...more }), NEVER));
     return { text: came.texts.join(""), failure: came.failure, waits, asked };
   }

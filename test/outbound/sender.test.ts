@@ -142,7 +142,7 @@ describe("answers", () => {
 });
 
 describe("no whole answer", () => {
-  const cut = "connection closed before a whole answer came";
+  const cut = "connection closed before a complete answer arrived";
   const cases: readonly (readonly [what: string, respond: Respond, error: string])[] = [
     ["a connection that is reset", (socket) => socket.resetAndDestroy(), cut],
     ["a connection that is closed without a word", (socket) => socket.end(), cut],
@@ -156,7 +156,7 @@ describe("no whole answer", () => {
     [
       "headers without end",
       dribbling("HTTP/1.1 200 OK\r\n", `x-long: ${"x".repeat(32 * KIB)}\r\n`),
-      "the headers of the answer are too large",
+      "the response headers are too large",
     ],
   ];
   for (const [what, respond, error] of cases) {

@@ -7,8 +7,8 @@ import { QueryQuota } from "../../src/account/query-quota.ts";
 import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
 import { SqliteChatStore } from "../../src/adapters/embedded/sqlite/chat-store.ts";
 import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
-import { limited } from "../../src/adapters/llm/limited.ts";
-import { metered } from "../../src/adapters/llm/metered.ts";
+import { countCalls } from "../../src/adapters/llm/call-metrics.ts";
+import { limitConcurrency } from "../../src/adapters/llm/concurrency-limit.ts";
 import type { AnswerEvent } from "../../src/answer/events.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { RankedPassage } from "../../src/domain/ranking.ts";
@@ -70,8 +70,8 @@ beforeAll(async () => {
   accounts = new SqliteAccountStore({ database, clock: systemClock });
   viewer = { projectId: accounts.defaultProject(), userId: null };
   endpoint = await cuttingEndpoint(TOLD.map(({ bytes }) => bytes));
-  const client = metered(model({ timeouts: PATIENT, clock: systemClock }), metrics);
-  languageModel = limited(client, { concurrency: 32, metrics });
+  const client = countCalls(model({ timeouts: PATIENT, clock: systemClock }), metrics);
+  languageModel = limitConcurrency(client, { concurrency: 32, metrics });
 });
 afterAll(() => {
   endpoint.close();

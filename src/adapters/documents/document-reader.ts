@@ -2,7 +2,7 @@
 // more. How a file becomes text stands in documents/.
 
 import { childCommand } from "../../children/command.ts";
-import { yieldProcessor } from "../../children/priority.ts";
+import { lowerPriority } from "../../children/priority.ts";
 import { processorMs, residentBytes } from "../../children/process-usage.ts";
 import { inheritedEnvironment } from "../../children/supervisor.ts";
 import {
@@ -168,7 +168,7 @@ class ChildPerDocument implements ClosableDocumentReader {
         stdout: "pipe",
         stderr: "pipe",
       });
-      yieldProcessor(child.pid, NICENESS, this.#options.log);
+      lowerPriority(child.pid, NICENESS, this.#options.log);
       return child;
     } catch (cause) {
       throw new Fault("model_unavailable", "Files cannot be read at the moment.", { cause });

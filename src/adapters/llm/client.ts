@@ -1,34 +1,34 @@
-// The client of OpenAI-compatible endpoints: control of one call. How long it may take is watch.ts, how it travels exchange.ts,
-// what the answer means completion.ts and refusal.ts, what an endpoint takes dialect.ts, when a call is made again retries.ts.
+// Client for OpenAI-compatible endpoints: controls one call, including retries. Related files: call-timer.ts (timeouts),
+// exchange.ts (HTTP), completion.ts and refusal.ts (responses), dialect.ts (request forms), retries.ts (retry policy).
 
 import type { LlmEndpoint } from "../../domain/language-model.ts";
 import type { Clock } from "../../kit/clock.ts";
 import { type LanguageModel, LlmError, type LlmFragment, type LlmRequest } from "../../ports/language-model.ts";
-import { type Admission, admittedAddresses, readTarget, resolveBySystem, UnsafeTarget } from "../outbound/guard.ts";
+import { type Admission, admittedAddresses, parseTarget, resolveBySystem, UnsafeTarget } from "../outbound/guard.ts";
 import { admittingLookup } from "../outbound/sender.ts";
+import { CallTimer, type LlmTimeouts } from "./call-timer.ts";
 import { Completion } from "./completion.ts";
-import { bodyOf, Dialects, headersOf, plainer } from "./dialect.ts";
+import { Dialects, requestBody, requestHeaders, simplerDialect } from "./dialect.ts";
 import { exchange, type HttpAnswer, type HttpCall } from "./exchange.ts";
-import { languageModelOf } from "./fragments.ts";
+import { languageModelFromStream } from "./from-stream.ts";
 import { Refusal } from "./refusal.ts";
 import { waitBeforeRetry } from "./retries.ts";
-import { type LlmTimeouts, Watch } from "./watch.ts";
 
-/** Bytes of an error's body that are read: enough for the field that it names. */
+/** Bytes of an error body that are read: enough to find the refused field and the error code. */
 const REFUSAL_BYTES_MAX = 64 * 1024;
 
-/** What a client goes by. */
+/** Options of the client. */
 export interface LanguageModelOptions extends Admission {
   readonly timeouts: LlmTimeouts;
   readonly clock: Clock;
-  /** In 0..1, for the waits before repetitions. Defaults to chance. */
+  /** Jitter for the waits before retries, in 0..1. Defaults to a random number. */
   readonly random?: () => number;
 }
 
-/** A LanguageModel that goes by these options. */
+/** Creates a LanguageModel that calls OpenAI-compatible endpoints. */
 export function createLanguageModel(options: LanguageModelOptions): LanguageModel {
   const client = new Client(options);
-  return languageModelOf((request, signal) => client.stream(request, signal));
+  return languageModelFromStream((request, signal) => client.stream(request, signal));
 }
 
 class Client {
@@ -38,7 +38,7 @@ class Client {
   readonly #clock: Clock;
   readonly #random: () => number;
 
-  constructor({ allow, resolve = resolveBySystem, timeouts, clock, random = chance }: LanguageModelOptions) {
+  constructor({ allow, resolve = resolveBySystem, timeouts, clock, random = randomFraction }: LanguageModelOptions) {
     this.#admission = { allow, resolve };
     this.#timeouts = timeouts;
     this.#clock = clock;
@@ -46,100 +46,104 @@ class Client {
   }
 
   async *stream(request: LlmRequest, signal: AbortSignal): AsyncGenerator<LlmFragment, void> {
-    const watch = new Watch(this.#timeouts, signal);
+    const timer = new CallTimer(this.#timeouts, signal);
     const completion = new Completion(request);
     let answer: HttpAnswer | null = null;
     try {
-      answer = await this.#opened(request, watch);
-      yield* textsOf(answer, completion, watch);
+      answer = await this.#open(request, timer);
+      yield* textsOf(answer, completion, timer);
     } catch (error) {
       if (!(error instanceof LlmError)) throw error;
-      // of an answer that has ended only its end was missing
+      // if the model had finished its text, only the end marker and usage are missing, and the answer counts
       const isCutOff = error.reason === "timed_out" || error.reason === "failed";
       if (!isCutOff || !completion.hasFinished) throw error.withUsage(completion.usage);
     } finally {
       answer?.close();
-      watch.close();
+      timer.close();
     }
     yield { type: "usage", usage: completion.usage, ending: completion.ending };
   }
 
-  // The answer of status 200, however often and in however plain a form it takes to ask for it.
-  async #opened(request: LlmRequest, watch: Watch): Promise<HttpAnswer> {
+  // Sends the request until a response with status 200 begins: in simpler dialects, and again after transient failures.
+  async #open(request: LlmRequest, timer: CallTimer): Promise<HttpAnswer> {
     const { endpoint } = request;
     const target = await targetOf(endpoint, this.#admission);
     let dialect = this.#dialects.of(endpoint);
     for (let retries = 0; ; ) {
-      const call = { ...target, headers: headersOf(endpoint, target.url), body: bodyOf(request, dialect) };
-      const outcome = await asked(call, watch);
+      const call = { ...target, headers: requestHeaders(endpoint, target.url), body: requestBody(request, dialect) };
+      const outcome = await send(call, timer);
       if (!(outcome instanceof Refusal) && !(outcome instanceof LlmError)) {
         this.#dialects.learn(endpoint, dialect);
         return outcome;
       }
-      watch.rests();
-      const isOfForm = outcome instanceof Refusal && outcome.isOfRequest;
-      const next = isOfForm ? plainer(dialect, request, outcome.body) : null;
+      timer.pause();
+      const mayBeUnsupportedField = outcome instanceof Refusal && outcome.mayBeUnsupportedField;
+      const next = mayBeUnsupportedField ? simplerDialect(dialect, request, outcome.body) : null;
       if (next !== null) {
         dialect = next;
         continue;
       }
       const failure = outcome instanceof Refusal ? outcome.toError(this.#clock.now()) : outcome;
-      // ingestion makes pauses of its own, for all of its calls; two of them would add up
-      const isRepeated = request.purpose === "query" && !watch.signal.aborted;
-      const ms = isRepeated ? waitBeforeRetry(failure, retries, watch.leftMs, this.#random()) : null;
+      // ingestion backs off for all of its calls; a second backoff here would add to it
+      const mayRetry = request.purpose === "query" && !timer.signal.aborted;
+      const ms = mayRetry ? waitBeforeRetry(failure, retries, timer.leftMs, this.#random()) : null;
       if (ms === null) throw failure;
       retries++;
-      await this.#clock.sleep(ms, watch.signal);
-      watch.signal.throwIfAborted();
+      await this.#clock.sleep(ms, timer.signal);
+      timer.signal.throwIfAborted();
     }
   }
 }
 
-async function* textsOf(answer: HttpAnswer, completion: Completion, watch: Watch): AsyncGenerator<LlmFragment, void> {
+async function* textsOf(
+  answer: HttpAnswer,
+  completion: Completion,
+  timer: CallTimer,
+): AsyncGenerator<LlmFragment, void> {
   for (let isFirst = true; ; isFirst = false) {
-    // the first part is waited for since the connection stands
-    if (!isFirst) watch.awaits(completion.hasFinished);
-    const part = await answer.part();
-    watch.rests();
-    for (const text of part === null ? completion.end() : completion.take(part)) {
+    // the timeout for the first part has been running since the connection was established
+    if (!isFirst) timer.awaitPart(completion.hasFinished);
+    const part = await answer.nextPart();
+    timer.pause();
+    for (const text of part === null ? completion.end() : completion.push(part)) {
       yield { type: "text", text };
-      watch.signal.throwIfAborted();
+      timer.signal.throwIfAborted();
     }
-    if (part === null || completion.isWhole) return;
+    if (part === null || completion.isComplete) return;
   }
 }
 
-// What one request gave; an LlmError is a connection that did not come about.
-async function asked(call: HttpCall, watch: Watch): Promise<HttpAnswer | Refusal | LlmError> {
-  watch.asked();
+// Sends one request. Returns an LlmError if no connection was made, since that may be retried.
+async function send(call: HttpCall, timer: CallTimer): Promise<HttpAnswer | Refusal | LlmError> {
+  timer.awaitConnection();
   let answer: HttpAnswer;
   try {
-    answer = await exchange(call, watch.signal, () => watch.connected());
+    answer = await exchange(call, timer.signal, () => timer.awaitFirstByte());
   } catch (error) {
     if (error instanceof LlmError && error.reason === "unreachable") return error;
     throw error;
   }
-  if (answer.status !== 200) return await refusalOf(answer, watch);
+  if (answer.status !== 200) return await readRefusal(answer, timer);
   if ((answer.headers["content-encoding"] ?? "identity") !== "identity") {
     answer.close();
-    throw new LlmError("malformed", "the endpoint compressed its answer, which it was not asked to");
+    throw new LlmError("malformed", "the endpoint sent a compressed answer although none was requested");
   }
   return answer;
 }
 
-async function refusalOf(answer: HttpAnswer, watch: Watch): Promise<Refusal> {
+async function readRefusal(answer: HttpAnswer, timer: CallTimer): Promise<Refusal> {
   const parts: Buffer[] = [];
   let bytes = 0;
   try {
     while (bytes < REFUSAL_BYTES_MAX) {
-      const part = await answer.part();
+      const part = await answer.nextPart();
       if (part === null) break;
       parts.push(part);
       bytes += part.byteLength;
-      watch.awaits(true);
+      timer.awaitPart(true);
     }
   } catch (error) {
-    // the status stands, whatever becomes of its body
+    // the status counts even if the body cannot be read
     if (!(error instanceof LlmError) || error.reason === "stopped") throw error;
   } finally {
     answer.close();
@@ -147,15 +151,15 @@ async function refusalOf(answer: HttpAnswer, watch: Watch): Promise<Refusal> {
   return new Refusal(answer.status, answer.headers, Buffer.concat(parts).toString("utf8"));
 }
 
-// An untrusted address is judged again at each connection: what it resolves to may have changed.
+// An untrusted address is checked again at each connection, because it may resolve differently by then.
 async function targetOf(
   endpoint: LlmEndpoint,
   admission: Required<Admission>,
 ): Promise<Pick<HttpCall, "url" | "lookup">> {
   try {
     if (endpoint.isTrusted) return { url: completionsUrl(new URL(endpoint.baseUrl)) };
-    const target = readTarget(endpoint.baseUrl);
-    // a literal address is connected to without a lookup
+    const target = parseTarget(endpoint.baseUrl);
+    // node makes no lookup for a literal address, so it is checked here
     if (target.isLiteralAddress) await admittedAddresses(target, admission);
     return { url: completionsUrl(target.url), lookup: admittingLookup(target, admission) };
   } catch (cause) {
@@ -164,7 +168,7 @@ async function targetOf(
   }
 }
 
-// The query stays: some services want their version there.
+// Keeps the query string, in which some services expect their version.
 function completionsUrl(base: URL): URL {
   const url = new URL(base);
   url.pathname = `${url.pathname.replace(/\/{1,100}$/, "")}/chat/completions`;
@@ -172,7 +176,7 @@ function completionsUrl(base: URL): URL {
   return url;
 }
 
-function chance(): number {
+function randomFraction(): number {
   const [word = 0] = crypto.getRandomValues(new Uint32Array(1));
   return word / 2 ** 32;
 }

@@ -1,24 +1,25 @@
-// The answer of a chat completion as it comes in: a stream of events or one JSON object, told apart by what is in it, because
-// not every endpoint names it rightly. Tolerates what endpoints are known to do: no `[DONE]`, no usage or one on every event,
-// no choices in an event, content in parts, comments, an error in the middle. What of a text is the answer is spoken.ts.
+// Parses the response of a chat completion as it arrives: a stream of events or a single JSON object. The first character
+// decides which one it is, because some endpoints send a wrong content type. Known deviations of endpoints are tolerated:
+// no `[DONE]`, usage missing or on every event, events without choices, content in parts, comments, an error mid-stream.
+// Reasoning inside the text is removed by answer-text.ts.
 
-import { estimatedTokens, estimatedTokensOf } from "../../domain/language-model.ts";
+import { estimatedTokens, estimatedTokensOfBytes } from "../../domain/language-model.ts";
 import { type LlmEnding, LlmError, type LlmRequest, type LlmUsage } from "../../ports/language-model.ts";
+import { AnswerText } from "./answer-text.ts";
 import { EventLines } from "./event-lines.ts";
-import { SpokenText } from "./spoken.ts";
 
-/** Bytes of an answer at most beside what each token may take, and of one event or object, which is held until it is whole. */
+/** Largest event or JSON object, in bytes (it is buffered until complete), and allowance for a body beyond its tokens. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
-/** Bytes that a token's event takes at most: OpenAI's take some 300, Azure's, with a verdict of its filters on each, some 800. */
+/** Bytes allowed for one token's event. OpenAI sends about 300; Azure, with its filter results on each event, about 800. */
 const TOKEN_BYTES_MAX = 1024;
-/** Bytes of any answer at most, however many tokens are asked for. */
+/** Largest body in bytes, whatever number of tokens was requested. */
 const LONGEST_ANSWER_BYTES_MAX = 64 * 1024 * 1024;
-/** Characters per token that was asked for, at most: words of German or code come to 5 or 6. */
+/** Characters allowed per requested token. German words and code reach 5 or 6. */
 const TOKEN_CHARACTERS_MAX = 8;
-/** What is believed of an endpoint's own count of tokens. */
+/** Largest token count accepted from an endpoint; larger ones are ignored as implausible. */
 const TOKENS_MAX = 10_000_000;
 
-/** What `finish_reason` says of an answer that did not end by itself; anything else is the model's own end. */
+/** Meaning of `finish_reason` where the model did not finish by itself. Any other value means that it did. */
 const ENDINGS: Readonly<Record<string, LlmEnding | "broken">> = {
   length: "length",
   max_tokens: "length",
@@ -28,82 +29,82 @@ const ENDINGS: Readonly<Record<string, LlmEnding | "broken">> = {
   abort: "broken",
 };
 
-/** What one event, or the whole answer, says; everything about it is the endpoint's to leave out or get wrong. */
+/** One event, or the whole response. Untrusted: any field may be missing or of a wrong type. */
 type Reported = { readonly [field: string]: unknown };
 
-/** Reads an answer. */
+/** Incremental parser of one response. */
 export class Completion {
   readonly #decoder = new TextDecoder("utf-8");
   readonly #events = new EventLines();
-  readonly #spoken = new SpokenText();
+  readonly #answerText = new AnswerText();
   readonly #bytesMax: number;
-  /** The whole body, where it is one JSON object; null: events. */
+  /** Pieces of the body if it is a single JSON object; null if it is a stream of events. */
   #object: string[] | null = null;
   #hasBegun = false;
   #bytes = 0;
-  /** Of the answer and what was thought in its text. */
+  /** Length of the text so far, reasoning inside it included. */
   #characters = 0;
-  /** UTF-8 of all that the model wrote: what it is charged for, where the endpoint does not say. */
+  /** UTF-8 bytes that the model wrote, reasoning included; the basis of the estimate if the endpoint reports no usage. */
   #writtenBytes = 0;
   #usage: LlmUsage | null = null;
   #ending: LlmEnding | null = null;
   #isRefused = false;
   #hasChoices = false;
-  #isWhole = false;
+  #isComplete = false;
 
-  /** An answer of far more than the request asks for is broken off. */
+  /** The size limits follow from the number of tokens that the request allows. */
   constructor(private readonly request: Pick<LlmRequest, "messages" | "outputTokensMax">) {
     this.#bytesMax = Math.min(ANSWER_BYTES_MAX + request.outputTokensMax * TOKEN_BYTES_MAX, LONGEST_ANSWER_BYTES_MAX);
   }
 
-  /** Takes a part of the body, and gives the texts in it, none of them empty. @throws LlmError `too_long`, `malformed`, `failed` */
-  *take(bytes: Uint8Array): Generator<string, void> {
+  /** Takes the next part of the body; yields its texts, none of them empty. @throws LlmError `too_long`, `malformed`, `failed` */
+  *push(bytes: Uint8Array): Generator<string, void> {
     this.#bytes += bytes.byteLength;
     if (this.#bytes > this.#bytesMax) throw tooLong(`${this.#bytesMax} bytes`);
-    yield* this.#take(this.#decoder.decode(bytes, { stream: true }));
+    yield* this.#parse(this.#decoder.decode(bytes, { stream: true }));
   }
 
   /**
-   * The body has come to its end.
-   * @throws LlmError `malformed` when there was no answer in it, `failed` when it was not whole, `too_long`
+   * Ends the body and yields the text that was still held back.
+   * @throws LlmError `malformed` if the body held no completion, `failed` if it was cut off, `too_long`
    */
   *end(): Generator<string, void> {
-    yield* this.#take(this.#decoder.decode());
-    if (this.#isWhole) return;
+    yield* this.#parse(this.#decoder.decode());
+    if (this.#isComplete) return;
     if (this.#object === null) yield* this.#reportAll(this.#events.end(), false);
     else {
       yield* this.#report(this.#object.join(""));
-      this.#isWhole = this.#hasChoices;
+      this.#isComplete = this.#hasChoices;
     }
-    if (this.#isWhole) return yield* this.#held();
-    if (!this.#hasChoices) throw new LlmError("malformed", "the endpoint's answer holds no completion");
-    if (!this.hasFinished) throw new LlmError("failed", "the answer broke off before the model had ended");
+    if (this.#isComplete) return yield* this.#flush();
+    if (!this.#hasChoices) throw new LlmError("malformed", "the endpoint's answer contains no completion");
+    if (!this.hasFinished) throw new LlmError("failed", "the answer ended before the model had finished");
   }
 
-  /** Whether the model said that it has ended: what is missing then is usage at most. */
+  /** Whether the model reported its end. After that, at most the usage is missing. */
   get hasFinished(): boolean {
-    return this.#ending !== null || this.#isWhole;
+    return this.#ending !== null || this.#isComplete;
   }
 
-  /** Whether nothing more is to come. */
-  get isWhole(): boolean {
-    return this.#isWhole;
+  /** Whether the response is complete, so that nothing more needs to be read. */
+  get isComplete(): boolean {
+    return this.#isComplete;
   }
 
-  /** Why the text ended. */
+  /** Why the answer ended. */
   get ending(): LlmEnding {
     return this.#isRefused ? "withheld" : (this.#ending ?? "model");
   }
 
-  /** As the endpoint says, else estimated; of a broken answer too. Nothing where no answer began. */
+  /** Tokens as reported by the endpoint, otherwise estimated, also for a cut-off answer. Zero if no answer began. */
   get usage(): LlmUsage {
     if (this.#usage !== null) return this.#usage;
     if (this.#bytes === 0) return { prompt: 0, completion: 0 };
     const prompt = this.request.messages.reduce((sum, { content }) => sum + estimatedTokens(content), 0);
-    return { prompt, completion: estimatedTokensOf(this.#writtenBytes) };
+    return { prompt, completion: estimatedTokensOfBytes(this.#writtenBytes) };
   }
 
-  *#take(text: string): Generator<string, void> {
+  *#parse(text: string): Generator<string, void> {
     if (!this.#hasBegun) {
       const first = text.trimStart()[0];
       if (first === undefined) return;
@@ -115,24 +116,25 @@ export class Completion {
       this.#object.push(text);
       return;
     }
-    yield* this.#reportAll(this.#events.take(text), true);
-    if (this.#events.held > ANSWER_BYTES_MAX) throw tooLong(`${ANSWER_BYTES_MAX} characters in one event`);
+    yield* this.#reportAll(this.#events.push(text), true);
+    if (this.#events.bufferedCharacters > ANSWER_BYTES_MAX)
+      throw tooLong(`${ANSWER_BYTES_MAX} characters in one event`);
   }
 
-  // An event that its blank line does not end may be cut off in the middle: then it is as if it had not begun.
-  *#reportAll(events: readonly string[], areEnded: boolean): Generator<string, void> {
+  // The last event may lack its blank line. It may then be cut off: it counts only if it is valid JSON.
+  *#reportAll(events: readonly string[], areTerminated: boolean): Generator<string, void> {
     for (const data of events) {
       if (data.trim() === "[DONE]") {
         this.#hasChoices = true;
-        this.#isWhole = true;
-        return yield* this.#held();
+        this.#isComplete = true;
+        return yield* this.#flush();
       }
-      if (areEnded || parsed(data) !== undefined) yield* this.#report(data);
+      if (areTerminated || parseJson(data) !== undefined) yield* this.#report(data);
     }
   }
 
   *#report(json: string): Generator<string, void> {
-    const reported = objectOf(parsed(json));
+    const reported = objectOf(parseJson(json));
     if (reported === null) throw new LlmError("malformed", "the endpoint's answer is not JSON");
     if (isError(reported)) throw new LlmError("failed", `the endpoint reported an error${errorCode(reported)}`);
     this.#usage = usageOf(reported) ?? this.#usage;
@@ -140,37 +142,37 @@ export class Completion {
     if (choice === null) return;
     this.#hasChoices = true;
     const ending = endingOf(choice.finish_reason);
-    if (ending === "broken") throw new LlmError("failed", "the endpoint broke the answer off");
+    if (ending === "broken") throw new LlmError("failed", "the endpoint aborted the answer");
     this.#ending = ending ?? this.#ending;
-    // one text, so that the last one is out once the model is known to have ended
-    const text = this.#spoken.take(this.#written(choice)) + (ending === null ? "" : this.#spoken.end());
+    // yielded as one text, so that `hasFinished` is already true when the caller receives the last text
+    const text = this.#answerText.push(this.#textOfChoice(choice)) + (ending === null ? "" : this.#answerText.end());
     if (text !== "") yield text;
   }
 
-  #written(choice: Reported): string {
+  #textOfChoice(choice: Reported): string {
     const message = objectOf(choice.delta) ?? objectOf(choice.message);
     const refusal = textOf(message?.refusal);
     if (refusal !== "") this.#isRefused = true;
     const text = textOf(message?.content) || refusal || textOf(choice.text);
-    const thought = textOf(message?.reasoning_content) || textOf(message?.reasoning);
-    this.#writtenBytes += Buffer.byteLength(text, "utf8") + Buffer.byteLength(thought, "utf8");
+    const reasoning = textOf(message?.reasoning_content) || textOf(message?.reasoning);
+    this.#writtenBytes += Buffer.byteLength(text, "utf8") + Buffer.byteLength(reasoning, "utf8");
     this.#characters += text.length;
     const { outputTokensMax } = this.request;
     if (this.#characters > outputTokensMax * TOKEN_CHARACTERS_MAX) {
-      throw new LlmError("too_long", `the answer is far beyond the ${outputTokensMax} tokens that were asked for`);
+      throw new LlmError("too_long", `the answer is much longer than the ${outputTokensMax} tokens requested`);
     }
     return text;
   }
 
-  *#held(): Generator<string, void> {
-    const text = this.#spoken.end();
+  *#flush(): Generator<string, void> {
+    const text = this.#answerText.end();
     if (text !== "") yield text;
   }
 }
 
 /**
- * The code that the body of an error names, to stand behind a sentence: ` (model_not_found)`. Empty where there is none: the
- * message itself may repeat keys and texts.
+ * The error code in an error body, formatted to follow a sentence: ` (model_not_found)`; empty if there is none. The
+ * error's message is left out because it may repeat keys and texts.
  */
 export function errorCode(body: unknown): string {
   const error = objectOf(objectOf(body)?.error) ?? objectOf(body);
@@ -178,8 +180,8 @@ export function errorCode(body: unknown): string {
   return code === undefined ? "" : ` (${code})`;
 }
 
-/** The value of a JSON text; undefined for what is none. */
-export function parsed(json: string): unknown {
+/** Parses JSON; undefined if the text is not valid JSON. */
+export function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
@@ -188,15 +190,15 @@ export function parsed(json: string): unknown {
 }
 
 function tooLong(bound: string): LlmError {
-  return new LlmError("too_long", `the answer is beyond ${bound}`);
+  return new LlmError("too_long", `the answer exceeds ${bound}`);
 }
 
-// `{"error": …}` nearly everywhere, `{"object": "error", …}` from older servers.
+// Nearly every server sends `{"error": …}`; older ones send `{"object": "error", …}`.
 function isError({ error, object }: Reported): boolean {
   return (error !== undefined && error !== null) || object === "error";
 }
 
-// null: not at its end. Some servers send an empty reason, or the word null, with every event.
+// null: the answer goes on. Some servers send an empty reason, or the word "null", with every event.
 function endingOf(reason: unknown): LlmEnding | "broken" | null {
   if (typeof reason !== "string" || reason === "" || reason === "null") return null;
   return Object.hasOwn(ENDINGS, reason) ? (ENDINGS[reason] ?? "model") : "model";
@@ -206,7 +208,7 @@ function objectOf(value: unknown): Reported | null {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Reported) : null;
 }
 
-// Parts of other types are images, and what the model thought.
+// Parts of other types are skipped: images, and the model's reasoning.
 function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";

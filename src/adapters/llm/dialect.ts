@@ -1,43 +1,44 @@
-// What of a chat completion's request endpoints take: which optional fields, and where they look for the key. The protocol has no
-// way to ask: an endpoint that refuses a field (status 400 or 422) is asked again without it, and what then worked is remembered.
+// What differs between endpoints: which optional request fields they accept, and which header carries the key. The
+// protocol has no way to ask. If an endpoint refuses a field (status 400 or 422), the request is repeated without it, and
+// the form that worked is remembered.
 
 import type { LlmEndpoint } from "../../domain/language-model.ts";
 import { LlmError, type LlmRequest } from "../../ports/language-model.ts";
 
-/** Endpoints that are remembered; beyond, the oldest is asked afresh. */
+/** Number of remembered endpoints. Beyond it, the oldest one is forgotten and starts with the full form again. */
 const ENDPOINTS_MAX = 1_000;
 
-/** What an endpoint takes. */
+/** The form of request that an endpoint accepts. */
 export interface Dialect {
   /** `response_format` with a JSON Schema. */
-  readonly takesSchema: boolean;
-  /** `stream_options`, by which the last event says how many tokens it were. */
-  readonly takesStreamOptions: boolean;
-  /** Models that reason have a temperature of their own. */
-  readonly takesTemperature: boolean;
+  readonly acceptsSchema: boolean;
+  /** `stream_options`, which makes the last event report the token usage. */
+  readonly acceptsStreamOptions: boolean;
+  /** `temperature`: reasoning models accept only their own. */
+  readonly acceptsTemperature: boolean;
   readonly lengthField: "max_tokens" | "max_completion_tokens";
 }
 
-const RICHEST: Dialect = {
-  takesSchema: true,
-  takesStreamOptions: true,
-  takesTemperature: true,
+const FULL_DIALECT: Dialect = {
+  acceptsSchema: true,
+  acceptsStreamOptions: true,
+  acceptsTemperature: true,
   lengthField: "max_tokens",
 };
 
-/** Hosts of Azure, which takes keys in a header of its own and as bearers nothing but tokens of its directory (JSON Web Tokens). */
+/** Hosts of Azure. It takes API keys in an `api-key` header; as bearer it accepts only directory tokens (JSON Web Tokens). */
 const AZURE_HOSTS = /\.(openai|cognitiveservices|services\.ai)\.azure\.com$/;
 
-/** What is known of endpoints. */
+/** Remembers the dialect of each endpoint. */
 export class Dialects {
   readonly #known = new Map<string, Dialect>();
 
-  /** What this endpoint takes as far as is known; everything, where nothing is. */
+  /** The dialect that worked last; the full one for an unknown endpoint. */
   of(endpoint: LlmEndpoint): Dialect {
-    return this.#known.get(keyOf(endpoint)) ?? RICHEST;
+    return this.#known.get(keyOf(endpoint)) ?? FULL_DIALECT;
   }
 
-  /** The endpoint answered to this. */
+  /** Remembers that the endpoint answered a request in this dialect. */
   learn(endpoint: LlmEndpoint, dialect: Dialect): void {
     if (dialect === this.of(endpoint)) return;
     const oldest = this.#known.keys().next();
@@ -47,34 +48,34 @@ export class Dialects {
 }
 
 /**
- * A plainer dialect than the one that was refused: without the field that the refusal names, else without the rarest. null: it
- * cannot be plainer, so something else is refused.
- * @param refusal the body of the answer
+ * A simpler dialect than the refused one: without the field that the refusal names, otherwise without the least supported
+ * field. null if nothing is left to drop, so the refusal has another reason.
+ * @param refusal body of the response
  */
-export function plainer(dialect: Dialect, request: LlmRequest, refusal: string): Dialect | null {
-  const hasSchema = dialect.takesSchema && request.schema !== undefined;
+export function simplerDialect(dialect: Dialect, request: LlmRequest, refusal: string): Dialect | null {
+  const hasSchema = dialect.acceptsSchema && request.schema !== undefined;
   if (dialect.lengthField === "max_tokens" && refusal.includes("max_completion_tokens")) {
     return { ...dialect, lengthField: "max_completion_tokens" };
   }
-  if (dialect.takesTemperature && refusal.includes("temperature")) return { ...dialect, takesTemperature: false };
-  if (dialect.takesStreamOptions && refusal.includes("stream_options"))
-    return { ...dialect, takesStreamOptions: false };
-  if (hasSchema) return { ...dialect, takesSchema: false };
-  return dialect.takesStreamOptions ? { ...dialect, takesStreamOptions: false } : null;
+  if (dialect.acceptsTemperature && refusal.includes("temperature")) return { ...dialect, acceptsTemperature: false };
+  if (dialect.acceptsStreamOptions && refusal.includes("stream_options"))
+    return { ...dialect, acceptsStreamOptions: false };
+  if (hasSchema) return { ...dialect, acceptsSchema: false };
+  return dialect.acceptsStreamOptions ? { ...dialect, acceptsStreamOptions: false } : null;
 }
 
-/** The body of a request in this dialect, as JSON. */
-export function bodyOf(request: LlmRequest, dialect: Dialect): string {
+/** The JSON body of a request in this dialect. */
+export function requestBody(request: LlmRequest, dialect: Dialect): string {
   const { endpoint, messages, temperature, outputTokensMax, schema } = request;
   return JSON.stringify({
     model: endpoint.model,
     messages,
     [dialect.lengthField]: outputTokensMax,
-    ...(dialect.takesTemperature && { temperature }),
-    // streamed, so that an endpoint which stalls is told from one which takes its time
+    ...(dialect.acceptsTemperature && { temperature }),
+    // streamed, so that a stalled endpoint can be distinguished from a slow one
     stream: true,
-    ...(dialect.takesStreamOptions && { stream_options: { include_usage: true } }),
-    ...(dialect.takesSchema &&
+    ...(dialect.acceptsStreamOptions && { stream_options: { include_usage: true } }),
+    ...(dialect.acceptsSchema &&
       schema !== undefined && {
         response_format: {
           type: "json_schema",
@@ -84,10 +85,10 @@ export function bodyOf(request: LlmRequest, dialect: Dialect): string {
   });
 }
 
-/** The headers of a request to `url`. @throws LlmError `refused` for a key that no header can hold */
-export function headersOf({ apiKey }: LlmEndpoint, url: URL): Record<string, string> {
+/** The headers of a request to `url`. @throws LlmError `refused` if the key contains characters that no header can hold */
+export function requestHeaders({ apiKey }: LlmEndpoint, url: URL): Record<string, string> {
   if (apiKey !== null && !/^[\x20-\x7e]*$/.test(apiKey)) {
-    throw new LlmError("refused", "the endpoint's key holds characters that a header cannot hold");
+    throw new LlmError("refused", "the endpoint's key contains characters that a header cannot hold");
   }
   return {
     "content-type": "application/json",

@@ -1,41 +1,41 @@
-// One POST to an endpoint of a language model, whose answer is read part by part, as fast as somebody asks for parts. What may be
-// called, how long it may take and what the bytes mean is left to client.ts.
+// One POST to a language model endpoint. The response body is read part by part, only as fast as the caller asks for parts.
+// The address check, the timeouts and the meaning of the bytes are in client.ts.
 
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import { LlmError } from "../../ports/language-model.ts";
 import { UnsafeTarget } from "../outbound/guard.ts";
-import { reasonOf } from "../outbound/sender.ts";
+import { publicReason } from "../outbound/sender.ts";
 
-/** What is sent. */
+/** The request to send. */
 export interface HttpCall {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Resolves the host; absent: as the system does. */
+  /** Resolves the host name; absent: the system's resolver. */
   readonly lookup?: LookupFunction;
 }
 
-/** An answer whose body is still to be read. */
+/** A response whose headers have arrived and whose body has not been read yet. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   /**
-   * The next part of the body; null: it has come to its end. Between two calls the socket is not read, so that what waits is what
-   * was read at once. To be called again only when the last call has settled.
-   * @throws LlmError `failed` when it breaks off; `signal.reason`
+   * The next part of the body; null at its end. The socket is paused between calls, so at most one read is buffered. Must
+   * not be called again before the previous call has settled.
+   * @throws LlmError `failed` if the connection breaks; `signal.reason`
    */
-  part(): Promise<Buffer | null>;
-  /** Closes the connection. What was read and not asked for is lost. */
+  nextPart(): Promise<Buffer | null>;
+  /** Closes the connection and drops buffered data. */
   close(): void;
 }
 
 /**
- * Sends, and resolves when an answer begins.
- * @param signal lives as long as the call: nothing stops listening to it
- * @param onConnected the connection stands, its encryption included
- * @throws LlmError `unreachable` or `unsafe_address` before an answer begins, `malformed` where none can; `signal.reason`
+ * Sends the request; resolves when the response headers have arrived.
+ * @param signal must live no longer than the call, because its listener is never removed
+ * @param onConnected called when the connection is established, TLS included
+ * @throws LlmError `unreachable` or `unsafe_address` before the response begins, `malformed` if it cannot; `signal.reason`
  */
 export function exchange(call: HttpCall, signal: AbortSignal, onConnected: () => void): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
@@ -46,7 +46,7 @@ export function exchange(call: HttpCall, signal: AbortSignal, onConnected: () =>
       method: "POST",
       headers: call.headers,
       ...(call.lookup !== undefined && { lookup: call.lookup }),
-      // no agent: it would keep connections and heed HTTP_PROXY; NODE_TLS_REJECT_UNAUTHORIZED may not switch verification off
+      // no agent: it would pool connections and obey HTTP_PROXY; verification stays on whatever NODE_TLS_REJECT_UNAUTHORIZED says
       agent: false,
       rejectUnauthorized: true,
     });
@@ -62,13 +62,13 @@ export function exchange(call: HttpCall, signal: AbortSignal, onConnected: () =>
       });
     });
     outgoing.on("error", (cause) => {
-      reject(notReached(cause));
-      // before the end that a body without a length seems to have when its connection breaks
-      body?.end(brokenOff(cause));
+      reject(connectionFailed(cause));
+      // must run before the "end" event that a body without a length emits when its connection breaks
+      body?.end(connectionLost(cause));
     });
     outgoing.on("upgrade", (_answer, socket) => {
       socket.destroy();
-      reject(new LlmError("malformed", "the endpoint wants to change the protocol"));
+      reject(new LlmError("malformed", "the endpoint tried to switch to another protocol"));
     });
     outgoing.on("response", (answer: IncomingMessage) => {
       const read = new Body(answer);
@@ -76,9 +76,9 @@ export function exchange(call: HttpCall, signal: AbortSignal, onConnected: () =>
       resolve({
         status: answer.statusCode ?? 0,
         headers: answer.headers,
-        part: () => read.part(),
+        nextPart: () => read.nextPart(),
         close: () => {
-          read.stop(new Error("a part was asked for after the answer was closed: this is a bug in Mneme"));
+          read.stop(new Error("a part was requested after the answer was closed: this is a bug in Mneme"));
           outgoing.destroy();
         },
       });
@@ -87,64 +87,64 @@ export function exchange(call: HttpCall, signal: AbortSignal, onConnected: () =>
   });
 }
 
-/** Hands over what comes to whoever asks, and pauses what comes while nobody does. */
+/** Turns a response's data events into parts on request; pauses the socket while no part is requested. */
 class Body {
   readonly #answer: IncomingMessage;
-  /** What came and was not asked for yet. */
+  /** Parts that arrived before they were requested. */
   #parts: Buffer[] = [];
-  #asked: PromiseWithResolvers<Buffer | null> | null = null;
+  #requested: PromiseWithResolvers<Buffer | null> | null = null;
   #end: { readonly error: unknown } | null = null;
 
   constructor(answer: IncomingMessage) {
     this.#answer = answer;
-    answer.on("data", (part: Buffer) => this.#came(part));
+    answer.on("data", (part: Buffer) => this.#receive(part));
     answer.on("end", () => this.end(null));
-    answer.on("error", (cause) => this.end(brokenOff(cause)));
+    answer.on("error", (cause) => this.end(connectionLost(cause)));
     answer.pause();
   }
 
-  part(): Promise<Buffer | null> {
+  nextPart(): Promise<Buffer | null> {
     const part = this.#parts.shift();
     if (part !== undefined) return Promise.resolve(part);
     if (this.#end !== null) return this.#end.error === null ? Promise.resolve(null) : Promise.reject(this.#end.error);
-    this.#asked = Promise.withResolvers();
+    this.#requested = Promise.withResolvers();
     this.#answer.resume();
-    return this.#asked.promise;
+    return this.#requested.promise;
   }
 
-  /** No more comes; what came can still be asked for. @param error null: the body is whole */
+  /** Ends the body; buffered parts can still be read. @param error null: the body is complete */
   end(error: unknown): void {
     if (this.#end !== null) return;
     this.#end = { error };
-    if (error === null) this.#asked?.resolve(null);
-    else this.#asked?.reject(error);
-    this.#asked = null;
+    if (error === null) this.#requested?.resolve(null);
+    else this.#requested?.reject(error);
+    this.#requested = null;
   }
 
-  /** As `end`, but at once. */
+  /** Ends the body and drops buffered parts. */
   stop(error: unknown): void {
     this.#parts = [];
     this.end(error);
     this.#end = { error };
   }
 
-  #came(part: Buffer): void {
+  #receive(part: Buffer): void {
     if (this.#end !== null) return;
-    if (this.#asked === null) {
+    if (this.#requested === null) {
       this.#parts.push(part);
       this.#answer.pause();
     } else {
-      this.#asked.resolve(part);
-      this.#asked = null;
+      this.#requested.resolve(part);
+      this.#requested = null;
     }
   }
 }
 
-function notReached(cause: unknown): LlmError {
+function connectionFailed(cause: unknown): LlmError {
   const reason = cause instanceof UnsafeTarget ? "unsafe_address" : "unreachable";
-  return new LlmError(reason, `the endpoint was not reached: ${reasonOf(cause)}`, { cause });
+  return new LlmError(reason, `cannot connect to the endpoint: ${publicReason(cause)}`, { cause });
 }
 
-function brokenOff(cause: unknown): LlmError {
-  return new LlmError("failed", "the connection was closed before the answer was whole", { cause });
+function connectionLost(cause: unknown): LlmError {
+  return new LlmError("failed", "the connection was closed before the answer was complete", { cause });
 }

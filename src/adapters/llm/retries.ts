@@ -1,33 +1,33 @@
-// Whether a call that failed before its answer began is made again, and when.
+// Decides whether and when to retry a call that failed before its answer began.
 
 import type { LlmError } from "../../ports/language-model.ts";
 
-/** How often a call is made again. */
+/** Retries per call. */
 export const RETRIES_MAX = 2;
-/** A wait that an endpoint asks for is kept if it is this long at most: who asked the question waits, too. */
-const ASKED_WAIT_MS_MAX = 10_000;
-/** The wait before the first repetition where the endpoint asks for none, at most; it doubles, and chance takes up to half of it. */
+/** Longest `retry-after` that is obeyed. A user is waiting, so a longer one fails the call. */
+const REQUESTED_WAIT_MS_MAX = 10_000;
+/** Longest wait before the first retry if the endpoint requests none. It doubles each time; jitter removes up to half of it. */
 const WAIT_MS = 500;
 
-/** Statuses that pass soon: too many requests, and those of a gateway whose servers are changed or full. */
-const PASSING_STATUSES: readonly (number | null)[] = [429, 502, 503];
-/** Errors of a connection that came to nothing. */
-const PASSING_CODES: readonly unknown[] = ["ECONNREFUSED", "ECONNRESET", "EPIPE"];
+/** Statuses of transient failures: too many requests, and gateways whose servers are being replaced or are full. */
+const TRANSIENT_STATUSES: readonly (number | null)[] = [429, 502, 503];
+/** Connection errors that are transient. */
+const TRANSIENT_CODES: readonly unknown[] = ["ECONNREFUSED", "ECONNRESET", "EPIPE"];
 
 /**
- * Milliseconds until the call is to be made again; null: it is not.
- * @param failure of a call whose answer has not begun
- * @param retries how often it was made again already
- * @param leftMs of the time for the whole call
- * @param random in 0..1
+ * Milliseconds to wait before the next retry; null if the call must not be retried.
+ * @param failure of a call whose answer had not begun
+ * @param retries number of retries so far
+ * @param leftMs time left for the whole call
+ * @param random jitter in 0..1
  */
 export function waitBeforeRetry(failure: LlmError, retries: number, leftMs: number, random: number): number | null {
-  if (retries >= RETRIES_MAX || !isPassing(failure)) return null;
+  if (retries >= RETRIES_MAX || !isTransient(failure)) return null;
   const ms = failure.retryAfterMs ?? WAIT_MS * 2 ** retries * (1 - random / 2);
-  return ms <= ASKED_WAIT_MS_MAX && ms < leftMs ? ms : null;
+  return ms <= REQUESTED_WAIT_MS_MAX && ms < leftMs ? ms : null;
 }
 
-function isPassing({ status, reason, cause }: LlmError): boolean {
-  if (PASSING_STATUSES.includes(status)) return true;
-  return reason === "unreachable" && cause instanceof Error && "code" in cause && PASSING_CODES.includes(cause.code);
+function isTransient({ status, reason, cause }: LlmError): boolean {
+  if (TRANSIENT_STATUSES.includes(status)) return true;
+  return reason === "unreachable" && cause instanceof Error && "code" in cause && TRANSIENT_CODES.includes(cause.code);
 }

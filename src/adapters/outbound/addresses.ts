@@ -1,5 +1,5 @@
-// Which IP addresses are globally routable, and which hosts an operator allows besides. Knows no URLs and resolves no
-// names: that is guard.ts.
+// Classifies IP addresses as globally routable or not, and holds the operator's allow list. URLs and name resolution are
+// in guard.ts.
 
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
@@ -8,16 +8,16 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Block = readonly [network: Address, prefixBits: number];
 
 /**
- * What is not globally routable unicast in IPv4: the IANA IPv4 Special-Purpose Address Registry and the
- * multicast block. 192.0.0.0/24 is refused whole: the two anycast addresses in it that the registry calls reachable
- * (RFC 7723, RFC 8155) are answered by the operator's own network.
+ * IPv4 blocks that are not globally routable unicast: the IANA IPv4 Special-Purpose Address Registry and the multicast
+ * block. 192.0.0.0/24 is refused as a whole: the registry marks two anycast addresses in it as reachable (RFC 7723,
+ * RFC 8155), but the operator's own network answers them.
  */
 const IPV4_REFUSED = blocks(
   "0.0.0.0/8", // this network (RFC 791)
   "10.0.0.0/8", // private (RFC 1918)
   "100.64.0.0/10", // carrier-grade NAT (RFC 6598)
   "127.0.0.0/8", // loopback (RFC 1122)
-  "169.254.0.0/16", // link-local (RFC 3927); metadata services of clouds
+  "169.254.0.0/16", // link-local (RFC 3927); cloud metadata services
   "172.16.0.0/12", // private (RFC 1918)
   "192.0.0.0/24", // IETF protocol assignments (RFC 6890)
   "192.0.2.0/24", // documentation (RFC 5737)
@@ -31,27 +31,27 @@ const IPV4_REFUSED = blocks(
 );
 
 /**
- * All that IANA gives out as global unicast in IPv6 (RFC 4291). Outside it lie unspecified, loopback, IPv4-mapped and
- * -compatible, NAT64, discard-only, segment routing, unique local, link-local, site-local and multicast.
+ * IPv6 space that IANA allocates as global unicast (RFC 4291). Outside it are the unspecified, loopback, IPv4-mapped and
+ * -compatible, NAT64, discard-only, segment routing, unique local, link-local, site-local and multicast addresses.
  */
 const IPV6_GLOBAL = blocks("2000::/3");
 
 /**
- * What is not globally routable inside 2000::/3: the IANA IPv6 Special-Purpose Address Registry.
- * 2001::/23 is refused whole, as 192.0.0.0/24 is: what the registry calls reachable in it are anycast services of the
- * own network and identifiers that nothing is routed to.
+ * Blocks inside 2000::/3 that are not globally routable: the IANA IPv6 Special-Purpose Address Registry. 2001::/23 is
+ * refused as a whole, like 192.0.0.0/24: the addresses in it that the registry marks as reachable are anycast services of
+ * the local network and identifiers that nothing is routed to.
  */
 const IPV6_REFUSED = blocks(
   "2001::/23", // IETF protocol assignments: Teredo, benchmarking, ORCHID, … (RFC 2928)
   "2001:db8::/32", // documentation (RFC 3849)
   "2002::/16", // 6to4, an IPv4 address inside (RFC 3056)
-  "3ffe::/16", // 6bone, given back (RFC 3701)
+  "3ffe::/16", // 6bone, returned to IANA (RFC 3701)
   "3fff::/20", // documentation (RFC 9637)
 );
 
 /**
- * Whether `address` is globally routable unicast: an IPv4 address in dotted decimal or an IPv6 address, both as
- * resolvers and URLs write them. Anything else, with a zone too, is not.
+ * Whether `address` is globally routable unicast. Takes an IPv4 address in dotted decimal or an IPv6 address, as resolvers
+ * and URLs write them. false for anything else, including an address with a zone.
  */
 export function isGloballyRoutable(address: string): boolean {
   const parsed = parseAddress(address);
@@ -61,25 +61,25 @@ export function isGloballyRoutable(address: string): boolean {
 }
 
 /**
- * Whether `host`, as a URL gives it, has the form of a name: labels of ASCII letters, digits, `-` and `_`, at most 253
- * characters, a dot at the end allowed.
+ * Whether `host`, as taken from a URL, is a valid host name: labels of ASCII letters, digits, `-` and `_`, at most 253
+ * characters, optionally with a trailing dot.
  */
 export function isHostName(host: string): boolean {
   return host.length <= 253 && /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?$/i.test(host);
 }
 
-/** What an operator allows beside globally routable addresses: names whatever they resolve to, and blocks of addresses. */
+/** What an operator allows in addition to globally routable addresses: host names, whatever they resolve to, and address blocks. */
 export class AllowList {
-  /** @param hosts names in lower case, without a dot at the end. */
+  /** @param hosts lower case, without a trailing dot */
   private constructor(
     private readonly hosts: ReadonlySet<string>,
     private readonly addresses: readonly Block[],
   ) {}
 
   /**
-   * The list that `text` stands for: host names, addresses and CIDR blocks, separated by commas; an empty text allows
-   * nothing. A name allows exactly that name, none below it.
-   * @throws Error with one sentence that names the entry that is none of the three.
+   * Parses host names, addresses and CIDR blocks, separated by commas. An empty text allows nothing. A name allows exactly
+   * that name and no subdomain.
+   * @throws Error with one sentence that names the first invalid entry
    */
   static parse(text: string): AllowList {
     const hosts = new Set<string>();
@@ -92,19 +92,19 @@ export class AllowList {
       else if (host !== null) hosts.add(host);
       else {
         throw new Error(
-          `${JSON.stringify(entry)} is no host name, address or CIDR block such as hooks.example.com, 10.1.2.3 or fd00::/8.`,
+          `${JSON.stringify(entry)} is not a host name, address or CIDR block such as hooks.example.com, 10.1.2.3 or fd00::/8.`,
         );
       }
     }
     return new AllowList(hosts, addresses);
   }
 
-  /** Whether this name is allowed, whatever it resolves to. Ignores case and a dot at the end. */
+  /** Whether this name is allowed, whatever it resolves to. Ignores case and a trailing dot. */
   allowsHost(host: string): boolean {
     return this.hosts.has(plainHost(host));
   }
 
-  /** Whether this address is allowed. An IPv4 block allows no IPv6 spelling of its addresses. */
+  /** Whether this address is allowed. An IPv4 block does not allow IPv6 forms of its addresses. */
   allowsAddress(address: string): boolean {
     const parsed = parseAddress(address);
     return parsed !== null && isInAny(parsed, this.addresses);
@@ -115,7 +115,7 @@ function blocks(...texts: readonly string[]): readonly Block[] {
   return texts.map((text) => ipaddr.parseCIDR(text));
 }
 
-// node's isIP first: ipaddr.js also reads 127.1, 0x7f.1 and 010.0.0.1, on which programs disagree.
+// Checked with node's isIP first: ipaddr.js also accepts 127.1, 0x7f.1 and 010.0.0.1, which programs interpret differently.
 function parseAddress(text: string): Address | null {
   return isIP(text) === 0 || text.includes("%") ? null : ipaddr.parse(text);
 }
@@ -135,8 +135,8 @@ function parseBlock(entry: string): Block | null {
   return /^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax ? [address, Number(bits)] : null;
 }
 
-// By URL, so that an internationalised name is compared in the form in which guard.ts sees it. What URL turns into an
-// address (127.1, 0x7f000001) is refused, for an operator who writes that may mean something else.
+// Parsed by URL, so that an internationalised name is compared in the form that guard.ts sees. Entries that URL turns into
+// an address (127.1, 0x7f000001) are refused, because the operator may have meant something else.
 function parseHost(entry: string): string | null {
   if (/[\s:/@?#\\%[\]]/.test(entry) || !URL.canParse(`http://${entry}/`)) return null;
   const host = new URL(`http://${entry}/`).hostname;

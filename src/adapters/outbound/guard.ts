@@ -1,5 +1,5 @@
-// May this address be called? Reads the URL, resolves its name and judges every address that comes back. Which addresses
-// are public is addresses.ts; that the connection goes to what was judged here is sender.ts.
+// Decides whether an address may be called: parses the URL, resolves its name and checks every resulting address.
+// addresses.ts knows which addresses are public; sender.ts makes sure that only checked addresses are connected to.
 
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -8,40 +8,40 @@ import { LIMITS } from "../../domain/limits.ts";
 import type { AddressGuard } from "../../ports/outbound.ts";
 import { type AllowList, isGloballyRoutable, isHostName } from "./addresses.ts";
 
-/** The addresses of a name, IPv4 in dotted decimal or IPv6; rejects or gives none when it does not resolve. */
+/** Resolves a host name to IPv4 (dotted decimal) or IPv6 addresses. Rejects or returns none if it does not resolve. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
-/** Resolves as other programs of this machine do, the hosts file included. */
+/** The system's resolver, including the hosts file. */
 export const resolveBySystem: Resolve = async (host) =>
   (await lookup(host, { all: true })).map(({ address }) => address);
 
-/** What decides whether a host may be called. */
+/** What decides whether a host may be called: the allow list and the resolver. */
 export interface Admission {
   readonly allow: AllowList;
   /** Defaults to `resolveBySystem`. */
   readonly resolve?: Resolve;
 }
 
-/** What a guard goes by. */
+/** Options of an address guard. */
 export interface GuardOptions extends Admission {
-  /** A name whose addresses take longer counts as not resolving. Default 5,000: one try of a usual resolver. */
+  /** A name that takes longer counts as unresolvable. Default 5,000: one attempt of a typical resolver. */
   readonly resolveTimeoutMs?: number;
 }
 
-/** A URL or host that may not be called. `message` is public and completes "the address …": "is not public". */
+/** A URL or host that must not be called. `message` is public and completes "the address …", as in "is not public". */
 export class UnsafeTarget extends Error {
   override readonly name = "UnsafeTarget";
 }
 
-/** Where a URL leads, once its spelling is out of the way. */
+/** A parsed URL. */
 export interface Target {
   readonly url: URL;
-  /** A name in lower case, or an address without brackets. */
+  /** A lower-case name, or an address without brackets. */
   readonly host: string;
   readonly isLiteralAddress: boolean;
 }
 
-/** An AddressGuard that goes by these options. */
+/** Creates an AddressGuard. */
 export function createAddressGuard({
   allow,
   resolve = resolveBySystem,
@@ -50,7 +50,7 @@ export function createAddressGuard({
   return {
     async check(url, param) {
       try {
-        await admittedAddresses(readTarget(url), { allow, resolve: withTimeout(resolve, resolveTimeoutMs) });
+        await admittedAddresses(parseTarget(url), { allow, resolve: withTimeout(resolve, resolveTimeoutMs) });
       } catch (cause) {
         if (!(cause instanceof UnsafeTarget)) throw cause;
         throw new Fault("unsafe_url", `The address in ${param} ${cause.message}.`, { param, cause });
@@ -60,17 +60,17 @@ export function createAddressGuard({
 }
 
 /**
- * Reads a URL. Only what everybody reads alike is taken: `http://` or `https://`, then a host, no credentials, no spaces
- * or control characters; how the host is spelled (`127.1`, `0x7f000001`, full-width digits) is settled by URL.
- * @throws UnsafeTarget for anything else, for port 0 and beyond LIMITS.webhookUrlCharacters.
+ * Parses a URL. Accepts only URLs that every parser reads alike: `http://` or `https://`, then a host, no credentials, no
+ * white space or control characters. URL normalises the host's spelling (`127.1`, `0x7f000001`, full-width digits).
+ * @throws UnsafeTarget for anything else, for port 0 and beyond LIMITS.webhookUrlCharacters
  */
-export function readTarget(text: string): Target {
+export function parseTarget(text: string): Target {
   if (text.length > LIMITS.webhookUrlCharacters) {
     throw new UnsafeTarget(`is longer than ${LIMITS.webhookUrlCharacters} characters`);
   }
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1];
-  if (authority === undefined) throw new UnsafeTarget("does not begin with http:// or https:// and a host");
-  if (authority.includes("@")) throw new UnsafeTarget("holds credentials; leave out what stands before the @");
+  if (authority === undefined) throw new UnsafeTarget("must begin with http:// or https:// and a host");
+  if (authority.includes("@")) throw new UnsafeTarget("contains credentials; remove everything before the @");
   if (authority.includes("\\") || /[\s\p{Cc}]/u.test(text) || !URL.canParse(text)) {
     throw new UnsafeTarget("is not a well-formed URL");
   }
@@ -83,9 +83,9 @@ export function readTarget(text: string): Target {
 }
 
 /**
- * All addresses that `target` leads to, at least one, each of which may be connected to.
- * @throws UnsafeTarget when there is none, or a single one may not be: which of the two is not told, for it would say
- *   which names exist inside the operator's network.
+ * All addresses of `target`, at least one. Each of them may be connected to.
+ * @throws UnsafeTarget if there is no address or any of them must not be called. The message does not say which of the two,
+ *   because that would reveal which names exist inside the operator's network.
  */
 export async function admittedAddresses(
   { host, isLiteralAddress }: Target,
@@ -108,7 +108,7 @@ export async function admittedAddresses(
 function withTimeout(resolve: Resolve, timeoutMs: number): Resolve {
   return (host) =>
     new Promise((settle, reject) => {
-      const timer = setTimeout(() => reject(new Error(`no addresses within ${timeoutMs} ms`)), timeoutMs);
+      const timer = setTimeout(() => reject(new Error(`no addresses received within ${timeoutMs} ms`)), timeoutMs);
       resolve(host)
         .then(settle, reject)
         .finally(() => clearTimeout(timer));

@@ -1,34 +1,34 @@
-// One POST to an address that a caller chose: connects only to addresses that guard.ts admitted a moment before, and is
-// bounded in time and memory. When to send, what to sign and whether to try again is left to whoever sends.
+// One POST to an address chosen by a caller. Connects only to addresses that guard.ts has just checked; bounded in time and
+// memory. The caller decides when to send, what to sign and whether to retry.
 
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import type { OutboundSender } from "../../ports/outbound.ts";
-import { type Admission, admittedAddresses, readTarget, resolveBySystem, type Target, UnsafeTarget } from "./guard.ts";
+import { type Admission, admittedAddresses, parseTarget, resolveBySystem, type Target, UnsafeTarget } from "./guard.ts";
 
-/** What a sender goes by. */
+/** Options of a sender. */
 export interface SenderOptions extends Admission {
   /** For the whole call: name resolution, connecting, sending and reading. Default 10,000. */
   readonly timeoutMs?: number;
-  /** An answer is read up to here, then cut off; its status stands. Default 64 KiB. */
+  /** Bytes of a response that are read. A longer one is cut off, and its status still counts. Default 64 KiB. */
   readonly responseBytesMax?: number;
 }
 
-/** We ended the call ourselves; `message` says why, in public words. */
-class Ended extends Error {
-  override readonly name = "Ended";
+/** Mneme ended the call itself. `message` is the public reason. */
+class CallEnded extends Error {
+  override readonly name = "CallEnded";
 }
 
-/** Public words for what node:http reports, by `code`; a name ending in `*` covers the codes that begin so. */
+/** Public text for the error codes of node:http. A code ending in `*` matches every code with that prefix. */
 const REASONS: readonly (readonly [code: string, reason: string])[] = [
   ["ECONNREFUSED", "connection refused"],
-  ["ECONNRESET", "connection closed before a whole answer came"],
-  ["EPIPE", "connection closed before a whole answer came"],
+  ["ECONNRESET", "connection closed before a complete answer arrived"],
+  ["EPIPE", "connection closed before a complete answer arrived"],
   ["ETIMEDOUT", "connection timed out"],
   ["EHOSTUNREACH", "host unreachable"],
   ["ENETUNREACH", "network unreachable"],
-  ["HPE_HEADER_OVERFLOW", "the headers of the answer are too large"],
+  ["HPE_HEADER_OVERFLOW", "the response headers are too large"],
   ["HPE_*", "the answer is not HTTP"],
   ["CERT_*", "the certificate is not valid"],
   ["UNABLE_TO_*", "the certificate is not valid"],
@@ -39,7 +39,7 @@ const REASONS: readonly (readonly [code: string, reason: string])[] = [
   ["EPROTO", "TLS failed"],
 ];
 
-/** An OutboundSender that goes by these options. */
+/** Creates an OutboundSender. */
 export function createOutboundSender({
   allow,
   resolve = resolveBySystem,
@@ -50,21 +50,21 @@ export function createOutboundSender({
     async post(url, headers, body, signal) {
       const startedAt = performance.now();
       const elapsedMs = () => Math.round(performance.now() - startedAt);
-      // not AbortSignal.any: the timer and the listener go when the call ends, however long the caller's signal lives
+      // not AbortSignal.any: timer and listener must be removed when the call ends, since the caller's signal may live longer
       const ending = new AbortController();
-      const stop = () => ending.abort(new Ended("stopped"));
-      const timer = setTimeout(() => ending.abort(new Ended(`timed out after ${timeoutMs / 1000} s`)), timeoutMs);
+      const stop = () => ending.abort(new CallEnded("stopped"));
+      const timer = setTimeout(() => ending.abort(new CallEnded(`timed out after ${timeoutMs / 1000} s`)), timeoutMs);
       signal.addEventListener("abort", stop, { once: true });
       if (signal.aborted) stop();
       try {
-        const target = readTarget(url);
-        // a literal address is connected to without a lookup
+        const target = parseTarget(url);
+        // node makes no lookup for a literal address, so it is checked here
         if (target.isLiteralAddress) await admittedAddresses(target, { allow, resolve });
         const options = { method: "POST", headers, lookup: admittingLookup(target, { allow, resolve }) };
         const statusCode = await exchange(target, options, body, responseBytesMax, ending.signal);
         return { statusCode, error: null, ms: elapsedMs() };
       } catch (error) {
-        return { statusCode: null, error: reasonOf(error), ms: elapsedMs() };
+        return { statusCode: null, error: publicReason(error), ms: elapsedMs() };
       } finally {
         clearTimeout(timer);
         signal.removeEventListener("abort", stop);
@@ -73,7 +73,7 @@ export function createOutboundSender({
   };
 }
 
-/** A lookup that resolves and judges at connection time, and hands on nothing but what was judged: between the two no name can change. */
+/** A DNS lookup for node:http that resolves and checks at connection time, so that a name cannot change between check and use. */
 export function admittingLookup(target: Target, options: Required<Admission>): LookupFunction {
   return (_hostname, { all }, callback) => {
     admittedAddresses(target, options).then(
@@ -88,8 +88,8 @@ export function admittingLookup(target: Target, options: Required<Admission>): L
   };
 }
 
-// Sends and reads. Resolves to the status once the answer is whole or beyond `bytesMax`; rejects with what went wrong, or
-// with `signal.reason`.
+// Sends and reads. Resolves to the status when the response is complete or exceeds `bytesMax`; rejects with the error or
+// `signal.reason`.
 function exchange(
   { url }: Target,
   options: RequestOptions,
@@ -99,10 +99,10 @@ function exchange(
 ): Promise<number> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    // before the request sees the signal: a body without a length would seem to end when the connection is torn down
+    // registered before the request sees the signal: a body without a length emits "end" when its connection is destroyed
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     const request = url.protocol === "https:" ? httpsRequest : httpRequest;
-    // no agent: it would keep connections and heed HTTP_PROXY; NODE_TLS_REJECT_UNAUTHORIZED may not switch verification off
+    // no agent: it would pool connections and obey HTTP_PROXY; verification stays on whatever NODE_TLS_REJECT_UNAUTHORIZED says
     const outgoing: ClientRequest = request(url, { ...options, agent: false, rejectUnauthorized: true, signal });
     outgoing.on("error", reject);
     outgoing.on("upgrade", ({ statusCode = 101 }: IncomingMessage, socket) => {
@@ -125,10 +125,10 @@ function exchange(
   });
 }
 
-/** Why a call came to nothing, in public words such as "connection refused". */
-export function reasonOf(error: unknown): string {
+/** Why a call failed, as a public text such as "connection refused". */
+export function publicReason(error: unknown): string {
   if (error instanceof UnsafeTarget) return `the address ${error.message}`;
-  if (error instanceof Ended) return error.message;
+  if (error instanceof CallEnded) return error.message;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const known = REASONS.find(([name]) => (name.endsWith("*") ? code.startsWith(name.slice(0, -1)) : code === name));
   return known?.[1] ?? "the connection failed";

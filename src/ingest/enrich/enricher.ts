@@ -243,9 +243,9 @@ export class Enricher {
 
   #failed(job: Job, inquiry: Inquiry, error: LlmError, { onNote }: EnrichContext): void {
     this.#parts.findings.keep(job, null);
-    const { reason, message, isPassing } = error;
+    const { reason, message, isTransient } = error;
     this.#parts.log.warn(
-      { memory: job.memory.id, project: job.projectId, reason, isPassing, error: message },
+      { memory: job.memory.id, project: job.projectId, reason, isTransient, error: message },
       "the language model gave no answer; a memory is extracted locally",
     );
     onNote("The language model gave no answer: extracted locally.");

@@ -1,75 +1,74 @@
-// How many calls of language models a project has at once, whose turn it is, and who is turned away. Queries go first, since somebody
-// waits for them; ingestion has half of the places at most, and one whenever it waits, so that each goes on beside the other.
+// Limits the language model calls that one project runs at the same time. Queries have priority because a user waits for
+// them. Ingestion gets at most half of the slots, and always one when it waits, so that both make progress.
 
 import type { ProjectId } from "../../domain/ids.ts";
 import type { Metrics } from "../../kit/metrics.ts";
 import { type LanguageModel, LlmError, type LlmPurpose } from "../../ports/language-model.ts";
-import { languageModelOf } from "./fragments.ts";
+import { languageModelFromStream } from "./from-stream.ts";
 
-/** Calls of a project and purpose that wait for a place at most. */
+/** Calls of one project and purpose that may wait for a slot. */
 export const WAITING_MAX = 64;
 /**
- * How long a query waits for a place, in milliseconds. A call of ingestion waits for as long as it takes: its own gate keeps those few,
- * and one of them runs at any time, so that its turn comes.
+ * How long a query waits for a slot, in milliseconds. Ingestion waits without a limit: its own queue bounds its calls, and
+ * one of them can always run, so its turn comes.
  */
 const QUERY_WAIT_MS = 30_000;
 
 const PURPOSES: readonly LlmPurpose[] = ["query", "ingestion"];
 
-/** What a limit goes by. */
+/** Limits per project. */
 export interface LlmLimits {
-  /** Calls of one project at once, at least 2. */
+  /** Concurrent calls of one project, at least 2. */
   readonly concurrency: number;
   readonly metrics: Metrics;
-  /** Defaults to 30,000. */
+  /** How long a query waits for a slot. Defaults to 30,000. */
   readonly queryWaitMs?: number;
 }
 
-/** The same model, called by each project so many times at once. @throws Error when `metrics` counts such calls already */
-export function limited(
+/** Wraps `model` so that each project's concurrent calls are limited. @throws Error if `metrics` has these series already */
+export function limitConcurrency(
   model: LanguageModel,
   { concurrency, metrics, queryWaitMs = QUERY_WAIT_MS }: LlmLimits,
 ): LanguageModel {
-  const projects = new Map<ProjectId, Places>();
-  const sum = (count: (places: Places, purpose: LlmPurpose) => number) => () =>
+  const projects = new Map<ProjectId, CallSlots>();
+  const sum = (count: (slots: CallSlots, purpose: LlmPurpose) => number) => () =>
     PURPOSES.map((purpose) => ({
       labels: [purpose],
-      value: projects.values().reduce((total, places) => total + count(places, purpose), 0),
+      value: projects.values().reduce((total, slots) => total + count(slots, purpose), 0),
     }));
   metrics.gauge(
     "mneme_llm_running",
-    "Calls of language models under way.",
+    "Language model calls in progress.",
     ["purpose"],
-    sum((places, purpose) => places.running[purpose]),
+    sum((slots, purpose) => slots.running[purpose]),
   );
   metrics.gauge(
     "mneme_llm_waiting",
-    "Calls of language models that wait for others of their project.",
+    "Language model calls that wait for other calls of their project.",
     ["purpose"],
-    sum((places, purpose) => places.waiting(purpose)),
+    sum((slots, purpose) => slots.waiting(purpose)),
   );
-  const turnedAway = metrics.counter(
+  const rejected = metrics.counter(
     "mneme_llm_turned_away_total",
-    "Calls of language models that were not made, because too many ran and waited.",
+    "Language model calls rejected because too many calls ran and waited.",
     ["purpose"],
   );
-
-  return languageModelOf(async function* (request, signal) {
+  return languageModelFromStream(async function* (request, signal) {
     const { projectId, purpose } = request;
-    const places = projects.get(projectId) ?? new Places(concurrency, queryWaitMs);
-    projects.set(projectId, places);
+    const slots = projects.get(projectId) ?? new CallSlots(concurrency, queryWaitMs);
+    projects.set(projectId, slots);
     try {
-      await places.enter(purpose, signal);
+      await slots.acquire(purpose, signal);
     } catch (error) {
-      if (error instanceof LlmError && error.reason === "overloaded") turnedAway(purpose).add();
-      if (places.isIdle) projects.delete(projectId);
+      if (error instanceof LlmError && error.reason === "overloaded") rejected(purpose).add();
+      if (slots.isIdle) projects.delete(projectId);
       throw error;
     }
     try {
       yield* model.stream(request, signal);
     } finally {
-      places.leave(purpose);
-      if (places.isIdle) projects.delete(projectId);
+      slots.release(purpose);
+      if (slots.isIdle) projects.delete(projectId);
     }
   });
 }
@@ -78,8 +77,8 @@ interface Waiting {
   readonly admit: () => void;
 }
 
-/** The places of one project. */
-class Places {
+/** The call slots of one project. */
+class CallSlots {
   readonly running: Record<LlmPurpose, number> = { query: 0, ingestion: 0 };
   readonly #queues: Readonly<Record<LlmPurpose, Set<Waiting>>> = { query: new Set(), ingestion: new Set() };
 
@@ -97,17 +96,17 @@ class Places {
   }
 
   /**
-   * Resolves when the caller has a place, which it gives back by `leave`.
-   * @throws LlmError `overloaded`, `stopped`: there is no place to give back
+   * Resolves when the caller has a slot. The caller gives it back with `release`.
+   * @throws LlmError `overloaded`, `stopped`: no slot was taken
    */
-  async enter(purpose: LlmPurpose, signal: AbortSignal): Promise<void> {
+  async acquire(purpose: LlmPurpose, signal: AbortSignal): Promise<void> {
     if (signal.aborted) throw stopped();
     const queue = this.#queues[purpose];
     if (queue.size === 0 && this.#hasRoomFor(purpose)) {
       this.running[purpose]++;
       return;
     }
-    if (queue.size >= WAITING_MAX) throw overloaded("too many calls of the project wait already");
+    if (queue.size >= WAITING_MAX) throw overloaded("too many calls of the project are already waiting");
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiting: Waiting = { admit: resolve };
     const leaveQueue = (error: LlmError) => {
@@ -117,7 +116,7 @@ class Places {
     const stop = () => leaveQueue(stopped());
     const { queryWaitMs } = this;
     const late = () =>
-      leaveQueue(overloaded(`the project's other calls left no place within ${queryWaitMs / 1_000} s`));
+      leaveQueue(overloaded(`other calls of the project occupied all slots for ${queryWaitMs / 1_000} s`));
     const timer = purpose === "query" ? setTimeout(late, queryWaitMs) : undefined;
     signal.addEventListener("abort", stop, { once: true });
     queue.add(waiting);
@@ -129,7 +128,7 @@ class Places {
     }
   }
 
-  leave(purpose: LlmPurpose): void {
+  release(purpose: LlmPurpose): void {
     this.running[purpose]--;
     for (let next = this.#next(); next !== null; next = this.#next()) {
       const [first] = this.#queues[next];
@@ -140,7 +139,7 @@ class Places {
     }
   }
 
-  // Who has the next free place; null: nobody who waits.
+  // Purpose that gets the next free slot; null if nothing waits or nothing is free.
   #next(): LlmPurpose | null {
     const waits = (purpose: LlmPurpose) => this.waiting(purpose) > 0 && this.#hasRoomFor(purpose);
     if (waits("ingestion") && this.running.ingestion === 0) return "ingestion";

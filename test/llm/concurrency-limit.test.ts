@@ -2,8 +2,8 @@
 // forgotten, and nobody in the queue who has gone.
 
 import { beforeEach, describe, expect, test } from "bun:test";
-import { languageModelOf } from "../../src/adapters/llm/fragments.ts";
-import { type LlmLimits, limited, WAITING_MAX } from "../../src/adapters/llm/limited.ts";
+import { type LlmLimits, limitConcurrency, WAITING_MAX } from "../../src/adapters/llm/concurrency-limit.ts";
+import { languageModelFromStream } from "../../src/adapters/llm/from-stream.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { Metrics } from "../../src/kit/metrics.ts";
 import { LlmError, type LlmPurpose } from "../../src/ports/language-model.ts";
@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 
 // Answers when the test says so, or ends with the signal.
-const gated = languageModelOf(async function* ({ projectId, purpose }, signal) {
+const gated = languageModelFromStream(async function* ({ projectId, purpose }, signal) {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   signal.addEventListener("abort", () => reject(new LlmError("stopped", "stopped")), { once: true });
   if (signal.aborted) reject(new LlmError("stopped", "stopped"));
@@ -40,7 +40,7 @@ const gated = languageModelOf(async function* ({ projectId, purpose }, signal) {
   yield { type: "usage", usage: { prompt: 1, completion: 1 }, ending: "model" };
 });
 
-const limit = (options: Partial<LlmLimits> = {}) => limited(gated, { concurrency: 8, metrics, ...options });
+const limit = (options: Partial<LlmLimits> = {}) => limitConcurrency(gated, { concurrency: 8, metrics, ...options });
 type Limited = ReturnType<typeof limit>;
 
 function ask(model: Limited, purpose: LlmPurpose = "query", signal = NEVER, projectId = "prj_a"): Promise<unknown> {
@@ -87,7 +87,7 @@ describe("a project", () => {
     times(2 + WAITING_MAX, () => ask(model));
     await settled();
     const failure = await failureOf(ask(model));
-    expect(failure).toMatchObject({ reason: "overloaded", isPassing: true, usage: { prompt: 0, completion: 0 } });
+    expect(failure).toMatchObject({ reason: "overloaded", isTransient: true, usage: { prompt: 0, completion: 0 } });
     const lines = metrics.text().split("\n");
     expect(lines).toContain('mneme_llm_running{purpose="query"} 2');
     expect(lines).toContain(`mneme_llm_waiting{purpose="query"} ${WAITING_MAX}`);
@@ -102,7 +102,7 @@ describe("a project", () => {
     const model = limit({ concurrency: 2, queryWaitMs: 50 });
     times(2, () => ask(model));
     const failure = await failureOf(ask(model));
-    expect(failure.message).toBe("the project's other calls left no place within 0.05 s");
+    expect(failure.message).toBe("other calls of the project occupied all slots for 0.05 s");
     finishOne("query");
     await settled();
     ask(model);

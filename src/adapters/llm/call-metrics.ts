@@ -1,19 +1,19 @@
-// Counts the calls of language models for operators: how they ended, the tokens that they took, and how soon they spoke.
+// Metrics of language model calls: outcome, tokens, and time to the first text.
 
 import type { Metrics } from "../../kit/metrics.ts";
 import { type LanguageModel, LlmError, type LlmUsage } from "../../ports/language-model.ts";
-import { languageModelOf } from "./fragments.ts";
+import { languageModelFromStream } from "./from-stream.ts";
 
-/** Seconds to the first text: a model on a graphics card takes tenths, one that is to be loaded first many. */
+/** Seconds to the first text: tenths for a model on a graphics card, many for one that must be loaded first. */
 const FIRST_TEXT_BOUNDS_S = [0.1, 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64];
 
-/** The same model, with each call counted. @throws Error when `metrics` counts such calls already */
-export function metered(model: LanguageModel, metrics: Metrics): LanguageModel {
-  const calls = metrics.counter("mneme_llm_calls_total", "Calls of language models, by how they ended.", ["outcome"]);
-  const tokens = metrics.counter("mneme_llm_tokens_total", "Tokens that language models took.", ["kind"]);
+/** Wraps `model` so that each call is counted. @throws Error if `metrics` has these series already */
+export function countCalls(model: LanguageModel, metrics: Metrics): LanguageModel {
+  const calls = metrics.counter("mneme_llm_calls_total", "Language model calls by outcome.", ["outcome"]);
+  const tokens = metrics.counter("mneme_llm_tokens_total", "Tokens used by language model calls.", ["kind"]);
   const firstText = metrics.histogram(
     "mneme_llm_first_text_seconds",
-    "From asking a language model to the first text of its answer.",
+    "Time from calling a language model to the first text of its answer.",
     FIRST_TEXT_BOUNDS_S,
     ["purpose"],
   );
@@ -22,17 +22,17 @@ export function metered(model: LanguageModel, metrics: Metrics): LanguageModel {
     tokens("prompt").add(usage.prompt);
     tokens("completion").add(usage.completion);
   };
-  return languageModelOf(async function* (request, signal) {
+  return languageModelFromStream(async function* (request, signal) {
     const startedAt = performance.now();
     const fragments = model.stream(request, signal);
-    let hasSpoken = false;
+    let hasText = false;
     let isCounted = false;
     try {
       for (;;) {
         const { value: fragment, done } = await fragments.next();
         if (done) return;
-        if (fragment.type === "text" && !hasSpoken) {
-          hasSpoken = true;
+        if (fragment.type === "text" && !hasText) {
+          hasText = true;
           firstText(request.purpose).observe((performance.now() - startedAt) / 1_000);
         }
         if (fragment.type === "usage") {
@@ -46,7 +46,7 @@ export function metered(model: LanguageModel, metrics: Metrics): LanguageModel {
       isCounted = true;
       throw error;
     } finally {
-      // whoever returned has aborted `signal` by that: one more fragment says what the call took
+      // a consumer that returned has aborted `signal` with that; asking for one more fragment throws the error with the usage
       if (!isCounted) count("stopped", await usageOfStopped(fragments));
     }
   });

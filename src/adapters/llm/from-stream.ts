@@ -1,21 +1,21 @@
-// A LanguageModel out of nothing but a generator of fragments: what ends a call at once, and the whole answer, are the same for all.
+// Builds a LanguageModel from a generator of fragments. Adds what all models share: cancellation and the complete answer.
 
 import type { LanguageModel, LlmAnswer, LlmFragment, LlmRequest } from "../../ports/language-model.ts";
 
 /**
- * Makes the fragments of one call. Throws `LlmError` `stopped` soon after `signal` aborts, also when it is asked for a fragment that
- * it has.
+ * Generates the fragments of one call. Throws `LlmError` `stopped` soon after `signal` aborts, even if another fragment is
+ * already available.
  */
 export type StreamFragments = (request: LlmRequest, signal: AbortSignal) => AsyncGenerator<LlmFragment, void>;
 
-/** The model whose answers `stream` makes. */
-export function languageModelOf(stream: StreamFragments): LanguageModel {
-  const ending = (request: LlmRequest, signal: AbortSignal) => endedByReturn(request, signal, stream);
-  return { stream: ending, complete: (request, signal) => collected(ending(request, signal)) };
+/** A LanguageModel whose answers come from `stream`. */
+export function languageModelFromStream(stream: StreamFragments): LanguageModel {
+  const cancellable = (request: LlmRequest, signal: AbortSignal) => withImmediateReturn(request, signal, stream);
+  return { stream: cancellable, complete: (request, signal) => collectAnswer(cancellable(request, signal)) };
 }
 
-// A generator's own return() waits for the fragment that is awaited, for minutes where an endpoint is silent. This one aborts first.
-function endedByReturn(
+// A generator's own return() waits for the pending fragment, which takes minutes if the endpoint is silent. This one aborts first.
+function withImmediateReturn(
   request: LlmRequest,
   signal: AbortSignal,
   stream: StreamFragments,
@@ -24,12 +24,12 @@ function endedByReturn(
   const stop = () => ending.abort();
   const fragments = stream(request, ending.signal);
   let isReturned = false;
-  // not AbortSignal.any: the listener goes when the call ends, however long the caller's signal lives
+  // not AbortSignal.any: the listener must be removed when the call ends, since the caller's signal may live much longer
   const unlisten = () => signal.removeEventListener("abort", stop);
   return {
     async next() {
       if (signal.aborted) stop();
-      else signal.addEventListener("abort", stop, { once: true }); // a listener that is there already stays alone
+      else signal.addEventListener("abort", stop, { once: true }); // adding the same listener again has no effect
       try {
         const next = await fragments.next();
         if (next.done) unlisten();
@@ -60,7 +60,7 @@ function endedByReturn(
   };
 }
 
-async function collected(fragments: AsyncIterable<LlmFragment>): Promise<LlmAnswer> {
+async function collectAnswer(fragments: AsyncIterable<LlmFragment>): Promise<LlmAnswer> {
   const texts: string[] = [];
   for await (const fragment of fragments) {
     if (fragment.type === "usage") return { text: texts.join(""), usage: fragment.usage };

@@ -1,11 +1,11 @@
 // What of a model's text is its answer: not what it thinks in tags at the beginning, wherever parts are cut.
 
 import { describe, expect, test } from "bun:test";
-import { SpokenText } from "../../src/adapters/llm/spoken.ts";
+import { AnswerText } from "../../src/adapters/llm/answer-text.ts";
 
 function spoken(parts: readonly string[]): string {
-  const text = new SpokenText();
-  return parts.map((part) => text.take(part)).join("") + text.end();
+  const text = new AnswerText();
+  return parts.map((part) => text.push(part)).join("") + text.end();
 }
 
 const CASES: readonly (readonly [text: string, answer: string])[] = [
@@ -36,8 +36,8 @@ describe("an answer is without the thoughts before it", () => {
 });
 
 test("no part of an answer ends within a character, and half a character alone is replaced", () => {
-  const text = new SpokenText();
-  expect([text.take("a\ud83d"), text.take(""), text.take("\ude00b"), text.take("\ud83d"), text.end()]).toEqual([
+  const text = new AnswerText();
+  expect([text.push("a\ud83d"), text.push(""), text.push("\ude00b"), text.push("\ud83d"), text.end()]).toEqual([
     "a",
     "",
     "😀b",
@@ -48,6 +48,6 @@ test("no part of an answer ends within a character, and half a character alone i
 });
 
 test("white space is not held back for ever", () => {
-  const text = new SpokenText();
-  expect(text.take(" ".repeat(1_000))).toBe(" ".repeat(1_000));
+  const text = new AnswerText();
+  expect(text.push(" ".repeat(1_000))).toBe(" ".repeat(1_000));
 });

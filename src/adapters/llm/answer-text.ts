@@ -1,0 +1,81 @@
+// Separates a model's answer from its reasoning. Some servers stream the reasoning inside the text, as `<think>…</think>`
+// at its very beginning: it is removed, wherever the parts cut the tags. Characters cut in two by a part are joined.
+// Not handled: a model whose opening tag is in its prompt, so that only the closing tag arrives. To recognise it, the
+// whole text would have to be held back, so its reasoning stays in the answer.
+
+const OPENING = "<think>";
+const CLOSING = "</think>";
+/** Leading white space held back in case a tag follows it. */
+const HELD_CHARACTERS_MAX = 256;
+
+/** Takes a text in parts; returns the answer in parts. */
+export class AnswerText {
+  /** start: a tag may follow. reasoning: inside the tags. between: after them, before the answer. answer: in the answer. */
+  #state: "start" | "reasoning" | "between" | "answer" = "start";
+  /** Text that may still turn out to be a tag or part of one. */
+  #held = "";
+  /** First half of a surrogate pair whose second half has not arrived. */
+  #half = "";
+
+  /** The part of the answer that `text` adds. Never ends within a character; a lone surrogate becomes U+FFFD. */
+  push(text: string): string {
+    return this.#wholeCharacters(this.#withoutReasoning(text));
+  }
+
+  /** Returns the held back text that belongs to the answer. More text may still follow. */
+  end(): string {
+    const held = this.#state === "start" ? this.#held : "";
+    const last = `${this.#half}${held}`.toWellFormed();
+    this.#half = "";
+    this.#held = "";
+    return last;
+  }
+
+  #withoutReasoning(text: string): string {
+    switch (this.#state) {
+      case "start": {
+        const all = this.#held + text;
+        const trimmed = all.trimStart();
+        if (trimmed.startsWith(OPENING)) {
+          this.#held = "";
+          this.#state = "reasoning";
+          return this.#withoutReasoning(trimmed.slice(OPENING.length));
+        }
+        if (OPENING.startsWith(trimmed) && all.length <= HELD_CHARACTERS_MAX) {
+          this.#held = all;
+          return "";
+        }
+        this.#held = "";
+        this.#state = "answer";
+        return all;
+      }
+      case "reasoning": {
+        const all = this.#held + text;
+        const end = all.indexOf(CLOSING);
+        if (end === -1) {
+          this.#held = all.slice(1 - CLOSING.length);
+          return "";
+        }
+        this.#held = "";
+        this.#state = "between";
+        return this.#withoutReasoning(all.slice(end + CLOSING.length));
+      }
+      case "between": {
+        const trimmed = text.trimStart();
+        if (trimmed !== "") this.#state = "answer";
+        return trimmed;
+      }
+      case "answer":
+        return text;
+    }
+  }
+
+  #wholeCharacters(text: string): string {
+    if (text === "") return "";
+    const all = this.#half + text;
+    const last = all.charCodeAt(all.length - 1);
+    const isHalf = last >= 0xd800 && last <= 0xdbff;
+    this.#half = isHalf ? all.slice(-1) : "";
+    return (isHalf ? all.slice(0, -1) : all).toWellFormed();
+  }
+}
