@@ -1,5 +1,5 @@
-// What can be set, where each value comes from, and what is refused: flags before environment before mneme.toml before
-// defaults. Parsed once at start and frozen; parsing, `mneme help` and docs/configuration.md all derive from SETTINGS.
+// Settings: names, sources, validation and defaults. Flags override environment variables, which override mneme.toml.
+// Parsed once at start and frozen. `mneme help` and docs/configuration.md are generated from SETTINGS.
 
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -13,15 +13,15 @@ import { LOG_LEVELS, type LogLevel } from "./kit/log.ts";
 import { didYouMean } from "./kit/nearest.ts";
 import { parseRetries, RETRIES_EXPECTED } from "./webhooks/schedule.ts";
 
-/** Where a start takes place: what relative paths and defaults refer to. */
+/** Location of the program, for relative paths and defaults. */
 export interface StartPlace {
-  /** Relative paths and `mneme.toml` are looked up here. */
+  /** Base of relative paths, and folder of `mneme.toml`. */
   readonly workingDirectory: string;
-  /** Where the models that came with the program are, given the data directory: the single binary unpacks them there. */
+  /** Folder of the models shipped with the program, given the data directory, where the single binary unpacks them. */
   readonly shippedModelsDirectory: (dataDir: string) => string;
 }
 
-/** The settings of one run; SETTINGS describes each. Paths are absolute. */
+/** Settings of one run, described in SETTINGS. Paths are absolute. */
 export interface Config {
   readonly host: string;
   readonly port: number;
@@ -35,7 +35,7 @@ export interface Config {
   readonly rateLimits: RateLimitTable;
   readonly trustedProxies: TrustedProxies;
   readonly corsOrigins: readonly string[];
-  /** Hosts and networks that webhooks may call although they are not public. */
+  /** Hosts and networks that webhooks may call even though they are not public. */
   readonly webhookAllow: AllowList;
   readonly webhookRetriesMs: readonly number[];
   readonly llmBaseUrl: string | null;
@@ -48,21 +48,21 @@ export interface Config {
   readonly llmContextTokens: number;
 }
 
-/** One thing that can be set. */
+/** Definition of a setting. */
 export interface Setting<Value> {
-  /** null: not settable on the command line, which every user of the machine can read. */
+  /** null: cannot be set on the command line, because other users of the machine can read it. */
   readonly flag: string | null;
   readonly environment: string;
   readonly tomlKey: string;
-  /** What stands for the value in help texts. */
+  /** Placeholder of the value in help texts. */
   readonly placeholder: string;
   readonly description: string;
   readonly defaultValue: (place: StartPlace) => Value;
-  /** The default as help texts show it. */
+  /** The default in help texts. */
   readonly defaultText: string;
   /** Completes "NAME must be …". */
   readonly expects: string;
-  /** The value that `text` stands for; undefined (or an Error that says more) when it stands for none. */
+  /** Parses a value. Returns undefined, or throws an Error with more detail, if `text` is not valid. */
   readonly parse: (text: string, place: StartPlace) => Value | undefined;
   /** A secret value is not repeated in messages. */
   readonly isSecret: boolean;
@@ -70,14 +70,14 @@ export interface Setting<Value> {
 
 /** Every setting of the program. */
 export const SETTINGS = {
-  host: setting<string>("host", "ADDRESS", "Address to listen on; `0.0.0.0` for all of them", {
+  host: setting<string>("host", "ADDRESS", "Address to listen on; `0.0.0.0` for all interfaces", {
     defaultValue: () => "127.0.0.1",
     defaultText: "127.0.0.1",
     expects: "a host name or address",
     parse: (text) => (/^[A-Za-z0-9.:_-]+$/.test(text) ? text : undefined),
   }),
-  port: setting<number>("port", "NUMBER", "Port to listen on; 0 takes a free one", integer(0, 65_535, 8383)),
-  dataDir: setting<string>("data-dir", "DIRECTORY", "Where everything is stored; made when it is missing", {
+  port: setting<number>("port", "NUMBER", "Port to listen on; 0 selects a free one", integer(0, 65_535, 8383)),
+  dataDir: setting<string>("data-dir", "DIRECTORY", "Folder of all stored data; created if missing", {
     defaultValue: (place) => resolve(place.workingDirectory, "data/store"),
     defaultText: "data/store",
     expects: "a directory",
@@ -86,33 +86,33 @@ export const SETTINGS = {
   adminKey: setting<string | null>(
     "admin-key",
     "KEY",
-    "A key with all rights; without it one is made on the first start and printed once",
+    "API key with all permissions; without it, a key is created at the first start and printed once",
     {
       flag: null,
       defaultValue: () => null,
-      defaultText: "made on first start",
-      expects: "ctx_ and 16 to 256 letters, digits, - or _",
+      defaultText: "created at first start",
+      expects: "ctx_ followed by 16 to 256 letters, digits, - or _",
       parse: (text) => (/^ctx_[A-Za-z0-9_-]{16,256}$/.test(text) ? text : undefined),
       isSecret: true,
     },
   ),
-  modelsDir: setting<string | null>("models-dir", "DIRECTORY", "Folder that holds `embedder/` and `reranker/`", {
+  modelsDir: setting<string | null>("models-dir", "DIRECTORY", "Folder that contains `embedder/` and `reranker/`", {
     defaultValue: () => null,
-    defaultText: "the models that came along",
+    defaultText: "the included models",
     expects: "a directory",
     parse: parsePath,
   }),
-  logLevel: setting<LogLevel>("log-level", "LEVEL", `What is logged to standard error: ${LOG_LEVELS.join(", ")}`, {
+  logLevel: setting<LogLevel>("log-level", "LEVEL", `Lowest level logged to standard error: ${LOG_LEVELS.join(", ")}`, {
     defaultValue: () => "info",
     defaultText: "info",
     expects: `one of ${LOG_LEVELS.join(", ")}`,
     parse: (text) => LOG_LEVELS.find((level) => level === text),
   }),
-  lanes: setting<number>("lanes", "NUMBER", "Processes that run the models; about one per core", integer(1, 8, 2)),
+  lanes: setting<number>("lanes", "NUMBER", "Processes that run models; about one per core", integer(1, 8, 2)),
   modelRuntime: setting<ModelRuntime>(
     "model-runtime",
     "NAME",
-    "What computes the models: `auto` takes Mneme's own code where it is the faster, `onnxruntime` that alone",
+    "Model runtime: `auto` uses Mneme's own encoder where it is faster, `onnxruntime` always uses onnxruntime",
     {
       defaultValue: () => "auto",
       defaultText: "auto",
@@ -123,7 +123,7 @@ export const SETTINGS = {
   hnswMinChunks: setting<number>(
     "hnsw-min-chunks",
     "NUMBER",
-    "Vectors are scanned up to this many chunks in scope, searched by HNSW beyond",
+    "Number of chunks in scope above which vector search uses HNSW instead of a scan",
     integer(1, 1_000_000_000, 1_000_000),
   ),
   rateLimits: setting<RateLimitTable>(
@@ -132,7 +132,7 @@ export const SETTINGS = {
     '`off`, or a JSON file with other limits per minute, such as `{"GET *": 1000}`',
     {
       defaultValue: () => RATE_LIMITS,
-      defaultText: "the interface's table",
+      defaultText: "built-in limits",
       expects: "`off` or a file",
       parse: (text, place) =>
         parseRateLimits(text, (path) => readFileSync(resolve(place.workingDirectory, path), "utf8")),
@@ -141,8 +141,8 @@ export const SETTINGS = {
   trustedProxies: setting<TrustedProxies>(
     "trusted-proxies",
     "ADDRESSES",
-    "Proxies whose `X-Forwarded-For` is believed: addresses and CIDRs, comma-separated",
-    { defaultValue: () => [], defaultText: "none", expects: "addresses and CIDRs", parse: parseTrustedProxies },
+    "Proxies whose `X-Forwarded-For` header is trusted: addresses and CIDR blocks, comma-separated",
+    { defaultValue: () => [], defaultText: "none", expects: "addresses and CIDR blocks", parse: parseTrustedProxies },
   ),
   corsOrigins: setting<readonly string[]>(
     "cors-origins",
@@ -153,18 +153,18 @@ export const SETTINGS = {
   webhookAllow: setting<AllowList>(
     "webhook-allow",
     "HOSTS",
-    "Hosts and CIDRs that webhooks may call although they are not public, comma-separated",
+    "Hosts and CIDR blocks that webhooks may call even though they are not public, comma-separated",
     {
       defaultValue: () => AllowList.parse(""),
       defaultText: "none",
-      expects: "hosts and CIDRs",
+      expects: "hosts and CIDR blocks",
       parse: (text) => AllowList.parse(text),
     },
   ),
   webhookRetriesMs: setting<readonly number[]>(
     "webhook-retries",
     "SECONDS",
-    "Waits before the retries of a webhook's delivery, comma-separated",
+    "Waits before the retries of a webhook delivery, comma-separated",
     {
       defaultValue: () => [5_000, 300_000, 1_800_000],
       defaultText: "5,300,1800",
@@ -175,16 +175,16 @@ export const SETTINGS = {
   llmBaseUrl: setting<string | null>(
     "llm-base-url",
     "URL",
-    "Base of an OpenAI-compatible service, such as `https://api.example.com/v1`; without one everything works locally",
+    "Base URL of an OpenAI-compatible service, such as `https://api.example.com/v1`; without it, everything works locally",
     { defaultValue: () => null, defaultText: "none", expects: "an http or https address", parse: parseWebAddress },
   ),
-  llmModel: setting<string | null>("llm-model", "NAME", "The language model to ask there", {
+  llmModel: setting<string | null>("llm-model", "NAME", "Language model to use at that service", {
     defaultValue: () => null,
     defaultText: "none",
-    expects: "the name of a model",
+    expects: "a model name",
     parse: (text) => (/^[\x21-\x7e]{1,256}$/.test(text) ? text : undefined),
   }),
-  llmApiKey: setting<string | null>("llm-api-key", "KEY", "Sent to that service as a bearer token", {
+  llmApiKey: setting<string | null>("llm-api-key", "KEY", "Bearer token for that service", {
     flag: null,
     defaultValue: () => null,
     defaultText: "none",
@@ -195,40 +195,40 @@ export const SETTINGS = {
   llmFirstByteTimeoutMs: setting<number>(
     "llm-first-byte-timeout",
     "SECONDS",
-    "How long a language model may be silent before its answer begins",
+    "Longest silence of a language model before its answer begins",
     seconds(30),
   ),
   llmIdleTimeoutMs: setting<number>(
     "llm-idle-timeout",
     "SECONDS",
-    "How long it may be silent within an answer",
+    "Longest silence of a language model within an answer",
     seconds(15),
   ),
-  llmTimeoutMs: setting<number>("llm-timeout", "SECONDS", "How long an answer may take in all", seconds(120)),
+  llmTimeoutMs: setting<number>("llm-timeout", "SECONDS", "Longest duration of an answer in total", seconds(120)),
   llmConcurrency: setting<number>(
     "llm-concurrency",
     "NUMBER",
-    "Calls of language models that a project has at once; ingestion takes half of them at most",
+    "Concurrent language model calls per project; ingestion uses at most half of them",
     integer(2, 256, 8),
   ),
   llmContextTokens: setting<number>(
     "llm-context-tokens",
     "NUMBER",
-    "Tokens that the language model can read and write in all; sources are chosen to fit",
+    "Context size of the language model in tokens, input and output together; sources are selected to fit",
     integer(2_048, 2_000_000, 8_192),
   ),
 };
 
-/** Variables with our prefix that other parts of the program read; config passes them over. */
+/** Variables with the prefix `MNEME_` that other parts of the program read. */
 const FOREIGN_VARIABLES = /^MNEME_(API_KEY|CACHE_DIR|NATIVE_PATH|TEST_.*|BENCH_.*)$/;
 const CONFIG_FLAG = "--config";
 const CONFIG_FILE = "mneme.toml";
 
 /**
- * The settings of this run.
- * @param argv what follows the command's name.
- * @throws UsageError with one line that names the setting: on a bad value, an unknown flag, an unknown key of the
- *   settings file, an unknown `MNEME_` variable, and a settings file that cannot be read.
+ * Reads the settings of this run.
+ * @param argv arguments after the command's name
+ * @throws UsageError with one line that names the setting: for an invalid value, an unknown flag, an unknown key in the
+ *   settings file, an unknown `MNEME_` variable, or an unreadable settings file
  */
 export function parseConfig(
   argv: readonly string[],
@@ -294,16 +294,19 @@ function parseSetting<Value>(
   }
 }
 
-/** The settings for a help text: `[flag or variable, description with the default]`. */
+/** Help for the settings, as `[flag or variable, description with the default]`. */
 export function settingsHelp(): readonly (readonly [string, string])[] {
   const own = Object.values(SETTINGS).map((setting): [string, string] => [
     `${setting.flag ?? setting.environment} ${setting.placeholder}`,
-    `${setting.description.replaceAll("`", "")} (${setting.defaultText})`,
+    `${setting.description.replaceAll("`", "")} (default: ${setting.defaultText})`,
   ]);
-  return [...own, [`${CONFIG_FLAG} FILE`, `Settings file (${CONFIG_FILE} in the working directory, if there is one)`]];
+  return [
+    ...own,
+    [`${CONFIG_FLAG} FILE`, `Settings file (default: ${CONFIG_FILE} in the working directory, if it exists)`],
+  ];
 }
 
-/** The settings as a Markdown table for docs/configuration.md, which test/cli/config.test.ts compares and writes. */
+/** The settings as a Markdown table for docs/configuration.md, which test/cli/config.test.ts checks and updates. */
 export function settingsMarkdown(): string {
   const rows = Object.values(SETTINGS).map(
     ({ flag, environment, tomlKey, placeholder, expects, defaultText, description }) =>
@@ -359,7 +362,7 @@ function readSettingsFile(asked: string | undefined, place: StartPlace): Setting
   for (const [key, value] of entries) {
     if (!known.includes(key)) throw new UsageError(`Unknown setting ${key} in ${name}.${didYouMean(key, known)}`);
     if (typeof value !== "string" && typeof value !== "number") {
-      throw new UsageError(`${key} in ${name} must be a text or a number.`);
+      throw new UsageError(`${key} in ${name} must be a string or a number.`);
     }
     values.set(key, String(value));
   }
@@ -369,7 +372,7 @@ function readSettingsFile(asked: string | undefined, place: StartPlace): Setting
 type SettingRest<Value> = Pick<Setting<Value>, "defaultValue" | "defaultText" | "expects" | "parse"> &
   Partial<Pick<Setting<Value>, "flag" | "isSecret">>;
 
-// The three names of a setting derive from one.
+// Derives the flag, the variable and the TOML key of a setting from one name.
 function setting<Value>(
   name: string,
   placeholder: string,
@@ -400,7 +403,7 @@ function integer(least: number, most: number, defaultValue: number): SettingRest
   };
 }
 
-// Given in seconds, held in milliseconds.
+// A setting given in seconds and stored in milliseconds.
 function seconds(defaultSeconds: number): SettingRest<number> {
   const inSeconds = integer(1, 3_600, defaultSeconds);
   return {

@@ -1,5 +1,5 @@
-// The command line of a source checkout: `bun src/main.ts <command>`. What the commands do stands in cli/; the single
-// binary has an entry of its own in binary/.
+// Entry point of a source checkout: `bun src/main.ts <command>`. The commands are in cli/; the single binary starts in
+// binary/entry.ts.
 
 import { resolve } from "node:path";
 import { run } from "./cli/run.ts";

@@ -1,15 +1,15 @@
-// What the single binary carries. In the sources the list is empty; build.ts puts another module in this one's place.
+// Files embedded in the single binary. This list is empty in the sources; build.ts replaces the module.
 
-/** A file inside the binary. */
+/** A file embedded in the binary. */
 export interface Asset {
-  /** Where it goes below the runtime folder. */
+  /** Target path below the runtime folder. */
   readonly path: string;
   readonly bytes: number;
-  /** Of the unpacked file, hexadecimal. */
+  /** Hash of the unpacked file, hexadecimal. */
   readonly sha256: string;
-  /** The file inside the binary, compressed with zstd. */
+  /** Path inside the binary of the file, compressed with zstd. */
   readonly packed: string;
 }
 
-/** Every file that the binary carries. */
+/** Every embedded file. */
 export const ASSETS: readonly Asset[] = [];

@@ -1,5 +1,5 @@
-// `bun run build:binary`: makes dist/mneme, one file that runs on a Linux x64 machine with nothing beside it. Libraries
-// and models are packed into it; runtime.ts unpacks them.
+// Builds dist/mneme (`bun run build:binary`): one executable for Linux x64 that needs no other files. It embeds libraries
+// and models; runtime.ts unpacks them at start.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -13,18 +13,18 @@ const ROOT = join(import.meta.dir, "../..");
 const OUTPUT = join(ROOT, "dist/mneme");
 const PACKED = join(ROOT, "dist/packed");
 const MIB = 1024 * 1024;
-/** libduckdb.so: 70.5 MB become 22.0 at level 3, 20.0 at 9, and unpacking takes the same time (2026-11-21, 2 cores). */
+/** Level 3 compresses libduckdb.so from 70.5 to 22.0 MB, level 9 to 20.0; both unpack equally fast (2026-11-21, 2 cores). */
 const ZSTD_LEVEL = 9;
 
 const DUCKDB = join(ROOT, "node_modules/@duckdb/node-bindings-linux-x64");
 const ONNXRUNTIME = join(ROOT, "node_modules/onnxruntime-node/bin/napi-v6/linux/x64");
 const MODELS = join(ROOT, "data/models");
-/** The parts of a model's folder that are read at run time. */
+/** Files of a model's folder that are needed at run time. */
 const MODEL_FILES = /^(model\.json|model\.onnx|tokenizer\.json|reference\.json|early-exit\.json)$/;
 
 async function main(): Promise<number> {
   if (process.platform !== "linux" || process.arch !== "x64") {
-    process.stderr.write("mneme: the single binary is built on Linux x64 only.\n");
+    process.stderr.write("mneme: the single binary can only be built on Linux x64.\n");
     return 1;
   }
   const startedAt = performance.now();
@@ -38,9 +38,9 @@ async function main(): Promise<number> {
   process.stdout.write("compiling\n");
   const build = await Bun.build({
     entrypoints: [join(ROOT, "src/binary/entry.ts")],
-    // class and function names stay: they stand in logs
+    // class and function names appear in logs
     minify: { whitespace: true, syntax: true, identifiers: false },
-    // a program that is dropped into a folder must not take settings from files that lie there by chance
+    // the binary must not read settings from files that happen to be in its working directory
     compile: { outfile: OUTPUT, autoloadDotenv: false, autoloadBunfig: false },
     plugins: [carryAssets(assets), carryConsole(await consoleSources()), loadLibrariesUnpacked],
     throw: false,
@@ -55,8 +55,8 @@ async function main(): Promise<number> {
   return 0;
 }
 
-// Where each file goes below the runtime folder, and where it is now. Libraries lie side by side: they find each other
-// by their RUNPATH, $ORIGIN.
+// Target paths below the runtime folder, and the files to embed. All libraries go into one folder, because they find each
+// other by their RUNPATH, $ORIGIN.
 function assetFiles(): readonly (readonly [path: string, file: string])[] {
   const libraries = [
     join(DUCKDB, "libduckdb.so"),
@@ -80,7 +80,7 @@ async function pack(path: string, file: string): Promise<Asset> {
   return { path, bytes: bytes.byteLength, sha256, packed };
 }
 
-// Replaces assets.ts by a module that holds the packed files.
+// Replaces assets.ts with a module that imports the compressed files.
 function carryAssets(assets: readonly Asset[]): BunPlugin {
   const imports = assets.map(
     ({ packed }, at) => `import file${at} from ${JSON.stringify(packed)} with { type: "file" };`,
@@ -106,7 +106,7 @@ function carryConsole(sources: ConsoleSources): BunPlugin {
   };
 }
 
-// The packages' own loaders look for a folder of node_modules, and name the libraries of every platform.
+// Replaces the packages' own loaders, which look for node_modules and refer to the libraries of every platform.
 const loadLibrariesUnpacked: BunPlugin = {
   name: "load-libraries-unpacked",
   setup: (builder) => {

@@ -1,4 +1,4 @@
-// The command line of the single binary: the same as main.ts, with libraries and models unpacked before a server starts.
+// Entry point of the single binary. Like main.ts, but it unpacks libraries and models before a server starts.
 
 import { run } from "../cli/run.ts";
 import { removeOtherRuntimes, shippedModelsDirectory, unpackRuntime } from "./runtime.ts";

@@ -1,22 +1,22 @@
-// Stands in the single binary for onnxruntime-node's dist/binding.js (1.30.0), whose loader looks for node_modules:
-// the same two exports, with the library taken from the runtime folder. build.ts puts it there.
+// Replaces onnxruntime-node's dist/binding.js (1.30.0) in the single binary, because its loader looks for node_modules.
+// It has the same two exports and takes the library from the runtime folder. build.ts inserts it.
 
 import { isMainThread } from "node:worker_threads";
 import { env, Tensor } from "onnxruntime-common";
 import { loadUnpacked } from "./runtime.ts";
 
-/** As the package's library counts them. */
+/** Log levels, in the numbering of the native library. */
 const LOG_LEVELS = ["verbose", "info", "warning", "error", "fatal"];
 
 /** The package's native library. */
 export const binding = loadUnpacked("onnxruntime_binding.node") as {
-  /** Hands the class that results are made of over to the library; to be called once. */
+  /** Initialises the library with the class of the result tensors; must be called once. */
   initOrtOnce(logLevel: number, tensor: typeof Tensor, isMainThread: boolean): void;
 };
 
 let isInitialised = false;
 
-/** Called by the package before each new session. */
+/** Initialises the library. The package calls it before each new session. */
 export function initOrt(): void {
   if (isInitialised) return;
   isInitialised = true;

@@ -1,26 +1,26 @@
-// Where the single binary's libraries and models lie on disk, and how they get there: a library can be loaded from a
-// file only. Unpacked once per version into the data directory, under a name made of the contents.
+// Unpacks the single binary's libraries and models, because libraries can only be loaded from files. They go into the data
+// directory, once per version, in a folder named after a hash of the contents.
 
 import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { UsageError } from "../kit/flags.ts";
 import { ASSETS, type Asset } from "./assets.ts";
 
-/** The native core below the runtime folder; the libraries that it and others need lie beside it. */
+/** The native core in the runtime folder. All other libraries lie beside it. */
 const NATIVE_CORE = "mneme.node";
 const FOLDER_PREFIX = "runtime-";
-/** Characters of the hash in the folder's name: 64 bits tell versions apart. */
+/** Length of the hash in the folder's name: 16 hexadecimal digits (64 bits) distinguish versions. */
 const NAME_HASH_CHARACTERS = 16;
 
-/** The models that the binary carries, once they are unpacked below this data directory. */
+/** Folder of the embedded models below this data directory, once they are unpacked. */
 export function shippedModelsDirectory(dataDir: string): string {
   return join(runtimeDirectory(dataDir), "models");
 }
 
 /**
- * Makes sure that the libraries and models lie below the data directory, unaltered, and tells this process and its
- * children by `MNEME_NATIVE_PATH` where. Cost: about a second the first time, 0.1 s (hashing the libraries) after that.
- * @throws UsageError when the folder cannot be written, belongs to somebody else, or lies on a noexec mount.
+ * Ensures that the libraries and models are unpacked and unaltered below the data directory, and sets `MNEME_NATIVE_PATH`
+ * for this process and its children. Cost: about 1 s the first time, later 0.1 s to hash the libraries.
+ * @throws UsageError if the folder is not writable, belongs to another user, or is on a noexec mount
  */
 export async function unpackRuntime(dataDir: string): Promise<void> {
   const folder = runtimeDirectory(dataDir);
@@ -36,7 +36,7 @@ export async function unpackRuntime(dataDir: string): Promise<void> {
   process.env.MNEME_NATIVE_PATH = join(folder, NATIVE_CORE);
 }
 
-/** Removes what other versions unpacked here. Only for the holder of the data directory's lock: another server may still run. */
+/** Removes the runtime folders of other versions. Requires the data directory's lock, since another server may still run. */
 export function removeOtherRuntimes(dataDir: string): void {
   const own = runtimeDirectory(dataDir);
   for (const name of readdirSync(dataDir)) {
@@ -46,12 +46,12 @@ export function removeOtherRuntimes(dataDir: string): void {
 }
 
 /**
- * Loads a native library of the runtime folder; stands in for the loaders of npm packages (build.ts).
- * @returns the library's exports.
+ * Loads a native library from the runtime folder. Replaces the loaders of npm packages (build.ts).
+ * @returns the library's exports
  */
 export function loadUnpacked(name: string): unknown {
   const nativeCore = process.env.MNEME_NATIVE_PATH;
-  if (nativeCore === undefined) throw new Error(`${name} is asked for before it was unpacked: this is a bug in Mneme`);
+  if (nativeCore === undefined) throw new Error(`${name} was requested before it was unpacked: this is a bug in Mneme`);
   const library = { exports: {} };
   process.dlopen(library, join(dirname(nativeCore), name));
   return library.exports;
@@ -63,15 +63,15 @@ function runtimeDirectory(dataDir: string): string {
   return join(dataDir, `${FOLDER_PREFIX}${hash.digest("hex").slice(0, NAME_HASH_CHARACTERS)}`);
 }
 
-// Whether the folder is complete and ours. Libraries are hashed, since they are about to be run; the lanes check the
-// models' hashes themselves when they load them.
+// Whether the folder is complete and unaltered. Throws if another user could have written to it. Only libraries are hashed,
+// because they are about to be executed; the lanes check the models' hashes when they load them.
 function isIntact(folder: string): boolean {
   const status = lstatSync(folder, { throwIfNoEntry: false });
   if (status === undefined) return false;
   const isOurs = status.isDirectory() && status.uid === process.getuid?.() && (status.mode & 0o022) === 0;
   if (!isOurs) {
     throw new UsageError(
-      `${folder} belongs to another user or can be written by others; libraries are not run from it.`,
+      `${folder} belongs to another user or is writable by others; refusing to load libraries from it.`,
     );
   }
   return ASSETS.every((asset) => {
@@ -81,7 +81,7 @@ function isIntact(folder: string): boolean {
   });
 }
 
-// Written beside and renamed: a folder under its final name is complete, whatever was interrupted.
+// Unpacks into a temporary folder and renames it, so that a folder with the final name is always complete.
 async function unpackTo(folder: string): Promise<void> {
   process.stdout.write(`unpacking libraries and models into ${folder} (once per version) …\n`);
   const fresh = `${folder}.${process.pid}`;
@@ -90,7 +90,7 @@ async function unpackTo(folder: string): Promise<void> {
   for (const asset of ASSETS) {
     const bytes = await Bun.zstdDecompress(await Bun.file(asset.packed).bytes());
     if (sha256Of(bytes) !== asset.sha256)
-      throw new UsageError(`${asset.path} inside this program is damaged; download it again.`);
+      throw new UsageError(`${asset.path} inside this program is damaged; download the program again.`);
     const path = join(fresh, asset.path);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     writeFileSync(path, bytes, { mode: isLibrary(asset) ? 0o500 : 0o400, flush: true });
@@ -100,7 +100,7 @@ async function unpackTo(folder: string): Promise<void> {
     renameSync(fresh, folder);
   } catch (error) {
     rmSync(fresh, { recursive: true, force: true });
-    if (!isIntact(folder)) throw error; // else another start was faster
+    if (!isIntact(folder)) throw error; // intact: a concurrent start was faster
   }
 }
 
@@ -112,17 +112,17 @@ function sha256Of(bytes: Uint8Array): string {
   return new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 }
 
-// Told before anything is written: the loader's own message would be "failed to map segment from shared object".
+// Checked before anything is written, because the loader's own message is "failed to map segment from shared object".
 function refuseNoexec(directory: string): void {
   const mounts = readFileSync("/proc/self/mounts", "utf8")
     .split("\n")
     .map((row) => row.split(" "))
     .filter(([, point = ""]) => directory === point || directory.startsWith(point === "/" ? point : `${point}/`));
-  // the longest mount point that contains it; of several mounts on one point the last counts
+  // the longest mount point that contains the directory; of several mounts on one point, the last one
   const mount = mounts.reduce((best, row) => ((row[1] ?? "").length >= (best[1] ?? "").length ? row : best), [""]);
   if (mount[3]?.split(",").includes("noexec")) {
     throw new UsageError(
-      `${directory} lies on ${mount[1]}, which is mounted noexec, and libraries have to be loaded from there. ` +
+      `${directory} is on ${mount[1]}, which is mounted noexec, but libraries must be loaded from it. ` +
         "Choose another MNEME_DATA_DIR, or mount it with exec.",
     );
   }

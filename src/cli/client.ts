@@ -1,23 +1,23 @@
-// A client of a running server: the few operations that commands and benches need, with patience for a busy server.
+// HTTP client of a running server, for commands and benches. Retries while the server is busy or restarting.
 
 import { type Clock, systemClock } from "../kit/clock.ts";
 
-/** A busy server is asked this often before a request counts as failed; with the waits below, over about eight minutes. */
+/** Attempts of a request to a busy server (429, 503); with the waits below, over about eight minutes. */
 const BUSY_ATTEMPTS_MAX = 20;
-/** A server that cannot be reached is asked this often: a restart is survived, a wrong address is told in seconds. */
+/** Attempts of a request to an unreachable server: enough to survive a restart, few enough to report a wrong address in seconds. */
 const LOST_ATTEMPTS_MAX = 5;
-/** The first wait after 503 or a lost connection when the server names none; doubled each time up to the last. */
+/** First wait after a 503 or a lost connection, if the server names none. It doubles each time, up to the last value. */
 const WAIT_FIRST_MS = 250;
 const WAIT_LAST_MS = 30_000;
 const REQUEST_TIMEOUT_MS = 120_000;
 
-/** The server answered, and refused. */
+/** The server answered with an error. */
 export class RequestRefused extends Error {
   override readonly name = "RequestRefused";
 
   constructor(
     readonly status: number,
-    /** `error.code` of the answer, or an empty text when it had none. */
+    /** `error.code` of the response; empty if it had none. */
     readonly code: string,
     message: string,
   ) {
@@ -25,13 +25,13 @@ export class RequestRefused extends Error {
   }
 }
 
-/** How a request is sent. */
+/** Options of a request. */
 export interface SendOptions {
-  /** Whether it may arrive twice, so that it can be sent again when its answer was lost; default: yes. */
+  /** Whether the request may arrive twice, so that it can be repeated if its response was lost. Default: true. */
   readonly isRepeatable?: boolean;
 }
 
-/** A JSON object of an answer, not looked into yet. */
+/** A JSON object from a response, not validated. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
 /** Whether a JSON value is an object. */
@@ -39,19 +39,19 @@ export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** One server and one key. */
+/** A server and the API key to use. */
 export class Client {
   constructor(
-    /** Without `/v1`. */
+    /** Base address without `/v1`. */
     readonly url: string,
     readonly key: string,
     readonly clock: Clock = systemClock,
   ) {}
 
   /**
-   * Sends a request and returns the answer's JSON object, an empty one where there is none. Busy answers (429, 503) are tried
-   * again after the time that the server asks for, and so are lost connections where the request can be repeated.
-   * @throws RequestRefused on any other status from 400, and when the server stays busy; Error when it cannot be reached.
+   * Sends a request; returns the JSON object of the response, or an empty object. Retries busy responses (429, 503) after the
+   * wait that the server requests, and lost connections if the request is repeatable.
+   * @throws RequestRefused for any other status from 400 on, and if the server stays busy; Error if it is unreachable
    */
   async send(
     method: "GET" | "POST" | "PUT" | "DELETE",
@@ -96,7 +96,7 @@ export class Client {
     const message = typeof detail.message === "string" ? detail.message : `HTTP ${response.status}`;
     const refusal = new RequestRefused(response.status, String(detail.code ?? ""), message);
     if (response.status !== 429 && response.status !== 503) throw refusal;
-    return { kind: "busy", waitMs: askedWaitMs(response, detail), error: refusal };
+    return { kind: "busy", waitMs: requestedWaitMs(response, detail), error: refusal };
   }
 }
 
@@ -105,8 +105,8 @@ type Outcome =
   | { readonly kind: "busy"; readonly waitMs: number | null; readonly error: RequestRefused }
   | { readonly kind: "lost"; readonly error: Error };
 
-// 429 says it in a header, 503 in its body.
-function askedWaitMs(response: Response, detail: JsonRecord): number | null {
+// A 429 has the wait in a header, a 503 in its body.
+function requestedWaitMs(response: Response, detail: JsonRecord): number | null {
   const seconds = Number(response.headers.get("retry-after") ?? detail.retry_after_seconds ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? Math.min(WAIT_LAST_MS * 2, seconds * 1000) : null;
 }
@@ -117,6 +117,6 @@ function parseRecord(text: string): JsonRecord {
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : {};
   } catch {
-    return {}; // a proxy's page, for instance: the status tells enough
+    return {}; // not JSON, such as a proxy's error page; the status is enough
   }
 }

@@ -1,5 +1,5 @@
-// `mneme import`: how a file of memories or documents gets into a running server, through its public interface only.
-// Repeating an import changes nothing, because documents carry their id as `externalId`.
+// `mneme import`: stores a file of memories or documents in a running server, through the public API only. Repeating an
+// import changes nothing, because a document's id becomes its `externalId`.
 
 import { LIMITS } from "../domain/limits.ts";
 import { parseCommandLine, UsageError } from "../kit/flags.ts";
@@ -7,44 +7,44 @@ import { Client, isRecord, type JsonRecord, RequestRefused } from "./client.ts";
 import { readLines } from "./lines.ts";
 import { Progress, readableDuration } from "./terminal.ts";
 
-/** What an import does. */
+/** Options of an import. */
 export interface ImportOptions {
   readonly file: string;
-  /** Without `/v1`. */
+  /** Base address without `/v1`. */
   readonly url: string;
   readonly key: string;
-  /** Memories in one request, 1..100. */
+  /** Memories per request, 1..100. */
   readonly batch: number;
-  /** The `userId` of lines that name none. */
+  /** `userId` for lines without one. */
   readonly userId: string | null;
   /** Whether to wait until everything is searchable. */
   readonly waits: boolean;
 }
 
-/** The flags, for the help: `[flag, description]`. */
+/** Help for the flags, as `[flag, description]`. */
 export const IMPORT_HELP: readonly (readonly [string, string])[] = [
-  ["--url URL", "The server (http://127.0.0.1:8383)"],
-  ["--key KEY", "An API key; better in MNEME_API_KEY or MNEME_ADMIN_KEY, where other users cannot read it"],
-  ["--batch NUMBER", `Memories in one request, 1 to ${LIMITS.memoriesPerBatch} (${LIMITS.memoriesPerBatch})`],
-  ["--user ID", "The userId of lines that name none"],
-  ["--wait", "Return when everything is searchable"],
+  ["--url URL", "Address of the server (default: http://127.0.0.1:8383)"],
+  ["--key KEY", "API key; MNEME_API_KEY or MNEME_ADMIN_KEY is safer, since other users can read command lines"],
+  ["--batch NUMBER", `Memories per request, 1 to ${LIMITS.memoriesPerBatch} (default: ${LIMITS.memoriesPerBatch})`],
+  ["--user ID", "userId for lines without one"],
+  ["--wait", "Wait until everything is searchable"],
 ];
 
-/** A request's text is kept below this many characters, well under the interface's 100 MB. */
+/** Largest request in characters, well below the API's limit of 100 MB. */
 const BATCH_CHARACTERS_MAX = 8 * 1024 * 1024;
-/** Requests under way at a time: one is stored while the next is read and sent. */
+/** Concurrent requests: the server stores one while the next is read and sent. */
 const REQUESTS_MAX = 2;
-/** Problems printed one by one; the rest is only counted. */
+/** Number of problems that are printed; further ones are only counted. */
 const PROBLEMS_SHOWN_MAX = 20;
-/** How often a waiting import asks the server. */
+/** Polling interval while waiting. */
 const POLL_MS = 500;
-/** What is left is counted at every so many-th poll. */
+/** The remaining memories are counted at every n-th poll. */
 const POLLS_PER_COUNT = 4;
 const METRICS_TIMEOUT_MS = 5_000;
 
 /**
- * Reads the command line of `mneme import`.
- * @throws UsageError with one line that names what is missing or wrong.
+ * Parses the command line of `mneme import`.
+ * @throws UsageError with one line that names what is missing or wrong
  */
 export function parseImportOptions(
   argv: readonly string[],
@@ -58,10 +58,11 @@ export function parseImportOptions(
     "--wait": "switch",
   });
   const [file, surplus] = positionals;
-  if (file === undefined) throw new UsageError("import needs a file: mneme import FILE.jsonl[.gz]");
-  if (surplus !== undefined) throw new UsageError(`import takes one file; ${JSON.stringify(surplus)} is too many.`);
+  if (file === undefined) throw new UsageError("Missing file. Usage: mneme import FILE.jsonl[.gz]");
+  if (surplus !== undefined)
+    throw new UsageError(`Unexpected argument ${JSON.stringify(surplus)}: import takes one file.`);
   const key = flags.get("--key") ?? environment.MNEME_API_KEY ?? environment.MNEME_ADMIN_KEY;
-  if (key === undefined) throw new UsageError("import needs an API key: set MNEME_API_KEY, or give --key.");
+  if (key === undefined) throw new UsageError("Missing API key: set MNEME_API_KEY or use --key.");
   const url = flags.get("--url") ?? "http://127.0.0.1:8383";
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
     throw new UsageError(`--url must be an http or https address, not ${JSON.stringify(url)}.`);
@@ -81,28 +82,29 @@ export function parseImportOptions(
 }
 
 /**
- * The createMemory body that a line stands for: such a body itself (it has `content`), or a document of the BEIR
- * collections (`_id`, `title`, `text`, `metadata`), whose id becomes `externalId`.
- * @throws Error saying what is wrong with the line.
+ * Converts a line to a createMemory body. The line is such a body itself (it has `content`), or a document in the format of
+ * the BEIR collections (`_id`, `title`, `text`, `metadata`), whose id becomes `externalId`.
+ * @throws Error that says what is wrong with the line
  */
 export function memoryOfLine(text: string, userId: string | null): JsonRecord {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new Error("is not JSON", { cause });
+    throw new Error("is not valid JSON", { cause });
   }
   if (!isRecord(value)) throw new Error("is not a JSON object");
   if ("content" in value) return userId === null ? value : { ...value, userId: value.userId ?? userId };
   if (!("text" in value)) throw new Error("has neither `content` nor `text`");
 
   const { _id: id = null, title, text: body, metadata } = value;
-  if (id !== null && typeof id !== "string" && typeof id !== "number") throw new Error("has an `_id` that is no text");
+  if (id !== null && typeof id !== "string" && typeof id !== "number")
+    throw new Error("has an `_id` that is neither a string nor a number");
   if (body === "" && !title) throw new Error("has no text");
   const { userId: owner, ...attributes } = isRecord(metadata) ? metadata : {};
   const ownerId = owner ?? userId;
   return {
-    // a document that is all title is still worth finding
+    // a document may consist of a title only
     content: body === "" && typeof title === "string" ? title : body,
     ...(typeof title === "string" && title !== "" ? { title } : {}),
     ...(id === null ? {} : { externalId: String(id) }),
@@ -111,7 +113,7 @@ export function memoryOfLine(text: string, userId: string | null): JsonRecord {
   };
 }
 
-/** How many lines became what. */
+/** Number of lines by outcome. */
 export interface ImportSummary {
   readonly created: number;
   readonly updated: number;
@@ -119,8 +121,8 @@ export interface ImportSummary {
 }
 
 /**
- * Stores the file's lines and tells how that goes on standard error.
- * @throws Error when the file cannot be read or the server cannot be reached.
+ * Stores the lines of the file and shows the progress on standard error.
+ * @throws Error if the file cannot be read or the server cannot be reached
  */
 export async function importFile(options: ImportOptions): Promise<ImportSummary> {
   const client = new Client(options.url, options.key);
@@ -128,7 +130,7 @@ export async function importFile(options: ImportOptions): Promise<ImportSummary>
   const progress = new Progress("importing");
   const startedAt = performance.now();
   const tally = new Tally(progress);
-  const underWay = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   const failures: unknown[] = [];
   let batch: Draft[] = [];
   let batchCharacters = 0;
@@ -137,16 +139,16 @@ export async function importFile(options: ImportOptions): Promise<ImportSummary>
     const drafts = batch;
     batch = [];
     batchCharacters = 0;
-    if (underWay.size >= REQUESTS_MAX) await Promise.race(underWay);
+    if (inFlight.size >= REQUESTS_MAX) await Promise.race(inFlight);
     if (failures.length > 0) throw failures[0];
     const sending = store(client, drafts, tally).then(
-      () => void underWay.delete(sending),
+      () => void inFlight.delete(sending),
       (error: unknown) => {
-        underWay.delete(sending);
-        failures.push(error); // thrown below: requests fail in the background, while lines are read
+        inFlight.delete(sending);
+        failures.push(error); // thrown later: requests fail in the background while lines are read
       },
     );
-    underWay.add(sending);
+    inFlight.add(sending);
   };
 
   for await (const line of readLines(options.file)) {
@@ -158,10 +160,10 @@ export async function importFile(options: ImportOptions): Promise<ImportSummary>
     }
     if (batch.length >= options.batch || batchCharacters >= BATCH_CHARACTERS_MAX) await sendBatch();
     const seconds = (performance.now() - startedAt) / 1000;
-    progress.show(line.shareRead, `${tally.stored} stored, ${Math.round(tally.stored / seconds)} a second`);
+    progress.show(line.shareRead, `${tally.stored} stored, ${Math.round(tally.stored / seconds)} per second`);
   }
   if (batch.length > 0) await sendBatch();
-  await Promise.all(underWay);
+  await Promise.all(inFlight);
   if (failures.length > 0) throw failures[0];
 
   progress.finish(`${tally.summary()} in ${readableDuration(performance.now() - startedAt)}`);
@@ -170,7 +172,7 @@ export async function importFile(options: ImportOptions): Promise<ImportSummary>
 }
 
 interface Draft {
-  /** Line of the file. */
+  /** Line number in the file. */
   readonly line: number;
   readonly memory: JsonRecord;
 }
@@ -189,7 +191,7 @@ class Tally implements ImportSummary {
   refuse(line: number, why: string): void {
     this.refused++;
     if (this.refused <= PROBLEMS_SHOWN_MAX) this.progress.finish(`line ${line} ${why}`);
-    if (this.refused === PROBLEMS_SHOWN_MAX) this.progress.finish("further refused lines are only counted");
+    if (this.refused === PROBLEMS_SHOWN_MAX) this.progress.finish("further refused lines are not shown");
   }
 
   summary(): string {
@@ -203,7 +205,7 @@ async function store(client: Client, drafts: readonly Draft[], tally: Tally): Pr
     const answer = await client.send("POST", "/v1/memories/batch", { memories: drafts.map(({ memory }) => memory) });
     items = Array.isArray(answer.data) ? answer.data : [];
   } catch (error) {
-    // nothing of a batch accepted: each item's own reason is sought one by one
+    // the whole batch was refused: send the items one by one to get the reason of each
     if (!(error instanceof RequestRefused) || (error.status !== 400 && error.status !== 413)) throw error;
     if (drafts.length > 1) {
       for (const draft of drafts) await store(client, [draft], tally);
@@ -216,14 +218,15 @@ async function store(client: Client, drafts: readonly Draft[], tally: Tally): Pr
     const item = items[at];
     const memory = isRecord(item) && isRecord(item.memory) ? item.memory : null;
     if (memory === null) {
-      const error = isRecord(item) && isRecord(item.error) ? item.error.message : "the server gave no answer for it";
+      const error =
+        isRecord(item) && isRecord(item.error) ? item.error.message : "the server returned no result for it";
       tally.refuse(draft.line, `was refused: ${String(error)}`);
     } else if (memory.created_at === memory.updated_at) tally.created++;
     else tally.updated++;
   }
 }
 
-/** @throws Error when a newer memory failed than `failedBefore` (its id). */
+/** Waits until no memory is in status `processing`. @throws Error if a memory newer than `failedBefore` (an id) failed */
 async function waitUntilSearchable(client: Client, failedBefore: unknown): Promise<void> {
   const progress = new Progress("waiting until everything is searchable:");
   const startedAt = performance.now();
@@ -234,25 +237,27 @@ async function waitUntilSearchable(client: Client, failedBefore: unknown): Promi
     if (!Array.isArray(page.data) || page.data.length === 0) break;
     if (poll % POLLS_PER_COUNT === 0) left = await memoriesInWork(client.url);
     const share = countedFirst === null || left === null ? null : Math.max(0, 1 - left / countedFirst);
-    progress.show(share, left === null ? readableDuration(performance.now() - startedAt) : `${left} in work`);
+    progress.show(share, left === null ? readableDuration(performance.now() - startedAt) : `${left} in progress`);
     await client.clock.sleep(POLL_MS);
   }
   const failed = await newestFailed(client);
   if (failed !== failedBefore) {
-    progress.finish("no memory is in work any more");
-    throw new Error(`Some memories failed, ${failed} last; GET /v1/memories?status=failed says which and why.`);
+    progress.finish("no memory is in progress");
+    throw new Error(
+      `Some memories failed, most recently ${failed}. See GET /v1/memories?status=failed for the reasons.`,
+    );
   }
-  progress.finish(`all searchable after another ${readableDuration(performance.now() - startedAt)}`);
+  progress.finish(`everything is searchable after another ${readableDuration(performance.now() - startedAt)}`);
 }
 
-// The API counts no memories by status; the operators' figures do, for all projects together. null: they are not shown to us.
+// The API does not count memories by status, but the metrics do, for all projects together. null: metrics not accessible.
 async function memoriesInWork(url: string): Promise<number | null> {
   try {
     const response = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(METRICS_TIMEOUT_MS) });
     const count = /^mneme_memories\{status="processing"\} (\d+)/m.exec(response.ok ? await response.text() : "")?.[1];
     return count === undefined ? null : Number(count);
   } catch {
-    return null; // how far the work is, is worth no failure
+    return null; // a missing progress figure must not fail the import
   }
 }
 

@@ -1,23 +1,23 @@
-// How a text file of any size is read line by line in constant memory, gunzipped on the way when its name ends in .gz.
+// Reads a text file of any size line by line in constant memory. Decompresses it if its name ends with .gz.
 
 import { createReadStream, statSync } from "node:fs";
 import { createGunzip } from "node:zlib";
 
-/** A line longer than this is refused: the interface takes no larger body either. Bytes. */
+/** Longest line in bytes; the API accepts no larger body either. */
 const LINE_BYTES_MAX = 100 * 1024 * 1024;
 
-/** A line and where it stands. */
+/** A line and its position. */
 export interface Line {
   /** From 1. */
   readonly number: number;
   readonly text: string;
-  /** 0..1: how much of the file has been read. */
+  /** Share of the file read so far, 0..1. */
   readonly shareRead: number;
 }
 
 /**
- * The lines of a file, without line ends; blank ones are left out.
- * @throws Error when the file cannot be read, is no valid gzip, or has a line over 100 MB.
+ * The lines of a file, without line ends and without blank lines.
+ * @throws Error if the file cannot be read, is not valid gzip, or has a line over 100 MB
  */
 export async function* readLines(path: string): AsyncGenerator<Line> {
   const totalBytes = Math.max(1, statSync(path).size);
@@ -27,7 +27,7 @@ export async function* readLines(path: string): AsyncGenerator<Line> {
 
   const decoder = new TextDecoder();
   let number = 0;
-  // pieces of a line that has not ended yet; joined once, so that a long line costs its length and not its square
+  // pieces of the unfinished line; joined only once, so that a long line has linear cost
   let pieces: string[] = [];
   let pieceCharacters = 0;
   for await (const chunk of bytes as AsyncIterable<Uint8Array>) {
@@ -36,7 +36,7 @@ export async function* readLines(path: string): AsyncGenerator<Line> {
       pieces.push(part);
       pieceCharacters += part.length;
       if (pieceCharacters > LINE_BYTES_MAX)
-        throw new Error(`${path}: line ${number + 1} is over ${LINE_BYTES_MAX} bytes`);
+        throw new Error(`${path}: line ${number + 1} is longer than ${LINE_BYTES_MAX} bytes`);
       if (at === parts.length - 1) break;
       number++;
       const text = pieces.join("").replace(/\r$/, "");

@@ -1,20 +1,20 @@
-// How does a command reach the accounts of a server? The same operations as on a data directory (local-accounts.ts), through
-// the interface.
+// Accounts of a running server, for `mneme keys` and `mneme projects`. Offers the same operations over the API that
+// local-accounts.ts offers on a data directory.
 
 import { LIMITS } from "../domain/limits.ts";
 import type { Plan } from "../domain/project.ts";
 import type { Accounts, KeyBody } from "../local-accounts.ts";
 import type { Client, JsonRecord } from "./client.ts";
 
-/** Made or changed twice, a secret would be lost with the first answer: such a request is sent once. */
+/** For requests that return a secret. If repeated, the secret of the first request would be lost. */
 const ONCE = { isRepeatable: false } as const;
 
-/** The accounts that one key of a server may see. */
+/** Accounts, accessed with one API key of a server. */
 export class RemoteAccounts implements Accounts {
   constructor(private readonly client: Client) {}
 
   listKeys(projectId: string | null): Promise<object> {
-    return this.#everything("/v1/keys", inProject(projectId));
+    return this.#listAll("/v1/keys", inProject(projectId));
   }
 
   createKey(projectId: string | null, body: KeyBody): Promise<object> {
@@ -37,7 +37,7 @@ export class RemoteAccounts implements Accounts {
   }
 
   listProjects(): Promise<object> {
-    return this.#everything("/v1/projects", {});
+    return this.#listAll("/v1/projects", {});
   }
 
   createProject(body: { readonly name: string; readonly plan: Plan }): Promise<object> {
@@ -53,10 +53,10 @@ export class RemoteAccounts implements Accounts {
   }
 
   close(): void {
-    // a connection lives no longer than its request
+    // nothing to close: connections end with their requests
   }
 
-  async #everything(path: string, parameters: Readonly<Record<string, string>>): Promise<object> {
+  async #listAll(path: string, parameters: Readonly<Record<string, string>>): Promise<object> {
     const data: unknown[] = [];
     let cursor: unknown = null;
     do {

@@ -1,5 +1,5 @@
-// Which command was asked for? Dispatches the command line and turns failures into one line and an exit code.
-// Commands load their code when they run, so that `help` is instant and a child loads nothing of the server.
+// Dispatches the command line, and turns failures into one line and an exit code. Commands load their code when they run,
+// so that `help` is instant and a child process loads no server code.
 
 import { type Config, parseConfig, type StartPlace, settingsHelp } from "../config.ts";
 import { systemClock } from "../kit/clock.ts";
@@ -9,28 +9,28 @@ import { VERSION } from "../kit/version.ts";
 import type { AccountsCommand } from "./accounts.ts";
 import { alignRows } from "./terminal.ts";
 
-/** What differs between a source checkout and the single binary. */
+/** Differences between a source checkout and the single binary. */
 export interface Distribution {
-  /** Where the models that came along are, given the data directory. */
+  /** Folder of the models shipped with the program, given the data directory. */
   readonly shippedModelsDirectory: (dataDir: string) => string;
-  /** Makes native libraries and models available before anything loads them; absent where they simply lie there. */
+  /** Unpacks native libraries and models before anything loads them; absent if they are already files. */
   readonly unpack?: (config: Config) => Promise<void>;
-  /** What has to wait until this process holds the data directory. */
+  /** Work that has to wait until this process holds the data directory's lock. */
   readonly afterOpening?: (config: Config) => void;
 }
 
 interface Command {
-  /** null: not shown in the help. */
+  /** Line in the help; null: the command is hidden. */
   readonly summary: string | null;
-  /** @returns the exit code. */
+  /** @returns the exit code */
   readonly run: (argv: readonly string[], distribution: Distribution) => Promise<number>;
-  /** What `--help` shows behind this command's name; absent: the help of the program. */
+  /** Help of this command, shown for `--help` after its name; absent: the general help is shown. */
   readonly help?: () => Promise<readonly string[]>;
 }
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   serve: { summary: "Start the server (the default)", run: runServe },
-  import: { summary: "Store a JSONL file of memories or documents in a running server", run: runImport },
+  import: { summary: "Import a JSONL file of memories or documents into a running server", run: runImport },
   keys: {
     summary: "List, create, rotate and revoke API keys",
     run: (argv, distribution) => runAccountsCommand("keys", argv, distribution),
@@ -42,14 +42,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     help: async () => (await import("./accounts.ts")).accountsHelp("projects"),
   },
   version: { summary: "Print the version", run: runVersion },
-  help: { summary: "Print this", run: runHelp },
+  help: { summary: "Print this help", run: runHelp },
   child: { summary: null, run: runChild },
 };
 
 /**
- * Runs the command that `argv` names. Whatever fails on the way is told on standard error: in one line, or with its
- * stack where it is a bug of ours.
- * @returns the exit code: 0, or 1 when the command failed.
+ * Runs the command that `argv` names. Failures are printed to standard error: in one line, or with the stack if they are
+ * bugs.
+ * @returns the exit code: 0, or 1 if the command failed
  */
 export async function run(argv: readonly string[], distribution: Distribution): Promise<number> {
   const first = argv[0] ?? "serve";
@@ -60,7 +60,7 @@ export async function run(argv: readonly string[], distribution: Distribution): 
     if (wantsHelp) return command?.help === undefined ? await runHelp() : print(await command.help());
     if (first === "--version") return await runVersion();
     if (isNamed && command === undefined) {
-      throw new UsageError(`Unknown command ${first}.${didYouMean(first, shownCommands())} See mneme help.`);
+      throw new UsageError(`Unknown command ${first}.${didYouMean(first, visibleCommands())} Try mneme help.`);
     }
     return await (command?.run ?? runServe)(isNamed ? argv.slice(1) : argv, distribution);
   } catch (error) {
@@ -69,7 +69,7 @@ export async function run(argv: readonly string[], distribution: Distribution): 
   }
 }
 
-/** What a person is told of a failure: one line, with the stack only where it helps to mend a bug of ours. */
+/** Text to print for a failure: one line, or the stack if the failure is a bug in Mneme. */
 export function failureText(error: unknown): string {
   if (!(error instanceof Error)) return `mneme: ${String(error)}`;
   const isBug =
@@ -109,7 +109,7 @@ async function runAccountsCommand(
     clock: systemClock,
     openLocal: openLocalAccounts,
   });
-  // a long list must be out before the process ends
+  // waits until a long list is fully written, since the process exits afterwards
   await Bun.write(Bun.stdout, text);
   return 0;
 }
@@ -138,13 +138,13 @@ async function runHelp(): Promise<number> {
     "Commands:",
     ...indent(alignRows(commands)),
     "",
-    "Settings of serve (--data-dir is MNEME_DATA_DIR in the environment and data_dir in mneme.toml, and so on):",
+    "Flags of serve (each can also be set in the environment or in mneme.toml: --data-dir, MNEME_DATA_DIR, data_dir):",
     ...indent(alignRows(settingsHelp())),
     "",
     "Flags of import FILE.jsonl[.gz]:",
     ...indent(alignRows(IMPORT_HELP)),
     "",
-    "Keys and projects (their flags: mneme keys --help, mneme projects --help):",
+    "Keys and projects (for their flags: mneme keys --help, mneme projects --help):",
     ...indent(alignRows(ACCOUNTS_HELP)),
   ];
   return print(lines);
@@ -159,7 +159,7 @@ function placeOf({ shippedModelsDirectory }: Distribution): StartPlace {
   return { workingDirectory: process.cwd(), shippedModelsDirectory };
 }
 
-function shownCommands(): string[] {
+function visibleCommands(): string[] {
   return Object.entries(COMMANDS).flatMap(([name, { summary }]) => (summary === null ? [] : [name]));
 }
 

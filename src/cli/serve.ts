@@ -1,5 +1,5 @@
-// How the server starts, what it tells the person who started it, and how it stops. What it serves is composed
-// elsewhere (compose.ts); requests are none of this file's business.
+// `mneme serve`: starts the server, reports its state on standard output, and stops it on a signal. compose.ts builds the
+// service.
 
 import type { Server } from "bun";
 import type { compose as Compose, Service } from "../compose.ts";
@@ -10,38 +10,38 @@ import { createLog, type Log } from "../kit/log.ts";
 import { VERSION } from "../kit/version.ts";
 import { readableDuration } from "./terminal.ts";
 
-/** Requests under way get this long to finish after a signal, then their connections are closed. */
+/** How long running requests may take after a stop signal. Then their connections are closed. */
 const DRAIN_MS = 10_000;
-/** Stores and models get this long to close; what is acknowledged is durable without it. */
+/** How long stores and models may take to close. Acknowledged data is durable even without that. */
 const CLOSE_MS = 20_000;
-/** Without a byte in either direction for this long a connection is dropped. Searches take well under a second. */
+/** A connection without a byte in either direction for this long is closed. Searches take well under a second. */
 const IDLE_SECONDS = 60;
-/** Far above what the interface takes, so that it answers 413 itself, with a body: Bun would without one. */
+/** Far above the API's own limit, so that the API answers 413 with a body. Bun's own 413 has none. */
 const BODY_BYTES_MAX = 2 ** 40;
 
 /**
- * Serves until SIGTERM or SIGINT, then stops in order: no new connections, requests under way finish, stores close.
- * A second signal ends it at once.
- * @param afterOpening called once this process holds the data directory.
- * @returns the exit code.
- * @throws UsageError when the address cannot be listened on, and whatever `compose` throws.
+ * Serves until SIGTERM or SIGINT, then stops in order: no new connections, running requests finish, stores close. A second
+ * signal ends the process at once.
+ * @param afterOpening called once this process holds the data directory's lock
+ * @returns the exit code
+ * @throws UsageError if the address cannot be listened on; any error of `compose`
  */
 export async function serve(config: Config, compose: typeof Compose, afterOpening: () => void): Promise<number> {
   const stopped = stopSignal();
   const log = createLog(config.logLevel);
   const startedAt = performance.now();
   say(`Mneme ${VERSION}`);
-  say(`opening the store ${config.dataDir} …`);
+  say(`opening data directory ${config.dataDir} …`);
   const service = await compose({ config, log, clock: systemClock });
-  // attached at once: closing before the models are up makes it fail too
+  // handled from the start: if the service closes before the models are up, `ready` rejects
   const modelsFailure: Promise<unknown> = service.ready.then(
     () => null,
-    (error: unknown) => error ?? new Error("The models did not start."),
+    (error: unknown) => error ?? new Error("The models failed to start."),
   );
 
-  say(`store open after ${readableDuration(performance.now() - startedAt)}`);
-  // before anything else can fail: the key is stored by now, and nobody can read it from the store
-  if (service.firstKey !== null) say(`\nadmin key, shown this once:\n\n  KEY=${service.firstKey}\n`);
+  say(`data directory open after ${readableDuration(performance.now() - startedAt)}`);
+  // printed before anything else can fail: the key is already stored and cannot be read back
+  if (service.firstKey !== null) say(`\nadmin key (shown only once):\n\n  KEY=${service.firstKey}\n`);
 
   let server: Server<undefined>;
   try {
@@ -59,7 +59,7 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
   const outcome = await Promise.race([modelsFailure, stopped]);
   if (outcome === null) {
     say(`models ready after ${readableDuration(performance.now() - startedAt)}`);
-    say("stop with Ctrl-C");
+    say("press Ctrl-C to stop");
     await stopped;
   }
   say("stopping …");
@@ -70,11 +70,11 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
 }
 
 const STOP = Symbol("stop");
-/** Signals within this time of the first one are the same wish to stop. */
+/** Signals within this time after the first one count as the same request to stop. */
 const SAME_SIGNAL_MS = 1_000;
 
-// Resolves at the first SIGTERM or SIGINT; one that comes clearly later does not wait for anything. Ctrl-C arrives several
-// times at once where the program was started through npx: from the terminal, and passed on by each parent.
+// Resolves at the first SIGTERM or SIGINT. A clearly later one exits at once. Ctrl-C arrives several times if the program was
+// started through npx: once from the terminal and once from each parent process.
 function stopSignal(): Promise<typeof STOP> {
   return new Promise((resolve) => {
     let firstAtMs: number | null = null;
@@ -93,17 +93,17 @@ function listen(config: Config, service: Service): Server<undefined> {
     return Bun.serve({
       hostname: config.host,
       port: config.port,
-      development: false, // Bun's error page shows stack, paths and source
-      reusePort: false, // Bun's default lets two servers share one port silently
+      development: false, // Bun's error page would show stack, paths and source
+      reusePort: false, // with Bun's default, two servers could share a port unnoticed
       idleTimeout: IDLE_SECONDS,
       maxRequestBodySize: BODY_BYTES_MAX,
       fetch: (request, server) => service.handle(request, () => server.requestIP(request)?.address ?? ""),
     });
   } catch (cause) {
     const isTaken = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE";
-    const why = isTaken ? "another program listens there" : cause instanceof Error ? cause.message : String(cause);
+    const why = isTaken ? "another program is using this port" : cause instanceof Error ? cause.message : String(cause);
     throw new UsageError(
-      `Cannot listen on ${config.host}:${config.port}: ${why}. Choose another with --port or --host.`,
+      `Cannot listen on ${config.host}:${config.port}: ${why}. Choose another address with --port or --host.`,
       {
         cause,
       },
@@ -111,7 +111,7 @@ function listen(config: Config, service: Service): Server<undefined> {
   }
 }
 
-// Lines to copy; the key stands in a shell variable, as it was printed or as the operator gave it.
+// Commands to copy. They take the key from a shell variable that is set as printed, or from the operator's own key.
 function examples(url: string, isKeyGiven: boolean): string {
   return `${isKeyGiven ? "\n  KEY=$MNEME_ADMIN_KEY" : ""}
   curl ${url}/v1/memories -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
@@ -124,18 +124,18 @@ function examples(url: string, isKeyGiven: boolean): string {
 
 async function shutDown(server: Server<undefined>, service: Service, log: Log): Promise<void> {
   if (!(await within(DRAIN_MS, server.stop(false)))) {
-    log.warn({ waitedMs: DRAIN_MS }, "requests under way did not finish; their connections are closed");
+    log.warn({ waitedMs: DRAIN_MS }, "requests did not finish in time; closing their connections");
     await within(DRAIN_MS, server.stop(true));
   }
   if (!(await within(CLOSE_MS, service.close()))) {
     log.error(
       { waitedMs: CLOSE_MS },
-      "the stores did not close in time; what was acknowledged is replayed at the next start",
+      "the stores did not close in time; acknowledged changes will be recovered at the next start",
     );
   }
 }
 
-// Whether `work` ended in time; a failure of it is a failure here.
+// Whether `work` finished in time. Rejects if `work` rejects.
 async function within(timeoutMs: number, work: Promise<void>): Promise<boolean> {
   const giveUp = new AbortController();
   const isInTime = await Promise.race([

@@ -1,14 +1,14 @@
-// How the commands speak to a person: aligned tables, and progress that redraws on a terminal and adds lines elsewhere.
-// Logs do not come this way (kit/log.ts).
+// Terminal output of commands: aligned tables, and progress that is redrawn on a terminal and printed in lines elsewhere.
+// Logs are written by kit/log.ts.
 
-/** Between two redraws of a bar on a terminal, and between two lines elsewhere: short work says only how it ended. */
+/** Interval between updates: redraws on a terminal, lines elsewhere. Work shorter than that only prints its result. */
 const REDRAW_MS = 200;
 const LINE_MS = 10_000;
 const BAR_CELLS = 24;
 
 /**
- * Rows as lines with aligned columns, two blanks between them.
- * @param numeric whether all columns but the first are set to the right.
+ * Formats rows as lines with aligned columns, two spaces apart.
+ * @param numeric whether all columns except the first are right-aligned
  */
 export function alignRows(rows: readonly (readonly string[])[], numeric = false): string[] {
   const widths: number[] = [];
@@ -26,7 +26,7 @@ export function alignRows(rows: readonly (readonly string[])[], numeric = false)
   );
 }
 
-/** Milliseconds as a person reads them: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`. */
+/** Formats milliseconds for people: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`. */
 export function readableDuration(ms: number): string {
   const seconds = ms / 1000;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
@@ -36,7 +36,7 @@ export function readableDuration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** A long piece of work, shown on standard error while it goes on. */
+/** Progress display of a long task, on standard error. */
 export class Progress {
   readonly #startedAt = performance.now();
   readonly #isTerminal = process.stderr.isTTY;
@@ -45,9 +45,9 @@ export class Progress {
   constructor(readonly label: string) {}
 
   /**
-   * Tells how far the work is; cheap enough to be called for every item.
-   * @param share 0..1, or null when the end is not known.
-   * @param note what to say behind the bar, such as a rate.
+   * Updates the display; cheap enough to be called for every item.
+   * @param share 0..1, or null if the total is unknown
+   * @param note text after the bar, such as a rate
    */
   show(share: number | null, note: string): void {
     const now = performance.now();
@@ -57,7 +57,7 @@ export class Progress {
     process.stderr.write(this.#isTerminal ? `\r\x1b[K${line.slice(0, process.stderr.columns - 1)}` : `${line}\n`);
   }
 
-  /** Ends the work with one line that stays. */
+  /** Ends the task and prints a final line. */
   finish(line: string): void {
     process.stderr.write(`${this.#isTerminal ? "\r\x1b[K" : ""}${line}\n`);
   }

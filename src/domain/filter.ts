@@ -152,7 +152,7 @@ function readFilter(value: unknown, position: Position): Filter {
 function readCombinator(name: string, operand: unknown, position: Position): Filter {
   if (!isOneOf(COMBINATORS, name)) {
     throw isOneOf(OPERATORS, name)
-      ? refusal(position.at, `is an operator: position it inside a field, as in {"type": {"${name}": …}}.`)
+      ? refusal(position.at, `is an operator: place it inside a field, as in {"type": {"${name}": …}}.`)
       : refusal(position.at, `is not a combinator. ${nearestOf(name, COMBINATORS, "combinators")}`);
   }
   const inner = { ...position, depth: position.depth + 1 };
@@ -194,10 +194,7 @@ function readField(name: string, operand: unknown, position: Position): Filter {
 function readOperator(field: FilterField, operator: string, operand: unknown, position: Position): Filter {
   if (!isOneOf(OPERATORS, operator)) {
     throw isOneOf(COMBINATORS, operator)
-      ? refusal(
-          position.at,
-          `is a combinator: position it around fields, as in {"${operator}": ${combined(operator)}}.`,
-        )
+      ? refusal(position.at, `is a combinator: place it around fields, as in {"${operator}": ${combined(operator)}}.`)
       : refusal(position.at, `is not an operator. ${nearestOf(operator, OPERATORS, "operators")}`);
   }
   countCondition(position);
@@ -295,7 +292,10 @@ function isDate(field: FilterField): boolean {
 function countCondition({ at, seen }: Position): void {
   seen.conditions += 1;
   if (seen.conditions > CONDITIONS_MAX) {
-    throw refusal(at, `exceeds the limit: a filter may have at most ${CONDITIONS_MAX} conditions. Use $in for many values.`);
+    throw refusal(
+      at,
+      `exceeds the limit: a filter may have at most ${CONDITIONS_MAX} conditions. Use $in for many values.`,
+    );
   }
 }
 

@@ -124,11 +124,11 @@ describe("what stops a start names itself and the cure, in one line", () => {
     ],
     [{ argv: ["--llm-timeout", "0"] }, '--llm-timeout must be an integer from 1 to 3600, not "0".'],
     [{ argv: ["--llm-concurrency", "1"] }, '--llm-concurrency must be an integer from 2 to 256, not "1".'],
-    [{ argv: ["--llm-model", "two words"] }, '--llm-model must be the name of a model, not "two words".'],
+    [{ argv: ["--llm-model", "two words"] }, '--llm-model must be a model name, not "two words".'],
     [{ environment: { MNEME_LLM_API_KEY: "a\nb" } }, "MNEME_LLM_API_KEY must be visible ASCII characters."],
     [{ file: "prot = 1" }, "Unknown setting prot in mneme.toml. Did you mean port?"],
     [{ file: "port = 'high'" }, 'port in mneme.toml must be an integer from 0 to 65535, not "high".'],
-    [{ file: "port = true" }, "port in mneme.toml must be a text or a number."],
+    [{ file: "port = true" }, "port in mneme.toml must be a string or a number."],
     [{ file: "port = 1.5" }, 'port in mneme.toml must be an integer from 0 to 65535, not "1.5".'],
   ];
   for (const [how, message] of cases) test(message, () => expect(refusal(how)).toBe(message));
@@ -140,7 +140,7 @@ describe("what stops a start names itself and the cure, in one line", () => {
   });
   test("a bad admin key, which is not repeated", () => {
     const message = refusal({ environment: { MNEME_ADMIN_KEY: "ctx_short-secret" } });
-    expect(message).toBe("MNEME_ADMIN_KEY must be ctx_ and 16 to 256 letters, digits, - or _.");
+    expect(message).toBe("MNEME_ADMIN_KEY must be ctx_ followed by 16 to 256 letters, digits, - or _.");
   });
 });
 

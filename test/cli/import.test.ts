@@ -49,7 +49,7 @@ describe("a line", () => {
     expect(memoryOfLine('{"text":"c","metadata":{"userId":"bob"}}', "ada")).toEqual({ content: "c", userId: "bob" });
   });
   for (const [line, why] of [
-    ["{", "is not JSON"],
+    ["{", "is not valid JSON"],
     ["[]", "is not a JSON object"],
     ["null", "is not a JSON object"],
     ['{"_id":"471","title":"","text":""}', "has no text"],
@@ -112,7 +112,7 @@ describe("a command line", () => {
     expect(parseImportOptions(["f", "--url", "https://m.example/v1/"], key).url).toBe("https://m.example");
   });
   for (const [argv, why] of [
-    [[], "import needs a file"],
+    [[], "Missing file. Usage: mneme import FILE.jsonl[.gz]"],
     [["a", "b"], "import takes one file"],
     [["a", "--batch", "101"], "--batch must be an integer from 1 to 100."],
     [["a", "--batch", "0"], "--batch must be an integer from 1 to 100."],
@@ -125,7 +125,7 @@ describe("a command line", () => {
     });
   }
   test("without a key anywhere is refused", () => {
-    expect(() => parseImportOptions(["f"], {})).toThrow("import needs an API key");
+    expect(() => parseImportOptions(["f"], {})).toThrow("Missing API key");
   });
 });
 

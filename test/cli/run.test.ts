@@ -27,11 +27,11 @@ describe("commands", () => {
 
 describe("a failure is one line on standard error and exit code 1", () => {
   const cases: readonly (readonly [argv: string[], environment: Record<string, string>, line: string])[] = [
-    [["sevre"], {}, "mneme: Unknown command sevre. Did you mean serve? See mneme help."],
+    [["sevre"], {}, "mneme: Unknown command sevre. Did you mean serve? Try mneme help."],
     [["serve", "--prot", "1"], {}, "mneme: Unknown flag --prot. Did you mean --port?"],
     [["--prot", "1"], {}, "mneme: Unknown flag --prot. Did you mean --port?"],
     [[], { MNEME_LANES: "many" }, 'mneme: MNEME_LANES must be an integer from 1 to 8, not "many".'],
-    [["import"], {}, "mneme: import needs a file: mneme import FILE.jsonl[.gz]"],
+    [["import"], {}, "mneme: Missing file. Usage: mneme import FILE.jsonl[.gz]"],
   ];
   for (const [argv, environment, line] of cases) {
     test(line, () =>

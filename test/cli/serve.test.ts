@@ -34,7 +34,7 @@ describe("a running server", () => {
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/^ {2}KEY=ctx_/m); // made by this start already, and shown at no other
     expect(stderr).toBe(
-      `mneme: Cannot listen on 127.0.0.1:${port}: another program listens there. Choose another with --port or --host.\n`,
+      `mneme: Cannot listen on 127.0.0.1:${port}: another program is using this port. Choose another address with --port or --host.\n`,
     );
   });
 
@@ -85,7 +85,7 @@ describe("a running server", () => {
       writeFileSync(path, lines.join("\n"));
       const { exitCode, stderr } = importInto(path);
       expect(exitCode).toBe(1);
-      expect(stderr).toContain("line 2 is not JSON");
+      expect(stderr).toContain("line 2 is not valid JSON");
       expect(stderr).toContain("line 3 was refused: ");
       expect(stderr).toContain("2 created, 0 updated, 2 refused");
     });
