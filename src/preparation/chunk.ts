@@ -1,82 +1,81 @@
-// Where a memory is cut: structure first, then sentences, packed to a token budget that the embedder can read.
-// Ranges only; the texts that are made of them are the business of assemble.ts.
+// Cuts a text into chunk ranges: first at its structure, then at sentences, packed to a token budget that the embedder can read.
+// Only ranges are computed here; assemble.ts turns them into chunks and texts.
 
 import type { Turn } from "../domain/chunk.ts";
 import { cutBefore, splitsPair } from "../kit/text-cut.ts";
 import { type Block, blocksOf, commonHeading, type Form, type Heading, headingTexts } from "./outline.ts";
 import { sentencesOf, trimmed } from "./sentences.ts";
 
-/** Tokens of a text by the embedder's tokeniser, without the specials around it. */
+/** Counts the tokens of a text with the embedder's tokeniser, without the special tokens around it. */
 export type CountTokens = (text: string) => number;
 
-/** Budget of a chunk in tokens, title, headings and specials included: what the embedder reads of a text. */
+/** Token budget of a chunk, including title, headings and special tokens. The embedder reads no more than this. */
 export const CHUNK_TOKENS = 256;
-/** `[CLS]` and `[SEP]`. */
+/** Special tokens that the model adds to each text: `[CLS]` and `[SEP]`. */
 export const SPECIAL_TOKENS = 2;
 /**
- * A chunk holds at most this many UTF-16 units per token of its budget, whatever the tokeniser says: prose has 4 to 5,
- * but a word that the tokeniser does not know counts as one token however long it is.
+ * Maximum UTF-16 units per token of the budget, independent of the tokeniser. Prose has 4 to 5 units per token, but a word
+ * that the tokeniser does not know counts as one token however long it is.
  */
 export const UNITS_PER_TOKEN_MAX = 8;
 
-/** Part of the budget that title and headings may take where a text has more than one chunk. */
+/** Largest share of the budget for title and headings if a text has more than one chunk. */
 const PREFIX_SHARE = 1 / 4;
-/** A section below this part of the budget goes together with the next one: alone it says too little to be found. */
+/** A section smaller than this share of the budget is packed with the next one: alone it says too little to be found. */
 const SECTION_SHARE_MIN = 1 / 4;
-/** A sentence beyond the budget is cut into parts of this share, so that they pack evenly. */
+/** A sentence larger than the budget is cut into parts of this share of the budget, so that they pack evenly. */
 const PART_SHARE = 1 / 8;
-/** How full such a part must be: searching for more costs counts and gains nothing. */
+/** Minimum fill of such a part. A fuller part would need more token counts and gain nothing. */
 const FILL_MIN = 0.85;
-/** Budgets of text looked ahead before a cut is made, so that what is left comes out even. */
+/** Budgets of text to look ahead before a cut, so that the remaining text divides evenly. */
 const LOOKAHEAD_BUDGETS = 4;
 
-/** What a chunk stands under. */
-export interface Place {
-  /** Headings of the section, outermost first; one that the passage begins with is among them. */
+/** The section that a chunk belongs to. */
+export interface ChunkSection {
+  /** Headings of the section, outermost first, including one that the passage begins with. */
   readonly headings: readonly string[];
-  /** Those of them that the passage does not hold itself, as `A. B. `; empty when there are none. */
+  /** The headings that the passage does not contain itself, as `A. B. `; empty if there are none. */
   readonly prefix: string;
 }
 
-/** A chunk as a range of its content. */
+/** A chunk as a range of the content. */
 export interface ChunkRange {
   /** `[start, end)` in UTF-16 units, without white space at both ends. */
   readonly start: number;
   readonly end: number;
-  /** Of title, headings and passage together, specials included. */
+  /** Tokens of title, headings and passage together, including special tokens. */
   readonly tokens: number;
-  /** Whether the title goes before it. */
+  /** Whether the title is put before the passage. */
   readonly hasTitle: boolean;
-  /** The same object for chunks with the same place. */
-  readonly place: Place;
-  /** Present where it is a turn of a conversation: made by conversation/cut.ts, never here. */
+  /** Chunks of the same section share one object. */
+  readonly section: ChunkSection;
+  /** Present for a turn of a conversation. Only conversation/cut.ts sets it. */
   readonly turn?: Turn;
-  /** What is shown of the chunk, where that is not the range itself: a turn that stands in JSON. */
-  readonly made?: string;
+  /** The passage if it is not the range of the content itself, as for a turn stored as JSON. */
+  readonly passage?: string;
 }
 
-/** All chunks of a text, and how the title reads before them. */
+/** The chunk ranges of a text, and the title as it is put before them. */
 export interface Cut {
-  /** As `Title. `. */
+  /** The title as `Title. `. */
   readonly titlePrefix: string;
   readonly ranges: readonly ChunkRange[];
 }
 
-/** How to cut. */
+/** Options of `cutChunks`. */
 export interface CutOptions {
   readonly form: Form;
-  /** Goes before every chunk; one that was extracted is left out where the passage begins with it. */
+  /** Put before every chunk. An extracted title is left out if the passage begins with it. */
   readonly title: { readonly text: string; readonly isGiven: boolean };
   readonly countTokens: CountTokens;
-  /** Budget of a chunk, everything included; `CHUNK_TOKENS` unless something is being measured. */
+  /** Token budget of a chunk, everything included: `CHUNK_TOKENS`, except in measurements. */
   readonly tokensMax: number;
 }
 
 /**
- * Cuts a text into chunks of at most `tokensMax` tokens. Their ranges are in order and do not overlap; only white space
- * lies outside of them. A text that fits is one chunk; others are cut at sections, blocks, sentences, words, graphemes,
- * the first of these that will do, into chunks of about equal size. No chunk for a text that is only white space.
- * Linear in the text's length.
+ * Cuts a text into chunks of at most `tokensMax` tokens. The ranges are in order and do not overlap; only white space lies
+ * outside them. A text that fits is one chunk. Other texts are cut at sections, else blocks, sentences, words or graphemes,
+ * into chunks of about equal size. A text of white space has no chunk. Takes time linear in the length of the text.
  */
 export function cutChunks(content: string, options: CutOptions): Cut {
   const whole = trimmed(content, 0, content.length);
@@ -84,65 +83,65 @@ export function cutChunks(content: string, options: CutOptions): Cut {
   return cutWhole(content, whole.start, whole.end, options) ?? new Cutter(content, options).cut();
 }
 
-/** The text as one chunk, with its title in full, or null when that exceeds the budget. */
+/** The text as one chunk with its full title; null if that exceeds the budget. */
 function cutWhole(content: string, start: number, end: number, options: CutOptions): Cut | null {
   const { form, title, countTokens, tokensMax } = options;
   if (end - start > tokensMax * UNITS_PER_TOKEN_MAX) return null;
   const passage = content.slice(start, end);
   const titlePrefix = asSentence(title.text);
-  const hasTitle = standsBefore(title, passage);
+  const hasTitle = needsTitle(title, passage);
   const tokens = countTokens(passage) + (hasTitle ? countTokens(titlePrefix) : 0) + SPECIAL_TOKENS;
   if (tokens > tokensMax) return null;
-  let above: Heading | null | undefined;
+  let shared: Heading | null | undefined;
   for (const block of blocksOf(content, form))
-    above = above === undefined ? block.under : commonHeading(above, block.under);
-  const place = { headings: headingTexts(above ?? null), prefix: "" };
-  return { titlePrefix, ranges: [{ start, end, tokens, hasTitle, place }] };
+    shared = shared === undefined ? block.under : commonHeading(shared, block.under);
+  const section = { headings: headingTexts(shared ?? null), prefix: "" };
+  return { titlePrefix, ranges: [{ start, end, tokens, hasTitle, section }] };
 }
 
-/** How much a cut before a piece costs, in budgets: the better it falls between two thoughts, the less. */
+/** Cost of a cut before a piece, in budgets. A cut between two sections costs nothing, one inside a sentence the most. */
 const CUT_COST = { section: 0, block: 0.05, sentence: 0.15, inside: 0.4 } as const;
-/** A heading that ends a chunk stands apart from what it is about. */
+/** Cost, in budgets, of a chunk that ends with a heading: the heading would be separated from its section. */
 const HEADING_LAST_COST = 0.5;
 
-/** The smallest part that is packed: `[start, end)` without white space at both ends. */
+/** The smallest unit of packing: `[start, end)` without white space at both ends. */
 interface Piece {
   readonly start: number;
   readonly end: number;
   readonly tokens: number;
-  /** What it takes of the budget: its tokens, more when they are suspiciously few for its length. */
+  /** Share of the budget in tokens: the token count, or more if that is implausibly low for the length. */
   readonly weight: number;
-  /** What begins with it. */
+  /** The largest unit that begins with this piece. */
   readonly begins: keyof typeof CUT_COST;
   readonly under: Heading | null;
   readonly isHeading: boolean;
 }
 
 class Cutter {
-  private readonly labels: Labels;
+  private readonly prefixes: Prefixes;
   private readonly ranges: ChunkRange[] = [];
-  /** Pieces that are not yet in a chunk, from `first` on. */
-  private run: Piece[] = [];
+  /** Pieces that are not in a chunk yet, starting at index `first`. */
+  private pending: Piece[] = [];
   private first = 0;
-  private runWeight = 0;
+  private pendingWeight = 0;
 
   constructor(
     private readonly content: string,
     private readonly options: CutOptions,
   ) {
-    this.labels = new Labels(options);
+    this.prefixes = new Prefixes(options);
   }
 
   cut(): Cut {
     for (const piece of this.pieces()) {
-      const budget = this.budgetUnder(this.run[this.first]?.under ?? piece.under);
-      if (piece.begins === "section" && this.runWeight >= budget * SECTION_SHARE_MIN) this.drain();
-      this.run.push(piece);
-      this.runWeight += piece.weight;
-      while (this.runWeight > budget * LOOKAHEAD_BUDGETS) this.emit();
+      const budget = this.budgetUnder(this.pending[this.first]?.under ?? piece.under);
+      if (piece.begins === "section" && this.pendingWeight >= budget * SECTION_SHARE_MIN) this.emitAll();
+      this.pending.push(piece);
+      this.pendingWeight += piece.weight;
+      while (this.pendingWeight > budget * LOOKAHEAD_BUDGETS) this.emitChunk();
     }
-    this.drain();
-    return { titlePrefix: this.labels.titlePrefix, ranges: this.ranges };
+    this.emitAll();
+    return { titlePrefix: this.prefixes.titlePrefix, ranges: this.ranges };
   }
 
   private *pieces(): Generator<Piece> {
@@ -151,7 +150,7 @@ class Cutter {
       const isNextLine = block.kind === last && (last === "item" || last === "line");
       const begins = block.kind === "heading" ? "section" : isNextLine ? "sentence" : "block";
       let isFirst = true;
-      for (const part of this.partsOf(block)) {
+      for (const part of this.piecesOf(block)) {
         yield isFirst ? { ...part, begins } : part;
         isFirst = false;
       }
@@ -159,47 +158,44 @@ class Cutter {
     }
   }
 
-  private *partsOf(block: Block): Generator<Piece> {
+  private *piecesOf(block: Block): Generator<Piece> {
     const budget = this.budgetUnder(block.under);
     switch (block.kind) {
       case "heading":
       case "line":
-        yield* this.fitting(block.start, block.end, block, budget);
+        yield* this.fittingPieces(block.start, block.end, block, budget);
         break;
       case "code":
-      case "table":
-        if (this.mayFit(block.start, block.end, budget)) {
-          const whole = this.piece(block.start, block.end, "sentence", block);
-          if (whole.weight <= budget) {
-            yield whole;
-            break;
-          }
+      case "table": {
+        const whole = this.wholePiece(block.start, block.end, block, budget);
+        if (whole !== null) {
+          yield whole;
+          break;
         }
         for (let at = block.start; at < block.end; ) {
           const feed = this.content.indexOf("\n", at);
           const end = feed === -1 ? block.end : Math.min(feed, block.end);
-          yield* this.fitting(at, end, block, budget);
+          yield* this.fittingPieces(at, end, block, budget);
           at = end + 1;
         }
         break;
+      }
       case "paragraph":
       case "item":
         for (const { start, end } of sentencesOf(this.content, block.start, block.end)) {
-          yield* this.fitting(start, end, block, budget);
+          yield* this.fittingPieces(start, end, block, budget);
         }
     }
   }
 
-  /** One sentence or line: whole where it fits, else in parts. */
-  private *fitting(from: number, to: number, block: Block, budget: number): Generator<Piece> {
+  /** One sentence or line: as one piece if it fits, else in parts. */
+  private *fittingPieces(from: number, to: number, block: Block, budget: number): Generator<Piece> {
     const { start, end } = trimmed(this.content, from, to);
     if (start === end) return;
-    if (this.mayFit(start, end, budget)) {
-      const whole = this.piece(start, end, "sentence", block);
-      if (whole.weight <= budget) {
-        yield whole;
-        return;
-      }
+    const whole = this.wholePiece(start, end, block, budget);
+    if (whole !== null) {
+      yield whole;
+      return;
     }
     for (let at = start; at < end; ) {
       const cut = fittingEnd(this.content, at, end, Math.max(1, budget * PART_SHARE), this.options.countTokens);
@@ -209,8 +205,11 @@ class Cutter {
     }
   }
 
-  private mayFit(start: number, end: number, budget: number): boolean {
-    return end - start <= budget * UNITS_PER_TOKEN_MAX;
+  /** A range as one piece; null if it exceeds the budget. */
+  private wholePiece(start: number, end: number, block: Block, budget: number): Piece | null {
+    if (end - start > budget * UNITS_PER_TOKEN_MAX) return null;
+    const piece = this.piece(start, end, "sentence", block);
+    return piece.weight <= budget ? piece : null;
   }
 
   private piece(from: number, to: number, begins: Piece["begins"], block: Block): Piece {
@@ -221,31 +220,43 @@ class Cutter {
   }
 
   private budgetUnder(heading: Heading | null): number {
-    return Math.max(1, this.options.tokensMax - SPECIAL_TOKENS - this.labels.reserve(heading));
+    return Math.max(1, this.options.tokensMax - SPECIAL_TOKENS - this.prefixes.tokensMaxUnder(heading));
   }
 
-  private drain(): void {
-    while (this.first < this.run.length) this.emit();
-    this.run = [];
+  private emitAll(): void {
+    while (this.first < this.pending.length) this.emitChunk();
+    this.pending = [];
     this.first = 0;
   }
 
-  /** Makes a chunk of the first pieces of the run: as many as leave what remains in chunks of about equal size. */
-  private emit(): void {
-    const head = this.run[this.first];
+  /** Makes a chunk of the first pending pieces. Their number is chosen so that the rest divides into chunks of about equal size. */
+  private emitChunk(): void {
+    const head = this.pending[this.first];
     if (head === undefined) return;
+    const next = this.bestEnd(head);
+    this.ranges.push(this.chunkOf(this.pending.slice(this.first, next)));
+    for (; this.first < next; this.first++) this.pendingWeight -= this.pending[this.first]?.weight ?? 0;
+    // Pieces before `first` are no longer needed. Dropping them only now and then keeps the cost linear.
+    if (this.first > 1024 && this.first * 2 > this.pending.length) {
+      this.pending = this.pending.slice(this.first);
+      this.first = 0;
+    }
+  }
+
+  /** Index behind the last piece of the next chunk, which begins with `head`. The cut there has the lowest cost. */
+  private bestEnd(head: Piece): number {
     const budget = this.budgetUnder(head.under);
-    const target = this.runWeight / Math.ceil(this.runWeight / budget);
+    const target = this.pendingWeight / Math.ceil(this.pendingWeight / budget);
     let best = this.first + 1;
     let bestCost = Number.POSITIVE_INFINITY;
     let tokens = 0;
-    for (let next = this.first + 1; next <= this.run.length; next++) {
-      const piece = this.run[next - 1];
+    for (let next = this.first + 1; next <= this.pending.length; next++) {
+      const piece = this.pending[next - 1];
       if (piece === undefined) break;
       tokens += piece.tokens;
       const weight = weightOf(tokens, piece.end - head.start);
       if (weight > budget) break;
-      const following = this.run[next];
+      const following = this.pending[next];
       const cost =
         Math.abs(weight - target) / budget +
         (following === undefined ? 0 : CUT_COST[following.begins]) +
@@ -255,13 +266,7 @@ class Cutter {
         bestCost = cost;
       }
     }
-    this.ranges.push(this.chunkOf(this.run.slice(this.first, best)));
-    for (; this.first < best; this.first++) this.runWeight -= this.run[this.first]?.weight ?? 0;
-    // The pieces before `first` are done with; dropping them now and then keeps this linear.
-    if (this.first > 1024 && this.first * 2 > this.run.length) {
-      this.run = this.run.slice(this.first);
-      this.first = 0;
-    }
+    return best;
   }
 
   private chunkOf(pieces: readonly Piece[]): ChunkRange {
@@ -274,30 +279,30 @@ class Cutter {
     for (const piece of pieces) {
       under = commonHeading(under, piece.under);
       tokens += piece.tokens;
-      // Without white space between them, the tokeniser may read two pieces as one word.
+      // The tokeniser may read two pieces without white space between them as one word.
       if (piece.start === lastEnd) isSum = false;
       lastEnd = piece.end;
     }
     if (!isSum) tokens = this.options.countTokens(this.content.slice(start, end));
-    const { place, prefixTokens } = this.labels.placeOf(under, start);
-    // The longest title is 1,024 characters; its beginning decides.
-    const hasTitle = standsBefore(this.options.title, this.content.slice(start, Math.min(end, start + 2048)));
-    const titleTokens = hasTitle ? this.labels.titleTokens : 0;
-    return { start, end, tokens: tokens + prefixTokens + titleTokens + SPECIAL_TOKENS, hasTitle, place };
+    const { section, prefixTokens } = this.prefixes.sectionOf(under, start);
+    // The longest title has 1,024 characters, and only its beginning is compared.
+    const hasTitle = needsTitle(this.options.title, this.content.slice(start, Math.min(end, start + 2048)));
+    const titleTokens = hasTitle ? this.prefixes.titleTokens : 0;
+    return { start, end, tokens: tokens + prefixTokens + titleTokens + SPECIAL_TOKENS, hasTitle, section };
   }
 }
 
-/** Title and headings as they go before the passages, within their share of the budget. */
-class Labels {
+/** Title and headings as they are put before passages, within their share of the budget. */
+class Prefixes {
   readonly titlePrefix: string;
   readonly titleTokens: number;
   private readonly countTokens: CountTokens;
   private readonly tokensMax: number;
   private readonly title: string;
-  /** By heading: tokens kept free in every chunk that begins under it. */
-  private readonly reserves = new Map<Heading | null, number>();
-  /** By innermost heading that goes before the passage, then by the heading that it stands under. */
-  private readonly places = new Map<Heading | null, Map<Heading | null, { place: Place; prefixTokens: number }>>();
+  /** By heading: tokens reserved for the prefix of every chunk that begins under it. */
+  private readonly reserved = new Map<Heading | null, number>();
+  /** By the innermost heading of the prefix, then by the innermost heading of the chunk. */
+  private readonly sections = new Map<Heading | null, Map<Heading | null, PrefixedSection>>();
 
   constructor({ title, countTokens, tokensMax }: CutOptions) {
     this.countTokens = countTokens;
@@ -307,35 +312,35 @@ class Labels {
     this.titleTokens = countTokens(this.titlePrefix);
   }
 
-  /** The most that title and headings can take before a chunk that begins under `heading`. */
-  reserve(heading: Heading | null): number {
-    const known = this.reserves.get(heading);
+  /** Maximum tokens of title and headings before a chunk that begins under `heading`. */
+  tokensMaxUnder(heading: Heading | null): number {
+    const known = this.reserved.get(heading);
     if (known !== undefined) return known;
     const own = this.titleTokens + this.countTokens(this.prefixOf(heading));
-    const reserve = heading === null ? own : Math.max(own, this.reserve(heading.parent));
-    this.reserves.set(heading, reserve);
-    return reserve;
+    const tokensMax = heading === null ? own : Math.max(own, this.tokensMaxUnder(heading.parent));
+    this.reserved.set(heading, tokensMax);
+    return tokensMax;
   }
 
-  /** Where a chunk stands that lies wholly under `heading` and begins at `start`. */
-  placeOf(heading: Heading | null, start: number): { place: Place; prefixTokens: number } {
-    let shown = heading;
-    while (shown !== null && shown.start >= start) shown = shown.parent;
-    let byHeading = this.places.get(shown);
+  /** The section of a chunk that begins at `start` and lies completely under `heading`. */
+  sectionOf(heading: Heading | null, start: number): PrefixedSection {
+    let before = heading;
+    while (before !== null && before.start >= start) before = before.parent;
+    let byHeading = this.sections.get(before);
     if (byHeading === undefined) {
       byHeading = new Map();
-      this.places.set(shown, byHeading);
+      this.sections.set(before, byHeading);
     }
     let found = byHeading.get(heading);
     if (found === undefined) {
-      const prefix = this.prefixOf(shown);
-      found = { place: { headings: headingTexts(heading), prefix }, prefixTokens: this.countTokens(prefix) };
+      const prefix = this.prefixOf(before);
+      found = { section: { headings: headingTexts(heading), prefix }, prefixTokens: this.countTokens(prefix) };
       byHeading.set(heading, found);
     }
     return found;
   }
 
-  /** The innermost headings that fit beside the title; the last one is cut when it does not fit alone. */
+  /** The innermost headings that fit beside the title. The innermost one is shortened if it does not fit alone. */
   private prefixOf(heading: Heading | null): string {
     let left = this.tokensMax - this.titleTokens;
     let prefix = "";
@@ -351,21 +356,26 @@ class Labels {
   }
 }
 
-/** Tokens or, for text that the tokeniser hardly counts, units by `UNITS_PER_TOKEN_MAX`. */
+interface PrefixedSection {
+  readonly section: ChunkSection;
+  readonly prefixTokens: number;
+}
+
+/** The token count, but at least one token per `UNITS_PER_TOKEN_MAX` units. */
 function weightOf(tokens: number, units: number): number {
   return Math.max(tokens, Math.ceil(units / UNITS_PER_TOKEN_MAX));
 }
 
 /**
- * An end in `(start, end]` so that the text before it weighs at most `weightMax`, at a good place to cut; one code point
- * where even that weighs more. Cost: about three counts of at most `weightMax * UNITS_PER_TOKEN_MAX` units, never more
- * than a dozen.
+ * An end in `(start, end]`, at a good place to cut, such that the text before it weighs at most `weightMax`. If one code point
+ * already weighs more, the end lies behind it. Costs about three token counts of at most `weightMax * UNITS_PER_TOKEN_MAX`
+ * units each, never more than a dozen.
  */
 function fittingEnd(content: string, start: number, end: number, weightMax: number, countTokens: CountTokens): number {
   let high = Math.min(end, start + Math.max(1, Math.floor(weightMax * UNITS_PER_TOKEN_MAX)));
   let tokens = countTokens(content.slice(start, high));
   if (tokens > weightMax) {
-    // Tokens are about evenly spread, so the first guess is nearly right; halving is for texts that are made otherwise.
+    // Tokens are usually spread evenly, so the first guess is close. The halving handles texts where they are not.
     let low = start;
     let lowTokens = 0;
     let guess = start + Math.floor(((high - start) * weightMax) / tokens);
@@ -383,29 +393,29 @@ function fittingEnd(content: string, start: number, end: number, weightMax: numb
   return cutBefore(content, start, high);
 }
 
-/** A text cut to `tokensMax` tokens at a word, with `…` behind it; unchanged where it fits. */
+/** A text shortened to `tokensMax` tokens at a word boundary, with `…` at its end; unchanged if it fits. */
 function shortened(text: string, tokensMax: number, countTokens: CountTokens): string {
-  // What asSentence adds is one token.
+  // One token is left for the full stop that asSentence adds.
   if (countTokens(text) < tokensMax) return text;
   const end = fittingEnd(text, 0, text.length, Math.max(1, tokensMax - 1), countTokens);
   return end === text.length ? text : `${text.slice(0, end).trimEnd()}…`;
 }
 
-/** A label as a sentence of its own, a space behind it; empty for a blank one. */
-function asSentence(label: string): string {
-  const text = label.trim();
+/** A title or heading as a sentence with a space behind it; empty for a blank one. */
+function asSentence(heading: string): string {
+  const text = heading.trim();
   if (text === "") return "";
   return /[.!?…:;。！？।]$/u.test(text) ? `${text} ` : `${text}. `;
 }
 
-/** Whether the title says something that the passage does not begin with. */
-function standsBefore(title: CutOptions["title"], passage: string): boolean {
+/** Whether the title is put before a passage: always a given one, an extracted one unless the passage begins with it. */
+function needsTitle(title: CutOptions["title"], passage: string): boolean {
   if (title.text.trim() === "") return false;
   if (title.isGiven) return true;
   return !lettersOf(passage.slice(0, 512)).startsWith(lettersOf(title.text).slice(0, 64));
 }
 
-/** Letters and digits alone, in lower case: what is left when markup, quotes and line breaks are not looked at. */
+/** Only the letters and digits of a text, in lower case: ignores markup, quotes and line breaks. */
 function lettersOf(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{M}\p{N}]+/gu, "");
 }

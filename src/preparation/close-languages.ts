@@ -1,52 +1,52 @@
-// Which of several close languages a text is in, where n-grams of a few words mistake them: by letters that only some of them
-// write, and by common words that each spells in its own way.
+// Tells closely related languages apart where n-grams of a few words confuse them: by letters that only some of them use, and
+// by common words that each spells differently. language.ts decides when to ask.
 
-/** Share of letters outside its alphabet that a language bears: a name or two of a neighbour's. */
+/** Maximum share of letters from outside a language's alphabet: enough for a name or two from a related language. */
 const FOREIGN_SHARE_MAX = 0.01;
-/** By how much its n-grams must lead for a language of which the text has no sign (sentences of test/preparation/fixtures). */
-const LEAD_WITHOUT_SIGN_MIN = 0.02;
+/** Deduction from the n-gram score of a language that the text has no distinctive letter or word of (chosen on the test sentences). */
+const NO_MARKER_PENALTY = 0.02;
 
 interface Alphabet {
   readonly language: string;
-  /** Of which nearly every sentence has one: letters, or words and endings; null where it has nothing of its own. */
-  readonly sign: RegExp | null;
-  /** Letters that it never writes. */
-  readonly foreign: RegExp;
+  /** Distinctive letters, or words and endings, of which nearly every sentence has one; null if it has none. */
+  readonly marker: RegExp | null;
+  /** Letters that the language never uses. */
+  readonly foreignLetters: RegExp;
 }
 
 /**
- * The Slavic alphabets in Cyrillic. Any other (Kazakh, Tajik, Mongolian) has letters that are foreign to all of them, and
- * its language is none that the n-grams know.
+ * The Slavic alphabets in Cyrillic. Others (Kazakh, Tajik, Mongolian) have letters that are foreign to all of these, and the
+ * n-grams do not know their languages.
  */
 const ALPHABETS: readonly Alphabet[] = [
-  { language: "ru", sign: null, foreign: /[^а-яё ]/g },
-  { language: "uk", sign: /[іїєґ]/, foreign: /[^а-яіїєґ ]|[ыэъ]/g },
-  { language: "be", sign: /[ўі]/, foreign: /[^а-яёіў ]|[ищъ]/g },
+  { language: "ru", marker: null, foreignLetters: /[^а-яё ]/g },
+  { language: "uk", marker: /[іїєґ]/, foreignLetters: /[^а-яіїєґ ]|[ыэъ]/g },
+  { language: "be", marker: /[ўі]/, foreignLetters: /[^а-яёіў ]|[ищъ]/g },
   {
     language: "bg",
-    sign: /ъ| (?:е|са|ще|се|че|ли|си|му|ме|ѝ) |[а-я]{3}(?:ата|ята|ото|ият) /,
-    foreign: /[^а-яѝ ]|[ыэ]|ь(?!о)/g,
+    marker: /ъ| (?:е|са|ще|се|че|ли|си|му|ме|ѝ) |[а-я]{3}(?:ата|ята|ото|ият) /,
+    foreignLetters: /[^а-яѝ ]|[ыэ]|ь(?!о)/g,
   },
-  { language: "sr", sign: /[јљњћђџ]/, foreign: /[^а-яјљњћђџ ]|[йщъыьэюя]/g },
-  { language: "mk", sign: /[ѓќѕ]/, foreign: /[^а-яјљњџѓќѕѐѝ ]|[йщъыьэюя]/g },
+  { language: "sr", marker: /[јљњћђџ]/, foreignLetters: /[^а-яјљњћђџ ]|[йщъыьэюя]/g },
+  { language: "mk", marker: /[ѓќѕ]/, foreignLetters: /[^а-яјљњџѓќѕѐѝ ]|[йщъыьэюя]/g },
 ];
 
 /**
- * The Slavic language of a text in Cyrillic letters: the one with the best score among those whose alphabet it keeps to;
- * null when it keeps to none.
- * @param scores of n-grams by language, 0..1.
+ * The Slavic language of a text in Cyrillic letters: the one with the best score among those whose alphabet the text uses;
+ * null if it uses none of these alphabets.
+ * @param scores n-gram scores by language, 0..1.
  */
-export function slavicOf(text: string, scores: Readonly<Record<string, number>>): string | null {
+export function slavicLanguage(text: string, scores: Readonly<Record<string, number>>): string | null {
   const letters = ` ${(text.toLowerCase().match(/\p{Script=Cyrillic}+/gu) ?? []).join(" ")} `;
-  const scoreOf = ({ language, sign }: Alphabet) =>
-    (scores[language] ?? 0) - (sign === null || sign.test(letters) ? 0 : LEAD_WITHOUT_SIGN_MIN);
+  const scoreOf = ({ language, marker }: Alphabet) =>
+    (scores[language] ?? 0) - (marker === null || marker.test(letters) ? 0 : NO_MARKER_PENALTY);
   const [best] = ALPHABETS.filter(
-    ({ foreign }) => (letters.match(foreign)?.length ?? 0) <= letters.length * FOREIGN_SHARE_MAX,
+    ({ foreignLetters }) => (letters.match(foreignLetters)?.length ?? 0) <= letters.length * FOREIGN_SHARE_MAX,
   ).sort((a, b) => scoreOf(b) - scoreOf(a));
   return best?.language ?? null;
 }
 
-/** A language with common words that its neighbour has not, or spells otherwise. */
+/** A language with common words that the related language lacks or spells differently. */
 type Spelling = readonly [language: string, words: ReadonlySet<string>];
 
 const spelling = (language: string, words: string): Spelling => [language, new Set(words.split(" "))];
@@ -59,11 +59,11 @@ const NORWEGIAN = spelling(
   "av etter ut opp nå noe noen meg deg seg hva uten blir ble henne dere igjen bare å ikkje eg",
 );
 
-/** By what the n-grams say: both languages that it may be; the first is right where the words say nothing. */
-const NEIGHBOURS: Readonly<Record<string, readonly [Spelling, Spelling]>> = {
+/** By detected language: the two languages that it may be. The first one wins if the words do not decide. */
+const RELATED_LANGUAGES: Readonly<Record<string, readonly [Spelling, Spelling]>> = {
   da: [DANISH, NORWEGIAN],
   no: [NORWEGIAN, DANISH],
-  // The n-grams know Malay alone, of which Indonesian is the variety with about ten times as many writers.
+  // The n-grams know only Malay. Indonesian, a variety of it, has about ten times as many writers.
   ms: [
     spelling("id", "karena bahwa bisa sedangkan mobil uang kantor kalian gue nggak berbeda beda rumit saat"),
     spelling("ms", "kerana bahawa boleh awak pejabat wang cakap beritahu berbeza beza ialah manakala pelbagai ketika"),
@@ -71,12 +71,12 @@ const NEIGHBOURS: Readonly<Record<string, readonly [Spelling, Spelling]>> = {
 };
 
 /**
- * The language that the words of a text speak for, where n-grams found one that they take for its neighbour.
- * @param words in lower case.
+ * Corrects a language that n-grams confuse with a related one, by the words of the text. Other languages are returned unchanged.
+ * @param words the words of the text, in lower case.
  */
-export function neighbourOf(found: string, words: readonly string[]): string {
-  const neighbours = NEIGHBOURS[found];
-  if (neighbours === undefined) return found;
-  const [first, second] = neighbours.map(([, own]) => words.filter((word) => own.has(word)).length);
-  return neighbours[(second ?? 0) > (first ?? 0) ? 1 : 0][0];
+export function resolveRelatedLanguage(detected: string, words: readonly string[]): string {
+  const related = RELATED_LANGUAGES[detected];
+  if (related === undefined) return detected;
+  const [first, second] = related.map(([, own]) => words.filter((word) => own.has(word)).length);
+  return related[(second ?? 0) > (first ?? 0) ? 1 : 0][0];
 }

@@ -1,43 +1,43 @@
-// Which parts a text has: headings and the blocks between them, as ranges, in one pass over its lines.
-// What is cut out of a block is the business of chunk.ts; which of the three forms a text has, that of type.ts.
+// Splits a text into headings and the blocks between them, as ranges, in one pass over its lines.
+// chunk.ts cuts the blocks into chunks; type.ts decides which of the three forms a text has.
 
-/** How a text is laid out, and so what its lines mean. */
+/** Layout of a text, which decides how its lines are read. */
 export type Form =
-  /** Headings, paragraphs, lists, tables and fenced code, as CommonMark has them; plain prose is the simple case. */
+  /** Headings, paragraphs, lists, tables and fenced code as in CommonMark. Plain prose is the simple case. */
   | "markdown"
-  /** Source code: stanzas between blank lines, in which `#` opens a comment and no heading. */
+  /** Source code: stanzas separated by blank lines, in which `#` starts a comment, not a heading. */
   | "stanzas"
-  /** One line, one unit: rows of a table, turns of a conversation. */
+  /** Each line is a unit: rows of a table, turns of a conversation. */
   | "lines";
 
-/** A heading with its place among the headings above it. */
+/** A heading, linked to the heading above it. */
 export interface Heading {
-  /** Without markers and emphasis, cut to `HEADING_CHARACTERS_MAX`. */
+  /** Text without markers and emphasis, cut to `HEADING_CHARACTERS_MAX`. */
   readonly text: string;
   /** 1 is the outermost. */
   readonly level: number;
-  /** Where its line begins, in UTF-16 units. */
+  /** Start of the heading's line, in UTF-16 units. */
   readonly start: number;
-  /** The nearest heading before it with a smaller level. */
+  /** The nearest earlier heading with a smaller level. */
   readonly parent: Heading | null;
   /** Number of headings above it. */
   readonly depth: number;
 }
 
-/** A part of a text that is read as one: `[start, end)` in UTF-16 units, without the line break behind it. */
+/** A part of a text that forms one unit: `[start, end)` in UTF-16 units, without the line break behind it. */
 export interface Block {
   readonly kind: "heading" | "paragraph" | "item" | "code" | "table" | "line";
   readonly start: number;
   readonly end: number;
-  /** The heading that the block stands under; a heading stands under itself. */
+  /** The innermost heading above the block; for a heading, the heading itself. */
   readonly under: Heading | null;
 }
 
-/** Longer headings are cut: they are repeated in every chunk below them. */
+/** Longer headings are cut, because they are repeated in every chunk below them. */
 const HEADING_CHARACTERS_MAX = 200;
-/** Lines in which front matter must end to be taken for it. */
+/** Front matter must end within this many lines. */
 const FRONT_MATTER_LINES_MAX = 100;
-/** Units of a line that decide its kind; what follows cannot change it. */
+/** Units at the start of a line that decide its kind. */
 const LINE_HEAD_UNITS = 16;
 
 const FENCE = /^(`{3,}|~{3,})/;
@@ -47,20 +47,20 @@ const UNDERLINE = /^(?:={2,}|-{2,})[ \t\r]*$/;
 
 /**
  * The blocks of a text in reading order. Every character that is not white space lies in exactly one of them.
- * Linear in the text's length; holds one block at a time.
+ * Takes time linear in the length of the text and holds one block at a time.
  */
 export function blocksOf(content: string, form: Form): Generator<Block> {
   return form === "markdown" ? markdownBlocks(content) : plainBlocks(content, form);
 }
 
-/** The texts of a heading and those above it, outermost first. */
+/** The texts of a heading and of the headings above it, outermost first. */
 export function headingTexts(heading: Heading | null): string[] {
   const texts: string[] = [];
   for (let node = heading; node !== null; node = node.parent) texts.push(node.text);
   return texts.reverse();
 }
 
-/** The innermost heading that stands above both, null when there is none. */
+/** The innermost heading that both headings have in common; null if there is none. */
 export function commonHeading(a: Heading | null, b: Heading | null): Heading | null {
   while (a !== b) {
     if (a === null || b === null) return null;
@@ -70,7 +70,7 @@ export function commonHeading(a: Heading | null, b: Heading | null): Heading | n
   return a;
 }
 
-/** A text without Markdown's markers at its start and its emphasis, links and code marks. */
+/** A text without Markdown markers at its start, and without marks of emphasis, links and code. */
 export function withoutMarkup(text: string): string {
   return text
     .replace(/^(?:\s*(?:#{1,6}[ \t]+|>[ \t]?|(?:[-*+•◦‣]|\d{1,9}[.)])[ \t]+))+/, "")
@@ -84,9 +84,9 @@ export function withoutMarkup(text: string): string {
 
 interface Line {
   readonly start: number;
-  /** Without the line feed; a carriage return may still be in it. */
+  /** End without the line feed. A carriage return before it is included. */
   readonly end: number;
-  /** First character that is neither space nor tab; `end` when the line is blank. */
+  /** First character that is no space, tab or carriage return; `end` if the line is blank. */
   readonly text: number;
 }
 
@@ -122,9 +122,9 @@ function* plainBlocks(content: string, form: "stanzas" | "lines"): Generator<Blo
 
 type LineKind = "blank" | "fence" | "heading" | "table" | "item" | "row" | "text";
 
-/** Between the cells of a row, as the readers of tables write it; each such line can be understood alone. */
+/** Separator between the cells of a row, as `src/documents` writes tables. Each such line can be understood alone. */
 const CELL_BREAK = " | ";
-/** Units of a line in which its first cell ends. */
+/** The first cell of a row must end within this many units. */
 const FIRST_CELL_UNITS_MAX = 2_048;
 
 function kindOf(content: string, line: Line): LineKind {
@@ -150,7 +150,7 @@ function headOf(content: string, line: Line): string {
   return content.slice(line.text, Math.min(line.end, line.text + LINE_HEAD_UNITS));
 }
 
-/** A block whose end is not known yet. */
+/** A block that later lines may extend. */
 interface OpenBlock {
   readonly kind: "paragraph" | "item" | "table";
   readonly start: number;
@@ -169,7 +169,7 @@ function* markdownBlocks(content: string): Generator<Block> {
     const kind = kindOf(content, line);
     at = line.end + 1;
 
-    if (open !== null && goesOn(open, kind)) {
+    if (open !== null && continuesBlock(open, kind)) {
       if (open.kind === "paragraph" && open.lines === 1 && isUnderline(content, line)) {
         under = headingBelow(
           under,
@@ -205,8 +205,8 @@ function* markdownBlocks(content: string): Generator<Block> {
   if (open !== null) yield { kind: open.kind, start: open.start, end: open.end, under };
 }
 
-/** A table takes rows only; a paragraph or item goes on until something else begins (CommonMark's lazy lines). */
-function goesOn(open: OpenBlock, kind: LineKind): boolean {
+/** Whether a line continues the open block: a table takes only rows, a paragraph or item any text (CommonMark's lazy continuation lines). */
+function continuesBlock(open: OpenBlock, kind: LineKind): boolean {
   if (open.kind === "table") return kind === "table";
   return kind === "text" || (kind === "table" && open.kind === "item");
 }
@@ -214,7 +214,7 @@ function goesOn(open: OpenBlock, kind: LineKind): boolean {
 function isUnderline(content: string, line: Line): boolean {
   const first = content[line.text];
   if (first !== "=" && first !== "-") return false;
-  // A row of dashes that is no underline any more, but a rule: nobody writes one longer than this.
+  // A longer row of dashes is a rule, not the underline of a heading.
   return line.end - line.text <= HEADING_CHARACTERS_MAX && UNDERLINE.test(content.slice(line.text, line.end));
 }
 
@@ -227,7 +227,7 @@ function headingBelow(last: Heading | null, line: string, level: number, start: 
   return { text, level, start, parent, depth: parent === null ? 0 : parent.depth + 1 };
 }
 
-/** Where the fence that `opening` opens is closed: the end of that line, or of the text when it never is. */
+/** End of the line that closes the fence which `opening` opens; the end of the text if no line closes it. */
 function fenceEnd(content: string, opening: Line): number {
   const fence = FENCE.exec(headOf(content, opening))?.[1] ?? "```";
   for (let at = opening.end + 1; at < content.length; ) {
@@ -238,7 +238,7 @@ function fenceEnd(content: string, opening: Line): number {
   return content.length;
 }
 
-/** Where a leading block between two lines `---` ends, 0 when the text has none. */
+/** End of the front matter, a leading block between two lines `---`; 0 if the text has none. */
 function frontMatterEnd(content: string): number {
   const first = lineAt(content, 0);
   if (!isRule(content, first)) return 0;
@@ -246,7 +246,7 @@ function frontMatterEnd(content: string): number {
   for (let lines = 0; lines < FRONT_MATTER_LINES_MAX && at < content.length; lines++) {
     const line = lineAt(content, at);
     if (isRule(content, line)) return line.end;
-    // A blank line means that the first rule was one: front matter has none.
+    // Front matter has no blank lines: the first `---` was a horizontal rule.
     if (line.text === line.end) return 0;
     at = line.end + 1;
   }

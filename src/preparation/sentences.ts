@@ -8,14 +8,14 @@ export interface Span {
   readonly end: number;
 }
 
-/** Longest stretch handed to the segmenter at once, so that a paragraph of 100 MB is never copied whole. */
+/** Longest stretch passed to the segmenter at once, so that a paragraph of 100 MB is never copied as a whole. */
 const STRETCH_UNITS_MAX = 32_768;
-/** How far back from the end of a stretch white space is looked for. */
+/** The search for white space goes back at most this far from the end of a stretch. */
 const STRETCH_SLACK_UNITS = 2_048;
 
 /**
- * Words with a full stop behind which a sentence goes on, lower case, without the stop. Only such as hardly ever end one.
- * Single letters (initials, `z. B.`, `e. g.`) are recognised by their length.
+ * Abbreviations whose full stop does not end a sentence, in lower case, without the stop. Only abbreviations that rarely end a
+ * sentence. Single letters (initials, `z. B.`, `e. g.`) are recognised by their length.
  */
 const ABBREVIATIONS: ReadonlySet<string> = new Set(
   (
@@ -30,14 +30,14 @@ const ABBREVIATIONS: ReadonlySet<string> = new Set(
 const sentenceSegmenter = new Intl.Segmenter(undefined, { granularity: "sentence" });
 
 /**
- * The sentences of `content[start, end)` in order; together they cover it. A line break alone ends no sentence, since
- * text may be wrapped by hand; neither does an abbreviation. Linear; copies at most 32,768 units at a time, and a
- * sentence that is longer is given in parts.
+ * The sentences of `content[start, end)` in order; together they cover the range. A line break alone does not end a sentence,
+ * since text may be wrapped by hand; neither does an abbreviation. Takes linear time and copies at most 32,768 units at a time.
+ * A longer sentence is returned in parts.
  */
 export function* sentencesOf(content: string, start: number, end: number): Generator<Span> {
   for (let at = start; at < end; ) {
     const stretchEnd = stretchEndOf(content, at, end);
-    // Unicode's rules end a sentence at every line break; a space in its place keeps all offsets.
+    // Unicode's rules end a sentence at every line break. A space in its place keeps all offsets.
     const stretch = content.slice(at, stretchEnd).replace(/[\n\r\u0085\u2028\u2029]/g, " ");
     let sentenceStart = 0;
     for (const { segment, index } of sentenceSegmenter.segment(stretch)) {
@@ -50,7 +50,7 @@ export function* sentencesOf(content: string, start: number, end: number): Gener
   }
 }
 
-/** `[start, end)` without the white space at both ends; empty when there is nothing else. */
+/** `[start, end)` without the white space at both ends; empty if it is all white space. */
 export function trimmed(content: string, start: number, end: number): Span {
   while (start < end && isSpace(content.charCodeAt(start))) start++;
   while (end > start && isSpace(content.charCodeAt(end - 1))) end--;

@@ -1,30 +1,31 @@
-// What tags are made of: the words of a text, which phrases cannot be a topic in their language, and which of two say the
-// same. How phrases are found and ranked is the business of tags.ts.
+// The parts that tags are made of: the words of a text, how likely a phrase is a topic in its language, and whether two phrases
+// are duplicates. tags.ts finds and ranks the phrases.
 
-/** A phrase with what the text tells of it. */
+/** A phrase with its counts in a text. */
 export interface Phrase {
-  /** Its words in lower case, with spaces where the script has them. */
+  /** The words in lower case, with spaces if the script has them. */
   readonly text: string;
   readonly words: readonly string[];
+  /** Number of occurrences. */
   count: number;
-  /** How many times nothing stood beside it that could belong to it. */
-  whole: number;
-  /** How many times it stood with capitals, apart from the beginnings of sentences. */
-  named: number;
-  /** Position of its first word among the text's words. */
-  readonly first: number;
+  /** Occurrences with no word beside the phrase that could belong to it. */
+  completeCount: number;
+  /** Occurrences with capitals, except at the beginning of a sentence. */
+  nameCount: number;
+  /** Position of the first occurrence among the words of the text. */
+  readonly firstPosition: number;
 }
 
-/** Scripts written without spaces: words come from the segmenter. */
+/** Scripts written without spaces, whose words come from the segmenter. */
 export const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-/** Words, and between them what ends a phrase. An apostrophe or hyphen inside belongs to the word. */
+/** Words, and the characters between them that end a phrase. An apostrophe or hyphen inside a word belongs to it. */
 const WORD_OR_BREAK =
   /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:['’_-][\p{L}\p{N}][\p{L}\p{M}\p{N}]*)*|[^\p{L}\p{N}\s]|\n\s*\n/gu;
-/** What is no word: addresses, fences, tags and entities. The bounds keep the search linear. */
+/** Parts that are not words: addresses, code fences, HTML tags and entities. The bounds keep the search linear. */
 const NOISE =
   /https?:\/\/\S{1,2000}|\bwww\.\S{1,2000}|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64}|```[^\n]*|<[^<>\n]{1,200}>|&#?\w{1,10};/g;
-/** An article or pronoun that French, Italian or Catalan writes together with the next word. */
+/** An article or pronoun that French, Italian and Catalan attach to the next word. */
 const ELISION =
   /(?<![\p{L}\p{M}])(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quelqu|un|dell|all|nell|sull|dall|coll|quell|quest|bell|gl)['’](?=\p{L})/giu;
 const ELIDING = /^(?:fr|it|ca)(?:-|$)/;
@@ -32,8 +33,8 @@ const ELIDING = /^(?:fr|it|ca)(?:-|$)/;
 const wordSegmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 
 /**
- * The words of a text in order, and whatever ends a phrase between them as a word of its own.
- * @param isUnspaced whether its words come from the segmenter.
+ * The words of a text in order. A character that ends a phrase is a word of its own.
+ * @param isUnspaced whether the words come from the segmenter.
  */
 export function wordsOf(sample: string, language: string, isUnspaced: boolean): readonly string[] {
   const text = sample.replace(NOISE, " . ");
@@ -43,63 +44,64 @@ export function wordsOf(sample: string, language: string, isUnspaced: boolean): 
   return words;
 }
 
-/** English adverbs and participles, apart from nouns that look like them. */
-const ENGLISH_NO_NOUN =
+/** English adverbs and participles, except for nouns that look like them. */
+const ENGLISH_NON_NOUN =
   /^(?!(?:family|assembly|anomaly|monopoly|supply|reply|italy|butterfly|ally|bully|jelly|belly|hundred|seaweed|breed|speed|embed|bleed|greed|united)$)\p{L}{3,}(?:ly|[^e]ed)$/u;
-/** Endings of English adjectives and gerunds, which seldom are a topic alone; nouns such as "music" lose a little by it. */
+/** Endings of English adjectives and gerunds, which are rarely a topic alone. Nouns such as "music" lose a little weight. */
 const ENGLISH_ADJECTIVE = /\p{L}{3}(?:ic|al|ive|ous|able|ible|ful|less|ing|ant|ent|ary)$/u;
 const ADJECTIVE_WEIGHT = 0.6;
-/** Capitals within sentences from which a German text is taken to keep to its spelling. */
+/** With this many capitalised nouns inside sentences, a German text follows German capitalisation. */
 const GERMAN_NOUNS_MIN = 3;
 
-/** How much a phrase can be a topic in a language, 0..1: in English by its endings, in German by its capitals, else 1. */
+/** How likely a phrase is a topic in a language, 0..1: in English by its endings, in German by its capitals, else always 1. */
 export function topicWeightOf(phrases: readonly Phrase[], language: string): (phrase: Phrase) => number {
   if (/^en(?:-|$)/.test(language)) return englishWeight;
   if (!/^de(?:-|$)/.test(language)) return () => 1;
-  const nouns = new Set(phrases.filter(({ words, named }) => words.length === 1 && named > 0).map(({ text }) => text));
-  // The first word of a sentence may be a noun; its last one, in a phrase, has to be.
-  return ({ words, first }) => {
+  const names = phrases.filter(({ words, nameCount }) => words.length === 1 && nameCount > 0);
+  const nouns = new Set(names.map(({ text }) => text));
+  // The last word of a phrase must be a noun. The first word of the text has a capital in any case, so it is accepted alone.
+  return ({ words, firstPosition }) => {
     const last = words.at(-1) ?? "";
-    return nouns.size < GERMAN_NOUNS_MIN || nouns.has(last) || (first === 0 && words.length === 1) ? 1 : 0;
+    return nouns.size < GERMAN_NOUNS_MIN || nouns.has(last) || (firstPosition === 0 && words.length === 1) ? 1 : 0;
   };
 }
 
-function englishWeight({ words, named, count }: Phrase): number {
-  if (named * 2 >= count) return 1;
+function englishWeight({ words, nameCount, count }: Phrase): number {
+  if (nameCount * 2 >= count) return 1;
   const first = words[0] ?? "";
   const last = words.at(-1) ?? "";
-  if (ENGLISH_NO_NOUN.test(last) || (words.length > 1 && /\p{L}{3}ly$/u.test(first) && ENGLISH_NO_NOUN.test(first)))
+  if (ENGLISH_NON_NOUN.test(last) || (words.length > 1 && /\p{L}{3}ly$/u.test(first) && ENGLISH_NON_NOUN.test(first)))
     return 0;
   return words.length === 1 && ENGLISH_ADJECTIVE.test(last) ? ADJECTIVE_WEIGHT : 1;
 }
 
-/** What a phrase says: its text, and the stems of its words and of their parts between hyphens. */
-export interface Said {
+/** A phrase with the stems of its words and of their parts between hyphens. */
+export interface StemmedPhrase {
   readonly text: string;
   readonly stems: readonly string[];
 }
 
-/** What a phrase says. */
-export function saidBy({ text, words }: Phrase): Said {
+/** A phrase with its stems. */
+export function stemPhrase({ text, words }: Phrase): StemmedPhrase {
   return { text, stems: words.flatMap((word) => word.split(/[-_'’]/)).map(roughStem) };
 }
 
 /**
- * Whether two phrases say the same: one is within the other by its stems ("heat-transfer" and "heat transfer rate"), they
- * share two words, or one is made of the other's initials.
+ * Whether two phrases are duplicates: the stems of one are among those of the other ("heat-transfer" and "heat transfer rate"),
+ * they share two stems, or one is the acronym of the other.
  */
-export function saySame(a: Said, b: Said): boolean {
+export function areDuplicates(a: StemmedPhrase, b: StemmedPhrase): boolean {
   const shared = a.stems.filter((stem) => b.stems.includes(stem)).length;
   return shared >= Math.min(a.stems.length, b.stems.length, 2) || isAcronym(a, b) || isAcronym(b, a);
 }
 
-function isAcronym({ text, stems }: Said, long: Said): boolean {
+function isAcronym({ text, stems }: StemmedPhrase, long: StemmedPhrase): boolean {
   if (stems.length !== 1 || long.stems.length < 2) return false;
   const initials = long.stems.map((stem) => stem.slice(0, 1)).join("");
   return text === initials || text === `${initials}s`;
 }
 
-/** Enough to see that "models" and "model" are one; no stemmer. */
+/** A rough stem, without a stemmer: "models" and "model" have the same one. */
 function roughStem(word: string): string {
   const singular = word.length > 3 ? word.replace(/(?<!s)s$/, "").replace(/(?:ie|y)$/, "i") : word;
   return singular.length > 4 ? singular.replace(/(?:e|en|n)$/, "") : singular;

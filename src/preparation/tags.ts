@@ -1,53 +1,61 @@
-// What a memory is about, as a few key phrases: runs of words between words without a topic, ranked by how often and how
-// early they come (after RAKE, Rose et al. 2010, and YAKE, Campos et al. 2020, in what a single text can tell). Which of
-// them cannot be a topic in their language, and which say the same, is the business of tag-words.ts.
+// Extracts tags: a few key phrases that say what a memory is about. Candidates are runs of words between stop words, ranked by
+// frequency and position, after RAKE (Rose et al. 2010) and YAKE (Campos et al. 2020), with the statistics of a single text.
+// tag-words.ts splits texts into words, weighs phrases by language and recognises duplicates.
 
 import { stopWordsOf, topiclessWordsOf } from "../kit/stop-words.ts";
-import { type Phrase, type Said, saidBy, saySame, topicWeightOf, UNSPACED, wordsOf } from "./tag-words.ts";
+import {
+  areDuplicates,
+  type Phrase,
+  type StemmedPhrase,
+  stemPhrase,
+  topicWeightOf,
+  UNSPACED,
+  wordsOf,
+} from "./tag-words.ts";
 
 /** Most tags that are made for a memory. */
 export const EXTRACTED_TAGS_MAX = 8;
 
-/** Units at a text's beginning that are looked at: what it is about is said there. */
+/** Units at the beginning of a text that are used: its topic is stated there. */
 const SAMPLE_UNITS = 24_576;
-/** Longest phrase that is no name. */
+/** Longest phrase that is not a name. */
 const PHRASE_WORDS_MAX = 3;
-/** Longest name, particles included: "World Health Organization Regional Office". */
+/** Longest name, including particles: "World Health Organization Regional Office". */
 const NAME_WORDS_MAX = 5;
-/** Longest tag in UTF-16 units: more is an identifier or no word at all. */
+/** Longest tag in UTF-16 units. Anything longer is an identifier or not a word. */
 const TAG_UNITS_MAX = 48;
-/** From this many words on, a phrase must come twice: in a long text nothing that matters is said once. */
+/** From this many words, a phrase must occur twice: a long text repeats what matters. */
 const LONG_TEXT_WORDS = 400;
 
 /**
- * Up to 8 key phrases of a text, best first, in lower case, none of which says what another does. Empty when nothing
- * stands out. Cost: about 0.3 ms for 1.4 KB, at most 6 ms.
- * @param language BCP 47, chooses the stop words and what a topic looks like.
+ * Up to 8 key phrases of a text, best first, in lower case, without duplicates. Empty if no phrase stands out. Takes about
+ * 0.3 ms for 1.4 KB, at most 6 ms.
+ * @param language BCP 47; chooses the stop words and how topics are recognised.
  */
 export function extractTags(content: string, language: string): string[] {
   const sample = content.slice(0, SAMPLE_UNITS).toWellFormed();
   const isUnspaced = UNSPACED.test(sample.slice(0, 2_048));
   const words = wordsOf(sample, language, isUnspaced);
-  return best(phrasesOf(words, language, isUnspaced), words.length, language, isUnspaced);
+  return bestTags(phrasesOf(words, language, isUnspaced), words.length, language, isUnspaced);
 }
 
 interface RunWord {
   readonly word: string;
-  /** Written with a capital, apart from the beginnings of sentences. */
+  /** Whether it belongs to a name: written with a capital, except at the beginning of a sentence. */
   readonly isNamed: boolean;
-  /** Part of a name that is no topic alone: "six" of "Six Flags". */
+  /** Whether it is part of a name but no topic alone: "six" of "Six Flags". */
   readonly isWeak: boolean;
-  /** Within a name only: "de" of "Charles de Gaulle". */
+  /** Whether it only occurs inside a name: "de" of "Charles de Gaulle". */
   readonly isParticle: boolean;
   readonly position: number;
 }
 
-/** Small words that stand within a name. */
+/** Small words that may stand inside a name. */
 const NAME_PARTICLE = /^(?:de|del|della|di|da|do|dos|das|du|des|la|le|van|von|der|den|zu|af|av|ibn|bin|al|el|y|of)$/;
-/** Stop words with which names begin. */
+/** Stop words that may begin a name. */
 const NAME_BEGINNING = /^(?:new|old|big|first|second|last)$/;
 
-/** All phrases of up to three words, and names of up to five, that no stop word or sign parts. */
+/** All phrases of up to three words, and names of up to five, without a stop word or punctuation inside. */
 function phrasesOf(words: readonly string[], language: string, isUnspaced: boolean): Phrase[] {
   const topicless = topiclessWordsOf(language);
   const stopWords = stopWordsOf(language);
@@ -74,7 +82,7 @@ function phrasesOf(words: readonly string[], language: string, isUnspaced: boole
       startsSentence = /^[.!?。！？\n]/.test(written) || (startsSentence && !/[\p{L}\p{N}]/u.test(written));
       continue;
     }
-    // A sentence begins with a capital, but two in a row are a name.
+    // The first word of a sentence has a capital in any case, but two capitalised words in a row are a name.
     const isNamed = isParticle || (isCapital && (!startsSentence || nextIsCapital));
     run.push({ word, isNamed, isWeak, isParticle, position });
     startsSentence = false;
@@ -89,24 +97,24 @@ function isTopical(word: string, topicless: ReadonlySet<string>, isUnspaced: boo
   if (!/\p{L}/u.test(word) || topicless.has(word)) return false;
   if (!isUnspaced || !UNSPACED.test(word))
     return word.length >= 3 || /^[a-z]\d$|^(?:ai|ml|ui|ux|hr|pr|qa|db|os|vr|ar|pc|tv|eu|uk|us|un)$/.test(word);
-  // Hiragana alone is grammar; one character alone says too little.
+  // Words of only hiragana are grammatical, and a single character says too little.
   return word.length >= 2 && !/^\p{Script=Hiragana}+$/u.test(word);
 }
 
-/** Counts all phrases of a run, and its names, of which each is a whole whatever stands beside it. */
+/** Counts all phrases of a run and its names. A name is complete whatever stands beside it. */
 function countPhrases(run: readonly RunWord[], phrases: Map<string, Phrase>): void {
   let nameStart = 0;
   for (const [at, { isNamed }] of run.entries()) {
     for (let from = at; from >= 0 && from > at - PHRASE_WORDS_MAX; from--) {
-      count(run, from, at + 1, phrases, from === 0 && at === run.length - 1);
+      countPhrase(run, from, at + 1, phrases, from === 0 && at === run.length - 1);
     }
     if (!isNamed) nameStart = at + 1;
     const nameLength = at + 1 - nameStart;
     if (nameLength < 2 || nameLength > NAME_WORDS_MAX || run[at + 1]?.isNamed === true) continue;
-    if (nameLength > PHRASE_WORDS_MAX) count(run, nameStart, at + 1, phrases, true);
+    if (nameLength > PHRASE_WORDS_MAX) countPhrase(run, nameStart, at + 1, phrases, true);
     else {
       const phrase = phrases.get(textOf(run, nameStart, at + 1));
-      if (phrase !== undefined) phrase.whole++;
+      if (phrase !== undefined) phrase.completeCount++;
     }
   }
 }
@@ -119,12 +127,12 @@ function textOf(run: readonly RunWord[], start: number, end: number): string {
   return text;
 }
 
-function count(
+function countPhrase(
   run: readonly RunWord[],
   start: number,
   end: number,
   phrases: Map<string, Phrase>,
-  isWhole: boolean,
+  isComplete: boolean,
 ): void {
   const [first, last] = [run[start], run[end - 1]];
   if (first === undefined || last === undefined || first.isParticle || last.isParticle) return;
@@ -134,23 +142,23 @@ function count(
   let phrase = phrases.get(text);
   if (phrase === undefined) {
     const words = run.slice(start, end).map(({ word }) => word);
-    phrase = { text, words, count: 0, whole: 0, named: 0, first: first.position };
+    phrase = { text, words, count: 0, completeCount: 0, nameCount: 0, firstPosition: first.position };
     phrases.set(text, phrase);
   }
   phrase.count++;
-  if (isWhole) phrase.whole++;
+  if (isComplete) phrase.completeCount++;
   let isNamed = true;
   for (let at = start; at < end && isNamed; at++) isNamed = run[at]?.isNamed === true;
-  if (isNamed) phrase.named++;
+  if (isNamed) phrase.nameCount++;
 }
 
-/** Scores the phrases and takes the best that do not say the same. */
-function best(phrases: Phrase[], wordCount: number, language: string, isUnspaced: boolean): string[] {
+/** Scores the phrases and returns the best ones without duplicates. */
+function bestTags(phrases: Phrase[], wordCount: number, language: string, isUnspaced: boolean): string[] {
   const isLong = wordCount >= LONG_TEXT_WORDS;
   const countOf = new Map(phrases.filter(({ words }) => words.length === 1).map(({ text, count }) => [text, count]));
-  // What is said once is a phrase only as a whole: a part of it begins or ends anywhere.
+  // Phrases of several words that occur once must be complete: otherwise they may start or end in the middle of an expression.
   const eligible = phrases.filter(
-    ({ count, whole, words }) => count >= 2 || (!isLong && (words.length === 1 || whole > 0)),
+    ({ count, completeCount, words }) => count >= 2 || (!isLong && (words.length === 1 || completeCount > 0)),
   );
   const fragments = fragmentsAmong(eligible);
   const weightOf = topicWeightOf(phrases, language);
@@ -158,18 +166,18 @@ function best(phrases: Phrase[], wordCount: number, language: string, isUnspaced
     .filter(({ text }) => !fragments.has(text))
     .map((phrase) => ({ phrase, score: weightOf(phrase) * scoreOf(phrase, countOf, wordCount, isUnspaced) }))
     .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score || a.phrase.first - b.phrase.first);
+    .sort((a, b) => b.score - a.score || a.phrase.firstPosition - b.phrase.firstPosition);
 
-  const tags: Said[] = [];
+  const tags: StemmedPhrase[] = [];
   for (const { phrase } of scored) {
-    const said = saidBy(phrase);
-    if (!tags.some((tag) => saySame(tag, said))) tags.push(said);
+    const stemmed = stemPhrase(phrase);
+    if (!tags.some((tag) => areDuplicates(tag, stemmed))) tags.push(stemmed);
     if (tags.length === EXTRACTED_TAGS_MAX) break;
   }
   return tags.map(({ text }) => text);
 }
 
-/** Phrases that only ever come within a longer one: "cerebral white" of "cerebral white matter". */
+/** Phrases that only occur inside a longer one: "cerebral white" of "cerebral white matter". */
 function fragmentsAmong(phrases: readonly Phrase[]): Set<string> {
   const countOf = new Map(phrases.map(({ text, count }) => [text, count]));
   const fragments = new Set<string>();
@@ -184,16 +192,16 @@ function fragmentsAmong(phrases: readonly Phrase[]): Set<string> {
 }
 
 /**
- * How often it is said, more for a phrase that its words nearly always form together, for names, for long words
- * and for what is said early.
+ * Score of a phrase: its frequency, raised if its words nearly always occur together, if it is a name, if its words are long, and
+ * if it occurs early.
  */
 function scoreOf(phrase: Phrase, countOf: ReadonlyMap<string, number>, wordCount: number, isUnspaced: boolean): number {
-  const { count, words, named, first, text } = phrase;
+  const { count, words, nameCount, firstPosition, text } = phrase;
   const rarest = Math.min(...words.map((word) => countOf.get(word) ?? count));
   const size = Math.min(words.length, PHRASE_WORDS_MAX);
-  const together = size === 1 ? 1 : (1 + 0.6 * (size - 1)) * (count / Math.max(count, rarest)) ** 0.5;
-  const early = 1 + 0.5 / (1 + (8 * first) / Math.max(1, wordCount));
-  const isNamed = named * 2 >= count ? 1.4 : 1;
-  const length = isUnspaced ? 1 : Math.min(1, 0.4 + text.length / (12 * words.length));
-  return count ** 0.8 * together * early * isNamed * length;
+  const cohesion = size === 1 ? 1 : (1 + 0.6 * (size - 1)) * (count / Math.max(count, rarest)) ** 0.5;
+  const earliness = 1 + 0.5 / (1 + (8 * firstPosition) / Math.max(1, wordCount));
+  const nameFactor = nameCount * 2 >= count ? 1.4 : 1;
+  const lengthFactor = isUnspaced ? 1 : Math.min(1, 0.4 + text.length / (12 * words.length));
+  return count ** 0.8 * cohesion * earliness * nameFactor * lengthFactor;
 }

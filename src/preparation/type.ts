@@ -1,4 +1,4 @@
-// What kind of text a memory is, by plain rules on its first lines, and so how chunk.ts reads its lines.
+// Detects the type of a text by rules on its first lines. The type also decides how chunk.ts reads the lines.
 
 import { turnHeadOf } from "./conversation/turn-head.ts";
 import type { Form } from "./outline.ts";
@@ -12,18 +12,18 @@ export const DETECTED_TYPES = ["note", "article", "conversation", "code", "table
 /** A type that detection gives. */
 export type DetectedType = (typeof DETECTED_TYPES)[number];
 
-/** Units at a text's beginning that decide its type. */
+/** Units at the beginning of a text that decide its type. */
 const SAMPLE_UNITS = 32_768;
-/** Lines of it that are looked at. */
+/** Maximum lines that are used. */
 const LINES_MAX = 400;
-/** Units of a line that are looked at. */
+/** Maximum units of a line that are used. */
 const LINE_UNITS_MAX = 400;
-/** From this length on running text is an article: about 250 words, more than one writes down as a note. */
+/** From this length, prose is an article: about 250 words, more than people write in a note. */
 const ARTICLE_UNITS_MIN = 1_500;
-/** Lines that a table, list, conversation or piece of code has at least: with fewer, chance looks the same. */
+/** Minimum lines of a table, list, conversation or piece of code. Fewer lines may look like one by chance. */
 const LINES_MIN = 3;
 
-/** How the lines of a text of this type are read. A caller's own type says nothing about that: always use a detected one. */
+/** The layout of a text of this type. Only a detected type decides it; a type that the caller gave says nothing about layout. */
 export function formOf(type: DetectedType, content: string): Form {
   switch (type) {
     case "code":
@@ -37,7 +37,7 @@ export function formOf(type: DetectedType, content: string): Form {
   }
 }
 
-/** The type of a text. Cost: about 0.05 ms, whatever its length. */
+/** The type of a text. Takes about 0.05 ms for any length. */
 export function detectType(content: string): DetectedType {
   const sample = content.slice(0, SAMPLE_UNITS);
   const lines: string[] = [];
@@ -46,9 +46,9 @@ export function detectType(content: string): DetectedType {
   }
   if (isEmail(lines)) return "email";
   if (lines.length >= LINES_MIN) {
-    // A log of `<nick> words` before code: nicks look like tags.
+    // Checked before code, because the nicks of a log of `<nick> words` look like HTML tags.
     if (isChatLog(lines)) return "conversation";
-    // Code before tables: lines that all end in commas or semicolons look like one.
+    // Code is checked before tables, because lines that all end with commas or semicolons look like a table.
     if (isFenced(content) || isCode(lines)) return "code";
     if (isTable(lines)) return "table";
     if (isConversation(lines)) return "conversation";
@@ -61,7 +61,7 @@ function shareOf(lines: readonly string[], test: (line: string) => boolean): num
   return lines.length === 0 ? 0 : lines.filter(test).length / lines.length;
 }
 
-/** Header fields of RFC 5322 in the first lines: a sender and two more. */
+/** Whether the first lines have header fields of RFC 5322: a sender and two more. */
 function isEmail(lines: readonly string[]): boolean {
   const fields = new Set<string>();
   for (const line of lines.slice(0, 30)) {
@@ -73,7 +73,7 @@ function isEmail(lines: readonly string[]): boolean {
   return ["from", "von", "de"].some((sender) => fields.has(sender)) && fields.size >= 3;
 }
 
-/** Whether most of the text stands in one fenced block that it begins with. */
+/** Whether the text begins with a fenced block that holds most of it. */
 function isFenced(content: string): boolean {
   const fence = /^\s{0,3}(`{3,}|~{3,})/.exec(content.slice(0, 100))?.[1];
   if (fence === undefined) return false;
@@ -86,7 +86,7 @@ const CODE_LINE =
 const CODE_END = /(?:[;{}]|\)\s*\{|=>|\]\),?|^\s*[)\]}]+[,;]?|["'\d\]}]\s*,)$/;
 const CODE_WITHIN = /^\s*[\w.[\]"']+\s*(?:[-+*/|&]?=|:=)\s*\S|\w\([^)]*\)$|^\s{2,}[\w.]+\(.*\)/;
 
-/** Lines that begin, end or are made as those of programs, markup or JSON. */
+/** Whether the lines look like a program, markup or JSON. */
 function isCode(lines: readonly string[]): boolean {
   const strong = shareOf(lines, (line) => CODE_LINE.test(line) || CODE_END.test(line));
   if (strong >= 0.5) return true;
@@ -96,10 +96,10 @@ function isCode(lines: readonly string[]): boolean {
   );
 }
 
-/** A row as the readers of tables write it: `city: Köln | sum: 3`. */
+/** A row as `src/documents` writes tables: `city: Köln | sum: 3`. */
 const NAMED_CELLS = /^[^|]{1,80}: [^|]*(?: \| [^|]*)* \| [^|:]{1,80}: /;
 
-/** Rows with named cells, Markdown rows, or lines with the same number of separators and short cells. */
+/** Whether the lines are rows with named cells, Markdown rows, or have short cells and the same number of separators. */
 function isTable(lines: readonly string[]): boolean {
   if (shareOf(lines, (line) => NAMED_CELLS.test(line)) >= 0.6) return true;
   if (shareOf(lines, (line) => /^\s*\|.*\|/.test(line)) >= 0.8) return true;
@@ -107,14 +107,14 @@ function isTable(lines: readonly string[]): boolean {
     const counts = lines.map((line) => line.replace(/"[^"]*"/g, "").match(separator)?.length ?? 0);
     const usual = counts[0] ?? 0;
     const cells = lines.reduce((sum, line) => sum + line.length, 0) / (lines.length * (usual + 1));
-    // Prose has a comma in most lines too, but not the same number, and its parts are longer.
+    // Prose also has commas in most lines, but not the same number, and its parts are longer.
     return usual >= 1 && cells <= 40 && counts.filter((count) => count === usual).length >= counts.length * 0.9;
   });
 }
 
 const NICK_LINE = /^\s*(?:\[[^\]\n]{1,40}\]\s*|\d{1,2}:\d{2}(?::\d{2})?\s*)?<[@+%~&!]?[^<>\s/]{1,32}>\s+\S/;
 
-/** Nearly all lines are `<nick> words`, and no markup is closed anywhere. */
+/** Whether nearly all lines are `<nick> words` and no line closes an HTML tag. */
 function isChatLog(lines: readonly string[]): boolean {
   return (
     shareOf(lines, (line) => NICK_LINE.test(line)) >= 0.8 &&
@@ -123,12 +123,12 @@ function isChatLog(lines: readonly string[]): boolean {
   );
 }
 
-/** Most lines are `Speaker: words`, and at least one speaker comes back; the keys of a form do not. */
+/** Whether most lines are `Speaker: words` and at least one speaker repeats. The keys of a form do not repeat. */
 function isConversation(lines: readonly string[]): boolean {
   const turns = new Map<string, number>();
   let turnCount = 0;
   for (const line of lines) {
-    // Turns may stand in a list, but most lists with a colon in each item are none.
+    // List items are not counted: turns may be in a list, but most lists with a colon in each item are not conversations.
     const head = /^\s*[-*•>]\s/.test(line) ? null : turnHeadOf(line);
     if (head === null || line.length <= head.units) continue;
     turns.set(head.speaker, (turns.get(head.speaker) ?? 0) + 1);
