@@ -214,7 +214,7 @@ function indexVariant(choices: Choices): IndexVariant {
     if (chunk === undefined || range === undefined) throw new Error("a chunk has its range");
     const title = range.hasTitle ? document.cut.titlePrefix : "";
     const lead = (hasTitle: boolean, hasHeadings: boolean) =>
-      (hasTitle ? title : "") + (hasHeadings ? range.place.prefix : "");
+      (hasTitle ? title : "") + (hasHeadings ? range.section.prefix : "");
     const indexedLead = lead(indexesTitle, indexesHeadings);
     return {
       embedded: lead(embedsTitle, embedsHeadings) + chunk.passage,

@@ -28,8 +28,8 @@ import { limitConcurrency } from "./adapters/llm/concurrency-limit.ts";
 import { lockDirectory } from "./adapters/native/core.ts";
 import { createAddressGuard } from "./adapters/outbound/guard.ts";
 import { createOutboundSender } from "./adapters/outbound/sender.ts";
+import { createPreparationProcess } from "./adapters/preparation/preparation-process.ts";
 import { queryLanguage } from "./adapters/preparation/query-language.ts";
-import { createReader } from "./adapters/preparation/reader-pool.ts";
 import { openSpool } from "./adapters/uploads/spool.ts";
 import { type App, createApp } from "./api/app.ts";
 import { chatOperations } from "./api/chats.ts";
@@ -152,8 +152,8 @@ async function open(
     log,
   });
   opened.add(() => lanes.close());
-  const reader = createReader({ modelsDir: config.modelsDir, log });
-  opened.add(() => reader.close());
+  const preparation = createPreparationProcess({ modelsDir: config.modelsDir, log });
+  opened.add(() => preparation.close());
 
   const documents = createDocumentReader({ log });
   opened.add(() => documents.close());
@@ -194,7 +194,7 @@ async function open(
     index,
     documents,
     enricher,
-    preparer: reader,
+    preparer: preparation,
     embedder: lanes,
     clock,
     log,

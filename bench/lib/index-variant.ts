@@ -16,8 +16,8 @@ import { createLog } from "../../src/kit/log.ts";
 import { loadWordPiece } from "../../src/kit/wordpiece.ts";
 import type { MemoryStore } from "../../src/ports/memory-store.ts";
 import type { Embedder } from "../../src/ports/models.ts";
-import { assemble, type PlacedCut } from "../../src/preparation/assemble.ts";
-import { layOut } from "../../src/preparation/prepare.ts";
+import { assemble, type CodePointCut } from "../../src/preparation/assemble.ts";
+import { prepareRanges } from "../../src/preparation/prepare.ts";
 import type { LongDocument } from "./long-documents.ts";
 
 /** Texts embedded in one call: an ingest's slice. */
@@ -32,7 +32,7 @@ export const PROJECT = "prj_bench" as ProjectId;
 export interface ChunkedDocument {
   readonly memory: Memory;
   readonly content: string;
-  readonly cut: PlacedCut;
+  readonly cut: CodePointCut;
   /** With the texts that ingest makes of them. */
   readonly chunks: readonly Chunk[];
 }
@@ -57,7 +57,7 @@ export function chunkedDocuments(documents: readonly LongDocument[]): readonly C
   const models = { countTokens: (text: string) => tokenizer.count(text) };
   return documents.map(({ name, title, content }, at) => {
     const known = { content, title, type: null, tags: null, language: null, date: null, createdAt: null };
-    const { extracted, cut } = layOut(known, models);
+    const { extracted, cut } = prepareRanges(known, models);
     const memory: Memory = {
       key: BigInt(at + 1) as MemoryKey,
       id: `mem_${at}` as MemoryId,

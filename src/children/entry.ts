@@ -1,5 +1,5 @@
 // Entry point of child processes: the hidden subcommand `child <kind> <socket>`. A `document` child has no socket. Each
-// kind loads only the code that it needs: a lane loads no text preparation, a reader no models.
+// kind loads only the code that it needs: a lane loads no text preparation, a preparation process no models.
 
 import { CHILD_KINDS, type ChildKind } from "./command.ts";
 import { ChildRefusal, REFUSED_EXIT_CODE } from "./serve.ts";
@@ -36,8 +36,8 @@ async function run(kind: ChildKind, socketPath: string): Promise<void> {
   switch (kind) {
     case "lane":
       return (await import("../adapters/inference/lane.ts")).runLane(socketPath);
-    case "reader":
-      return (await import("../preparation/reader-child.ts")).runReader(socketPath);
+    case "preparation":
+      return (await import("../preparation/preparation-child.ts")).runPreparationChild(socketPath);
     case "document":
       return (await import("../documents/document-child.ts")).runDocumentChild();
   }

@@ -1,12 +1,12 @@
-// What a chunk is: the piece of a memory that is embedded, indexed and returned.
+// A chunk: the piece of a memory that is embedded, indexed and returned, and the texts that models and full text read of it.
 
-/** Where in its document something stands, as far as the document's format has such places. */
+/** A place in a document, if its format has pages, slides or sheets. */
 export interface DocumentPlace {
   /** From 1. */
   readonly page?: number;
   /** From 1. */
   readonly slide?: number;
-  /** By its name. */
+  /** Name of the sheet. */
   readonly sheet?: string;
 }
 
@@ -33,38 +33,38 @@ export interface Chunk extends DocumentPlace {
   readonly turn?: Turn;
 }
 
-/** Who says a turn of a conversation, and when. */
+/** Speaker and time of a turn of a conversation. */
 export interface Turn {
-  /** Counts the sessions of its memory from 0: neighbours say something about each other within one only. */
+  /** Number of the session within the memory, from 0. Only turns of the same session are neighbours. */
   readonly session: number;
-  /** null: what stands before the first speaker. */
+  /** null for the text before the first speaker. */
   readonly speaker: string | null;
-  /** Day of the session, as `8 May 2023`; null: not known. */
+  /** Day of the session, as `8 May 2023`; null if unknown. */
   readonly date: string | null;
-  /** UTF-16 units of the passage in front of what is said: time, speaker, marks. 0 in the later parts of a long turn. */
+  /** UTF-16 units of the passage before the spoken text: time, speaker, marks. 0 in the later parts of a long turn. */
   readonly labelUnits: number;
 }
 
-/** The place of a chunk within its memory, as shown under `metadata._chunk`. */
+/** The place of a chunk in its memory, as shown under `metadata._chunk`. */
 export interface ChunkPlace extends DocumentPlace {
   readonly ordinal: number;
   readonly start: number;
   readonly end: number;
   readonly headings: readonly string[];
-  /** Present where the chunk is a turn of a conversation. */
+  /** Present if the chunk is a turn of a conversation. */
   readonly turn?: Turn;
 }
 
 /**
- * Who speaks in a role, as chats with a model and transcripts of a recording name their sides: nobody asks for them by name, and who asks
- * is often the user.
+ * Roles instead of names, as in chats with a model and transcripts of recordings. Nobody asks for a role by name, and the person who
+ * asks is often the user.
  */
 const ROLE =
   /^(user|human|customer|assistant|ai|bot|chatbot|gpt|model|agent|system|developer|tool|function|speaker)([ _-]?\d+|[ _-]\p{L})?$/iu;
 
 /**
- * The text of a chunk as models and the full-text index read it: `title. heading path. passage`. The title is left out
- * where the passage itself begins with it, as it does when the title was taken from the text; so is a heading.
+ * The text of a chunk for models and the full-text index: `title. heading path. passage`. The title and headings are left out if the
+ * passage begins with them, as it does if the title was extracted from the text.
  */
 export function indexedText(title: string | null, headings: readonly string[], passage: string): string {
   const lead = [title ?? "", ...headings].map(withoutClosingMarks).filter((part, position, parts) => {
@@ -73,15 +73,15 @@ export function indexedText(title: string | null, headings: readonly string[], p
   return [...lead, passage].join(". ");
 }
 
-/** A turn as full text, the reranker and language models read it: `[8 May 2023] Ada: what she says`, as far as day and speaker are known. */
+/** The text of a turn for full text, the reranker and language models: `[8 May 2023] Ada: what she says`, without an unknown day or speaker. */
 export function turnText(turn: Turn, passage: string): string {
   return `${dayLabel(turn)}${undatedTurnText(turn, passage)}`;
 }
 
 /**
- * A turn as the embedder reads it: `On 8 May 2023, Ada said: "what she says"`, as far as the day is known. It learnt from sentences, and
- * makes less of the label that words and the reranker read. What a role says is `user: what they say`, and what nobody says is itself:
- * a day before it hides it among other texts (ARCHITECTURE.md, "Measured").
+ * The text of a turn for the embedder: `On 8 May 2023, Ada said: "what she says"`, without an unknown day. The embedder was trained on
+ * sentences and uses the label of `turnText` less well. A turn of a role is `user: what they say`, and text without a speaker is
+ * itself: a day before it makes it harder to find among other texts (ARCHITECTURE.md, "Measured").
  */
 export function turnSentence(turn: Turn, passage: string): string {
   if (turn.speaker === null || ROLE.test(turn.speaker)) return undatedTurnText(turn, passage);
@@ -90,8 +90,8 @@ export function turnSentence(turn: Turn, passage: string): string {
 }
 
 /**
- * A turn among those around it, two before and two behind, as the full-text index reads it: the day once, a turn a line.
- * @param turns with their passages, in order; the day is that of `turn`.
+ * A turn with its neighbours, two before and two behind, for the full-text index: the day once, one turn per line.
+ * @param turns the turns with their passages, in order; the day is that of `turn`.
  */
 export function turnContext(turn: Turn, turns: readonly { readonly turn: Turn; readonly passage: string }[]): string {
   return `${dayLabel(turn)}${turns.map((each) => undatedTurnText(each.turn, each.passage)).join("\n")}`;
@@ -109,7 +109,7 @@ function withoutLabel({ labelUnits }: Turn, passage: string): string {
   return passage.slice(labelUnits).trimStart();
 }
 
-// A shortened title ends with "…", a sentence with its own stop: neither is repeated before the ". " that follows.
+// A shortened title ends with "…", a sentence with a full stop. Both are removed before the ". " that follows.
 function withoutClosingMarks(text: string): string {
   return text.trim().replace(/[\s.…]+$/u, "");
 }

@@ -29,7 +29,7 @@ import { placedChunks } from "./places.ts";
 import { Publisher } from "./publisher.ts";
 import { sweep } from "./sweep.ts";
 
-/** Jobs per claim and their texts in bytes: enough that a round trip to the reader child is small beside the work. */
+/** Jobs per claim and their texts in bytes: enough that a round trip to the preparation process is small beside the work. */
 const CLAIM_JOBS = 64;
 const CLAIM_CONTENT_BYTES = 1024 * 1024;
 /** Tokens that are being embedded at most before the next claim waits; about two seconds of two lanes. */

@@ -7,32 +7,33 @@
 import type { Chunk } from "../domain/chunk.ts";
 import type { Extracted } from "../domain/memory.ts";
 
-/** A text to prepare and what is known of it; null: to be extracted. */
+/** A text to prepare and its known attributes; a null attribute is extracted. */
 export interface PrepareInput {
   readonly content: string;
   readonly title: string | null;
   readonly type: string | null;
   readonly tags: readonly string[] | null;
   readonly language: string | null;
-  /** When it took place, as its caller says: a text with a day in it, or Unix seconds or milliseconds in digits. */
+  /** Date of the content as the caller gave it: a text with a day in it, or Unix seconds or milliseconds in digits; null if not given. */
   readonly date: string | null;
-  /** Unix milliseconds. */
+  /** Unix milliseconds; null if unknown. */
   readonly createdAt: number | null;
 }
 
-/** What preparation makes of a text. */
+/** A prepared text. */
 export interface Prepared {
+  /** The given attributes, and the extracted ones in place of null. */
   readonly extracted: Extracted;
   readonly chunks: readonly Chunk[];
 }
 
 /** Prepares texts. */
 export interface Preparer {
-  /** One outcome per input, in order. Rejects only when no child can be had (a passing failure). */
+  /** Returns one outcome per input, in order. Rejects only if no child process is available (a transient failure). */
   prepare(inputs: readonly PrepareInput[]): Promise<readonly (Prepared | PrepareFailure)[]>;
 }
 
-/** Why a single text could not be prepared; its message is shown to the caller. */
+/** The reason why a text could not be prepared. Its message is shown to the caller. */
 export class PrepareFailure extends Error {
   override readonly name = "PrepareFailure";
 }

@@ -1,24 +1,24 @@
-// From ranges to the texts of chunks. Apart from chunk.ts, so that a large text need not travel twice: the reader sends
-// ranges, and whoever holds the content makes the texts.
+// Turns the chunk ranges of a text into chunks. The preparation process sends only ranges, and the server, which holds the
+// content, makes the texts from them. So a large text crosses the process boundary once.
 
 import { type Chunk, type Turn, turnContext, turnSentence, turnText } from "../domain/chunk.ts";
 import type { Cut } from "./chunk.ts";
 
-/** A cut whose ranges are also known in code points, `points[2i]` and `points[2i + 1]` for range i. */
-export interface PlacedCut extends Cut {
-  readonly points: ArrayLike<number>;
+/** A cut with its ranges in code points, too: range i is `[codePoints[2i], codePoints[2i + 1])`. */
+export interface CodePointCut extends Cut {
+  readonly codePoints: ArrayLike<number>;
 }
 
-/** What lies between the passages of a context. */
+/** Separator between the passages of a context. */
 const PASSAGE_BREAK = "\n\n";
-/** Turns before and behind a turn in its context: with them words find it that only its neighbours say. */
+/** Turns before and behind a turn in its context, so that full text also finds the turn by words of its neighbours. */
 const CONTEXT_TURNS = 2;
 
 /**
- * The ranges of a cut in Unicode code points: two per range, start and end. A lone surrogate counts as one, as it does
- * once it is stored. Linear in the content's length.
+ * The ranges of a cut in Unicode code points: two numbers per range, start and end. A lone surrogate counts as one, as it does
+ * once it is stored. Takes time linear in the length of the content.
  */
-export function codePointsOf(content: string, cut: Cut): Int32Array {
+export function codePointRanges(content: string, cut: Cut): Int32Array {
   const points = new Int32Array(cut.ranges.length * 2);
   const hasPairs = /[\ud800-\udbff]/.test(content);
   let unit = 0;
@@ -36,25 +36,25 @@ export function codePointsOf(content: string, cut: Cut): Int32Array {
   };
   let last = { start: 0, end: 0 };
   for (const [position, range] of cut.ranges.entries()) {
-    // The parts of a turn that is one object share its range; all others begin behind the last one's end.
-    const isSame = position > 0 && range.start === last.start && range.end === last.end;
-    points[2 * position] = isSame ? (points[2 * position - 2] ?? 0) : pointAt(range.start);
-    points[2 * position + 1] = isSame ? (points[2 * position - 1] ?? 0) : pointAt(range.end);
+    // The parts of a JSON turn share the range of its object. All other ranges begin behind the end of the previous one.
+    const isShared = position > 0 && range.start === last.start && range.end === last.end;
+    points[2 * position] = isShared ? (points[2 * position - 2] ?? 0) : pointAt(range.start);
+    points[2 * position + 1] = isShared ? (points[2 * position - 1] ?? 0) : pointAt(range.end);
     last = range;
   }
   return points;
 }
 
 /**
- * The chunks that a cut makes of its content, in reading order. Their texts are made anew each time that they are read: together
- * they take five times the room of the content, and no more than a slice of them is needed at once.
+ * The chunks of a content, in reading order. Each access to a text builds it again: all texts together take five times the memory
+ * of the content, and only a slice of them is needed at a time.
  */
-export function assemble(content: string, cut: PlacedCut): Chunk[] {
-  return cut.ranges.map(({ tokens, turn, place }, ordinal): Chunk => {
+export function assemble(content: string, cut: CodePointCut): Chunk[] {
+  return cut.ranges.map(({ tokens, turn, section }, ordinal): Chunk => {
     return {
       ordinal,
-      start: cut.points[2 * ordinal] ?? 0,
-      end: cut.points[2 * ordinal + 1] ?? 0,
+      start: cut.codePoints[2 * ordinal] ?? 0,
+      end: cut.codePoints[2 * ordinal + 1] ?? 0,
       get passage() {
         return passageOf(content, cut, ordinal);
       },
@@ -68,37 +68,37 @@ export function assemble(content: string, cut: PlacedCut): Chunk[] {
         return turn === undefined ? contextOf(content, cut, ordinal) : contextOfTurn(content, cut, ordinal, turn);
       },
       tokens,
-      headings: place.headings,
+      headings: section.headings,
       ...(turn !== undefined && { turn }),
     };
   });
 }
 
-// Slices share the content's memory.
-function passageOf(content: string, { ranges }: PlacedCut, at: number): string {
+// A slice shares the memory of the content.
+function passageOf(content: string, { ranges }: CodePointCut, at: number): string {
   const range = ranges[at];
-  return range === undefined ? "" : (range.made ?? content.slice(range.start, range.end));
+  return range === undefined ? "" : (range.passage ?? content.slice(range.start, range.end));
 }
 
-function titleOf({ ranges, titlePrefix }: PlacedCut, at: number): string {
+function titleOf({ ranges, titlePrefix }: CodePointCut, at: number): string {
   return ranges[at]?.hasTitle ? titlePrefix : "";
 }
 
-function prefixOf(cut: PlacedCut, at: number): string {
-  return titleOf(cut, at) + (cut.ranges[at]?.place.prefix ?? "");
+function prefixOf(cut: CodePointCut, at: number): string {
+  return titleOf(cut, at) + (cut.ranges[at]?.section.prefix ?? "");
 }
 
-function textOf(content: string, cut: PlacedCut, at: number): string {
+function textOf(content: string, cut: CodePointCut, at: number): string {
   return prefixOf(cut, at) + passageOf(content, cut, at);
 }
 
-function contextOf(content: string, cut: PlacedCut, at: number): string | null {
+function contextOf(content: string, cut: CodePointCut, at: number): string | null {
   if (cut.ranges.length === 1) return null;
   const near = [at - 1, at, at + 1].filter((position) => position in cut.ranges);
   return prefixOf(cut, at) + near.map((position) => passageOf(content, cut, position)).join(PASSAGE_BREAK);
 }
 
-function contextOfTurn(content: string, cut: PlacedCut, at: number, turn: Turn): string | null {
+function contextOfTurn(content: string, cut: CodePointCut, at: number, turn: Turn): string | null {
   const around: { turn: Turn; passage: string }[] = [];
   for (let near = Math.max(0, at - CONTEXT_TURNS); near <= at + CONTEXT_TURNS; near++) {
     const neighbour = cut.ranges[near]?.turn;

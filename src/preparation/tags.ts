@@ -2,6 +2,7 @@
 // frequency and position, after RAKE (Rose et al. 2010) and YAKE (Campos et al. 2020), with the statistics of a single text.
 // tag-words.ts splits texts into words, weighs phrases by language and recognises duplicates.
 
+import { EXTRACTED_TAGS_MAX } from "../domain/extraction.ts";
 import { stopWordsOf, topiclessWordsOf } from "../kit/stop-words.ts";
 import {
   areDuplicates,
@@ -12,9 +13,6 @@ import {
   UNSPACED,
   wordsOf,
 } from "./tag-words.ts";
-
-/** Most tags that are made for a memory. */
-export const EXTRACTED_TAGS_MAX = 8;
 
 /** Units at the beginning of a text that are used: its topic is stated there. */
 const SAMPLE_UNITS = 24_576;

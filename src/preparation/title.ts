@@ -1,11 +1,11 @@
 // Extracts a title from a text: the title that it states, its first heading, a short first line, or its first informative
 // sentence. title-noise.ts recognises uninformative lines (a date, a greeting, "Abstract").
 
+import type { DetectedType } from "../domain/extraction.ts";
 import { characterCount, LEANING_END, shortTitle, TITLE_CHARACTERS_MAX } from "../domain/title.ts";
 import { blocksOf } from "./outline.ts";
 import { sentencesOf } from "./sentences.ts";
 import { isShortWord, isUninformative, plainTextOf, withoutSectionName } from "./title-noise.ts";
-import type { DetectedType } from "./type.ts";
 
 /** Units at the beginning of a text that are searched for a title. */
 const SAMPLE_UNITS = 8_192;
@@ -106,7 +106,8 @@ function firstLine(sample: string): string {
   if (line === "" || characters > TITLE_CHARACTERS_MAX || withoutSectionName(line) !== line) return "";
   const next = lines[position + 1]?.trim() ?? "";
   // A line wrapped by hand fills the width or continues in lower case. A title is followed by a gap or a new sentence.
-  const isWrapped = /^\p{Ll}/u.test(next) || (next !== "" && (characters > LINE_CHARACTERS_MAX || LEANING_END.test(line)));
+  const isWrapped =
+    /^\p{Ll}/u.test(next) || (next !== "" && (characters > LINE_CHARACTERS_MAX || LEANING_END.test(line)));
   return isWrapped || /[,;，、]$|[.!?]\s|[。！？]./u.test(line) ? "" : line;
 }
 

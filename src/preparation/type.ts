@@ -1,16 +1,8 @@
 // Detects the type of a text by rules on its first lines. The type also decides how chunk.ts reads the lines.
 
+import type { DetectedType } from "../domain/extraction.ts";
 import { turnHeadOf } from "./conversation/turn-head.ts";
 import type { Form } from "./outline.ts";
-
-/**
- * Every type that detection gives; a caller may use any other word. Each entry changes how the text is cut or is what people
- * filter by, and can be told by rules without guessing: a `conversation` is read turn by turn and a `table` line by line, `code` in
- * stanzas, an `email` has a subject, a `list` has items; all other prose is an `article` from 1,500 characters on, else a `note`.
- */
-export const DETECTED_TYPES = ["note", "article", "conversation", "code", "table", "list", "email"] as const;
-/** A type that detection gives. */
-export type DetectedType = (typeof DETECTED_TYPES)[number];
 
 /** Units at the beginning of a text that decide its type. */
 const SAMPLE_UNITS = 32_768;

@@ -1,9 +1,10 @@
 // What is promised of extracted attributes: language, type, title and tags, and that given ones stay.
 
 import { describe, expect, test } from "bun:test";
+import { EXTRACTED_TAGS_MAX } from "../../src/domain/extraction.ts";
 import { detectLanguage } from "../../src/preparation/language.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
-import { EXTRACTED_TAGS_MAX, extractTags } from "../../src/preparation/tags.ts";
+import { extractTags } from "../../src/preparation/tags.ts";
 import { extractTitle } from "../../src/preparation/title.ts";
 import { detectType } from "../../src/preparation/type.ts";
 import { input, models } from "./fixtures/models.ts";

@@ -1,4 +1,4 @@
-// What is promised of conversations that are a JSON array of turns, and of what a reader sends of conversations.
+// Conversations as a JSON array of turns, and how conversations travel to and from the preparation process.
 
 import { describe, expect, test } from "bun:test";
 import type { Prepared, PrepareInput } from "../../src/ports/preparer.ts";
@@ -6,8 +6,13 @@ import { assemble } from "../../src/preparation/assemble.ts";
 import { CHUNK_TOKENS, SPECIAL_TOKENS } from "../../src/preparation/chunk.ts";
 import { readJsonTurns } from "../../src/preparation/conversation/json.ts";
 import { TURNS_MAX } from "../../src/preparation/conversation/turns.ts";
-import { layOut, prepare } from "../../src/preparation/prepare.ts";
-import { decodeInputs, decodeLayouts, encodeInputs, encodeLayouts } from "../../src/preparation/reader-protocol.ts";
+import {
+  decodeInputs,
+  decodeResults,
+  encodeInputs,
+  encodeResults,
+} from "../../src/preparation/preparation-protocol.ts";
+import { prepare, prepareRanges } from "../../src/preparation/prepare.ts";
 import { input, models } from "./fixtures/models.ts";
 
 function prepared(content: string, given: Partial<PrepareInput> = {}) {
@@ -151,8 +156,8 @@ describe("a JSON array of turns", () => {
   });
 });
 
-describe("between server and reader", () => {
-  test("conversations and other texts arrive as they were", () => {
+describe("between server and preparation process", () => {
+  test("conversations and other texts arrive unchanged", () => {
     const inputs = [
       input("Buy milk.", { date: "2023-05-08", createdAt: 1_683_554_160_000 }),
       input("[8 May 2023]\nAda: Hi 🎉.\nBen: Hi.\n[9 May 2023]\nAda: Bye.", { type: "conversation" }),
@@ -170,12 +175,12 @@ describe("between server and reader", () => {
       requests.map(({ payload }) => payload ?? new Uint8Array()),
     );
     expect(arrived).toEqual(inputs);
-    const answer = encodeLayouts(arrived.map((each) => layOut(each, models)));
-    const layouts = decodeLayouts({ ...answer, header: JSON.parse(JSON.stringify(answer.header)) });
+    const answer = encodeResults(arrived.map((each) => prepareRanges(each, models)));
+    const results = decodeResults({ ...answer, header: JSON.parse(JSON.stringify(answer.header)) });
     for (const [position, each] of inputs.entries()) {
-      const layout = layouts[position];
-      if (layout === undefined) throw new Error("a layout is missing");
-      const arrivedAs: Prepared = { extracted: layout.extracted, chunks: assemble(each.content, layout.cut) };
+      const result = results[position];
+      if (result === undefined) throw new Error("a result is missing");
+      const arrivedAs: Prepared = { extracted: result.extracted, chunks: assemble(each.content, result.cut) };
       expect(arrivedAs).toEqual(prepare(each, models));
     }
   });

@@ -1,7 +1,8 @@
 // Promise: tags are up to eight key phrases, each a topic in its language, whole, and none saying what another does.
 
 import { describe, expect, test } from "bun:test";
-import { EXTRACTED_TAGS_MAX, extractTags } from "../../src/preparation/tags.ts";
+import { EXTRACTED_TAGS_MAX } from "../../src/domain/extraction.ts";
+import { extractTags } from "../../src/preparation/tags.ts";
 
 test("names are kept whole, with the small words within them", () => {
   const tags = extractTags(

@@ -1,11 +1,10 @@
 // What a language model is asked about a memory: for the attributes that its caller did not give, and for the entities and
 // relations that its text names, in one JSON object. What it answers is read by reply.ts.
 
+import { DETECTED_TYPES, EXTRACTED_TAGS_MAX } from "../../domain/extraction.ts";
 import { EXTRACTED_FIELDS, type ExtractedField, type JsonObject } from "../../domain/memory.ts";
 import { TITLE_CHARACTERS_MAX } from "../../domain/title.ts";
 import type { LlmMessage } from "../../ports/language-model.ts";
-import { EXTRACTED_TAGS_MAX } from "../../preparation/tags.ts";
-import { DETECTED_TYPES } from "../../preparation/type.ts";
 
 /** UTF-8 bytes of a text that are sent: about 6,000 tokens, at which a small model costs a twentieth of a cent. */
 export const EXCERPT_BYTES = 24_000;

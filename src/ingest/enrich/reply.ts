@@ -1,11 +1,10 @@
 // What a language model's reply says. Models wrap JSON in prose and fences, end lists with commas and leave fields out: what can
 // be understood is taken, each value is held to our own limits, and the rest is as if it had not been said.
 
+import { DETECTED_TYPES, EXTRACTED_TAGS_MAX } from "../../domain/extraction.ts";
 import type { Extracted, ExtractedField, Json } from "../../domain/memory.ts";
 import { shortTitle } from "../../domain/title.ts";
 import type { Entity, Finding, Relation } from "../../ports/finding-store.ts";
-import { EXTRACTED_TAGS_MAX } from "../../preparation/tags.ts";
-import { DETECTED_TYPES } from "../../preparation/type.ts";
 import { GRAPH_ITEMS_MAX } from "./question.ts";
 
 /** Characters of a tag, of an entity's name and of a relation's parts at most. */

@@ -1,4 +1,4 @@
-// From the turns of a conversation to chunks: a turn each, long ones in parts, all with speaker and day.
+// Cuts a conversation into chunk ranges: one per turn, long turns in parts, all with speaker and day.
 
 import { type Turn, turnSentence } from "../../domain/chunk.ts";
 import {
@@ -9,28 +9,28 @@ import {
   SPECIAL_TOKENS,
   UNITS_PER_TOKEN_MAX,
 } from "../chunk.ts";
-import { type Conversation, type ReadTurn, SPEAKER_UNITS_MAX, spokenOf } from "./turns.ts";
+import { type Conversation, type ParsedTurn, SPEAKER_UNITS_MAX, spokenText } from "./turns.ts";
 
-/** How to cut. */
+/** Options of `cutConversation`. */
 export interface ConversationCutOptions {
   readonly countTokens: CountTokens;
-  /** Budget of a chunk in tokens, day, speaker and specials included. */
+  /** Token budget of a chunk, including day, speaker and special tokens. */
   readonly tokensMax: number;
-  /** The day of sessions whose first line names none, as `8 May 2023`; null: not known. */
+  /** The day of sessions whose first line has none, as `8 May 2023`; null if unknown. */
   readonly givenDay: string | null;
-  /** The day where nothing else tells one; null: not known. */
-  readonly lastDay: string | null;
+  /** The day of turns that have no other day; null if unknown. */
+  readonly createdDay: string | null;
 }
 
-/** A turn stands under nothing: neither title nor headings go before it. */
-const NO_PLACE = { headings: [], prefix: "" };
-/** Tokens of what is said that a part holds at least, however long the speaker's name is. */
+/** A turn belongs to no section: neither title nor headings are put before it. */
+const NO_SECTION = { headings: [], prefix: "" };
+/** Minimum tokens of spoken text in a part, however long the speaker's name is. */
 const PART_TOKENS_MIN = 8;
 
 /**
- * One chunk per turn; a turn beyond the budget in parts, cut at its blocks and sentences, each with the turn's speaker and
- * day. Of a turn that is an object in the content all parts have that object's range; else the ranges do not overlap.
- * Linear in the content's length.
+ * One chunk per turn. A turn larger than the budget is cut at its blocks and sentences into parts, each with the speaker and day of
+ * the turn. All parts of a JSON turn have the range of its object; other ranges do not overlap. Takes time linear in the length of
+ * the content.
  */
 export function cutConversation(content: string, conversation: Conversation, options: ConversationCutOptions): Cut {
   const days = daysOf(conversation, options);
@@ -43,29 +43,29 @@ export function cutConversation(content: string, conversation: Conversation, opt
 
 function* turnRanges(
   content: string,
-  read: ReadTurn,
+  parsed: ParsedTurn,
   date: string | null,
   { countTokens, tokensMax }: ConversationCutOptions,
 ): Generator<ChunkRange> {
-  const { session, start, end, made, labelUnits } = read;
-  const speaker = read.speaker?.slice(0, SPEAKER_UNITS_MAX).toWellFormed() ?? null;
-  const spoken = spokenOf(content, read);
-  const rangeOf = (from: number, to: number, shown: string, shownLabelUnits: number): ChunkRange => {
-    const turn: Turn = { session, speaker, date, labelUnits: shownLabelUnits };
-    const tokens = countTokens(turnSentence(turn, shown)) + SPECIAL_TOKENS;
+  const { session, start, end, passage, labelUnits } = parsed;
+  const speaker = parsed.speaker?.slice(0, SPEAKER_UNITS_MAX).toWellFormed() ?? null;
+  const spoken = spokenText(content, parsed);
+  const rangeOf = (from: number, to: number, partPassage: string, partLabelUnits: number): ChunkRange => {
+    const turn: Turn = { session, speaker, date, labelUnits: partLabelUnits };
+    const tokens = countTokens(turnSentence(turn, partPassage)) + SPECIAL_TOKENS;
     return {
       start: from,
       end: to,
       tokens,
       hasTitle: false,
-      place: NO_PLACE,
+      section: NO_SECTION,
       turn,
-      ...(made !== null && { made: shown }),
+      ...(passage !== null && { passage: partPassage }),
     };
   };
 
   if (spoken.length <= tokensMax * UNITS_PER_TOKEN_MAX) {
-    const whole = rangeOf(start, end, made ?? content.slice(start, end), labelUnits);
+    const whole = rangeOf(start, end, passage ?? content.slice(start, end), labelUnits);
     if (whole.tokens <= tokensMax) {
       yield whole;
       return;
@@ -80,8 +80,8 @@ function* turnRanges(
   });
   let isFirst = true;
   for (const part of parts.ranges) {
-    if (made !== null) {
-      yield rangeOf(start, end, made.slice(0, labelUnits) + spoken.slice(part.start, part.end), labelUnits);
+    if (passage !== null) {
+      yield rangeOf(start, end, passage.slice(0, labelUnits) + spoken.slice(part.start, part.end), labelUnits);
     } else {
       const from = isFirst ? start : start + labelUnits + part.start;
       const to = start + labelUnits + part.end;
@@ -92,18 +92,18 @@ function* turnRanges(
 }
 
 /**
- * By turn the day it belongs to: that of its session's first line, else the given one, else that of the turn or of the
- * last one before it with a day (of the first one behind it where there is none), else the last resort.
+ * The day of each turn: that of its session's first line, else the given day, else that of the turn itself, else that of the last
+ * earlier turn with a day (or of the first later one if there is none), else the day of creation.
  */
 function daysOf(
   { turns, sessions }: Conversation,
-  { givenDay, lastDay }: ConversationCutOptions,
+  { givenDay, createdDay }: ConversationCutOptions,
 ): readonly (string | null)[] {
   const known = sessions.map((day) => day ?? givenDay);
   for (const { session, day } of turns) known[session] ??= day;
-  const isOfTurns = sessions.map((day) => day === null && givenDay === null);
+  const isDatedByTurns = sessions.map((day) => day === null && givenDay === null);
   return turns.map(({ session, day }) => {
-    if (isOfTurns[session] === true && day !== null) known[session] = day;
-    return known[session] ?? lastDay;
+    if (isDatedByTurns[session] === true && day !== null) known[session] = day;
+    return known[session] ?? createdDay;
   });
 }

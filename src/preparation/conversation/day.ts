@@ -1,26 +1,26 @@
-// On which day something was said, as people and programs write it: found in a text, and written as `8 May 2023`.
-// Days are taken as written, whatever the time zone beside them: whoever asks later means the day that stood there.
+// Finds the day in a text or value as people and programs write it, and formats it as `8 May 2023`.
+// Days are taken as written, whatever time zone is given: later questions refer to the written day.
 
-/** A day found in a text, `[start, end)` in UTF-16 units of it. */
+/** A day found in a text at `[start, end)`, in UTF-16 units. */
 export interface FoundDay {
-  /** As `8 May 2023`: day, English month, year. */
+  /** Formatted as `8 May 2023`: day, English month, year. */
   readonly day: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** Which number comes first in a day such as `5/8/2023`. */
+/** The number that comes first in a day such as `5/8/2023`. */
 export type NumericOrder = "day" | "month";
 
-/** Units of a text in which a day is looked for: a date with its time and a few words around it. */
+/** Units of a text that are searched for a day: enough for a date with its time and a few words around it. */
 const TEXT_UNITS_MAX = 200;
-/** Years that are believed; other numbers of four digits are something else. */
+/** Plausible years. Other numbers with four digits are not years. */
 const YEAR_MIN = 1000;
 const YEAR_MAX = 2999;
-/** Numbers below are Unix seconds, others milliseconds: as seconds the year 5138, as milliseconds March 1973. */
-const SECONDS_BELOW = 1e11;
-/** Numbers below are no time stamp but a count or a year: as seconds the year 1973. */
-const STAMP_MIN = 1e8;
+/** Smaller numbers are Unix seconds, others milliseconds. This is the year 5138 in seconds, and March 1973 in milliseconds. */
+const MILLISECONDS_MIN = 1e11;
+/** Smaller numbers are counts or years, not timestamps. This is the year 1973 in seconds. */
+const TIMESTAMP_MIN = 1e8;
 
 const ENGLISH_MONTHS = [
   "January",
@@ -37,7 +37,7 @@ const ENGLISH_MONTHS = [
   "December",
 ] as const;
 
-/** By month the first letters that name it in English, German, French, Spanish, Italian and Portuguese. */
+/** By month the first letters of its names in English, German, French, Spanish, Italian and Portuguese. */
 const MONTH_STEMS = [
   "jan jän ene gen",
   "feb fev fév",
@@ -55,7 +55,7 @@ const MONTH_STEMS = [
 const MONTH_BY_STEM: ReadonlyMap<string, number> = new Map(
   MONTH_STEMS.flatMap((stems, position) => stems.split(" ").map((stem) => [stem, position + 1] as const)),
 );
-/** Longest name of a month in those languages (`settembre`, `septiembre`), and no word that is one letter longer. */
+/** Month names and their abbreviations in those languages. Other words with the same first letters are not months. */
 const MONTH_NAMES: ReadonlySet<string> = new Set(
   (
     "jan january januar jänner janv janvier ene enero gen gennaio janeiro feb february februar fév févr février febrero febbraio " +
@@ -76,54 +76,55 @@ const HALF_DAY = /\d\s?[ap]\.?m\b/i;
 const CLOCK = /\d:\d{2}/;
 
 /**
- * The first day that a text names, in its first 200 units; null when it names none. A day such as `5/8/2023` is read in
- * `order` where that is known; else by what can be a month, then by the clock beside it (am and pm: month first).
+ * The first day in the first 200 units of a text; null if there is none. If only one number of a day such as `5/8/2023` can be a
+ * month, that number is the month. If both can, `order` decides, else the time beside it (am and pm: month first).
  */
 export function findDay(text: string, order: NumericOrder | null = null): FoundDay | null {
   const sample = text.slice(0, TEXT_UNITS_MAX);
-  // Nearly every text that is asked about has none, and a digit is what all forms share.
+  // All forms contain a digit, and most texts do not: this check saves the searches below.
   if (!/\d/.test(sample)) return null;
   return (
-    firstOf(sample, YEAR_FIRST, ([, year, , month, day]) => dayText(year, month, day)) ??
-    firstOf(sample, CJK, ([, year, month, day]) => dayText(year, month, day)) ??
-    firstOf(sample, DAY_MONTH_NAME, ([, day, month, year]) => dayText(year, monthNumber(month), day)) ??
-    firstOf(sample, MONTH_NAME_DAY, ([, month, day, year]) => dayText(year, monthNumber(month), day)) ??
-    firstOf(sample, NUMERIC, ([, first, sign, second, year]) => {
+    firstMatch(sample, YEAR_FIRST, ([, year, , month, day]) => dayText(year, month, day)) ??
+    firstMatch(sample, CJK, ([, year, month, day]) => dayText(year, month, day)) ??
+    firstMatch(sample, DAY_MONTH_NAME, ([, day, month, year]) => dayText(year, monthNumber(month), day)) ??
+    firstMatch(sample, MONTH_NAME_DAY, ([, month, day, year]) => dayText(year, monthNumber(month), day)) ??
+    firstMatch(sample, NUMERIC, ([, first, separator, second, year]) => {
       const fullYear = year?.length === 2 ? `20${year}` : year;
-      const isDayFirst = (orderOf(Number(first), Number(second)) ?? order ?? usualOrder(sample, sign)) === "day";
+      const isDayFirst =
+        (certainOrder(Number(first), Number(second)) ?? order ?? likelyOrder(sample, separator)) === "day";
       return isDayFirst ? dayText(fullYear, second, first) : dayText(fullYear, first, second);
     })
   );
 }
 
-/** Which number comes first in the numeric days of these texts, by the first of them that leaves no doubt; else null. */
+/** The order of numeric days in these texts, by the first day that can be read in one way only; null if there is none. */
 export function numericOrderOf(texts: Iterable<string>): NumericOrder | null {
   for (const text of texts) {
-    const found = firstOf(text.slice(0, TEXT_UNITS_MAX), NUMERIC, ([, first, , second]) =>
-      orderOf(Number(first), Number(second)),
+    const found = firstMatch(text.slice(0, TEXT_UNITS_MAX), NUMERIC, ([, first, , second]) =>
+      certainOrder(Number(first), Number(second)),
     );
     if (found !== null) return found.day;
   }
   return null;
 }
 
-/** The day of a value as programs give it: a text, or Unix seconds or milliseconds (also as digits); null: it is none. */
+/** The day of a text or of a timestamp in Unix seconds or milliseconds, as number or digits; null if there is none. */
 export function dayOf(value: unknown, order: NumericOrder | null = null): string | null {
   if (typeof value === "string") {
     const text = value.slice(0, TEXT_UNITS_MAX).trim();
-    return /^\d{9,14}(?:\.\d{1,9})?$/.test(text) ? dayOfStamp(Number(text)) : (findDay(text, order)?.day ?? null);
+    return /^\d{9,14}(?:\.\d{1,9})?$/.test(text) ? dayOfTimestamp(Number(text)) : (findDay(text, order)?.day ?? null);
   }
-  return typeof value === "number" ? dayOfStamp(value) : null;
+  return typeof value === "number" ? dayOfTimestamp(value) : null;
 }
 
-// In UTC: a bare number says nothing of where it was read.
-function dayOfStamp(stamp: number): string | null {
-  if (!(stamp >= STAMP_MIN)) return null;
-  const date = new Date(stamp < SECONDS_BELOW ? stamp * 1000 : stamp);
+// In UTC, because a number does not say in which time zone it was read.
+function dayOfTimestamp(timestamp: number): string | null {
+  if (!(timestamp >= TIMESTAMP_MIN)) return null;
+  const date = new Date(timestamp < MILLISECONDS_MIN ? timestamp * 1000 : timestamp);
   return dayText(String(date.getUTCFullYear()), String(date.getUTCMonth() + 1), String(date.getUTCDate()));
 }
 
-function firstOf<Day extends string>(
+function firstMatch<Day extends string>(
   sample: string,
   form: RegExp,
   read: (match: RegExpMatchArray) => Day | null,
@@ -152,12 +153,14 @@ function monthNumber(name: string | undefined): number | null {
   return MONTH_BY_STEM.get(known.slice(0, 4)) ?? MONTH_BY_STEM.get(known.slice(0, 3)) ?? null;
 }
 
-function orderOf(first: number, second: number): NumericOrder | null {
+/** The order of two numbers of which only one can be a month; else null. */
+function certainOrder(first: number, second: number): NumericOrder | null {
   if (first > 12 && second <= 12) return "day";
   return second > 12 && first <= 12 ? "month" : null;
 }
 
-// Points are written where the day comes first; slashes in most places too, but not in America, which has no 24 hours.
-function usualOrder(text: string, sign: string | undefined): NumericOrder {
-  return sign !== "/" || (CLOCK.test(text) && !HALF_DAY.test(text)) ? "day" : "month";
+// With full stops or hyphens, the day comes first. With slashes it also does in most countries, but not in the United States,
+// which do not use the 24-hour clock.
+function likelyOrder(text: string, separator: string | undefined): NumericOrder {
+  return separator !== "/" || (CLOCK.test(text) && !HALF_DAY.test(text)) ? "day" : "month";
 }

@@ -1,42 +1,42 @@
-// Which turns a JSON array of messages holds, and where in the text each of them stands.
+// Reads the turns of a JSON array of messages, with the range of each message in the text.
 
 import { type Fields, messageOf, timeOf } from "../../domain/json-message.ts";
 import { dayOf } from "./day.ts";
-import { type Conversation, type ReadTurn, SPEAKER_UNITS_MAX, TURNS_MAX } from "./turns.ts";
+import { type Conversation, type ParsedTurn, SPEAKER_UNITS_MAX, TURNS_MAX } from "./turns.ts";
 
-/** Nesting beyond which a text is no list of turns: parts of a message take three levels. */
+/** Maximum nesting of a list of turns. The parts of a message need three levels. */
 const DEPTH_MAX = 64;
 
 /**
- * The turns of a JSON array of objects that all have a speaker (`speaker`, `name` or `role`) and words (`content` or `text`: a
- * string, or a list of parts with texts); null when the content is anything else. A turn without words (null, blank) is
- * passed over; one at least must have some. Linear, without recursion.
+ * The turns of a JSON array of objects that all have a speaker (`speaker`, `name` or `role`) and a text (`content` or `text`: a
+ * string, or a list of parts with texts); null for any other content. Turns without text (null, blank) are skipped, and at least
+ * one turn must have text. Takes linear time, without recursion.
  */
 export function readJsonTurns(content: string): Conversation | null {
   if (!/^\s{0,64}\[\s{0,64}\{/.test(content.slice(0, 256))) return null;
   const bounds = objectBounds(content);
   if (bounds === null) return null;
-  const turns: ReadTurn[] = [];
+  const turns: ParsedTurn[] = [];
   for (let at = 0; at < bounds.length; at += 2) {
     const [start = 0, end = 0] = [bounds[at], bounds[at + 1]];
-    const said = saidIn(content.slice(start, end));
-    if (said === null) return null;
-    const { speaker, text, day } = said;
+    const message = parseMessage(content.slice(start, end));
+    if (message === null) return null;
+    const { speaker, text, day } = message;
     if (text === "") continue;
     const label = `${speaker}: `;
-    turns.push({ session: 0, speaker, day, start, end, made: label + text, labelUnits: label.length });
+    turns.push({ session: 0, speaker, day, start, end, passage: label + text, labelUnits: label.length });
   }
   return turns.length === 0 ? null : { turns, sessions: [null] };
 }
 
-interface Said {
+interface ParsedMessage {
   readonly speaker: string;
   readonly text: string;
   readonly day: string | null;
 }
 
-function saidIn(json: string): Said | null {
-  const value = parsed(json);
+function parseMessage(json: string): ParsedMessage | null {
+  const value = parseJson(json);
   if (typeof value !== "object" || value === null) return null;
   const fields = value as Fields;
   const message = messageOf(fields);
@@ -45,8 +45,8 @@ function saidIn(json: string): Said | null {
   return { speaker: shortSpeaker(message.speaker), text: storable(message.text).trim(), day };
 }
 
-// Not JSON after all: then the text is read as any other.
-function parsed(json: string): unknown {
+// If an object is not valid JSON, the text is prepared like any other text.
+function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
@@ -61,7 +61,7 @@ function shortSpeaker(name: string): string {
   return line.length <= SPEAKER_UNITS_MAX ? line : `${line.slice(0, SPEAKER_UNITS_MAX - 1).toWellFormed()}…`;
 }
 
-/** JSON can spell out what no store takes: NUL and lone surrogates become U+FFFD, as they do elsewhere. */
+/** JSON can escape characters that no store accepts. NUL and lone surrogates become U+FFFD, as elsewhere. */
 function storable(text: string): string {
   return text.replaceAll("\0", "\ufffd").toWellFormed();
 }
@@ -71,14 +71,14 @@ const BACKSLASH = 0x5c;
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY, COMMA] = [0x7b, 0x7d, 0x5b, 0x5d, 0x2c];
 
 /**
- * Where the objects of an array begin and end, two numbers each; null when the text is no array of objects alone, nests deeper
- * than 64 or holds more than 100,000. What stands inside of the objects is not looked at.
+ * Start and end of each object of an array, two numbers per object; null if the text is not an array of only objects, is nested
+ * deeper than 64 or has more than 100,000 objects. The content of the objects is not checked.
  */
 function objectBounds(content: string): readonly number[] | null {
   const bounds: number[] = [];
   let depth = 0;
   let isClosed = false;
-  // Between two objects stands one comma, and before the first none.
+  // An object may begin at the start of the array and behind a comma.
   let mayOpen = true;
   for (let at = 0; at < content.length; at++) {
     const unit = content.charCodeAt(at);
@@ -110,7 +110,7 @@ function objectBounds(content: string): readonly number[] | null {
   return isClosed ? bounds : null;
 }
 
-/** The quotation mark that ends the string which begins at `start`; -1 when none does. */
+/** Position of the quotation mark that ends the string beginning at `start`; -1 if there is none. */
 function stringEnd(content: string, start: number): number {
   for (let at = start + 1; at < content.length; at++) {
     const unit = content.charCodeAt(at);

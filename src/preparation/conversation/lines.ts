@@ -1,23 +1,23 @@
-// Which turns the lines of a text are: `Speaker: text` in its many spellings, further lines of a turn, and lines that name
+// Reads the turns of a conversation from lines: `Speaker: text` in its many spellings, continuation lines of a turn, and lines with
 // the day of a session.
 
 import { trimmed } from "../sentences.ts";
 import { findDay, type NumericOrder, numericOrderOf } from "./day.ts";
 import { HEAD_UNITS_MAX, type TurnHead, turnHeadOf } from "./turn-head.ts";
-import { type Conversation, type ReadTurn, TURNS_MAX } from "./turns.ts";
+import { type Conversation, type ParsedTurn, TURNS_MAX } from "./turns.ts";
 
-/** A line in this many units or more names no session. */
+/** A line with this many units or more does not begin a session. */
 const SESSION_UNITS_MAX = 120;
-/** Lines before the first turn that a conversation may have, however short it is: a heading, a word on who takes part. */
+/** Lines that even a short conversation may have before the first turn: a heading, a note on the participants. */
 const PREAMBLE_LINES_MAX = 3;
-/** Words of a speaker's name who is named once. */
+/** Maximum words in the name of a speaker with a single turn. */
 const NAME_WORDS_MAX = 4;
 
-/** From this part of all heads on, turns have times, and what has none is no turn unless its speaker comes back. */
+/** From this share of turn heads with a time, a head without a time is a turn only if its speaker repeats. */
 const TIMED_SHARE = 0.8;
 
-/** What stands before a colon in running text, and is nobody's name. */
-const NO_SPEAKERS: ReadonlySet<string> = new Set(
+/** Words before a colon in running text that are not speakers. */
+const NOT_SPEAKERS: ReadonlySet<string> = new Set(
   (
     "note notes nb ps p.s edit update warning example examples e.g i.e tip hint todo re fwd fw cc bcc subject date time " +
     "http https ftp mailto file hinweis achtung beispiel datum remarque exemple nota ejemplo"
@@ -28,29 +28,28 @@ const NO_SPEAKERS: ReadonlySet<string> = new Set(
 interface Line {
   readonly start: number;
   readonly end: number;
-  /** Whether a blank line or nothing stands before it. */
-  readonly isFresh: boolean;
+  /** Whether the line begins a paragraph: it follows a blank line or is the first line. */
+  readonly beginsParagraph: boolean;
   readonly head: TurnHead | null;
 }
 
 /**
- * The turns of a text of lines, or null when its lines are none: no line begins as a turn does, more than that stands
- * before the first, or there are more than 100,000. What is not blank and names no session lies in exactly one turn.
- * Linear in the text's length.
+ * The turns of a text of lines. null if no line begins like a turn, if too many lines precede the first turn, or if there are more
+ * than 100,000 turns. Every line that is neither blank nor the start of a session lies in exactly one turn. Takes linear time.
  */
 export function readLineTurns(content: string): Conversation | null {
-  // The lines are walked again for each question: kept, those of a large text would take many times its memory.
-  const names = namesIn(linesOf(content));
+  // The lines are generated again for each pass: an array of them would take many times the memory of a large text.
+  const isSpeaker = speakerTest(linesOf(content));
   const order = numericOrderOf(timesOf(linesOf(content)));
 
-  const turns: ReadTurn[] = [];
+  const turns: ParsedTurn[] = [];
   const sessions: (string | null)[] = [null];
   let spokenTurns = 0;
   let preambleLines = 0;
   let turnsOfSession = 0;
-  let open = null as ReadTurn | null;
+  let open = null as ParsedTurn | null;
   for (const line of linesOf(content)) {
-    const session = sessionOf(content, line, order);
+    const session = sessionStart(content, line, order);
     if (session !== null) {
       if (open !== null) turns.push(open);
       open = null;
@@ -59,7 +58,7 @@ export function readLineTurns(content: string): Conversation | null {
       turnsOfSession = 0;
       continue;
     }
-    const head = line.head !== null && names.isSpeaker(line.head) ? line.head : null;
+    const head = line.head !== null && isSpeaker(line.head) ? line.head : null;
     if (head === null && open !== null) {
       open = { ...open, end: line.end };
     } else {
@@ -75,20 +74,20 @@ export function readLineTurns(content: string): Conversation | null {
   return spokenTurns === 0 || preambleLines > Math.max(PREAMBLE_LINES_MAX, spokenTurns) ? null : { turns, sessions };
 }
 
-function openTurn(line: Line, head: TurnHead | null, session: number, order: NumericOrder | null): ReadTurn {
+function openTurn(line: Line, head: TurnHead | null, session: number, order: NumericOrder | null): ParsedTurn {
   return {
     session,
     speaker: head?.speaker ?? null,
     day: head === null || head.time === "" ? null : (findDay(head.time, order)?.day ?? null),
     start: line.start,
     end: line.end,
-    made: null,
+    passage: null,
     labelUnits: Math.min(head?.units ?? 0, line.end - line.start),
   };
 }
 
 function* linesOf(content: string): Generator<Line> {
-  let isFresh = true;
+  let beginsParagraph = true;
   for (let at = 0; at < content.length; ) {
     const feed = content.indexOf("\n", at);
     const lineEnd = feed === -1 ? content.length : feed;
@@ -96,9 +95,9 @@ function* linesOf(content: string): Generator<Line> {
     at = lineEnd + 1;
     if (start < end) {
       const head = turnHeadOf(content.slice(start, Math.min(end, start + HEAD_UNITS_MAX)));
-      yield { start, end, isFresh, head };
+      yield { start, end, beginsParagraph, head };
     }
-    isFresh = start === end;
+    beginsParagraph = start === end;
   }
 }
 
@@ -106,15 +105,11 @@ function* timesOf(lines: Iterable<Line>): Generator<string> {
   for (const { head } of lines) if (head !== null && head.time !== "") yield head.time;
 }
 
-interface Names {
-  readonly isSpeaker: (head: TurnHead) => boolean;
-}
-
 /**
- * Tells speakers from other words before a colon. Who comes back is one, and who speaks at a time that is given; who is
- * named once must look like a name, and as the others do: `She said: …` goes on with the turn before.
+ * A test that tells speakers from other words before a colon. A name that repeats is a speaker, and so is one with a time. A name
+ * that occurs once must look like a name and like the other speakers: `She said: …` continues the previous turn.
  */
-function namesIn(lines: Iterable<Line>): Names {
+function speakerTest(lines: Iterable<Line>): (head: TurnHead) => boolean {
   const counts = new Map<string, number>();
   let first = null as TurnHead | null;
   let timed = 0;
@@ -128,15 +123,13 @@ function namesIn(lines: Iterable<Line>): Names {
   }
   const areTimed = timed >= all * TIMED_SHARE;
   const isFirstLower = first !== null && /^\p{Ll}/u.test(first.speaker);
-  return {
-    isSpeaker: (head) => {
-      if (head.time !== "") return true;
-      if (NO_SPEAKERS.has(head.speaker.toLowerCase())) return false;
-      if ((counts.get(head.speaker) ?? 0) > 1 || head.speaker === first?.speaker) return true;
-      if (areTimed || (!isFirstLower && /^\p{Ll}/u.test(head.speaker))) return false;
-      const words = head.speaker.split(" ");
-      return words.length === 1 || (words.length <= NAME_WORDS_MAX && words.every((word) => !/^\p{Ll}/u.test(word)));
-    },
+  return (head) => {
+    if (head.time !== "") return true;
+    if (NOT_SPEAKERS.has(head.speaker.toLowerCase())) return false;
+    if ((counts.get(head.speaker) ?? 0) > 1 || head.speaker === first?.speaker) return true;
+    if (areTimed || (!isFirstLower && /^\p{Ll}/u.test(head.speaker))) return false;
+    const words = head.speaker.split(" ");
+    return words.length === 1 || (words.length <= NAME_WORDS_MAX && words.every((word) => !/^\p{Ll}/u.test(word)));
   };
 }
 
@@ -144,19 +137,20 @@ const SESSION_WORDS =
   /\b(?:session|conversation|chat|date|datum|fecha|day|time|started|on|at|the|um|le|am|utc|gmt|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b|\bsession\s{0,3}#?\d{1,6}\b/giu;
 const TIME = /[T\s]?\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:\s?[ap]\.?m\b\.?)?(?:Z|[+-]\d{2}:?\d{2})?/giu;
 const NUMBERED_SESSION = /^[\s#*=_–—([-]{0,12}session\s{0,3}#?\d{1,6}\b/iu;
-const MARKED = /^(?:[[(#*=_–—-]|(?:session|conversation|chat|date|datum|fecha)\b)/iu;
+const SESSION_MARK = /^(?:[[(#*=_–—-]|(?:session|conversation|chat|date|datum|fecha)\b)/iu;
 
 /**
- * The session that a line begins, with its day: `[8 May 2023]`, `Date: 2023-05-08`, `Session 1 (1:56 pm on 8 May, 2023)`.
- * Nothing else may stand on it. A bare day counts only where a new paragraph begins: else it is what somebody said.
+ * The session that a line begins, with its day: `[8 May 2023]`, `Date: 2023-05-08`, `Session 1 (1:56 pm on 8 May, 2023)`; null if
+ * it begins none. The line must contain nothing else. A day without a mark counts only at the beginning of a paragraph: elsewhere
+ * it is part of what a speaker says.
  */
-function sessionOf(content: string, line: Line, order: NumericOrder | null): { readonly day: string | null } | null {
+function sessionStart(content: string, line: Line, order: NumericOrder | null): { readonly day: string | null } | null {
   if (line.end - line.start >= SESSION_UNITS_MAX || !hasDigit(content, line)) return null;
   const text = content.slice(line.start, line.end);
   const isNumbered = NUMBERED_SESSION.test(text);
   const found = findDay(text, order);
   if (found === null && !isNumbered) return null;
-  if (!line.isFresh && !MARKED.test(text)) return null;
+  if (!line.beginsParagraph && !SESSION_MARK.test(text)) return null;
   const rest = found === null ? text : `${text.slice(0, found.start)} ${text.slice(found.end)}`;
   const others = rest.replace(NUMBERED_SESSION, " ").replace(TIME, " ").replace(SESSION_WORDS, " ");
   return /[\p{L}\p{N}]/u.test(others) ? null : { day: found?.day ?? null };

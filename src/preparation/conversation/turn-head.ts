@@ -1,20 +1,19 @@
-// How a turn of a conversation begins on its line: time, speaker, colon. Which of such lines are turns and which only look
-// like one is the business of lines.ts.
+// Parses the beginning of a line as the head of a turn: time, speaker, colon. lines.ts decides which of these lines are turns.
 
-/** The beginning of a line that can be a turn's. */
+/** The beginning of a line that may be a turn. */
 export interface TurnHead {
-  /** Time and day as they stand before or behind the speaker; empty when there are none. */
+  /** Time and day as written before or behind the speaker; empty if there are none. */
   readonly time: string;
-  /** Without marks of emphasis, never empty. */
+  /** Name without marks of emphasis; never empty. */
   readonly speaker: string;
-  /** Units of the line in front of what is said, white space at its start included. */
+  /** Units of the line before the spoken text, including leading white space. */
   readonly units: number;
 }
 
-/** Units of a line in which its head ends, if it has one. */
+/** The head of a turn must end within this many units of its line. */
 export const HEAD_UNITS_MAX = 160;
 
-// All repetitions are bounded, and so is the text they are tried on.
+// All repetitions are bounded, and so is the text that they are applied to.
 const CLOCK_TIME =
   "(?:\\d{1,4}[-/.]\\d{1,2}[-/.]\\d{1,4}(?:,?\\s{1,3}|T))?\\d{1,2}:\\d{2}(?::\\d{2}(?:[.,]\\d{1,6})?)?" +
   "(?:[\\s\\u202f]?[ap]\\.?m\\.?)?(?:Z|[+-]\\d{2}:?\\d{2})?";
@@ -30,7 +29,7 @@ const HEAD = new RegExp(
   "iu",
 );
 
-/** What can be a turn's beginning, on one line of a text; null when the line has none. Looks at its first 160 units. */
+/** The head of a turn at the beginning of a line; null if there is none. Uses the first 160 units of the line. */
 export function turnHeadOf(line: string): TurnHead | null {
   const match = HEAD.exec(line.slice(0, HEAD_UNITS_MAX));
   if (match === null) return null;

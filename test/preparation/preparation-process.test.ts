@@ -1,33 +1,37 @@
-// What the reader process promises: the same results as in this process, a hostile text costs only itself, large texts pass.
+// The preparation process returns the same results as preparation in this process, a hostile text fails alone, and large texts pass.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { createReader, type Reader, type ReaderOptions } from "../../src/adapters/preparation/reader-pool.ts";
+import {
+  createPreparationProcess,
+  type PreparationOptions,
+  type PreparationProcess,
+} from "../../src/adapters/preparation/preparation-process.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
+import { PART_BYTES_MAX } from "../../src/preparation/preparation-protocol.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
-import { PART_BYTES_MAX } from "../../src/preparation/reader-protocol.ts";
 import { until } from "../support/until.ts";
 import { input, MODELS_DIR, models } from "./fixtures/models.ts";
 
 const TIMEOUT_MS = 60_000;
-const opened: Reader[] = [];
+const opened: PreparationProcess[] = [];
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map((reader) => reader.close()));
+  await Promise.all(opened.splice(0).map((preparation) => preparation.close()));
 });
 
-function open(options: Partial<ReaderOptions> = {}): Reader {
-  const reader = createReader({ modelsDir: MODELS_DIR, log: createLog("silent"), ...options });
-  opened.push(reader);
-  return reader;
+function open(options: Partial<PreparationOptions> = {}): PreparationProcess {
+  const preparation = createPreparationProcess({ modelsDir: MODELS_DIR, log: createLog("silent"), ...options });
+  opened.push(preparation);
+  return preparation;
 }
 
-const fragile = { command: [process.execPath, join(import.meta.dir, "fixtures/fragile-reader.ts")] };
+const fragile = { command: [process.execPath, join(import.meta.dir, "fixtures/fragile-preparation-child.ts")] };
 
-describe("the reader", () => {
+describe("the preparation process", () => {
   test(
-    "gives what preparation in this process gives, in the inputs' order",
+    "returns the results of preparation in this process, in the order of the inputs",
     async () => {
       const inputs = [
         input("Buy milk."),
@@ -45,7 +49,7 @@ describe("the reader", () => {
   );
 
   test(
-    "a text larger than one frame passes",
+    "prepares a text larger than one frame",
     async () => {
       const sentence = "The committee met on Tuesday to discuss the größere budget. ";
       const content = sentence.repeat(Math.ceil((PART_BYTES_MAX * 1.1) / Buffer.byteLength(sentence)));
@@ -58,24 +62,29 @@ describe("the reader", () => {
   );
 
   test(
-    "a text that kills the reader or breaks its parser fails alone",
+    "fails only the text that kills it or makes it throw",
     async () => {
-      const reader = open(fragile);
-      const outcomes = await reader.prepare([input("One."), input("A deadly text."), input("Three."), input("faulty")]);
+      const preparation = open(fragile);
+      const outcomes = await preparation.prepare([
+        input("One."),
+        input("A deadly text."),
+        input("Three."),
+        input("faulty"),
+      ]);
       expect(outcomes[0]).toEqual(prepare(input("One."), models));
       expect(outcomes[1]).toBeInstanceOf(PrepareFailure);
       expect(outcomes[2]).toEqual(prepare(input("Three."), models));
       expect(outcomes[3]).toBeInstanceOf(PrepareFailure);
-      expect(reader.restarts()).toBeGreaterThan(0);
+      expect(preparation.restarts()).toBeGreaterThan(0);
     },
     TIMEOUT_MS,
   );
 
   test(
-    "a text that takes for ever is given up and the next one prepared",
+    "gives up a text that never ends, and prepares the next one",
     async () => {
-      const reader = open({ ...fragile, groupTimeoutMs: () => 1_000 });
-      const [endless, next] = await reader.prepare([input("An endless text."), input("Next.")]);
+      const preparation = open({ ...fragile, groupTimeoutMs: () => 1_000 });
+      const [endless, next] = await preparation.prepare([input("An endless text."), input("Next.")]);
       expect(endless).toBeInstanceOf(PrepareFailure);
       expect(next).toEqual(prepare(input("Next."), models));
     },
@@ -83,23 +92,23 @@ describe("the reader", () => {
   );
 
   test(
-    "a reader killed from outside costs nothing",
+    "loses no text when it is killed from outside",
     async () => {
-      const reader = open();
-      await reader.prepare([input("One.")]);
-      const state = reader.state();
-      if (state?.status !== "up") throw new Error("the reader is not up");
+      const preparation = open();
+      await preparation.prepare([input("One.")]);
+      const state = preparation.state();
+      if (state?.status !== "up") throw new Error("the preparation process is not up");
       const large = input("The committee met on Tuesday. ".repeat(300_000));
-      const outcome = reader.prepare([large]);
+      const outcome = preparation.prepare([large]);
       process.kill(state.pid, "SIGKILL");
       expect((await outcome)[0]).not.toBeInstanceOf(PrepareFailure);
-      await until("the reader was restarted", () => reader.restarts() > 0);
+      await until("the preparation process was restarted", () => preparation.restarts() > 0);
     },
     TIMEOUT_MS,
   );
 
   test(
-    "a missing tokeniser is model_unavailable, not a text's fault",
+    "answers model_unavailable if the tokeniser is missing, and blames no text",
     async () => {
       const outcome = open({ modelsDir: "/nonexistent" }).prepare([input("One.")]);
       expect(await outcome.catch((error: unknown) => error)).toMatchObject({ code: "model_unavailable" });
@@ -108,13 +117,13 @@ describe("the reader", () => {
   );
 
   test(
-    "more calls than may wait are refused, and an aborted one is not computed",
+    "refuses more calls than may wait, and does not compute an aborted one",
     async () => {
-      const reader = open();
-      const calls = Array.from({ length: 64 }, () => reader.prepare([input("One.")]));
-      expect(await reader.prepare([input("One.")]).catch((error: unknown) => error)).toBeInstanceOf(Fault);
+      const preparation = open();
+      const calls = Array.from({ length: 64 }, () => preparation.prepare([input("One.")]));
+      expect(await preparation.prepare([input("One.")]).catch((error: unknown) => error)).toBeInstanceOf(Fault);
       await Promise.all(calls);
-      const aborted = reader.prepare([input("One.")], AbortSignal.abort(new Error("no longer wanted")));
+      const aborted = preparation.prepare([input("One.")], AbortSignal.abort(new Error("no longer wanted")));
       expect(await aborted.catch(String)).toBe("Error: no longer wanted");
     },
     TIMEOUT_MS,

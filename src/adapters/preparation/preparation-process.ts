@@ -1,5 +1,5 @@
-// The server's side of text preparation: one reader process, its requests in bounded groups, and what happens to a text that the
-// reader dies over. What a preparation is stands in preparation/, how files are read in document-reader.ts.
+// Prepares texts in a child process: sends them in bounded groups, restarts the process, and gives up a text that kills it.
+// src/preparation does the preparation itself; adapters/documents reads files.
 
 import { join } from "node:path";
 import { childCommand } from "../../children/command.ts";
@@ -15,74 +15,79 @@ import { Fault } from "../../domain/fault.ts";
 import type { Log } from "../../kit/log.ts";
 import { type Prepared, PrepareFailure, type PrepareInput, type Preparer } from "../../ports/preparer.ts";
 import { assemble } from "../../preparation/assemble.ts";
-import { decodeLayouts, encodeInputs, TOKENIZER_VARIABLE } from "../../preparation/reader-protocol.ts";
+import { decodeResults, encodeInputs, TOKENIZER_VARIABLE } from "../../preparation/preparation-protocol.ts";
 
-/** What a reader needs. */
-export interface ReaderOptions {
-  /** Folder of the models; `embedder/tokenizer.json` in it counts the tokens. */
+/** Options of a preparation process. */
+export interface PreparationOptions {
+  /** Folder of the models; its `embedder/tokenizer.json` counts the tokens. */
   readonly modelsDir: string;
   readonly log: Log;
-  /** Resident bytes above which the reader is replaced between groups. */
+  /** Resident bytes above which the process is replaced between groups. */
   readonly memoryBytesMax?: number;
-  /** Time for a group of texts, of which there is more the larger they are. */
+  /** Timeout of a group of texts by its size. */
   readonly groupTimeoutMs?: (contentBytes: number) => number;
-  /** Program and arguments of the child; tests put one in that breaks. */
+  /** Program and arguments of the child; tests pass one that breaks. */
   readonly command?: readonly string[];
 }
 
-/** Text preparation in a process of its own. */
-export interface Reader extends Preparer {
-  /** @throws Fault `overloaded` when 64 calls wait, `model_unavailable` when no reader can be had; the signal's reason */
+/** Prepares texts in a child process. */
+export interface PreparationProcess extends Preparer {
+  /**
+   * @throws Fault `overloaded` if 64 calls are waiting, `model_unavailable` if no process can be started; the reason of an
+   *   aborted signal
+   */
   prepare(inputs: readonly PrepareInput[], signal?: AbortSignal): Promise<readonly (Prepared | PrepareFailure)[]>;
-  /** Where the child stands; null before it was first started. */
+  /** State of the child; null before its first start. */
   state(): ChildState | null;
-  /** Starts after the first one. */
+  /** Number of starts after the first one. */
   restarts(): number;
-  /** Resident memory of the child when last looked at. */
+  /** Last measured resident memory of the child. */
   rssBytes(): number;
-  /** Ends the child. Calls under way reject. */
+  /** Ends the child. Pending calls reject. */
   close(): Promise<void>;
 }
 
-/** A reader is 110 MB at rest; the rest is for texts. A 100 MB text passes and the reader is replaced after it. */
+/** The idle process takes 110 MB; the rest is for texts. After a text of 100 MB, the process is above this limit and is replaced. */
 const MEMORY_BYTES_MAX = 512 * 1024 * 1024;
 const START_TIMEOUT_MS = 20_000;
-/** Longest wait for a reader that is being restarted: its slowest restart and its start. */
+/** Longest wait for a process that is being restarted: its slowest restart and its start. */
 const UP_TIMEOUT_MS = 30_000;
-/** Ingestion yields to searches. */
+/** Low priority: ingestion yields to searches. */
 const NICENESS = 10;
-/** A group ends with the text that takes it past either of these. */
+/** A group holds at most this many texts and UTF-16 units; one larger text is a group of its own. */
 const GROUP_TEXTS_MAX = 64;
 const GROUP_UNITS_MAX = 4 * 1024 * 1024;
-/** Calls that wait at most; ingestion makes one at a time. */
+/** Maximum waiting calls. Ingestion makes one at a time. */
 const WAITING_CALLS_MAX = 64;
-/** Times that a reader may die over one text, alone, before that is given up: once can be chance. */
+/** Number of times the process may die while it prepares one text alone. Then the text is given up; a single death can be chance. */
 const DEATHS_MAX = 2;
 
-/** Of preparation's 0.1 s per MiB at most twenty times that, and room for a machine that is busy with something else. */
+/** Preparation takes 0.1 s per MiB. The timeout is twenty times as long, plus a reserve for a busy machine. */
 function groupTimeout(contentBytes: number): number {
   return 40_000 + 2_000 * Math.ceil(contentBytes / (1024 * 1024));
 }
 
-/** Starts a reader at once, in the background: calls wait until it is up. */
-export function createReader(options: ReaderOptions): Reader {
-  return new SupervisedReader(options);
+/** Starts a preparation process in the background; calls wait until it is up. */
+export function createPreparationProcess(options: PreparationOptions): PreparationProcess {
+  return new SupervisedPreparation(options);
 }
 
 type Outcome = Prepared | PrepareFailure;
 
-class SupervisedReader implements Reader {
+class SupervisedPreparation implements PreparationProcess {
   private readonly starting: Promise<SupervisedChild>;
   private child: SupervisedChild | null = null;
-  /** Wake those who wait for the child to come up, or to be given up. */
+  /** Wake callers that wait for a change of the child's state. */
   private readonly watchers = new Set<() => void>();
-  private turn: Promise<unknown> = Promise.resolve();
-  private waiting = 0;
+  private lastCall: Promise<unknown> = Promise.resolve();
+  private waitingCalls = 0;
   private isClosed = false;
 
-  constructor(private readonly options: ReaderOptions) {
+  constructor(private readonly options: PreparationOptions) {
     this.starting = this.start();
-    this.starting.catch((error: unknown) => options.log.error({ err: error }, "the reader cannot be supervised"));
+    this.starting.catch((error: unknown) =>
+      options.log.error({ err: error }, "the preparation process cannot be supervised"),
+    );
   }
 
   state(): ChildState | null {
@@ -98,7 +103,7 @@ class SupervisedReader implements Reader {
   }
 
   async prepare(inputs: readonly PrepareInput[], signal?: AbortSignal): Promise<readonly Outcome[]> {
-    return this.inTurn(async () => {
+    return this.enqueue(async () => {
       const outcomes: Outcome[] = [];
       for (const group of groupsOf(inputs)) {
         signal?.throwIfAborted();
@@ -117,8 +122,8 @@ class SupervisedReader implements Reader {
 
   private async start(): Promise<SupervisedChild> {
     this.child = await superviseChild({
-      name: "reader",
-      command: this.options.command ?? childCommand("reader"),
+      name: "preparation",
+      command: this.options.command ?? childCommand("preparation"),
       env: { [TOKENIZER_VARIABLE]: join(this.options.modelsDir, "embedder", "tokenizer.json") },
       niceness: NICENESS,
       memoryBytesMax: this.options.memoryBytesMax ?? MEMORY_BYTES_MAX,
@@ -130,27 +135,30 @@ class SupervisedReader implements Reader {
     return this.child;
   }
 
-  /** One call at a time: the parts of a large text must not mix with another's. */
-  private inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.waiting >= WAITING_CALLS_MAX) {
+  /** Runs one call at a time: the parts of a large text must not mix with those of another call. */
+  private enqueue<T>(work: () => Promise<T>): Promise<T> {
+    if (this.waitingCalls >= WAITING_CALLS_MAX) {
       throw new Fault("overloaded", "Too many texts are waiting to be prepared; try again later.");
     }
-    this.waiting += 1;
-    const call = this.turn.then(work);
+    this.waitingCalls += 1;
+    const call = this.lastCall.then(work);
     const settled = () => {
-      this.waiting -= 1;
+      this.waitingCalls -= 1;
     };
-    this.turn = call.then(settled, settled);
+    this.lastCall = call.then(settled, settled);
     return call;
   }
 
-  /** Together, and one by one when that fails: then only the text that is at fault pays for it. */
+  /** Prepares a group at once. If that fails, prepares its texts one by one, so that only the text that caused the failure fails. */
   private async prepareGroup(group: readonly PrepareInput[]): Promise<Outcome[]> {
     try {
-      return await this.ask(group);
+      return await this.prepareTogether(group);
     } catch (error) {
-      if (!isAboutTexts(error) || this.isClosed) throw error;
-      this.options.log.warn({ err: error, texts: group.length }, "texts are prepared again, one by one");
+      if (!mayBeCausedByText(error) || this.isClosed) throw error;
+      this.options.log.warn(
+        { err: error, texts: group.length },
+        "preparation of a group failed; its texts are prepared one by one",
+      );
     }
     const outcomes: Outcome[] = [];
     for (const input of group) outcomes.push(await this.prepareAlone(input));
@@ -160,10 +168,10 @@ class SupervisedReader implements Reader {
   private async prepareAlone(input: PrepareInput): Promise<Outcome> {
     for (let deaths = 1; ; deaths++) {
       try {
-        const [outcome] = await this.ask([input]);
+        const [outcome] = await this.prepareTogether([input]);
         return outcome ?? new PrepareFailure("The text could not be prepared.");
       } catch (error) {
-        if (!isAboutTexts(error) || this.isClosed) throw error;
+        if (!mayBeCausedByText(error) || this.isClosed) throw error;
         if (error instanceof ChildFailure || deaths === DEATHS_MAX) {
           this.options.log.warn({ err: error, contentUnits: input.content.length }, "a text cannot be prepared");
           return new PrepareFailure("The text could not be prepared: it takes too much time or memory to split.", {
@@ -174,24 +182,24 @@ class SupervisedReader implements Reader {
     }
   }
 
-  private async ask(group: readonly PrepareInput[]): Promise<Prepared[]> {
+  private async prepareTogether(group: readonly PrepareInput[]): Promise<Prepared[]> {
     const requests = encodeInputs(group);
     const bytes = requests.reduce((sum, { payload }) => sum + (payload?.byteLength ?? 0), 0);
     const answer = (await this.request(requests, bytes)).at(-1);
-    const layouts = answer === undefined ? [] : decodeLayouts(answer);
-    return layouts.map(({ extracted, cut }, position) => {
+    const results = answer === undefined ? [] : decodeResults(answer);
+    return results.map(({ extracted, cut }, position) => {
       return { extracted, chunks: assemble(group[position]?.content ?? "", cut) };
     });
   }
 
-  /** All are sent at once: between two requests an overgrown reader would be replaced, and the first parts be lost. */
+  /** Sends all requests at once: between two requests a process above its memory limit is replaced, which would lose the first parts. */
   private async request(requests: readonly ChildMessage[], contentBytes: number): Promise<readonly ChildMessage[]> {
     const child = await this.upChild();
     const timeoutMs = (this.options.groupTimeoutMs ?? groupTimeout)(contentBytes);
     return Promise.all(requests.map(({ header, payload }) => child.request(header, payload, timeoutMs)));
   }
 
-  /** The child when it takes requests. @throws Fault `model_unavailable` when it is not up within 30 s or will never be */
+  /** The child, once it accepts requests. @throws Fault `model_unavailable` if it is not up within 30 s or will never be */
   private async upChild(): Promise<SupervisedChild> {
     const child = await this.starting;
     const deadlineMs = performance.now() + UP_TIMEOUT_MS;
@@ -201,13 +209,13 @@ class SupervisedReader implements Reader {
       if (state.status === "refused") throw unavailable(state.reason);
       if (state.status === "up") return child;
       const leftMs = deadlineMs - performance.now();
-      if (leftMs <= 0) throw unavailable(`the reader is ${state.status}`);
-      await this.changed(leftMs);
+      if (leftMs <= 0) throw unavailable(`the preparation process is ${state.status}`);
+      await this.stateChange(leftMs);
     }
   }
 
-  /** Resolves when the child came up or went down, or after `timeoutMs`. */
-  private changed(timeoutMs: number): Promise<void> {
+  /** Resolves when the child comes up or goes down, or after `timeoutMs`. */
+  private stateChange(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       const finish = () => {
         clearTimeout(timer);
@@ -224,7 +232,7 @@ class SupervisedReader implements Reader {
   }
 }
 
-function isAboutTexts(error: unknown): boolean {
+function mayBeCausedByText(error: unknown): boolean {
   return error instanceof ChildGone || error instanceof ChildFailure;
 }
 
@@ -232,7 +240,7 @@ function unavailable(reason: string): Fault {
   return new Fault("model_unavailable", "Texts cannot be prepared at the moment.", { cause: new Error(reason) });
 }
 
-/** Groups of neighbouring texts, small enough to be one request; a text larger than that is a group of its own. */
+/** Groups of consecutive texts that are small enough for one request. A larger text is a group of its own. */
 function groupsOf(inputs: readonly PrepareInput[]): PrepareInput[][] {
   const groups: PrepareInput[][] = [];
   let group: PrepareInput[] = [];

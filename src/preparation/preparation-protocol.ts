@@ -1,0 +1,147 @@
+// Messages between the server and the preparation process: the server sends texts, the process returns ranges. Frames and sockets
+// are in children/.
+//
+// A `prepare` request carries any number of texts, concatenated as UTF-8 in its payload. Texts larger than a frame are sent before
+// it in `part` requests, whose payloads precede the payload of the next `prepare`.
+
+import type { JsonObject } from "../children/frames.ts";
+import type { ChildMessage } from "../children/serve.ts";
+import type { Turn } from "../domain/chunk.ts";
+import type { PrepareInput } from "../ports/preparer.ts";
+import type { ChunkRange, ChunkSection } from "./chunk.ts";
+import type { PreparedRanges } from "./prepare.ts";
+
+/** Environment variable with the path of the `tokenizer.json` that the preparation process counts tokens with. */
+export const TOKENIZER_VARIABLE = "MNEME_PREPARATION_TOKENIZER";
+
+/** Maximum bytes of one payload. Well below the size of a frame, because the ranges must fit into one frame as well. */
+export const PART_BYTES_MAX = 32 * 1024 * 1024;
+
+/** One text of a `prepare` request: its length in bytes and the attributes that the caller gave. */
+interface InputHeader {
+  readonly bytes: number;
+  readonly title: string | null;
+  readonly type: string | null;
+  readonly tags: readonly string[] | null;
+  readonly language: string | null;
+  readonly date: string | null;
+  readonly createdAt: number | null;
+}
+
+/** The result for one text, without the numbers of its ranges. */
+interface ResultHeader {
+  readonly title: string;
+  readonly type: string;
+  readonly tags: readonly string[];
+  readonly language: string;
+  readonly titlePrefix: string;
+  readonly sections: readonly { readonly headings: readonly string[]; readonly prefix: string }[];
+  /** Number of ranges. */
+  readonly ranges: number;
+  /** Speakers and days of turns. */
+  readonly names: readonly string[];
+  /** By range the passage if it is not the range of the content; null if no range has one. */
+  readonly passages: readonly string[] | null;
+}
+
+/**
+ * Numbers per range: start, end, both in code points, tokens, whether the title is put before it, index of its section; for a turn
+ * its session, the indexes of its speaker and day in `names`, and the units of its label.
+ */
+const RANGE_NUMBERS = 11;
+/** Stands for a missing session, speaker or day. */
+const NONE = -1;
+
+/** The requests that prepare these texts. They must be sent in this order without other requests in between. */
+export function encodeInputs(inputs: readonly PrepareInput[]): ChildMessage[] {
+  const texts = inputs.map(({ content }) => Buffer.from(content, "utf8"));
+  const headers: InputHeader[] = inputs.map(({ content: _, ...given }, position) => {
+    return { bytes: texts[position]?.byteLength ?? 0, ...given };
+  });
+  const joined = texts.length === 1 ? (texts[0] ?? Buffer.alloc(0)) : Buffer.concat(texts);
+  const requests: ChildMessage[] = [];
+  let sent = 0;
+  for (; joined.byteLength - sent > PART_BYTES_MAX; sent += PART_BYTES_MAX) {
+    requests.push({ header: { op: "part" }, payload: joined.subarray(sent, sent + PART_BYTES_MAX) });
+  }
+  const header: JsonObject = { op: "prepare", inputs: headers.map((each) => ({ ...each })) };
+  requests.push({ header, payload: joined.subarray(sent) });
+  return requests;
+}
+
+/** The texts of a `prepare` request, from the payloads of its parts and its own, in order. Lone surrogates arrive as U+FFFD. */
+export function decodeInputs(header: JsonObject, payloads: readonly Uint8Array[]): PrepareInput[] {
+  const joined = payloads.length === 1 ? (payloads[0] ?? new Uint8Array()) : Buffer.concat(payloads);
+  // Without `ignoreBOM` the decoder drops a leading U+FEFF, and all ranges are off by one.
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let at = 0;
+  return (header.inputs as unknown as InputHeader[]).map(({ bytes, ...given }) => {
+    const content = decoder.decode(joined.subarray(at, at + bytes));
+    at += bytes;
+    return { content, ...given };
+  });
+}
+
+/** The answer to a `prepare` request. */
+export function encodeResults(results: readonly PreparedRanges[]): ChildMessage {
+  const numbers = new Int32Array(results.reduce((sum, { cut }) => sum + cut.ranges.length * RANGE_NUMBERS, 0));
+  let at = 0;
+  const headers = results.map(({ extracted, cut }) => {
+    const sections = new Map<ChunkSection, number>();
+    const names = new Map<string, number>();
+    for (const [position, { start, end, tokens, hasTitle, section, turn }] of cut.ranges.entries()) {
+      const points = [cut.codePoints[2 * position] ?? 0, cut.codePoints[2 * position + 1] ?? 0] as const;
+      numbers.set([start, end, ...points, tokens, hasTitle ? 1 : 0, indexOf(section, sections)], at);
+      numbers.set(turn === undefined ? [NONE, NONE, NONE, 0] : turnNumbers(turn, names), at + RANGE_NUMBERS - 4);
+      at += RANGE_NUMBERS;
+    }
+    const { titlePrefix, ranges } = cut;
+    const hasPassages = ranges.some(({ passage }) => passage !== undefined);
+    return {
+      ...extracted,
+      titlePrefix,
+      sections: [...sections.keys()].map((section) => ({ ...section })),
+      ranges: ranges.length,
+      names: [...names.keys()],
+      passages: hasPassages ? ranges.map(({ passage }) => passage ?? "") : null,
+    };
+  });
+  return { header: { results: headers }, payload: new Uint8Array(numbers.buffer) };
+}
+
+/** The index of a key, which is added if it is new. */
+function indexOf<Key>(key: Key, indexes: Map<Key, number>): number {
+  const known = indexes.get(key);
+  if (known === undefined) indexes.set(key, indexes.size);
+  return known ?? indexes.size - 1;
+}
+
+function turnNumbers({ session, speaker, date, labelUnits }: Turn, names: Map<string, number>): number[] {
+  const nameIndex = (name: string | null) => (name === null ? NONE : indexOf(name, names));
+  return [session, nameIndex(speaker), nameIndex(date), labelUnits];
+}
+
+/** Reads the answer to a `prepare` request. */
+export function decodeResults({ header, payload = new Uint8Array() }: ChildMessage): PreparedRanges[] {
+  const numbers = new Int32Array(payload.buffer, payload.byteOffset, payload.byteLength >> 2);
+  let at = 0;
+  return (header.results as unknown as ResultHeader[]).map((result) => {
+    const { titlePrefix, sections, ranges: count, names, passages, ...extracted } = result;
+    const codePoints = new Int32Array(count * 2);
+    const ranges = Array.from({ length: count }, (_, position): ChunkRange => {
+      const row = numbers.subarray(at, at + RANGE_NUMBERS);
+      const [start = 0, end = 0, startPoint = 0, endPoint = 0, tokens = 0, hasTitle = 0, section = 0] = row;
+      const [session = NONE, speaker = NONE, date = NONE, labelUnits = 0] = row.subarray(RANGE_NUMBERS - 4);
+      at += RANGE_NUMBERS;
+      codePoints.set([startPoint, endPoint], 2 * position);
+      return {
+        ...{ start, end, tokens, hasTitle: hasTitle === 1, section: sections[section] ?? { headings: [], prefix: "" } },
+        ...(session !== NONE && {
+          turn: { session, speaker: names[speaker] ?? null, date: names[date] ?? null, labelUnits },
+        }),
+        ...(passages !== null && { passage: passages[position] ?? "" }),
+      };
+    });
+    return { extracted, cut: { titlePrefix, ranges, codePoints } };
+  });
+}
