@@ -1,3 +1,5 @@
+//! Sets the linker flags that a Node-API addon needs.
+
 fn main() {
     napi_build::setup();
 }

@@ -100,7 +100,7 @@ function packageCount(): number {
 async function compile(targetDirectory: string): Promise<string> {
   // cargo tells checkouts that share the folder apart by their files' times alone, and would take another one's build for this one's
   const now = systemClock.now() / 1000;
-  utimesSync(join(CRATE, "src/lib.rs"), now, now);
+  for (const root of ["src/lib.rs", "encoder/src/lib.rs"]) utimesSync(join(CRATE, root), now, now);
   const child = spawn("cargo", ["build", "--release", "--locked", "--message-format=json-render-diagnostics"], {
     cwd: CRATE,
     env: { ...process.env, CARGO_TARGET_DIR: targetDirectory },

@@ -28,7 +28,7 @@ async function main(): Promise<number> {
 // Same profile and target folder as native/build.ts: both share the compiled dependencies.
 async function testNative(): Promise<Tally> {
   const manifest = join(ROOT, "native/Cargo.toml");
-  const child = Bun.spawn(["cargo", "test", "--release", "--locked", "--manifest-path", manifest], {
+  const child = Bun.spawn(["cargo", "test", "--workspace", "--release", "--locked", "--manifest-path", manifest], {
     env: { ...process.env, CARGO_TARGET_DIR: join(nativeCacheDirectory(), "target") },
     stdin: "ignore",
     stdout: "pipe",

@@ -9,7 +9,7 @@ import { codeLines, importsOf, lineAt, ROOT, type SourceFile, sourceFile, source
 const src = sourceFiles("src", ".ts");
 const tests = sourceFiles("test", ".ts");
 const benches = sourceFiles("bench", ".ts");
-const rust = sourceFiles("native/src", ".rs");
+const rust = sourceFiles("native", ".rs");
 const nativeScripts = sourceFiles("native", ".ts");
 const pages = sourceFiles(".", ".md");
 

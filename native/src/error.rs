@@ -1,5 +1,5 @@
-//! What can go wrong in the core, and under which code a caller hears of it.
-//! Turning an `Error` into a JavaScript exception is `bindings`' affair.
+//! What can go wrong in the core, and the code under which a caller sees it.
+//! `bindings` turns an `Error` into a JavaScript exception.
 
 use std::io;
 
@@ -103,6 +103,15 @@ impl From<TantivyError> for Error {
             // A worker that dies of a full disk reports it only as text.
             other if is_about_space(&other.to_string()) => Error::NoSpace(format!("text index: {cause}")),
             _ => Error::Io(format!("text index: {cause}")),
+        }
+    }
+}
+
+impl From<mneme_encoder::Error> for Error {
+    fn from(cause: mneme_encoder::Error) -> Self {
+        match cause {
+            mneme_encoder::Error::Io(detail) => Error::Io(detail),
+            mneme_encoder::Error::Invalid(detail) => Error::Invalid(detail),
         }
     }
 }

@@ -87,7 +87,7 @@ impl BestHits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Chance;
+    use mneme_testing::Chance;
 
     #[test]
     fn the_best_come_first_and_equals_by_key() {

@@ -7,31 +7,21 @@
 //! | `vectors` | which chunks have the vectors nearest to a query's vector? |
 //! | `text` | which chunks match the words of a query, and how well? |
 //! | `entities` | which entities does a chunk mention, and which other chunks do they lead to? |
-//! | `encoder`, `encoder_weights`, `encoder_kernels`, `helper`, `onnx_tensors` | what does a BERT model compute? |
 //! | `bindings` | how does JavaScript call all of this? No other module knows Node-API. |
 //! | `hit` | what a search returns, in which order |
 //! | `lock` | is this process the only one that works on a data directory? |
 //! | `files` | how damaged files are kept, and how a rename becomes durable |
 //! | `error` | what can go wrong, and under which code |
+//!
+//! The crate `mneme-encoder` (`../encoder`) computes BERT models; `mneme-testing` (`../testing`) helps the tests of both.
 
 pub mod bindings;
-mod encoder;
-#[cfg(target_arch = "x86_64")]
-mod encoder_kernels;
-#[cfg(target_arch = "x86_64")]
-mod encoder_weights;
 mod entities;
 mod error;
 mod files;
 mod filters;
-#[cfg(target_arch = "x86_64")]
-mod helper;
 mod hit;
 mod lock;
-#[cfg(target_arch = "x86_64")]
-mod onnx_tensors;
 mod project;
-#[cfg(test)]
-mod testing;
 mod text;
 mod vectors;

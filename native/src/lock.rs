@@ -36,7 +36,7 @@ pub fn lock_directory(directory: &Path) -> Result<DirectoryLock> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TempDir;
+    use mneme_testing::TempDir;
 
     #[test]
     fn a_held_directory_is_refused_and_free_again_after_release() {

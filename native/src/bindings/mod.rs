@@ -16,7 +16,6 @@ use napi::bindgen_prelude::{
 use napi::{Env, Status, Task};
 use napi_derive::napi;
 
-use crate::encoder::{self, Contest, Encoder, Sequence, Skim};
 use crate::entities::mentions::MemoryNames;
 use crate::entities::neighbours::Neighbourhood;
 use crate::entities::walk::{Related, Seed};
@@ -27,6 +26,7 @@ use crate::lock::{self, DirectoryLock};
 use crate::project::{Differences, Project, ProjectOptions};
 use crate::text::index::StoredPassage;
 use crate::text::schema::TextChunk;
+use mneme_encoder::{EarlyExit, EarlyExitProbe, Encoder, Sequence};
 
 /// Changes that may wait for a project's writing thread. Publishing is awaited round by round, so that even a hundred
 /// waiting means a caller that has lost count.
@@ -713,7 +713,7 @@ fn checked_ms(ms: f64) -> Result<u64> {
 /// See `encoder::is_made_for_this_processor`.
 #[napi(catch_unwind)]
 pub fn is_encoder_made_for_this_processor() -> bool {
-    encoder::is_made_for_this_processor()
+    mneme_encoder::is_made_for_this_processor()
 }
 
 /// A model that is computed by the core.
@@ -727,7 +727,7 @@ impl NativeEncoder {
     /// See `Encoder::open`.
     #[napi(factory, catch_unwind)]
     pub fn open(path: String) -> napi::Result<NativeEncoder> {
-        let encoder = guarded(|| Encoder::open(Path::new(&path))).map_err(to_js)?;
+        let encoder = guarded(|| Ok(Encoder::open(Path::new(&path))?)).map_err(to_js)?;
         Ok(NativeEncoder { encoder })
     }
 
@@ -743,15 +743,15 @@ impl NativeEncoder {
         is_urgent: bool,
     ) -> napi::Result<Float32Array> {
         let answers = guarded(|| {
-            let width = self.encoder.answer_width();
+            let width = self.encoder.output_width();
             let mut answers = vec![0f32; lengths.len() * width];
             let sequences = sequences(&ids, &lengths, &first_lengths)?;
             if is_urgent && let [sequence] = sequences[..] {
-                self.encoder.answer_soon(sequence, &mut answers)?;
+                self.encoder.encode_on_two_threads(sequence, &mut answers)?;
                 return Ok(answers);
             }
             for (sequence, answer) in sequences.iter().zip(answers.chunks_exact_mut(width)) {
-                self.encoder.answer(*sequence, answer)?;
+                self.encoder.encode(*sequence, answer)?;
             }
             Ok(answers)
         });
@@ -767,17 +767,19 @@ impl NativeEncoder {
         ids: Uint32ArraySlice<'_>,
         lengths: Uint32ArraySlice<'_>,
         first_lengths: Uint32ArraySlice<'_>,
-        head_starts: Float32ArraySlice<'_>,
-        tokens_max: u32,
-        skim_layers: u32,
-        skim: Float32ArraySlice<'_>,
+        prior_scores: Float32ArraySlice<'_>,
+        full_tokens_max: u32,
+        probe_layers: u32,
+        probe: Float32ArraySlice<'_>,
     ) -> napi::Result<Float32Array> {
         let logits = guarded(|| {
-            let (bias, weights) = skim.split_last().ok_or_else(|| Error::invalid("a skim without numbers"))?;
-            let skim = Skim { layers: skim_layers as usize, weights, bias: *bias };
-            let contest = Contest { head_starts: &head_starts, tokens_max: tokens_max as usize, skim };
+            let (bias, weights) =
+                probe.split_last().ok_or_else(|| Error::invalid("an early-exit probe without numbers"))?;
+            let probe = EarlyExitProbe { layers: probe_layers as usize, weights, bias: *bias };
+            let early_exit =
+                EarlyExit { prior_scores: &prior_scores, full_tokens_max: full_tokens_max as usize, probe };
             let mut logits = vec![0f32; lengths.len()];
-            self.encoder.judge(&sequences(&ids, &lengths, &first_lengths)?, contest, &mut logits)?;
+            self.encoder.score_with_early_exit(&sequences(&ids, &lengths, &first_lengths)?, early_exit, &mut logits)?;
             Ok(logits)
         });
         Ok(Float32Array::new(logits.map_err(to_js)?))

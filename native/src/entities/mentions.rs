@@ -843,7 +843,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_record_are_refused() {
-        let mut chance = crate::testing::Chance::new();
+        let mut chance = mneme_testing::Chance::new();
         let finder = NameFinder::default();
         let phrases = finder.phrases(&["good year".to_owned()]);
         let passage = "Élan met “Die Verwandlung” on 8 May 2023, a good year for ABC-123 in 北京大学.";

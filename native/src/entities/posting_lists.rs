@@ -123,7 +123,7 @@ impl PostingLists {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Chance;
+    use mneme_testing::Chance;
 
     #[test]
     fn holds_what_plain_lists_hold_and_uses_its_memory_again() {

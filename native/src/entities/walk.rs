@@ -375,7 +375,7 @@ mod tests {
     use crate::entities::mentions::{NameFinder, Phrases};
     use crate::entities::record::{DECLARED, RecordReader};
     use crate::filters::memory_set::MemorySet;
-    use crate::testing::Chance;
+    use mneme_testing::Chance;
     use std::collections::{BTreeMap, BTreeSet};
 
     /// A live chunk as the definition sees it.

@@ -377,7 +377,7 @@ fn column_holds(column: &[f64], ordinal: u32, condition: &Condition) -> bool {
 mod tests {
     use super::*;
     use crate::filters::filter::Filter;
-    use crate::testing::Chance;
+    use mneme_testing::Chance;
 
     fn select(index: &AttributeIndex, filter: &str) -> Vec<u32> {
         let filter = Filter::parse(filter).unwrap_or_else(|error| panic!("{filter}: {error}"));

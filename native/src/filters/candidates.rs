@@ -361,7 +361,7 @@ impl Shown {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Chance;
+    use mneme_testing::Chance;
     use std::collections::BTreeMap;
 
     fn seen(candidates: &Candidates, within: &Admissible) -> Vec<u64> {

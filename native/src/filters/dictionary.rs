@@ -310,7 +310,7 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Chance;
+    use mneme_testing::Chance;
     use std::collections::BTreeSet;
 
     // several ids of one hint

@@ -94,7 +94,7 @@ impl FromIterator<u32> for MemorySet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Chance;
+    use mneme_testing::Chance;
     use std::collections::BTreeSet;
 
     #[test]

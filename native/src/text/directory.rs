@@ -191,7 +191,7 @@ impl TerminatingWrite for PendingFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TempDir;
+    use mneme_testing::TempDir;
 
     #[test]
     fn a_description_leaves_nothing_pending_behind_it() {

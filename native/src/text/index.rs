@@ -196,8 +196,8 @@ impl TextIndex {
 mod tests {
     use super::*;
     use crate::filters::candidates::{NEVER, Showing};
-    use crate::testing::{Chance, TempDir};
     use crate::text::analysis::Stemming;
+    use mneme_testing::{Chance, TempDir};
     use std::collections::{BTreeMap, BTreeSet};
 
     /// A chunk of memory 1 with words alone.

@@ -183,9 +183,9 @@ mod tests {
 
     use crate::filters::candidates::{Candidates, NEVER, Showing};
     use crate::hit::{Hit, keep_best};
-    use crate::testing::{Chance, TempDir};
     use crate::text::index::TextIndex;
     use crate::text::schema::TextChunk;
+    use mneme_testing::{Chance, TempDir};
 
     use super::WINDOW;
 

@@ -143,8 +143,8 @@ fn floor_of(scores: &[[u16; GROUP_ROWS]], bits: &[u32], greatest: u16, wanted: u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Chance;
     use crate::vectors::log::to_bf16;
+    use mneme_testing::Chance;
 
     #[test]
     fn keeps_the_rows_that_plain_arithmetic_keeps_and_copies_of_them() {

@@ -273,8 +273,8 @@ fn snapshot_error(path: &Path, cause: &std::io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Chance, TempDir};
     use crate::vectors::log::to_bf16;
+    use mneme_testing::{Chance, TempDir};
 
     const DIMENSIONS: usize = 16;
 

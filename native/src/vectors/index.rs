@@ -255,7 +255,7 @@ fn check_vector(vector: &[f32], dimensions: usize) -> Result<()> {
 mod tests {
     use super::*;
     use crate::filters::candidates::{NEVER, NO_USER, Showing};
-    use crate::testing::{Chance, TempDir, eventually};
+    use mneme_testing::{Chance, TempDir, eventually};
     use std::collections::BTreeMap;
     use std::path::{Path, PathBuf};
 

@@ -100,9 +100,9 @@ fn quantise(component: f32, scale: f32) -> i8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Chance;
     use crate::vectors::kernels::BLOCK_ROWS;
     use crate::vectors::log::to_bf16;
+    use mneme_testing::Chance;
 
     #[test]
     fn a_copied_row_scores_as_the_original() {

@@ -373,7 +373,7 @@ fn widen(component: bf16) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Chance;
+    use mneme_testing::Chance;
 
     type Scan = unsafe fn(RowLayout<'_>, &[u32], &[i8], &mut TopRows);
 

@@ -467,7 +467,7 @@ fn random_number() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Chance, TempDir};
+    use mneme_testing::{Chance, TempDir};
 
     const DIMENSIONS: usize = 5;
     const STRIDE: usize = RECORD_HEAD_BYTES + DIMENSIONS * 2 + 4;

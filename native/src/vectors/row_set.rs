@@ -90,7 +90,7 @@ pub fn bits_of(mut bits: u32) -> impl Iterator<Item = u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Chance;
+    use mneme_testing::Chance;
 
     #[test]
     fn holds_what_was_put_in_in_the_order_of_groups() {

@@ -187,8 +187,8 @@ impl RowTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Chance;
     use crate::vectors::log::to_bf16;
+    use mneme_testing::Chance;
     use std::collections::BTreeMap;
 
     const DIMENSIONS: usize = 4;

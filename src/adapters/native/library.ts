@@ -20,8 +20,9 @@ function nativeSources(): string[] {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) => {
-      const [top = ""] = relative(NATIVE_DIRECTORY, path).split("/");
-      return top === "src" || top === ".cargo" || ["Cargo.toml", "Cargo.lock", "build.rs"].includes(top);
+      const [top = "", ...below] = relative(NATIVE_DIRECTORY, path).split("/");
+      // every file of the crates' folders, and the workspace's own files
+      return below.length > 0 ? top !== "target" : ["Cargo.toml", "Cargo.lock", "build.rs"].includes(top);
     });
   return sources.sort();
 }

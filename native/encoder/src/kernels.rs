@@ -1,19 +1,19 @@
-//! The inner loops of the encoder for processors with AVX2 and FMA: products of bytes, attention, norms. What they are
-//! put together to is `encoder`'s affair.
+//! The inner loops of the encoder for processors with AVX2 and FMA: integer products, attention, GELU, normalisation.
+//! `network` combines them into layers.
 //!
-//! All tensors are row by row. Widths are multiples of `HEAD_WIDTH`; the encoder sees to it when it loads a model.
+//! All tensors are stored row by row. Widths are multiples of `HEAD_WIDTH`; `network` checks that when it reads a model.
 
 use std::arch::x86_64::*;
 
-use crate::encoder_weights::{COLUMNS, GROUP_STEPS, Linear, Panel};
+use crate::weights::{COLUMNS, GROUP_STEPS, Linear, Panel};
 
-/// Rows of floats that are computed together, each with two vectors of columns: as many sums as there are registers for.
+/// Rows of floats that are computed together, each with two vectors of columns: their sums fill the registers.
 const FLOAT_ROWS: usize = 6;
 /// Columns of floats that are computed together.
 const FLOAT_COLUMNS: usize = 2 * LANES;
 const LANES: usize = 8;
 
-/// Rows of bytes: what stands for `x` is `x / scale + zero`, rounded.
+/// Quantised rows: the byte of a value `x` is `x / scale + zero`, rounded.
 pub struct ByteRows<'a> {
     /// `[rows, width]`.
     pub bytes: &'a [u8],
@@ -21,18 +21,19 @@ pub struct ByteRows<'a> {
     pub width: usize,
     /// One per row.
     pub scales: &'a [f32],
-    /// What stands for 0.
+    /// The byte of 0.
     pub zero: u8,
 }
 
 impl ByteRows<'_> {
-    /// The first `count` of them.
+    /// The first `count` rows.
     pub fn first(&self, count: usize) -> ByteRows<'_> {
         ByteRows { bytes: &self.bytes[..count * self.width], scales: &self.scales[..count], ..*self }
     }
 }
 
-/// Outputs `panels` (in panels) of a linear layer for every row, to the same columns of `output` (`[rows, stride]`).
+/// Computes the outputs of a linear layer that belong to `panels`, for every row. They go to the same columns of
+/// `output` (`[rows, stride]`).
 #[target_feature(enable = "avx2,fma")]
 pub fn multiply(
     rows: &ByteRows<'_>,
@@ -47,7 +48,7 @@ pub fn multiply(
         let mut output = Columns { cells: output, stride, first: number * COLUMNS };
         let mut row = 0;
         while row < rows.scales.len() {
-            // SAFETY: a layer's steps lie within its inputs, which are as many as a row has bytes.
+            // SAFETY: the layer's steps lie within its inputs, and a row has as many bytes as the layer has inputs.
             row += unsafe {
                 match rows.scales.len() - row {
                     8.. => multiply_8_rows(rows, row, &panel, &mut output),
@@ -59,15 +60,15 @@ pub fn multiply(
     }
 }
 
-/// Where a panel's outputs go.
+/// The columns that a panel's outputs are written to.
 struct Columns<'a> {
     cells: &'a mut [f32],
     stride: usize,
     first: usize,
 }
 
-/// Adds a row's products with a group's weights to its sum: pairs in 16 bits, the pairs of all steps, then in 32 bits.
-/// `$row` is what lies between the first row and this one.
+/// Adds a row's products with a group's weights to the row's sum: pairs of products and all steps in 16 bits, then in 32
+/// bits. `$row` is the address offset from the first row to this one.
 macro_rules! add_products {
     ($sum:literal, $row:literal) => {
         concat!(
@@ -100,33 +101,33 @@ macro_rules! add_products {
     };
 }
 
-/// Defines how a group is added to the sums of `$count` rows that lie `stride` bytes apart. Written out, because the
-/// compiler would fetch the inputs of many rows before it uses them, and put half of its registers away for that.
+/// Defines a function that adds a group to the sums of `$count` rows, `stride` bytes apart. It is assembly, because the
+/// compiler would load the inputs of many rows before it uses them, and spill half of its registers for that.
 macro_rules! define_add_group {
     ($name:ident, $count:literal, [$(($sum:ident $text:literal $at:literal $row:literal)),+], [$(($offset:ident $times:literal)),*]) => {
         /// # Safety
-        /// Four bytes are readable at each place of each row.
+        /// Four bytes are readable at each offset of each row.
         #[inline]
         #[target_feature(enable = "avx2,fma")]
         unsafe fn $name(
             sums: &mut [__m256i; $count],
             first: *const u8,
             stride: usize,
-            places: &[u32; GROUP_STEPS],
+            offsets: &[u32; GROUP_STEPS],
             weights: &[__m256i; GROUP_STEPS],
             ones: __m256i,
         ) {
-            debug_assert!(places.iter().all(|place| (*place as usize) < stride), "steps lie within a row");
-            // SAFETY: reads what the caller promises, and writes registers alone.
+            debug_assert!(offsets.iter().all(|offset| (*offset as usize) < stride), "steps lie within a row");
+            // SAFETY: it reads only what the caller promises to be readable, and writes only registers.
             unsafe {
                 std::arch::asm!(
                     $(add_products!($text, $row),)+
                     $($sum = inout(ymm_reg) sums[$at],)+
                     $($offset = in(reg) stride * $times,)*
-                    p0 = in(reg) first.add(places[0] as usize),
-                    p1 = in(reg) first.add(places[1] as usize),
-                    p2 = in(reg) first.add(places[2] as usize),
-                    p3 = in(reg) first.add(places[3] as usize),
+                    p0 = in(reg) first.add(offsets[0] as usize),
+                    p1 = in(reg) first.add(offsets[1] as usize),
+                    p2 = in(reg) first.add(offsets[2] as usize),
+                    p3 = in(reg) first.add(offsets[3] as usize),
                     w0 = in(ymm_reg) weights[0],
                     w1 = in(ymm_reg) weights[1],
                     w2 = in(ymm_reg) weights[2],
@@ -158,7 +159,7 @@ define_add_group!(
 );
 define_add_group!(add_group_to_1, 1, [(s0 "s0" 0 "")], []);
 
-/// Defines how a panel's outputs are computed for `$count` rows from `row` on.
+/// Defines a function that computes a panel's outputs for `$count` rows from `row` on, and returns `$count`.
 macro_rules! define_multiply_rows {
     ($name:ident, $count:literal, $add_group:ident) => {
         /// # Safety
@@ -168,13 +169,13 @@ macro_rules! define_multiply_rows {
             let inputs = rows.bytes[row * rows.width..][..$count * rows.width].as_ptr();
             let ones = _mm256_set1_epi16(1);
             // SAFETY: eight readable integers.
-            let of_weights = unsafe { _mm256_loadu_si256(panel.sums.as_ptr().cast()) };
-            let mut sums = [_mm256_mullo_epi32(of_weights, _mm256_set1_epi32(-i32::from(rows.zero))); $count];
-            for (group, places) in panel.groups.iter().zip(panel.places) {
+            let weight_sums = unsafe { _mm256_loadu_si256(panel.sums.as_ptr().cast()) };
+            let mut sums = [_mm256_mullo_epi32(weight_sums, _mm256_set1_epi32(-i32::from(rows.zero))); $count];
+            for (group, offsets) in panel.groups.iter().zip(panel.offsets) {
                 // SAFETY: 32 readable bytes each, aligned.
                 let weights = group.steps.each_ref().map(|step| unsafe { _mm256_load_si256(step.0.as_ptr().cast()) });
-                // SAFETY: as many rows were there above, and as the caller promises.
-                unsafe { $add_group(&mut sums, inputs, rows.width, places, &weights, ones) };
+                // SAFETY: `inputs` was cut to `$count` rows above; the caller promises that the steps lie within a row.
+                unsafe { $add_group(&mut sums, inputs, rows.width, offsets, &weights, ones) };
             }
             for (at, sum) in sums.into_iter().enumerate() {
                 let scaled = _mm256_mul_ps(_mm256_cvtepi32_ps(sum), load(panel.scales));
@@ -190,11 +191,11 @@ define_multiply_rows!(multiply_8_rows, 8, add_group_to_8);
 define_multiply_rows!(multiply_4_rows, 4, add_group_to_4);
 define_multiply_rows!(multiply_1_row, 1, add_group_to_1);
 
-/// Stands for 0 among values of either sign, and among those of `gelu`.
+/// The byte of 0: among values of either sign, and among results of GELU, which are never far below 0.
 const SIGNED_ZERO: u8 = 128;
 const GELU_ZERO: u8 = 64;
 
-/// Rows of values of either sign, `[rows, width]`, multiplied by `smoothing` first, as bytes; these and the scales go to the
+/// Quantises rows `[rows, width]` after multiplying them by `smoothing` (`[width]`). Bytes and scales are written to the
 /// beginning of `bytes` and `scales`.
 #[target_feature(enable = "avx2,fma")]
 pub fn quantise<'a>(
@@ -211,7 +212,7 @@ pub fn quantise<'a>(
     ByteRows { bytes, width, scales, zero: SIGNED_ZERO }
 }
 
-/// The same of `gelu` of the rows, which replaces them.
+/// Replaces the rows by their GELU, and quantises them like `quantise`.
 #[target_feature(enable = "avx2,fma")]
 pub fn quantise_activated<'a>(
     rows: &mut [f32],
@@ -227,7 +228,7 @@ pub fn quantise_activated<'a>(
     ByteRows { bytes, width, scales, zero: GELU_ZERO }
 }
 
-/// Returns the scale.
+/// Quantises one row; returns the scale.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn quantise_signed(row: &[f32], smoothing: Option<&[f32]>, bytes: &mut [u8]) -> f32 {
@@ -245,10 +246,10 @@ fn quantise_signed(row: &[f32], smoothing: Option<&[f32]>, bytes: &mut [u8]) -> 
     scale
 }
 
-/// `gelu` never falls below.
+/// GELU is never below this.
 const GELU_MIN: f32 = -0.17;
 
-/// Returns the scale.
+/// Replaces a row by its GELU and quantises it; returns the scale.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn quantise_gelu(row: &mut [f32], bytes: &mut [u8]) -> f32 {
@@ -263,13 +264,13 @@ fn quantise_gelu(row: &mut [f32], bytes: &mut [u8]) -> f32 {
     scale
 }
 
-/// Rounds to the nearest, halves to even, and keeps what lies within a byte.
+/// Writes values as bytes, rounded half to even and clamped to 0..255.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn write_bytes(width: usize, scale: f32, zero: u8, bytes: &mut [u8], value: impl Fn(usize) -> __m256) {
     const GROUP: usize = 4 * LANES;
     let (inverse, zero) = (_mm256_set1_ps(1.0 / scale), _mm256_set1_epi32(i32::from(zero)));
-    // The packing below works within 128 bits: this puts its groups of four bytes in order.
+    // The packing below works within 128-bit lanes; this permutation restores the order of four-byte groups.
     let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     let integers = |at: usize| _mm256_add_epi32(_mm256_cvtps_epi32(_mm256_mul_ps(value(at), inverse)), zero);
     for at in (0..width).step_by(GROUP) {
@@ -282,10 +283,10 @@ fn write_bytes(width: usize, scale: f32, zero: u8, bytes: &mut [u8], value: impl
     }
 }
 
-/// `row = normalised(row + added) * gain + shift`, normalised to mean 0 and variance 1.
+/// Layer normalisation: `row = normalised(row + added) * gain + shift`, where `normalised` has mean 0 and variance 1.
 #[target_feature(enable = "avx2,fma")]
 pub fn add_and_normalise(row: &mut [f32], added: &[f32], gain: &[f32], shift: &[f32]) {
-    /// Of the models' own definition.
+    /// From the models' definition.
     const EPSILON: f32 = 1e-12;
     let width = row.len();
     let mut sum = _mm256_setzero_ps();
@@ -316,14 +317,14 @@ pub struct Head {
     tokens: usize,
     /// Tiles of `FLOAT_COLUMNS` tokens, `[HEAD_WIDTH, FLOAT_COLUMNS]` each; tokens beyond the last are zeros.
     keys: Vec<[f32; FLOAT_COLUMNS]>,
-    /// Both halves of the components, `[tokens, FLOAT_COLUMNS]` each.
+    /// The first and the second half of the components, `[tokens, FLOAT_COLUMNS]` each.
     values: [Vec<[f32; FLOAT_COLUMNS]>; 2],
     /// `[FLOAT_ROWS, padded tokens]`.
     weights: Vec<f32>,
 }
 
 impl Head {
-    /// Takes keys and values of a head over: `HEAD_WIDTH` columns of `projected` (parts of `[tokens, stride]`) each.
+    /// Copies the head's keys and values: `HEAD_WIDTH` columns each of `projected` (parts of `[tokens, stride]`).
     #[target_feature(enable = "avx2,fma")]
     pub fn pack(&mut self, projected: &[&[f32]], stride: usize, key_column: usize, value_column: usize) {
         let scale = 1.0 / (HEAD_WIDTH as f32).sqrt();
@@ -342,7 +343,8 @@ impl Head {
         }
     }
 
-    /// What up to `FLOAT_ROWS` queries gather: rows of `HEAD_WIDTH` in `queries` and `output`, at the same columns of `stride`.
+    /// Attention of the queries in `rows`. Row `r` of `queries` and of `output` begins at `r * stride`; the head's
+    /// `HEAD_WIDTH` values begin at `column` in both.
     #[target_feature(enable = "avx2,fma")]
     pub fn attend(
         &mut self,
@@ -398,6 +400,7 @@ impl Head {
     }
 }
 
+/// Products of `N` rows with a tile of columns: `[N, FLOAT_COLUMNS]`, two vectors per row.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn float_tile<const N: usize>(rows: [&[f32]; N], panel: &[[f32; FLOAT_COLUMNS]]) -> [[__m256; 2]; N] {
@@ -416,8 +419,8 @@ fn float_tile<const N: usize>(rows: [&[f32]; N], panel: &[[f32; FLOAT_COLUMNS]])
     sums
 }
 
-/// Replaces the first `count` of a row by the exponentials of what they lie below the largest of them, the rest by zeros.
-/// Returns their sum, 1 at least but for rounding.
+/// Replaces the first `count` values of a row by `e^(value - maximum)`, and the rest by zeros. Returns their sum, which is at
+/// least 1 but for rounding.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn exponentiate(row: &mut [f32], count: usize) -> f32 {
@@ -437,8 +440,8 @@ fn exponentiate(row: &mut [f32], count: usize) -> f32 {
     total(sum)
 }
 
-/// `x Φ(x)` to 6e-5 and 1e-5 of `x`, a fortieth of the smallest step between two bytes, which it becomes: up to `REACH` an odd
-/// polynomial, fitted to the error of the product.
+/// GELU, `x Φ(x)`, with an error below 6e-5 + 1e-5 |x|: a fortieth of the smallest quantisation step. `Φ - 1/2` is an odd
+/// polynomial up to `REACH`, fitted to the error of the product.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn gelu(x: __m256) -> __m256 {
@@ -454,7 +457,7 @@ fn gelu(x: __m256) -> __m256 {
         -6.619_626e-2,
         3.988_233_5e-1,
     ];
-    // Of two operands the second one is the result where one is no number: damage stays to be seen.
+    // Where an operand is NaN, the instruction returns the second one: a NaN stays visible.
     let x = _mm256_max_ps(_mm256_set1_ps(-REACH), x);
     let near = _mm256_min_ps(_mm256_set1_ps(REACH), x);
     let square = _mm256_mul_ps(near, near);
@@ -464,15 +467,15 @@ fn gelu(x: __m256) -> __m256 {
     _mm256_mul_ps(share, x)
 }
 
-/// `e^x` for `x <= 0`, off by 6e-6 of itself, and never below 1e-38: a power of two times a polynomial on ±ln 2 / 2.
+/// `e^x` for `x <= 0` with a relative error of 6e-6, never below 1e-38: a power of two times a polynomial on ±ln 2 / 2.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn exp_of_negative(x: __m256) -> __m256 {
-    /// Below, the result has no exponent of 32 bits.
+    /// Below this the result is no normal 32-bit float.
     const LEAST: f32 = -86.0;
-    /// Added to a number of few bits, it leaves the nearest integer in the last bits.
+    /// Adding it to a small number leaves the nearest integer in the lowest bits.
     const ROUNDING: f32 = 12_582_912.0;
-    /// Fitted to the relative error.
+    /// Fitted to the smallest relative error.
     const FACTORS: [f32; 5] = [0.041_454_38, 0.167_934_06, 0.500_045_4, 0.999_961_9, 0.999_999_2];
     let x = _mm256_max_ps(_mm256_set1_ps(LEAST), x);
     let rounding = _mm256_set1_ps(ROUNDING);
@@ -483,7 +486,7 @@ fn exp_of_negative(x: __m256) -> __m256 {
     _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(polynomial(rest, &FACTORS)), exponent))
 }
 
-/// The polynomial of these factors, that of the highest power first.
+/// A polynomial; the factor of the highest power comes first.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn polynomial<const N: usize>(x: __m256, factors: &[f32; N]) -> __m256 {
@@ -533,7 +536,7 @@ fn store(to: &mut [f32], lanes: __m256) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Chance;
+    use mneme_testing::Chance;
 
     fn unit(chance: &mut Chance) -> f32 {
         (chance.bits() >> 40) as f32 / (1u64 << 24) as f32
@@ -593,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_stand_for_what_was_there_to_half_a_step() {
+    fn bytes_are_within_half_a_step_of_the_values() {
         if is_skipped() {
             return;
         }
@@ -622,7 +625,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_normalised_by_the_definition() {
+    fn normalisation_follows_the_definition() {
         if is_skipped() {
             return;
         }
@@ -641,13 +644,13 @@ mod tests {
     }
 
     #[test]
-    fn a_head_gathers_by_the_definition() {
+    fn attention_follows_the_definition() {
         if is_skipped() {
             return;
         }
         let mut chance = Chance::new();
         let stride = 3 * HEAD_WIDTH + COLUMNS;
-        let mut head = Head::default(); // one for all, as it is used: what was there before must not matter
+        let mut head = Head::default(); // reused as in `network`: earlier contents must not matter
         for (tokens, wanted) in [(40, 40), (1, 1), (5, 3), (16, 16), (17, 1), (130, 9)] {
             let projected: Vec<f32> = (0..tokens * stride).map(|_| between(&mut chance, -4.0, 4.0)).collect();
             let at = |token: usize, column: usize| f64::from(projected[token * stride + column]);
@@ -665,9 +668,9 @@ mod tests {
                 let largest = (0..tokens).map(score).fold(f64::MIN, f64::max);
                 let weights: Vec<f64> = (0..tokens).map(|token| (score(token) - largest).exp()).collect();
                 for column in 0..HEAD_WIDTH {
-                    let gathered =
+                    let weighted =
                         weights.iter().enumerate().map(|(token, weight)| weight * at(token, 2 * HEAD_WIDTH + column));
-                    let expected = gathered.sum::<f64>() / weights.iter().sum::<f64>();
+                    let expected = weighted.sum::<f64>() / weights.iter().sum::<f64>();
                     near(output[query * HEAD_WIDTH + column], expected, 1e-4, &format!("{tokens} tokens"));
                 }
             }

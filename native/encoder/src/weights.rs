@@ -1,17 +1,17 @@
-//! The weights of the encoder's linear layers, in the order in which `encoder_kernels` multiplies them.
+//! The weights of a linear layer, packed in the order in which `kernels` multiplies them.
 //!
-//! Processors that do not add products of bytes at once add two of them to 16 bits, and need as much time again to widen
-//! that to 32. How large such sums can get is known from the weights: so inputs are put together, for each panel of
-//! outputs, in groups of four steps whose sums fit 16 bits whatever the inputs are, and are widened once. For weights of 7
-//! bits nearly all groups become full, which saves three eighths of the multipliers' time; results stay exact.
+//! Processors without VNNI add two products of bytes into 16 bits, and need the same time again to widen that sum to 32
+//! bits. The weights bound these sums. For each panel of outputs, inputs are therefore packed into groups of four steps
+//! whose sums fit 16 bits for any input, so that a group is widened once. With 7-bit weights nearly all groups are full,
+//! which saves three eighths of the multiplication time. Results stay exact.
 
 use crate::error::{Error, Result};
 
-/// Outputs that are computed together: a vector of them.
+/// Outputs that are computed together: one vector register.
 pub const COLUMNS: usize = 8;
-/// Inputs that one step multiplies: as many bytes as a 32-bit lane holds.
+/// Inputs that one step multiplies: the bytes of a 32-bit lane.
 pub const STEP_INPUTS: usize = 4;
-/// Steps that are widened together. Three take 5 % more multiplications, of five many would stay empty.
+/// Steps that are widened together. With three there are 5 % more multiplications; with five many steps would stay empty.
 pub const GROUP_STEPS: usize = 4;
 
 /// The weights of `COLUMNS` outputs for `STEP_INPUTS` inputs, output by output.
@@ -19,11 +19,11 @@ pub const GROUP_STEPS: usize = 4;
 #[repr(C, align(32))]
 pub struct Step(pub [i8; COLUMNS * STEP_INPUTS]);
 
-/// Steps whose products are added in 16 bits. Missing ones are zeros.
+/// Steps whose products are added in 16 bits. A group that is not full ends with steps of zeros.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Group {
-    /// What inputs are multiplied by.
+    /// The weights.
     pub steps: [Step; GROUP_STEPS],
 }
 
@@ -32,33 +32,33 @@ pub struct Group {
 pub struct Linear {
     inputs: usize,
     groups: Vec<Group>,
-    /// The first inputs that the steps of each group multiply.
-    places: Vec<[u32; GROUP_STEPS]>,
-    /// Where the groups of each panel begin, and where the last one's end.
+    /// The first input of each step, per group.
+    offsets: Vec<[u32; GROUP_STEPS]>,
+    /// Panel `p` has the groups `panels[p]..panels[p + 1]`.
     panels: Vec<usize>,
     sums: Vec<i32>,
     scales: Vec<f32>,
     bias: Vec<f32>,
 }
 
-/// What one panel of `COLUMNS` outputs is computed from.
+/// The weights of one panel of `COLUMNS` outputs.
 #[derive(Debug, Clone, Copy)]
 pub struct Panel<'a> {
     /// Groups of steps.
     pub groups: &'a [Group],
-    /// The first inputs of the steps, one per group; all steps lie within the layer's inputs.
-    pub places: &'a [[u32; GROUP_STEPS]],
-    /// What the weights of each output add up to.
+    /// The first input of each step, per group; all steps lie within the layer's inputs.
+    pub offsets: &'a [[u32; GROUP_STEPS]],
+    /// The sum of the weights of each output.
     pub sums: &'a [i32; COLUMNS],
-    /// What sums of products are multiplied by.
+    /// Factors for the sums of products.
     pub scales: &'a [f32; COLUMNS],
-    /// What is added to each output.
+    /// Added to each output.
     pub bias: &'a [f32; COLUMNS],
 }
 
 impl Linear {
-    /// Packs weights, `[inputs, outputs]`; `scales` and `bias` have one value per output. Refused are weights beyond 7 bits
-    /// and sides that are no multiples of a step or a panel.
+    /// Packs weights `[inputs, outputs]`; `scales` and `bias` have one value per output. `Invalid` for weights beyond 7 bits,
+    /// and for sizes that are no multiple of a step or a panel.
     pub fn pack(weights: &[i8], inputs: usize, scales: Vec<f32>, bias: Vec<f32>) -> Result<Self> {
         let outputs = scales.len();
         let is_even = inputs.is_multiple_of(STEP_INPUTS) && outputs.is_multiple_of(COLUMNS);
@@ -68,11 +68,12 @@ impl Linear {
         if bias.len() != outputs || weights.iter().any(|weight| weight.unsigned_abs() > WEIGHT_MAX) {
             return Err(Error::invalid("a layer's weights have more than 7 bits"));
         }
-        let mut linear = Linear { inputs, groups: vec![], places: vec![], panels: vec![0], sums: vec![], scales, bias };
+        let mut linear =
+            Linear { inputs, groups: vec![], offsets: vec![], panels: vec![0], sums: vec![], scales, bias };
         for panel in 0..outputs / COLUMNS {
             let column = |input: usize, column: usize| weights[input * outputs + panel * COLUMNS + column];
-            let step = |place: usize| {
-                let weight = |at: usize| column(place * STEP_INPUTS + at % STEP_INPUTS, at / STEP_INPUTS);
+            let step = |number: usize| {
+                let weight = |at: usize| column(number * STEP_INPUTS + at % STEP_INPUTS, at / STEP_INPUTS);
                 Step(std::array::from_fn(weight))
             };
             linear.push_groups((0..inputs / STEP_INPUTS).map(step).collect());
@@ -84,7 +85,7 @@ impl Linear {
         Ok(linear)
     }
 
-    /// Numbers that go in.
+    /// Number of inputs.
     pub fn inputs(&self) -> usize {
         self.inputs
     }
@@ -95,65 +96,65 @@ impl Linear {
         let first = number * COLUMNS;
         Panel {
             groups: &self.groups[groups.clone()],
-            places: &self.places[groups],
+            offsets: &self.offsets[groups],
             sums: chunk(&self.sums[first..]),
             scales: chunk(&self.scales[first..]),
             bias: chunk(&self.bias[first..]),
         }
     }
 
-    /// Fills group after group: the largest step that is left, then the next ones that fit.
+    /// Fills group after group: with the largest remaining step, then with the next ones that fit.
     fn push_groups(&mut self, steps: Vec<Step>) {
-        let mut left: Vec<(usize, Extent)> = steps.iter().map(Extent::of).enumerate().collect();
-        left.sort_by_key(|(_, extent)| std::cmp::Reverse(extent.largest()));
-        while !left.is_empty() {
+        let mut remaining: Vec<(usize, SumBounds)> = steps.iter().map(SumBounds::of).enumerate().collect();
+        remaining.sort_by_key(|(_, bounds)| std::cmp::Reverse(bounds.largest()));
+        while !remaining.is_empty() {
             let mut group = Group { steps: [Step([0; COLUMNS * STEP_INPUTS]); GROUP_STEPS] };
-            let mut places = [0u32; GROUP_STEPS];
-            let (mut filled, mut extent) = (0, Extent::default());
-            left.retain(|(place, of_step)| {
-                let together = extent.plus(of_step);
-                let is_taken = filled < GROUP_STEPS && together.largest() <= SIDE_MAX;
+            let mut offsets = [0u32; GROUP_STEPS];
+            let (mut filled, mut bounds) = (0, SumBounds::default());
+            remaining.retain(|(number, step_bounds)| {
+                let together = bounds.plus(step_bounds);
+                let is_taken = filled < GROUP_STEPS && together.largest() <= WEIGHT_SUM_MAX;
                 if is_taken {
-                    (group.steps[filled], places[filled]) = (steps[*place], (*place * STEP_INPUTS) as u32);
-                    (filled, extent) = (filled + 1, together);
+                    (group.steps[filled], offsets[filled]) = (steps[*number], (*number * STEP_INPUTS) as u32);
+                    (filled, bounds) = (filled + 1, together);
                 }
                 !is_taken
             });
             self.groups.push(group);
-            self.places.push(places);
+            self.offsets.push(offsets);
         }
     }
 }
 
-/// Largest magnitude of a weight: two of them fit `SIDE_MAX`, so that every step fits a group.
+/// Largest magnitude of a weight. Two of them fit `WEIGHT_SUM_MAX`, so that every step fits into a group.
 const WEIGHT_MAX: u8 = 64;
-/// Weights of one sign, times inputs of 255, that add up to less than 2^15.
-const SIDE_MAX: u8 = 128;
+/// Largest sum of weights of one sign: times an input of 255 it stays below 2^15.
+const WEIGHT_SUM_MAX: u8 = 128;
 /// 16-bit lanes of a step: two neighbouring inputs of an output share one.
 const LANES: usize = COLUMNS * STEP_INPUTS / 2;
 
-/// How far the sums of each lane reach up and down, per unit of input.
+/// Per lane, the sum of the positive weights, then the sum of the magnitudes of the negative ones.
 #[derive(Clone, Copy)]
-struct Extent([u8; 2 * LANES]);
+struct SumBounds([u8; 2 * LANES]);
 
-impl Default for Extent {
+impl Default for SumBounds {
     fn default() -> Self {
-        Extent([0; 2 * LANES])
+        SumBounds([0; 2 * LANES])
     }
 }
 
-impl Extent {
+impl SumBounds {
     fn of(step: &Step) -> Self {
         let (pairs, _) = step.0.as_chunks::<2>();
-        Extent(std::array::from_fn(|at| {
+        SumBounds(std::array::from_fn(|at| {
             let side = |weight: i8| if at < LANES { weight.max(0) } else { weight.min(0) }.unsigned_abs();
             let [first, second] = pairs[at % LANES];
             side(first) + side(second)
         }))
     }
 
-    fn plus(&self, other: &Extent) -> Extent {
-        Extent(std::array::from_fn(|at| self.0[at].saturating_add(other.0[at])))
+    fn plus(&self, other: &SumBounds) -> SumBounds {
+        SumBounds(std::array::from_fn(|at| self.0[at].saturating_add(other.0[at])))
     }
 
     fn largest(&self) -> u8 {
@@ -168,7 +169,7 @@ fn chunk<Item, const N: usize>(items: &[Item]) -> &[Item; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Chance;
+    use mneme_testing::Chance;
 
     fn pack(weights: &[i8], inputs: usize) -> Linear {
         let outputs = weights.len() / inputs;
@@ -188,11 +189,11 @@ mod tests {
             for number in 0..outputs / COLUMNS {
                 let panel = linear.panel(number);
                 let mut found = vec![0i32; inputs * COLUMNS];
-                for (group, places) in panel.groups.iter().zip(panel.places) {
+                for (group, offsets) in panel.groups.iter().zip(panel.offsets) {
                     let (mut up, mut down) = ([0i32; LANES], [0i32; LANES]);
-                    for (step, place) in group.steps.iter().zip(places) {
+                    for (step, offset) in group.steps.iter().zip(offsets) {
                         for (at, weight) in step.0.iter().enumerate() {
-                            let input = *place as usize + at % STEP_INPUTS;
+                            let input = *offset as usize + at % STEP_INPUTS;
                             found[input * COLUMNS + at / STEP_INPUTS] += i32::from(*weight);
                             let side = if *weight > 0 { &mut up } else { &mut down };
                             side[at / 2] += 255 * i32::from(*weight);
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_packed_is_refused() {
+    fn unsupported_layers_are_refused() {
         let pack = |weights: &[i8], inputs: usize, outputs: usize, bias: usize| {
             Linear::pack(weights, inputs, vec![1.0; outputs], vec![0.0; bias])
         };

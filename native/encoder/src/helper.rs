@@ -1,8 +1,9 @@
-//! A second thread for work of a few milliseconds, too short to wait for one: it helps where it comes in time, and nothing
-//! waits for it to begin.
+//! A second thread for work of a few milliseconds. Waking a thread can take as long, so the work never waits for the helper
+//! to begin: the helper does what is left when it arrives.
 //!
-//! The work has phases of two halves each. Whoever shares it does every first half; the second one belongs to who comes
-//! first, the helper or the sharer after the first. A phase begins when both halves of the one before are done.
+//! The work has phases of two halves each. The calling thread does every first half. The second half goes to the thread
+//! that comes first: the helper, or the caller after the first half. A phase begins when both halves of the previous phase
+//! are done.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,17 +13,16 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
-/// Looks at a half that is under way before the thread lets others run: some ten microseconds.
-const LOOKS: usize = 500;
-/// A helper that was kept waiting for longer than a half should take leaves: the sharer has no core, and waiting would keep
-/// others from one.
+/// Checks of a half in progress before the waiting thread yields: some ten microseconds.
+const SPINS: usize = 500;
+/// A helper that waits longer than this gives up: the caller has no core to run on, and waiting would take one from others.
 const HELPER_WAIT_MAX: Duration = Duration::from_millis(5);
 
-/// Work that two threads may share.
+/// Work that two threads can share.
 pub trait HalvedWork: Send + Sync {
-    /// How many phases there are.
+    /// Number of phases.
     fn phases(&self) -> usize;
-    /// Does one half, 0 or 1, of a phase. Both halves of the phases before are done.
+    /// Does one half, 0 or 1, of a phase. Both halves of all earlier phases are done.
     fn run(&self, phase: usize, half: usize);
 }
 
@@ -44,14 +44,14 @@ struct Post {
     is_closing: bool,
 }
 
-/// One work while it is shared.
+/// Shared work in progress.
 struct Round {
     work: Arc<dyn HalvedWork>,
-    /// Second halves that somebody has begun.
+    /// Phases whose second half has begun.
     taken: AtomicUsize,
-    /// Phases whose first, whose second half is done.
+    /// Phases whose first half is done, and phases whose second half is done.
     done: [AtomicUsize; 2],
-    /// That nobody waits for it.
+    /// One thread panicked; the other one must not wait for it.
     has_failed: AtomicBool,
 }
 
@@ -59,13 +59,13 @@ impl Helper {
     /// Starts the thread.
     pub fn start(name: &str) -> Result<Self> {
         let mailbox = Arc::new(Mailbox::default());
-        let its_mailbox = Arc::clone(&mailbox);
-        let started = std::thread::Builder::new().name(name.to_owned()).spawn(move || help(&its_mailbox));
-        let thread = started.map_err(|cause| Error::from_io("starting a helper's thread", &cause))?;
+        let thread_mailbox = Arc::clone(&mailbox);
+        let started = std::thread::Builder::new().name(name.to_owned()).spawn(move || help(&thread_mailbox));
+        let thread = started.map_err(|cause| Error::from_io("starting the helper thread", &cause))?;
         Ok(Helper { mailbox, thread: Some(thread) })
     }
 
-    /// Does the work, all of it when this returns. One at a time: a helper that is still at another one is not waited for.
+    /// Does the whole work, with the helper's help if it comes in time. It does not wait for a helper that is still busy.
     pub fn share(&self, work: Arc<dyn HalvedWork>) {
         let round = Arc::new(Round {
             work,
@@ -75,14 +75,14 @@ impl Helper {
         });
         self.mailbox.lock().round = Some(Arc::clone(&round));
         self.mailbox.posted.notify_one();
-        let _failing = Failing(&round);
+        let _guard = PanicFlag(&round);
         for phase in 0..round.work.phases() {
             round.run(phase, 0);
-            if round.takes_second(phase) {
+            if round.claim_second_half(phase) {
                 round.run(phase, 1);
             } else {
-                let is_done = round.waits_for(1, phase + 1, None);
-                assert!(is_done, "a helper failed at its half");
+                let is_done = round.wait_for(1, phase + 1, None);
+                assert!(is_done, "the helper panicked in its half");
             }
         }
     }
@@ -93,7 +93,7 @@ impl Drop for Helper {
         self.mailbox.lock().is_closing = true;
         self.mailbox.posted.notify_one();
         if let Some(thread) = self.thread.take() {
-            // What failed there failed its sharer as well.
+            // A panic there was already passed on to the caller.
             let _ended = thread.join();
         }
     }
@@ -104,7 +104,7 @@ impl Mailbox {
         self.post.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next round; `None` when there will be none.
+    /// Waits for the next round; `None` when the helper is dropped.
     fn next(&self) -> Option<Arc<Round>> {
         let mut post = self.lock();
         loop {
@@ -125,15 +125,15 @@ impl Round {
         self.done[half].store(phase + 1, Ordering::Release);
     }
 
-    fn takes_second(&self, phase: usize) -> bool {
+    fn claim_second_half(&self, phase: usize) -> bool {
         self.taken.compare_exchange(phase, phase + 1, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Whether so many phases of a half became done, rather than the other thread failed or the time was over.
-    fn waits_for(&self, half: usize, phases: usize, time: Option<Duration>) -> bool {
+    /// Waits until `phases` phases of a half are done; false if the other thread panicked or the time ran out before.
+    fn wait_for(&self, half: usize, phases: usize, time: Option<Duration>) -> bool {
         let since = Instant::now();
         loop {
-            for _ in 0..LOOKS {
+            for _ in 0..SPINS {
                 if self.done[half].load(Ordering::Acquire) >= phases {
                     return true;
                 }
@@ -147,10 +147,10 @@ impl Round {
     }
 }
 
-/// Tells the other thread when this one fails.
-struct Failing<'a>(&'a Round);
+/// Tells the other thread when this one panics.
+struct PanicFlag<'a>(&'a Round);
 
-impl Drop for Failing<'_> {
+impl Drop for PanicFlag<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.has_failed.store(true, Ordering::Release);
@@ -160,19 +160,19 @@ impl Drop for Failing<'_> {
 
 fn help(mailbox: &Mailbox) {
     while let Some(round) = mailbox.next() {
-        // The sharer was told by `Failing`; the next work is another.
+        // `PanicFlag` told the caller about a panic; the next work is independent of it.
         let _outcome = catch_unwind(AssertUnwindSafe(|| help_with(&round)));
     }
 }
 
 fn help_with(round: &Round) {
-    let _failing = Failing(round);
+    let _guard = PanicFlag(round);
     for phase in 0..round.work.phases() {
-        let is_begun = (0..2).all(|half| round.waits_for(half, phase, Some(HELPER_WAIT_MAX)));
-        if !is_begun {
+        let is_ready = (0..2).all(|half| round.wait_for(half, phase, Some(HELPER_WAIT_MAX)));
+        if !is_ready {
             return;
         }
-        if round.takes_second(phase) {
+        if round.claim_second_half(phase) {
             round.run(phase, 1);
         }
     }
@@ -181,10 +181,10 @@ fn help_with(round: &Round) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::eventually;
+    use mneme_testing::eventually;
     use std::thread::ThreadId;
 
-    /// Each phase adds what it finds of the other half to its own.
+    /// Each half of a phase computes a sum of both halves of the previous phase.
     struct Sums {
         phases: usize,
         fails_at: Option<(usize, usize)>,
@@ -203,10 +203,10 @@ mod tests {
         }
 
         fn run(&self, phase: usize, half: usize) {
-            assert!(self.fails_at != Some((phase, half)), "as the test wants");
+            assert!(self.fails_at != Some((phase, half)), "a failure that the test wants");
             let found =
                 |half: usize| if phase == 0 { half + 1 } else { self.cells[phase - 1][half].load(Ordering::Relaxed) };
-            // Not known before both of the last ones are.
+            // Depends on both halves of the previous phase.
             let sum = (found(0) * 3 + found(1) * 5 + half) % 1_000_003;
             for _ in 0..(phase * 7 + half * 13) % 29 * 40 {
                 std::hint::spin_loop();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn every_half_is_done_once_and_after_the_phase_before() {
+    fn every_half_is_done_once_and_after_the_previous_phase() {
         let helper = Helper::start("test").expect("a thread");
         for round in 0..3_000 {
             let phases = 1 + round % 40;
@@ -232,9 +232,9 @@ mod tests {
         }
     }
 
-    /// Whose first halves wait until somebody else has done the second ones.
+    /// Work whose first halves wait until the other thread has done the second halves.
     struct Together {
-        sharer: ThreadId,
+        caller: ThreadId,
         helped: AtomicUsize,
     }
 
@@ -245,7 +245,7 @@ mod tests {
 
         fn run(&self, phase: usize, half: usize) {
             if half == 1 {
-                assert_ne!(std::thread::current().id(), self.sharer);
+                assert_ne!(std::thread::current().id(), self.caller);
                 self.helped.fetch_add(1, Ordering::AcqRel);
             } else {
                 eventually("the helper did its half", || self.helped.load(Ordering::Acquire) > phase);
@@ -257,13 +257,13 @@ mod tests {
     fn the_helper_helps() {
         let helper = Helper::start("test").expect("a thread");
         for _ in 0..50 {
-            let work = Together { sharer: std::thread::current().id(), helped: AtomicUsize::new(0) };
+            let work = Together { caller: std::thread::current().id(), helped: AtomicUsize::new(0) };
             helper.share(Arc::new(work));
         }
     }
 
     #[test]
-    fn who_fails_fails_the_work_and_the_next_one_is_done() {
+    fn a_panic_fails_the_work_and_the_next_work_is_done() {
         let helper = Helper::start("test").expect("a thread");
         for half in [0, 1] {
             for phase in [0, 3, 9] {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn several_may_share_with_one_helper_and_dropping_it_ends_its_thread() {
+    fn several_callers_can_share_one_helper_and_dropping_it_ends_its_thread() {
         let helper = Helper::start("test").expect("a thread");
         std::thread::scope(|scope| {
             for _ in 0..3 {
@@ -294,6 +294,6 @@ mod tests {
         });
         let mailbox = Arc::downgrade(&helper.mailbox);
         drop(helper);
-        assert!(mailbox.upgrade().is_none(), "the thread held it");
+        assert!(mailbox.upgrade().is_none(), "the thread has ended");
     }
 }

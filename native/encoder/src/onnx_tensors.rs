@@ -1,6 +1,6 @@
-//! The constants of an ONNX file by their names, read in place from the mapped file: no copy, and lanes that map the same
-//! file share its memory. What they mean is `encoder`'s affair. Of the format
-//! (<https://github.com/onnx/onnx/blob/main/onnx/onnx.proto>) only what constants need is read.
+//! Reads the constants of an ONNX file by name, in place from the memory-mapped file: nothing is copied, and processes that
+//! map the same file share its memory. `network` knows what the constants mean. Only the parts of the format
+//! (<https://github.com/onnx/onnx/blob/main/onnx/onnx.proto>) that constants need are read.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use memmap2::Mmap;
 
 use crate::error::{Error, Result};
 
-/// How the elements of a tensor are stored; the numbers are ONNX'.
+/// How the elements of a tensor are stored; the numbers are those of ONNX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElementType {
     Float32 = 1,
@@ -34,13 +34,13 @@ pub struct OnnxTensors {
 }
 
 impl OnnxTensors {
-    /// Maps a model file. Whoever shortens it afterwards ends the process; a model's files are written once.
+    /// Maps a model file. If the file is shortened afterwards, the process dies; model files are written once.
     pub fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|error| Error::Io(format!("{}: {error}", path.display())))?;
-        // SAFETY: the file is only read, and not shortened while it is open, as said above.
+        // SAFETY: the file is only read, and model files are never shortened (see above).
         let map = unsafe { Mmap::map(&file) }.map_err(|error| Error::Io(format!("{}: {error}", path.display())))?;
         let mut found = OnnxTensors { map, producer: String::new(), graph: String::new(), tensors: HashMap::new() };
-        found.read().ok_or_else(|| Error::invalid(format!("{} is no ONNX model", path.display())))?;
+        found.read().ok_or_else(|| Error::invalid(format!("{} is not an ONNX model", path.display())))?;
         Ok(found)
     }
 
@@ -54,7 +54,7 @@ impl OnnxTensors {
         &self.graph
     }
 
-    /// The shape of a constant, if there is one of that name.
+    /// The shape of a constant, if the model has it.
     pub fn shape(&self, name: &str) -> Option<&[usize]> {
         self.tensors.get(name).map(|tensor| tensor.shape.as_slice())
     }
@@ -136,7 +136,7 @@ enum Value {
     Skipped,
 }
 
-/// The fields of a protobuf message, each with its number; `None` once where the bytes are none.
+/// The fields of a protobuf message, each with its number. Yields `None` once, and ends, where the bytes are not a message.
 struct Fields<'file> {
     file: &'file [u8],
     at: usize,
@@ -144,7 +144,7 @@ struct Fields<'file> {
 }
 
 impl<'file> Fields<'file> {
-    /// Positions stay those of the whole file.
+    /// Positions are those of the whole file.
     fn of(file: &'file [u8], range: Range<usize>) -> Self {
         Fields { file: &file[..range.end], at: range.start, is_broken: false }
     }
@@ -201,7 +201,7 @@ fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Chance, TempDir};
+    use mneme_testing::{Chance, TempDir};
 
     fn field(number: u8, content: &[u8]) -> Vec<u8> {
         assert!(content.len() < 128, "lengths of one byte");

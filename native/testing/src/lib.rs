@@ -1,4 +1,4 @@
-//! What the crate's own tests share: temporary folders and replayable chance.
+//! Test helpers that Mneme's crates share: temporary folders and repeatable random data.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ impl TempDir {
         TempDir { path }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -26,14 +26,20 @@ impl TempDir {
 
 impl Drop for TempDir {
     fn drop(&mut self) {
-        // A folder that cannot be removed is the system's to clean; the test's verdict stands.
+        // A folder that cannot be removed is left to the system; it does not fail the test.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }
 
-/// A small generator (SplitMix64) so that a failed run can be replayed: set `MNEME_TEST_SEED` to the printed seed.
+/// A random generator (SplitMix64). A failed run can be repeated: set `MNEME_TEST_SEED` to the printed seed.
 pub struct Chance {
     state: u64,
+}
+
+impl Default for Chance {
+    fn default() -> Self {
+        Chance::new()
+    }
 }
 
 impl Chance {
@@ -47,7 +53,7 @@ impl Chance {
         Chance::seeded(seed)
     }
 
-    /// The same numbers each time.
+    /// A generator that yields the same numbers each time.
     pub fn seeded(seed: u64) -> Self {
         Chance { state: seed }
     }
@@ -74,7 +80,7 @@ impl Chance {
     }
 
     fn gaussian(&mut self) -> f32 {
-        // The sum of twelve uniforms less six: close enough to normal for test vectors.
+        // The sum of twelve uniform numbers minus six is close enough to a normal distribution for test vectors.
         (0..12).map(|_| (self.bits() >> 40) as f32 / (1u64 << 24) as f32).sum::<f32>() - 6.0
     }
 }

@@ -1,0 +1,272 @@
+//! The public encoder: reads a model, checks arguments, and chooses one or two threads.
+//! The computation itself is in `network`.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::error::{Error, Result};
+use crate::helper::{HalvedWork, Helper};
+use crate::network::{Network, Workspace};
+use crate::onnx_tensors::OnnxTensors;
+use crate::two_threads::SplitSequence;
+use crate::{EarlyExit, Sequence, unsupported_processor};
+
+/// Whether the processor has the instructions that the kernels use.
+pub(crate) fn is_supported() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+}
+
+/// Sequences with fewer tokens are computed by one thread.
+const SHARED_TOKENS_MIN: usize = 8;
+
+/// A model in memory. Its output is a unit vector or a single logit; the model file decides which.
+pub struct Encoder {
+    network: Arc<Network>,
+    workspace: Mutex<Workspace>,
+    shared: Option<Shared>,
+}
+
+/// The second thread, and the sequence that both threads compute.
+struct Shared {
+    helper: Helper,
+    split: Mutex<Arc<SplitSequence>>,
+}
+
+impl Shared {
+    fn start(split: SplitSequence) -> Result<Self> {
+        Ok(Shared { helper: Helper::start("mneme-encoder")?, split: Mutex::new(Arc::new(split)) })
+    }
+}
+
+impl Encoder {
+    /// Reads a model. `Invalid` for files of another exporter and for processors without AVX2.
+    pub fn open(path: &Path) -> Result<Self> {
+        if !is_supported() {
+            return Err(unsupported_processor());
+        }
+        let network = Arc::new(Network::read(OnnxTensors::open(path)?)?);
+        let has_two_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+        let split = if has_two_cores { SplitSequence::of(&network) } else { None };
+        // Without a second thread the results are equal, only later.
+        let shared = split.and_then(|split| Shared::start(split).ok());
+        Ok(Encoder { network, workspace: Mutex::default(), shared })
+    }
+
+    /// Numbers in one output: the dimensions of a vector, or 1 for a logit.
+    pub fn output_width(&self) -> usize {
+        self.network.output_width()
+    }
+
+    /// Computes the output of a sequence.
+    pub fn encode(&self, sequence: Sequence<'_>, output: &mut [f32]) -> Result<()> {
+        self.check(sequence)?;
+        if output.len() != self.output_width() {
+            return Err(Error::invalid("the output buffer has another width than the model's output"));
+        }
+        let mut workspace = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: `open` checked that the processor has the instructions.
+        unsafe { self.network.encode(sequence, &mut workspace, output) };
+        Ok(())
+    }
+
+    /// Like `encode`, with the same result, but sooner: a second thread computes half of the tokens if there is a second
+    /// core and the output is a vector. Meant for one urgent sequence; with many sequences every core is busy anyway.
+    pub fn encode_on_two_threads(&self, sequence: Sequence<'_>, output: &mut [f32]) -> Result<()> {
+        let Some(Shared { helper, split }) = &self.shared else { return self.encode(sequence, output) };
+        if sequence.ids.len() < SHARED_TOKENS_MIN || output.len() != self.output_width() {
+            return self.encode(sequence, output);
+        }
+        self.check(sequence)?;
+        let split = split.lock().unwrap_or_else(|poisoned| {
+            // The helper may still use the buffers of the computation that failed, so this one gets new buffers.
+            let mut held = poisoned.into_inner();
+            *held = Arc::new(SplitSequence::of(&self.network).expect("the model was split before"));
+            split.clear_poison();
+            held
+        });
+        split.set_sequence(sequence);
+        let work: Arc<dyn HalvedWork> = Arc::<SplitSequence>::clone(&split);
+        helper.share(work);
+        split.write_output(output);
+        Ok(())
+    }
+
+    /// Computes one logit per pair. Pairs outside the budget of `early_exit` get the logit that its probe predicts.
+    pub fn score_with_early_exit(
+        &self,
+        pairs: &[Sequence<'_>],
+        early_exit: EarlyExit<'_>,
+        logits: &mut [f32],
+    ) -> Result<()> {
+        pairs.iter().try_for_each(|pair| self.check(*pair))?;
+        if pairs.len() != early_exit.prior_scores.len() || pairs.len() != logits.len() {
+            return Err(Error::invalid("pairs, prior scores and logits differ in number"));
+        }
+        self.network.check(early_exit.probe)?;
+        let mut workspace = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: `open` checked that the processor has the instructions.
+        unsafe { self.network.score_with_early_exit(pairs, early_exit, &mut workspace, logits) };
+        Ok(())
+    }
+
+    fn check(&self, Sequence { ids, first_length }: Sequence<'_>) -> Result<()> {
+        let (tokens_max, vocabulary) = (self.network.tokens_max(), self.network.vocabulary());
+        if ids.is_empty() || ids.len() > tokens_max || first_length > ids.len() {
+            return Err(Error::invalid(format!(
+                "{} tokens, {first_length} of them in the first text; {tokens_max} is the maximum",
+                ids.len()
+            )));
+        }
+        if let Some(id) = ids.iter().find(|id| **id as usize >= vocabulary) {
+            return Err(Error::invalid(format!("token {id} in a vocabulary of {vocabulary}")));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::EarlyExitProbe;
+
+    const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/models");
+
+    fn model(name: &str) -> Option<Encoder> {
+        if !is_supported() {
+            println!("skipped: this processor has no AVX2");
+            return None;
+        }
+        Some(Encoder::open(&Path::new(MODELS).join(name).join("model.onnx")).expect("a model that ships with Mneme"))
+    }
+
+    fn encode(encoder: &Encoder, ids: &[u32], first_length: usize) -> Result<Vec<f32>> {
+        let mut output = vec![0f32; encoder.output_width()];
+        encoder.encode(Sequence { ids, first_length }, &mut output)?;
+        Ok(output)
+    }
+
+    // test/inference compares outputs with the reference values beside the models.
+    #[test]
+    fn an_output_does_not_depend_on_earlier_sequences() {
+        let Some(embedder) = model("embedder") else { return };
+        let short = encode(&embedder, &[101, 2054, 102], 3).expect("a vector");
+        let length: f32 = short.iter().map(|component| component * component).sum();
+        assert!((length - 1.0).abs() < 1e-5, "{length}");
+        let long: Vec<u32> = (0..512).map(|at| 1000 + at * 7 % 20_000).collect();
+        encode(&embedder, &long, long.len()).expect("as many tokens as there are positions");
+        assert_eq!(encode(&embedder, &[101, 2054, 102], 3), Ok(short));
+    }
+
+    #[test]
+    fn two_threads_compute_the_same_as_one() {
+        let (Some(embedder), Some(reranker)) = (model("embedder"), model("reranker")) else { return };
+        let ids: Vec<u32> = (0..512).map(|at| 1000 + at * 7 % 20_000).collect();
+        let mut output = vec![0f32; 384];
+        for tokens in (1..70).chain([128, 255, 512, 3]) {
+            let sequence = Sequence { ids: &ids[..tokens], first_length: tokens };
+            embedder.encode_on_two_threads(sequence, &mut output).expect("a vector");
+            assert_eq!(encode(&embedder, sequence.ids, tokens).as_ref(), Ok(&output), "{tokens} tokens");
+        }
+        let sequence = Sequence { ids: &ids[..30], first_length: 9 };
+        let mut logit = [0f32];
+        reranker.encode_on_two_threads(sequence, &mut logit).expect("a logit");
+        assert_eq!(encode(&reranker, sequence.ids, 9).as_deref(), Ok(&logit[..]));
+        let longer: Vec<u32> = vec![1000; 513];
+        for refused in [&longer[..], &[30_522; 20], &[]] {
+            let sequence = Sequence { ids: refused, first_length: 0 };
+            assert!(matches!(embedder.encode_on_two_threads(sequence, &mut output), Err(Error::Invalid(_))));
+        }
+        assert!(embedder.encode_on_two_threads(sequence, &mut [0.0; 2]).is_err(), "two numbers for a vector");
+    }
+
+    /// Pairs of one query with different lengths, and weights for a probe.
+    fn list() -> (Vec<Vec<u32>>, Vec<f32>) {
+        let passage = |at: u32| (0..20 + 9 * at).map(move |token| 1000 + (at * 31 + token * 7) % 20_000);
+        let pairs = (0..7).map(|at| [101, 2054, 102].into_iter().chain(passage(at)).collect()).collect();
+        (pairs, (0..3 * 384).map(|at| (at % 13) as f32 * 0.01 - 0.06).collect())
+    }
+
+    #[test]
+    fn early_exit_computes_the_best_pairs_in_full() {
+        let Some(encoder) = model("reranker") else { return };
+        let (ids, weights) = list();
+        let pairs: Vec<Sequence<'_>> = ids.iter().map(|ids| Sequence { ids, first_length: 3 }).collect();
+        let full: Vec<f32> = ids.iter().map(|ids| encode(&encoder, ids, 3).expect("a logit")[0]).collect();
+        let score = |prior_scores: &[f32], full_tokens_max| {
+            let mut logits = vec![0f32; pairs.len()];
+            let probe = EarlyExitProbe { layers: 2, weights: &weights, bias: -1.0 };
+            encoder
+                .score_with_early_exit(&pairs, EarlyExit { prior_scores, full_tokens_max, probe }, &mut logits)
+                .expect("logits");
+            logits
+        };
+        let all: usize = ids.iter().map(Vec::len).sum();
+        assert_eq!(score(&[0.0; 7], all), full, "all pairs in full, as one by one");
+        let only = |first: usize| {
+            let mut prior_scores = [0.0; 7];
+            prior_scores[first] = 100.0;
+            score(&prior_scores, 0)
+        };
+        // the prediction for each pair, from lists in which another pair is first
+        let predicted: Vec<f32> = (0..7).map(|at| only((at + 1) % 7)[at]).collect();
+        assert!(predicted.iter().zip(&full).all(|(predicted, full)| predicted != full));
+        let mut best_first: Vec<usize> = (0..7).collect();
+        best_first.sort_by(|left, right| predicted[*right].total_cmp(&predicted[*left]));
+        for in_full in 1..7 {
+            let tokens: usize = best_first[..in_full].iter().map(|at| ids[*at].len()).sum();
+            let logits = score(&[0.0; 7], tokens);
+            for (place, at) in best_first.iter().enumerate() {
+                let expected = if place < in_full { full[*at] } else { predicted[*at] };
+                assert_eq!(logits[*at], expected, "place {place}, {in_full} pairs in full");
+            }
+            let one_less = score(&[0.0; 7], tokens - 1);
+            assert_eq!(one_less[best_first[in_full - 1]] == full[best_first[in_full - 1]], in_full == 1);
+        }
+    }
+
+    #[test]
+    fn an_early_exit_of_another_model_is_refused() {
+        let (Some(embedder), Some(reranker)) = (model("embedder"), model("reranker")) else { return };
+        let (ids, weights) = list();
+        let pairs = [Sequence { ids: &ids[0], first_length: 3 }];
+        let score = |encoder: &Encoder, layers, weights: &[f32], prior_scores: &[f32]| {
+            let probe = EarlyExitProbe { layers, weights, bias: 0.0 };
+            encoder.score_with_early_exit(&pairs, EarlyExit { prior_scores, full_tokens_max: 1, probe }, &mut [0.0])
+        };
+        assert!(score(&reranker, 2, &weights, &[0.0]).is_ok());
+        for (encoder, layers, width, priors) in [
+            (&embedder, 2, 1152, 1),
+            (&reranker, 0, 1152, 1),
+            (&reranker, 6, 1152, 1),
+            (&reranker, 2, 1151, 1),
+            (&reranker, 2, 1152, 0),
+        ] {
+            let refused = score(encoder, layers, &weights[..width], &[0.0; 1][..priors]);
+            assert!(
+                matches!(refused, Err(Error::Invalid(_))),
+                "{layers} layers, {width} weights, {priors} prior scores"
+            );
+        }
+    }
+
+    #[test]
+    fn tokens_that_no_model_accepts_are_refused() {
+        let (Some(embedder), Some(reranker)) = (model("embedder"), model("reranker")) else { return };
+        assert_eq!((embedder.output_width(), reranker.output_width()), (384, 1));
+        for (ids, first_length) in [(vec![], 0), (vec![101; 513], 513), (vec![101], 2), (vec![30_522], 1)] {
+            assert!(matches!(encode(&embedder, &ids, first_length), Err(Error::Invalid(_))), "{} tokens", ids.len());
+        }
+        let sequence = Sequence { ids: &[101, 102], first_length: 1 };
+        assert!(matches!(reranker.encode(sequence, &mut [0.0; 2]), Err(Error::Invalid(_))), "two numbers for one");
+    }
+
+    #[test]
+    fn files_of_another_exporter_are_refused() {
+        if !is_supported() {
+            return println!("skipped: this processor has no AVX2");
+        }
+        for file in ["embedder/model.json", "embedder/vocab.txt", "embedder/none.onnx"] {
+            assert!(Encoder::open(&Path::new(MODELS).join(file)).is_err(), "{file}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The `Encoder` of processors without AVX2: it cannot be opened.
+
+use std::path::Path;
+
+use crate::error::Result;
+use crate::{EarlyExit, Sequence, unsupported_processor};
+
+/// Has no values on this processor.
+pub enum Encoder {}
+
+impl Encoder {
+    /// Always `Invalid`.
+    pub fn open(_path: &Path) -> Result<Self> {
+        Err(unsupported_processor())
+    }
+
+    /// Never called.
+    pub fn output_width(&self) -> usize {
+        match *self {}
+    }
+
+    /// Never called.
+    pub fn encode(&self, _sequence: Sequence<'_>, _output: &mut [f32]) -> Result<()> {
+        match *self {}
+    }
+
+    /// Never called.
+    pub fn encode_on_two_threads(&self, _sequence: Sequence<'_>, _output: &mut [f32]) -> Result<()> {
+        match *self {}
+    }
+
+    /// Never called.
+    pub fn score_with_early_exit(
+        &self,
+        _pairs: &[Sequence<'_>],
+        _early_exit: EarlyExit<'_>,
+        _logits: &mut [f32],
+    ) -> Result<()> {
+        match *self {}
+    }
+}
