@@ -1,29 +1,31 @@
-// Where the rows and cells of a table in a text file begin and end (RFC 4180, read as kindly as possible). What the rows mean is
-// csv.ts's question.
+// Splits a table in a text file into rows and cells (RFC 4180, tolerant of errors). csv.ts interprets the rows.
 
-/** What stands between two cells. */
+/** Character between two cells. */
 export type Separator = "," | ";" | "\t" | "|";
 
-/** A row, or a part of one that has very many cells. */
+/** A row, or a part of a row with very many cells. */
 export interface CsvRecord {
-  /** Without their quotes; white space as it stands. */
+  /** Without quotes, with their white space. */
   readonly cells: readonly string[];
-  /** Of the first of them, from 0. */
+  /** Column of the first cell, from 0. */
   readonly firstColumn: number;
 }
 
-/** Cells of a record at most, as many as a sheet of Excel has: a row with more goes on in the next record. */
+/** Maximum number of cells per record, as in an Excel sheet. A longer row continues in the next record. */
 export const CELLS_MAX = 16_384;
-/** A quoted cell that is longer has lost its closing quote: then the opening one is a character as any other. */
+/**
+ * Longest quoted cell in UTF-16 units. In a longer one the closing quote is missing, and the opening quote is an
+ * ordinary character.
+ */
 export const QUOTED_UNITS_MAX = 1024 * 1024;
 
 const QUOTE = 0x22;
 const LINE_FEED = 0x0a;
 
 /**
- * The rows of a table; empty lines are left out. Quotes count only where a cell begins; two of them within quotes are one; what
- * follows a closing quote belongs to the cell. Linear in the text's length.
- * @param separator null: a line is one cell
+ * The rows of a table without empty lines. A quote is special only at the beginning of a cell. Two quotes within quotes
+ * are one quote. Text after a closing quote belongs to the cell. Takes linear time.
+ * @param separator null if each line is one cell
  */
 export function* recordsOf(pieces: Iterable<string>, separator: Separator | null): Generator<CsvRecord> {
   const reader = new RecordReader(separator);
@@ -37,10 +39,13 @@ export function* recordsOf(pieces: Iterable<string>, separator: Separator | null
   yield* reader.read(text, true);
 }
 
-/** Reads whole records from `position` on; what is left after the last of them has to be read again, with more behind it. */
+/**
+ * Reads complete records from `position` on. The caller passes the text after the last complete record again, with more
+ * text.
+ */
 class RecordReader {
   position = 0;
-  /** Of the record at `position`, where the row before it went on. */
+  /** First column of the record at `position`; not 0 if the record continues a row. */
   #firstColumn = 0;
   readonly #separator: number;
 
@@ -54,7 +59,7 @@ class RecordReader {
     }
   }
 
-  /** null: the text ends within the record, or before it. */
+  /** The next record; null if the text ends before the end of the record. */
   #record(text: string, isLast: boolean): CsvRecord | null {
     if (this.position >= text.length) return null;
     const cells: string[] = [];
@@ -84,7 +89,10 @@ class RecordReader {
     return text.length;
   }
 
-  /** A cell in quotes, to behind the closing one; null: it has none, `cut`: it may still be closed. */
+  /**
+   * A quoted cell up to its closing quote; null if the cell is not quoted; `cut` if the closing quote may be in the
+   * next piece.
+   */
   #quotedCell(
     text: string,
     from: number,
@@ -100,7 +108,7 @@ class RecordReader {
         const mayBeClosed = close === -1 && !isLast && text.length - start <= QUOTED_UNITS_MAX;
         return mayBeClosed ? "cut" : null;
       }
-      // a quote at the end may be the first of two
+      // a quote at the end of the piece may be the first of two
       if (close + 1 === text.length && !isLast) return "cut";
       value += text.slice(at, close);
       if (text.charCodeAt(close + 1) !== QUOTE) return { value, end: close + 1 };

@@ -1,25 +1,30 @@
-// Which character encoding bytes are written in, and what they say in it. Which of the encodings before Unicode is in question is
-// legacy-encoding.ts's business, which format a text has sniff.ts's.
+// Detects the character encoding of bytes and decodes them. legacy-encoding.ts chooses between the encodings that are
+// older than Unicode.
 
 import { isUtf8 } from "node:buffer";
 import { legacyEncodingOf, meanSurprise } from "./legacy-encoding.ts";
 
-/** Of a text's bytes, how many may be control characters: none is usual, a few get into logs and old files. */
+/** Maximum share of control characters in a text. Usually there are none; logs and old files have a few. */
 const CONTROL_SHARE_MAX = 0.01;
-/** Broken places per character beyond ASCII up to which bytes are damaged UTF-8 rather than one byte a character. */
+/**
+ * Maximum ratio of invalid sequences to non-ASCII characters in damaged UTF-8. With more, the encoding has one byte per
+ * character.
+ */
 const BROKEN_SHARE_MAX = 0.1;
-/** Of the units of UTF-16, how many have an empty half: letters of Latin, digits and spaces do. */
-const EMPTY_HALVES_MIN = 0.3;
-/** Characters beyond ASCII that tell whether bytes are damaged UTF-8; more change nothing. */
+/** Minimum share of UTF-16 units with a zero byte. Latin letters, digits and spaces have one. */
+const ZERO_BYTES_MIN = 0.3;
+/** Number of non-ASCII characters that is enough to recognise damaged UTF-8. */
 const ENOUGH_CHARACTERS = 100_000;
-/** Bytes that are decoded at once; a multiple of four, as the units of UTF-32 are. */
+/** Bytes that are decoded at once; a multiple of four, the size of UTF-32 units. */
 const STEP_BYTES = 4 * 1024 * 1024;
-/** Bytes that tell whether they are UTF-16 without a mark. */
+/** Bytes that are tested for UTF-16 without a byte order mark. */
 const UTF16_SAMPLE_BYTES = 4096;
-/** Nats per character up to which bytes read as UTF-16 are a language, and no noise. */
+/**
+ * Maximum mean surprise of a text in nats per character. Bytes that score higher when read as UTF-16 are not UTF-16.
+ */
 const UTF16_SURPRISE_MAX = 9.5;
 
-/** Byte order marks, UTF-32 before the UTF-16 that it begins like. */
+/** Byte order marks. UTF-32 comes before UTF-16, since its mark begins with the mark of UTF-16. */
 const MARKS: readonly { readonly encoding: string; readonly bytes: readonly number[] }[] = [
   { encoding: "utf-8", bytes: [0xef, 0xbb, 0xbf] },
   { encoding: "utf-32le", bytes: [0xff, 0xfe, 0, 0] },
@@ -30,26 +35,28 @@ const MARKS: readonly { readonly encoding: string; readonly bytes: readonly numb
 ];
 
 /**
- * The encoding of a text, as a label for `decoded`: what its byte order mark says, else what the bytes can be, else what they look
- * most like; null: they are no text. windows-1252 is also what stands for "one byte a character, no telling which".
- * @param isWhole false where more bytes follow, so that the last character may be cut.
+ * The encoding of a text as a label for `decoded`; null if the bytes are no text. It is taken from the byte order mark,
+ * else from what the bytes can be, else from what they look most like. windows-1252 also stands for an unknown encoding
+ * of one byte per character.
+ * @param isWhole false if more bytes follow, so that the last character may be cut off
  */
 export function encodingOf(bytes: Uint8Array, isWhole: boolean): string | null {
-  const marked = markedEncoding(bytes);
+  const marked = encodingOfMark(bytes);
   if (marked !== null) return marked;
   const hasControls = controlShare(bytes) > CONTROL_SHARE_MAX;
   const utf16 = hasControls || bytes.includes(0) ? utf16Of(bytes) : null;
   if (utf16 !== null) return utf16;
   if (bytes.includes(0) && hasControls) return null;
   if (isUtf8(bytes)) return isIso2022Jp(bytes) ? "iso-2022-jp" : "utf-8";
-  const { broken, beyondAscii } = readAsUtf8(bytes, isWhole);
+  const { broken, beyondAscii } = utf8Errors(bytes, isWhole);
   if (broken <= beyondAscii * BROKEN_SHARE_MAX) return "utf-8";
   return hasControls ? null : legacyEncodingOf(bytes);
 }
 
 /**
- * What bytes say in an encoding (any label of the Encoding Standard, or UTF-32), a piece at a time: without byte order marks and
- * NUL, lines ended by \n, what is broken as U+FFFD. Empty pieces are left out; no pair of surrogates is cut in two.
+ * Decodes bytes piece by piece: without byte order marks and NUL, with lines ended by \n and U+FFFD for invalid
+ * sequences. Leaves out empty pieces and splits no surrogate pair.
+ * @param encoding a label of the Encoding Standard, or UTF-32
  * @throws RangeError for an unknown label
  */
 export function* decoded(bytes: Uint8Array, encoding: string): Generator<string> {
@@ -58,29 +65,29 @@ export function* decoded(bytes: Uint8Array, encoding: string): Generator<string>
   for (let at = 0; at <= bytes.byteLength; at += STEP_BYTES) {
     const isLast = at + STEP_BYTES > bytes.byteLength;
     const text = held + decode(bytes.subarray(at, at + STEP_BYTES), isLast);
-    // a line's end may be cut in two
+    // the next step may begin with the \n of this \r
     held = text.endsWith("\r") && !isLast ? "\r" : "";
     const piece = text
       .slice(0, text.length - held.length)
       .replaceAll(/\r\n?/g, "\n")
       .replaceAll(/[\0\ufeff]/g, "");
     if (piece !== "") yield piece;
-    // what a step left behind is several times as large as it: a large file would take a gigabyte
+    // A step leaves garbage of several times its size: without this, a large file would take a gigabyte.
     if (!isLast) Bun.gc(true);
   }
 }
 
-/** The beginning of a text as `decoded` gives it, where only its first bytes are there. */
+/** Decodes the first bytes of a text as `decoded` does. */
 export function beginningOf(bytes: Uint8Array, encoding: string): string {
   return [...decoded(bytes, encoding)].join("");
 }
 
-/** The name of an encoding in the Encoding Standard by one of its labels there; null for an unknown label. */
+/** The name of an encoding in the Encoding Standard by one of its labels; null for an unknown label. */
 export function encodingNamed(label: string): string | null {
   try {
     return decoderOf(label).encoding;
   } catch {
-    return null; // a RangeError: no label
+    return null; // a RangeError for an unknown label
   }
 }
 
@@ -88,7 +95,7 @@ function decoderOf(label: string): TextDecoder {
   return new TextDecoder(label as ConstructorParameters<typeof TextDecoder>[0]);
 }
 
-/** Decodes one step after the other; the runtime knows no UTF-32. */
+/** A function that decodes step after step. The runtime does not support UTF-32. */
 function stepDecoder(encoding: string): (bytes: Uint8Array, isLast: boolean) => string {
   if (encoding === "utf-32le" || encoding === "utf-32be") {
     return (bytes) => utf32Text(bytes, encoding === "utf-32le");
@@ -109,25 +116,27 @@ function utf32Text(bytes: Uint8Array, isLittleEndian: boolean): string {
   return parts.join("");
 }
 
-function markedEncoding(bytes: Uint8Array): string | null {
+function encodingOfMark(bytes: Uint8Array): string | null {
   const mark = MARKS.find((each) => each.bytes.every((byte, at) => bytes[at] === byte));
   return mark?.encoding ?? null;
 }
 
-// UTF-16 without a mark: many units have one empty half, always the same one, and none is empty whole; or, where letters have no
-// empty halves, it reads as a language.
+/**
+ * Recognises UTF-16 without a byte order mark: many units have a zero byte, always the same half, and no unit is zero.
+ * If letters have no zero bytes, the text has to look like a language.
+ */
 function utf16Of(bytes: Uint8Array): "utf-16le" | "utf-16be" | null {
   const units = bytes.byteLength >> 1;
-  let [emptyFirst, emptySecond, empty] = [0, 0, 0];
+  let [zeroFirst, zeroSecond, zeroUnits] = [0, 0, 0];
   for (let at = 0; at < units; at++) {
     const [first, second] = [bytes[2 * at], bytes[2 * at + 1]];
-    if (first === 0 && second === 0) empty++;
-    else if (first === 0) emptyFirst++;
-    else if (second === 0) emptySecond++;
+    if (first === 0 && second === 0) zeroUnits++;
+    else if (first === 0) zeroFirst++;
+    else if (second === 0) zeroSecond++;
   }
-  if (empty > 0) return null;
-  if (emptyFirst >= units * EMPTY_HALVES_MIN && emptySecond === 0) return "utf-16be";
-  if (emptySecond >= units * EMPTY_HALVES_MIN && emptyFirst === 0) return "utf-16le";
+  if (zeroUnits > 0) return null;
+  if (zeroFirst >= units * ZERO_BYTES_MIN && zeroSecond === 0) return "utf-16be";
+  if (zeroSecond >= units * ZERO_BYTES_MIN && zeroFirst === 0) return "utf-16le";
   const sample = bytes.subarray(0, UTF16_SAMPLE_BYTES);
   const [littleEndian, bigEndian] = (["utf-16le", "utf-16be"] as const).map((encoding) =>
     meanSurprise(decoderOf(encoding).decode(sample, { stream: true })),
@@ -136,14 +145,14 @@ function utf16Of(bytes: Uint8Array): "utf-16le" | "utf-16be" | null {
   return littleEndian < bigEndian ? "utf-16le" : "utf-16be";
 }
 
-/** Whether text of seven bits a character switches to Japanese characters (RFC 1468). */
+/** Whether 7-bit text switches to Japanese characters by escape sequences (RFC 1468). */
 function isIso2022Jp(bytes: Uint8Array): boolean {
   if (!bytes.includes(0x1b)) return false;
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return text.includes("\x1b$B") || text.includes("\x1b$@");
 }
 
-function readAsUtf8(bytes: Uint8Array, isWhole: boolean): { readonly broken: number; readonly beyondAscii: number } {
+function utf8Errors(bytes: Uint8Array, isWhole: boolean): { readonly broken: number; readonly beyondAscii: number } {
   const decoder = new TextDecoder("utf-8");
   let [broken, beyondAscii] = [0, 0];
   for (let at = 0; at < bytes.byteLength; at += STEP_BYTES) {

@@ -1,33 +1,33 @@
-// Which of the encodings before Unicode bytes are in: each is tried, and the reading that looks most like a language wins. What is
-// Unicode was found before (encoding.ts); how languages look stands in letters.ts.
+// Detects encodings that are older than Unicode: decodes the bytes with each and chooses the text that looks most like
+// a language. encoding.ts detects Unicode before; letters.ts has the character frequencies of the languages.
 
 import { IMPOSSIBLE, isIdeographic, type Language, type Surprise, surpriseIn } from "./letters.ts";
 
-/** Of the words with bytes beyond ASCII, this many bytes are looked at: twice as many changed no answer. */
+/** Bytes of words with non-ASCII bytes that are tested. Twice as many changed no result. */
 const SAMPLE_BYTES = 2_048;
-/** Where they are looked for, if there is one at all: a large table repeats itself. */
+/** Bytes at the beginning in which the words are searched, if there are any: a large table repeats itself. */
 const SAMPLE_WITHIN_BYTES = 8 * 1024 * 1024;
-/** Bytes below this end a word and are never the second half of a character, in any encoding here. */
+/** Bytes below this end a word. They are never part of a multi-byte character in any encoding here. */
 const WORD_BYTE_MIN = 0x30;
-/** What any character of ASCII is worth, in nats: it stands for itself in every reading. */
+/** Surprise of any ASCII character in nats: all these encodings agree on ASCII. */
 const ASCII_CHARACTER = 2.5;
-/** What it costs a reading to put characters together as nobody does: a capital within a word, a sign or an ideograph by a letter. */
+/** Extra surprise in nats of unusual neighbours: a capital within a word, a symbol or an ideograph next to a letter. */
 const MIXED_CASE = 4;
 const SIGN_BY_LETTER = 2;
 const IDEOGRAPH_BY_LETTER = 2;
 
-/** An encoding with the languages that are written in it. */
+/** An encoding with languages that use it. */
 interface Candidate {
   readonly encoding: string;
   readonly languages: readonly Language[];
-  /** Nats that it starts with: how much rarer than windows-1252 files in it are, as they are met. */
+  /** Surprise in nats before the first character: how much rarer than windows-1252 files in this encoding are. */
   readonly rarity: number;
 }
 
 /**
- * By the labels of the Encoding Standard. Not among them, since the runtime cannot decode them: code pages 437, 850 and 852 of
- * DOS, HZ, ISO-2022-KR and ISO-2022-CN, EUC-TW, Johab; nor ISO-8859-16, whose Romanian has the bytes of ISO-8859-2. ISO-8859-1, -9
- * and -11 are windows-1252, -1254 and -874 in the Standard.
+ * Candidates by their labels in the Encoding Standard. The runtime cannot decode these, so they are missing: the DOS
+ * code pages 437, 850 and 852, HZ, ISO-2022-KR, ISO-2022-CN, EUC-TW and Johab. ISO-8859-16 is missing because its
+ * Romanian has the same bytes as ISO-8859-2. In the Standard, ISO-8859-1, -9 and -11 are windows-1252, -1254 and -874.
  */
 const CANDIDATES: readonly Candidate[] = [
   { encoding: "windows-1252", languages: ["western", "de", "fr", "es", "pt", "it", "sv", "da", "ca"], rarity: 0 },
@@ -53,7 +53,7 @@ const CANDIDATES: readonly Candidate[] = [
   { encoding: "windows-1256", languages: ["ar"], rarity: 1 },
   { encoding: "iso-8859-6", languages: ["ar"], rarity: 3 },
   { encoding: "windows-874", languages: ["th"], rarity: 1 },
-  // after Turkish, whose bytes it shares
+  // after Turkish, which has the same bytes
   { encoding: "windows-1252", languages: ["is"], rarity: 3 },
   { encoding: "windows-1258", languages: ["vi"], rarity: 3 },
   { encoding: "iso-8859-15", languages: ["western", "de", "fr", "es", "pt", "it"], rarity: 4 },
@@ -61,8 +61,8 @@ const CANDIDATES: readonly Candidate[] = [
 ];
 
 /**
- * The encoding that bytes beyond ASCII are in, by its label in the Encoding Standard; windows-1252 where nothing speaks for
- * another. Cost: about a millisecond, and one pass over the bytes where most are ASCII.
+ * The encoding of bytes as a label of the Encoding Standard; windows-1252 if no other is more likely. Takes about a
+ * millisecond, and one pass over the bytes if most are ASCII.
  */
 export function legacyEncodingOf(bytes: Uint8Array): string {
   const sample = sampleOf(bytes);
@@ -77,11 +77,11 @@ export function legacyEncodingOf(bytes: Uint8Array): string {
     }
     return { encoding, text };
   });
-  // where several say the same, the usual one: more of the text may say otherwise
+  // If several encodings give the same text, the first one is the usual one: the rest of the file may differ.
   return readings.find(({ text }) => text === best.text)?.encoding ?? "windows-1252";
 }
 
-/** Words with bytes beyond ASCII, each once, with a space between two; the last one may be cut. */
+/** The distinct words with non-ASCII bytes, separated by spaces; the last one may be cut off. */
 function sampleOf(bytes: Uint8Array): Uint8Array {
   const sample = new Uint8Array(SAMPLE_BYTES);
   const words = new Set<string>();
@@ -107,9 +107,7 @@ function sampleOf(bytes: Uint8Array): Uint8Array {
   return sample.subarray(0, length);
 }
 
-/**
- * How surprising a text is in the language that it suits best, in nats per character. Languages score 3 to 9, noise 12 and more.
- */
+/** Surprise of a text in its most likely language, in nats per character. Languages score 3 to 9, noise 12 and more. */
 export function meanSurprise(text: string): number {
   let least = Number.POSITIVE_INFINITY;
   for (const language of LANGUAGES) {
@@ -120,7 +118,7 @@ export function meanSurprise(text: string): number {
 
 const LANGUAGES: ReadonlySet<Language> = new Set(CANDIDATES.flatMap(({ languages }) => languages));
 
-/** In nats; given up once it is beyond `limit`. */
+/** Surprise of a text in nats. Stops once it exceeds `limit`. */
 function surpriseOf(text: string, surpriseAt: Surprise, limit: number): number {
   let surprise = 0;
   let last = 0x20;
@@ -141,7 +139,7 @@ function asciiSurprise(code: number): number {
   return (code < 0x20 && !isLayout) || code === 0x7f ? IMPOSSIBLE : ASCII_CHARACTER;
 }
 
-/** What a character is as to its neighbours. */
+/** Kind of a character, which decides whether neighbours are unusual. */
 const KIND = { unseen: 0, other: 1, latin: 2, small: 3, capital: 4, letter: 5, sign: 6, ideograph: 7 } as const;
 type Kind = (typeof KIND)[keyof typeof KIND];
 
@@ -158,7 +156,7 @@ function isAlphabetic(kind: Kind): boolean {
 
 const kinds = new Uint8Array(0x10000);
 
-/** Looked up once for each character. */
+/** The kind of a character, cached. */
 function kindOf(code: number): Kind {
   const known = kinds[code] ?? KIND.unseen;
   if (known !== KIND.unseen) return known as Kind;

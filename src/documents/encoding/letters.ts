@@ -1,27 +1,29 @@
-// Which characters beyond ASCII texts of a language are made of, and how surprising each is there: what legacy-encoding.ts compares
-// readings of the same bytes by. Orders are those of common knowledge; what they are worth is measured in encoding.test.ts.
+// Frequencies of non-ASCII characters per language, as surprise in nats. legacy-encoding.ts compares decoded texts by
+// them. The order of the letters is common knowledge; encoding.test.ts measures the detection that results.
 
-/** How surprising a character is in a language, in nats (minus the logarithm of its share); the smaller, the likelier. */
+/** Surprise of a character in a language: the negative natural logarithm of its share. Smaller is likelier. */
 export type Surprise = (code: number) => number;
 
-/** A letter of the encoding that the language does not have: names, words of others. */
+/** Surprise of a letter that the language does not use: foreign names and words. */
 const FOREIGN_LETTER = 9.5;
-/** A sign that nobody needs in running text. */
+/** Surprise of a symbol that running text does not need. */
 const ODD_SIGN = 11;
-/** What no text has: broken places, control characters, private characters. */
+/** Surprise of what no text has: invalid sequences, control characters, private-use characters. */
 export const IMPOSSIBLE = 18;
-/** A capital, compared with its small letter. */
+/** Extra surprise of a capital letter. */
 const CAPITAL = 3;
-/** Punctuation beyond ASCII. */
+/** Surprise of non-ASCII punctuation. */
 const PUNCTUATION = 5;
-/** From the most to the least frequent letter shares fall by this much, whatever the alphabet: e^3.3 in Russian. */
+/**
+ * Difference of surprise between the most and the least frequent letter of an alphabet: a factor of e^3.3 in Russian.
+ */
 const FALL = 3.3;
 
 const PUNCTUATION_MARKS = "\u00a0‘’“”„«»–—…•°§€£©®™№·‚‹›";
 
-/** Letters of languages with an alphabet, the most frequent first; of those in Latin letters, only what is beyond ASCII. */
+/** Letters of languages with an alphabet, the most frequent first; for Latin alphabets, only non-ASCII letters. */
 const ALPHABETS = {
-  // what any of them may have, for texts that name people and places of several
+  // for texts with names from several western languages
   western: "éèäüöáíóàçñßåøêôãâîûùœëïæõúýðþÿìòšž",
   de: "üäöß",
   fr: "éèàêçôûîùâœëï",
@@ -53,7 +55,7 @@ const ALPHABETS = {
   th: "านร่อกเงมย้ลวัดทิสีตะปบุคหำ์แจูพชใืไข็โผซธึณถศฐภญฟษฉๆฎฏฑฒฮฯฬฌ",
 } as const;
 
-/** Of each writing with thousands of characters, those that stand for half of what is written, in no order. */
+/** Of scripts with thousands of characters, those that make up half of all text, in no order. */
 const COMMON = {
   ja: "日一国人年大十二本中長出三同時政事自行社見月分議後前民生連五発間対上部東者党地合市業内相方四定今回新場金員九入選立開手米力学問高代明実円関決子動京全目表戦経通外最言氏現理調体化田当八六約主題下首意法不来作性的要用制治度務強気小七成期公野協取都和統以機平総加山思家話世受区領多県続進正安設保改数記院女初北午指権心界支第産結百派点教報済書府活原先共得解名交資予川向際査勝面委告軍文反元重近千考判認画海参売利組知案道信策集在件団別物側任引使求所次水半品昨論計死官増係感特情投示変打男基私各始島直両朝革価式確村提運終挙果西勢減台広容必応演電歳住争談能無再位置企真流格有疑口過局少放税検藤町常校料沢裁状工建語球営空職証土与急止送援供可役構木割聞身費付施切由説転食比難防補車優夫研収断井何南石足違消境神番規術護展態導鮮備宅害配副算視条幹独警宮究育席輸訪楽起万着乗店述残想線率病農州武声質念待試族象銀域助労例衛然早張映限親額監環験追審商葉義伝働形景落欧担好退準賞訴辺造英被株頭技低毎医復仕去姿味負閣韓渡失移差衆個門写評課末守若脳極種美岡影命含福蔵量望松非撃佐核観察整段横融型白深字答夜製票況音申様財港識注呼渉達鈴健",
   zh: "的一是不了人我在有他这为之大来以个中上们到说国和地也子时道出而要于就下得可你年生自会那后能对着事其里所去行过家十用发天如然作方成者多日都三小军二无同么经法当起与好看学进种将还分此心前面又定见只主没公从名部门电话城市北京海广州王李张刘陈杨黄赵周吴请各请议预算负责支出告提前文件共邮箱退休每早河边回候顺便菜场买些新鲜豆青晚邻居果安装程序示空间足先清理临时重启动计机再次运完升级古老石桥建明历多次水地震今仍通吸引万游客参观拍照医建步半少吃食物按服药月以复查血压改星期四五六七八九单号商品数量茶百千元年第条本长高工业务技术系统信息使加入外内两些样手把给被但因向关已最问很想现实理相全度力性意点应体利民政治开特等表物正由战线位指身别第老员活第此更合间总制化与处反产气社月接世路数及情西流条门平东取资代论解受件先重每原风任报指海口死马太快难光程管放立题",
@@ -62,22 +64,22 @@ const COMMON = {
   ko: "이다는의에을가고하한지사로은기도를서대인리자아니어시나정그라해들일수과전부성보원여상적주있스제구마만게장면동와비유오조안신러관세모물화경국내선방진으문소트개생산무없음공미연계습했었것간거분중실요학회할드위당달교름행식바때던발르집말속료년명번씨울월영체파차양터작불감약점민심업레같려되된될단린건남본금외현치두재저후입용길배판직통특형설결평최질차버강히더또며네까써않많좋운반외각임표력출추처석김박최철호준희",
 } as const;
 
-/** Languages that are told apart. */
+/** A language with character frequencies. */
 export type Language = keyof typeof ALPHABETS | keyof typeof COMMON;
 
-/** Kana, the most frequent first, the share of each falling as that of letters does. */
+/** Kana, the most frequent first. Their shares fall like those of letters. */
 const HIRAGANA =
   "のいるたにはをとがしてなでかれらもすっりこくきあさうけせまよえだんめおそどわつみばやろちべじずほげふびひごぶへねむゆぎぬぼざぐゃょゅぞぜぱぽ";
 
-/** Surprises of characters that stand for words or syllables: what its language has, and what the others have. */
+/** Surprises of logographic and syllabic characters in a language, including those of the other languages. */
 interface Writing {
   readonly common: number;
-  /** In the first level of its standard: those that anybody learns. */
+  /** Characters in the first level of its standard, which everybody learns. */
   readonly firstLevel: number;
   readonly ideograph: number;
   readonly hangul: number;
   readonly kana: number;
-  /** Encodes the first level: these lead bytes, each followed by 0xa1 to 0xfe. */
+  /** The first level in an encoding: these lead bytes, each followed by 0xa1 to 0xfe. */
   readonly standard: { readonly encoding: string; readonly leads: readonly [number, number] };
 }
 
@@ -115,14 +117,14 @@ const WRITINGS: Readonly<Record<keyof typeof COMMON, Writing>> = {
     standard: { encoding: "euc-kr", leads: [0xb0, 0xc8] },
   },
 };
-/** Katakana of one byte in Shift_JIS, which any byte of another encoding can be. */
+/** Half-width Katakana: one byte in Shift_JIS, which may be any byte in another encoding. */
 const HALF_WIDTH = 8.5;
 const FULL_WIDTH = 7;
 const IDEOGRAPHIC_MARKS = "、。，！？：；（）「」『』《》【】・ー　～〇々…—“”‘’";
 
 const surprises = new Map<Language, Surprise>();
 
-/** How surprising characters beyond ASCII are in a language; made when it is first asked for. */
+/** The surprise of non-ASCII characters in a language. Computed on first use. */
 export function surpriseIn(language: Language): Surprise {
   const known = surprises.get(language);
   if (known !== undefined) return known;
@@ -131,7 +133,7 @@ export function surpriseIn(language: Language): Surprise {
   return made;
 }
 
-/** Whether a character stands for a word or syllable, or is one of their punctuation marks. */
+/** Whether a character is logographic or syllabic (CJK, Hangul), or its punctuation. */
 export function isIdeographic(code: number): boolean {
   return (code >= 0x2e80 && code <= 0x9fff) || (code >= 0xac00 && code <= 0xd7af) || (code >= 0xf900 && code <= 0xfaff);
 }
@@ -158,7 +160,7 @@ function writingSurprise(language: keyof typeof COMMON): Surprise {
   for (const character of COMMON[language]) table.set(character.charCodeAt(0), writing.common);
   for (const mark of IDEOGRAPHIC_MARKS) table.set(mark.charCodeAt(0), PUNCTUATION);
   if (language === "ja") {
-    // half of what is written
+    // Kana are half of Japanese text
     for (const [kana, surprise] of rankedSurprises(HIRAGANA)) table.set(kana.charCodeAt(0), surprise + Math.LN2);
   }
   return (code) => {
@@ -177,7 +179,7 @@ function* firstLevelOf({ standard: { encoding, leads } }: Writing): Iterable<str
   const decoder = new TextDecoder(encoding as ConstructorParameters<typeof TextDecoder>[0]);
   const bytes: number[] = [];
   for (let lead = leads[0]; lead <= leads[1]; lead++) {
-    // the second bytes of Big5 begin earlier
+    // second bytes in Big5 begin at 0x40
     for (let next = encoding === "big5" ? 0x40 : 0xa1; next <= 0xfe; next++) {
       if (next < 0x7f || next > 0xa0) bytes.push(lead, next);
     }

@@ -1,16 +1,16 @@
-// What the attributes of elements say: levels, numbers, languages, formulas. Which elements have them is page-reader.ts's question.
+// Parses attribute values: levels, numbers, spans, languages, formulas. page-reader.ts knows which elements have them.
 
 import type { NumeralKind } from "../office/lists.ts";
 import type { List } from "./flow.ts";
 import type { Attributes } from "./markup.ts";
 
-/** Numbers of items beyond this are no numbers of items. */
+/** Largest number of a list item. */
 const NUMBER_MAX = 999_999_999;
-/** Rows that a cell reaches into at most (HTML, 4.9.11). */
+/** Maximum row span of a cell (HTML, 4.9.11). */
 const ROWS_MAX = 65_534;
-/** Columns that a cell takes at most (HTML, 4.9.11). */
+/** Maximum column span of a cell (HTML, 4.9.11). */
 const COLUMNS_MAX = 1_000;
-/** Alternative texts that are names of files. */
+/** Alternative text that is only a file name. */
 const FILE_NAME = /^\S*\.(?:avif|bmp|gif|jpe?g|png|svg|tiff?|webp)$/i;
 const NUMERALS: Readonly<Partial<Record<string, NumeralKind>>> = {
   a: "lowerLetter",
@@ -19,35 +19,35 @@ const NUMERALS: Readonly<Partial<Record<string, NumeralKind>>> = {
   I: "upperRoman",
 };
 
-/** The level of a heading, 1 to 6: that of its name, else `aria-level`, else 2 as ARIA has it. */
+/** The level of a heading, 1 to 6: from its element name, else from `aria-level`, else 2, the default of ARIA. */
 export function levelOf(name: string, attributes: Attributes): number {
   const level = /^h([1-6])$/.exec(name)?.[1] ?? attributes["aria-level"] ?? "";
   return Math.min(Math.max(numberOf(level) ?? 2, 1), 6);
 }
 
-/** The language of a piece of code as its class names it (`language-python`); empty: unknown. */
+/** The programming language in a class such as `language-python`; empty if unknown. */
 export function languageOf({ class: classes }: Attributes): string {
   return /(?:^|\s)lang(?:uage)?-([a-z][\w+#.-]{0,19})(?=\s|$)/i.exec(classes ?? "")?.[1]?.toLowerCase() ?? "";
 }
 
-/** An ordered list: where it begins to count, in which direction, and how. */
-export function numbersOf(attributes: Attributes): List {
+/** The numbering of an ordered list: start, direction and numerals. */
+export function numberedListOf(attributes: Attributes): List {
   const isReversed = attributes.reversed !== undefined;
   const start = numberOf(attributes.start);
-  // how far a list counts down is known at its end only
+  // the first number of a reversed list depends on its length, which is unknown here
   if (isReversed && start === null) return { kind: "bullets" };
   const numerals = NUMERALS[attributes.type?.trim() ?? ""] ?? "decimal";
   return { kind: "numbers", next: start ?? 1, step: isReversed ? -1 : 1, numerals };
 }
 
-/** A whole number; null for none. */
+/** Parses an integer; null if there is none. */
 export function numberOf(value: string | undefined): number | null {
   const written = /^\s*([+-]?\d{1,12})/.exec(value ?? "")?.[1];
   if (written === undefined) return null;
   return Math.min(Math.max(Number(written), -NUMBER_MAX), NUMBER_MAX);
 }
 
-/** The columns and rows that a cell takes; 0 rows: to the table's end. */
+/** Column and row span of a cell; 0 rows means to the end of the table. */
 export function spansOf({ colspan, rowspan }: Attributes): { readonly columns: number; readonly rows: number } {
   const rows = numberOf(rowspan) ?? 1;
   return {
@@ -56,18 +56,18 @@ export function spansOf({ colspan, rowspan }: Attributes): { readonly columns: n
   };
 }
 
-/** Whether a table draws lines between its cells. */
-export function isDrawn({ border }: Attributes): boolean {
+/** Whether a table has visible borders. */
+export function hasBorder({ border }: Attributes): boolean {
   return (numberOf(border) ?? 0) > 0;
 }
 
-/** What is said of a picture; empty where it says nothing: the name of its file. */
+/** The alternative text of a picture; empty if there is none or it is a file name. */
 export function alternativeOf({ alt = "" }: Attributes): string {
   const text = alt.trim();
   return FILE_NAME.test(text) ? "" : text;
 }
 
-/** A formula in TeX, without the style that all of it is in. */
+/** A TeX formula without the style command around it. */
 export function formulaOf(alttext: string): string {
   return alttext.trim().replace(/^\{\\(?:displaystyle|textstyle)\s+(.*)\}$/s, "$1");
 }

@@ -1,43 +1,46 @@
-// Which elements are open, as the tags of a page say it: ends that are left out are put in, those without a beginning are passed over
-// (HTML, 13.2.6, as far as it changes what is read). What the elements mean is page-reader.ts's question.
+// Tracks the open elements of a page: inserts missing end tags and ignores end tags without a start (HTML, 13.2.6, as
+// far as it affects the text). page-reader.ts interprets the elements.
 
 import type { Attributes } from "./markup.ts";
 
-/** Told in order: what was entered last is left first. */
+/** Receives elements, properly nested. */
 export interface ElementHandler {
-  /** @returns what `leave` gets back */
+  /** @returns a value that is passed to `leave` */
   enter(name: string, attributes: Attributes): string;
   leave(name: string, role: string): void;
-  /** An element that never holds anything, like `br`. */
+  /** An element without content, such as `br`. */
   empty(name: string, attributes: Attributes): void;
 }
 
-/** Elements inside one another that are told apart; what is deeper counts as content of these. Pages that forget ends get deep. */
+/**
+ * Maximum depth. Deeper elements are ignored, and their content belongs to the element at this depth. Pages without end
+ * tags get deep.
+ */
 const DEPTH_MAX = 10_000;
 
 const EMPTY = setOf(
   "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr",
 );
-/** Whose tags say nothing that is not known: every page has them, once. */
-const PASSED_OVER = setOf("html head body");
+/** Elements that are ignored: every page has them once. */
+const IGNORED = setOf("html head body");
 const HEADINGS = setOf("h1 h2 h3 h4 h5 h6");
 const LISTS = setOf("ul ol menu dir");
 const CELLS = setOf("td th caption");
 const TABLE_PARTS = setOf("caption colgroup tbody thead tfoot");
-/** Elements that an end tag of one around the table they are in does not reach. */
+/** Elements that limit end tags: one outside the table does not close elements inside it. */
 const SCOPES = setOf("table td th caption");
-/** Elements that end a paragraph, and that an end tag of an inline element around them does not end. */
+/** Block elements. They end a paragraph, and the end tag of an inline element around them does not close them. */
 const BLOCKS = setOf(
   "address article aside blockquote center dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr li listing main menu nav ol p plaintext pre search section summary table ul xmp",
 );
-/** Elements whose end tag ends the blocks in them, although they are none. */
+/** Elements that are no blocks, but whose end tag closes the blocks inside. */
 const CONTAINERS = setOf("audio button canvas math noscript object optgroup option select svg template video");
-/** Elements that are neither SVG nor MathML, whose beginning ends these. */
+/** HTML elements whose start tag closes SVG and MathML. */
 const BREAKOUT = new Set([
   ...BLOCKS,
   ...setOf("b big br code em i img nobr ruby s small span strong sub sup tt u var"),
 ]);
-/** Where SVG holds HTML. */
+/** Elements of SVG and MathML that contain HTML. */
 const INTEGRATION = setOf("foreignobject desc title annotation-xml mtext mi mo mn ms");
 
 interface OpenElement {
@@ -45,10 +48,10 @@ interface OpenElement {
   readonly role: string;
 }
 
-/** The open elements. Each tag costs the elements that it opens and closes. */
+/** The open elements. The cost of a tag is proportional to the elements that it opens and closes. */
 export class ElementStack {
   readonly #open: OpenElement[] = [];
-  /** Where elements of a name stand among the open ones. */
+  /** Indices of the open elements by name. */
   readonly #places = new Map<string, number[]>();
   readonly #scopes: number[] = [];
   readonly #blocks: number[] = [];
@@ -61,17 +64,17 @@ export class ElementStack {
     return this.#placeOf(name) !== -1;
   }
 
-  /** Whether what comes is inside SVG or MathML. */
+  /** Whether the current position is inside SVG or MathML. */
   isForeign(): boolean {
     return this.#foreignPlace() !== -1;
   }
 
   open(written: string, attributes: Attributes, isSelfClosing: boolean): void {
     const name = written === "image" ? "img" : written;
-    if (PASSED_OVER.has(name)) return;
+    if (IGNORED.has(name)) return;
     const foreign = this.#foreignPlace();
     if (foreign !== -1 && BREAKOUT.has(name)) this.#closeTo(foreign);
-    this.#endBefore(name);
+    this.#closeBefore(name);
     if (EMPTY.has(name)) {
       this.handler.empty(name, attributes);
       return;
@@ -85,16 +88,16 @@ export class ElementStack {
     if (name === "br") this.handler.empty("br", {});
     const place = HEADINGS.has(name) ? this.#lastPlaceOf(HEADINGS) : this.#placeOf(name);
     if (place !== -1 && place >= this.#limitFor(name)) this.#closeTo(place);
-    // the end of a paragraph that has not begun is an empty one
+    // an end tag without a paragraph makes an empty paragraph
     else if (name === "p") this.handler.leave(name, this.handler.enter(name, {}));
   }
 
-  /** At the page's end. */
+  /** Closes all elements at the end of the page. */
   closeAll(): void {
     this.#closeTo(0);
   }
 
-  /** What an end tag does not reach beyond. */
+  /** Index of the innermost element that an end tag of this name cannot close; -1 if there is none. */
   #limitFor(name: string): number {
     if (name === "table") return -1;
     if (name === "tr" || CELLS.has(name) || TABLE_PARTS.has(name)) return this.#placeOf("table");
@@ -103,8 +106,8 @@ export class ElementStack {
     return BLOCKS.has(name) || CONTAINERS.has(name) ? scope : Math.max(scope, this.#blocks.at(-1) ?? -1);
   }
 
-  /** Ends what cannot hold an element of this name. */
-  #endBefore(name: string): void {
+  /** Closes elements that cannot contain an element of this name. */
+  #closeBefore(name: string): void {
     const scope = this.#scopes.at(-1) ?? -1;
     const table = this.#placeOf("table");
     if (TABLE_PARTS.has(name)) {
@@ -122,7 +125,7 @@ export class ElementStack {
     if (BLOCKS.has(name)) this.#closeWithin(["p"], scope);
   }
 
-  /** Closes the outermost of the last elements of these names that stand beyond `limit`. */
+  /** Of the innermost element of each name, closes the outermost one that is inside `limit`. */
   #closeWithin(names: readonly string[], limit: number): void {
     const places = names.map((name) => this.#placeOf(name)).filter((place) => place > limit);
     if (places.length > 0) this.#closeTo(Math.min(...places));
@@ -167,7 +170,7 @@ export class ElementStack {
   }
 }
 
-/** The names that a line lists. */
+/** The words of a string, as a set. */
 export function setOf(names: string): ReadonlySet<string> {
   return new Set(names.split(" "));
 }

@@ -1,81 +1,81 @@
-// What follows each other in a page, or in a cell of it, as blocks of Markdown: headings, paragraphs, items, code. Which element
-// makes which is page-reader.ts's question.
+// Writes the content of a page, or of a table cell, as Markdown blocks: headings, paragraphs, list items, code.
+// page-reader.ts decides which element makes which block.
 
 import { listItem, type NumeralKind, numeral } from "../office/lists.ts";
 import { type Block, type BlockSink, LIST, onOneLine, readable } from "../text-writer.ts";
 import { fenced, Line, preformatted } from "./line.ts";
 import type { PageCell, PageTable } from "./page-table.ts";
 
-/** A block, and what a cell makes of it. */
+/** A block, and its form inside a table cell. */
 export interface PageBlock extends Block {
-  /** The text without marks. */
+  /** The text without Markdown. */
   readonly plain: string;
   readonly isItem: boolean;
   readonly isCode: boolean;
 }
 
-/** Takes the blocks of a page. */
+/** Receives the blocks of a page. */
 export interface PageSink extends BlockSink {
   write(block: PageBlock): void;
 }
 
-/** A list that is open. */
+/** An open list. */
 export type List =
   | { readonly kind: "bullets" }
   | { readonly kind: "numbers"; next: number; readonly step: number; readonly numerals: NumeralKind }
-  /** Of definitions: the terms that the next one explains. */
-  | { readonly kind: "definitions"; terms: string[]; areExplained: boolean };
+  /** A definition list with the terms of the next definition. */
+  | { readonly kind: "definitions"; terms: string[]; areDefined: boolean };
 
-/** An item or definition that is open. */
+/** An open list item or definition. */
 interface Item {
   readonly level: number;
-  /** What stands before the text of its first paragraph; null: it is a paragraph like others. */
-  readonly lead: { readonly label: string | null; readonly term: string } | null;
-  /** `first`: nothing was written of it; `going on`: lines may follow its text; `broken`: something else came between. */
-  state: "first" | "going on" | "broken";
+  /** Prefix of the first paragraph; null for an ordinary paragraph. */
+  readonly prefix: { readonly label: string | null; readonly term: string } | null;
+  /** `first`: nothing is written yet; `continued`: further lines can follow; `broken`: another block was written. */
+  state: "first" | "continued" | "broken";
 }
 
-/** A table that is open, with its rows so far. */
+/** An open table. */
 export interface OpenTable {
   readonly table: PageTable;
-  /** Cells of the row that is open; null: none is. */
+  /** Cells of the open row; null if no row is open. */
   cells: PageCell[] | null;
   isHead: boolean;
 }
 
-/** A link that is open: it reads as its text, else as its pictures. */
+/** An open link. Its text is written, else the alternative texts of its pictures. */
 interface Link {
-  /** Where it begins in the line. */
+  /** Its beginning in the line. */
   readonly mark: number;
   hasText: boolean;
   readonly alternatives: string[];
 }
 
-/** Collects text and writes it as blocks. */
+/** Collects text and writes blocks. */
 export class Flow {
   readonly line = new Line();
   readonly lists: List[] = [];
   readonly tables: OpenTable[] = [];
-  /** Level of the heading that is open, 1 to 6; 0: none is. */
+  /** Level of the open heading, 1 to 6; 0 if none is open. */
   heading = 0;
   isTerm = false;
   quotes = 0;
   bold = 0;
   link: Link | null = null;
-  /** Whether a link ended right before. */
+  /** Whether the last thing was the end of a link. */
   isAfterLink = false;
   hasTable = false;
   /** Whether all text so far is bold. */
   isAllBold = true;
   readonly #items: Item[] = [];
-  /** The text that is laid out already, in pieces; null outside of such. */
+  /** Pieces of the open preformatted text; null if none is open. */
   #code: string[] | null = null;
   #codeDepth = 0;
   #language = "";
 
   constructor(readonly sink: PageSink) {}
 
-  /** @returns whether there was anything to see */
+  /** @returns whether the text has visible characters */
   add(text: string): boolean {
     if (this.#code !== null) {
       this.#code.push(text);
@@ -88,7 +88,7 @@ export class Flow {
     return true;
   }
 
-  /** A picture is what is said of it; within a link, if that has no text. */
+  /** Adds the alternative text of a picture; within a link, it is used only if the link has no text. */
   addAlternative(text: string): void {
     if (this.link !== null) this.link.alternatives.push(text);
     else {
@@ -103,13 +103,13 @@ export class Flow {
     this.link = { mark: this.line.mark, hasText: false, alternatives: [] };
   }
 
-  /** @param isPassedOver whether a link in a heading that says this says nothing */
-  endLink(isPassedOver: (text: string) => boolean): void {
+  /** @param isPermalink whether a link with this text in a heading is removed */
+  endLink(isPermalink: (text: string) => boolean): void {
     const { link } = this;
     if (link === null) return;
     this.link = null;
     if (!link.hasText) this.add(link.alternatives.join(" "));
-    else if (this.heading > 0 && isPassedOver(this.line.since(link.mark)?.trim() ?? "")) this.line.cutFrom(link.mark);
+    else if (this.heading > 0 && isPermalink(this.line.since(link.mark)?.trim() ?? "")) this.line.cutFrom(link.mark);
     this.isAfterLink = true;
   }
 
@@ -119,7 +119,7 @@ export class Flow {
     else this.line.break();
   }
 
-  /** Text that comes is another block; within a heading or term it is the same one, within code another line. */
+  /** Ends the current block. A heading or term continues on the same line, code on the next line. */
   separate(): void {
     this.isAfterLink = false;
     if (this.#code !== null) {
@@ -134,7 +134,7 @@ export class Flow {
     if (this.#code === null && !this.isTerm) this.heading = level;
   }
 
-  /** @returns what it says; null for an empty one */
+  /** @returns the text of the heading; null if it is empty */
   endHeading(): string | null {
     if (this.heading === 0) return null;
     const level = this.heading;
@@ -155,7 +155,7 @@ export class Flow {
     this.#language = language;
   }
 
-  /** The language of the code that is open, where it was not said before. */
+  /** Sets the language of the open code if it is unknown. */
   nameLanguage(language: string): void {
     if (this.#language === "") this.#language = language;
   }
@@ -178,12 +178,12 @@ export class Flow {
   endList(): void {
     this.separate();
     const list = this.lists.pop();
-    if (list?.kind !== "definitions" || list.areExplained) return;
-    // explained by nothing: they are headings to what follows
+    if (list?.kind !== "definitions" || list.areDefined) return;
+    // terms without definitions are written as paragraphs
     for (const text of list.terms) this.#write({ text, series: null, plain: text });
   }
 
-  /** @param value the number that the item says it has */
+  /** @param value the number in the attribute of the item; null if there is none */
   beginItem(value: number | null): void {
     this.separate();
     const list = this.lists.at(-1);
@@ -193,15 +193,15 @@ export class Flow {
       label = `${numeral(list.next, list.numerals)}.`;
       list.next += list.step;
     }
-    this.#items.push({ level: this.lists.length - 1, lead: { label, term: "" }, state: "first" });
+    this.#items.push({ level: this.lists.length - 1, prefix: { label, term: "" }, state: "first" });
   }
 
   beginTerm(): void {
     this.separate();
     const list = this.lists.at(-1);
-    if (list?.kind === "definitions" && list.areExplained) {
+    if (list?.kind === "definitions" && list.areDefined) {
       list.terms = [];
-      list.areExplained = false;
+      list.areDefined = false;
     }
     this.isTerm = true;
   }
@@ -220,17 +220,17 @@ export class Flow {
     this.separate();
     const list = this.lists.at(-1);
     const terms = list?.kind === "definitions" ? list.terms : [];
-    if (list?.kind === "definitions") list.areExplained = true;
-    const lead = terms.length === 0 ? null : { label: null, term: `${terms.join(", ")}: ` };
-    this.#items.push({ level: this.lists.length - 1, lead, state: "first" });
+    if (list?.kind === "definitions") list.areDefined = true;
+    const prefix = terms.length === 0 ? null : { label: null, term: `${terms.join(", ")}: ` };
+    this.#items.push({ level: this.lists.length - 1, prefix, state: "first" });
   }
 
-  /** The end of an item or definition. */
+  /** Ends a list item or definition. */
   endItem(): void {
     this.separate();
     const item = this.#items.pop();
-    // a term without words explains nothing, and is a word of the text all the same
-    const term = item?.state === "first" ? (item.lead?.term ?? "") : "";
+    // a term with an empty definition is part of the text as well
+    const term = item?.state === "first" ? (item.prefix?.term ?? "") : "";
     if (term !== "") this.#write({ text: term.slice(0, -2), series: null, plain: term.slice(0, -2) });
   }
 
@@ -239,16 +239,16 @@ export class Flow {
     const text = readable(this.line.take());
     if (text === "") return;
     const item = this.#items.at(-1);
-    if (item === undefined || item.lead === null || item.state === "broken") {
+    if (item === undefined || item.prefix === null || item.state === "broken") {
       const quoted = this.quotes > 0 && item === undefined ? text.replace(/^/gm, "> ") : text;
       this.#write({ text: quoted, series: null, plain: text });
       return;
     }
-    const { level, lead, state } = item;
-    item.state = "going on";
+    const { level, prefix, state } = item;
+    item.state = "continued";
     if (state === "first") {
-      const plain = `${lead.term}${text}`;
-      this.#write({ text: listItem(level, lead.label, plain), series: LIST, plain, isItem: true });
+      const plain = `${prefix.term}${text}`;
+      this.#write({ text: listItem(level, prefix.label, plain), series: LIST, plain, isItem: true });
       return;
     }
     const indent = "  ".repeat(Math.min(level, 8) + 1);
@@ -259,14 +259,14 @@ export class Flow {
   #breakItem(): void {
     const item = this.#items.at(-1);
     if (item === undefined) return;
-    if (item.state === "first" && item.lead !== null && item.lead.term !== "") {
-      const term = item.lead.term.slice(0, -2);
+    if (item.state === "first" && item.prefix !== null && item.prefix.term !== "") {
+      const term = item.prefix.term.slice(0, -2);
       this.#write({ text: term, series: null, plain: term });
     }
     item.state = "broken";
   }
 
-  /** Tables are written by themselves: what follows in an item is no part of its text any more. */
+  /** Ends the text of the item before a table, so that text after the table does not continue it. */
   breakItem(): void {
     this.separate();
     this.#breakItem();

@@ -1,17 +1,18 @@
-// A run of text between two borders of blocks, with white space as a browser shows it. What the text is part of is flow.ts's question.
+// Collects a run of inline text and collapses white space as a browser does. flow.ts decides which block the text
+// belongs to.
 
-/** Takes no room and says nothing: soft hyphens, zero-width spaces, joiners of words, marks of direction. */
+/** Invisible characters: soft hyphens, zero-width spaces, word joiners, direction marks. */
 const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
-/** Pieces of the text that are looked at again: a mark of a footnote has one or two. */
+/** Maximum number of parts that `since` returns: a footnote mark has one or two. */
 const MARKED_PIECES_MAX = 4;
 
-/** Collects a text: blanks (no-break spaces too) count once, and not at the ends of its lines. */
+/** Collects text with collapsed white space (no-break spaces too), without white space at the ends of lines. */
 export class Line {
   #parts: string[] = [];
   #hasBlank = false;
   #atStart = true;
 
-  /** Whether there is anything to see. */
+  /** Whether there is no visible text. */
   get isEmpty(): boolean {
     return this.#parts.length === 0;
   }
@@ -21,7 +22,7 @@ export class Line {
     return this.#hasBlank ? " " : this.#atStart ? "" : (this.#parts.at(-1)?.at(-1) ?? "");
   }
 
-  /** @returns whether there was anything to see */
+  /** @returns whether the text has visible characters */
   add(text: string): boolean {
     const shown = text.replace(INVISIBLE, "").replace(/\s+/g, " ");
     const from = shown.startsWith(" ") ? 1 : 0;
@@ -35,37 +36,37 @@ export class Line {
     return true;
   }
 
-  /** What follows stands apart from what is there. */
+  /** Separates the following text by a space. */
   blank(): void {
     if (!this.#atStart) this.#hasBlank = true;
   }
 
-  /** What follows begins a line. */
+  /** Begins a new line. */
   break(): void {
     if (this.#parts.length > 0) this.#parts.push("\n");
     this.#atStart = true;
     this.#hasBlank = false;
   }
 
-  /** A place to which `cutFrom` goes back. */
+  /** The current position, for `since` and `cutFrom`. */
   get mark(): number {
     return this.#parts.length;
   }
 
-  /** What was added since a mark, if that is little; null: it is more, or nothing. */
+  /** The text since a mark; null if there is none or it has more than four parts. */
   since(mark: number): string | null {
     const pieces = this.#parts.length - mark;
     return pieces > 0 && pieces <= MARKED_PIECES_MAX ? this.#parts.slice(mark).join("") : null;
   }
 
-  /** Takes away what was added since a mark. */
+  /** Removes the text since a mark. */
   cutFrom(mark: number): void {
     this.#parts.length = Math.min(this.#parts.length, mark);
     this.#hasBlank = false;
     this.#atStart = mark === 0 || this.#parts.at(-1) === "\n";
   }
 
-  /** The text, and an empty line from now on. */
+  /** Returns the text and clears the line. */
   take(): string {
     const text = this.#parts.join("");
     this.#parts = [];
@@ -75,7 +76,7 @@ export class Line {
   }
 }
 
-/** Text as it is laid out: without what is invisible, without blanks at the ends of lines, without empty lines around it. */
+/** Cleans preformatted text: no invisible characters, no white space at the ends of lines, no empty lines around it. */
 export function preformatted(text: string): string {
   const lines = text
     .toWellFormed()
@@ -90,11 +91,11 @@ export function preformatted(text: string): string {
   return lines.slice(first, lines.findLastIndex((line) => line !== "") + 1).join("\n");
 }
 
-/** A fenced block of code; its fence is longer than any in it. @param language empty: unknown */
+/** A fenced code block whose fence is longer than any inside. @param language empty if unknown */
 export function fenced(code: string, language: string): string {
   let longest = 2;
   for (const [run] of code.matchAll(/^[ \t]*`{3,}/gm)) longest = Math.max(longest, run.trimStart().length);
-  // outline.ts knows fences of up to 16 signs
+  // preparation/outline.ts recognises fences of up to 16 characters
   const fence = longest < 16 ? "`".repeat(longest + 1) : "~~~";
   return `${fence}${language}\n${code}\n${fence}`;
 }

@@ -1,20 +1,20 @@
-// Which tags and texts a page is written with, in the order in which they stand. What never ends (a comment, a script, the quote of
-// an attribute) swallows no more than its own beginning. Which elements the tags make is element-stack.ts's question.
+// Tokenises a page into tags and text. If something has no end (a comment, a script, a quoted attribute), only its
+// beginning is lost, not the rest of the page. element-stack.ts builds elements from the tags.
 
 import { Tokenizer, type TokenizerCallbacks } from "htmlparser2";
 
-/** The attributes that readers ask for, cut to `ATTRIBUTE_UNITS_MAX`. */
+/** The attributes that the reader uses, cut to `ATTRIBUTE_UNITS_MAX`. */
 export type Attributes = Readonly<Partial<Record<AttributeName, string>>>;
 
-/** Takes tags and texts; names are in lower case. */
+/** Receives tags and text; names are in lower case. */
 export interface MarkupHandler {
   open(name: string, attributes: Attributes, isSelfClosing: boolean): void;
   close(name: string): void;
-  /** Character references are resolved. A run of characters comes in any number of pieces. */
+  /** Text with character references resolved. A run of text may come in several pieces. */
   text(text: string): void;
-  /** What a `title` of the page says, as it is written. */
+  /** The raw text of a `title` element. */
   title(text: string): void;
-  /** Whether what comes is inside SVG or MathML, where no element holds raw text. */
+  /** Whether the current position is inside SVG or MathML, where no element holds raw text. */
   isForeign(): boolean;
 }
 
@@ -38,40 +38,40 @@ const ATTRIBUTES = [
 type AttributeName = (typeof ATTRIBUTES)[number];
 const ATTRIBUTE_NAMES: ReadonlySet<string> = new Set(ATTRIBUTES);
 
-/** Units of an attribute that are kept: an alternative text is a paragraph at most. */
+/** UTF-16 units of an attribute that are kept: alternative text is a paragraph at most. */
 const ATTRIBUTE_UNITS_MAX = 4_096;
-/** Units of a name that are kept: no element has a longer one. */
+/** UTF-16 units of a name that are kept: no element has a longer one. */
 const NAME_UNITS_MAX = 64;
-/** Units of a title that are kept. */
+/** UTF-16 units of a title that are kept. */
 const TITLE_UNITS_MAX = 4_096;
-/** How often a page is taken up again after something that never ends: each time costs a pass over the rest. */
-const RUNS_MAX = 8;
+/** Maximum number of passes over a page. Each construct without an end costs another pass over the rest. */
+const PASSES_MAX = 8;
 
-/** Elements whose content is no markup, and is shown to nobody (`title` is, elsewhere). */
+/** Elements whose content is raw text that the page does not show (browsers show `title` elsewhere). */
 const RAW = new Set(["script", "style", "iframe", "noembed", "noframes", "textarea", "title"]);
 
-/** Where a run goes on that the one before left off. */
+/** The rest of a page that the next pass reads. */
 interface Rest {
   readonly pieces: readonly string[];
-  /** The raw element whose beginning stands first; its end is missing. */
+  /** Name of the raw element without an end tag that the rest begins in; null if there is none. */
   readonly raw: string | null;
-  /** Whether an element without end was met: then raw ones reach to the next tag. */
+  /** Whether a raw element without an end tag was found. From then on, raw elements end at the next tag. */
   readonly isRecovering: boolean;
 }
 
 /**
- * Tells the tags and texts of a page. Linear in its length.
- * @param pieces put together they are the page
+ * Passes the tags and text of a page to the handler. Takes linear time.
+ * @param pieces their concatenation is the page
  * @param eachPiece called after every piece
  */
 export function readMarkup(pieces: readonly string[], handler: MarkupHandler, eachPiece: () => void): void {
   let rest: Rest | null = { pieces, raw: null, isRecovering: false };
-  for (let run = 0; run < RUNS_MAX && rest !== null; run++) rest = new MarkupRun(rest, handler).read(eachPiece);
+  for (let pass = 0; pass < PASSES_MAX && rest !== null; pass++) rest = new MarkupPass(rest, handler).read(eachPiece);
 }
 
-class MarkupRun implements TokenizerCallbacks {
+class MarkupPass implements TokenizerCallbacks {
   readonly #pieces: readonly string[];
-  /** The piece that is read, and where it begins. */
+  /** Index of the current piece, and its offset in the page. */
   #piece = 0;
   #base = 0;
   #tag: { name: string; attributes: Partial<Record<AttributeName, string>> } | null = null;
@@ -80,7 +80,7 @@ class MarkupRun implements TokenizerCallbacks {
   #raw: { readonly name: string; readonly from: number } | null = null;
   #title: string[] = [];
   #titleUnits = 0;
-  /** Where a tag or comment began that has not ended. */
+  /** Offset of an open tag or comment; null if none is open. */
   #unendedFrom: number | null = null;
 
   constructor(
@@ -91,7 +91,7 @@ class MarkupRun implements TokenizerCallbacks {
     if (rest.raw !== null) this.#raw = { name: rest.raw, from: 0 };
   }
 
-  /** @returns what is left to read once more; null: nothing */
+  /** @returns the rest for the next pass; null if there is none */
   read(eachPiece: () => void): Rest | null {
     const tokenizer = new Tokenizer({}, this);
     for (const [at, piece] of this.#pieces.entries()) {
@@ -126,7 +126,7 @@ class MarkupRun implements TokenizerCallbacks {
   onattribname(start: number, end: number): void {
     const name = this.#nameAt(start, end);
     if (/^<[a-z]/.test(name)) {
-      // the tag was broken off, and another one begins
+      // the tag has no end, and another one begins
       this.#endTag(start, false);
       this.#tag = { name: name.slice(1), attributes: {} };
     }
@@ -181,7 +181,7 @@ class MarkupRun implements TokenizerCallbacks {
   }
 
   oncomment(start: number, end: number): void {
-    // one that ends has its `>` before the page's end
+    // a closed comment has its `>` before the end of the page
     if (end === this.#length()) this.#unendedFrom = start;
   }
 
@@ -201,7 +201,7 @@ class MarkupRun implements TokenizerCallbacks {
     this.#unendedFrom = null;
     const tag = this.#tag;
     this.#tag = null;
-    // markup within raw text, after a tag that was broken off
+    // a tag inside raw text, after a tag without an end
     if (tag === null || this.#raw !== null) return;
     if (RAW.has(tag.name) && !this.handler.isForeign()) this.#raw = { name: tag.name, from };
     else this.handler.open(tag.name, tag.attributes, isSelfClosing);
@@ -218,7 +218,7 @@ class MarkupRun implements TokenizerCallbacks {
     return this.#slice(start, Math.min(end, start + NAME_UNITS_MAX)).toLowerCase();
   }
 
-  /** `[start, end)` of the pieces up to the one that is read. */
+  /** The text `[start, end)` of the page, up to the current piece. */
   #slice(start: number, end: number): string {
     const own = this.#pieces[this.#piece] ?? "";
     if (start >= this.#base) return own.slice(start - this.#base, end - this.#base);

@@ -1,30 +1,30 @@
-// What the elements of a page mean: each becomes text, or a part of a heading, list, table or piece of code. How these are written is
-// flow.ts's question, which elements are read visibility.ts's.
+// Interprets the elements of a page: each becomes text, or part of a heading, list, table or code block. flow.ts writes
+// the blocks; visibility.ts decides which elements are read.
 
 import type { Budget } from "../budget.ts";
 import {
   alternativeOf,
   formulaOf,
-  isDrawn,
+  hasBorder,
   languageOf,
   levelOf,
+  numberedListOf,
   numberOf,
-  numbersOf,
   spansOf,
 } from "./attribute-values.ts";
 import { type ElementHandler, setOf } from "./element-stack.ts";
 import { Flow, type PageBlock, type PageSink } from "./flow.ts";
 import type { Attributes } from "./markup.ts";
 import { PageTable } from "./page-table.ts";
-import { isMissed, type Scope, shownOf } from "./visibility.ts";
+import { mayBeContent, type Scope, visibilityOf } from "./visibility.ts";
 
-/** Tables inside one another that are read as such: what is deeper is text of their cells. */
+/** Maximum depth of nested tables. Deeper tables are text of their cell. */
 const TABLES_MAX = 8;
 
-/** How an element is read; `muted` and `unmuted`: its end changes what is heard. */
+/** How an element is read. `skipped`: not at all; `unskipped`: a main heading inside a skipped element. */
 type Role =
-  | "muted"
-  | "unmuted"
+  | "skipped"
+  | "unskipped"
   | "inline"
   | "block"
   | "heading"
@@ -42,7 +42,7 @@ type Role =
   | "quote"
   | "link"
   | "bold"
-  | "raised"
+  | "superscript"
   | "quoted"
   | "annotation";
 
@@ -68,20 +68,20 @@ const ROLES: ReadonlyMap<string, Role> = new Map(
       ["quote", "blockquote"],
       ["link", "a"],
       ["bold", "b strong"],
-      ["raised", "sup"],
+      ["superscript", "sup"],
       ["quoted", "q"],
       ["annotation", "rt"],
     ] as const
   ).flatMap(([role, names]) => names.split(" ").map((name) => [name, role] as const)),
 );
 const CONTENT = setOf("article main section");
-/** Signs by which a heading links to itself. */
+/** Texts of links from a heading to itself. */
 const PERMALINKS = setOf("# ¶ § 🔗 ⚓ ∞");
-/** A number that is raised: an exponent, or the mark of a note. */
+/** Superscript numbers: exponents, or marks of notes. */
 const RAISED_NUMBER = /^[-+−]?\d{1,4}$/;
 const NOTE_MARK = /^\[?(\d{1,3}|[a-z*†‡§])\]?$/i;
 
-/** A cell that is read. */
+/** An open table cell. */
 interface OpenCell {
   readonly blocks: readonly PageBlock[];
   readonly columns: number;
@@ -89,27 +89,29 @@ interface OpenCell {
   readonly isHeader: boolean;
 }
 
-/** Reads elements and texts into blocks. */
+/** Reads elements and text into blocks. */
 export class PageReader implements ElementHandler {
-  /** The first main heading; null until there is one. */
+  /** The first main heading; null if there is none so far. */
   heading: string | null = null;
-  /** Characters that are read. */
+  /** UTF-16 units of text that was read. */
   shownUnits = 0;
-  /** Characters that are left out although they may be missed. */
+  /** UTF-16 units of skipped text that may be content. */
   lostUnits = 0;
   readonly #flows: Flow[];
-  /** Why nothing is heard: how many elements deep, and whether the main heading is heard all the same. */
-  #muted: { depth: number; readonly hearsHeading: boolean } | null = null;
-  /** Set aside while a main heading is heard within it. */
-  #mutedAround: { depth: number; readonly hearsHeading: boolean } | null = null;
-  /** Elements around what is muted whose text nobody misses. */
-  #unmissed = 0;
+  /**
+   * The skipped element: depth of the current position in it, and whether a main heading inside is read. Null if none.
+   */
+  #skipped: { depth: number; readonly keepsHeading: boolean } | null = null;
+  /** The skipped element around a main heading that is being read. */
+  #skippedAroundHeading: { depth: number; readonly keepsHeading: boolean } | null = null;
+  /** Number of open skipped elements whose text is certainly no content. */
+  #noContentDepth = 0;
   #contents = 0;
   #figures = 0;
-  /** The cells that the flows but the first are in. */
+  /** Open table cells, one per flow but the first. */
   readonly #cells: OpenCell[] = [];
-  /** The raised texts that are open: where they begin, and whether a link to elsewhere in the page is in them. */
-  readonly #raised: { readonly mark: number; readonly isFirst: boolean; isReference: boolean }[] = [];
+  /** Open superscripts: their beginning, and whether they contain a link within the page. */
+  readonly #superscripts: { readonly mark: number; readonly isFirst: boolean; isReference: boolean }[] = [];
 
   constructor(
     sink: PageSink,
@@ -120,16 +122,16 @@ export class PageReader implements ElementHandler {
   }
 
   enter(name: string, attributes: Attributes): Role {
-    if (this.#muted !== null) {
-      if (!(this.#muted.hearsHeading && name === "h1")) {
-        this.#muted.depth++;
-        if (!isMissed(name)) this.#unmissed++;
-        return "muted";
+    if (this.#skipped !== null) {
+      if (!(this.#skipped.keepsHeading && name === "h1")) {
+        this.#skipped.depth++;
+        if (!mayBeContent(name)) this.#noContentDepth++;
+        return "skipped";
       }
-      this.#mutedAround = this.#muted;
-      this.#muted = null;
+      this.#skippedAroundHeading = this.#skipped;
+      this.#skipped = null;
       this.#begin("heading", name, attributes);
-      return "unmuted";
+      return "unskipped";
     }
     const flow = this.#flow;
     const around = {
@@ -137,33 +139,33 @@ export class PageReader implements ElementHandler {
       isHeading: flow.heading > 0 || flow.isTerm,
       isQuote: flow.quotes > 0 || this.#figures > 0,
     };
-    const shown = shownOf(name, attributes, around, this.scope);
-    if (shown !== "all") {
-      this.#muted = { depth: 1, hearsHeading: shown === "heading" };
-      this.#unmissed = isMissed(name) ? 0 : 1;
-      return "muted";
+    const visibility = visibilityOf(name, attributes, around, this.scope);
+    if (visibility !== "all") {
+      this.#skipped = { depth: 1, keepsHeading: visibility === "heading" };
+      this.#noContentDepth = mayBeContent(name) ? 0 : 1;
+      return "skipped";
     }
     if (CONTENT.has(name)) this.#contents++;
     if (name === "figure") this.#figures++;
     const role = this.#roleOf(name, attributes);
-    if (role === "muted") {
-      this.#muted = { depth: 1, hearsHeading: false };
-      this.#unmissed = 1;
+    if (role === "skipped") {
+      this.#skipped = { depth: 1, keepsHeading: false };
+      this.#noContentDepth = 1;
     } else this.#begin(role, name, attributes);
     return role;
   }
 
   leave(name: string, role: Role): void {
-    if (role === "muted") {
-      if (this.#muted === null) return;
-      if (!isMissed(name)) this.#unmissed--;
-      if (--this.#muted.depth === 0) this.#muted = null;
+    if (role === "skipped") {
+      if (this.#skipped === null) return;
+      if (!mayBeContent(name)) this.#noContentDepth--;
+      if (--this.#skipped.depth === 0) this.#skipped = null;
       return;
     }
-    if (role === "unmuted") {
+    if (role === "unskipped") {
       this.#end("heading", name);
-      this.#muted = this.#mutedAround;
-      this.#mutedAround = null;
+      this.#skipped = this.#skippedAroundHeading;
+      this.#skippedAroundHeading = null;
       return;
     }
     this.#end(role, name);
@@ -172,23 +174,23 @@ export class PageReader implements ElementHandler {
   }
 
   empty(name: string, attributes: Attributes): void {
-    if (this.#muted !== null) return;
+    if (this.#skipped !== null) return;
     const flow = this.#flow;
     const isContent = this.#contents > 0;
     const around = { isContent, isHeading: false, isQuote: false };
-    if (shownOf(name, attributes, around, this.scope) !== "all") return;
+    if (visibilityOf(name, attributes, around, this.scope) !== "all") return;
     if (name === "br") flow.break();
     else if (name === "hr") flow.separate();
     else if (name === "img" && alternativeOf(attributes) !== "") flow.addAlternative(alternativeOf(attributes));
   }
 
   text(text: string): void {
-    if (this.#muted !== null) {
-      if (this.#unmissed === 0) this.lostUnits += text.trim().length;
+    if (this.#skipped !== null) {
+      if (this.#noContentDepth === 0) this.lostUnits += text.trim().length;
     } else if (this.#flow.add(text)) this.shownUnits += text.trim().length;
   }
 
-  /** Writes what the page leaves open. */
+  /** Writes the last block. */
   end(): void {
     this.#flow.separate();
   }
@@ -198,10 +200,10 @@ export class PageReader implements ElementHandler {
   }
 
   #roleOf(name: string, attributes: Attributes): Role {
-    if (name === "annotation" || name === "annotation-xml" || name === "rp") return "muted";
+    if (name === "annotation" || name === "annotation-xml" || name === "rp") return "skipped";
     if (name === "math" && attributes.alttext !== undefined) {
       this.text(formulaOf(attributes.alttext));
-      return "muted";
+      return "skipped";
     }
     const own = ROLES.get(name) ?? "inline";
     const role = attributes.role === "heading" && (own === "block" || own === "inline") ? "heading" : own;
@@ -226,10 +228,10 @@ export class PageReader implements ElementHandler {
         flow.nameLanguage(languageOf(attributes));
         break;
       case "list":
-        flow.beginList(name === "ol" ? numbersOf(attributes) : { kind: "bullets" });
+        flow.beginList(name === "ol" ? numberedListOf(attributes) : { kind: "bullets" });
         break;
       case "definitions":
-        flow.beginList({ kind: "definitions", terms: [], areExplained: false });
+        flow.beginList({ kind: "definitions", terms: [], areDefined: false });
         break;
       case "item":
         flow.beginItem(numberOf(attributes.value));
@@ -248,7 +250,7 @@ export class PageReader implements ElementHandler {
         flow.breakItem();
         flow.hasTable = true;
         flow.tables.push({
-          table: new PageTable(flow.sink, this.budget, isDrawn(attributes)),
+          table: new PageTable(flow.sink, this.budget, hasBorder(attributes)),
           cells: null,
           isHead: false,
         });
@@ -272,16 +274,16 @@ export class PageReader implements ElementHandler {
   #beginInline(flow: Flow, role: Role, attributes: Attributes): void {
     switch (role) {
       case "link": {
-        const raised = this.#raised.at(-1);
-        if (raised !== undefined && attributes.href?.startsWith("#") === true) raised.isReference = true;
+        const superscript = this.#superscripts.at(-1);
+        if (superscript !== undefined && attributes.href?.startsWith("#") === true) superscript.isReference = true;
         flow.beginLink();
         break;
       }
       case "bold":
         flow.bold++;
         break;
-      case "raised":
-        this.#raised.push({ mark: flow.line.mark, isFirst: flow.line.last === "", isReference: false });
+      case "superscript":
+        this.#superscripts.push({ mark: flow.line.mark, isFirst: flow.line.last === "", isReference: false });
         break;
       case "quoted":
         flow.add("“");
@@ -339,8 +341,8 @@ export class PageReader implements ElementHandler {
       case "bold":
         flow.bold--;
         break;
-      case "raised":
-        this.#endRaised(flow);
+      case "superscript":
+        this.#endSuperscript(flow);
         break;
       case "quoted":
         flow.add("”");
@@ -363,19 +365,19 @@ export class PageReader implements ElementHandler {
     open.cells.push({ ...cell, isBold, hasTable: flow.hasTable });
   }
 
-  /** `10^6` for an exponent, `[1]` for the mark of a note; other texts stay as they are. */
-  #endRaised(flow: Flow): void {
-    const raised = this.#raised.pop();
-    if (raised === undefined || raised.isFirst) return;
-    const text = flow.line.since(raised.mark)?.trim() ?? "";
-    const mark = raised.isReference ? NOTE_MARK.exec(text)?.[1] : undefined;
+  /** Writes an exponent as `10^6` and the mark of a note as `[1]`; other superscripts stay unchanged. */
+  #endSuperscript(flow: Flow): void {
+    const superscript = this.#superscripts.pop();
+    if (superscript === undefined || superscript.isFirst) return;
+    const text = flow.line.since(superscript.mark)?.trim() ?? "";
+    const mark = superscript.isReference ? NOTE_MARK.exec(text)?.[1] : undefined;
     if (mark === undefined && !RAISED_NUMBER.test(text)) return;
-    flow.line.cutFrom(raised.mark);
+    flow.line.cutFrom(superscript.mark);
     flow.line.add(mark === undefined ? `^${text}` : `[${mark}]`);
   }
 }
 
-/** Collects the blocks of a cell. */
+/** Collects the blocks of a table cell. */
 class PageBlocks implements PageSink {
   readonly blocks: PageBlock[] = [];
 

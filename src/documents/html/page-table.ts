@@ -1,53 +1,53 @@
-// A table of a page while it is read: where its cells stand, what is merged, and which rows are lines. What holds more than fits a
-// line is unfolded into its blocks. How rows are written is office/table.ts's question.
+// Lays out a table of a page: cell positions, spans, and rows as lines. A row with more content than fits a line is
+// written as the blocks of its cells. office/table.ts writes the lines.
 
 import type { Budget } from "../budget.ts";
 import { type Cell, fitsLine, TableRows } from "../office/table.ts";
 import { onOneLine } from "../text-writer.ts";
 import type { PageBlock, PageSink } from "./flow.ts";
 
-/** Columns that one cell takes at most: a browser takes 1,000, no reader has seen 100. */
+/** Maximum column span of a cell. Browsers allow 1,000; real pages stay below 100. */
 const SPAN_MAX = 100;
-/** Text that is repeated in the rows that its cell reaches into. */
+/** Longest text of a cell, in UTF-16 units, that is repeated in all rows of its row span. */
 const REPEATED_UNITS_MAX = 200;
 
-/** A cell as it was read. */
+/** A cell with its content. */
 export interface PageCell {
   readonly blocks: readonly PageBlock[];
   readonly columns: number;
-  /** 0: to the end of the table. */
+  /** Row span; 0 means to the end of the table. */
   readonly rows: number;
   readonly isHeader: boolean;
   readonly isBold: boolean;
   readonly hasTable: boolean;
 }
 
-/** A cell that reaches into rows below its own. */
-interface Reaching extends Cell {
-  /** Rows that it still reaches into. */
+/** A cell with a row span into rows below its own. */
+interface SpanningCell extends Cell {
+  /** Remaining rows of its span. */
   readonly rowsLeft: number;
 }
 
-/** Takes the rows of a table and writes their lines. */
+/** Receives the rows of a table and writes their lines. */
 export class PageTable {
   readonly #rows: TableRows;
-  #reaching: readonly Reaching[] = [];
-  /** Most columns of a row so far. */
+  #spanning: readonly SpanningCell[] = [];
+  /** Largest number of columns of a row so far. */
   #width = 0;
   #hasWideRow = false;
-  /** Whether a row says that it names the columns. */
+  /** Whether there was a header row. */
   #hasNames = false;
 
   constructor(
     private readonly sink: PageSink,
     private readonly budget: Budget,
-    /** Whether lines are drawn between its cells: then it is no layout, and its first row is likely to name columns. */
-    isDrawn: boolean,
+    /** Whether the table has borders: then it is not for layout, and its first row is probably a header. */
+    hasBorder: boolean,
   ) {
-    this.#rows = new TableRows(isDrawn ? "likely" : "none");
+    this.#rows = new TableRows(hasBorder ? "likely" : "none");
   }
 
-  /** @param isHead whether the row stands in `thead` */
+  /** @param isHead whether the row is in `thead` */
   addRow(cells: readonly PageCell[], isHead: boolean): void {
     const { own, all } = this.#place(cells);
     const filled = cells.filter(({ blocks }) => blocks.length > 0);
@@ -55,9 +55,9 @@ export class PageTable {
     const [first] = filled;
     if (first === undefined) return;
     if (all.length === 1 && this.#width === 1) this.#writeBlocks(first.blocks);
-    else if (filled.some(isTooMuch)) this.#unfold(cells, own);
+    else if (filled.some(exceedsLine)) this.#unfold(cells, own);
     else if (filled.length === 1 && this.#hasWideRow && first.columns >= this.#width) {
-      // a heading within the table: it stands in no column
+      // a heading within the table, over all columns
       this.#writeLines(this.#rows.end());
       this.#writeLines([textOf(first)]);
     } else if (!this.#hasNames && all.length === 2 && isEntry(cells)) {
@@ -73,34 +73,34 @@ export class PageTable {
     }
   }
 
-  /** Writes what is left. */
+  /** Writes the remaining lines. */
   end(): void {
     this.#writeLines(this.#rows.end());
   }
 
-  /** Where the cells of a row stand (HTML, 4.9.12): in the columns that those above it leave free. */
+  /** Positions of the cells of a row (HTML, 4.9.12): the columns that row spans from above leave free. */
   #place(cells: readonly PageCell[]): { readonly own: readonly Cell[]; readonly all: readonly Cell[] } {
-    const above = this.#reaching;
-    const reaching: Reaching[] = [];
-    for (const cell of above) if (cell.rowsLeft > 1) reaching.push({ ...cell, rowsLeft: cell.rowsLeft - 1 });
+    const above = this.#spanning;
+    const spanning: SpanningCell[] = [];
+    for (const cell of above) if (cell.rowsLeft > 1) spanning.push({ ...cell, rowsLeft: cell.rowsLeft - 1 });
     const own: Cell[] = [];
     const all: Cell[] = [];
     let column = 0;
     let next = 0;
-    const passReaching = () => {
+    const skipSpanning = () => {
       for (let each = above[next]; each !== undefined && each.column <= column; each = above[++next]) {
         column = Math.max(column, each.column + each.span);
         all.push(each);
       }
     };
     for (const cell of cells) {
-      passReaching();
+      skipSpanning();
       const span = Math.min(cell.columns, SPAN_MAX);
       const placed = { text: textOf(cell), column, span, isBold: cell.isBold };
       own.push(placed);
       all.push(placed);
       if (cell.rows !== 1)
-        reaching.push({
+        spanning.push({
           ...placed,
           text: repeated(placed.text),
           rowsLeft: cell.rows === 0 ? Number.POSITIVE_INFINITY : cell.rows - 1,
@@ -109,7 +109,7 @@ export class PageTable {
     }
     for (let each = above[next]; each !== undefined; each = above[++next]) all.push(each);
     this.budget.addCells(all.reduce((sum, { span }) => sum + span, 0));
-    this.#reaching = reaching.sort((a, b) => a.column - b.column);
+    this.#spanning = spanning.sort((a, b) => a.column - b.column);
     return { own, all };
   }
 
@@ -141,7 +141,7 @@ export class PageTable {
   }
 }
 
-/** A cell's text on one line; items of lists are set apart. */
+/** The text of a cell on one line, with list items separated by semicolons. */
 function textOf({ blocks }: PageCell): string {
   let text = "";
   for (const [at, { plain, isItem }] of blocks.entries()) {
@@ -151,7 +151,9 @@ function textOf({ blocks }: PageCell): string {
   return text;
 }
 
-/** Whether a row says something of one thing, like `Capital: Oslo`: its name is a header or ends in a colon, its value is neither. */
+/**
+ * Whether a row is an entry such as `Capital: Oslo`: the name is a header or ends in a colon, the value is no header.
+ */
 function isEntry([first, second]: readonly PageCell[]): boolean {
   if (first === undefined || second === undefined) return false;
   if (first.blocks.length === 0 || second.blocks.length === 0 || first.rows !== 1 || second.isHeader) return false;
@@ -162,7 +164,7 @@ function repeated(text: string): string {
   return text.length <= REPEATED_UNITS_MAX ? text : "";
 }
 
-function isTooMuch({ blocks, hasTable }: PageCell): boolean {
+function exceedsLine({ blocks, hasTable }: PageCell): boolean {
   const hasCode = blocks.some(({ isCode, plain }) => isCode && plain.includes("\n"));
   return hasTable || hasCode || !fitsLine(blocks.map(({ plain }) => plain));
 }

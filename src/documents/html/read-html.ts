@@ -1,5 +1,5 @@
-// What an HTML page says: its content as Markdown, and its title. This file is control: which passes are made over the page, and
-// whether what they leave is enough. What tags, elements and blocks are is the business of its neighbours.
+// Reads an HTML page: its content as Markdown, and its title. This file decides how many passes are made over the page
+// and which one is used; page-reader.ts reads the elements.
 
 import { shortTitle } from "../../domain/title.ts";
 import type { ReadFailure } from "../../ports/document-reader.ts";
@@ -11,37 +11,40 @@ import { readMarkup } from "./markup.ts";
 import { PageReader } from "./page-reader.ts";
 import type { Scope } from "./visibility.ts";
 
-/** Of the text that is no link: the share that has to be content. With less, what was left out is what the page says. */
+/**
+ * Minimum share of content in the text outside links. With a smaller share, the skipped text is the content of the
+ * page.
+ */
 const CONTENT_SHARE_MIN = 0.25;
 
-/** What stands between a page's title and its site's name. */
+/** Characters between the title of a page and the name of its site. */
 const SEPARATOR = /[-|–—·•:»«›‹/]/;
 
-/** What one pass over a page found. */
+/** The result of one pass over a page. */
 interface Pass {
   readonly writer: TextWriter;
   readonly reader: PageReader;
-  /** What the page's `title` says; empty without one. */
+  /** Text of the `title` element; empty if there is none. */
   readonly title: string;
 }
 
 /**
- * Reads a page. Time and memory grow with its length, up to the limits. Never throws because of what is in the page.
- * @param pieces put together they are the page
+ * Reads a page. Time and memory are linear in its length, up to the limits. Never throws because of the content.
+ * @param pieces their concatenation is the page
  */
 export function readHtml(pieces: Iterable<string>, limits: ReadingLimits = READING_LIMITS): ReadDocument | ReadFailure {
   const page = [...pieces];
   return outcomeOf(() => {
-    const content = passOver(page, "content", limits);
+    const content = readPage(page, "content", limits);
     const { shownUnits, lostUnits } = content.reader;
     const isEnough = shownUnits > 0 && shownUnits >= (shownUnits + lostUnits) * CONTENT_SHARE_MIN;
-    const pass = isEnough ? content : passOver(page, "everything", limits);
+    const pass = isEnough ? content : readPage(page, "everything", limits);
     const title = titleOf(pass.title, pass.reader.heading ?? "");
     return pass.writer.document(title === "" ? null : shortTitle(title));
   });
 }
 
-function passOver(page: readonly string[], scope: Scope, limits: ReadingLimits): Pass {
+function readPage(page: readonly string[], scope: Scope, limits: ReadingLimits): Pass {
   const budget = new Budget(limits);
   const writer = new TextWriter(budget);
   const reader = new PageReader(writer, budget, scope);
@@ -65,15 +68,15 @@ function passOver(page: readonly string[], scope: Scope, limits: ReadingLimits):
   return { writer, reader, title };
 }
 
-/** The title without the name of its site, where the main heading tells which part of it that is. */
+/** The title without the name of the site, if the main heading tells which part of it is the title. */
 function titleOf(title: string, heading: string): string {
   const at = heading === "" ? -1 : title.toLowerCase().indexOf(heading.toLowerCase());
   if (at === -1) return title;
-  const isApart =
-    isSetApart(title.slice(0, at).trimEnd().at(-1)) && isSetApart(title.slice(at + heading.length).trimStart()[0]);
-  return isApart ? heading : title;
+  const isSeparated =
+    isSeparator(title.slice(0, at).trimEnd().at(-1)) && isSeparator(title.slice(at + heading.length).trimStart()[0]);
+  return isSeparated ? heading : title;
 }
 
-function isSetApart(sign: string | undefined): boolean {
+function isSeparator(sign: string | undefined): boolean {
   return sign === undefined || SEPARATOR.test(sign);
 }

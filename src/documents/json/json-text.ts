@@ -1,67 +1,67 @@
-// What a JSON file says, as text that can be found piece by piece: a line `path: value` for each value, a paragraph for each object of
-// a list, a line for each turn of a conversation. Where values begin and end is json-tokens.ts's business, what is written of them
-// json-writer.ts's.
+// Converts a JSON file to searchable text: a line `path: value` per value, a paragraph per object of a list, a line per
+// turn of a conversation. json-tokens.ts parses; json-writer.ts writes the lines.
 
 import { type JsonSink, readJson, skipBlanks } from "./json-tokens.ts";
 import { JsonWriter } from "./json-writer.ts";
 
 /**
- * The text of a JSON file, of JSON Lines (a value a line), or of values one after the other, which read as those of a list. What is
- * no JSON comes back as it is; of JSON Lines, single lines do. Time and memory are linear in the length.
- * @param pieces of the file's text
+ * The text of a JSON file, of JSON Lines (a value per line), or of concatenated values, which are read like the values
+ * of a list. Invalid JSON is returned unchanged; in JSON Lines, only the invalid lines are. Takes linear time and
+ * memory.
+ * @param pieces the text of the file
  */
 export function jsonText(pieces: Iterable<string>): readonly string[] {
   const text = [...pieces].join("");
   return valueText(text) ?? valuesText(text) ?? linesText(text) ?? [text];
 }
 
-/** null: the text is not one JSON value. */
+/** null if the text is not a single JSON value. */
 function valueText(text: string): readonly string[] | null {
   const writer = new JsonWriter(text, false);
-  return isWhole(text, writer) ? writer.pieces() : null;
+  return isSingleValue(text, writer) ? writer.pieces() : null;
 }
 
-/** null: something is no JSON. */
+/** The text of concatenated values; null if anything is invalid JSON. */
 function valuesText(text: string): readonly string[] | null {
   const writer = new JsonWriter(text, true);
   for (let at = skipBlanks(text, 0); at < text.length; at = skipBlanks(text, at)) {
     const end = readJson(text, at, writer);
-    // words and numbers need something between them
+    // literals and numbers need a separator between them
     if (end === null || (end < text.length && /[\w"+.-]/.test(text.charAt(end)))) return null;
     at = end;
   }
   return writer.pieces();
 }
 
-/** null: the first line is no object or list of its own. */
+/** The text of JSON Lines; null if the first line is no object or list. */
 function linesText(text: string): readonly string[] | null {
   const lines = linesOf(text);
   const first = lines.next();
-  if (first.done === true || !/^[ \t]*[[{]/.test(first.value) || !isWhole(first.value, NOBODY)) return null;
+  if (first.done === true || !/^[ \t]*[[{]/.test(first.value) || !isSingleValue(first.value, DISCARD)) return null;
   const writer = new JsonWriter(first.value, true);
   readJson(first.value, skipBlanks(first.value, 0), writer);
   for (const line of lines) {
-    writer.goOn(line);
-    if (isWhole(line, NOBODY)) readJson(line, skipBlanks(line, 0), writer);
-    else writer.broken(line);
+    writer.continueWith(line);
+    if (isSingleValue(line, DISCARD)) readJson(line, skipBlanks(line, 0), writer);
+    else writer.writeInvalid(line);
   }
   return writer.pieces();
 }
 
-/** Takes tokens, for whether there is a value at all. */
-const NOBODY: JsonSink = {
+/** Discards the tokens; for validation only. */
+const DISCARD: JsonSink = {
   open: () => undefined,
   key: () => undefined,
   scalar: () => undefined,
   close: () => undefined,
 };
 
-function isWhole(text: string, sink: JsonSink): boolean {
+function isSingleValue(text: string, sink: JsonSink): boolean {
   const end = readJson(text, skipBlanks(text, 0), sink);
   return end !== null && skipBlanks(text, end) === text.length;
 }
 
-/** Lines with something on them. */
+/** Lines that are not blank. */
 function* linesOf(text: string): Generator<string, undefined> {
   for (let at = 0; at < text.length; ) {
     const feed = text.indexOf("\n", at);

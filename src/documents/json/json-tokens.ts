@@ -1,12 +1,12 @@
-// Which tokens a JSON text has (RFC 8259), one after the other: values are cut out as they are written, so that no number changes, no
-// key is lost, and no depth overflows. What is made of them is json-text.ts's question.
+// Parses JSON (RFC 8259) into tokens. Unlike JSON.parse it keeps numbers as they are written, keeps duplicate keys and
+// does not recurse, so that deep nesting cannot overflow the stack.
 
-/** What takes the tokens of a JSON text, each with the place where it begins or, for an end, ends. */
+/** Receives the tokens of a JSON text. Offsets are in UTF-16 units. */
 export interface JsonSink {
   open(kind: "object" | "array", at: number): void;
-  /** Of the value that follows; decoded. */
+  /** The decoded key of the value that follows. */
   key(name: string): void;
-  /** A string decoded, any other value as it is written. */
+  /** A decoded string, or any other value as it is written. */
   scalar(text: string, isString: boolean): void;
   close(end: number): void;
 }
@@ -18,25 +18,25 @@ const [COMMA, COLON] = [0x2c, 0x3a];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
 const LITERALS = ["true", "false", "null"] as const;
 
-/** What a text was that is no JSON. */
-class NoJson extends Error {
-  override readonly name = "NoJson";
+/** Thrown when the text is invalid JSON. */
+class InvalidJson extends Error {
+  override readonly name = "InvalidJson";
 }
 
 /**
- * Hands the tokens of the value at `from` to the sink. In time linear in its length and memory in its depth.
- * @returns where the value ends; null: there is no valid one, and what the sink took is to be forgotten
+ * Passes the tokens of the value at `from` to the sink. Takes linear time, and memory linear in the depth.
+ * @returns the end of the value; null if it is invalid, and then the caller has to discard what the sink received
  */
 export function readJson(text: string, from: number, sink: JsonSink): number | null {
   try {
     return new Tokens(text, from, sink).value();
   } catch (error) {
-    if (error instanceof NoJson) return null;
+    if (error instanceof InvalidJson) return null;
     throw error;
   }
 }
 
-/** Where the next character stands that is no white space; the text's length without one. */
+/** Position of the next character that is not white space; the length of the text if there is none. */
 export function skipBlanks(text: string, from: number): number {
   for (let at = from; at < text.length; at++) {
     const unit = text.charCodeAt(at);
@@ -57,7 +57,7 @@ class Tokens {
   }
 
   value(): number {
-    // how what is open has to be closed
+    // closing brackets of the open objects and arrays
     const closing: number[] = [];
     do {
       this.#valueStart(closing);
@@ -66,7 +66,7 @@ class Tokens {
     return this.#at;
   }
 
-  /** Opens objects and arrays up to a scalar or an empty one. */
+  /** Reads opening brackets up to a scalar or an empty object or array. */
   #valueStart(closing: number[]): void {
     for (;;) {
       const unit = this.#next();
@@ -82,7 +82,7 @@ class Tokens {
     }
   }
 
-  /** Closes what ends here; ends before the next value, or behind the last one. */
+  /** Reads closing brackets; stops before the next value, or behind the last one. */
   #closeAll(closing: number[]): void {
     for (let expected = closing.at(-1); expected !== undefined; expected = closing.at(-1)) {
       const unit = this.#next();
@@ -95,15 +95,15 @@ class Tokens {
         if (expected === CLOSE_OBJECT) this.#key();
         return;
       } else {
-        throw new NoJson();
+        throw new InvalidJson();
       }
     }
   }
 
   #key(): void {
-    if (this.#next() !== QUOTE) throw new NoJson();
+    if (this.#next() !== QUOTE) throw new InvalidJson();
     this.sink.key(this.#string());
-    if (this.#next() !== COLON) throw new NoJson();
+    if (this.#next() !== COLON) throw new InvalidJson();
     this.#at++;
   }
 
@@ -121,7 +121,7 @@ class Tokens {
   #number(): string {
     NUMBER.lastIndex = this.#at;
     const number = NUMBER.exec(this.text)?.[0];
-    if (number === undefined) throw new NoJson();
+    if (number === undefined) throw new InvalidJson();
     return number;
   }
 
@@ -140,7 +140,7 @@ class Tokens {
         at++;
       }
     }
-    throw new NoJson();
+    throw new InvalidJson();
   }
 
   #next(): number {
@@ -149,11 +149,11 @@ class Tokens {
   }
 }
 
-/** A string with its quotes, decoded; what cannot be stored (NUL, a half of a pair) is left out or replaced. */
+/** Decodes a string with its quotes. Removes NUL and replaces lone surrogates, which cannot be stored. */
 function unescaped(written: string): string {
   try {
     return String(JSON.parse(written)).replaceAll("\0", "").toWellFormed();
   } catch (cause) {
-    throw new NoJson("a string with an unknown escape", { cause });
+    throw new InvalidJson("a string with an unknown escape", { cause });
   }
 }

@@ -1,18 +1,19 @@
-// Whether an object of a JSON list is a turn of a conversation, and how that is written: `[time] Speaker: text`, as conversations in
-// plain text are (conversation.ts reads both). Which fields make a message is domain/json-message.ts's business.
+// Recognises turns of a conversation in a JSON list and writes them as `[time] Speaker: text`, the form of
+// conversations in plain text, which preparation/conversation reads. domain/json-message.ts knows the fields of a
+// message.
 
 import { type Fields, messageOf, timeOf } from "../../domain/json-message.ts";
 
-/** What a turn may have beside these without anything being lost. */
-const IDLE_KEYS: ReadonlySet<string> = new Set(["id", "uuid", "index", "type"]);
-/** Units of a speaker at most: longer ones are texts. */
+/** Keys of a turn that are left out of its line. */
+const OMITTED_KEYS: ReadonlySet<string> = new Set(["id", "uuid", "index", "type"]);
+/** Longest speaker in UTF-16 units; a longer one is a text. */
 const SPEAKER_UNITS_MAX = 80;
-/** From here on a number of a time counts milliseconds since 1970, not seconds (the year 5138). */
+/** From this value on, a time is in milliseconds since 1970, not in seconds (the year 5138). */
 const MILLISECONDS_FROM = 1e11;
-/** Seconds since 1970 from which on a number is a time of day and no other number: 1980. */
+/** Smallest number that is taken for a time, in seconds since 1970: the year 1980. */
 const SECONDS_FROM = 315_532_800;
 
-/** An object as a turn; null: it is none. @param json one valid object, not deeply nested */
+/** The line of a turn; null if the object is none. @param json one valid object, not deeply nested */
 export function turnLine(json: string): string | null {
   const fields = JSON.parse(json) as Fields;
   const message = messageOf(fields);
@@ -22,16 +23,16 @@ export function turnLine(json: string): string | null {
   const at = timeOf(fields, timeText);
   const known = new Set([speakerKey, textKey, ...(at === null ? [] : [at.timeKey])]);
   const others = Object.entries(fields).filter(
-    ([key, value]) => !known.has(key) && !IDLE_KEYS.has(key) && isSaid(value),
+    ([key, value]) => !known.has(key) && !OMITTED_KEYS.has(key) && hasValue(value),
   );
-  // a number that is not what stands there once it is read
+  // JSON.parse changed a number, for example a long one
   if (others.some(([, value]) => typeof value === "number" && !json.includes(String(value)))) return null;
   const time = at === null ? "" : `[${at.time}] `;
   const more = others.map(([key, value]) => ` (${key}: ${typeof value === "string" ? value : JSON.stringify(value)})`);
   return oneLine(`${time}${speaker}: ${text}${more.join("")}`);
 }
 
-function isSaid(value: unknown): boolean {
+function hasValue(value: unknown): boolean {
   return value !== null && value !== "" && !(Array.isArray(value) && value.length === 0);
 }
 
@@ -42,7 +43,7 @@ function timeText(value: unknown): string | null {
   return new Date(value < MILLISECONDS_FROM ? value * 1000 : value).toISOString();
 }
 
-// A line of its own, since a line that begins with `Word:` would be another turn.
+// One line: a further line that begins with `Word:` would be read as another turn.
 function oneLine(text: string): string {
   return text.replaceAll("\0", "").toWellFormed().replace(/\s+/g, " ").trim();
 }

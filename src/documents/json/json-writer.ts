@@ -1,62 +1,62 @@
-// How the values of a JSON text become lines: paths, records, lists of short values. Which line is a turn of a conversation is decided
-// in json-turns.ts.
+// Writes the values of a JSON text as lines: paths, records, lists of short values. json-turns.ts recognises turns of a
+// conversation.
 
 import type { JsonSink } from "./json-tokens.ts";
 import { turnLine } from "./json-turns.ts";
 
-/** Steps of a path that are written at most, the first and the last of them: beyond that nobody reads on. */
+/** Steps of a long path that are written: the first and the last ones. */
 const STEPS_FIRST = 4;
 const STEPS_LAST = 12;
-/** Units of a step that stands before others. */
+/** Longest step before other steps, in UTF-16 units. */
 const STEP_UNITS_MAX = 80;
-/** Units that paths may add to a text; beyond that, only their last steps are written. */
+/** Maximum of UTF-16 units that paths add to a text; beyond it, only their last steps are written. */
 const PATH_UNITS_MAX = 64 * 1024 * 1024;
-/** Short values of a list stand on one line, this many units of them at most. */
+/** Longest line of short list values, in UTF-16 units. */
 const LIST_LINE_UNITS = 400;
 const LIST_VALUE_UNITS_MAX = 80;
-/** An object within a record stands on one line up to this many units. */
+/** Longest line of an object within a record, in UTF-16 units. */
 const RECORD_LINE_UNITS = 300;
-/** Lines and units of an object that is a turn of a conversation at most. */
+/** Limits of an object that can be a turn of a conversation: lines, UTF-16 units, depth. */
 const TURN_LINES_MAX = 1_000;
 const TURN_UNITS_MAX = 1024 * 1024;
 const TURN_DEPTH_MAX = 8;
-/** Lines that are kept apart from each other, so that a turn can take their place; more than a turn has. */
+/** Lines that are not joined into pieces yet, so that a turn can replace them; more than a turn has. */
 const LINES_APART_MAX = 8 * TURN_LINES_MAX;
-/** Units after which what the lines left behind is freed: a file of 100 MB would take more than a gigabyte. */
+/** UTF-16 units of text between garbage collections. Without them a file of 100 MB would take more than a gigabyte. */
 const COLLECT_AFTER_UNITS = 16 * 1024 * 1024;
-/** Keys that need no quotes in a path. */
+/** Keys without quotes in a path. */
 const PLAIN_KEY = /^[^.[\]"\s][^.[\]"\n\r\t]*$/;
 
-/** An object or list that is open. */
+/** An open object or list. */
 interface Frame {
   readonly kind: "object" | "array";
   readonly start: number;
-  /** Where it stands itself. */
+  /** Path of the object or list itself. */
   readonly path: string;
-  /** The key at which, or the place in a list where, the next value stands. */
+  /** Key or list index of the next value. */
   step: string;
   count: number;
-  /** Whether an object of a list is open around it. */
+  /** Whether it is inside an object of a list. */
   readonly isWithinRecord: boolean;
-  /** An object in a list, with nothing but short values so far, which may be one line; null for any other. */
+  /** `key: value` texts of an object in a list as long as it fits one line; else null. */
   cells: string[] | null;
-  /** Short values of a list that are not written yet; null once it is written value by value. */
+  /** Short values of a list that are not written yet; null once the list is written value by value. */
   values: string[] | null;
-  /** The place in the list of the first of them. */
+  /** List index of the first of `values`. */
   valuesFrom: number;
   units: number;
-  /** Of the lines written: where an object of a list begins; -1 for any other, and once it is too long for a turn. */
-  mark: number;
-  /** Depth of what is within it. */
+  /** Number of lines before an object of a list; -1 for anything else. */
+  firstLine: number;
+  /** Depth of the values inside. */
   depth: number;
-  /** Of a list: whether its first object is a turn. */
+  /** Whether the first object of this list is a turn. */
   hasTurns: boolean;
 }
 
-/** Takes the tokens of JSON values and makes lines of them. */
+/** Receives the tokens of JSON values and writes lines. */
 export class JsonWriter implements JsonSink {
   readonly #frames: Frame[] = [];
-  /** The last lines; those before them are in pieces. */
+  /** The last lines; earlier lines are in pieces. */
   readonly #lines: string[] = [];
   readonly #pieces: string[] = [];
   #linesInPieces = 0;
@@ -65,8 +65,8 @@ export class JsonWriter implements JsonSink {
   #pathUnits = 0;
 
   /**
-   * @param text that the tokens stand in
-   * @param isList whether several values follow each other, as if they were those of a list
+   * @param text the text that the tokens come from
+   * @param isList whether several values follow each other, which are read like the values of a list
    */
   constructor(
     private text: string,
@@ -75,15 +75,15 @@ export class JsonWriter implements JsonSink {
     if (isList) this.#frames.push({ ...this.#frame("array", 0, undefined), values: null });
   }
 
-  /** The tokens that follow stand in another text. */
-  goOn(text: string): void {
+  /** Sets the text that the following tokens come from. */
+  continueWith(text: string): void {
     this.text = text;
   }
 
-  /** A value that cannot be read, as it is written. */
-  broken(written: string): void {
+  /** Writes an invalid value unchanged. */
+  writeInvalid(written: string): void {
     const list = this.#frames.at(-1);
-    if (list !== undefined) this.#enter(list);
+    if (list !== undefined) this.#countValue(list);
     this.#needsBreak = true;
     this.#line(written);
     this.#needsBreak = true;
@@ -92,11 +92,11 @@ export class JsonWriter implements JsonSink {
   open(kind: "object" | "array", at: number): void {
     const parent = this.#frames.at(-1);
     if (parent !== undefined) {
-      this.#spill(parent);
-      this.#enter(parent);
+      this.#flush(parent);
+      this.#countValue(parent);
     }
     const frame = this.#frame(kind, at, parent);
-    if (frame.mark !== -1 && !frame.isWithinRecord) this.#needsBreak = true;
+    if (frame.firstLine !== -1 && !frame.isWithinRecord) this.#needsBreak = true;
     this.#frames.push(frame);
   }
 
@@ -112,18 +112,18 @@ export class JsonWriter implements JsonSink {
       this.#line(value);
       return;
     }
-    this.#enter(frame);
+    this.#countValue(frame);
     const isShort = value.length <= LIST_VALUE_UNITS_MAX && !value.includes("\n");
     if (frame.values !== null) {
       if (isShort) this.#addToList(frame, frame.values, value);
-      else this.#spill(frame);
+      else this.#flush(frame);
       if (isShort) return;
     } else if (frame.cells !== null) {
       const cell = `${frame.step}: ${value}`;
       frame.units += cell.length;
       frame.cells.push(cell);
       if (frame.units <= RECORD_LINE_UNITS && !value.includes("\n")) return;
-      this.#spill(frame);
+      this.#flush(frame);
       return;
     }
     this.#line(this.#labelled(this.#path(), value));
@@ -143,7 +143,7 @@ export class JsonWriter implements JsonSink {
     if (frame.cells === null) this.#needsBreak = true;
   }
 
-  /** What was written, in pieces; an empty line stands between paragraphs. */
+  /** The text in pieces, with an empty line between paragraphs. */
   pieces(): readonly string[] {
     this.#endPiece(this.#lines.length);
     return this.#pieces;
@@ -151,7 +151,7 @@ export class JsonWriter implements JsonSink {
 
   #frame(kind: "object" | "array", start: number, parent: Frame | undefined): Frame {
     const isElement = parent?.kind === "array" && kind === "object";
-    const isWithinRecord = parent !== undefined && (parent.isWithinRecord || parent.mark !== -1);
+    const isWithinRecord = parent !== undefined && (parent.isWithinRecord || parent.firstLine !== -1);
     return {
       kind,
       start,
@@ -163,20 +163,20 @@ export class JsonWriter implements JsonSink {
       values: kind === "array" ? [] : null,
       valuesFrom: 0,
       units: 0,
-      mark: isElement ? this.#lineCount() : -1,
+      firstLine: isElement ? this.#lineCount() : -1,
       depth: 0,
       hasTurns: false,
     };
   }
 
-  /** The next value of an object or list begins. */
-  #enter(frame: Frame): void {
+  /** Counts the next value of an object or list. */
+  #countValue(frame: Frame): void {
     if (frame.kind === "array") frame.step = String(frame.count);
     frame.count++;
   }
 
-  /** Writes what was held back, once it turns out to be too long for one line. */
-  #spill(frame: Frame): void {
+  /** Writes the collected values line by line, because they do not fit one line. */
+  #flush(frame: Frame): void {
     const { cells, values } = frame;
     frame.cells = null;
     frame.values = null;
@@ -203,8 +203,8 @@ export class JsonWriter implements JsonSink {
   }
 
   #isTurn(frame: Frame, parent: Frame, end: number): boolean {
-    const lines = this.#lineCount() - frame.mark;
-    if (frame.mark === -1 || lines > TURN_LINES_MAX) return false;
+    const lines = this.#lineCount() - frame.firstLine;
+    if (frame.firstLine === -1 || lines > TURN_LINES_MAX) return false;
     if (frame.depth > TURN_DEPTH_MAX || end - frame.start > TURN_UNITS_MAX) return false;
     if (parent.count > 1 && !parent.hasTurns) return false;
     const turn = turnLine(this.text.slice(frame.start, end));
@@ -243,7 +243,7 @@ export class JsonWriter implements JsonSink {
     return path === "" ? value : `${path}: ${value}`;
   }
 
-  /** The path of the value that is read now. */
+  /** Path of the current value. */
   #path(): string {
     const frame = this.#frames.at(-1);
     if (frame === undefined) return "";
@@ -253,7 +253,7 @@ export class JsonWriter implements JsonSink {
     return path;
   }
 
-  /** The path of the object or list that begins now, as it stands before the steps within it. */
+  /** Path of the object or list that begins, shortened as a prefix of the paths inside. */
   #pathBefore(): string {
     const depth = this.#frames.length;
     const parent = this.#frames.at(-1);
@@ -270,7 +270,7 @@ function stepText({ kind, step }: Frame, isFirst: boolean): string {
   return isFirst ? step : `.${step}`;
 }
 
-/** What stands before every value within is not as long as a key can be. */
+/** The text of a step, shortened if it is long, since it is repeated before each value inside. */
 function cutStepText(frame: Frame, isFirst: boolean): string {
   if (frame.step.length <= STEP_UNITS_MAX) return stepText(frame, isFirst);
   return stepText({ ...frame, step: `${frame.step.slice(0, STEP_UNITS_MAX).toWellFormed()}…` }, isFirst);
