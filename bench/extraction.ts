@@ -1,5 +1,5 @@
-// How good are the attributes that nobody gave? Prepares passages whose title is known without it, and counts how often the
-// made title and the tags say a content word of the real one; and counts sentences of known language that are recognised.
+// Measures extracted attributes. Prepares passages without their known titles, and counts how often the extracted title and tags
+// share a content word with the known title. Also counts sentences whose language is detected correctly.
 // `bun bench/extraction.ts --help` names the flags.
 
 import { join, resolve } from "node:path";
@@ -19,9 +19,9 @@ import { type Row, writeRows } from "./lib/record.ts";
 const MODELS_DIR = resolve(import.meta.dir, "../data/models");
 const HELP = `bun bench/extraction.ts [flags]
   --set NAMES    collections of English texts with titles, by comma (scifact,hotpotqa,2wikimultihop,cranfield)
-  --from FOLDER  where they are (${COLLECTIONS})
-  --passages N   passages in all, as many of each collection (200)
-  --seed N       which ones (1)
+  --from FOLDER  folder of the collections (${COLLECTIONS})
+  --passages N   total number of passages, the same from each collection (200)
+  --seed N       seed of the random choice of passages (1)
   --show         print each title and its tags
   --record       write bench/results/extraction.json`;
 
@@ -30,8 +30,8 @@ interface Passage {
   readonly text: string;
 }
 
-/** What came out for one passage. */
-interface Made {
+/** The extracted attributes of a passage. */
+interface ExtractedAttributes {
   readonly title: string;
   readonly tags: readonly string[];
   readonly language: string;
@@ -54,16 +54,16 @@ async function main(): Promise<void> {
   const next = seeded(Number(flags.get("--seed") ?? 1));
 
   const tokenizer = loadWordPiece(join(MODELS_DIR, "embedder/tokenizer.json"));
-  const make = ({ text }: Passage): Made => {
+  const extract = ({ text }: Passage): ExtractedAttributes => {
     const input = { content: text, title: null, type: null, tags: null, language: null, date: null, createdAt: null };
     return prepare(input, { countTokens: (part) => tokenizer.count(part) }).extracted;
   };
 
-  const all: (readonly [Passage, Made])[] = [];
+  const all: (readonly [Passage, ExtractedAttributes])[] = [];
   const rows: Row[] = [];
   for (const set of sets) {
-    const passages = chosen(await titledPassages(corpusFile(join(from, set))), count, next);
-    const pairs = passages.map((passage) => [passage, make(passage)] as const);
+    const passages = randomSample(await titledPassages(corpusFile(join(from, set))), count, next);
+    const pairs = passages.map((passage) => [passage, extract(passage)] as const);
     if (flags.has("--show")) for (const pair of pairs) show(...pair);
     rows.push(attributesRow(set, pairs));
     all.push(...pairs);
@@ -81,7 +81,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** All passages with a title and a text. */
+/** All passages of a corpus that have a title and a text. */
 async function titledPassages(file: string): Promise<readonly Passage[]> {
   const passages: Passage[] = [];
   for await (const line of readLines(file)) {
@@ -91,8 +91,8 @@ async function titledPassages(file: string): Promise<readonly Passage[]> {
   return passages;
 }
 
-/** `count` of them, none twice, in an order that follows from the generator (Fisher-Yates, stopped early). */
-function chosen(passages: readonly Passage[], count: number, next: () => number): readonly Passage[] {
+/** `count` different passages in random order (Fisher-Yates, stopped early). */
+function randomSample(passages: readonly Passage[], count: number, next: () => number): readonly Passage[] {
   const left = [...passages];
   return Array.from({ length: Math.min(count, left.length) }, () => {
     const at = Math.floor(next() * left.length);
@@ -101,25 +101,24 @@ function chosen(passages: readonly Passage[], count: number, next: () => number)
   });
 }
 
-function attributesRow(set: string, pairs: readonly (readonly [Passage, Made])[]): Row {
-  const share = (test: (passage: Passage, made: Made) => boolean) =>
-    rounded(mean(pairs.map(([passage, made]) => (test(passage, made) ? 1 : 0))), 3);
+function attributesRow(set: string, pairs: readonly (readonly [Passage, ExtractedAttributes])[]): Row {
+  const share = (test: (passage: Passage, extracted: ExtractedAttributes) => boolean) =>
+    rounded(mean(pairs.map(([passage, extracted]) => (test(passage, extracted) ? 1 : 0))), 3);
   return {
     set,
     passages: pairs.length,
-    titleShare: share((passage, made) => sharesWord(passage.title, made.title)),
-    titleCutShare: share((_, made) => made.title.endsWith("…")),
-    titleCharacters: rounded(mean(pairs.map(([, made]) => [...made.title].length)), 1),
-    tagsShare: share((passage, made) => sharesWord(passage.title, made.tags.join(" "))),
-    tags: rounded(mean(pairs.map(([, made]) => made.tags.length)), 2),
-    tagDuplicates: pairs.reduce((sum, [, made]) => sum + duplicatesAmong(made.tags), 0),
-    englishShare: share((_, made) => made.language === "en"),
+    titleShare: share((passage, { title }) => sharesWord(passage.title, title)),
+    titleCutShare: share((_, { title }) => title.endsWith("…")),
+    titleCharacters: rounded(mean(pairs.map(([, { title }]) => [...title].length)), 1),
+    tagsShare: share((passage, { tags }) => sharesWord(passage.title, tags.join(" "))),
+    tags: rounded(mean(pairs.map(([, { tags }]) => tags.length)), 2),
+    tagDuplicates: pairs.reduce((sum, [, { tags }]) => sum + duplicatesAmong(tags), 0),
+    englishShare: share((_, { language }) => language === "en"),
   };
 }
 
 function languageRow(language: string, sentences: readonly string[]): Row {
-  const found = sentences.map(detectLanguage);
-  const wrong = found.filter((each) => each !== language);
+  const wrong = sentences.map(detectLanguage).filter((detected) => detected !== language);
   return {
     language,
     sentences: sentences.length,
@@ -128,12 +127,12 @@ function languageRow(language: string, sentences: readonly string[]): Row {
   };
 }
 
-function sharesWord(real: string, made: string): boolean {
-  const words = contentWords(made);
-  return [...contentWords(real)].some((word) => words.has(word));
+function sharesWord(known: string, extracted: string): boolean {
+  const words = contentWords(extracted);
+  return [...contentWords(known)].some((word) => words.has(word));
 }
 
-/** Lower-case words of three letters or more that are no stop words, singular and plural as one. */
+/** Words of at least three letters that are not stop words, in lower case, plurals as singulars. */
 function contentWords(text: string): ReadonlySet<string> {
   const stopWords = stopWordsOf("en");
   const words = text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [];
@@ -144,7 +143,7 @@ function singular(word: string): string {
   return word.length > 4 && word.endsWith("s") && !word.endsWith("ss") ? word.slice(0, -1) : word;
 }
 
-/** Pairs of which one says nothing that the other does not: its words are all among the other's. */
+/** Number of pairs of tags in which all words of one are among the words of the other. */
 function duplicatesAmong(tags: readonly string[]): number {
   const words = tags.map((tag) => new Set((tag.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(singular)));
   let duplicates = 0;
@@ -154,9 +153,10 @@ function duplicatesAmong(tags: readonly string[]): number {
   return duplicates;
 }
 
-function show({ title }: Passage, made: Made): void {
-  const marks = [sharesWord(title, made.title), sharesWord(title, made.tags.join(" "))].map((is) => (is ? "+" : "-"));
-  process.stdout.write(`${marks.join("")} ${title}\n   ${made.title}\n   ${made.tags.join(" | ")}\n`);
+function show({ title }: Passage, extracted: ExtractedAttributes): void {
+  const tags = extracted.tags.join(" ");
+  const marks = [extracted.title, tags].map((text) => (sharesWord(title, text) ? "+" : "-"));
+  process.stdout.write(`${marks.join("")} ${title}\n   ${extracted.title}\n   ${extracted.tags.join(" | ")}\n`);
 }
 
 function printAttributes(rows: readonly Row[]): void {
@@ -175,9 +175,9 @@ function printLanguages(rows: readonly Row[]): void {
     Number(row.rightShare).toFixed(3),
     String(row.takenFor),
   ]);
-  const header = ["language", "sentences", "right", "taken for"];
+  const header = ["language", "sentences", "correct", "confused with"];
   process.stdout.write(`${alignRows([header, ...body], true).join("\n")}\n`);
-  process.stdout.write(`${known.length} languages: ${(right / sentences).toFixed(3)} right\n`);
+  process.stdout.write(`${known.length} languages: ${(right / sentences).toFixed(3)} correct\n`);
 }
 
 function rounded(value: number, digits: number): number {

@@ -1,6 +1,6 @@
-// How should the chunks of long documents be indexed? Stores books, manuals and papers together, asks questions whose answer
-// stands in a known chunk, and compares ways of indexing: which neighbours a chunk's context holds, where title and headings go, what
-// the reranker reads. `bun bench/long-documents.ts --help` names the flags.
+// Compares ways to index the chunks of long documents: which neighbours the context of a chunk has, where title and headings are
+// added, what the reranker reads. Stores books, manuals and papers together and asks questions whose answer is in a known chunk.
+// `bun bench/long-documents.ts --help` lists the flags.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,37 +42,38 @@ import { rounded, signed } from "./lib/scores.ts";
 const SHARED = resolve(import.meta.dir, "../../shared/data");
 const MODELS = join(import.meta.dir, "../data/models");
 const HELP = `bun bench/long-documents.ts [flags]
-  --data FOLDER      keep what the models said here, so that the next run does not ask them again
-  --from FOLDER      where documents/ and scale/ are (${SHARED})
-  --variants NAMES   by comma; the kept way is always asked (all)
+  --data FOLDER      cache the models' results here for the next run
+  --from FOLDER      folder with documents/ and scale/ (${SHARED})
+  --variants NAMES   by comma; the shipped variant is always included (all)
   --modes NAMES      by comma (${MODE_NAMES.join(",")})
   --record           write bench/results/long-documents.json
 
-Every third question is of the split dev, which chooses; the others are of test. Changes are of nDCG@10 against the kept way, with
-95 % of a paired bootstrap.`;
+Every third question is in the split dev, which is used to choose a variant; the others are in test. Changes are differences of
+nDCG@10 to the shipped variant, with the 95 % interval of a paired bootstrap.`;
 
-/** A machine that is shared must not take the reranker away from some questions: patience in place of the mode's. */
+/** Replaces the deadline of the mode, so that every question is reranked even on a busy machine. */
 const RERANK_DEADLINE_MS = 600_000;
-const KEPT = "kept";
+/** Name of the variant that Mneme uses; recorded results contain it. */
+const SHIPPED = "kept";
 const PASSAGE_BREAK = "\n\n";
 
-/** What is put together otherwise. */
+/** How the texts of a chunk are built in a variant. */
 interface Choices {
   readonly embedsTitle: boolean;
   readonly embedsHeadings: boolean;
   readonly indexesTitle: boolean;
   readonly indexesHeadings: boolean;
-  /** Chunks before and behind a chunk in its context; 0: no context. */
+  /** Number of chunks before and behind a chunk in its context; 0 for no context. */
   readonly neighbours: number;
   /** Whether a context ends where the headings change. */
   readonly staysInSection: boolean;
   readonly neighbourWeight: number;
-  /** What the reranker reads before the passage. */
+  /** Whether the reranker reads the title before the passage. */
   readonly reranksTitle: boolean;
   readonly reranksHeadings: boolean;
 }
 
-const AS_KEPT: Choices = {
+const SHIPPED_CHOICES: Choices = {
   embedsTitle: true,
   embedsHeadings: false,
   indexesTitle: true,
@@ -84,9 +85,9 @@ const AS_KEPT: Choices = {
   reranksHeadings: false,
 };
 
-/** One thing at a time is otherwise. */
+/** Each variant changes one choice of the shipped one. */
 const VARIANTS: Readonly<Record<string, Partial<Choices>>> = {
-  [KEPT]: {},
+  [SHIPPED]: {},
   "no context": { neighbours: 0 },
   "context of 2": { neighbours: 2 },
   "context of 1 in section": { staysInSection: true },
@@ -105,7 +106,7 @@ const VARIANTS: Readonly<Record<string, Partial<Choices>>> = {
 };
 
 /** A question with the chunks that answer it. */
-interface Judged extends LongDocumentQuestion {
+interface JudgedQuestion extends LongDocumentQuestion {
   readonly judgements: Judgements;
 }
 
@@ -140,7 +141,7 @@ function variantsNamed(names: string | undefined): readonly string[] {
   if (names === undefined) return Object.keys(VARIANTS);
   const unknown = names.split(",").find((name) => !(name in VARIANTS));
   if (unknown !== undefined) throw new UsageError(`There is no variant '${unknown}'.`);
-  return [...new Set([KEPT, ...names.split(",")])];
+  return [...new Set([SHIPPED, ...names.split(",")])];
 }
 
 function modesNamed(names: string | undefined): readonly ModeName[] {
@@ -159,7 +160,7 @@ async function measure(
 ): Promise<readonly Row[]> {
   const chunks = documents.reduce((sum, document) => sum + document.chunks.length, 0);
   process.stderr.write(`${documents.length} documents, ${chunks} chunks\n`);
-  checkKept(documents);
+  checkShipped(documents);
   const questions = judge(await longDocumentQuestions(), documents);
   const reranker = new RememberingReranker(
     models,
@@ -167,13 +168,13 @@ async function measure(
   );
   const rankings = new Map<string, ReadonlyMap<ModeName, readonly (readonly string[])[]>>();
   for (const name of variants) {
-    const choices = { ...AS_KEPT, ...VARIANTS[name] };
+    const choices = { ...SHIPPED_CHOICES, ...VARIANTS[name] };
     await using variant = await openVariant(models, documents, indexVariant(choices), folder);
     const parts = {
       index: variant.index,
       memories: rowsOf(documents),
       embedder: models,
-      reranker: rereading(reranker, documents, choices),
+      reranker: withPrefixes(reranker, documents, choices),
       languageOf: queryLanguage,
       clock: systemClock,
     };
@@ -183,20 +184,23 @@ async function measure(
   return scoreRows(questions, rankings, modes);
 }
 
-/** @throws Error where `AS_KEPT` no longer says how ingest puts the texts of chunks together. */
-function checkKept(documents: readonly ChunkedDocument[]): void {
-  const { texts } = indexVariant(AS_KEPT);
+/** @throws Error if `SHIPPED_CHOICES` no longer gives the texts that ingest makes of chunks. */
+function checkShipped(documents: readonly ChunkedDocument[]): void {
+  const { texts } = indexVariant(SHIPPED_CHOICES);
   for (const document of documents) {
     for (const { ordinal, embedded, own, context } of document.chunks) {
       const made = texts(document, ordinal);
       if (made.embedded === embedded && made.own === own && made.context === context) continue;
-      throw new Error(`chunk ${ordinal} of ${document.memory.externalId} is put together otherwise by ingest`);
+      throw new Error(`ingest makes other texts of chunk ${ordinal} of ${document.memory.externalId}`);
     }
   }
 }
 
-/** @throws Error where the evidence of a question stands nowhere. */
-function judge(questions: readonly LongDocumentQuestion[], documents: readonly ChunkedDocument[]): readonly Judged[] {
+/** Adds to each question the chunks that answer it. @throws Error if a document does not contain the evidence of a question */
+function judge(
+  questions: readonly LongDocumentQuestion[],
+  documents: readonly ChunkedDocument[],
+): readonly JudgedQuestion[] {
   const byName = new Map(documents.map((document) => [document.memory.externalId, document]));
   return questions.map((question) => {
     const document = byName.get(question.document);
@@ -211,7 +215,7 @@ function indexVariant(choices: Choices): IndexVariant {
   const texts = (document: ChunkedDocument, ordinal: number): ChunkTexts => {
     const chunk = document.chunks[ordinal];
     const range = document.cut.ranges[ordinal];
-    if (chunk === undefined || range === undefined) throw new Error("a chunk has its range");
+    if (chunk === undefined || range === undefined) throw new Error(`there is no chunk ${ordinal}`);
     const title = range.hasTitle ? document.cut.titlePrefix : "";
     const lead = (hasTitle: boolean, hasHeadings: boolean) =>
       (hasTitle ? title : "") + (hasHeadings ? range.section.prefix : "");
@@ -225,7 +229,7 @@ function indexVariant(choices: Choices): IndexVariant {
   return { texts, neighbourWeight };
 }
 
-// A document of one chunk has no context in any way of indexing.
+// A document with one chunk has no context in any variant.
 function contextOf(
   { chunks }: ChunkedDocument,
   ordinal: number,
@@ -240,15 +244,15 @@ function contextOf(
   return around.length === 1 ? null : lead + around.map(({ passage }) => passage).join(PASSAGE_BREAK);
 }
 
-// The chunks of a document of several are read by themselves; here with what the choices put before them.
-function rereading(
+// The reranker reads only the passages of a document with several chunks. These variants add the title or headings.
+function withPrefixes(
   inner: Reranker,
   documents: readonly ChunkedDocument[],
   { reranksTitle, reranksHeadings }: Choices,
 ): Reranker {
   if (!reranksTitle && !reranksHeadings) return inner;
-  // A passage that stands in two places is read with what stands before the last.
-  const readInstead = new Map(
+  // A passage that occurs twice gets the prefix of its last occurrence.
+  const prefixed = new Map(
     documents.flatMap(({ memory: { title }, chunks }) =>
       chunks.map(({ headings, passage }) => {
         return [passage, indexedText(reranksTitle ? title : null, reranksHeadings ? headings : [], passage)] as const;
@@ -257,7 +261,7 @@ function rereading(
   );
   return {
     score: (query, texts, signal) => {
-      const read = texts.map((text) => readInstead.get(text) ?? text);
+      const read = texts.map((text) => prefixed.get(text) ?? text);
       return inner.score(query, read, signal);
     },
   };
@@ -267,12 +271,12 @@ async function ask(
   name: string,
   parts: RetrievalParts,
   modes: readonly ModeName[],
-  questions: readonly Judged[],
+  questions: readonly JudgedQuestion[],
 ): Promise<ReadonlyMap<ModeName, readonly (readonly string[])[]>> {
   const rankings = new Map<ModeName, (readonly string[])[]>();
   for (const mode of modes) {
     const progress = new Progress(`${name}, ${mode}:`);
-    const found: (readonly string[])[] = [];
+    const results: (readonly string[])[] = [];
     for (const [at, { text }] of questions.entries()) {
       progress.show(at / questions.length, `${at} of ${questions.length} questions`);
       const request = {
@@ -284,33 +288,33 @@ async function ask(
         scope: { projectId: PROJECT, user: null },
         filter: null,
       } as const;
-      const { results } = await search(parts, request, { ...MODES[mode], rerankDeadlineMs: RERANK_DEADLINE_MS });
-      found.push(results.map(({ memory, place }) => `${memory.externalId} ${place.ordinal}`));
+      const { results: hits } = await search(parts, request, { ...MODES[mode], rerankDeadlineMs: RERANK_DEADLINE_MS });
+      results.push(hits.map(({ memory, place }) => `${memory.externalId} ${place.ordinal}`));
     }
     progress.finish(`${name}, ${mode}: ${questions.length} questions`);
-    rankings.set(mode, found);
+    rankings.set(mode, results);
   }
   return rankings;
 }
 
 function scoreRows(
-  questions: readonly Judged[],
+  questions: readonly JudgedQuestion[],
   rankings: ReadonlyMap<string, ReadonlyMap<ModeName, readonly (readonly string[])[]>>,
   modes: readonly ModeName[],
 ): readonly Row[] {
   return modes.flatMap((mode) =>
     (["dev", "test"] as const).flatMap((split) => {
       const each = (variant: string, score: (ranking: readonly string[], judgements: Judgements) => number) => {
-        const found = rankings.get(variant)?.get(mode) ?? [];
+        const ranked = rankings.get(variant)?.get(mode) ?? [];
         return questions.flatMap(({ split: its, judgements }, at) =>
-          its === split ? [score(found[at] ?? [], judgements)] : [],
+          its === split ? [score(ranked[at] ?? [], judgements)] : [],
         );
       };
       const gains = (variant: string) => each(variant, (ranking, judgements) => ndcgAt(10, ranking, judgements));
       const recall = (variant: string, depth: number) =>
         rounded(mean(each(variant, (ranking, judgements) => recallAt(depth, ranking, judgements))), 4);
       return [...rankings.keys()].map((variant) => {
-        const change = pairedDifference(gains(variant), gains(KEPT));
+        const change = pairedDifference(gains(variant), gains(SHIPPED));
         return {
           mode,
           split,
@@ -341,7 +345,7 @@ function print(rows: readonly Row[], before: readonly Row[]): void {
       String(row.variant),
       String(row.questions),
       ...columns.map((column) => Number(row[column]).toFixed(4)),
-      row.variant === KEPT ? "" : change,
+      row.variant === SHIPPED ? "" : change,
       last === undefined ? "" : signed(Number(row["nDCG@10"]) - Number(last["nDCG@10"]), 4),
     ];
   });

@@ -44,7 +44,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   answer: ["retrieval", "account", "ports"],
   retrieval: ["ports"],
   account: ["ports"],
-  ingest: ["preparation", "account", "ports"],
+  ingest: ["account", "ports"],
   webhooks: ["ports"],
   documents: ["children", "ports"],
   preparation: ["children", "ports"],

@@ -1,5 +1,5 @@
-// Documents indexed in one way or another, in this process: an index of their own with whatever texts and vectors of their chunks, and
-// the rows that a search hydrates from. For benches that ask what a way of indexing is worth; a server knows one way only.
+// Builds an index with other texts and vectors of chunks than the server's, in this process, with the memories that a search
+// returns. For benches that compare ways of indexing.
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -20,12 +20,12 @@ import { assemble, type CodePointCut } from "../../src/preparation/assemble.ts";
 import { prepareRanges } from "../../src/preparation/prepare.ts";
 import type { LongDocument } from "./long-documents.ts";
 
-/** Texts embedded in one call: an ingest's slice. */
+/** Texts embedded in one call, as in ingest. */
 const SLICE = 64;
 const HNSW_MIN_CHUNKS = 1_000_000;
 const MODELS = join(import.meta.dir, "../../data/models");
 
-/** The project of every index that is made here. */
+/** The project of every index built here. */
 export const PROJECT = "prj_bench" as ProjectId;
 
 /** A document with its chunks. */
@@ -33,25 +33,25 @@ export interface ChunkedDocument {
   readonly memory: Memory;
   readonly content: string;
   readonly cut: CodePointCut;
-  /** With the texts that ingest makes of them. */
+  /** The chunks with the texts that ingest makes. */
   readonly chunks: readonly Chunk[];
 }
 
-/** The texts of a chunk that an index is made of. */
+/** The texts of a chunk that are indexed. */
 export interface ChunkTexts {
   readonly embedded: string;
   readonly own: string;
   readonly context: string | null;
 }
 
-/** Another way of indexing. */
+/** A way of indexing chunks. */
 export interface IndexVariant {
   readonly texts: (document: ChunkedDocument, ordinal: number) => ChunkTexts;
-  /** How much of each neighbour's vector is added to a chunk's own; 0: none. */
+  /** Weight of each neighbour's vector that is added to the vector of a chunk; 0 for none. */
   readonly neighbourWeight: number;
 }
 
-/** Documents cut into chunks as ingest cuts them; their keys are their positions from 1. */
+/** Cuts documents into chunks as ingest does. Their memory keys are their positions, from 1. */
 export function chunkedDocuments(documents: readonly LongDocument[]): readonly ChunkedDocument[] {
   const tokenizer = loadWordPiece(describeEmbedder(MODELS).tokenizerPath);
   const models = { countTokens: (text: string) => tokenizer.count(text) };
@@ -79,7 +79,7 @@ export function chunkedDocuments(documents: readonly LongDocument[]): readonly C
   });
 }
 
-/** The rows of documents, as a search reads them. */
+/** A store with the memories of the documents, for searches. */
 export function rowsOf(documents: readonly ChunkedDocument[]): Pick<MemoryStore, "getMany"> {
   const rows = new Map(documents.map(({ memory }) => [memory.key, memory]));
   return {
@@ -95,8 +95,8 @@ export function rowsOf(documents: readonly ChunkedDocument[]): Pick<MemoryStore,
 }
 
 /**
- * Builds the index of a variant in a folder of its own, which goes when it is disposed of.
- * @param vectorsFolder where vectors are kept from run to run.
+ * Builds the index of a variant in a temporary folder, which is removed on disposal.
+ * @param vectorsFolder caches vectors between runs.
  */
 export async function openVariant(
   embedder: Embedder,
@@ -126,7 +126,7 @@ export async function openVariant(
   const project = await index.project(PROJECT);
   for (const document of documents) {
     const texts = document.chunks.map((_, ordinal) => variant.texts(document, ordinal));
-    const vectors = await keptVectors(
+    const vectors = await cachedVectors(
       embedder,
       texts.map(({ embedded }) => embedded),
       vectorsFolder,
@@ -151,13 +151,13 @@ export async function openVariant(
 }
 
 function withTexts(chunk: Chunk, texts: ChunkTexts | undefined): Chunk {
-  if (texts === undefined) throw new Error("a chunk has its texts");
+  if (texts === undefined) throw new Error("a chunk has no texts");
   const { ordinal, start, end, passage, tokens, headings } = chunk;
   return { ordinal, start, end, passage, tokens, headings, ...texts };
 }
 
-// A document's vectors are a file, named for the model and all its texts: variants differ in few of them.
-async function keptVectors(embedder: Embedder, texts: readonly string[], folder: string): Promise<Float32Array> {
+// Caches the vectors of a document in a file named by a hash of the model and all embedded texts. Most variants share these files.
+async function cachedVectors(embedder: Embedder, texts: readonly string[], folder: string): Promise<Float32Array> {
   mkdirSync(folder, { recursive: true });
   const name = createHash("sha256")
     .update(JSON.stringify([embedder.fingerprint, texts]))
@@ -176,7 +176,7 @@ async function keptVectors(embedder: Embedder, texts: readonly string[], folder:
   return vectors;
 }
 
-// As ingest smooths turns (src/ingest/smoothing.ts), one neighbour each way.
+// Smooths vectors like src/ingest/smoothing.ts, with one neighbour on each side.
 function smoothed(vectors: Float32Array, dimensions: number, weight: number): Float32Array {
   if (weight === 0) return vectors;
   const result = vectors.slice();

@@ -1,5 +1,5 @@
-// The judged set of long documents: which texts it is made of, and which chunks of them answer a question.
-// Its questions are in bench/fixtures/long-documents; the texts are not in the repository.
+// The judged collection of long documents: its documents, its questions, and the chunks that answer a question.
+// The questions are in bench/fixtures/long-documents; the documents are not in the repository.
 
 import { existsSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -8,7 +8,7 @@ import { readLines } from "../../src/cli/lines.ts";
 import { readFileText } from "../../src/documents/read-file.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 
-/** Files of test data by their projects, under `documents/`. */
+/** Files under `documents/`, named after the projects that use them as test data. */
 const FILES = [
   "huge/pdf.js__freeculture.pdf",
   "huge/unstructured__DA-619p.pdf",
@@ -24,7 +24,7 @@ const FILES = [
   "normal/unstructured__reliance.pdf",
 ] as const;
 
-/** Books in the public domain by their titles, in `scale/passages_132k.jsonl.gz`. */
+/** Titles of books in the public domain, stored in `scale/passages_132k.jsonl.gz`. */
 const BOOKS = [
   "Common Sense - Thomas Paine",
   "Second Variety - Philip K. Dick",
@@ -33,26 +33,26 @@ const BOOKS = [
   "The Story of Doctor Dolittle - Hugh Lofting",
 ] as const;
 
-/** Of these the beginning is enough: all of the codex would be as much as the rest together. */
+/** Documents of which only the beginning is used: this one is as long as all others together. */
 const CHARACTERS_MAX: Readonly<Record<string, number>> = { "unstructured__DA-619p.pdf": 600_000 };
 
 const PASSAGES = "scale/passages_132k.jsonl.gz";
 const QUESTIONS = join(import.meta.dir, "../fixtures/long-documents/questions.jsonl");
-/** Every third question chooses between variants; the others say what the choice is worth. */
+/** Every third question is used to choose a variant; the others measure the choice. */
 const DEV_EVERY = 3;
 
-/** A question whose answer stands in a known place. */
+/** A question with a known place of its answer. */
 export interface LongDocumentQuestion {
   readonly id: string;
   readonly text: string;
-  /** The document by its name: of a file without folder, of a book its title. */
+  /** Name of the document: the filename, or the title of a book. */
   readonly document: string;
-  /** Words of the document that answer it, standing there once. */
+  /** Words that answer the question. They occur once in the document. */
   readonly evidence: string;
   readonly split: "dev" | "test";
 }
 
-/** The questions, in the file's order. @throws Error on a line in another form. */
+/** The questions in the order of the file. @throws Error if a line is invalid */
 export async function longDocumentQuestions(): Promise<readonly LongDocumentQuestion[]> {
   const names = new Set<string>([...FILES.map((file) => basename(file)), ...BOOKS]);
   const questions: LongDocumentQuestion[] = [];
@@ -69,23 +69,24 @@ export async function longDocumentQuestions(): Promise<readonly LongDocumentQues
   return questions;
 }
 
-/** A document as it is stored. */
+/** A document to store. */
 export interface LongDocument {
   readonly name: string;
-  /** Of a file the one that it has beside its text; null: to be found in the text. */
+  /** Title from the file's metadata, or of the book; null if it is to be extracted from the text. */
   readonly title: string | null;
   readonly content: string;
 }
 
 /**
  * The documents, read as ingest reads them.
- * @param folder with `documents/` and `scale/`.
- * @throws UsageError when a file is not there.
+ * @param folder contains `documents/` and `scale/`.
+ * @throws UsageError if a file is missing
  */
 export async function longDocuments(folder: string): Promise<readonly LongDocument[]> {
   const files = FILES.map((file) => join(folder, "documents", file));
   const missing = [...files, join(folder, PASSAGES)].find((path) => !existsSync(path));
-  if (missing !== undefined) throw new UsageError(`${missing} does not exist; name the data's folder with --from.`);
+  if (missing !== undefined)
+    throw new UsageError(`${missing} does not exist; pass the folder of the data with --from.`);
   const documents: LongDocument[] = [];
   for (const path of files) documents.push(await fileDocument(path));
   return [...documents, ...(await books(join(folder, PASSAGES)))];
@@ -112,8 +113,8 @@ async function books(path: string): Promise<readonly LongDocument[]> {
 }
 
 /**
- * A passage of a book without what stands above its text, and with its headings on lines of their own again. White space was made one
- * space when the passages were cut; a heading of a chapter ends where the first word with a small letter begins.
+ * A passage of a book without its title line, and with its headings on separate lines. The passages were stored with all white space
+ * as single spaces. A chapter heading ends before the first word with a lower-case letter.
  */
 function withHeadingLines(passage: string): string {
   const text = passage.replace(/^# Title: .*? ------- /u, "");
@@ -124,8 +125,8 @@ function withHeadingLines(passage: string): string {
 }
 
 /**
- * The chunks that hold the evidence of a question, by their place in `chunks`: every time that it stands there, the one with most
- * of it. White space counts as one space. @throws Error when it stands nowhere.
+ * Indexes in `chunks` of the chunks with the evidence of a question: for each occurrence, the chunk with the largest part of it.
+ * Runs of white space are compared as one space. @throws Error if the evidence does not occur
  */
 export function chunksWithEvidence(
   evidence: string,
@@ -146,7 +147,7 @@ export function chunksWithEvidence(
   return [...found];
 }
 
-/** A text with one space for each run of white space, and for each of its units the code point of the original at which it stands. */
+/** A text with each run of white space as one space, and for each of its units the position in the original, in code points. */
 function withSingleSpaces(content: string): { readonly text: string; readonly points: readonly number[] } {
   const parts: string[] = [];
   const points: number[] = [];

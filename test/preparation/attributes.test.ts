@@ -1,4 +1,4 @@
-// What is promised of extracted attributes: language, type, title and tags, and that given ones stay.
+// Extracted attributes: language, type, title and tags. Given attributes are kept.
 
 import { describe, expect, test } from "bun:test";
 import { EXTRACTED_TAGS_MAX } from "../../src/domain/extraction.ts";
@@ -36,9 +36,12 @@ describe("language", () => {
     expect(detectLanguage(text)).toBe(language);
   });
 
-  test.each(["", "12345 !!", "ok", "Hola", "asdf qwer zxcv", "🎉🎉🎉"])("und where nothing can be told: %p", (text) => {
-    expect(detectLanguage(text)).toBe("und");
-  });
+  test.each(["", "12345 !!", "ok", "Hola", "asdf qwer zxcv", "🎉🎉🎉"])(
+    "is und if it cannot be determined: %p",
+    (text) => {
+      expect(detectLanguage(text)).toBe("und");
+    },
+  );
 });
 
 describe("type", () => {
@@ -75,19 +78,19 @@ describe("title", () => {
     expect(extractTitle(text, detectType(text))).toBe(title);
   });
 
-  test("a long sentence is cut at a word, to at most 80 characters", () => {
+  test("of a long sentence is cut at a word, to at most 80 characters", () => {
     const title = extractTitle("Considerable improvements of the pipeline were made ".repeat(5), "note");
     expect(Array.from(title).length).toBeLessThanOrEqual(80);
     expect(title).toMatch(/ (?:of|the|pipeline|were|made|improvements|Considerable)…$/);
   });
 
-  test("is never empty where something is written", () => {
+  test("is never empty for a text with visible characters", () => {
     for (const text of ["...", "🎉", "\n\n\n!", "#", "我们"]) expect(extractTitle(text, "note")).not.toBe("");
   });
 });
 
 describe("tags", () => {
-  test("name what a text is about, in lower case, without stop words", () => {
+  test("are the topics of a text, in lower case, without stop words", () => {
     const tags = extractTags(
       "Vector databases store embeddings. A vector database answers nearest neighbour queries. Many teams use " +
         "PostgreSQL for embeddings, and nearest neighbour search needs an index. With vector databases, PostgreSQL is optional.",
@@ -105,11 +108,11 @@ describe("tags", () => {
     ["ru", "Тепловой насос снижает расходы. Тепловой насос использует электричество.", "тепловой насос"],
     ["ja", "言語モデルは便利です。新しい言語モデルを使います。", "言語モデル"],
     ["zh", "语言模型很重要。新的语言模型在检索中使用。", "语言模型"],
-  ])("%s texts have them too", (language, text, tag) => {
+  ])("are extracted from texts in %s", (language, text, tag) => {
     expect(extractTags(text, language)).toContain(tag);
   });
 
-  test("at most eight, none twice, none within another", () => {
+  test("are at most eight, without duplicates, and none is part of another", () => {
     const tags = extractTags(
       "Alpha particles, beta decay, gamma rays, neutron stars, proton beams, quark matter, lepton number, photon flux, " +
         "gluon fields and boson masses. Neutron stars and a neutron star.",
@@ -119,12 +122,12 @@ describe("tags", () => {
     for (const tag of tags) expect(tags.filter((other) => other.includes(tag))).toEqual([tag]);
   });
 
-  test("none where nothing is said", () => {
+  test("are empty for a text without a topic", () => {
     for (const text of ["", "and then it was", "12 34 56", "!!!"]) expect(extractTags(text, "en")).toEqual([]);
   });
 });
 
-test("what the caller gave is kept, the rest is found", () => {
+test("attributes that the caller gave are kept, the others are extracted", () => {
   const text = "Der Ausschuss hat den Haushalt für das kommende Jahr beschlossen.";
   const given = { title: "T", type: "memo", tags: ["x"], language: "en" };
   expect(prepare(input(text, given), models).extracted).toEqual(given);

@@ -1,4 +1,4 @@
-// What is promised of chunks: their ranges, their sizes, their places, and that no text takes long.
+// Chunks: their ranges, sizes, sections and texts, and that hostile texts are cut in reasonable time.
 
 import { describe, expect, test } from "bun:test";
 import type { Chunk } from "../../src/domain/chunk.ts";
@@ -12,7 +12,7 @@ function chunksOf(content: string, title: string | null = null, tokensMax = CHUN
   return prepare(input(content, { title }), models, tokensMax).chunks;
 }
 
-/** Everything that holds for the chunks of any text. */
+/** Checks the invariants of the chunks of any text. */
 function expectSound(content: string, chunks: readonly Chunk[]): void {
   const points = Array.from(content);
   let lastEnd = 0;
@@ -29,7 +29,7 @@ function expectSound(content: string, chunks: readonly Chunk[]): void {
   expect(points.slice(lastEnd).join("").trim()).toBe("");
 }
 
-/** A linear congruential generator (Numerical Recipes), so that a failing seed can be replayed. */
+/** A linear congruential generator (Numerical Recipes), so that a failing seed can be repeated. */
 function generator(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -72,7 +72,7 @@ const FRAGMENTS = [
 
 describe("ranges", () => {
   const seeds = Number(process.env.MNEME_TEST_SEEDS ?? 150);
-  test(`cover the content in code points, in order, without overlap (${seeds} random texts)`, () => {
+  test(`cover the content in code points, in order and without overlap (${seeds} random texts)`, () => {
     for (let seed = 1; seed <= seeds; seed++) {
       const random = generator(seed);
       const content = Array.from({ length: 1 + random(400) }, () => FRAGMENTS[random(FRAGMENTS.length)]).join("");
@@ -91,13 +91,13 @@ describe("ranges", () => {
     expect(chunk).toMatchObject({ start: 2, end: 9, passage: "🎉 party" });
   });
 
-  test("a text of white space alone has no chunk", () => {
+  test("a text of only white space has no chunk", () => {
     expect(chunksOf(" \n\t\u3000\ufeff\n")).toEqual([]);
   });
 });
 
 describe("sizes", () => {
-  test("a text up to the budget is one chunk, one token more makes two halves", () => {
+  test("a text within the budget is one chunk, and one token more makes two halves", () => {
     const budget = CHUNK_TOKENS - SPECIAL_TOKENS;
     // "word" is one token.
     const full = chunksOf("word ".repeat(budget));
@@ -107,7 +107,7 @@ describe("sizes", () => {
     expect(Math.abs((first?.tokens ?? 0) - (second?.tokens ?? 0))).toBeLessThan(CHUNK_TOKENS / 4);
   });
 
-  test("no chunk exceeds the budget and tokens are those of own, specials included", () => {
+  test("no chunk exceeds the budget, and its token count is that of its search text with special tokens", () => {
     for (const tokensMax of [64, 128, CHUNK_TOKENS]) {
       for (const title of [null, "Minutes of the board", SENTENCE.repeat(10).trim()]) {
         const content = `# Budget\n\n${SENTENCE.repeat(50)}\n\n## Details of the plan\n\n- ${SENTENCE.repeat(20)}\n- Short.\n\n${"word, ".repeat(900)}`;
@@ -119,14 +119,14 @@ describe("sizes", () => {
     }
   });
 
-  test("chunks of running text are of about equal size, without a tiny tail", () => {
+  test("chunks of prose have about equal size, without a tiny last one", () => {
     for (const sentences of [25, 40, 63, 100]) {
       const sizes = chunksOf(SENTENCE.repeat(sentences)).map(({ tokens }) => tokens);
       expect(Math.min(...sizes)).toBeGreaterThan(CHUNK_TOKENS * 0.4);
     }
   });
 
-  test("cuts fall between sentences, and not behind an abbreviation", () => {
+  test("cuts fall between sentences, not behind an abbreviation", () => {
     const content = "Dr. Smith of St. Mary met Prof. J. R. Jones at 5 p.m. in room No. 7 of the house. ".repeat(40);
     const chunks = chunksOf(content);
     expect(chunks.length).toBeGreaterThan(2);
@@ -136,7 +136,7 @@ describe("sizes", () => {
     }
   });
 
-  test("a line break within a paragraph is no place to cut", () => {
+  test("a paragraph is not cut at a line break", () => {
     const chunks = chunksOf("The first half of a\nsentence that was wrapped by hand. ".repeat(60));
     for (const { passage } of chunks) expect(passage.startsWith("The first half")).toBe(true);
   });
@@ -149,7 +149,7 @@ describe("sizes", () => {
     }
   });
 
-  test("a sentence beyond the budget is cut at words, a word beyond it between graphemes", () => {
+  test("a sentence larger than the budget is cut between words, a larger word between graphemes", () => {
     for (const { passage } of chunksOf("alpha beta gamma delta ".repeat(400))) {
       expect(passage).toMatch(/^(?:alpha|beta|gamma|delta)\b.*\b(?:alpha|beta|gamma|delta)$/s);
     }
@@ -160,35 +160,35 @@ describe("sizes", () => {
 describe("structure", () => {
   const long = (about: string) => `${about} is what this part is about. ${SENTENCE.repeat(25)}`;
 
-  test("a section begins a chunk, and chunks know the headings above them", () => {
+  test("a section begins a new chunk, and chunks have the headings above them", () => {
     const content = `# Guide\n\n${long("Guide")}\n\n## Install\n\n${long("Install")}\n\n## Use\n\n${long("Use")}`;
     const chunks = chunksOf(content, "Manual");
     const install = chunks.filter(({ headings }) => headings.at(-1) === "Install");
     expect(install.length).toBeGreaterThan(1);
     expect(install[0]?.passage.startsWith("## Install")).toBe(true);
     expect(install.every(({ headings }) => headings.join("/") === "Guide/Install")).toBe(true);
-    // The first one holds its own heading; the others are told.
+    // The first chunk contains the heading; for the others it is put before the passage.
     expect(install[0]?.own.startsWith("Manual. Guide. ## Install")).toBe(true);
     expect(install[1]?.own.startsWith("Manual. Guide. Install. ")).toBe(true);
-    // Full text reads the headings before it, the embedder the title alone.
+    // The search text has the headings before the passage, the embedded text only the title.
     expect(install.map(({ embedded }) => embedded)).toEqual(install.map(({ passage }) => `Manual. ${passage}`));
   });
 
-  test("a heading is never the end of a chunk that more text follows", () => {
+  test("no chunk but the last ends with a heading", () => {
     const content = Array.from({ length: 30 }, (_, n) => `## Part ${n}\n\n${SENTENCE.repeat(1 + (n % 7))}`).join(
       "\n\n",
     );
     for (const { passage } of chunksOf(content).slice(0, -1)) expect(passage).not.toMatch(/## Part \d+$/);
   });
 
-  test("small sections go together and stand under what they share", () => {
+  test("small sections share a chunk, which has their common headings", () => {
     const content = `# Glossary\n\n${Array.from({ length: 80 }, (_, n) => `## Term ${n}\n\nIt means ${n}.`).join("\n\n")}`;
     const chunks = chunksOf(content);
     expect(chunks.length).toBeLessThan(30);
     expect(chunks[1]?.headings).toEqual(["Glossary"]);
   });
 
-  test("code and tables stay whole where they fit, and are cut at lines where they do not", () => {
+  test("code and tables are not cut if they fit, else between lines", () => {
     const code = `\`\`\`python\n${"print('hello')\n".repeat(12)}\`\`\``;
     const chunks = chunksOf(`${SENTENCE.repeat(12)}\n\n${code}\n\n${SENTENCE.repeat(12)}`);
     expect(chunks.filter(({ passage }) => passage.includes(code))).toHaveLength(1);
@@ -201,7 +201,7 @@ describe("structure", () => {
     for (const { headings } of chunksOf(content)) expect(headings).toEqual([]);
   });
 
-  test("headings in fenced code and in front matter are none", () => {
+  test("lines in fenced code and in front matter are not headings", () => {
     const content = `---\ntitle: x\n---\n\n\`\`\`\n# no heading\n\`\`\`\n\nReal\n====\n\n${SENTENCE.repeat(40)}`;
     expect(chunksOf(content).at(-1)?.headings).toEqual(["Real"]);
   });
@@ -213,7 +213,7 @@ describe("structure", () => {
     expect(chunksOf("Short.")[0]?.context).toBeNull();
   });
 
-  test("a given title goes before every chunk, an extracted one not before the text that it was taken from", () => {
+  test("a given title is put before every chunk, an extracted one not before the text that it comes from", () => {
     expect(chunksOf("Buy milk.", "Groceries")[0]?.own).toBe("Groceries. Buy milk.");
     expect(chunksOf("Buy milk.")[0]?.own).toBe("Buy milk.");
     const untitled = chunksOf(`Board meeting\n\n${SENTENCE.repeat(60)}`);
@@ -221,7 +221,7 @@ describe("structure", () => {
     expect(untitled[1]?.own.startsWith("Board meeting. The committee")).toBe(true);
   });
 
-  test("a long title takes at most a quarter of the budget of a text that needs more than one chunk", () => {
+  test("a long title takes at most a quarter of the budget if a text has more than one chunk", () => {
     const title = "An exceedingly long title about many things ".repeat(20).trim();
     for (const { own, passage } of chunksOf(SENTENCE.repeat(60), title)) {
       expect(models.countTokens(own.slice(0, -passage.length))).toBeLessThanOrEqual(CHUNK_TOKENS / 4);
@@ -229,7 +229,7 @@ describe("structure", () => {
   });
 });
 
-describe("hostile texts are prepared like any other", () => {
+describe("hostile texts are prepared like any other text", () => {
   const texts: Readonly<Record<string, string>> = {
     "1 MB without a space": "x".repeat(1 << 20),
     "a million line breaks": `a${"\n".repeat(1_000_000)}b`,

@@ -24,7 +24,7 @@ function turnsOf(content: unknown, given: Partial<PrepareInput> = {}) {
 }
 
 describe("a JSON array of turns", () => {
-  test("is a conversation: a chunk per turn, with the range of its object", () => {
+  test("is a conversation with one chunk per turn, which has the range of its object", () => {
     const content = ' [ {"role":"user","content":"Hi 🎉, \\"you\\"."},\n  {"role":"assistant","content":"Hello."} ]\n';
     const { extracted, chunks } = prepared(content, { date: "2023-05-08", title: "A talk" });
     expect(extracted.type).toBe("conversation");
@@ -70,7 +70,7 @@ describe("a JSON array of turns", () => {
     expect(turnsOf([turn]).map((chunk) => chunk.own)).toEqual([own]);
   });
 
-  test("a turn without words is no chunk", () => {
+  test("has no chunk for a turn without text", () => {
     const turns = [
       { role: "user", content: "Weather?" },
       { role: "assistant", content: null, tool_calls: [{ id: 1 }] },
@@ -100,7 +100,7 @@ describe("a JSON array of turns", () => {
     ['[{"role":"user","content":"hi}]'],
     ["[{\"role\":'user',\"content\":'hi'}]"],
     ['[{"role":"user","content":"hi"]]'],
-  ])("what is none is read as any other text: %s", (content) => {
+  ])("with any deviation is prepared like any other text: %s", (content) => {
     for (const type of [null, "conversation"]) {
       const { chunks } = prepared(content, { type });
       expect(chunks.map(({ passage }) => passage)).toEqual([content]);
@@ -108,7 +108,7 @@ describe("a JSON array of turns", () => {
     }
   });
 
-  test("a very long turn is in parts, each with its speaker and the range of the whole object", () => {
+  test("has several chunks for a very long turn, each with the speaker and the range of the whole object", () => {
     const words = "The committee met on Tuesday to discuss the budget. ".repeat(80);
     const content = JSON.stringify([
       { role: "user", content: words },
@@ -134,14 +134,14 @@ describe("a JSON array of turns", () => {
     ["backslashes", `[{"role":"${"\\".repeat(1_000_000)}`],
     ["an open string", `[{"role":"${"a".repeat(1_000_000)}`],
   ])(
-    "is none, and soon done with: %s",
+    "is rejected in reasonable time if it is hostile: %s",
     (_, content) => {
       expect(turnsOf(content, { type: "conversation" })[0]?.turn).toBeUndefined();
     },
     60_000,
   );
 
-  test("megabytes of turns are read turn by turn", () => {
+  test("can have megabytes of turns", () => {
     const turns = Array.from({ length: 20_000 }, (_, n) => ({
       role: "user",
       content: `Turn ${n}, ${"so ".repeat(60)}`,
@@ -149,7 +149,7 @@ describe("a JSON array of turns", () => {
     expect(turnsOf(turns)).toHaveLength(20_000);
   }, 60_000);
 
-  test("more turns than there may be are none", () => {
+  test("with too many turns is not read turn by turn", () => {
     const turn = '{"role":"a","text":"b"}';
     expect(readJsonTurns(`[${`${turn},`.repeat(TURNS_MAX - 1)}${turn}]`)?.turns).toHaveLength(TURNS_MAX);
     expect(readJsonTurns(`[${`${turn},`.repeat(TURNS_MAX)}${turn}]`)).toBeNull();

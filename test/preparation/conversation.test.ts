@@ -1,4 +1,4 @@
-// What is promised of conversations in lines: a chunk is a turn, with speaker and day, in whatever spelling it comes.
+// Conversations in lines: each turn is a chunk with speaker and day, in all common spellings.
 
 import { describe, expect, test } from "bun:test";
 import type { PrepareInput } from "../../src/ports/preparer.ts";
@@ -19,12 +19,12 @@ function chunksOf(content: string, given: Partial<PrepareInput> = {}) {
   return prepared(content, given).chunks;
 }
 
-function ownsOf(content: string, given: Partial<PrepareInput> = {}): string[] {
+function searchTextsOf(content: string, given: Partial<PrepareInput> = {}): string[] {
   return chunksOf(content, given).map(({ own }) => own);
 }
 
 describe("a turn", () => {
-  test("is a chunk: passage as written, embedded as a sentence, own with day and speaker, context of two turns on both sides", () => {
+  test("is a chunk: passage as written, embedded text as a sentence, search text with day and speaker, context of two turns on both sides", () => {
     const content = "[8 May 2023]\nAda: One.\nBen: Two.\nAda: Three.\nBen: Four. 🎉\nAda: Five.\n";
     const chunks = chunksOf(content, { title: "A talk" });
     expect(chunks.map(({ passage }) => passage)).toEqual([
@@ -83,7 +83,7 @@ describe("a turn", () => {
     ["10:02 <+ada> hello", "ada"],
     ["Ada:\n\nhello", "Ada"],
     ["\u200eAda: hello", "Ada"],
-  ])("is seen in %j", (content, speaker) => {
+  ])("is recognised in %j", (content, speaker) => {
     expect(chunksOf(content)).toMatchObject([{ own: `${speaker}: hello`, passage: content.trim(), turn: { speaker } }]);
   });
 
@@ -98,16 +98,16 @@ describe("a turn", () => {
     ["[5/8/23, 1:56:01 PM] Ada: hello", "8 May 2023"],
     ["[8/5/23, 13:56:01] Ada: hello", "8 May 2023"],
     ["[10:02] Ada: hello", null],
-  ])("has the day of its own time: %s", (content, date) => {
+  ])("has the day of its time: %s", (content, date) => {
     expect(chunksOf(content)).toMatchObject([{ turn: { speaker: "Ada", date } }]);
   });
 
-  test("days in numbers are read alike in a whole conversation", () => {
+  test("numeric days are read in the same order in a whole conversation", () => {
     const content = "5/8/23, 13:56 - Ada: one\n5/13/23, 13:57 - Ben: two\n";
     expect(chunksOf(content).map(({ turn }) => turn?.date)).toEqual(["8 May 2023", "13 May 2023"]);
   });
 
-  test("goes on over lines without a speaker, blank ones among them", () => {
+  test("continues over lines without a speaker, including blank lines", () => {
     const content =
       "Ada: The list:\n- milk\n- bread\n\nThat is all, see https://example.org/a\nNote: by noon\nShe said: hurry\n\nBen: Thanks.\nAda: Bye.";
     expect(chunksOf(content).map(({ passage }) => passage)).toEqual([
@@ -117,20 +117,20 @@ describe("a turn", () => {
     ]);
   });
 
-  test("needs no second one, when the caller says that it is a conversation", () => {
-    expect(ownsOf("Ada: Only this.")).toEqual(["Ada: Only this."]);
+  test("can be the only one if the caller says that the text is a conversation", () => {
+    expect(searchTextsOf("Ada: Only this.")).toEqual(["Ada: Only this."]);
     expect(chunksOf("Ada: Only this.")[0]?.context).toBeNull();
   });
 
-  test("what stands before the first one is a chunk without a speaker", () => {
-    expect(ownsOf("Planning call\n\nAda: Hi.\nBen: Hi.", { date: "2023-05-08" })).toEqual([
+  test("text before the first one is a chunk without a speaker", () => {
+    expect(searchTextsOf("Planning call\n\nAda: Hi.\nBen: Hi.", { date: "2023-05-08" })).toEqual([
       "[8 May 2023] Planning call",
       "[8 May 2023] Ada: Hi.",
       "[8 May 2023] Ben: Hi.",
     ]);
   });
 
-  test("a very long one is cut at sentences, each part with day and speaker within the budget", () => {
+  test("is cut at sentences if it is very long, each part with day and speaker within the budget", () => {
     const sentence = "The committee met on Tuesday to discuss the budget for the coming year. ";
     const content = `[8 May 2023]\nBen: Hi.\n[10:02] Ada: ${sentence.repeat(60)}\nBen: Bye.`;
     const chunks = chunksOf(content);
@@ -149,7 +149,7 @@ describe("a turn", () => {
     expect(chunks.at(-1)?.passage).toBe("Ben: Bye.");
   });
 
-  test("without a day is embedded without one, and what nobody says as it is", () => {
+  test("without a day is embedded without one, and text without a speaker as it is", () => {
     const content = "Notes of a talk.\nAda: One.\nBen: “Two”, she said.";
     expect(chunksOf(content).map(({ embedded }) => embedded)).toEqual([
       "Notes of a talk.",
@@ -188,7 +188,7 @@ describe("the day of a session", () => {
     ["8 août 2023", "8 August 2023"],
     ["2023年5月8日", "8 May 2023"],
     ["29 February 2024", "29 February 2024"],
-  ])("stands on its first line, which is no turn: %s", (line, date) => {
+  ])("is read from its first line, which is not a turn: %s", (line, date) => {
     const chunks = chunksOf(`${line}\nAda: Hi.\nBen: Hi.`, { date: "1999-01-01", createdAt: CREATED_AT });
     expect(chunks.map(({ passage, turn }) => [passage, turn?.date])).toEqual([
       ["Ada: Hi.", date],
@@ -196,21 +196,30 @@ describe("the day of a session", () => {
     ]);
   });
 
-  test.each(["29 February 2023", "[31.4.2023]", "0 May 2023", "8 May"])("is none that no calendar has: %s", (line) => {
-    expect(chunksOf(`${line}\nAda: Hi.`)).toMatchObject([{ passage: line }, { turn: { date: null } }]);
-  });
+  test.each(["29 February 2023", "[31.4.2023]", "0 May 2023", "8 May"])(
+    "is ignored if it does not exist in the calendar: %s",
+    (line) => {
+      expect(chunksOf(`${line}\nAda: Hi.`)).toMatchObject([{ passage: line }, { turn: { date: null } }]);
+    },
+  );
 
-  test("is taken from the first line, the given date, the turns' times, the time of storing, in that order", () => {
+  test("is taken from the first line, the given date, the times of the turns, or the time of creation, in that order", () => {
     const own = "[2021-01-01 10:00] Ada: Hi.\nBen: Hi.";
     const given = { date: "1:56 pm on 8 May, 2023", createdAt: CREATED_AT };
-    expect(ownsOf(`[1 April 2020]\n${own}`, given)).toEqual(["[1 April 2020] Ada: Hi.", "[1 April 2020] Ben: Hi."]);
-    expect(ownsOf(own, given)).toEqual(["[8 May 2023] Ada: Hi.", "[8 May 2023] Ben: Hi."]);
-    expect(ownsOf(own, { ...given, date: null })).toEqual(["[1 January 2021] Ada: Hi.", "[1 January 2021] Ben: Hi."]);
-    expect(ownsOf("Ada: Hi.\nBen: Hi.", { ...given, date: null })).toEqual([
+    expect(searchTextsOf(`[1 April 2020]\n${own}`, given)).toEqual([
+      "[1 April 2020] Ada: Hi.",
+      "[1 April 2020] Ben: Hi.",
+    ]);
+    expect(searchTextsOf(own, given)).toEqual(["[8 May 2023] Ada: Hi.", "[8 May 2023] Ben: Hi."]);
+    expect(searchTextsOf(own, { ...given, date: null })).toEqual([
+      "[1 January 2021] Ada: Hi.",
+      "[1 January 2021] Ben: Hi.",
+    ]);
+    expect(searchTextsOf("Ada: Hi.\nBen: Hi.", { ...given, date: null })).toEqual([
       "[29 February 2024] Ada: Hi.",
       "[29 February 2024] Ben: Hi.",
     ]);
-    expect(ownsOf("Ada: Hi.")).toEqual(["Ada: Hi."]);
+    expect(searchTextsOf("Ada: Hi.")).toEqual(["Ada: Hi."]);
   });
 
   test.each([
@@ -222,11 +231,11 @@ describe("the day of a session", () => {
     ["12", "Ada: Hi."],
     ["", "Ada: Hi."],
     ["9".repeat(1_000_000), "Ada: Hi."],
-  ])("given as %.40s", (date, own) => {
-    expect(ownsOf("Ada: Hi.", { date })).toEqual([own]);
+  ])("is read from the given date %.40s", (date, own) => {
+    expect(searchTextsOf("Ada: Hi.", { date })).toEqual([own]);
   });
 
-  test("turns without a time have that of the turn before, those before the first time its day", () => {
+  test("of a turn without a time is that of the previous turn, or else of the first turn with a time", () => {
     const content = "Ada: Zero.\n[2021-01-01 10:00] Ada: One.\nBen: Two.\n[2021-01-02 10:00] Ada: Three.\nBen: Four.";
     expect(chunksOf(content).map(({ turn }) => turn?.date)).toEqual([
       "1 January 2021",
@@ -241,7 +250,7 @@ describe("the day of a session", () => {
 describe("several sessions", () => {
   const content = "[8 May 2023]\nAda: One.\nBen: Two.\n\n[9 May 2023]\nAda: Three.\nBen: Four.\nSession 3\nAda: Five.";
 
-  test("begin at each line with a date, and contexts do not cross them", () => {
+  test("begin at each line with a date, and contexts do not cross their bounds", () => {
     expect(
       chunksOf(content, { date: "2023-06-01" }).map(({ own, context, turn }) => [own, context, turn?.session]),
     ).toEqual([
@@ -253,7 +262,7 @@ describe("several sessions", () => {
     ]);
   });
 
-  test("a bare date within a turn is what somebody said", () => {
+  test("do not begin at a date without a mark inside a turn", () => {
     expect(
       chunksOf("Ada: The dates are:\n8 May 2023\n9 May 2023\nBen: Fine.\nAda: Good.").map(({ passage }) => passage),
     ).toEqual(["Ada: The dates are:\n8 May 2023\n9 May 2023", "Ben: Fine.", "Ada: Good."]);
@@ -261,7 +270,7 @@ describe("several sessions", () => {
 });
 
 describe("a text is read turn by turn", () => {
-  test("when it looks like a conversation and no other type was given", () => {
+  test("if it looks like a conversation and no other type was given", () => {
     const content = "Ann: Hi Bob!\nBob: Hi, how are you?\nAnn: Fine, thanks.\nBob: Good.";
     expect(prepared(content, { type: null }).extracted.type).toBe("conversation");
     expect(chunksOf(content, { type: null })).toHaveLength(4);
@@ -277,14 +286,14 @@ describe("a text is read turn by turn", () => {
     "[8 May 2023]",
     '[{"role": "user"}]',
     '{"role": "user", "content": "hi"}',
-  ])("and as any other when none can be seen in it: %j", (content) => {
+  ])("unless it contains no recognisable turn: %j", (content) => {
     const [chunk, ...more] = chunksOf(content);
     expect(more).toEqual([]);
     expect(chunk).toMatchObject({ passage: content });
     expect(chunk?.turn).toBeUndefined();
   });
 
-  test("markup, programs and forms are no conversations", () => {
+  test("but not if it is markup, a program or a form", () => {
     for (const content of [
       "<p> one\n<li> two\n<p> three\n<li> four</li>",
       "Name: Ada\nBorn: 1815\nDied: 1852\nField: mathematics",
@@ -295,7 +304,7 @@ describe("a text is read turn by turn", () => {
     }
   });
 
-  test("language, title and tags are those of what is said", () => {
+  test("and its language, title and tags come from the spoken text", () => {
     const content =
       "assistant: Der Garten braucht Wasser.\nuser: Wann soll ich den Garten gießen?\nassistant: Am Morgen.";
     const { extracted } = prepared(content);
@@ -329,7 +338,7 @@ const DATE_LINE = /^\s*(?:\[8 May 2023\]|Session 2 \(9 May 2023\))\s*$/gm;
 
 describe("ranges", () => {
   const seeds = Number(process.env.MNEME_TEST_SEEDS ?? 150);
-  test(`cover all that is visible but the lines with dates, in order, without overlap (${seeds} random texts)`, () => {
+  test(`cover everything visible except the lines with dates, in order and without overlap (${seeds} random texts)`, () => {
     for (let seed = 1; seed <= seeds; seed++) {
       const random = seeded(seed);
       const pick = () => PIECES[Math.floor(random() * PIECES.length)] ?? "";
@@ -355,7 +364,7 @@ describe("ranges", () => {
   });
 });
 
-describe("what nobody says is soon done with", () => {
+describe("hostile conversations are read in reasonable time", () => {
   const MEGABYTE = 1_000_000;
   test.each([
     [
@@ -384,7 +393,7 @@ describe("what nobody says is soon done with", () => {
     60_000,
   );
 
-  test("more turns than there may be are none", () => {
+  test("a text with too many turns is not read turn by turn", () => {
     expect(readLineTurns("Ada: a\n".repeat(TURNS_MAX))?.turns).toHaveLength(TURNS_MAX);
     expect(readLineTurns("Ada: a\n".repeat(TURNS_MAX + 1))).toBeNull();
   });

@@ -1,4 +1,4 @@
-// Promise: the language of a sentence is told in twenty-nine languages, and `und` is said where there is none.
+// The language of a sentence is detected for twenty-nine languages, and is `und` if the text has none.
 
 import { describe, expect, test } from "bun:test";
 import { detectLanguage, UNDETERMINED } from "../../src/preparation/language.ts";
@@ -11,13 +11,13 @@ describe("sentences of 40 characters or more", () => {
     sentences.map((sentence) => ({ language, sentence })),
   );
 
-  test("there are fifteen or more, of that length, in each of twelve or more languages", () => {
+  test("there are at least fifteen of that length in each of at least twelve languages", () => {
     expect(Object.keys(SENTENCES).length).toBeGreaterThanOrEqual(12);
     for (const sentences of Object.values(SENTENCES)) expect(new Set(sentences).size).toBeGreaterThanOrEqual(15);
     expect(pairs.filter(({ sentence }) => Array.from(sentence).length < 40)).toEqual([]);
   });
 
-  test(`at least ${RIGHT_SHARE_MIN} of them are told right, and nine of ten in each language`, () => {
+  test(`at least ${RIGHT_SHARE_MIN} of them are detected correctly, and nine of ten in each language`, () => {
     const isRight = ({ language, sentence }: (typeof pairs)[number]) => detectLanguage(sentence) === language;
     expect(pairs.filter(isRight).length / pairs.length).toBeGreaterThanOrEqual(RIGHT_SHARE_MIN);
     for (const [language, sentences] of Object.entries(SENTENCES)) {
@@ -29,14 +29,14 @@ describe("sentences of 40 characters or more", () => {
     }
   });
 
-  test("paragraphs of them are told right in every language", () => {
+  test("paragraphs of them are detected correctly in every language", () => {
     for (const [language, sentences] of Object.entries(SENTENCES)) {
       expect(detectLanguage(sentences.join(" "))).toBe(language);
     }
   });
 });
 
-test.each([...UNDETERMINED_TEXTS])("und where nothing can be told: %j", (text) => {
+test.each([...UNDETERMINED_TEXTS])("is und if it cannot be determined: %j", (text) => {
   expect(detectLanguage(text)).toBe(UNDETERMINED);
 });
 
@@ -48,7 +48,7 @@ test.each([
   ["mk", "Нѐ чекаат во ѓумрукот веќе еден час, а ние сме гладни и ѕидот е студен."],
   ["und", "Бүгін ауа райы өте жақсы, сондықтан біз қыдыруға шықтық."],
   ["hr", "Sutra ćemo ići na more, ako ne bude padala kiša cijeli dan."],
-])("close languages are told apart (%s): %s", (language, text) => {
+])("related languages are distinguished (%s): %s", (language, text) => {
   expect(detectLanguage(text)).toBe(language);
 });
 
@@ -60,7 +60,7 @@ test.each([
   ["zh", "台北市信義區市府路"],
   ["zh", "經濟發展與環境保護"],
   ["zh", "冈山県位于日本西部，人口约一百八十万"],
-])("characters of one country alone tell a text without kana (%s): %s", (language, text) => {
+])("character forms of one country decide the language of a text without kana (%s): %s", (language, text) => {
   expect(detectLanguage(text)).toBe(language);
 });
 
@@ -69,11 +69,11 @@ test.each([
   ["Markdown", "**Wichtig:** Die [Unterlagen](http://example.org/a) liegen _ab morgen_ im `Ordner` bereit."],
   ["HTML", '<div class="message"><p>Die Unterlagen liegen ab morgen im Ordner bereit.</p></div>'],
   ["numbers and keys", "Die Unterlagen zu A-1002/B7 liegen ab 08:30 Uhr (Raum 4.17) im Ordner 2026_11 bereit."],
-])("%s in a text does not hide its language", (_, text) => {
+])("%s in a text does not affect the detection", (_, text) => {
   expect(detectLanguage(text)).toBe("de");
 });
 
-test("hostile texts are answered at once", () => {
+test("hostile texts do not slow down the detection", () => {
   for (const piece of ["<", "a@", "&", "http://", "\0", "\ud800", "1.", "і", "ab ", "{[("]) {
     expect(detectLanguage(piece.repeat(100_000))).toBeString();
   }

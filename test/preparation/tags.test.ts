@@ -1,10 +1,10 @@
-// Promise: tags are up to eight key phrases, each a topic in its language, whole, and none saying what another does.
+// Tags are up to eight key phrases: complete expressions that are topics in their language, without duplicates.
 
 import { describe, expect, test } from "bun:test";
 import { EXTRACTED_TAGS_MAX } from "../../src/domain/extraction.ts";
 import { extractTags } from "../../src/preparation/tags.ts";
 
-test("names are kept whole, with the small words within them", () => {
+test("names are complete, including the small words inside them", () => {
   const tags = extractTags(
     "The treaty was signed in New York by the World Health Organization, near Charles de Gaulle Airport and the United States embassy.",
     "en",
@@ -19,7 +19,7 @@ test("names are kept whole, with the small words within them", () => {
   );
 });
 
-test("what is said once is taken whole or not at all", () => {
+test("an expression that occurs once is taken as a whole or not at all", () => {
   const tags = extractTags(
     "Bees maintain the homeostatic tissue regeneration. It involves multiple anatomical sites.",
     "en",
@@ -30,7 +30,7 @@ test("what is said once is taken whole or not at all", () => {
   }
 });
 
-describe("no tag says what another does", () => {
+describe("no two tags are duplicates", () => {
   test.each([
     ["plural", "The gene is old. Genes are long. A synthetic gene is new. Synthetic genes are rare."],
     ["hyphen", "Heat transfer matters. The heat-transfer coefficient rises. Heat transfer again, heat-transfer again."],
@@ -57,7 +57,7 @@ test.each([
   ],
   ["de", "Am Montag im Januar kamen zwei Millionen, und das dauerte drei Tage und vier Wochen."],
   ["fr", "En janvier, deux millions, et pendant trois semaines, puis quatre ans."],
-])("dates, numbers and mere verbs are no topic (%s)", (language, text) => {
+])("dates, numbers and verbs are not tags (%s)", (language, text) => {
   for (const tag of extractTags(text, language)) {
     expect(tag).not.toMatch(
       /march|2026|million|quickly|considered|relatively|expected|januar|montag|tage|wochen|janvier|semaine|\bans\b/,
@@ -77,7 +77,7 @@ test("a German tag is a noun", () => {
 test.each([
   ["fr", "L'électricité coûte cher. Le prix de l'électricité monte, et l'électricité manque.", "électricité"],
   ["it", "L'energia costa. Il prezzo dell'energia sale, e l'energia manca all'industria.", "energia"],
-])("an elided article is no part of a tag (%s)", (language, text, tag) => {
+])("an elided article is not part of a tag (%s)", (language, text, tag) => {
   const tags = extractTags(text, language);
   expect(tags).toContain(tag);
   for (const each of tags) expect(each).not.toMatch(/['’]/);
@@ -87,13 +87,13 @@ test.each([
   ["zh", "向量数据库存储文本的向量。检索时，向量数据库比较这些向量，然后返回最相近的文本。"],
   ["ja", "ベクトルデータベースは文章のベクトルを保存します。検索のときはベクトルデータベースを使います。"],
   ["th", "ฐานข้อมูลเวกเตอร์เก็บเวกเตอร์ของข้อความ การค้นหาใช้ฐานข้อมูลเวกเตอร์เพื่อหาข้อความที่ใกล้เคียง"],
-])("scripts without spaces give words of two characters or more (%s)", (language, text) => {
+])("tags in scripts without spaces have at least two characters (%s)", (language, text) => {
   const tags = extractTags(text, language);
   expect(tags.length).toBeGreaterThan(0);
   for (const tag of tags) expect(Array.from(tag).length).toBeGreaterThanOrEqual(2);
 });
 
-test("words of grammar are no tags in languages whose script tells them", () => {
+test("Thai and Korean function words are not tags", () => {
   const thai = extractTags("สะพานข้ามแม่น้ำแควใหญ่ในจังหวัดกาญจนบุรีเป็นสะพานรถไฟที่สร้างในสมัยสงครามโลกครั้งที่สอง", "th");
   expect(thai).toContain("จังหวัดกาญจนบุรี");
   for (const grammar of ["ใน", "ที่", "เป็น"]) expect(thai).not.toContain(grammar);
@@ -101,12 +101,12 @@ test("words of grammar are no tags in languages whose script tells them", () => 
   expect(korean).toEqual(["함부르크 필하모니"]);
 });
 
-test("markup, addresses and numbers give none", () => {
+test("markup, addresses and numbers are not tags", () => {
   const text = '<p class="x">12 &nbsp; 34</p> https://example.org/path someone@example.org 2026-11-21 ```ts\n``` 42';
   expect(extractTags(text, "en")).toEqual([]);
 });
 
-test("hostile texts are answered at once with well-formed tags", () => {
+test("hostile texts give well-formed tags in reasonable time", () => {
   for (const piece of ["<", "a", "a ", "A ", "de ", "l'", "a-", "a@", "\0", "\ud800", "字", "ก", "New York of "]) {
     const tags = extractTags(piece.repeat(100_000), "fr");
     expect(tags.length).toBeLessThanOrEqual(EXTRACTED_TAGS_MAX);

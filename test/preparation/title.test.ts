@@ -1,5 +1,5 @@
-// Promise: a made title says what a text is about in at most 80 characters: no date, greeting, label or remains of markup,
-// and no fragment where a short sentence says it whole.
+// An extracted title says what a text is about in at most 80 characters. It is not a date, greeting, section name or leftover of
+// markup, and not a fragment if a short sentence fits.
 
 import { describe, expect, test } from "bun:test";
 import { shortTitle, TITLE_CHARACTERS_MAX } from "../../src/domain/title.ts";
@@ -11,19 +11,19 @@ const titleOf = (text: string) => extractTitle(text, detectType(text));
 test.each([
   ["front matter", '---\ntitle: "My post: a story"\ndate: 2026-01-01\n---\n\n# Intro\n\nHello', "My post: a story"],
   [
-    "a page",
+    "the title of a page",
     "<!DOCTYPE html>\n<html><head><title>Tom &amp; Jerry</title></head><body><p>x</p></body></html>",
     "Tom & Jerry",
   ],
-  ["columns of a table", "name,age,city\nAda,36,London\nAlan,41,Wilmslow\nGrace,85,Arlington", "name, age, city"],
-  ["columns in Markdown", "| Name | Born |\n|---|---|\n| Ada | 1815 |\n| Alan | 1912 |", "Name, Born"],
+  ["the columns of a table", "name,age,city\nAda,36,London\nAlan,41,Wilmslow\nGrace,85,Arlington", "name, age, city"],
+  ["the columns of a Markdown table", "| Name | Born |\n|---|---|\n| Ada | 1815 |\n| Alan | 1912 |", "Name, Born"],
   [
-    "what a script says of itself",
+    "the first comment of a script",
     "#!/bin/sh\nset -eu\n# Rotates the logs.\nfor f in *.log; do\n  gzip $f\ndone",
     "Rotates the logs.",
   ],
   [
-    "what a program declares first",
+    "the first declaration of a program",
     "import os\n\ndef main():\n    print(os.name)\n    return 0\n\nmain()",
     "def main()",
   ],
@@ -64,9 +64,9 @@ test.each([
   ["a Chinese label", "摘要\n\n本文研究了语言模型。结果很好。", "本文研究了语言模型。"],
   ["a page header", "Page 1 of 3\nCONFIDENTIAL\n\nReport of the sales team\n\nSales rose.", "Report of the sales team"],
   ["an address", "https://example.org/a\n\nA page about bees and flowers.", "A page about bees and flowers."],
-  ["one word", "Yes. I will come on Friday with my sister.", "I will come on Friday with my sister."],
-  ["marks of a task", "- [ ] buy milk\n- [x] call Anna", "buy milk"],
-  ["tags", "<p>The committee <b>met</b> on Tuesday.</p>\n<p>It was long.</p>", "The committee met on Tuesday."],
+  ["one short word", "Yes. I will come on Friday with my sister.", "I will come on Friday with my sister."],
+  ["the checkbox of a task", "- [ ] buy milk\n- [x] call Anna", "buy milk"],
+  ["HTML tags", "<p>The committee <b>met</b> on Tuesday.</p>\n<p>It was long.</p>", "The committee met on Tuesday."],
   [
     "an empty subject",
     "From: a@x.org\nTo: b@x.org\nDate: today\nSubject: \n\nHi Bob,\n\nlunch is on me. Ann",
@@ -77,7 +77,7 @@ test.each([
 });
 
 test.each(["2026-11-21", "12 May", "Abstract", "Hello!", "1234", "Page 3"])(
-  "but %j is one where nothing else is",
+  "but %j is the title if there is nothing else",
   (text) => {
     expect(titleOf(text)).toBe(text);
   },
@@ -88,26 +88,26 @@ test.each([
   "March is a cold month in Oslo",
   "Dear diary entries of a sailor",
   "Summary of the talks",
-])("what only begins like one of these is a title: %j", (text) => {
+])("a line that only begins like a date, greeting or section name can be a title: %j", (text) => {
   expect(titleOf(`${text}\n\nMore text follows here.`)).toBe(text);
 });
 
-test("a line of a wrapped paragraph is no title", () => {
+test("a line of a wrapped paragraph is not a title", () => {
   const text = "The committee met and decided to\nIncrease the budget of the year. All agreed.";
   expect(titleOf(text)).toBe("The committee met and decided to Increase the budget of the year.");
 });
 
-test("a heading deep in a text that names only a part is no title", () => {
+test("a late heading that names only a part of the text is not a title", () => {
   expect(titleOf(`${"Bees dance at noon. ".repeat(60)}\n\n## Costs\n\nNone.`)).toBe("Bees dance at noon.");
 });
 
 describe("a title that is too long", () => {
-  test("loses its parentheses first", () => {
+  test("first loses its parentheses", () => {
     const text = "Jeffrey Thomas Porcaro (April 1, 1954 – August 5, 1992) was an American drummer and producer.";
     expect(shortTitle(text)).toBe("Jeffrey Thomas Porcaro was an American drummer and producer.");
   });
 
-  test("is cut at a word that does not lean on the next", () => {
+  test("is cut behind a word that needs no continuation", () => {
     const text =
       "A number of authors have considered the effect of slip on the heat transfer and on the friction of plates";
     expect(shortTitle(text)).toBe("A number of authors have considered the effect of slip on the heat transfer…");
@@ -118,7 +118,7 @@ describe("a title that is too long", () => {
   });
 });
 
-test("hostile texts are answered at once, well-formed, within 80 characters", () => {
+test("hostile texts give well-formed titles of at most 80 characters in reasonable time", () => {
   const pieces = [
     "<",
     "<a ",
