@@ -21,7 +21,7 @@ const Entity = Type.Object({
   mentions: Type.Integer({ description: "number of occurrences in this memory" }),
   memories: Type.Integer({ description: "number of memories with this entity, this one included" }),
   chunk_ids: Type.Array(Text({ description: "chunk_…" }), {
-    description: `passages that mention it, at most ${LIMITS.neighbours}`,
+    description: "passages that mention it, at most 100",
   }),
 });
 

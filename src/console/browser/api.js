@@ -1,24 +1,24 @@
-// Talks to the API: sends the key, waits where a rate limit says so, and turns every failure into one kind of error. What
-// is shown of it is left to the parts of the page.
+// Calls the API: sends the key, waits when a rate limit says so, and turns every failure into an ApiError. The sections of the
+// page show the results.
 
 import { CALLS } from "./calls.js";
 
 const KEY_SLOT = "mneme.key";
-/** A request that met a rate limit is sent this often before the refusal is shown. */
-const TRIES_MAX = 3;
+/** Attempts of a rate-limited request before the error is shown. */
+const ATTEMPTS_MAX = 3;
 
-/** What the server (or the way to it) said in place of an answer. */
+/** A failure that the server, a proxy or the connection reported. */
 export class ApiError extends Error {
   /**
    * @param {{
    *   code: string, message: string, status?: number, param?: string, request_id?: string,
    *   retry_after_seconds?: number,
-   * }} error as the API words it
+   * }} error with the fields of the API's error body
    */
   constructor(error) {
     super(error.message);
     this.code = error.code;
-    /** 0: no answer at all. */
+    /** HTTP status; 0 if there was no answer. */
     this.status = error.status ?? 0;
     this.param = error.param ?? null;
     this.requestId = error.request_id ?? null;
@@ -26,18 +26,18 @@ export class ApiError extends Error {
   }
 }
 
-/** The key lives as long as the tab, and nowhere but in it. */
-export const keyring = {
+/** Keeps the API key in this tab only, until the tab is closed. */
+export const keyStore = {
   /** @returns {string | null} */
   get: () => sessionStorage.getItem(KEY_SLOT),
   /** @param {string} key */
-  keep: (key) => sessionStorage.setItem(KEY_SLOT, key),
-  forget: () => sessionStorage.removeItem(KEY_SLOT),
+  set: (key) => sessionStorage.setItem(KEY_SLOT, key),
+  remove: () => sessionStorage.removeItem(KEY_SLOT),
 };
 
-/** Told what the page waits for; null: no longer. */
+/** Receives the reason for a wait; null: the wait is over. */
 let onWait = (/** @type {string | null} */ _text) => {};
-/** Told when the server does not take the key (any more). */
+/** Called when the server rejects the key. */
 let onRefusedKey = (/** @type {ApiError} */ _error) => {};
 
 /** @param {{ wait: typeof onWait, refusedKey: typeof onRefusedKey }} listeners */
@@ -48,8 +48,8 @@ export function listen(listeners) {
 
 /**
  * @typedef {object} Request
- * @property {Record<string, string>} [params] of the path
- * @property {Record<string, string | number | boolean | null>} [query] without those that are null or empty
+ * @property {Record<string, string>} [params] path parameters
+ * @property {Record<string, string | number | boolean | null>} [query] query parameters; null and empty ones are not sent
  * @property {object} [body] sent as JSON
  * @property {AbortSignal} [signal]
  */
@@ -64,7 +64,7 @@ export function listen(listeners) {
  */
 export async function call(name, request = {}) {
   const response = await send(name, request);
-  // the contract says when there is no body, and what is in it else
+  // the server's contract tests guarantee the type of the body
   return response.status === 204 ? /** @type {any} */ (null) : await response.json();
 }
 
@@ -73,28 +73,28 @@ export async function call(name, request = {}) {
  * @param {keyof typeof CALLS} name
  * @param {Request} request
  * @returns {AsyncGenerator<{ name: string, data: unknown }, void>}
- * @throws {ApiError} also for an `error` event, and where the stream breaks off
+ * @throws {ApiError} also for an `error` event, and if the stream ends early
  */
 export async function* stream(name, request) {
   const response = await send(name, request);
-  let isWhole = false;
+  let isComplete = false;
   for await (const event of eventsOf(response)) {
     if (event.name === "error") throw new ApiError(/** @type {any} */ (event.data).error);
-    if (event.name === "done") isWhole = true;
+    if (event.name === "done") isComplete = true;
     else yield event;
   }
-  if (!isWhole)
-    throw new ApiError({ code: "broken_off", message: "The connection broke before the answer was whole." });
+  if (!isComplete)
+    throw new ApiError({ code: "connection_lost", message: "The connection was lost before the answer was complete." });
 }
 
 /**
- * Asks what needs no key.
+ * Reads a page of the server that needs no key.
  * @param {"/ready" | "/metrics"} path
  * @returns {Promise<{ status: number, text: string }>}
- * @throws {ApiError} where the server does not answer
+ * @throws {ApiError} if the server does not answer
  */
-export async function peek(path) {
-  const response = await reach(path, {});
+export async function readPublic(path) {
+  const response = await fetchOnce(path, {});
   return { status: response.status, text: await response.text() };
 }
 
@@ -104,7 +104,7 @@ async function send(name, { params = {}, query = {}, body, signal }) {
   const path = template.replace(/:(\w+)/g, (_, parameter) => encodeURIComponent(params[parameter] ?? ""));
   const given = Object.entries(query).filter(([, value]) => value !== null && value !== "");
   const search = new URLSearchParams(given.map(([field, value]) => [field, String(value)])).toString();
-  const key = keyring.get() ?? "";
+  const key = keyStore.get() ?? "";
   const options = {
     method,
     headers: {
@@ -114,14 +114,14 @@ async function send(name, { params = {}, query = {}, body, signal }) {
     ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(signal !== undefined && { signal }),
   };
-  for (let tries = 1; ; tries += 1) {
-    const response = await reach(search === "" ? path : `${path}?${search}`, options);
+  for (let attempts = 1; ; attempts += 1) {
+    const response = await fetchOnce(search === "" ? path : `${path}?${search}`, options);
     if (response.ok) return response;
     const error = await errorOf(response);
-    // a quota's wait lasts until the month ends; only a rate limit's is waited for
-    const waits = error.code === "rate_limit_exceeded" && error.retryAfterSeconds !== null && tries < TRIES_MAX;
+    // a quota lasts until the end of the month, so only rate limits are worth waiting for
+    const waits = error.code === "rate_limit_exceeded" && error.retryAfterSeconds !== null && attempts < ATTEMPTS_MAX;
     if (!waits) {
-      if (response.status === 401 && key === keyring.get()) onRefusedKey(error);
+      if (response.status === 401 && key === keyStore.get()) onRefusedKey(error);
       throw error;
     }
     await waitFor(error.retryAfterSeconds ?? 1, signal);
@@ -129,7 +129,7 @@ async function send(name, { params = {}, query = {}, body, signal }) {
 }
 
 /** @param {string} path @param {RequestInit} options */
-async function reach(path, options) {
+async function fetchOnce(path, options) {
   try {
     return await fetch(path, { ...options, cache: "no-store" });
   } catch (cause) {
@@ -146,11 +146,11 @@ async function errorOf(response) {
   try {
     return new ApiError({ ...waiting, ...JSON.parse(text).error });
   } catch {
-    // not the API's own words: something between here and the server answered
+    // not an error body of the API: a proxy in between answered
     const requestId = response.headers.get("x-request-id");
     return new ApiError({
       code: "unreadable_answer",
-      message: `The answer was ${response.status} ${response.statusText} without a readable reason.`,
+      message: `The server answered ${response.status} ${response.statusText} without a readable error.`,
       status: response.status,
       ...(requestId !== null && { request_id: requestId }),
     });
@@ -161,7 +161,7 @@ async function errorOf(response) {
 async function waitFor(seconds, signal) {
   try {
     for (let left = seconds; left > 0; left -= 1) {
-      onWait(`The rate limit is reached: trying again in ${left} s.`);
+      onWait(`Rate limit reached. Trying again in ${left} s.`);
       await pause(1_000, signal);
     }
   } finally {
@@ -170,7 +170,7 @@ async function waitFor(seconds, signal) {
 }
 
 /**
- * Rejects with the signal's reason when it aborts.
+ * Waits; rejects with the signal's reason if it aborts.
  * @param {number} ms
  * @param {AbortSignal} [signal]
  * @returns {Promise<void>}
@@ -202,7 +202,7 @@ async function* eventsOf(response) {
       const frames = (rest + value).split("\n\n");
       rest = frames.pop() ?? "";
       for (const frame of frames) {
-        const event = /^event: (.*)\ndata: (.*)$/.exec(frame); // else a heartbeat
+        const event = /^event: (.*)\ndata: (.*)$/.exec(frame); // no match: a heartbeat
         if (event?.[1] !== undefined && event[2] !== undefined) yield { name: event[1], data: JSON.parse(event[2]) };
       }
     }

@@ -1,4 +1,4 @@
-// Which operations of the API the console calls, and what each of them answers. How they are sent stands in api.js.
+// The API operations that the console calls, and the types of their answers. api.js sends the requests.
 
 /**
  * Method and route of every call, by the operation's name.
@@ -59,7 +59,7 @@ export const CALLS = {
  */
 
 /**
- * What each call answers; null: no body. A streamed query is read with `stream` in api.js.
+ * Type of each answer; null: no body. `stream` in api.js reads streamed answers.
  * @typedef {{
  *   getUsage: Usage,
  *   createMemory: Memory,

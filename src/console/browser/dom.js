@@ -1,10 +1,10 @@
-// Makes elements. Whatever comes from the server becomes a text node: nothing here, and nothing in the page, reads HTML.
+// Creates elements. Everything from the server becomes a text node; no code of the page parses HTML.
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 /** @typedef {Record<string, string | number | boolean | null | undefined | ((event: any) => void)>} Attributes */
 
 /**
- * An element. An attribute that is null, undefined or false is left out; `onclick` and the like are listeners.
+ * Creates an element. Attributes that are null, undefined or false are omitted; functions such as `onclick` become listeners.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Attributes} [attributes]
@@ -18,21 +18,21 @@ export function h(tag, attributes = {}, ...children) {
     if (typeof value === "function") element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...shown(children));
+  element.append(...nodesOf(children));
   return element;
 }
 
 /**
- * Puts other children in place of those that are there.
+ * Replaces the children of an element.
  * @param {Element} element
  * @param {...(Child | Child[])} children
  */
 export function fill(element, ...children) {
-  element.replaceChildren(...shown(children));
+  element.replaceChildren(...nodesOf(children));
 }
 
 /** @param {(Child | Child[])[]} children @returns {(Node | string)[]} */
-function shown(children) {
+function nodesOf(children) {
   return children
     .flat()
     .filter((child) => child !== null && child !== undefined && child !== false)
@@ -48,12 +48,12 @@ export function button(label, onclick, attributes = {}) {
   return h("button", { type: "button", onclick, ...attributes }, label);
 }
 
-/** A word that says how something stands. @param {string} status */
+/** A status as a coloured label. @param {string} status */
 export function badge(status) {
   return h("span", { class: "badge", "data-status": status }, status);
 }
 
-/** An instant in the reader's own time zone. @param {string | null | undefined} iso */
+/** A time in the reader's time zone. @param {string | null | undefined} iso */
 export function time(iso) {
   if (iso === null || iso === undefined) return "–";
   const text = new Date(iso).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
@@ -69,7 +69,7 @@ export function bytesText(bytes) {
 }
 
 /**
- * What went wrong, in the API's own words.
+ * An error message with its code and request id.
  * @param {unknown} error
  */
 export function problem(error) {
@@ -91,11 +91,11 @@ export function problem(error) {
 /** @param {unknown} error @returns {{ message: string, code: string, requestId?: string | null, retryAfterSeconds?: number | null }} */
 function describe(error) {
   if (error instanceof Error && "code" in error) return /** @type {any} */ (error);
-  return { message: `The page itself failed: ${error instanceof Error ? error.message : String(error)}`, code: "page" };
+  return { message: `Error in the console: ${error instanceof Error ? error.message : String(error)}`, code: "page" };
 }
 
 /**
- * A button that copies; where the browser keeps its clipboard shut (plain http), it selects the text instead.
+ * A button that copies a text. Without https browsers offer no clipboard; then it selects the text.
  * @param {HTMLElement} source
  */
 export function copyButton(source) {
@@ -104,7 +104,7 @@ export function copyButton(source) {
       await navigator.clipboard.writeText(source.textContent ?? "");
       copy.textContent = "Copied";
     } catch {
-      getSelection()?.selectAllChildren(source); // the next best: one keystroke is left
+      getSelection()?.selectAllChildren(source); // the reader only has to press the shortcut
       copy.textContent = "Selected: press Ctrl+C";
     }
   });
@@ -112,7 +112,7 @@ export function copyButton(source) {
 }
 
 /**
- * A secret that is shown this once.
+ * Shows a secret, which the server never shows again.
  * @param {string} title
  * @param {string} secret
  */
@@ -121,7 +121,7 @@ export function secretBox(title, secret) {
   const box = h(
     "div",
     { class: "secret-box", role: "status" },
-    h("p", {}, h("strong", {}, title), " It is shown this once; keep it somewhere safe."),
+    h("p", {}, h("strong", {}, title), " It is shown only once. Copy it now and store it safely."),
     h(
       "div",
       { class: "row" },
@@ -134,7 +134,7 @@ export function secretBox(title, secret) {
 }
 
 /**
- * Asks before something is done that cannot be undone; resolves with whether it was confirmed.
+ * Asks for confirmation of something that cannot be undone.
  * @param {{ title: string, text: string, verb: string, extra?: Node }} question
  * @returns {Promise<boolean>}
  */
@@ -159,8 +159,8 @@ export function confirmed({ title, text, verb, extra }) {
 }
 
 /**
- * Shows a dialog above everything, until it is closed. What had the focus gets it back; where that is gone meanwhile, the
- * page does, so that the keyboard is not lost.
+ * Shows a modal dialog until it is closed. Then the browser returns the focus to the element that had it. If that element is
+ * gone, the main part of the page gets the focus, so that keyboard users stay on the page.
  * @param {HTMLDialogElement} dialog
  */
 export function openDialog(dialog) {

@@ -1,21 +1,21 @@
-// Forms: fields with their labels, hints and errors, and what happens when one is sent. What is sent is left to the parts.
+// Forms: fields with labels, hints and errors, and the handling of a submission. The sections decide what is sent.
 
 import { ApiError } from "./api.js";
 import { h, problem } from "./dom.js";
 
-let fields = 0;
+let fieldCount = 0;
 
 /**
  * @typedef {object} Field
- * @property {string} name the API's own name: an error whose `param` it is stands beside it
+ * @property {string} name of the API's field: an error with this `param` is shown beside it
  * @property {HTMLElement} element
  * @property {HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement} control
  * @property {() => string} value trimmed
- * @property {(message: string | null) => void} tell what is wrong with it; null: nothing
+ * @property {(message: string | null) => void} setError null clears the error
  */
 
 /**
- * A field of one control.
+ * A field with one control.
  * @param {string} name
  * @param {string} label
  * @param {{
@@ -25,8 +25,8 @@ let fields = 0;
  * @returns {Field}
  */
 export function field(name, label, { hint, options, lines, ...attributes } = {}) {
-  fields += 1;
-  const id = `field-${fields}`;
+  fieldCount += 1;
+  const id = `field-${fieldCount}`;
   const shared = {
     id,
     name,
@@ -52,10 +52,10 @@ export function field(name, label, { hint, options, lines, ...attributes } = {})
       error,
     ),
     value: () => control.value.trim(),
-    tell: (message) => {
+    setError: (message) => {
       error.textContent = message ?? "";
-      const fold = control.closest("details");
-      if (message !== null && fold !== null) fold.open = true;
+      const details = control.closest("details");
+      if (message !== null && details !== null) details.open = true;
       if (message === null) control.removeAttribute("aria-invalid");
       else control.setAttribute("aria-invalid", "true");
     },
@@ -69,7 +69,7 @@ function optionOf(option) {
 }
 
 /**
- * A checkbox with its label behind it.
+ * A checkbox with its label.
  * @param {string} label
  * @param {import("./dom.js").Attributes} [attributes]
  */
@@ -79,7 +79,7 @@ export function check(label, attributes = {}) {
 }
 
 /**
- * Several of a few.
+ * A group of checkboxes.
  * @param {string} name
  * @param {string} legend
  * @param {readonly string[]} values
@@ -103,41 +103,40 @@ export function choices(name, legend, values, chosen) {
     ),
     values: () => checks.filter(({ control }) => control.checked).map(({ control }) => control.value),
     /** @param {string | null} message */
-    tell: (message) => {
+    setError: (message) => {
       error.textContent = message ?? "";
     },
   };
 }
 
 /**
- * A form. While an action runs, its buttons wait; what the action throws is shown beside the field that it is about, else
- * below.
+ * A form. While an action runs, its buttons are disabled. An error is shown beside the field that it names, or else below the
+ * form.
  * @param {{
- *   fields: { name: string, element: HTMLElement, tell: (message: string | null) => void }[],
+ *   fields: { name: string, element: HTMLElement, setError: (message: string | null) => void }[],
  *   actions: { label: string, run: () => Promise<unknown> }[],
  *   layout?: Node[],
  *   beside?: (Node | false)[],
  *   below?: Node[],
- *   keeps?: boolean,
+ *   keepsValues?: boolean,
  *   isQuiet?: boolean,
  *   label?: string,
- * }} parts the first of `actions` is the one that Enter starts; `layout` stands in place of the fields in their order;
- *   `beside` and `below` the buttons; `keeps`: what was entered stays after it was sent;
- *   `isQuiet`: its buttons do not stand out
+ * }} parts Enter starts the first of `actions`; `layout` replaces the plain list of fields; `beside` and `below` are placed
+ *   next to the buttons; `keepsValues`: the form is not reset after an action; `isQuiet`: no button is highlighted
  */
 export function form({
-  fields: asked,
+  fields,
   actions,
   layout,
   beside = [],
   below = [],
-  keeps = false,
+  keepsValues = false,
   isQuiet = false,
   label,
 }) {
-  const trouble = h("div");
+  const errors = h("div");
   let isBusy = false;
-  /** What the key may not do, with the reason. @type {Map<HTMLButtonElement | undefined, string>} */
+  /** Actions that the key may not run, with the reason. @type {Map<HTMLButtonElement | undefined, string>} */
   const denied = new Map();
   const buttons = actions.map((action, at) =>
     h("button", { type: "submit", class: at === 0 && !isQuiet && "primary" }, action.label),
@@ -152,17 +151,17 @@ export function form({
         const chosen = event.submitter instanceof HTMLButtonElement ? buttons.indexOf(event.submitter) : 0;
         if (isBusy || buttons[chosen]?.disabled) return;
         isBusy = true;
-        trouble.replaceChildren();
-        for (const { tell } of asked) tell(null);
+        errors.replaceChildren();
+        for (const { setError } of fields) setError(null);
         for (const one of buttons) one.disabled = true;
         try {
           await actions[chosen]?.run();
-          if (!keeps) element.reset();
+          if (!keepsValues) element.reset();
         } catch (error) {
           if (isDenied(error)) denied.set(buttons[chosen], error.message);
-          const about = asked.find(({ name }) => error instanceof ApiError && isAbout(error, name));
-          if (about === undefined || !(error instanceof ApiError)) trouble.append(problem(error));
-          else about.tell(error.message);
+          const field = fields.find(({ name }) => error instanceof ApiError && isAbout(error, name));
+          if (field === undefined || !(error instanceof ApiError)) errors.append(problem(error));
+          else field.setError(error.message);
         } finally {
           isBusy = false;
           for (const one of buttons) {
@@ -172,16 +171,16 @@ export function form({
         }
       },
     },
-    layout ?? asked.map((one) => one.element),
+    layout ?? fields.map((one) => one.element),
     h("div", { class: "row" }, buttons, beside),
     below,
-    trouble,
+    errors,
   );
   return element;
 }
 
 /**
- * Whether the key lacks the scope, whatever is entered.
+ * Whether the key lacks the scope for an action, independent of the values entered.
  * @param {unknown} error
  * @returns {error is ApiError}
  */
@@ -194,7 +193,7 @@ function isAbout({ param }, name) {
   return param !== null && (param === name || param.startsWith(`${name}.`) || param.startsWith(`${name}[`));
 }
 
-/** `a, b` as a list. @param {string} text */
+/** Splits `a, b` into a list. @param {string} text */
 export function listOf(text) {
   return text
     .split(",")
@@ -203,9 +202,9 @@ export function listOf(text) {
 }
 
 /**
- * The JSON object that a field holds; undefined where it is empty.
+ * The JSON value in a field; undefined if the field is empty.
  * @param {Field} from
- * @throws {ApiError} about the field
+ * @throws {ApiError} that names the field
  */
 export function jsonOf(from) {
   if (from.value() === "") return undefined;
@@ -213,6 +212,6 @@ export function jsonOf(from) {
     return JSON.parse(from.value());
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ApiError({ code: "page", param: from.name, message: `This is no JSON: ${reason}` });
+    throw new ApiError({ code: "page", param: from.name, message: `Invalid JSON: ${reason}` });
   }
 }

@@ -1,9 +1,9 @@
-// API keys: making one, which shows it once, giving one a new secret, and revoking one.
+// The section for API keys: creating one, which shows its secret once, rotating and revoking.
 
 import { call } from "./api.js";
 import { button, confirmed, h, secretBox, time } from "./dom.js";
 import { choices, field, form } from "./forms.js";
-import { attempt, fold, listing } from "./lists.js";
+import { attempt, collapsible, listing } from "./lists.js";
 
 /** @typedef {import("./calls.js").Key} Key */
 
@@ -11,15 +11,15 @@ const SCOPES = [
   ...["memories:read", "memories:write", "query", "chats:read", "chats:write", "users:read", "users:write"],
   ...["webhooks", "keys", "usage", "project", "admin", "*"],
 ];
-/** What an application needs that stores and asks. */
-const SCOPES_CHOSEN = ["memories:read", "memories:write", "query"];
+/** Preselected: what an application needs to store memories, search and query. */
+const SCOPES_PRESELECTED = ["memories:read", "memories:write", "query"];
 
-/** Lists keys. */
-export function keysPart() {
-  const trouble = h("div");
+/** The section "API keys". */
+export function keysSection() {
+  const errors = h("div");
   const secrets = h("div");
   const list = listing({
-    caption: "Keys, newest first",
+    caption: "API keys, newest first",
     /** @type {import("./lists.js").Column<Key>[]} */
     columns: [
       {
@@ -42,67 +42,75 @@ export function keysPart() {
       },
     ],
     load: (cursor) => call("listKeys", { query: { cursor } }),
-    empty: "There is no key.",
+    empty: "No API keys.",
   });
 
   const rotate = async (/** @type {Key} */ { id, name }) => {
-    const grace = field("grace_seconds", "The old one lives on for", {
+    const grace = field("grace_seconds", "Keep the old secret valid for", {
       options: [
-        ["0", "no time: it ends now"],
-        ["3600", "an hour"],
-        ["86400", "a day"],
+        ["0", "0 (revoke it now)"],
+        ["3600", "1 hour"],
+        ["86400", "1 day"],
       ],
     });
     const isConfirmed = await confirmed({
-      title: `Give “${name}” a new secret?`,
-      text: "Whoever uses the old one needs the new one.",
+      title: `Rotate the key “${name}”?`,
+      text: "The key gets a new secret. Applications that use the old secret need the new one.",
       verb: "Rotate",
       extra: grace.element,
     });
     if (!isConfirmed) return;
-    await attempt(trouble, async () => {
-      const { key, ...shown } = await call("rotateKey", {
+    await attempt(errors, async () => {
+      const { key, ...withoutSecret } = await call("rotateKey", {
         params: { id },
         body: { grace_seconds: Number(grace.value()) },
       });
-      list.put(shown);
-      if (key !== undefined) secrets.prepend(secretBox(`The new secret of “${name}”.`, key));
+      list.put(withoutSecret);
+      if (key !== undefined) secrets.prepend(secretBox(`New secret of “${name}”.`, key));
     });
   };
   const revoke = async (/** @type {Key} */ { id, name }) => {
     const isConfirmed = await confirmed({
       title: `Revoke “${name}”?`,
-      text: "It opens nothing from now on. If it is the key that you use here, you will need another.",
+      text: "The key stops working at once. If you are signed in with it, you need another key.",
       verb: "Revoke",
     });
     if (!isConfirmed) return;
-    await attempt(trouble, async () => {
+    await attempt(errors, async () => {
       await call("deleteKey", { params: { id } });
-      list.drop(id);
+      list.remove(id);
     });
   };
-  const onMade = (/** @type {import("./calls.js").KeyWithSecret} */ { key, ...shown }) => {
-    list.put(shown);
-    if (key !== undefined) secrets.prepend(secretBox(`The key “${shown.name}”.`, key));
+  const onCreated = (/** @type {import("./calls.js").KeyWithSecret} */ { key, ...withoutSecret }) => {
+    list.put(withoutSecret);
+    if (key !== undefined) secrets.prepend(secretBox(`Secret of “${withoutSecret.name}”.`, key));
   };
   return {
-    element: h("div", {}, h("h1", {}, "Keys"), fold("Make a key", keyForm(onMade)), secrets, trouble, list.element),
+    element: h(
+      "div",
+      {},
+      h("h1", {}, "API keys"),
+      collapsible("Create an API key", keyForm(onCreated)),
+      secrets,
+      errors,
+      list.element,
+    ),
     refresh: () => list.refresh(),
   };
 }
 
-/** @param {(key: import("./calls.js").KeyWithSecret) => void} onMade */
-function keyForm(onMade) {
-  const name = field("name", "Name", { hint: "What it is for" });
-  const userId = field("userId", "Confined to the user", { hint: "Optional: it then sees this user's things only" });
+/** @param {(key: import("./calls.js").KeyWithSecret) => void} onCreated */
+function keyForm(onCreated) {
+  const name = field("name", "Name", { hint: "What the key is used for" });
+  const userId = field("userId", "Limited to user", { hint: "Optional: the key can access only this user's data" });
   const expires = field("expires_at", "Expires", { type: "datetime-local", hint: "Optional" });
-  const scopes = choices("scopes", "It may", SCOPES, SCOPES_CHOSEN);
+  const scopes = choices("scopes", "Scopes", SCOPES, SCOPES_PRESELECTED);
   return form({
     fields: [name, userId, expires, scopes],
     layout: [h("div", { class: "fields" }, name.element, userId.element, expires.element), scopes.element],
     actions: [
       {
-        label: "Make the key",
+        label: "Create key",
         run: async () => {
           const body = {
             name: name.value(),
@@ -110,7 +118,7 @@ function keyForm(onMade) {
             ...(userId.value() !== "" && { userId: userId.value() }),
             ...(expires.value() !== "" && { expires_at: new Date(expires.value()).toISOString() }),
           };
-          onMade(await call("createKey", { body }));
+          onCreated(await call("createKey", { body }));
         },
       },
     ],

@@ -1,4 +1,4 @@
-// Lists of the API as tables: pages, "more", what stands there while nothing does, and a part that the key may not see.
+// Lists of the API as tables: paging, empty lists, and lists that the key may not read.
 
 import { ApiError } from "./api.js";
 import { button, fill, h, openDialog, problem } from "./dom.js";
@@ -17,12 +17,12 @@ import { button, fill, h, openDialog, problem } from "./dom.js";
  *   load: (cursor: string | null) => Promise<import("./calls.js").Listed<Item>>,
  *   empty: string,
  *   onRows?: (items: Item[]) => void,
- * }} parts `onRows` is told of the items of each page that was loaded
+ * }} parts `onRows` receives the items of each loaded page
  */
 export function listing({ caption, columns, load, empty, onRows = () => {} }) {
   /** @type {string | null} */
   let cursor = null;
-  let asked = 0;
+  let loadCount = 0;
   /** @type {Map<string, HTMLTableRowElement>} */
   let rows = new Map();
   const body = h("tbody", { role: "rowgroup" });
@@ -61,17 +61,17 @@ export function listing({ caption, columns, load, empty, onRows = () => {} }) {
   const settle = () => {
     table.hidden = body.childElementCount === 0;
     if (table.hidden) showFoot(h("p", { class: "empty" }, empty));
-    else showFoot(cursor === null ? null : button("More", () => loadPage(cursor)));
+    else showFoot(cursor === null ? null : button("Load more", () => loadPage(cursor)));
   };
 
   /** @param {string | null} from */
   const loadPage = async (from) => {
-    asked += 1;
-    const turn = asked;
+    loadCount += 1;
+    const turn = loadCount;
     if (body.childElementCount === 0 || from !== null) showFoot(h("p", { class: "empty", role: "status" }, "Loading…"));
     try {
       const page = await load(from);
-      if (turn !== asked) return; // asked anew meanwhile
+      if (turn !== loadCount) return; // a newer load has started
       if (from === null) {
         rows = new Map();
         body.replaceChildren();
@@ -81,7 +81,7 @@ export function listing({ caption, columns, load, empty, onRows = () => {} }) {
       settle();
       onRows(page.data);
     } catch (error) {
-      if (turn !== asked) return;
+      if (turn !== loadCount) return;
       if (from === null) {
         body.replaceChildren();
         table.hidden = true;
@@ -94,7 +94,7 @@ export function listing({ caption, columns, load, empty, onRows = () => {} }) {
     element,
     /** Loads the first page again. */
     refresh: () => loadPage(null),
-    /** Shows an item as it is now: in its row, or in a new one at the top. @param {Item} item */
+    /** Updates the row of an item, or adds one at the top. @param {Item} item */
     put: (item) => {
       const before = rows.get(item.id);
       const row = rowOf(item);
@@ -102,8 +102,8 @@ export function listing({ caption, columns, load, empty, onRows = () => {} }) {
       else before.replaceWith(row);
       settle();
     },
-    /** @param {string} id */
-    drop: (id) => {
+    /** Removes a row. @param {string} id */
+    remove: (id) => {
       rows.get(id)?.remove();
       rows.delete(id);
       settle();
@@ -111,13 +111,13 @@ export function listing({ caption, columns, load, empty, onRows = () => {} }) {
   };
 }
 
-/** What stands in place of a part that the key may not see. @param {ApiError} error */
+/** Replaces a section or list that the key may not read. @param {ApiError} error */
 export function denied(error) {
-  return h("p", { class: "denied" }, "Not for this key. ", error.message);
+  return h("p", { class: "denied" }, "This key has no access. ", error.message);
 }
 
 /**
- * Runs what a button does and shows beside it what went wrong.
+ * Runs the action of a button and shows its error in `place`.
  * @param {HTMLElement} place
  * @param {() => Promise<void>} work
  */
@@ -130,8 +130,8 @@ export async function attempt(place, work) {
   }
 }
 
-/** A form that is opened when it is wanted. @param {string} title @param {Node} content */
-export function fold(title, content) {
+/** A card that opens on a click on its title. @param {string} title @param {Node} content */
+export function collapsible(title, content) {
   return h("details", { class: "card" }, h("summary", {}, h("h2", {}, title)), content);
 }
 
@@ -142,7 +142,7 @@ export function fold(title, content) {
  * @param {Parameters<typeof listing<Item>>[0]} parts
  */
 export function openList(title, parts) {
-  const trouble = h("div");
+  const errors = h("div");
   const list = listing(parts);
   const dialog = h(
     "dialog",
@@ -158,10 +158,10 @@ export function openList(title, parts) {
         button("Close", () => dialog.close()),
       ),
     ),
-    trouble,
+    errors,
     list.element,
   );
   openDialog(dialog);
   void list.refresh();
-  return { list, trouble };
+  return { list, errors };
 }

@@ -1,45 +1,45 @@
-// The page as a whole: the key, which part is on show, and what of it the key may not see.
+// The whole page: signing in with a key, the navigation, and the sections that the key may not see.
 
-import { ApiError, call, keyring, listen } from "./api.js";
-import { askPart } from "./ask.js";
+import { ApiError, call, keyStore, listen } from "./api.js";
 import { fill, h } from "./dom.js";
 import { field, form } from "./forms.js";
-import { keysPart } from "./keys.js";
+import { keysSection } from "./keys.js";
 import { denied } from "./lists.js";
-import { memoriesPart } from "./memories.js";
-import { projectsPart } from "./projects.js";
-import { startPart, stateText, watchServer } from "./start.js";
-import { usersPart } from "./users.js";
-import { webhooksPart } from "./webhooks.js";
+import { memoriesSection } from "./memories.js";
+import { overviewSection, stateText, watchServer } from "./overview.js";
+import { projectsSection } from "./projects.js";
+import { searchSection } from "./search.js";
+import { usersSection } from "./users.js";
+import { webhooksSection } from "./webhooks.js";
 
-/** @typedef {{ element: HTMLElement, refresh: () => Promise<void> }} Part */
-/** @typedef {{ name: string, title: string, make: () => Part, sees: (() => Promise<unknown>) | null }} PartKind */
+/** @typedef {{ element: HTMLElement, refresh: () => Promise<void> }} Section */
+/** @typedef {{ name: string, title: string, create: () => Section, probe: (() => Promise<unknown>) | null }} SectionKind */
 
 const one = { query: { limit: 1 } };
-const start = startPart();
+const overview = overviewSection();
 /**
- * In the order of the navigation. `sees` is a small read that fails where the key may not see the part; null: some of it is
- * of use to every key.
- * @type {PartKind[]}
+ * In the order of the navigation. `probe` is a small read that fails if the key may not see the section; null: the section is
+ * useful with every key.
+ * @type {SectionKind[]}
  */
-const PARTS = [
-  { name: "start", title: "Overview", make: () => start, sees: null },
-  { name: "ask", title: "Search and ask", make: askPart, sees: null },
-  { name: "memories", title: "Memories", make: memoriesPart, sees: null },
-  { name: "users", title: "Users", make: usersPart, sees: () => call("listUsers", one) },
-  { name: "keys", title: "Keys", make: keysPart, sees: () => call("listKeys", one) },
-  { name: "webhooks", title: "Webhooks", make: webhooksPart, sees: () => call("listWebhooks", one) },
-  { name: "projects", title: "Projects", make: projectsPart, sees: () => call("listProjects", one) },
+const SECTIONS = [
+  { name: "overview", title: "Overview", create: () => overview, probe: null },
+  { name: "search", title: "Search and ask", create: searchSection, probe: null },
+  { name: "memories", title: "Memories", create: memoriesSection, probe: null },
+  { name: "users", title: "Users", create: usersSection, probe: () => call("listUsers", one) },
+  { name: "keys", title: "API keys", create: keysSection, probe: () => call("listKeys", one) },
+  { name: "webhooks", title: "Webhooks", create: webhooksSection, probe: () => call("listWebhooks", one) },
+  { name: "projects", title: "Projects", create: projectsSection, probe: () => call("listProjects", one) },
 ];
 
 const main = byId("main");
 const nav = byId("nav");
 const session = byId("session");
 const notice = byId("notice");
-const links = new Map(PARTS.map(({ name, title }) => [name, h("a", { href: `#${name}` }, title)]));
-/** Made when first shown, and kept as long as the key. @type {Map<string, Part>} */
-const parts = new Map();
-/** Why the key may not see a part. @type {Map<string, ApiError>} */
+const links = new Map(SECTIONS.map(({ name, title }) => [name, h("a", { href: `#${name}` }, title)]));
+/** Created when first shown, and kept until the key changes. @type {Map<string, Section>} */
+const sections = new Map();
+/** The error of each section that the key may not see. @type {Map<string, ApiError>} */
 const refusals = new Map();
 
 /** @param {string} id */
@@ -49,14 +49,14 @@ function byId(id) {
   return element;
 }
 
-/** Shows the part that the address names; without a key, the place to give one. */
+/** Shows the section in the address, or the sign-in form if there is no key. */
 function show() {
-  if (location.hash === "#main") return; // the link past the navigation
-  if (keyring.get() === null) {
-    showDoor(null);
+  if (location.hash === "#main") return; // the "Skip to content" link
+  if (keyStore.get() === null) {
+    showSignIn(null);
     return;
   }
-  const kind = PARTS.find(({ name }) => name === location.hash.slice(1)) ?? PARTS[0];
+  const kind = SECTIONS.find(({ name }) => name === location.hash.slice(1)) ?? SECTIONS[0];
   if (kind === undefined) return;
   for (const [name, link] of links) {
     if (name !== kind.name) {
@@ -64,7 +64,7 @@ function show() {
       continue;
     }
     link.setAttribute("aria-current", "page");
-    link.scrollIntoView({ block: "nearest", inline: "center" }); // the links do not all fit on a telephone
+    link.scrollIntoView({ block: "nearest", inline: "center" }); // on a phone not all links fit
   }
   document.title = `${kind.title} – Mneme`;
   const refusal = refusals.get(kind.name);
@@ -72,28 +72,28 @@ function show() {
     fill(main, h("h1", {}, kind.title), denied(refusal));
     return;
   }
-  const part = parts.get(kind.name) ?? kind.make();
-  parts.set(kind.name, part);
-  fill(main, part.element);
-  void part.refresh();
+  const section = sections.get(kind.name) ?? kind.create();
+  sections.set(kind.name, section);
+  fill(main, section.element);
+  void section.refresh();
 }
 
-/** What stands there without a key. @param {ApiError | null} refusal */
-function showDoor(refusal) {
-  parts.clear();
+/** Shows the sign-in form. @param {ApiError | null} refusal why the previous key was rejected */
+function showSignIn(refusal) {
+  sections.clear();
   refusals.clear();
   nav.hidden = true;
   session.replaceChildren();
   document.title = "Mneme";
   const key = field("key", "API key", { type: "password", placeholder: "ctx_…", required: true });
-  const door = form({
+  const signIn = form({
     fields: [key],
     actions: [
       {
-        label: "Open",
+        label: "Sign in",
         run: async () => {
-          await check(key.value());
-          enter();
+          await storeKey(key.value());
+          openConsole();
         },
       },
     ],
@@ -102,82 +102,83 @@ function showDoor(refusal) {
     main,
     h(
       "div",
-      { class: "door" },
-      h("h1", {}, "What your applications remember"),
+      { class: "sign-in" },
+      h("h1", {}, "Mneme console"),
       h(
         "p",
         {},
-        "This server stores memories and finds them again. The console lets you add and search them, and look after " +
-          "users, keys and webhooks.",
+        "Mneme stores memories of your applications and finds them again. Here you can add and search memories, and " +
+          "manage users, API keys, webhooks and projects.",
       ),
-      door,
+      signIn,
       h(
         "p",
         { class: "fine" },
-        "The first start prints an admin key (",
+        "On its first start the server prints an admin key (",
         h("code", {}, "KEY=ctx_…"),
         "), unless ",
         h("code", {}, "MNEME_ADMIN_KEY"),
-        " sets one. The key stays in this tab and is gone when you close it.",
+        " sets one. The key is stored in this tab only, until you close it.",
       ),
-      h("p", { class: "fine" }, "To build on it, see the ", h("a", { href: "/docs" }, "API reference"), "."),
+      h("p", { class: "fine" }, "For developers: ", h("a", { href: "/docs" }, "API reference"), "."),
     ),
   );
-  if (refusal !== null) key.tell(refusal.message);
+  if (refusal !== null) key.setError(refusal.message);
   key.control.focus();
 }
 
-/** @param {string} key @throws {ApiError} about the field, where the key opens nothing */
-async function check(key) {
-  // a header takes no other characters
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new ApiError({ code: "page", param: "key", message: "Paste a key: ctx_…" });
-  keyring.keep(key);
+/** Stores a key if the server accepts it. @param {string} key @throws {ApiError} that names the field if it does not */
+async function storeKey(key) {
+  // only these characters can be sent in a header
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw new ApiError({ code: "page", param: "key", message: "Enter an API key (ctx_…)." });
+  keyStore.set(key);
   try {
     await call("getUsage");
   } catch (error) {
     const isKnown = error instanceof ApiError && error.code === "insufficient_scope";
     if (isKnown) return;
-    keyring.forget();
+    keyStore.remove();
     if (error instanceof ApiError && error.status === 401) error.param = "key";
     throw error;
   }
 }
 
-/** The key was taken: the parts that it opens can be reached. */
-function enter() {
-  const key = keyring.get() ?? "";
+/** Shows the navigation and the current section, after a key was accepted. */
+function openConsole() {
+  const key = keyStore.get() ?? "";
   fill(nav, [...links.values()]);
   nav.hidden = false;
   fill(
     session,
-    h("code", { class: "id", title: "The key of this tab" }, `${key.slice(0, 4)}…${key.slice(-4)}`),
-    h("button", { type: "button", onclick: leave }, "Forget key"),
+    h("code", { class: "id", title: "API key of this session" }, `${key.slice(0, 4)}…${key.slice(-4)}`),
+    h("button", { type: "button", onclick: signOut }, "Sign out"),
   );
-  for (const kind of PARTS) void mark(kind);
+  for (const kind of SECTIONS) void probeAccess(kind);
   show();
 }
 
-function leave() {
-  keyring.forget();
+function signOut() {
+  keyStore.remove();
   location.hash = "";
-  showDoor(null);
+  showSignIn(null);
 }
 
-/** Greys a part's link where the key may not see the part. @param {PartKind} kind */
-async function mark({ name, title, sees }) {
+/** Greys out the link of a section that the key may not see. @param {SectionKind} kind */
+async function probeAccess({ name, title, probe }) {
   const link = links.get(name);
-  if (link === undefined || sees === null) return;
-  const key = keyring.get();
+  if (link === undefined || probe === null) return;
+  const key = keyStore.get();
   link.className = "";
   fill(link, title);
   try {
-    await sees();
+    await probe();
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== "insufficient_scope") return; // the part itself will say it
-    if (keyring.get() !== key) return;
+    if (!(error instanceof ApiError) || error.code !== "insufficient_scope") return; // the section itself shows this error
+    if (keyStore.get() !== key) return;
     refusals.set(name, error);
-    link.className = "not-for-key";
-    fill(link, title, h("span", { class: "aside" }, " (not for this key)"));
+    link.className = "no-access";
+    fill(link, title, h("span", { class: "aside" }, " (no access with this key)"));
     if (location.hash === `#${name}`) show();
   }
 }
@@ -188,16 +189,16 @@ listen({
     notice.hidden = text === null;
   },
   refusedKey: (error) => {
-    if (keyring.get() === null || parts.size === 0) return; // the door says it itself
-    keyring.forget();
-    showDoor(error);
+    if (keyStore.get() === null || sections.size === 0) return; // the sign-in form shows the error itself
+    keyStore.remove();
+    showSignIn(error);
   },
 });
 addEventListener("hashchange", show);
 void watchServer((state) => {
-  start.showServer(state);
+  overview.showServer(state);
   byId("server").dataset.state = state.state;
   fill(byId("server-text"), stateText(state.state));
 });
-if (keyring.get() === null) show();
-else enter();
+if (keyStore.get() === null) show();
+else openConsole();

@@ -1,22 +1,22 @@
-// The list of memories with its filters, and adding one.
+// The section for memories: the list with its filters, and adding a memory.
 
 import { call } from "./api.js";
 import { button, h, problem, time } from "./dom.js";
 import { field, form, listOf } from "./forms.js";
-import { fold, listing } from "./lists.js";
-import { follow, nameOf, openMemory, statusView } from "./memory.js";
+import { collapsible, listing } from "./lists.js";
+import { nameOf, openMemory, pollMemory, statusView } from "./memory.js";
 
 /** @typedef {import("./calls.js").Memory} Memory */
 
-/** Memories in work that are followed at once: each is a request every few seconds. */
-const FOLLOWED_MAX = 10;
+/** Processing memories that are polled at the same time; each costs a request every few seconds. */
+const POLLED_MAX = 10;
 
-/** Lists memories and adds to them. */
-export function memoriesPart() {
-  const trouble = h("div");
-  let following = new AbortController();
+/** The section "Memories". */
+export function memoriesSection() {
+  const errors = h("div");
+  let polling = new AbortController();
   /** @type {Set<string>} */
-  const followed = new Set();
+  const polled = new Set();
 
   const status = field("status", "Status", { options: [["", "Any"], "processing", "completed", "failed"] });
   const q = field("q", "Title contains", { type: "search" });
@@ -43,38 +43,38 @@ export function memoriesPart() {
     columns,
     load: (cursor) => {
       if (cursor === null) {
-        following.abort();
-        following = new AbortController();
-        followed.clear();
+        polling.abort();
+        polling = new AbortController();
+        polled.clear();
       }
       const chosen = Object.fromEntries(filters.map(({ name, value }) => [name, value()]));
       return call("listMemories", { query: { ...chosen, cursor } });
     },
-    empty: "No memory is here. Add one above, or widen the filters.",
+    empty: "No memories. Add one above, or relax the filters.",
     onRows: (items) => {
-      if (items.length === 0 && filters.every(({ value }) => value() === "")) adding.open = true;
-      for (const memory of items) if (memory.status === "processing") watch(memory);
+      if (items.length === 0 && filters.every(({ value }) => value() === "")) addCard.open = true;
+      for (const memory of items) if (memory.status === "processing") poll(memory);
     },
   });
 
-  const watch = (/** @type {Memory} */ memory) => {
-    if (followed.has(memory.id) || followed.size >= FOLLOWED_MAX) return;
-    followed.add(memory.id);
-    const { signal } = following;
-    follow(memory.id, (next) => list.put(next), signal)
-      .catch((error) => trouble.replaceChildren(problem(error)))
-      .finally(() => followed.delete(memory.id));
+  const poll = (/** @type {Memory} */ memory) => {
+    if (polled.has(memory.id) || polled.size >= POLLED_MAX) return;
+    polled.add(memory.id);
+    const { signal } = polling;
+    pollMemory(memory.id, (next) => list.put(next), signal)
+      .catch((error) => errors.replaceChildren(problem(error)))
+      .finally(() => polled.delete(memory.id));
   };
-  const adding = fold(
+  const addCard = collapsible(
     "Add a memory",
     addForm((memory) => {
       list.put(memory);
-      watch(memory);
+      poll(memory);
     }),
   );
   const listeners = (/** @type {string} */ id) => ({
     onChange: (/** @type {Memory} */ next) => list.put(next),
-    onGone: () => list.drop(id),
+    onDeleted: () => list.remove(id),
   });
 
   return {
@@ -82,10 +82,10 @@ export function memoriesPart() {
       "div",
       {},
       h("h1", {}, "Memories"),
-      adding,
+      addCard,
       form({
         fields: filters,
-        keeps: true,
+        keepsValues: true,
         isQuiet: true,
         label: "Filter memories",
         layout: [
@@ -103,7 +103,7 @@ export function memoriesPart() {
           }),
         ],
       }),
-      trouble,
+      errors,
       list.element,
     ),
     refresh: () => list.refresh(),
@@ -115,9 +115,9 @@ function addForm(onAdded) {
   const content = field("content", "Text", {
     lines: 5,
     spellcheck: "true",
-    hint: "Title, tags, type and language are found in the text.",
+    hint: "Title, tags, type and language are extracted from the text.",
   });
-  const userId = field("userId", "User", { hint: "Optional: whose memory it is" });
+  const userId = field("userId", "User", { hint: "Optional: the user that the memory belongs to" });
   const tags = field("tags", "Tags", { hint: "Optional, separated by commas" });
   return form({
     fields: [content, userId, tags],

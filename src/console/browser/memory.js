@@ -1,33 +1,33 @@
-// One memory in a dialog: what is stored, how its processing goes, and what can be done with it.
+// One memory in a dialog: its text and attributes, the progress of its processing, and actions such as edit and delete.
 
 import { ApiError, call, pause } from "./api.js";
 import { badge, button, bytesText, confirmed, fill, h, openDialog, problem, time } from "./dom.js";
+import { entitiesView } from "./entities.js";
 import { check, field, form, listOf } from "./forms.js";
-import { linkedView } from "./linked.js";
 import { attempt } from "./lists.js";
 
 /** @typedef {import("./calls.js").Memory} Memory */
 
-/** How long to wait before a memory in work is asked for again: first, at most, and by what it grows. */
-const POLL_MS = { first: 500, most: 10_000, growth: 1.5 };
-/** A text is shown up to here; the rest would make the page heavy and nobody reads it here. */
+/** Pauses between two polls of a processing memory, in milliseconds: the first, the longest, and the growth factor. */
+const POLL_MS = { first: 500, max: 10_000, growth: 1.5 };
+/** Characters of a text that are shown; longer texts would make the page slow. */
 const CHARACTERS_SHOWN = 50_000;
-/** How much of its text names a memory that has no title. */
+/** Characters of the text that stand in for a missing title. */
 const NAME_CHARACTERS = 80;
 
 /**
- * Follows a memory until it is no longer in work. Ends silently when it is gone or `signal` aborts.
+ * Polls a memory until its processing has ended. Returns silently if the memory was deleted or `signal` aborts.
  * @param {string} id
- * @param {(memory: Memory) => void} tell
+ * @param {(memory: Memory) => void} onChange
  * @param {AbortSignal} signal
  * @returns {Promise<void>} rejects with an ApiError
  */
-export async function follow(id, tell, signal) {
+export async function pollMemory(id, onChange, signal) {
   try {
-    for (let waitMs = POLL_MS.first; ; waitMs = Math.min(POLL_MS.most, waitMs * POLL_MS.growth)) {
+    for (let waitMs = POLL_MS.first; ; waitMs = Math.min(POLL_MS.max, waitMs * POLL_MS.growth)) {
       await pause(waitMs, signal);
       const memory = await call("getMemory", { params: { id }, signal });
-      tell(memory);
+      onChange(memory);
       if (memory.status !== "processing") return;
     }
   } catch (error) {
@@ -35,15 +35,15 @@ export async function follow(id, tell, signal) {
   }
 }
 
-/** Its title, or how its text begins. @param {Pick<Memory, "title" | "content" | "source">} memory */
+/** The title of a memory, or the beginning of its text. @param {Pick<Memory, "title" | "content" | "source">} memory */
 export function nameOf({ title, content, source }) {
   const beginning = content.length > NAME_CHARACTERS ? `${content.slice(0, NAME_CHARACTERS)}…` : content;
   return title ?? source?.filename ?? (beginning.trim() || "Untitled");
 }
 
-/** Status, and how far it got. @param {Memory} memory */
+/** Status and progress of a memory. @param {Memory} memory */
 export function statusView({ status, progress }) {
-  const counted = progress !== undefined && progress.chunks_total !== null && progress.chunks_total > 0;
+  const isCounted = progress !== undefined && progress.chunks_total !== null && progress.chunks_total > 0;
   return h(
     "span",
     { class: "status" },
@@ -52,17 +52,17 @@ export function statusView({ status, progress }) {
       h(
         "span",
         { class: "fine" },
-        ` ${progress.stage}${counted ? ` ${progress.chunks_done} of ${progress.chunks_total}` : ""}`,
+        ` ${progress.stage}${isCounted ? ` ${progress.chunks_done} of ${progress.chunks_total}` : ""}`,
       ),
   );
 }
 
 /**
- * Opens a memory.
+ * Opens the dialog of a memory.
  * @param {string} id
- * @param {{ onChange?: (memory: Memory) => void, onGone?: () => void }} [listeners]
+ * @param {{ onChange?: (memory: Memory) => void, onDeleted?: () => void }} [listeners]
  */
-export async function openMemory(id, { onChange = () => {}, onGone = () => {} } = {}) {
+export async function openMemory(id, { onChange = () => {}, onDeleted = () => {} } = {}) {
   const closing = new AbortController();
   const title = h("h2", { class: "name" }, "Memory");
   const body = h("div", {}, h("p", { class: "empty", role: "status" }, "Loading…"));
@@ -87,20 +87,20 @@ export async function openMemory(id, { onChange = () => {}, onGone = () => {} } 
     fill(
       body,
       view(memory, {
-        changed: (next) => {
+        onChange: (next) => {
           onChange(next);
           show(next);
-          if (next.status === "processing") void watch(next);
+          if (next.status === "processing") void poll(next);
         },
-        gone: () => {
-          onGone();
+        onDeleted: () => {
+          onDeleted();
           dialog.close();
         },
       }),
     );
   };
-  const watch = (/** @type {Memory} */ memory) =>
-    follow(
+  const poll = (/** @type {Memory} */ memory) =>
+    pollMemory(
       memory.id,
       (next) => {
         onChange(next);
@@ -112,7 +112,7 @@ export async function openMemory(id, { onChange = () => {}, onGone = () => {} } 
   try {
     const memory = await call("getMemory", { params: { id }, signal: closing.signal });
     show(memory);
-    if (memory.status === "processing") await watch(memory);
+    if (memory.status === "processing") await poll(memory);
   } catch (error) {
     if (!closing.signal.aborted) fill(body, problem(error));
   }
@@ -120,13 +120,13 @@ export async function openMemory(id, { onChange = () => {}, onGone = () => {} } 
 
 /**
  * @param {Memory} memory
- * @param {{ changed: (memory: Memory) => void, gone: () => void }} told
+ * @param {{ onChange: (memory: Memory) => void, onDeleted: () => void }} listeners
  */
-function view(memory, { changed, gone }) {
+function view(memory, { onChange, onDeleted }) {
   const { id, content, error, metadata } = memory;
-  const trouble = h("div");
-  const retry = button("Process it again", () =>
-    attempt(trouble, async () => changed(await call("retryMemory", { params: { id } }))),
+  const errors = h("div");
+  const retry = button("Retry processing", () =>
+    attempt(errors, async () => onChange(await call("retryMemory", { params: { id } }))),
   );
   return h(
     "article",
@@ -155,16 +155,16 @@ function view(memory, { changed, gone }) {
         h("summary", {}, "Metadata"),
         h("pre", { class: "text" }, JSON.stringify(metadata, null, 2)),
       ),
-    memory.status === "completed" && linkedView(id, (next) => void openMemory(next)),
-    // while it is in work this view is made anew again and again, and title and tags may still be found
+    memory.status === "completed" && entitiesView(id, (next) => void openMemory(next)),
+    // not while processing: each poll replaces this view, and title and tags may still be extracted
     memory.status !== "processing" &&
-      h("details", {}, h("summary", {}, "Edit title and tags"), editForm(memory, changed)),
+      h("details", {}, h("summary", {}, "Edit title and tags"), editForm(memory, onChange)),
     h(
       "div",
       { class: "row end" },
-      button("Delete…", () => remove(memory, trouble, gone), { class: "danger" }),
+      button("Delete…", () => remove(memory, errors, onDeleted), { class: "danger" }),
     ),
-    trouble,
+    errors,
   );
 }
 
@@ -205,8 +205,8 @@ function facts({
   );
 }
 
-/** @param {Memory} memory @param {(memory: Memory) => void} changed */
-function editForm({ id, title, tags }, changed) {
+/** @param {Memory} memory @param {(memory: Memory) => void} onChange */
+function editForm({ id, title, tags }, onChange) {
   const titleField = field("title", "Title", { value: title });
   const tagsField = field("tags", "Tags", {
     value: tags === null ? null : tags.join(", "),
@@ -214,31 +214,31 @@ function editForm({ id, title, tags }, changed) {
   });
   return form({
     fields: [titleField, tagsField],
-    keeps: true,
+    keepsValues: true,
     actions: [
       {
         label: "Save",
         run: async () => {
           const body = { title: titleField.value() || null, tags: listOf(tagsField.value()) };
-          changed(await call("updateMemory", { params: { id }, body }));
+          onChange(await call("updateMemory", { params: { id }, body }));
         },
       },
     ],
   });
 }
 
-/** @param {Memory} memory @param {HTMLElement} trouble @param {() => void} gone */
-async function remove(memory, trouble, gone) {
-  const purge = check("Remove it for good at once, without the retention");
+/** @param {Memory} memory @param {HTMLElement} errors @param {() => void} onDeleted */
+async function remove(memory, errors, onDeleted) {
+  const purge = check("Delete permanently now, without the retention period");
   const isConfirmed = await confirmed({
     title: "Delete this memory?",
-    text: `“${nameOf(memory)}” is gone from every list and answer at once.`,
+    text: `“${nameOf(memory)}” disappears from all lists and answers at once.`,
     verb: "Delete",
     extra: purge.element,
   });
   if (!isConfirmed) return;
-  await attempt(trouble, async () => {
+  await attempt(errors, async () => {
     await call("deleteMemory", { params: { id: memory.id }, query: { purge: purge.control.checked || null } });
-    gone();
+    onDeleted();
   });
 }

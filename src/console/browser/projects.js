@@ -1,17 +1,17 @@
-// Projects of the deployment, for the operator: making one, which shows its first key once, its plan, and deleting one.
+// The section for the projects of the deployment: creating one, which shows its first key once, changing plans, deleting.
 
 import { call } from "./api.js";
 import { button, confirmed, h, secretBox, time } from "./dom.js";
 import { field, form } from "./forms.js";
-import { attempt, fold, listing } from "./lists.js";
+import { attempt, collapsible, listing } from "./lists.js";
 
 /** @typedef {import("./calls.js").Project} Project */
 
 const PLANS = ["free", "starter", "pro", "enterprise"];
 
-/** Lists projects. */
-export function projectsPart() {
-  const trouble = h("div");
+/** The section "Projects". */
+export function projectsSection() {
+  const errors = h("div");
   const secrets = h("div");
   const list = listing({
     caption: "Projects, newest first",
@@ -20,12 +20,12 @@ export function projectsPart() {
       { head: "Project", class: "main-cell", cell: ({ id, name }) => [name, h("br"), h("code", { class: "id" }, id)] },
       { head: "Plan", cell: planSelect },
       { head: "Retention", cell: ({ retention_days }) => `${retention_days} days` },
-      { head: "Model", class: "wraps", cell: ({ llm }) => llm.model ?? "the server's own" },
-      { head: "Since", class: "when", cell: ({ created_at }) => time(created_at) },
+      { head: "Model", class: "wraps", cell: ({ llm }) => llm.model ?? "server default" },
+      { head: "Created", class: "when", cell: ({ created_at }) => time(created_at) },
       { head: "", class: "actions", cell: (project) => button("Delete…", () => remove(project)) },
     ],
     load: (cursor) => call("listProjects", { query: { cursor } }),
-    empty: "There is no project.",
+    empty: "No projects.",
   });
 
   /** @param {Project} project */
@@ -35,10 +35,10 @@ export function projectsPart() {
       {
         "aria-label": `Plan of ${project.name}`,
         onchange: async () => {
-          await attempt(trouble, async () => {
+          await attempt(errors, async () => {
             list.put(await call("updateProject", { params: { id: project.id }, body: { plan: select.value } }));
           });
-          if (trouble.childElementCount > 0) select.value = project.plan; // it stayed as it was
+          if (errors.childElementCount > 0) select.value = project.plan; // the change failed
         },
       },
       PLANS.map((plan) => h("option", { value: plan, selected: plan === project.plan }, plan)),
@@ -48,35 +48,35 @@ export function projectsPart() {
   const remove = async (/** @type {Project} */ { id, name }) => {
     const isConfirmed = await confirmed({
       title: `Delete the project “${name}”?`,
-      text: "Everything in it goes for good, and its keys open nothing from now on.",
+      text: "Everything in it is deleted permanently, and its keys stop working at once.",
       verb: "Delete",
     });
     if (!isConfirmed) return;
-    await attempt(trouble, async () => {
+    await attempt(errors, async () => {
       await call("deleteProject", { params: { id } });
-      list.drop(id);
+      list.remove(id);
     });
   };
-  const onMade = (/** @type {import("./calls.js").ProjectWithKey} */ { key, ...project }) => {
+  const onCreated = (/** @type {import("./calls.js").ProjectWithKey} */ { key, ...project }) => {
     list.put(project);
-    if (key !== undefined) secrets.prepend(secretBox(`The first key of “${project.name}”.`, key));
+    if (key !== undefined) secrets.prepend(secretBox(`First key of “${project.name}”.`, key));
   };
   return {
     element: h(
       "div",
       {},
       h("h1", {}, "Projects"),
-      fold("Make a project", projectForm(onMade)),
+      collapsible("Create a project", projectForm(onCreated)),
       secrets,
-      trouble,
+      errors,
       list.element,
     ),
     refresh: () => list.refresh(),
   };
 }
 
-/** @param {(project: import("./calls.js").ProjectWithKey) => void} onMade */
-function projectForm(onMade) {
+/** @param {(project: import("./calls.js").ProjectWithKey) => void} onCreated */
+function projectForm(onCreated) {
   const name = field("name", "Name");
   const plan = field("plan", "Plan", { options: PLANS });
   return form({
@@ -84,8 +84,8 @@ function projectForm(onMade) {
     layout: [h("div", { class: "fields" }, name.element, plan.element)],
     actions: [
       {
-        label: "Make the project",
-        run: async () => onMade(await call("createProject", { body: { name: name.value(), plan: plan.value() } })),
+        label: "Create project",
+        run: async () => onCreated(await call("createProject", { body: { name: name.value(), plan: plan.value() } })),
       },
     ],
   });

@@ -1,4 +1,4 @@
-// What a search found, and an answer as it is written, with citations that lead to their sources.
+// Shows the results of a search, and an answer while it is written, with citations that link to their sources.
 
 import { stream } from "./api.js";
 import { button, fill, h } from "./dom.js";
@@ -7,7 +7,7 @@ import { openMemory } from "./memory.js";
 /** @typedef {import("./calls.js").SearchResult} SearchResult */
 /** @typedef {NonNullable<import("./calls.js").SearchResults["explain"]>} Explanation */
 
-/** Words of a question that are shorter say nothing of where it is answered. */
+/** Shorter words of a question are not marked in passages. */
 const MARKED_CHARACTERS_MIN = 3;
 
 /**
@@ -22,7 +22,7 @@ export function resultsView({ results, explain }, query) {
       "p",
       { class: "fine", role: "status" },
       results.length === 0
-        ? "Nothing was found. What is still being processed is not searchable yet."
+        ? "No results. Memories that are still being processed cannot be found yet."
         : `${results.length} ${results.length === 1 ? "passage" : "passages"}, best first`,
     ),
     explain !== undefined && stagesView(explain),
@@ -35,7 +35,7 @@ export function resultsView({ results, explain }, query) {
 }
 
 /**
- * Asks, and shows the answer while it is written; a button stops it.
+ * Sends a question and shows the answer while it is written. A button stops it.
  * @param {HTMLElement} place
  * @param {{ query: string }} body of queryMemories
  * @throws {import("./api.js").ApiError}
@@ -44,7 +44,7 @@ export async function showAnswer(place, body) {
   const stopping = new AbortController();
   const text = h("div", { class: "answer-text", "aria-live": "polite", "aria-busy": "true" });
   const sources = h("div");
-  const usage = h("p", { class: "fine" }, "Looking for passages…");
+  const usage = h("p", { class: "fine" }, "Searching…");
   const stop = button("Stop", () => stopping.abort());
   fill(
     place,
@@ -67,7 +67,7 @@ export async function showAnswer(place, body) {
       }
     }
   } catch (error) {
-    usage.textContent = stopping.signal.aborted ? "Stopped" : "Not finished";
+    usage.textContent = stopping.signal.aborted ? "Stopped" : "Incomplete";
     if (!stopping.signal.aborted && answer === "") place.replaceChildren();
     if (!stopping.signal.aborted) throw error;
   } finally {
@@ -80,13 +80,13 @@ export async function showAnswer(place, body) {
 function withCitations(answer, sources) {
   return answer.split(/\[(\d+)\]/).map((piece, at) => {
     if (at % 2 === 0) return piece;
-    const lead = () => {
+    const showSource = () => {
       const source = sources.querySelector(`[data-source="${piece}"]`);
-      if (!(source instanceof HTMLElement)) return; // not told yet
+      if (!(source instanceof HTMLElement)) return; // the sources come after the text
       source.scrollIntoView({ block: "center" });
       source.focus();
     };
-    return button(piece, lead, { class: "citation", "aria-label": `Source ${piece}` });
+    return button(piece, showSource, { class: "citation", "aria-label": `Source ${piece}` });
   });
 }
 
@@ -107,7 +107,7 @@ function sourcesView(sources, query) {
       h(
         "details",
         { open: cited.length === 0 },
-        h("summary", {}, `Also read, not cited (${others.length})`),
+        h("summary", {}, `Other sources, not cited (${others.length})`),
         h(
           "ul",
           { class: "results" },
@@ -127,8 +127,8 @@ function resultView(result, query) {
     chunk.sheet && `sheet ${chunk.sheet}`,
   ].filter((part) => typeof part === "string");
   const passage = h("p", { class: "passage" }, marked(result.content, query));
-  const onGone = () => {
-    for (const gone of document.querySelectorAll(`[data-memory="${result.memory_id}"]`)) gone.remove();
+  const onDeleted = () => {
+    for (const shown of document.querySelectorAll(`[data-memory="${result.memory_id}"]`)) shown.remove();
   };
   return h(
     "article",
@@ -136,7 +136,7 @@ function resultView(result, query) {
     h(
       "div",
       { class: "result-head" },
-      button(memory.title ?? "Untitled", () => openMemory(result.memory_id, { onGone }), { class: "link" }),
+      button(memory.title ?? "Untitled", () => openMemory(result.memory_id, { onDeleted }), { class: "link" }),
       h("span", { class: "score number", title: "Score, 0 to 1" }, result.score.toFixed(3)),
     ),
     place.join() !== memory.title && place.length > 0 && h("p", { class: "place" }, place.join(" › ")),
@@ -151,7 +151,7 @@ function resultView(result, query) {
 }
 
 /**
- * A passage with the question's words marked.
+ * A passage in which the words of the question are marked.
  * @param {string} text
  * @param {string} query
  */
@@ -166,17 +166,17 @@ function marked(text, query) {
 function signalsView({ signals, fused_rank }) {
   return h(
     "ul",
-    { class: "signals", "aria-label": "Why it stands here" },
+    { class: "signals", "aria-label": "Ranking signals" },
     Object.entries(signals).map(([name, { rank, score, ...more }]) =>
       h(
         "li",
         {},
         h("strong", {}, name),
-        ` place ${rank}, ${score.toFixed(3)}`,
-        "path" in more && ` by ${more.path.join(" → ")}`,
+        ` rank ${rank}, score ${score.toFixed(3)}`,
+        "path" in more && ` via ${more.path.join(" → ")}`,
       ),
     ),
-    h("li", {}, `place ${fused_rank} before reranking`),
+    h("li", {}, `rank ${fused_rank} before reranking`),
   );
 }
 
@@ -187,7 +187,7 @@ function stagesView({ mode, stages, admissible }) {
   return h(
     "div",
     {},
-    h("p", { class: "fine" }, `Mode ${mode}. Key, user and filters admit ${admitted}.`),
+    h("p", { class: "fine" }, `Mode: ${mode}. Searched: ${admitted}.`),
     h(
       "div",
       { class: "scroll", tabindex: 0, role: "group", "aria-label": "Stages of the search" },

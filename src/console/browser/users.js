@@ -1,15 +1,15 @@
-// Known users, what was logged of them, and forgetting one.
+// The section for users: their profiles and events, and deleting a user.
 
 import { call } from "./api.js";
 import { button, confirmed, h, time } from "./dom.js";
 import { check, field, form } from "./forms.js";
-import { attempt, fold, listing, openList } from "./lists.js";
+import { attempt, collapsible, listing, openList } from "./lists.js";
 
 /** @typedef {import("./calls.js").User} User */
 
-/** Lists users. */
-export function usersPart() {
-  const trouble = h("div");
+/** The section "Users". */
+export function usersSection() {
+  const errors = h("div");
   const list = listing({
     caption: "Users, newest first",
     /** @type {import("./lists.js").Column<User>[]} */
@@ -17,7 +17,7 @@ export function usersPart() {
       { head: "User", class: "main-cell", cell: ({ id }) => id },
       { head: "Name", cell: ({ name }) => name },
       { head: "Email", class: "wraps", cell: ({ email }) => email },
-      { head: "Since", class: "when", cell: ({ created_at }) => time(created_at) },
+      { head: "Created", class: "when", cell: ({ created_at }) => time(created_at) },
       {
         head: "",
         class: "actions",
@@ -25,21 +25,21 @@ export function usersPart() {
       },
     ],
     load: (cursor) => call("listUsers", { query: { cursor } }),
-    empty: "No user is known yet. A memory, chat or event that names one makes it known.",
+    empty: "No users yet. A user is added when a memory, chat or event names one.",
   });
 
   const remove = async (/** @type {User} */ { id }) => {
-    const cascade = check("Delete all memories, chats and events of this user as well");
+    const cascade = check("Also delete all memories, chats and events of this user");
     const isConfirmed = await confirmed({
       title: `Delete the user ${id}?`,
-      text: "The profile goes. What belongs to the user stays, unless you say otherwise.",
+      text: "The profile is deleted. The user's memories, chats and events stay, unless you select the option below.",
       verb: "Delete",
       extra: cascade.element,
     });
     if (!isConfirmed) return;
-    await attempt(trouble, async () => {
+    await attempt(errors, async () => {
       await call("deleteUser", { params: { userId: id }, query: { cascade: cascade.control.checked || null } });
-      list.drop(id);
+      list.remove(id);
     });
   };
 
@@ -48,8 +48,8 @@ export function usersPart() {
       "div",
       {},
       h("h1", {}, "Users"),
-      fold("Add or change a user", userForm(list.put)),
-      trouble,
+      collapsible("Add or update a user", userForm(list.put)),
+      errors,
       list.element,
     ),
     refresh: () => list.refresh(),
@@ -58,7 +58,7 @@ export function usersPart() {
 
 /** @param {(user: User) => void} onSaved */
 function userForm(onSaved) {
-  const id = field("id", "Id", { hint: "As your application calls the user" });
+  const id = field("id", "Id", { hint: "The user's id in your application" });
   const name = field("name", "Name");
   const email = field("email", "Email", { type: "email" });
   return form({
@@ -88,9 +88,9 @@ function openEvents({ id }) {
     columns: [
       { head: "Event", cell: ({ type }) => type },
       { head: "Data", class: "wraps", cell: ({ data }) => h("code", {}, JSON.stringify(data)) },
-      { head: "At", class: "when", cell: ({ created_at }) => time(created_at) },
+      { head: "Time", class: "when", cell: ({ created_at }) => time(created_at) },
     ],
     load: (cursor) => call("listEvents", { params: { userId: id }, query: { cursor } }),
-    empty: "Nothing was logged of this user.",
+    empty: "No events for this user.",
   });
 }

@@ -1,31 +1,31 @@
-// Webhooks: who is told of what happens to memories, and how telling them went.
+// The section for webhooks: the URLs that receive events about memories, and the deliveries to them.
 
 import { call } from "./api.js";
 import { badge, button, confirmed, h, secretBox, time } from "./dom.js";
 import { choices, field, form } from "./forms.js";
-import { attempt, fold, listing, openList } from "./lists.js";
+import { attempt, collapsible, listing, openList } from "./lists.js";
 
 /** @typedef {import("./calls.js").Webhook} Webhook */
 /** @typedef {import("./calls.js").Delivery} Delivery */
 
 const EVENTS = ["memory.completed", "memory.failed", "memory.updated", "memory.deleted"];
 
-/** Lists webhooks. */
-export function webhooksPart() {
-  const trouble = h("div");
+/** The section "Webhooks". */
+export function webhooksSection() {
+  const errors = h("div");
   const secrets = h("div");
   const list = listing({
     caption: "Webhooks, newest first",
     /** @type {import("./lists.js").Column<Webhook>[]} */
     columns: [
       {
-        head: "Address",
+        head: "URL",
         class: "main-cell",
         cell: ({ url, description }) => [url, description !== null && h("p", { class: "fine" }, description)],
       },
       { head: "Events", class: "wraps", cell: ({ events }) => events.join(", ") },
-      { head: "State", cell: ({ enabled }) => badge(enabled ? "enabled" : "disabled") },
-      { head: "Since", class: "when", cell: ({ created_at }) => time(created_at) },
+      { head: "Status", cell: ({ enabled }) => badge(enabled ? "enabled" : "disabled") },
+      { head: "Created", class: "when", cell: ({ created_at }) => time(created_at) },
       {
         head: "",
         class: "actions",
@@ -39,45 +39,43 @@ export function webhooksPart() {
       },
     ],
     load: (cursor) => call("listWebhooks", { query: { cursor } }),
-    empty: "There is no webhook yet. One tells your application when a memory was processed.",
+    empty: "No webhooks yet. A webhook notifies your application when a memory was processed, changed or deleted.",
   });
 
   const test = (/** @type {Webhook} */ webhook) =>
-    attempt(trouble, async () => {
+    attempt(errors, async () => {
       await call("testWebhook", { params: { id: webhook.id } });
       openDeliveries(webhook);
     });
   const toggle = (/** @type {Webhook} */ { id, enabled }) =>
-    attempt(trouble, async () =>
-      list.put(await call("updateWebhook", { params: { id }, body: { enabled: !enabled } })),
-    );
+    attempt(errors, async () => list.put(await call("updateWebhook", { params: { id }, body: { enabled: !enabled } })));
   const rotate = async (/** @type {Webhook} */ { id, url }) => {
     const isConfirmed = await confirmed({
-      title: "Sign with a new secret?",
-      text: `What is sent to ${url} from now on is signed with it.`,
-      verb: "Rotate",
+      title: "Create a new signing secret?",
+      text: `All further requests to ${url} are signed with the new secret.`,
+      verb: "Create",
     });
     if (!isConfirmed) return;
-    await attempt(trouble, async () => {
+    await attempt(errors, async () => {
       const { secret } = await call("rotateWebhookSecret", { params: { id } });
-      if (secret !== undefined) secrets.prepend(secretBox(`The new signing secret of ${url}.`, secret));
+      if (secret !== undefined) secrets.prepend(secretBox(`New signing secret of ${url}.`, secret));
     });
   };
   const remove = async (/** @type {Webhook} */ { id, url }) => {
     const isConfirmed = await confirmed({
       title: "Delete this webhook?",
-      text: `${url} is told of nothing any more; what waits for it goes too.`,
+      text: `${url} receives no more events. Pending deliveries are dropped.`,
       verb: "Delete",
     });
     if (!isConfirmed) return;
-    await attempt(trouble, async () => {
+    await attempt(errors, async () => {
       await call("deleteWebhook", { params: { id } });
-      list.drop(id);
+      list.remove(id);
     });
   };
-  const onMade = (/** @type {import("./calls.js").WebhookWithSecret} */ { secret, ...webhook }) => {
+  const onCreated = (/** @type {import("./calls.js").WebhookWithSecret} */ { secret, ...webhook }) => {
     list.put(webhook);
-    if (secret !== undefined) secrets.prepend(secretBox(`The signing secret of ${webhook.url}.`, secret));
+    if (secret !== undefined) secrets.prepend(secretBox(`Signing secret of ${webhook.url}.`, secret));
   };
 
   return {
@@ -85,20 +83,20 @@ export function webhooksPart() {
       "div",
       {},
       h("h1", {}, "Webhooks"),
-      fold("Add a webhook", webhookForm(onMade)),
+      collapsible("Add a webhook", webhookForm(onCreated)),
       secrets,
-      trouble,
+      errors,
       list.element,
     ),
     refresh: () => list.refresh(),
   };
 }
 
-/** @param {(webhook: import("./calls.js").WebhookWithSecret) => void} onMade */
-function webhookForm(onMade) {
-  const url = field("url", "Address", { type: "url", placeholder: "https://example.com/hooks/mneme" });
+/** @param {(webhook: import("./calls.js").WebhookWithSecret) => void} onCreated */
+function webhookForm(onCreated) {
+  const url = field("url", "URL", { type: "url", placeholder: "https://example.com/hooks/mneme" });
   const description = field("description", "Description", { hint: "Optional" });
-  const events = choices("events", "Told of", EVENTS, EVENTS);
+  const events = choices("events", "Events", EVENTS, EVENTS);
   return form({
     fields: [url, description, events],
     layout: [h("div", { class: "fields" }, url.element, description.element), events.element],
@@ -111,7 +109,7 @@ function webhookForm(onMade) {
             events: events.values(),
             ...(description.value() !== "" && { description: description.value() }),
           };
-          onMade(await call("createWebhook", { body }));
+          onCreated(await call("createWebhook", { body }));
         },
       },
     ],
@@ -120,7 +118,7 @@ function webhookForm(onMade) {
 
 /** @param {Webhook} webhook */
 function openDeliveries({ id, url }) {
-  const { list, trouble } = openList(`Deliveries to ${url}`, {
+  const { list, errors } = openList(`Deliveries to ${url}`, {
     caption: "Deliveries, newest first",
     /** @type {import("./lists.js").Column<Delivery>[]} */
     columns: [
@@ -135,23 +133,23 @@ function openDeliveries({ id, url }) {
             { class: "plain" },
             attempts.map((one) => h("li", {}, time(one.at), ` ${attemptText(one)}`)),
           ),
-          next_attempt_at !== null && h("p", { class: "fine" }, "next ", time(next_attempt_at)),
+          next_attempt_at !== null && h("p", { class: "fine" }, "next attempt ", time(next_attempt_at)),
         ],
       },
-      { head: "Made", class: "when", cell: ({ created_at }) => time(created_at) },
+      { head: "Created", class: "when", cell: ({ created_at }) => time(created_at) },
       {
         head: "",
         class: "actions",
         cell: (delivery) =>
           button("Send again", () =>
-            attempt(trouble, async () => {
+            attempt(errors, async () => {
               list.put(await call("redeliver", { params: { id, deliveryId: delivery.id } }));
             }),
           ),
       },
     ],
     load: (cursor) => call("listDeliveries", { params: { id }, query: { cursor } }),
-    empty: "Nothing was sent yet.",
+    empty: "No deliveries yet.",
   });
 }
 

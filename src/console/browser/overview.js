@@ -1,14 +1,14 @@
-// The first part: how the server is, what is used of the plan, how many memories there are, and how to go on from here.
+// The section "Overview": state of the server, usage of the plan, number of memories, and first steps.
 
-import { ApiError, call, pause, peek } from "./api.js";
+import { ApiError, call, pause, readPublic } from "./api.js";
 import { badge, bytesText, copyButton, fill, h, problem, time } from "./dom.js";
 import { denied } from "./lists.js";
 
-/** How often a server that is ready, and one that is not, is asked how it is. */
+/** Polling intervals for a server that is ready, and for one that is not. */
 const READY_MS = 15_000;
 const WAITING_MS = 2_000;
-/** The share of a quota from which its bar warns. */
-const NEARLY = 0.8;
+/** Used share of a quota above which its bar shows a warning. */
+const WARNING_SHARE = 0.8;
 
 /**
  * @typedef {object} ServerState
@@ -17,13 +17,13 @@ const NEARLY = 0.8;
  */
 
 /**
- * Tells how the server is, for as long as the page is open.
- * @param {(state: ServerState) => void} tell
+ * Polls the state of the server while the page is open.
+ * @param {(state: ServerState) => void} onState
  */
-export async function watchServer(tell) {
+export async function watchServer(onState) {
   for (;;) {
     const state = await serverState();
-    tell(state);
+    onState(state);
     await pause(state.state === "ready" ? READY_MS : WAITING_MS);
     while (document.hidden) await pause(WAITING_MS);
   }
@@ -32,7 +32,7 @@ export async function watchServer(tell) {
 /** @returns {Promise<ServerState>} */
 async function serverState() {
   try {
-    const { status, text } = await peek("/ready");
+    const { status, text } = await readPublic("/ready");
     return { state: status === 200 ? "ready" : "waiting", lanes: lanesOf(text) };
   } catch (error) {
     if (error instanceof ApiError) return { state: "unreachable", lanes: [] };
@@ -45,18 +45,18 @@ function lanesOf(text) {
   try {
     return JSON.parse(text).lanes ?? [];
   } catch {
-    return []; // a proxy's page in place of the server's: the state says enough
+    return []; // the answer of a proxy: the state alone says enough
   }
 }
 
-/** In words. @param {ServerState["state"]} state */
+/** Describes a state in words. @param {ServerState["state"]} state */
 export function stateText(state) {
-  return { ready: "Server ready", waiting: "Models are loading", unreachable: "Server not reachable" }[state];
+  return { ready: "Server ready", waiting: "Loading models", unreachable: "Server unreachable" }[state];
 }
 
-/** What is seen of the part before there is a key: `server` is filled by `showServer`. */
-export function startPart() {
-  const server = h("div", { class: "card-body" }, h("p", { class: "empty" }, "Asking…"));
+/** The section "Overview". `showServer` updates its server card, also before there is a key. */
+export function overviewSection() {
+  const server = h("div", { class: "card-body" }, h("p", { class: "empty" }, "Connecting…"));
   const usage = h("div", { class: "card-body" });
   const counts = h("div", { class: "card-body" });
   const cards = h("div", { class: "cards" }, [
@@ -118,11 +118,11 @@ async function usageView() {
   return h(
     "div",
     {},
-    h("p", { class: "fine" }, h("strong", {}, plan), " plan · queries are counted anew from ", time(period.end)),
+    h("p", { class: "fine" }, h("strong", {}, plan), " plan · queries reset on ", time(period.end)),
     quotaBar("Memories", documents, count),
     quotaBar("Storage", storage_bytes, bytesText),
     quotaBar("Queries", queries, count),
-    h("p", { class: "fine" }, `Tokens: ${count(tokens.prompt)} read, ${count(tokens.completion)} written`),
+    h("p", { class: "fine" }, `Tokens: ${count(tokens.prompt)} prompt, ${count(tokens.completion)} completion`),
   );
 }
 
@@ -136,14 +136,14 @@ function quotaBar(label, { used, limit }, text) {
     "div",
     { class: "quota" },
     h("span", {}, label),
-    h("span", { class: "number" }, limit === null ? `${text(used)} · no limit` : `${text(used)} of ${text(limit)}`),
+    h("span", { class: "number" }, limit === null ? `${text(used)} · unlimited` : `${text(used)} of ${text(limit)}`),
     limit !== null && bar(`${label} used`, used / limit),
   );
 }
 
-/** @param {string} label @param {number} share may be more than 1, after a change to a smaller plan */
+/** @param {string} label @param {number} share more than 1 is possible after a change to a smaller plan */
 function bar(label, share) {
-  const used = h("div", { class: share > NEARLY ? "bar-used nearly" : "bar-used" });
+  const used = h("div", { class: share > WARNING_SHARE ? "bar-used nearly" : "bar-used" });
   const percent = Math.min(100, Math.round(share * 100));
   used.style.width = `${percent}%`;
   return h(
@@ -160,12 +160,12 @@ function bar(label, share) {
   );
 }
 
-// The API counts no memories by status; the operators' figures do, for all projects together.
+// The API has no counts by status. The metrics have them, for all projects together.
 async function countsView() {
-  const { status, text } = await peek("/metrics");
+  const { status, text } = await readPublic("/metrics");
   const counts = [...text.matchAll(/^mneme_memories\{status="(\w+)"\} (\d+)/gm)];
   if (status !== 200 || counts.length === 0)
-    return h("p", { class: "empty" }, "This server does not show its metrics.");
+    return h("p", { class: "empty" }, "This server does not expose its metrics.");
   return h(
     "dl",
     { class: "facts" },
@@ -173,7 +173,7 @@ async function countsView() {
       h("dt", {}, Number(value) > 0 ? badge(name) : name),
       h("dd", { class: "number" }, Number(value).toLocaleString()),
     ]),
-    h("dt", { class: "fine" }, "All projects together."),
+    h("dt", { class: "fine" }, "All projects together"),
   );
 }
 
@@ -198,11 +198,11 @@ function nextSteps() {
     h(
       "ol",
       { class: "steps" },
-      h("li", {}, h("a", { href: "#memories" }, "Add a memory"), " and watch it being processed."),
-      h("li", {}, h("a", { href: "#ask" }, "Search for it"), ", or ask a question that it answers."),
-      h("li", {}, h("a", { href: "#keys" }, "Make a key"), " for your application and do the same from there:"),
+      h("li", {}, h("a", { href: "#memories" }, "Add a memory"), " and watch its processing."),
+      h("li", {}, h("a", { href: "#search" }, "Search for it"), ", or ask a question about it."),
+      h("li", {}, h("a", { href: "#keys" }, "Create an API key"), " for your application and call the API from there:"),
     ),
     h("pre", { class: "snippet" }, snippet),
-    h("div", { class: "row" }, copyButton(snippet), h("a", { href: "/docs" }, "All operations in the API reference")),
+    h("div", { class: "row" }, copyButton(snippet), h("a", { href: "/docs" }, "API reference")),
   );
 }

@@ -1,34 +1,34 @@
-// What a memory is linked to, asked for when somebody wants to see it: the names in it, facts, and the memories that name the same.
+// The entities of a memory, the relations between them, and the memories that share entities. Loaded only when opened.
 
 import { call } from "./api.js";
 import { button, fill, h, problem } from "./dom.js";
 
-/** More names than this say nothing at a glance. */
-const NAMES_SHOWN = 40;
+/** Entities that are shown; more would be hard to read. */
+const ENTITIES_SHOWN = 40;
 
 /**
- * A closed part of a page that loads the graph around a memory when it is first opened.
+ * A closed section of a dialog that loads the graph of a memory when it is first opened.
  * @param {string} id
  * @param {(id: string) => void} open shows another memory
  */
-export function linkedView(id, open) {
+export function entitiesView(id, open) {
   const body = h("div", {}, h("p", { class: "empty", role: "status" }, "Loading…"));
-  let isAsked = false;
+  let isLoaded = false;
   return h(
     "details",
     {
       ontoggle: async (/** @type {ToggleEvent} */ event) => {
-        if (isAsked || event.newState !== "open") return;
-        isAsked = true;
+        if (isLoaded || event.newState !== "open") return;
+        isLoaded = true;
         try {
           fill(body, graphView(await call("getMemoryGraph", { params: { id } }), open));
         } catch (error) {
-          isAsked = false;
+          isLoaded = false;
           fill(body, problem(error));
         }
       },
     },
-    h("summary", {}, "Names and linked memories"),
+    h("summary", {}, "Entities and related memories"),
     body,
   );
 }
@@ -36,8 +36,8 @@ export function linkedView(id, open) {
 /** @param {import("./calls.js").MemoryGraph} graph @param {(id: string) => void} open */
 function graphView({ entities, relations, neighbours }, open) {
   if (entities.length === 0 && relations.length === 0)
-    return [h("p", { class: "empty" }, "No names were found in it.")];
-  const shown = entities.slice(0, NAMES_SHOWN);
+    return [h("p", { class: "empty" }, "No entities were found in this memory.")];
+  const shown = entities.slice(0, ENTITIES_SHOWN);
   const rest = entities.length - shown.length;
   return [
     h(
@@ -56,7 +56,7 @@ function graphView({ entities, relations, neighbours }, open) {
         relations.map(({ subject, predicate, object }) => h("li", {}, `${subject} – ${predicate} – ${object}`)),
       ),
     neighbours.length === 0
-      ? h("p", { class: "empty" }, "No other memory names the same.")
+      ? h("p", { class: "empty" }, "No other memory mentions these entities.")
       : h(
           "ul",
           {},

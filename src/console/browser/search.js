@@ -1,4 +1,4 @@
-// Search and ask: one box for both. What comes back is shown by results.js.
+// The section for searches and questions. results.js shows what they return.
 
 import { call } from "./api.js";
 import { fill, h } from "./dom.js";
@@ -7,52 +7,52 @@ import { resultsView, showAnswer } from "./results.js";
 
 /** @type {[value: string, label: string][]} */
 const MODES = [
-  ["balanced", "balanced – meaning, then reranking"],
-  ["fast", "fast – meaning only"],
-  ["precise", "precise – meaning, words, graph, reranking"],
+  ["balanced", "balanced – with full text, reranking"],
+  ["fast", "fast – vector search only"],
+  ["precise", "precise – with graph, slowest"],
 ];
 
-/** Searches and asks. */
-export function askPart() {
-  const query = field("query", "A search or a question", {
+/** The section "Search and ask". */
+export function searchSection() {
+  const query = field("query", "Search or question", {
     type: "search",
     spellcheck: "true",
     placeholder: "When does Lena like to meet?",
   });
   const mode = field("mode", "Mode", { options: MODES });
-  const userId = field("userId", "User", { hint: "Only this user's memories" });
-  const limit = field("limit", "Results of a search", { type: "number", min: 1, max: 100, value: 10 });
-  const filters = field("filters", "Filters as JSON", {
+  const userId = field("userId", "User", { hint: "Optional: only this user's memories" });
+  const limit = field("limit", "Maximum results", { type: "number", min: 1, max: 100, value: 10 });
+  const filters = field("filters", "Filters (JSON)", {
     lines: 3,
     class: "code",
     placeholder: '{"tags": "invoice", "metadata.year": {"$gte": 2024}}',
   });
   const instructions = field("instructions", "Instructions for the answer", { lines: 3, spellcheck: "true" });
-  const graph = check("Add neighbours from the knowledge graph");
+  const graph = check("Include neighbours from the knowledge graph");
   const explain = check("Explain the ranking", {
     onchange: () => {
       if (isSearched) element.requestSubmit();
     },
   });
   const outcome = h("div", { class: "outcome" });
-  /** Whether results are on show, which `explain` then asks for again. */
+  /** Whether search results are shown; if so, `explain` repeats the search. */
   let isSearched = false;
 
-  const shared = () => ({
+  const sharedFields = () => ({
     query: query.value(),
     mode: mode.value(),
     ...(userId.value() !== "" && { userId: userId.value() }),
     ...(filters.value() !== "" && { filters: jsonOf(filters) }),
     ...(graph.control.checked && { includeGraph: true }),
   });
-  // else what another question found would stand below a refusal
+  // results of an earlier question must not stay below an error
   const clear = () => {
     isSearched = false;
     outcome.replaceChildren();
   };
   const search = async () => {
     clear();
-    const body = { ...shared(), limit: Number(limit.value() || 10), explain: explain.control.checked };
+    const body = { ...sharedFields(), limit: Number(limit.value() || 10), explain: explain.control.checked };
     const found = await call("searchMemories", { body });
     isSearched = true;
     fill(outcome, resultsView(found, body.query));
@@ -60,7 +60,7 @@ export function askPart() {
   const ask = async () => {
     clear();
     const body = {
-      ...shared(),
+      ...sharedFields(),
       stream: true,
       ...(instructions.value() !== "" && { instructions: instructions.value() }),
     };
@@ -79,13 +79,13 @@ export function askPart() {
       h(
         "details",
         { class: "options" },
-        h("summary", {}, "Mode, user, filters"),
+        h("summary", {}, "Options"),
         h("div", { class: "fields" }, mode.element, userId.element, limit.element),
         h("div", { class: "fields" }, filters.element, instructions.element),
         graph.element,
       ),
     ],
-    keeps: true,
+    keepsValues: true,
     label: "Search and ask",
   });
   return { element: h("div", {}, h("h1", {}, "Search and ask"), element, outcome), refresh: async () => {} };
