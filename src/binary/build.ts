@@ -1,5 +1,5 @@
-// Builds dist/mneme (`bun run build:binary`): one executable for Linux x64 that needs no other files. It embeds libraries
-// and models; runtime.ts unpacks them at start.
+// Builds dist/mneme (`bun run build:binary`): one executable for Linux x64 that needs no other files. It embeds
+// libraries and models; runtime.ts unpacks them at start.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -13,7 +13,10 @@ const ROOT = join(import.meta.dir, "../..");
 const OUTPUT = join(ROOT, "dist/mneme");
 const PACKED = join(ROOT, "dist/packed");
 const MIB = 1024 * 1024;
-/** Level 3 compresses libduckdb.so from 70.5 to 22.0 MB, level 9 to 20.0; both unpack equally fast (2026-11-21, 2 cores). */
+/**
+ * Level 3 compresses libduckdb.so from 70.5 to 22.0 MB, level 9 to 20.0; both unpack equally fast (2026-11-21, 2
+ * cores).
+ */
 const ZSTD_LEVEL = 9;
 
 const DUCKDB = join(ROOT, "node_modules/@duckdb/node-bindings-linux-x64");
@@ -55,8 +58,8 @@ async function main(): Promise<number> {
   return 0;
 }
 
-// Target paths below the runtime folder, and the files to embed. All libraries go into one folder, because they find each
-// other by their RUNPATH, $ORIGIN.
+// Target paths below the runtime folder, and the files to embed. All libraries go into one folder, because they find
+// each other by their RUNPATH, $ORIGIN.
 function assetFiles(): readonly (readonly [path: string, file: string])[] {
   const libraries = [
     join(DUCKDB, "libduckdb.so"),

@@ -1,5 +1,5 @@
-// Unpacks the single binary's libraries and models, because libraries can only be loaded from files. They go into the data
-// directory, once per version, in a folder named after a hash of the contents.
+// Unpacks the single binary's libraries and models, because libraries can only be loaded from files. They go into the
+// data directory, once per version, in a folder named after a hash of the contents.
 
 import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -18,8 +18,9 @@ export function shippedModelsDirectory(dataDir: string): string {
 }
 
 /**
- * Ensures that the libraries and models are unpacked and unaltered below the data directory, and sets `MNEME_NATIVE_PATH`
- * for this process and its children. Cost: about 1 s the first time, later 0.1 s to hash the libraries.
+ * Ensures that the libraries and models are unpacked and unaltered below the data directory, and sets
+ * `MNEME_NATIVE_PATH` for this process and its children. Cost: about 1 s the first time, later 0.1 s to hash the
+ * libraries.
  * @throws UsageError if the folder is not writable, belongs to another user, or is on a noexec mount
  */
 export async function unpackRuntime(dataDir: string): Promise<void> {
@@ -36,7 +37,10 @@ export async function unpackRuntime(dataDir: string): Promise<void> {
   process.env.MNEME_NATIVE_PATH = join(folder, NATIVE_CORE);
 }
 
-/** Removes the runtime folders of other versions. Requires the data directory's lock, since another server may still run. */
+/**
+ * Removes the runtime folders of other versions. Requires the data directory's lock, since another server may still
+ * run.
+ */
 export function removeOtherRuntimes(dataDir: string): void {
   const own = runtimeDirectory(dataDir);
   for (const name of readdirSync(dataDir)) {
@@ -63,8 +67,8 @@ function runtimeDirectory(dataDir: string): string {
   return join(dataDir, `${FOLDER_PREFIX}${hash.digest("hex").slice(0, NAME_HASH_CHARACTERS)}`);
 }
 
-// Whether the folder is complete and unaltered. Throws if another user could have written to it. Only libraries are hashed,
-// because they are about to be executed; the lanes check the models' hashes when they load them.
+// Whether the folder is complete and unaltered. Throws if another user could have written to it. Only libraries are
+// hashed, because they are about to be executed; the lanes check the models' hashes when they load them.
 function isIntact(folder: string): boolean {
   const status = lstatSync(folder, { throwIfNoEntry: false });
   if (status === undefined) return false;

@@ -16,7 +16,8 @@ export async function runChildProcess(args: readonly string[]): Promise<void> {
     );
     process.exit(2);
   }
-  // Ctrl-C and service managers signal the whole process group. The server drains first; a child ends with its connection.
+  // Ctrl-C and service managers signal the whole process group. The server drains first; a child ends with its
+  // connection.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
   try {
     await run(kind, socketPath ?? "");

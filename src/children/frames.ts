@@ -1,5 +1,5 @@
-// Wire format between the server and its child processes: length-prefixed frames with a JSON header and a binary payload.
-// Pure encoding and decoding; supervisor.ts and serve.ts hold the protocol.
+// Wire format between the server and its child processes: length-prefixed frames with a JSON header and a binary
+// payload. Pure encoding and decoding; supervisor.ts and serve.ts hold the protocol.
 
 /** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -26,7 +26,10 @@ export interface Frame {
 /** Largest frame in bytes, without the prefix: the 50 MB of text that a document may have, plus room for its chunks. */
 export const FRAME_BYTES_MAX = 96 * 1024 * 1024;
 
-/** Layout, all little-endian: body length (u32), then the body: id (u32), header length (u32), kind (u8), header, payload. */
+/**
+ * Layout, all little-endian: body length (u32), then the body: id (u32), header length (u32), kind (u8), header,
+ * payload.
+ */
 const PREFIX_BYTES = 4;
 const FIXED_BYTES = 9;
 

@@ -1,5 +1,5 @@
-// Makes the kernel kill a child when its server dies. A closing socket ends an idle child, but a parser in an endless loop
-// would never notice it.
+// Makes the kernel kill a child when its server dies. A closing socket ends an idle child, but a parser in an endless
+// loop would never notice it.
 
 import { dlopen } from "bun:ffi";
 
@@ -7,7 +7,9 @@ import { dlopen } from "bun:ffi";
 const SET_PARENT_DEATH_SIGNAL = 1;
 const KILL = 9n;
 
-/** Asks the kernel to kill this process when its parent dies. Linux only; elsewhere the closing socket has to suffice. */
+/**
+ * Asks the kernel to kill this process when its parent dies. Linux only; elsewhere the closing socket has to suffice.
+ */
 export function dieWithParent(): void {
   if (process.platform !== "linux") return;
   const libc = dlopen("libc.so.6", { prctl: { args: ["i32", "u64", "u64", "u64", "u64"], returns: "i32" } });

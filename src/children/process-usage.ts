@@ -12,7 +12,10 @@ export function residentBytes(pid: number): number {
   return Number(read(pid, "statm")?.split(" ")[1] ?? 0) * PAGE_BYTES;
 }
 
-/** Processor time of a process and all its threads, in milliseconds; 0 where proc(5) does not exist or the process is gone. */
+/**
+ * Processor time of a process and all its threads, in milliseconds; 0 where proc(5) does not exist or the process is
+ * gone.
+ */
 export function processorMs(pid: number): number {
   // the second field is the program's name in parentheses, which may contain any character
   const fields = read(pid, "stat")?.split(") ").at(-1)?.split(" ") ?? [];

@@ -30,8 +30,8 @@ export const REFUSED_EXIT_CODE = 78;
 
 /**
  * Connects to the server, sends hello and handles requests one at a time, in order of arrival. `header.op` selects the
- * handler. Call it when everything is loaded, because hello means ready. Never resolves: the process ends when the server
- * closes the connection or dies.
+ * handler. Call it when everything is loaded, because hello means ready. Never resolves: the process ends when the
+ * server closes the connection or dies.
  * @param hello header of the hello frame
  */
 export function serveChild(

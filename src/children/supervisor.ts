@@ -1,5 +1,5 @@
-// Keeps one child process running: starts it, talks to it over a private Unix socket, restarts it after a crash, recycles
-// it when it uses too much memory, and ends it. Only the caller and the child know what the requests mean.
+// Keeps one child process running: starts it, talks to it over a private Unix socket, restarts it after a crash,
+// recycles it when it uses too much memory, and ends it. Only the caller and the child know what the requests mean.
 
 import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
@@ -59,8 +59,8 @@ export interface SupervisedChild {
    */
   request(header: JsonObject, payload: Uint8Array | undefined, timeoutMs: number): Promise<ChildRequest>;
   /**
-   * Ends the child and removes its socket: closes the connection, and sends SIGKILL after `deadlineMs`. Pending requests
-   * throw ChildGone.
+   * Ends the child and removes its socket: closes the connection, and sends SIGKILL after `deadlineMs`. Pending
+   * requests throw ChildGone.
    */
   close(deadlineMs?: number): Promise<void>;
 }
@@ -188,7 +188,8 @@ class Supervisor implements SupervisedChild {
     const run = this.run;
     if (run !== null) {
       run.endedFor = "closing";
-      // A connected child exits when its connection closes, after the current request. One that is not connected has no work.
+      // A connected child exits when its connection closes, after the current request. One that is not connected has no
+      // work.
       if (run.socket === null) run.process.kill("SIGKILL");
       else run.socket.end();
       const killTimer = setTimeout(() => run.process.kill("SIGKILL"), deadlineMs);
@@ -348,7 +349,10 @@ class Supervisor implements SupervisedChild {
   }
 }
 
-/** Creates a folder that only this user can enter. Its name contains this process's id; its path leaves room for a socket. */
+/**
+ * Creates a folder that only this user can enter. Its name contains this process's id; its path leaves room for a
+ * socket.
+ */
 async function privateFolder(): Promise<string> {
   const longestSuffix = "/mneme-4194304-XXXXXX/s".length;
   const base = Buffer.byteLength(tmpdir()) + longestSuffix <= SOCKET_PATH_BYTES_MAX ? tmpdir() : "/tmp";

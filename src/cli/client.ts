@@ -4,9 +4,14 @@ import { type Clock, systemClock } from "../kit/clock.ts";
 
 /** Attempts of a request to a busy server (429, 503); with the waits below, over about eight minutes. */
 const BUSY_ATTEMPTS_MAX = 20;
-/** Attempts of a request to an unreachable server: enough to survive a restart, few enough to report a wrong address in seconds. */
+/**
+ * Attempts of a request to an unreachable server: enough to survive a restart, few enough to report a wrong address in
+ * seconds.
+ */
 const LOST_ATTEMPTS_MAX = 5;
-/** First wait after a 503 or a lost connection, if the server names none. It doubles each time, up to the last value. */
+/**
+ * First wait after a 503 or a lost connection, if the server names none. It doubles each time, up to the last value.
+ */
 const WAIT_FIRST_MS = 250;
 const WAIT_LAST_MS = 30_000;
 const REQUEST_TIMEOUT_MS = 120_000;
@@ -49,8 +54,8 @@ export class Client {
   ) {}
 
   /**
-   * Sends a request; returns the JSON object of the response, or an empty object. Retries busy responses (429, 503) after the
-   * wait that the server requests, and lost connections if the request is repeatable.
+   * Sends a request; returns the JSON object of the response, or an empty object. Retries busy responses (429, 503)
+   * after the wait that the server requests, and lost connections if the request is repeatable.
    * @throws RequestRefused for any other status from 400 on, and if the server stays busy; Error if it is unreachable
    */
   async send(

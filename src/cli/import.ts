@@ -82,8 +82,8 @@ export function parseImportOptions(
 }
 
 /**
- * Converts a line to a createMemory body. The line is such a body itself (it has `content`), or a document in the format of
- * the BEIR collections (`_id`, `title`, `text`, `metadata`), whose id becomes `externalId`.
+ * Converts a line to a createMemory body. The line is such a body itself (it has `content`), or a document in the
+ * format of the BEIR collections (`_id`, `title`, `text`, `metadata`), whose id becomes `externalId`.
  * @throws Error that says what is wrong with the line
  */
 export function memoryOfLine(text: string, userId: string | null): JsonRecord {
@@ -226,7 +226,10 @@ async function store(client: Client, drafts: readonly Draft[], tally: Tally): Pr
   }
 }
 
-/** Waits until no memory is in status `processing`. @throws Error if a memory newer than `failedBefore` (an id) failed */
+/**
+ * Waits until no memory is in status `processing`.
+ * @throws Error if a memory newer than `failedBefore` (an id) failed
+ */
 async function waitUntilSearchable(client: Client, failedBefore: unknown): Promise<void> {
   const progress = new Progress("waiting until everything is searchable:");
   const startedAt = performance.now();
@@ -250,7 +253,8 @@ async function waitUntilSearchable(client: Client, failedBefore: unknown): Promi
   progress.finish(`everything is searchable after another ${readableDuration(performance.now() - startedAt)}`);
 }
 
-// The API does not count memories by status, but the metrics do, for all projects together. null: metrics not accessible.
+// The API does not count memories by status, but the metrics do, for all projects together. null: metrics not
+// accessible.
 async function memoriesInWork(url: string): Promise<number | null> {
   try {
     const response = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(METRICS_TIMEOUT_MS) });

@@ -1,5 +1,5 @@
-// Dispatches the command line, and turns failures into one line and an exit code. Commands load their code when they run,
-// so that `help` is instant and a child process loads no server code.
+// Dispatches the command line, and turns failures into one line and an exit code. Commands load their code when they
+// run, so that `help` is instant and a child process loads no server code.
 
 import { type Config, parseConfig, type StartPlace, settingsHelp } from "../config.ts";
 import { systemClock } from "../kit/clock.ts";
@@ -47,8 +47,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 };
 
 /**
- * Runs the command that `argv` names. Failures are printed to standard error: in one line, or with the stack if they are
- * bugs.
+ * Runs the command that `argv` names. Failures are printed to standard error: in one line, or with the stack if they
+ * are bugs.
  * @returns the exit code: 0, or 1 if the command failed
  */
 export async function run(argv: readonly string[], distribution: Distribution): Promise<number> {

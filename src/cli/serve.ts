@@ -1,5 +1,5 @@
-// `mneme serve`: starts the server, reports its state on standard output, and stops it on a signal. compose.ts builds the
-// service.
+// `mneme serve`: starts the server, reports its state on standard output, and stops it on a signal. compose.ts builds
+// the service.
 
 import type { Server } from "bun";
 import type { compose as Compose, Service } from "../compose.ts";
@@ -20,8 +20,8 @@ const IDLE_SECONDS = 60;
 const BODY_BYTES_MAX = 2 ** 40;
 
 /**
- * Serves until SIGTERM or SIGINT, then stops in order: no new connections, running requests finish, stores close. A second
- * signal ends the process at once.
+ * Serves until SIGTERM or SIGINT, then stops in order: no new connections, running requests finish, stores close. A
+ * second signal ends the process at once.
  * @param afterOpening called once this process holds the data directory's lock
  * @returns the exit code
  * @throws UsageError if the address cannot be listened on; any error of `compose`
@@ -73,8 +73,8 @@ const STOP = Symbol("stop");
 /** Signals within this time after the first one count as the same request to stop. */
 const SAME_SIGNAL_MS = 1_000;
 
-// Resolves at the first SIGTERM or SIGINT. A clearly later one exits at once. Ctrl-C arrives several times if the program was
-// started through npx: once from the terminal and once from each parent process.
+// Resolves at the first SIGTERM or SIGINT. A clearly later one exits at once. Ctrl-C arrives several times if the
+// program was started through npx: once from the terminal and once from each parent process.
 function stopSignal(): Promise<typeof STOP> {
   return new Promise((resolve) => {
     let firstAtMs: number | null = null;

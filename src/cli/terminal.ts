@@ -1,5 +1,5 @@
-// Terminal output of commands: aligned tables, and progress that is redrawn on a terminal and printed in lines elsewhere.
-// Logs are written by kit/log.ts.
+// Terminal output of commands: aligned tables, and progress that is redrawn on a terminal and printed in lines
+// elsewhere. Logs are written by kit/log.ts.
 
 /** Interval between updates: redraws on a terminal, lines elsewhere. Work shorter than that only prints its result. */
 const REDRAW_MS = 200;

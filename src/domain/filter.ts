@@ -63,8 +63,8 @@ type Comparison = (typeof COMPARISONS)[number];
 export type FilterField = { readonly attribute: FilteredAttribute } | { readonly metadataPath: string };
 
 /**
- * Values to compare for equality. Numbers compare by value (1 equals 1.0; beyond 2^53, metadata and operands are rounded to
- * doubles alike), objects regardless of key order, arrays item by item.
+ * Values to compare for equality. Numbers compare by value (1 equals 1.0; beyond 2^53, metadata and operands are
+ * rounded to doubles alike), objects regardless of key order, arrays item by item.
  */
 export interface FilterValues {
   readonly scalars: ReadonlySet<null | boolean | number | string>;
@@ -76,7 +76,9 @@ export interface FilterValues {
 export type FilterCondition =
   /** The value, or one of its items, is among these. `null` among them also matches an absent field. */
   | { readonly kind: "equals"; readonly values: FilterValues }
-  /** The value, or one of its items, has the bound's type and compares to it as required. Texts compare by code point. */
+  /**
+   * The value, or one of its items, has the bound's type and compares to it as required. Texts compare by code point.
+   */
   | { readonly kind: "compares"; readonly operator: Comparison; readonly bound: number | string }
   | { readonly kind: "exists" }
   /** An array has the value as an item, or a text contains this text. */
@@ -99,9 +101,9 @@ export function parseFilter(value: unknown, param = "filters"): Filter {
 }
 
 /**
- * Whether a memory matches a filter. A metadata path can reach several values: dots descend into objects and into each item
- * of an array, and a key that itself contains dots matches by its full name at any level. A condition holds if it holds for
- * one of these values.
+ * Whether a memory matches a filter. A metadata path can reach several values: dots descend into objects and into each
+ * item of an array, and a key that itself contains dots matches by its full name at any level. A condition holds if it
+ * holds for one of these values.
  */
 export function matchesFilter(filter: Filter, memory: FilteredAttributes): boolean {
   switch (filter.kind) {
@@ -248,7 +250,8 @@ function operandsOf(field: FilterField, operands: unknown, at: string): readonly
   return operands.map((operand: unknown, index) => operandOf(field, operand, `${at}[${index}]`));
 }
 
-// Validates a value for equality. A value that an attribute can never have is refused only if another operator was meant.
+// Validates a value for equality. A value that an attribute can never have is refused only if another operator was
+// meant.
 function operandOf(field: FilterField, operand: unknown, at: string): Json {
   if (isDate(field)) return operand === null ? null : instantOf(operand, at);
   const isComposite = typeof operand === "object" && operand !== null;

@@ -66,8 +66,8 @@ export function timeOrderedId(nowMs: number, random: Uint8Array): string {
 }
 
 /**
- * The public id of a chunk. It is derived from the key, so it needs no column: `chunk_` and the u64 in base 32, padded with
- * zeros to 26 characters.
+ * The public id of a chunk. It is derived from the key, so it needs no column: `chunk_` and the u64 in base 32, padded
+ * with zeros to 26 characters.
  */
 export function chunkIdOf(key: ChunkKey): ChunkId {
   let value: bigint = key;

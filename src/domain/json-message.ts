@@ -1,5 +1,5 @@
-// Decides whether a JSON object is a chat message, and extracts its speaker, text and time. Used for stored conversations
-// (preparation/conversation/json.ts) and for JSON files (documents/json/json-turns.ts).
+// Decides whether a JSON object is a chat message, and extracts its speaker, text and time. Used for stored
+// conversations (preparation/conversation/json.ts) and for JSON files (documents/json/json-turns.ts).
 
 /** Keys of a message's speaker, text and time, the most specific first: `name` is more specific than `role`. */
 const SPEAKER_KEYS = ["speaker", "name", "role"] as const;
@@ -22,8 +22,8 @@ export interface Message {
 }
 
 /**
- * Reads an object as a message; null if it is none. A message has a speaker (`speaker`, `name` or `role`) and a text (`content` or
- * `text`: a string, null, or a list of parts with texts).
+ * Reads an object as a message; null if it is none. A message has a speaker (`speaker`, `name` or `role`) and a text
+ * (`content` or `text`: a string, null, or a list of parts with texts).
  */
 export function messageOf(fields: Fields): Message | null {
   const speakerKey = SPEAKER_KEYS.find((key) => visible(own(fields, key)) !== null);

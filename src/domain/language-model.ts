@@ -22,8 +22,8 @@ export interface OperatorLlm {
 }
 
 /**
- * The language model of a project. The project's settings take precedence over the operator's. The operator's key is never
- * sent to an address that a project chose. null: no address or no model is configured.
+ * The language model of a project. The project's settings take precedence over the operator's. The operator's key is
+ * never sent to an address that a project chose. null: no address or no model is configured.
  */
 export function endpointOf(own: LlmSettings, operator: OperatorLlm): LlmEndpoint | null {
   const baseUrl = own.base_url ?? operator.baseUrl;
@@ -44,11 +44,11 @@ export function endpointOf(own: LlmSettings, operator: OperatorLlm): LlmEndpoint
 const KIND = { blank: 0, small: 1, capital: 2, digit: 3, sign: 4, other: 5 } as const;
 const KINDS = Object.keys(KIND).length;
 /**
- * Cost of an ASCII character in hundredths of a token, by the kind of the previous character (row) and its own (column, in
- * the order above). Lower-case words form long tokens; digits, signs and a change of case start new ones. Compared with the
- * vocabularies o200k and cl100k (22 Nov 2026), English and German prose is overestimated by 10 to 18 percent, numbers, CSV
- * and hexadecimal by 5 to 20, code and JSON by 25 to 35; base64 is underestimated by 15. The usual rule of four bytes per
- * token fits prose, but gives less than half of the tokens of numbers, CSV, hexadecimal and base64.
+ * Cost of an ASCII character in hundredths of a token, by the kind of the previous character (row) and its own (column,
+ * in the order above). Lower-case words form long tokens; digits, signs and a change of case start new ones. Compared
+ * with the vocabularies o200k and cl100k (22 Nov 2026), English and German prose is overestimated by 10 to 18 percent,
+ * numbers, CSV and hexadecimal by 5 to 20, code and JSON by 25 to 35; base64 is underestimated by 15. The usual rule of
+ * four bytes per token fits prose, but gives less than half of the tokens of numbers, CSV, hexadecimal and base64.
  */
 const COSTS = Uint8Array.from(
   [
@@ -69,16 +69,16 @@ const KIND_OF_ASCII = Uint8Array.from({ length: 128 }, (_, code) => {
 });
 
 /**
- * Estimated tokens of a text, by kinds of characters; linear. Non-ASCII text counts one token per four bytes of UTF-8. For
- * scripts with three bytes per character (Chinese, Hindi) that is 0.75 tokens per character.
+ * Estimated tokens of a text, by kinds of characters; linear. Non-ASCII text counts one token per four bytes of UTF-8.
+ * For scripts with three bytes per character (Chinese, Hindi) that is 0.75 tokens per character.
  */
 export function estimatedTokens(text: string): number {
   return Math.ceil(tokensBefore(text, [text.length])[0] ?? 0);
 }
 
 /**
- * Estimated tokens before each of these places, not rounded. The difference between two places is the estimate of the part
- * between them, provided that the part begins after a blank.
+ * Estimated tokens before each of these places, not rounded. The difference between two places is the estimate of the
+ * part between them, provided that the part begins after a blank.
  * @param places UTF-16 offsets, ascending
  */
 export function tokensBefore(text: string, places: readonly number[]): readonly number[] {
@@ -95,7 +95,9 @@ export function tokensBefore(text: string, places: readonly number[]): readonly 
   });
 }
 
-/** Length in UTF-16 units of the longest beginning of `text` with at most `tokensMax` tokens. Never splits a character. */
+/**
+ * Length in UTF-16 units of the longest beginning of `text` with at most `tokensMax` tokens. Never splits a character.
+ */
 export function unitsWithin(text: string, tokensMax: number): number {
   let left = tokensMax * 100;
   let kind: number = KIND.blank;

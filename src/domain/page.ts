@@ -35,10 +35,15 @@ export function pageOf<Row, Item>(
 
 /** Stores number their rows below 2^63. */
 const KEY_MAX = 2n ** 63n - 1n;
-/** Longest cursor accepted. `encodeCursor` produces at most 36 characters: two numbers of 13 digits and a dot, in base64. */
+/**
+ * Longest cursor accepted. `encodeCursor` produces at most 36 characters: two numbers of 13 digits and a dot, in
+ * base64.
+ */
 const CURSOR_CHARACTERS_MAX = 64;
 
-/** Encodes where the next page begins. `binding` identifies list, project and filters; the cursor is valid only for it. */
+/**
+ * Encodes where the next page begins. `binding` identifies list, project and filters; the cursor is valid only for it.
+ */
 export function encodeCursor(lastKey: bigint, binding: string): string {
   const body = `${lastKey.toString(36)}.${fingerprint(`${lastKey}|${binding}`)}`;
   return Buffer.from(body, "utf8").toString("base64url");

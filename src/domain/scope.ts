@@ -23,8 +23,8 @@ export const KEY_SCOPES = [
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
 /**
- * What a request may see: a project, or one user of it if `userId` is set. Every read and write of a service takes a viewer,
- * so that no code path bypasses the restriction.
+ * What a request may see: a project, or one user of it if `userId` is set. Every read and write of a service takes a
+ * viewer, so that no code path bypasses the restriction.
  */
 export interface Viewer {
   readonly projectId: ProjectId;
@@ -45,7 +45,10 @@ export interface SearchScope {
   readonly user: { readonly id: string; readonly key: UserKey | null } | null;
 }
 
-/** Whether a key has the permission `scope`. `*` includes everything except `admin`; `admin` includes `keys` and `project`. */
+/**
+ * Whether a key has the permission `scope`. `*` includes everything except `admin`; `admin` includes `keys` and
+ * `project`.
+ */
 export function allows({ scopes }: Pick<Principal, "scopes">, scope: KeyScope): boolean {
   if (scopes.includes(scope)) return true;
   if (scope === "admin") return false;
@@ -58,9 +61,10 @@ export function mayGrant(principal: Pick<Principal, "scopes">, scopes: readonly 
 }
 
 /**
- * The user that a request acts for: the one it names, otherwise the one that its key is confined to, otherwise undefined.
- * @throws Fault with `param`: `invalid_request` for "." and "..", which URL parsers remove from paths; `insufficient_scope`
- *   if the key is confined to another user
+ * The user that a request acts for: the one it names, otherwise the one that its key is confined to, otherwise
+ * undefined.
+ * @throws Fault with `param`: `invalid_request` for "." and "..", which URL parsers remove from paths;
+ *   `insufficient_scope` if the key is confined to another user
  */
 export function userOf(viewer: Viewer, named: string | null | undefined, param = "userId"): string | undefined {
   if (named === "." || named === "..") {

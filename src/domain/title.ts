@@ -1,5 +1,5 @@
-// Shortens a text to the length of a memory's title. Where a title comes from is decided by its callers: the readers of files,
-// preparation/title.ts and the LLM extraction.
+// Shortens a text to the length of a memory's title. Where a title comes from is decided by its callers: the readers of
+// files, preparation/title.ts and the LLM extraction.
 
 import { cutBefore } from "../kit/text-cut.ts";
 
@@ -13,8 +13,8 @@ const INPUT_UNITS_MAX = 8 * TITLE_CHARACTERS_MAX;
 export const LEANING_END = /(?:\s\p{Ll}{1,3}){1,5}$/u;
 
 /**
- * A text as a title: on one line, at most 80 characters. A longer text first loses its parentheses. If it is still too long, it
- * is cut behind a word that needs no continuation and ends in `…`.
+ * A text as a title: on one line, at most 80 characters. A longer text first loses its parentheses. If it is still too
+ * long, it is cut behind a word that needs no continuation and ends in `…`.
  */
 export function shortTitle(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();

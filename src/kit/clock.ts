@@ -31,7 +31,10 @@ export function isoTime(ms: number): string {
 const ISO_TIME =
   /^(\d{4})-(\d{2})-(\d{2})(?:T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
-/** Parses an ISO 8601 time with zone, or a date (its first instant in UTC), to Unix milliseconds; null for anything else. */
+/**
+ * Parses an ISO 8601 time with zone, or a date (its first instant in UTC), to Unix milliseconds; null for anything
+ * else.
+ */
 export function parseIsoTime(text: string): number | null {
   const [, year, month, day] = ISO_TIME.exec(text) ?? [];
   // Date.parse turns 31 February into 3 March

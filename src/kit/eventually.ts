@@ -1,5 +1,5 @@
-// Values that are available now or later. An `await` costs a microtask turn even for a plain value, and an HTTP response
-// that is a promise costs about 4 µs more. Code on hot paths avoids that with these functions.
+// Values that are available now or later. An `await` costs a microtask turn even for a plain value, and an HTTP
+// response that is a promise costs about 4 µs more. Code on hot paths avoids that with these functions.
 
 /** A value, or the promise of one. */
 export type Eventually<T> = T | Promise<T>;

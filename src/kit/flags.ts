@@ -1,5 +1,5 @@
-// Parses command lines: `--name value`, `--name=value`, switches and positional arguments. The callers (config.ts, cli/)
-// define the flags.
+// Parses command lines: `--name value`, `--name=value`, switches and positional arguments. The callers (config.ts,
+// cli/) define the flags.
 
 import { didYouMean } from "./nearest.ts";
 

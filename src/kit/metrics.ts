@@ -5,8 +5,8 @@
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /**
- * Label combinations per metric. Regular labels stay far below; the limit keeps caller-controlled labels from filling the
- * memory. Further combinations are counted under `OTHER`.
+ * Label combinations per metric. Regular labels stay far below; the limit keeps caller-controlled labels from filling
+ * the memory. Further combinations are counted under `OTHER`.
  */
 const SERIES_MAX = 1_000;
 /** Label value of the series that counts combinations beyond `SERIES_MAX`. */
@@ -55,8 +55,8 @@ export class Metrics {
   }
 
   /**
-   * Declares a gauge. `read` runs whenever the metrics are rendered, so it must be quick; an error it throws reaches the
-   * caller of `text`.
+   * Declares a gauge. `read` runs whenever the metrics are rendered, so it must be quick; an error it throws reaches
+   * the caller of `text`.
    * @throws Error like `counter`
    */
   gauge(name: string, help: string, labelNames: readonly string[], read: () => Iterable<GaugeSample>): void {

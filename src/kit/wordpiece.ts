@@ -1,6 +1,6 @@
-// WordPiece tokeniser of BERT models. Matches the Rust crate `tokenizers` exactly for the characters of Unicode 8, which
-// its tables cover; later characters follow the newer tables of this runtime. Intended difference: `[SEP]` and other special
-// tokens in a text are plain characters, so that a text cannot forge them.
+// WordPiece tokeniser of BERT models. Matches the Rust crate `tokenizers` exactly for the characters of Unicode 8,
+// which its tables cover; later characters follow the newer tables of this runtime. Intended difference: `[SEP]` and
+// other special tokens in a text are plain characters, so that a text cannot forge them.
 
 import { readFileSync } from "node:fs";
 
@@ -15,7 +15,10 @@ export interface PairTokens {
 export interface WordPiece {
   /** `[CLS] text [SEP]`, truncated to `tokensMax` ids in total (at least 2). */
   encode(text: string, tokensMax: number): Int32Array;
-  /** `[CLS] first [SEP] second [SEP]`. First is truncated to `firstTokensMax` ids, then second so that `tokensMax` holds in total. */
+  /**
+   * `[CLS] first [SEP] second [SEP]`. First is truncated to `firstTokensMax` ids, then second so that `tokensMax` holds
+   * in total.
+   */
   encodePair(first: string, second: string, firstTokensMax: number, tokensMax: number): PairTokens;
   /** Number of tokens of a text, without special tokens. */
   count(text: string): number;
@@ -52,7 +55,10 @@ interface TokenizerFile {
   readonly normalizer?: { readonly type: string; readonly lowercase: boolean; readonly strip_accents: boolean | null };
 }
 
-/** Creates a tokeniser from a vocabulary (token to id, continuations marked `##`). @throws if a special token is missing */
+/**
+ * Creates a tokeniser from a vocabulary (token to id, continuations marked `##`).
+ * @throws if a special token is missing
+ */
 export function createWordPiece(vocabulary: ReadonlyMap<string, number>): WordPiece {
   return new VocabularyWordPiece(vocabulary);
 }
@@ -189,7 +195,9 @@ const LETTER = 1;
 const SPACE = 2;
 const PUNCTUATION = 3;
 
-/** BERT treats every printable ASCII character except letters, digits and space as punctuation, including `$` and `^`. */
+/**
+ * BERT treats every printable ASCII character except letters, digits and space as punctuation, including `$` and `^`.
+ */
 const ASCII_KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
   const char = String.fromCharCode(code);
   if (/\s/.test(char)) return SPACE;

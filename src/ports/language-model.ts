@@ -1,9 +1,11 @@
 // Language model: answers a short list of messages. Implemented by adapters/llm.
 //
 // Obligations of an implementation:
-// - A call ends in bounded time and memory, whatever the other side does: silence before or after the first byte, an endless
-//   or huge answer, nonsense. It follows no redirect, and calls untrusted endpoints only at public addresses (ports/outbound.ts).
-// - Text is passed on as it arrives and read no faster than the consumer takes it: the buffer for a slow reader is bounded.
+// - A call ends in bounded time and memory, whatever the other side does: silence before or after the first byte, an
+//   endless or huge answer, nonsense. It follows no redirect, and calls untrusted endpoints only at public addresses
+//   (ports/outbound.ts).
+// - Text is passed on as it arrives and read no faster than the consumer takes it: the buffer for a slow reader is
+//   bounded.
 // - A cut-off answer is never reported as complete: an answer ends as the model reported, or with an error.
 // - A model's reasoning is not part of its answer.
 // - Token counts come from the endpoint, and are estimated if it reports none, also for an aborted answer.
@@ -20,8 +22,8 @@ export interface LlmMessage {
 }
 
 /**
- * What a call is for. query: a user waits; transient failures before the answer begins are retried. ingestion: nobody waits;
- * it leaves most slots to queries and is not retried here, because ingestion has its own backoff.
+ * What a call is for. query: a user waits; transient failures before the answer begins are retried. ingestion: nobody
+ * waits; it leaves most slots to queries and is not retried here, because ingestion has its own backoff.
  */
 export type LlmPurpose = "query" | "ingestion";
 
@@ -37,8 +39,8 @@ export interface LlmRequest {
   /** Longest answer, in tokens. A much longer one is aborted. */
   readonly outputTokensMax: number;
   /**
-   * JSON Schema of the answer, with a name for the model. It is omitted for endpoints that do not support it, so the messages
-   * must describe the format as well.
+   * JSON Schema of the answer, with a name for the model. It is omitted for endpoints that do not support it, so the
+   * messages must describe the format as well.
    */
   readonly schema?: { readonly name: string; readonly schema: JsonObject };
 }
@@ -50,8 +52,8 @@ export interface LlmUsage {
 }
 
 /**
- * Why a text ended. model: the model finished it. length: it was cut at `outputTokensMax`. withheld: the model refused or a
- * filter of the endpoint stopped it; the text is the refusal, if there is one.
+ * Why a text ended. model: the model finished it. length: it was cut at `outputTokensMax`. withheld: the model refused
+ * or a filter of the endpoint stopped it; the text is the refusal, if there is one.
  */
 export type LlmEnding = "model" | "length" | "withheld";
 
@@ -70,9 +72,10 @@ export interface LlmAnswer {
 /** Calls language models. */
 export interface LanguageModel {
   /**
-   * Streams the answer; the call begins when the first fragment is requested. Aborting `signal` or returning from the generator
-   * ends it at once, even while a fragment is pending. While the consumer is slow, only the timeout for the whole call runs.
-   * To learn the usage of an unfinished call, abort `signal` and request one more fragment: the error contains it.
+   * Streams the answer; the call begins when the first fragment is requested. Aborting `signal` or returning from the
+   * generator ends it at once, even while a fragment is pending. While the consumer is slow, only the timeout for the
+   * whole call runs. To learn the usage of an unfinished call, abort `signal` and request one more fragment: the error
+   * contains it.
    * @throws LlmError with the usage so far
    */
   stream(request: LlmRequest, signal: AbortSignal): AsyncGenerator<LlmFragment, void>;

@@ -1,17 +1,19 @@
 // Calls from Mneme to addresses that callers choose: checks and sends them. Implemented by adapters/outbound.
 //
 // Obligations of an implementation:
-// - Nothing is sent to an address that is not globally routable, unless the operator allow-listed it. This holds for other
-//   spellings, names that resolve there, names that resolve elsewhere later, redirects and proxies. The connection goes to
-//   the address that was checked, so `post` checks again even after a `check`.
+// - Nothing is sent to an address that is not globally routable, unless the operator allow-listed it. This holds for
+//   other spellings, names that resolve there, names that resolve elsewhere later, redirects and proxies. The
+//   connection goes to the address that was checked, so `post` checks again even after a `check`.
 // - A call ends in bounded time and memory, whatever the other side does.
-// - Messages and reasons are public: they reveal nothing about the internal network, not even whether a name exists in it.
+// - Messages and reasons are public: they reveal nothing about the internal network, not even whether a name exists in
+//   it.
 
 /** Decides which addresses may be called. */
 export interface AddressGuard {
   /**
-   * Resolves if `url` may be called: http or https, well-formed, without credentials, and every address that its name resolves
-   * to is globally routable or allow-listed. A name that does not resolve is refused. Cost: one name resolution.
+   * Resolves if `url` may be called: http or https, well-formed, without credentials, and every address that its name
+   * resolves to is globally routable or allow-listed. A name that does not resolve is refused. Cost: one name
+   * resolution.
    * @param param name of the field that holds the address, for the error
    * @throws Fault `unsafe_url` with that param
    */
@@ -31,8 +33,8 @@ export interface OutboundAnswer {
 /** Sends requests to addresses that callers choose. */
 export interface OutboundSender {
   /**
-   * POSTs `body` to `url` once, without following redirects. Never rejects: failures are part of the answer. Aborting `signal`
-   * ends the call at once.
+   * POSTs `body` to `url` once, without following redirects. Never rejects: failures are part of the answer. Aborting
+   * `signal` ends the call at once.
    */
   post(
     url: string,

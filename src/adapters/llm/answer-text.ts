@@ -1,7 +1,7 @@
-// Separates a model's answer from its reasoning. Some servers stream the reasoning inside the text, as `<think>…</think>`
-// at its very beginning: it is removed, wherever the parts cut the tags. Characters cut in two by a part are joined.
-// Not handled: a model whose opening tag is in its prompt, so that only the closing tag arrives. To recognise it, the
-// whole text would have to be held back, so its reasoning stays in the answer.
+// Separates a model's answer from its reasoning. Some servers stream the reasoning inside the text, as
+// `<think>…</think>` at its very beginning: it is removed, wherever the parts cut the tags. Characters cut in two by a
+// part are joined. Not handled: a model whose opening tag is in its prompt, so that only the closing tag arrives. To
+// recognise it, the whole text would have to be held back, so its reasoning stays in the answer.
 
 const OPENING = "<think>";
 const CLOSING = "</think>";
@@ -10,7 +10,9 @@ const HELD_CHARACTERS_MAX = 256;
 
 /** Takes a text in parts; returns the answer in parts. */
 export class AnswerText {
-  /** start: a tag may follow. reasoning: inside the tags. between: after them, before the answer. answer: in the answer. */
+  /**
+   * start: a tag may follow. reasoning: inside the tags. between: after them, before the answer. answer: in the answer.
+   */
   #state: "start" | "reasoning" | "between" | "answer" = "start";
   /** Text that may still turn out to be a tag or part of one. */
   #held = "";

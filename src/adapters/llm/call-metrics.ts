@@ -46,7 +46,8 @@ export function countCalls(model: LanguageModel, metrics: Metrics): LanguageMode
       isCounted = true;
       throw error;
     } finally {
-      // a consumer that returned has aborted `signal` with that; asking for one more fragment throws the error with the usage
+      // a consumer that returned has aborted `signal` with that; asking for one more fragment throws the error with the
+      // usage
       if (!isCounted) count("stopped", await usageOfStopped(fragments));
     }
   });

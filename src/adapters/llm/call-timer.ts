@@ -17,7 +17,10 @@ export interface LlmTimeouts {
 /** Idle timeout once the model has finished: only the usage and the end marker may still follow. */
 const TRAILER_MS = 2_000;
 
-/** Timers of one call. `signal` aborts when one expires, with an LlmError as its reason. Close it when the call has ended. */
+/**
+ * Timers of one call. `signal` aborts when one expires, with an LlmError as its reason. Close it when the call has
+ * ended.
+ */
 export class CallTimer {
   readonly #ending = new AbortController();
   readonly #startedAt = performance.now();
@@ -29,7 +32,8 @@ export class CallTimer {
     private readonly caller: AbortSignal,
   ) {
     this.#total = this.#timer(timeouts.totalMs, "the answer was not complete");
-    // not AbortSignal.any: the listener must be removed when the call ends, since the caller's signal may live much longer
+    // not AbortSignal.any: the listener must be removed when the call ends, since the caller's signal may live much
+    // longer
     caller.addEventListener("abort", this.#stop, { once: true });
     if (caller.aborted) this.#stop();
   }

@@ -1,5 +1,6 @@
-// Client for OpenAI-compatible endpoints: controls one call, including retries. Related files: call-timer.ts (timeouts),
-// exchange.ts (HTTP), completion.ts and refusal.ts (responses), dialect.ts (request forms), retries.ts (retry policy).
+// Client for OpenAI-compatible endpoints: controls one call, including retries. Related files: call-timer.ts
+// (timeouts), exchange.ts (HTTP), completion.ts and refusal.ts (responses), dialect.ts (request forms), retries.ts
+// (retry policy).
 
 import type { LlmEndpoint } from "../../domain/language-model.ts";
 import type { Clock } from "../../kit/clock.ts";

@@ -1,16 +1,20 @@
-// Parses the response of a chat completion as it arrives: a stream of events or a single JSON object. The first character
-// decides which one it is, because some endpoints send a wrong content type. Known deviations of endpoints are tolerated:
-// no `[DONE]`, usage missing or on every event, events without choices, content in parts, comments, an error mid-stream.
-// Reasoning inside the text is removed by answer-text.ts.
+// Parses the response of a chat completion as it arrives: a stream of events or a single JSON object. The first
+// character decides which one it is, because some endpoints send a wrong content type. Known deviations of endpoints
+// are tolerated: no `[DONE]`, usage missing or on every event, events without choices, content in parts, comments, an
+// error mid-stream. Reasoning inside the text is removed by answer-text.ts.
 
 import { estimatedTokens, estimatedTokensOfBytes } from "../../domain/language-model.ts";
 import { type LlmEnding, LlmError, type LlmRequest, type LlmUsage } from "../../ports/language-model.ts";
 import { AnswerText } from "./answer-text.ts";
 import { EventLines } from "./event-lines.ts";
 
-/** Largest event or JSON object, in bytes (it is buffered until complete), and allowance for a body beyond its tokens. */
+/**
+ * Largest event or JSON object, in bytes (it is buffered until complete), and allowance for a body beyond its tokens.
+ */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
-/** Bytes allowed for one token's event. OpenAI sends about 300; Azure, with its filter results on each event, about 800. */
+/**
+ * Bytes allowed for one token's event. OpenAI sends about 300; Azure, with its filter results on each event, about 800.
+ */
 const TOKEN_BYTES_MAX = 1024;
 /** Largest body in bytes, whatever number of tokens was requested. */
 const LONGEST_ANSWER_BYTES_MAX = 64 * 1024 * 1024;
@@ -44,7 +48,9 @@ export class Completion {
   #bytes = 0;
   /** Length of the text so far, reasoning inside it included. */
   #characters = 0;
-  /** UTF-8 bytes that the model wrote, reasoning included; the basis of the estimate if the endpoint reports no usage. */
+  /**
+   * UTF-8 bytes that the model wrote, reasoning included; the basis of the estimate if the endpoint reports no usage.
+   */
   #writtenBytes = 0;
   #usage: LlmUsage | null = null;
   #ending: LlmEnding | null = null;
@@ -57,7 +63,10 @@ export class Completion {
     this.#bytesMax = Math.min(ANSWER_BYTES_MAX + request.outputTokensMax * TOKEN_BYTES_MAX, LONGEST_ANSWER_BYTES_MAX);
   }
 
-  /** Takes the next part of the body; yields its texts, none of them empty. @throws LlmError `too_long`, `malformed`, `failed` */
+  /**
+   * Takes the next part of the body; yields its texts, none of them empty.
+   * @throws LlmError `too_long`, `malformed`, `failed`
+   */
   *push(bytes: Uint8Array): Generator<string, void> {
     this.#bytes += bytes.byteLength;
     if (this.#bytes > this.#bytesMax) throw tooLong(`${this.#bytesMax} bytes`);

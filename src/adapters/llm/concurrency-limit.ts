@@ -1,5 +1,5 @@
-// Limits the language model calls that one project runs at the same time. Queries have priority because a user waits for
-// them. Ingestion gets at most half of the slots, and always one when it waits, so that both make progress.
+// Limits the language model calls that one project runs at the same time. Queries have priority because a user waits
+// for them. Ingestion gets at most half of the slots, and always one when it waits, so that both make progress.
 
 import type { ProjectId } from "../../domain/ids.ts";
 import type { Metrics } from "../../kit/metrics.ts";
@@ -9,8 +9,8 @@ import { languageModelFromStream } from "./from-stream.ts";
 /** Calls of one project and purpose that may wait for a slot. */
 export const WAITING_MAX = 64;
 /**
- * How long a query waits for a slot, in milliseconds. Ingestion waits without a limit: its own queue bounds its calls, and
- * one of them can always run, so its turn comes.
+ * How long a query waits for a slot, in milliseconds. Ingestion waits without a limit: its own queue bounds its calls,
+ * and one of them can always run, so its turn comes.
  */
 const QUERY_WAIT_MS = 30_000;
 
@@ -25,7 +25,10 @@ export interface LlmLimits {
   readonly queryWaitMs?: number;
 }
 
-/** Wraps `model` so that each project's concurrent calls are limited. @throws Error if `metrics` has these series already */
+/**
+ * Wraps `model` so that each project's concurrent calls are limited.
+ * @throws Error if `metrics` has these series already
+ */
 export function limitConcurrency(
   model: LanguageModel,
   { concurrency, metrics, queryWaitMs = QUERY_WAIT_MS }: LlmLimits,

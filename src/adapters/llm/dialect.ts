@@ -1,6 +1,6 @@
 // What differs between endpoints: which optional request fields they accept, and which header carries the key. The
-// protocol has no way to ask. If an endpoint refuses a field (status 400 or 422), the request is repeated without it, and
-// the form that worked is remembered.
+// protocol has no way to ask. If an endpoint refuses a field (status 400 or 422), the request is repeated without it,
+// and the form that worked is remembered.
 
 import type { LlmEndpoint } from "../../domain/language-model.ts";
 import { LlmError, type LlmRequest } from "../../ports/language-model.ts";
@@ -26,7 +26,10 @@ const FULL_DIALECT: Dialect = {
   lengthField: "max_tokens",
 };
 
-/** Hosts of Azure. It takes API keys in an `api-key` header; as bearer it accepts only directory tokens (JSON Web Tokens). */
+/**
+ * Hosts of Azure. It takes API keys in an `api-key` header; as bearer it accepts only directory tokens (JSON Web
+ * Tokens).
+ */
 const AZURE_HOSTS = /\.(openai|cognitiveservices|services\.ai)\.azure\.com$/;
 
 /** Remembers the dialect of each endpoint. */
@@ -48,8 +51,8 @@ export class Dialects {
 }
 
 /**
- * A simpler dialect than the refused one: without the field that the refusal names, otherwise without the least supported
- * field. null if nothing is left to drop, so the refusal has another reason.
+ * A simpler dialect than the refused one: without the field that the refusal names, otherwise without the least
+ * supported field. null if nothing is left to drop, so the refusal has another reason.
  * @param refusal body of the response
  */
 export function simplerDialect(dialect: Dialect, request: LlmRequest, refusal: string): Dialect | null {
@@ -85,7 +88,10 @@ export function requestBody(request: LlmRequest, dialect: Dialect): string {
   });
 }
 
-/** The headers of a request to `url`. @throws LlmError `refused` if the key contains characters that no header can hold */
+/**
+ * The headers of a request to `url`.
+ * @throws LlmError `refused` if the key contains characters that no header can hold
+ */
 export function requestHeaders({ apiKey }: LlmEndpoint, url: URL): Record<string, string> {
   if (apiKey !== null && !/^[\x20-\x7e]*$/.test(apiKey)) {
     throw new LlmError("refused", "the endpoint's key contains characters that a header cannot hold");

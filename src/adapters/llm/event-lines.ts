@@ -1,6 +1,6 @@
-// Parses Server-Sent Events from text that arrives in parts (html.spec.whatwg.org, 9.2.6). Written here because the cost
-// of a line must be linear in its length. Common parsers join and search the buffered text again with every part, so a
-// hostile endpoint that sends a line of megabytes in tiny parts would block the event loop for minutes.
+// Parses Server-Sent Events from text that arrives in parts (html.spec.whatwg.org, 9.2.6). Written here because the
+// cost of a line must be linear in its length. Common parsers join and search the buffered text again with every part,
+// so a hostile endpoint that sends a line of megabytes in tiny parts would block the event loop for minutes.
 
 /** Incremental parser that returns the data of complete events. */
 export class EventLines {
@@ -15,7 +15,10 @@ export class EventLines {
     return this.#buffered;
   }
 
-  /** Takes the next part; returns the data of the events that it completes, in order. Comments and other fields are ignored. */
+  /**
+   * Takes the next part; returns the data of the events that it completes, in order. Comments and other fields are
+   * ignored.
+   */
   push(text: string): string[] {
     const events: string[] = [];
     let from = this.#endsWithReturn && text.startsWith("\n") ? 1 : 0;

@@ -1,5 +1,5 @@
-// One POST to a language model endpoint. The response body is read part by part, only as fast as the caller asks for parts.
-// The address check, the timeouts and the meaning of the bytes are in client.ts.
+// One POST to a language model endpoint. The response body is read part by part, only as fast as the caller asks for
+// parts. The address check, the timeouts and the meaning of the bytes are in client.ts.
 
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -22,8 +22,8 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   /**
-   * The next part of the body; null at its end. The socket is paused between calls, so at most one read is buffered. Must
-   * not be called again before the previous call has settled.
+   * The next part of the body; null at its end. The socket is paused between calls, so at most one read is buffered.
+   * Must not be called again before the previous call has settled.
    * @throws LlmError `failed` if the connection breaks; `signal.reason`
    */
   nextPart(): Promise<Buffer | null>;
@@ -35,7 +35,8 @@ export interface HttpAnswer {
  * Sends the request; resolves when the response headers have arrived.
  * @param signal must live no longer than the call, because its listener is never removed
  * @param onConnected called when the connection is established, TLS included
- * @throws LlmError `unreachable` or `unsafe_address` before the response begins, `malformed` if it cannot; `signal.reason`
+ * @throws LlmError `unreachable` or `unsafe_address` before the response begins, `malformed` if it cannot;
+ *   `signal.reason`
  */
 export function exchange(call: HttpCall, signal: AbortSignal, onConnected: () => void): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
@@ -46,7 +47,8 @@ export function exchange(call: HttpCall, signal: AbortSignal, onConnected: () =>
       method: "POST",
       headers: call.headers,
       ...(call.lookup !== undefined && { lookup: call.lookup }),
-      // no agent: it would pool connections and obey HTTP_PROXY; verification stays on whatever NODE_TLS_REJECT_UNAUTHORIZED says
+      // no agent: it would pool connections and obey HTTP_PROXY; verification stays on whatever
+      // NODE_TLS_REJECT_UNAUTHORIZED says
       agent: false,
       rejectUnauthorized: true,
     });

@@ -1,10 +1,11 @@
-// Builds a LanguageModel from a generator of fragments. Adds what all models share: cancellation and the complete answer.
+// Builds a LanguageModel from a generator of fragments. Adds what all models share: cancellation and the complete
+// answer.
 
 import type { LanguageModel, LlmAnswer, LlmFragment, LlmRequest } from "../../ports/language-model.ts";
 
 /**
- * Generates the fragments of one call. Throws `LlmError` `stopped` soon after `signal` aborts, even if another fragment is
- * already available.
+ * Generates the fragments of one call. Throws `LlmError` `stopped` soon after `signal` aborts, even if another fragment
+ * is already available.
  */
 export type StreamFragments = (request: LlmRequest, signal: AbortSignal) => AsyncGenerator<LlmFragment, void>;
 
@@ -14,7 +15,8 @@ export function languageModelFromStream(stream: StreamFragments): LanguageModel 
   return { stream: cancellable, complete: (request, signal) => collectAnswer(cancellable(request, signal)) };
 }
 
-// A generator's own return() waits for the pending fragment, which takes minutes if the endpoint is silent. This one aborts first.
+// A generator's own return() waits for the pending fragment, which takes minutes if the endpoint is silent. This one
+// aborts first.
 function withImmediateReturn(
   request: LlmRequest,
   signal: AbortSignal,
@@ -24,7 +26,8 @@ function withImmediateReturn(
   const stop = () => ending.abort();
   const fragments = stream(request, ending.signal);
   let isReturned = false;
-  // not AbortSignal.any: the listener must be removed when the call ends, since the caller's signal may live much longer
+  // not AbortSignal.any: the listener must be removed when the call ends, since the caller's signal may live much
+  // longer
   const unlisten = () => signal.removeEventListener("abort", stop);
   return {
     async next() {

@@ -6,7 +6,10 @@ import type { LlmError } from "../../ports/language-model.ts";
 export const RETRIES_MAX = 2;
 /** Longest `retry-after` that is obeyed. A user is waiting, so a longer one fails the call. */
 const REQUESTED_WAIT_MS_MAX = 10_000;
-/** Longest wait before the first retry if the endpoint requests none. It doubles each time; jitter removes up to half of it. */
+/**
+ * Longest wait before the first retry if the endpoint requests none. It doubles each time; jitter removes up to half of
+ * it.
+ */
 const WAIT_MS = 500;
 
 /** Statuses of transient failures: too many requests, and gateways whose servers are being replaced or are full. */

@@ -1,5 +1,5 @@
-// Classifies IP addresses as globally routable or not, and holds the operator's allow list. URLs and name resolution are
-// in guard.ts.
+// Classifies IP addresses as globally routable or not, and holds the operator's allow list. URLs and name resolution
+// are in guard.ts.
 
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
@@ -31,15 +31,15 @@ const IPV4_REFUSED = blocks(
 );
 
 /**
- * IPv6 space that IANA allocates as global unicast (RFC 4291). Outside it are the unspecified, loopback, IPv4-mapped and
- * -compatible, NAT64, discard-only, segment routing, unique local, link-local, site-local and multicast addresses.
+ * IPv6 space that IANA allocates as global unicast (RFC 4291). Outside it are the unspecified, loopback, IPv4-mapped
+ * and -compatible, NAT64, discard-only, segment routing, unique local, link-local, site-local and multicast addresses.
  */
 const IPV6_GLOBAL = blocks("2000::/3");
 
 /**
  * Blocks inside 2000::/3 that are not globally routable: the IANA IPv6 Special-Purpose Address Registry. 2001::/23 is
- * refused as a whole, like 192.0.0.0/24: the addresses in it that the registry marks as reachable are anycast services of
- * the local network and identifiers that nothing is routed to.
+ * refused as a whole, like 192.0.0.0/24: the addresses in it that the registry marks as reachable are anycast services
+ * of the local network and identifiers that nothing is routed to.
  */
 const IPV6_REFUSED = blocks(
   "2001::/23", // IETF protocol assignments: Teredo, benchmarking, ORCHID, … (RFC 2928)
@@ -50,8 +50,8 @@ const IPV6_REFUSED = blocks(
 );
 
 /**
- * Whether `address` is globally routable unicast. Takes an IPv4 address in dotted decimal or an IPv6 address, as resolvers
- * and URLs write them. false for anything else, including an address with a zone.
+ * Whether `address` is globally routable unicast. Takes an IPv4 address in dotted decimal or an IPv6 address, as
+ * resolvers and URLs write them. false for anything else, including an address with a zone.
  */
 export function isGloballyRoutable(address: string): boolean {
   const parsed = parseAddress(address);
@@ -68,7 +68,10 @@ export function isHostName(host: string): boolean {
   return host.length <= 253 && /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?$/i.test(host);
 }
 
-/** What an operator allows in addition to globally routable addresses: host names, whatever they resolve to, and address blocks. */
+/**
+ * What an operator allows in addition to globally routable addresses: host names, whatever they resolve to, and address
+ * blocks.
+ */
 export class AllowList {
   /** @param hosts lower case, without a trailing dot */
   private constructor(
@@ -77,8 +80,8 @@ export class AllowList {
   ) {}
 
   /**
-   * Parses host names, addresses and CIDR blocks, separated by commas. An empty text allows nothing. A name allows exactly
-   * that name and no subdomain.
+   * Parses host names, addresses and CIDR blocks, separated by commas. An empty text allows nothing. A name allows
+   * exactly that name and no subdomain.
    * @throws Error with one sentence that names the first invalid entry
    */
   static parse(text: string): AllowList {
@@ -115,7 +118,8 @@ function blocks(...texts: readonly string[]): readonly Block[] {
   return texts.map((text) => ipaddr.parseCIDR(text));
 }
 
-// Checked with node's isIP first: ipaddr.js also accepts 127.1, 0x7f.1 and 010.0.0.1, which programs interpret differently.
+// Checked with node's isIP first: ipaddr.js also accepts 127.1, 0x7f.1 and 010.0.0.1, which programs interpret
+// differently.
 function parseAddress(text: string): Address | null {
   return isIP(text) === 0 || text.includes("%") ? null : ipaddr.parse(text);
 }
@@ -135,8 +139,8 @@ function parseBlock(entry: string): Block | null {
   return /^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax ? [address, Number(bits)] : null;
 }
 
-// Parsed by URL, so that an internationalised name is compared in the form that guard.ts sees. Entries that URL turns into
-// an address (127.1, 0x7f000001) are refused, because the operator may have meant something else.
+// Parsed by URL, so that an internationalised name is compared in the form that guard.ts sees. Entries that URL turns
+// into an address (127.1, 0x7f000001) are refused, because the operator may have meant something else.
 function parseHost(entry: string): string | null {
   if (/[\s:/@?#\\%[\]]/.test(entry) || !URL.canParse(`http://${entry}/`)) return null;
   const host = new URL(`http://${entry}/`).hostname;

@@ -60,8 +60,8 @@ export function createAddressGuard({
 }
 
 /**
- * Parses a URL. Accepts only URLs that every parser reads alike: `http://` or `https://`, then a host, no credentials, no
- * white space or control characters. URL normalises the host's spelling (`127.1`, `0x7f000001`, full-width digits).
+ * Parses a URL. Accepts only URLs that every parser reads alike: `http://` or `https://`, then a host, no credentials,
+ * no white space or control characters. URL normalises the host's spelling (`127.1`, `0x7f000001`, full-width digits).
  * @throws UnsafeTarget for anything else, for port 0 and beyond LIMITS.webhookUrlCharacters
  */
 export function parseTarget(text: string): Target {
@@ -84,8 +84,8 @@ export function parseTarget(text: string): Target {
 
 /**
  * All addresses of `target`, at least one. Each of them may be connected to.
- * @throws UnsafeTarget if there is no address or any of them must not be called. The message does not say which of the two,
- *   because that would reveal which names exist inside the operator's network.
+ * @throws UnsafeTarget if there is no address or any of them must not be called. The message does not say which of the
+ *   two, because that would reveal which names exist inside the operator's network.
  */
 export async function admittedAddresses(
   { host, isLiteralAddress }: Target,

@@ -1,5 +1,5 @@
-// One POST to an address chosen by a caller. Connects only to addresses that guard.ts has just checked; bounded in time and
-// memory. The caller decides when to send, what to sign and whether to retry.
+// One POST to an address chosen by a caller. Connects only to addresses that guard.ts has just checked; bounded in time
+// and memory. The caller decides when to send, what to sign and whether to retry.
 
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -50,7 +50,8 @@ export function createOutboundSender({
     async post(url, headers, body, signal) {
       const startedAt = performance.now();
       const elapsedMs = () => Math.round(performance.now() - startedAt);
-      // not AbortSignal.any: timer and listener must be removed when the call ends, since the caller's signal may live longer
+      // not AbortSignal.any: timer and listener must be removed when the call ends, since the caller's signal may live
+      // longer
       const ending = new AbortController();
       const stop = () => ending.abort(new CallEnded("stopped"));
       const timer = setTimeout(() => ending.abort(new CallEnded(`timed out after ${timeoutMs / 1000} s`)), timeoutMs);
@@ -73,7 +74,10 @@ export function createOutboundSender({
   };
 }
 
-/** A DNS lookup for node:http that resolves and checks at connection time, so that a name cannot change between check and use. */
+/**
+ * A DNS lookup for node:http that resolves and checks at connection time, so that a name cannot change between check
+ * and use.
+ */
 export function admittingLookup(target: Target, options: Required<Admission>): LookupFunction {
   return (_hostname, { all }, callback) => {
     admittedAddresses(target, options).then(
@@ -88,8 +92,8 @@ export function admittingLookup(target: Target, options: Required<Admission>): L
   };
 }
 
-// Sends and reads. Resolves to the status when the response is complete or exceeds `bytesMax`; rejects with the error or
-// `signal.reason`.
+// Sends and reads. Resolves to the status when the response is complete or exceeds `bytesMax`; rejects with the error
+// or `signal.reason`.
 function exchange(
   { url }: Target,
   options: RequestOptions,
@@ -99,10 +103,12 @@ function exchange(
 ): Promise<number> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    // registered before the request sees the signal: a body without a length emits "end" when its connection is destroyed
+    // registered before the request sees the signal: a body without a length emits "end" when its connection is
+    // destroyed
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     const request = url.protocol === "https:" ? httpsRequest : httpRequest;
-    // no agent: it would pool connections and obey HTTP_PROXY; verification stays on whatever NODE_TLS_REJECT_UNAUTHORIZED says
+    // no agent: it would pool connections and obey HTTP_PROXY; verification stays on whatever
+    // NODE_TLS_REJECT_UNAUTHORIZED says
     const outgoing: ClientRequest = request(url, { ...options, agent: false, rejectUnauthorized: true, signal });
     outgoing.on("error", reject);
     outgoing.on("upgrade", ({ statusCode = 101 }: IncomingMessage, socket) => {
