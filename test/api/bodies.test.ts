@@ -1,4 +1,4 @@
-// How a body is read, whatever the operation: media type, size, encoding, syntax, and texts that cannot be stored.
+// Reading JSON bodies in any operation: media type, size, encoding, syntax, and texts that cannot be stored.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { BodyBudget } from "../../src/api/body.ts";
@@ -33,7 +33,7 @@ describe("media type", () => {
     "application/json; charset=utf-8",
     "application/json;x=y",
   ]) {
-    test(`${type} is taken`, async () =>
+    test(`${type} is accepted`, async () =>
       expect((await post('{"content":"x"}', { "content-type": type })).status).toBe(202));
   }
 
@@ -55,7 +55,7 @@ describe("size", () => {
   const MiB = 1024 * 1024;
   const block = new Uint8Array(MiB).fill(0x20);
 
-  /** Sends blanks, a MiB at a time, and counts how many were taken. */
+  /** Sends spaces, one MiB at a time, and counts how many were read. */
   function blanks(count: number): { readonly stream: ReadableStream<Uint8Array>; readonly taken: () => number } {
     let taken = 0;
     const stream = new ReadableStream<Uint8Array>({
@@ -68,14 +68,14 @@ describe("size", () => {
     return { stream, taken: () => taken };
   }
 
-  test("a body that says it is over 100 MB is 413 before it is read", async () => {
+  test("a declared length over 100 MB is 413 before the body is read", async () => {
     const { stream, taken } = blanks(200);
     const answer = await post(stream, { "content-length": String(LIMITS.bodyBytes + 1) });
     expectFault(answer, 413, "payload_too_large");
     expect(taken()).toBeLessThan(3);
   });
 
-  test("a body that says nothing, or less than it is, is 413 as soon as it is over 100 MB", async () => {
+  test("a body without a length, or with one too small, is 413 as soon as it is over 100 MB", async () => {
     for (const headers of [{}, { "content-length": "15" }]) {
       const { stream, taken } = blanks(200);
       expectFault(await post(stream, headers), 413, "payload_too_large");
@@ -83,7 +83,7 @@ describe("size", () => {
     }
   });
 
-  test("a body of exactly 100 MB is taken, one byte more is 413", async () => {
+  test("a body of exactly 100 MB is accepted, one byte more is 413", async () => {
     const text = '{"content":"Mostly blanks."}';
     const padded = (bytesInAll: number) => {
       const body = new Uint8Array(bytesInAll).fill(0x20);
@@ -95,7 +95,7 @@ describe("size", () => {
     expectFault(await post(padded(LIMITS.bodyBytes + 1)), 413, "payload_too_large");
   });
 
-  test("a body that breaks off is refused, and no failure of the server's", async () => {
+  test("a body that is cut off is a client error, not a server error", async () => {
     const stream = new ReadableStream<Uint8Array>({
       start(controller) {
         controller.enqueue(bytes('{"content":"half'));
@@ -128,7 +128,7 @@ describe("encoding and syntax", () => {
     test(`${name} is 400`, async () => expectFault(await post(body), 400, "invalid_request"));
   }
 
-  test("a byte order mark is passed over", async () => {
+  test("a byte order mark is ignored", async () => {
     expect((await post(bytes([0xef, 0xbb, 0xbf], '{"content":"x"}'))).status).toBe(202);
   });
 });
@@ -146,29 +146,29 @@ describe("texts that cannot be stored", () => {
     ["a body that is only a bad text", '"\\ud800"', undefined],
   ];
   for (const [name, body, param] of refused) {
-    test(`${name} is refused with its place`, async () => expectFault(await post(body), 400, "invalid_request", param));
+    test(`${name} is refused with its path`, async () => expectFault(await post(body), 400, "invalid_request", param));
   }
 
-  test("escaped pairs, and backslashes that only look like escapes, are texts like others", async () => {
+  test("escaped surrogate pairs, and backslashes that only look like escapes, are accepted", async () => {
     const { body } = await post('{"content":"\\ud83d\\ude00 \\\\u0000 \\\\ud800"}');
     expect(body.content).toBe("😀 \\u0000 \\ud800");
   });
 });
 
-describe("nesting and size of what is parsed", () => {
+describe("nesting and number of values", () => {
   const nested = (depth: number) => `{"content":"x","metadata":${'{"a":'.repeat(depth)}1${"}".repeat(depth)}}`;
 
-  test("64 levels pass, the body counted; one more is refused", async () => {
+  test("64 levels, the body included, are accepted; one more is refused", async () => {
     expect((await post(nested(63))).status).toBe(202);
     expectFault(await post(nested(64)), 400, "invalid_request");
   });
 
-  test("a million levels are refused as well", async () => {
+  test("a million levels are refused", async () => {
     expectFault(await post("[".repeat(1e6) + "]".repeat(1e6)), 400, "invalid_request");
     expectFault(await post(nested(500_000)), 400, "invalid_request");
   });
 
-  test("millions of values are refused without holding up the others", async () => {
+  test("millions of invalid values are refused without blocking other requests", async () => {
     const zeros = `{"content":"x","tags":[${"0,".repeat(3e6)}0]}`;
     expectFault(await post(zeros), 400, "invalid_request", "tags[0]");
     const fields = Array.from({ length: 200_000 }, (_, at) => `"f${at}":0`).join(",");
@@ -177,7 +177,7 @@ describe("nesting and size of what is parsed", () => {
 });
 
 describe("bodies in flight", () => {
-  test("beyond the budget are refused as overloaded, until one of the others is done", () => {
+  test("are refused as overloaded beyond the budget, until another request ends", () => {
     const budget = new BodyBudget(10, 0);
     const [first, second] = [budget.reserve(), budget.reserve()];
     first.add(6);
@@ -190,8 +190,8 @@ describe("bodies in flight", () => {
   });
 });
 
-describe("a body that takes its time", () => {
-  /** A request whose body has begun and waits. */
+describe("a slow body", () => {
+  /** A request whose body has started and then waits. */
   const begun = (path: string, secret: string, first: Uint8Array<ArrayBuffer>) => {
     const { promise: rest, resolve: send } = Promise.withResolvers<string>();
     const body = new ReadableStream<Uint8Array>({
@@ -205,7 +205,7 @@ describe("a body that takes its time", () => {
     return { answer: mneme.send(new Request(`http://mneme.test${path}`, { method: "POST", headers, body })), send };
   };
 
-  test("changes nothing when its key was revoked meanwhile", async () => {
+  test("changes nothing if its key was revoked meanwhile", async () => {
     const { body: issued } = await mneme.call("POST", "/v1/keys", { name: "k", scopes: ["*"] });
     const late = begun("/v1/users", issued.key, bytes('{"id":'));
     await mneme.call("DELETE", `/v1/keys/${issued.id}`);
@@ -214,7 +214,7 @@ describe("a body that takes its time", () => {
     expectFault(await mneme.call("GET", "/v1/users/late"), 404, "user_not_found", "userId");
   });
 
-  test("shuts no small request out, however many large ones wait", async () => {
+  test("blocks no small request, however many large ones wait", async () => {
     const large = bytes(`{"content":"${"x".repeat(99 * 1024 * 1024)}`);
     const waiting = Array.from({ length: 5 }, () => begun("/v1/memories", TEST_KEY, large));
     expect((await post('{"content":"small"}')).status).toBe(202);

@@ -8,7 +8,7 @@ import { UploadFields } from "../../src/api/schema/memories.ts";
 import { Fault, type FaultCode } from "../../src/domain/fault.ts";
 import { DECLARED_OPERATIONS } from "../support/declared-operations.ts";
 
-/** The interface's list. */
+/** The promised codes by status, written by hand. */
 const STATUSES: Readonly<Record<number, string>> = {
   400: "invalid_request invalid_filter invalid_cursor too_many_tags metadata_too_large batch_too_large webhook_limit_reached unsafe_url",
   401: "missing_api_key invalid_api_key",
@@ -26,19 +26,19 @@ const STATUSES: Readonly<Record<number, string>> = {
 };
 
 describe("the catalogue", () => {
-  test("has the interface's codes, each with its status, and no other", () => {
+  test("has exactly the promised codes, each with its status", () => {
     const byStatus = Map.groupBy(FAULT_CODES, (code) => FAULTS[code].status);
     expect(Object.fromEntries([...byStatus].map(([status, codes]) => [status, codes.join(" ")]))).toEqual(STATUSES);
   });
 
   for (const code of FAULT_CODES) {
-    test(`says in one or two sentences what ${code} means`, () => {
+    test(`describes ${code} in one or two sentences`, () => {
       expect(FAULTS[code].summary).toMatch(/^[A-Z`].*[\w`]\.$/);
       expect(FAULTS[code].summary.split("`").length % 2).toBe(1);
     });
   }
 
-  test("is where an error body takes its status from", () => {
+  test("gives error bodies their status", () => {
     for (const code of FAULT_CODES) {
       expect(STATUS_OF[code]).toBe(FAULTS[code].status);
       expect(errorView(new Fault(code, "No."))).toEqual({ code, message: "No.", status: FAULTS[code].status });
@@ -58,7 +58,7 @@ describe("what an operation can answer", () => {
   ];
   const bare = { body: null, takesFile: false } as const;
 
-  test("whatever it is", () => {
+  test("always", () => {
     expect(faultsOf(bare)).toEqual(always);
   });
 
@@ -80,7 +80,7 @@ describe("what an operation can answer", () => {
   });
 
   for (const { name, path, faults = [] } of DECLARED_OPERATIONS) {
-    test(`${name} declares what it refuses itself, and no code of routing`, () => {
+    test(`${name} declares only its own errors, and none of routing`, () => {
       expect(faults.filter((code) => always.includes(code))).toEqual([]);
       expect(faults).not.toContain("not_found");
       expect(faults).not.toContain("method_not_allowed");

@@ -1,7 +1,7 @@
-// Whatever is sent, by whomever, the answer is one that /openapi.json documents for that operation: status, code, body, headers,
-// and never a failure of the server. Requests are made from the document: sound ones, spoilt ones and hostile ones, about
-// things that earlier requests made. The seed of a run is printed: MNEME_TEST_SEED replays it, MNEME_TEST_FUZZ sets how many
-// requests are sent.
+// Random requests with random keys: every answer is documented in /openapi.json for its operation (status, code, body, headers),
+// and none is a server error. Requests are generated from the document, as valid, invalid and hostile ones, about resources
+// that earlier requests created. The seed of a run is printed: MNEME_TEST_SEED replays it, MNEME_TEST_FUZZ sets the number of
+// requests.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { RATE_LIMITS } from "../../src/account/rate-limits.ts";
@@ -25,9 +25,9 @@ import { expectErrorBody } from "./faults.ts";
 
 const REQUESTS = Number(process.env.MNEME_TEST_FUZZ ?? 1_500);
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
-/** Problems that are collected before a run is given up. */
+/** Problems that are collected before a run is aborted. */
 const PROBLEMS_MAX = 12;
-/** Slow enough for windows to fill now and then, fast enough for them to empty. */
+/** Chosen so that rate-limit windows fill now and then, and empty again. */
 const CLOCK_STEP_MS_MAX = 300;
 const BURST_EVERY = 200;
 
@@ -49,7 +49,7 @@ afterAll(async () => {
   await mneme.stop();
 });
 
-/** Who sends a request; null: nobody that is known. */
+/** The caller of a request; null: an unknown key. */
 interface Caller {
   readonly name: string;
   readonly authorization: string | null;
@@ -59,17 +59,17 @@ interface Caller {
 interface Sent {
   readonly caller: Caller;
   readonly method: string;
-  /** Path and query as they stand in the request line. */
+  /** Path and query of the request line. */
   readonly target: string;
   readonly headers: Record<string, string>;
   readonly body: string | Uint8Array<ArrayBuffer> | FormData | null;
   /** The body's JSON where it is one that was not spoilt as a text. */
   readonly json?: Json;
-  /** Nothing about it contradicts the document. */
+  /** Whether the document allows the request. */
   readonly isSound: boolean;
 }
 
-/** What earlier answers showed: ids by prefix and cursors by operation, the latest last. */
+/** Collected from earlier answers: ids by prefix and cursors by operation, the latest last. */
 class Pool {
   readonly #ids = new Map<string, string[]>();
   readonly #cursors = new Map<string, string>();
@@ -123,13 +123,13 @@ const PREFIXES: Readonly<Record<string, string>> = {
   webhooks: "wh",
   deliveries: "dlv",
 };
-/** Operations that run a model: as many as keep the rest from waiting. */
+/** Operations that run a model; they are sent less often, so that other requests need not wait. */
 const SLOW = /search|query|messages|upload|batch/;
 
 let pool: Pool;
 let callers: readonly Caller[];
 
-// What the schemas cannot say: which texts are languages, times, filters, addresses and ids.
+// Valid texts that schemas do not describe: languages, times, filters, URLs and ids.
 function named(name: string, schema: JsonSchema): Json | undefined {
   if (isOfType(schema, "null") && chance.often(0.1)) return null;
   const isText = isOfType(schema, "string");
@@ -228,12 +228,12 @@ function soundRequest(operation: Documented): Sent {
   return { ...sent, json, body: JSON.stringify(json), isSound: sent.isSound && isSoundBody(operation, json) };
 }
 
-// A change of nothing is refused, which no schema says.
+// An update without fields is refused, which no schema expresses.
 function isSoundBody({ method }: Documented, json: Json): boolean {
   return !(method === "PUT" || method === "PATCH") || Object.keys(json ?? {}).length > 0;
 }
 
-// With other scopes a key that callers use here could end up with none that matter; creating keys tries them all.
+// Updates must not take scopes from keys that callers use here; key creation tries all scopes.
 function withoutScopes(value: Json): Json {
   const { scopes: _, ...rest } = value as { readonly [name: string]: Json };
   return rest;
@@ -247,7 +247,7 @@ function formOf(value: Json, contents = chance.pick(CONTENTS)): FormData {
   return form;
 }
 
-/** The request with something in it that the document may not allow. */
+/** The request with one random change that the document may not allow. */
 function spoiltRequest(operation: Documented, sent: Sent): Sent {
   const again = { ...sent, headers: { ...sent.headers }, isSound: false };
   const kind = chance.below(10);
@@ -306,7 +306,7 @@ function spoiltPath(target: string): string {
   return parts.join("/");
 }
 
-/** A request that nobody sends by mistake. */
+/** A deliberately hostile request. */
 function hostileRequest(sent: Sent): Sent {
   const again = { ...sent, headers: { ...sent.headers }, isSound: false };
   const text = typeof sent.body === "string" ? sent.body : '{"content":"x"}';
@@ -436,12 +436,12 @@ async function exchange(sent: Sent): Promise<RawAnswer> {
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** What is wrong with an answer; empty where nothing is. */
+/** The problems of an answer; empty if there are none. */
 function problemsOf(sent: Sent, operation: Documented | null, answer: RawAnswer): readonly string[] {
   const { method, url } = requestOf(sent);
   const { pathname } = new URL(url);
   const { status, headers } = answer;
-  // what lies outside of /v1 (pages, and what `..` leads to) is no part of the document
+  // paths outside of /v1 (pages, and targets of `..`) are not in the document
   const isVersioned = /^\/v1(\/|$)/.test(pathname);
   if (!isVersioned && status < 400) return [];
   const problems = [...contract.problemsOf(operation, { method, pathname }, answer)];
@@ -460,14 +460,14 @@ function problemsOf(sent: Sent, operation: Documented | null, answer: RawAnswer)
       problems.push("a body was taken that the document forbids");
   }
   const isRefused = /^\{"error":\{"code":"(invalid_request|payload_too_large|unsupported_media_type|invalid_filter)"/;
-  // a batch whose items all concern somebody else is refused as a whole
+  // a batch whose items all belong to another user is refused as a whole
   if (sent.isSound && isRefused.test(answer.text) && !answer.text.includes('"items"')) {
     problems.push("what the document allows was refused");
   }
   return problems;
 }
 
-/** What every refusal owes: the error's own fields, and nothing from inside the server. */
+/** Checks an error body: its fields are present, and it contains nothing internal. */
 function brokenRules({ status, headers, text }: RawAnswer): readonly string[] {
   try {
     expectErrorBody({ status, headers, body: JSON.parse(text) });
@@ -477,7 +477,7 @@ function brokenRules({ status, headers, text }: RawAnswer): readonly string[] {
   }
 }
 
-/** Whether sending it again has to give the same answer again. */
+/** Whether the same request, sent again, must get the same answer. */
 function isRemembered({ method, target, headers }: Sent, { status, text }: RawAnswer): boolean {
   const operation = contract.operationOf(method, target.split("?")[0] ?? "");
   const heedsKey = operation?.object["x-idempotent"] === true && "idempotency-key" in headers;
@@ -494,7 +494,7 @@ function described(round: number, sent: Sent, answer: RawAnswer, problems: reado
   ].join("\n");
 }
 
-// The project of the callers goes back to what lets the rest of the run do something: a plan without limits, no language model.
+// Resets the callers' project to an unlimited plan without a language model, so that the rest of the run is not blocked.
 async function resetProject(): Promise<void> {
   const settings = { plan: "enterprise", llm: null, min_evidence: 0, retention_days: 30 };
   expect((await mneme.call("PUT", "/v1/project", settings)).status).toBe(200);
@@ -556,7 +556,7 @@ test(
     process.stdout.write(`fuzz: ${JSON.stringify(Object.fromEntries([...statuses].sort()))}\n`);
     expect(found).toEqual([]);
     if (REQUESTS < 600) return;
-    // a generator that only ever hits one wall proves nothing
+    // a generator whose requests all fail the same way would prove nothing
     for (const status of [200, 201, 202, 204, 400, 401, 403, 404, 405, 409, 415, 429]) {
       expect([status, (statuses.get(status) ?? 0) > 0]).toEqual([status, true]);
     }

@@ -1,7 +1,7 @@
-// What the interface promises of each operation, written down by hand from its description and never from the code: the other
-// side of the comparison wherever a test looks at all operations.
+// The promised contract of every operation, written by hand from the API's specification and never from the code. Tests that
+// cover all operations compare the code with it.
 
-/** What an API key can allow. */
+/** The scopes of API keys. */
 export const SCOPES = [
   "memories:read",
   "memories:write",
@@ -17,12 +17,12 @@ export const SCOPES = [
   "admin",
   "*",
 ] as const;
-/** One thing that an API key can allow. */
+/** One scope of an API key. */
 export type Scope = (typeof SCOPES)[number];
 
-/** One operation as the interface describes it. */
+/** One operation of the contract. */
 export interface Promised {
-  /** The interface's name; null where it gives none. */
+  /** The specified name; null if there is none. */
   readonly name: string | null;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below /v1, with `{}` for each path parameter. */
@@ -32,14 +32,14 @@ export interface Promised {
   readonly perMinute: number;
   /** Statuses of success. */
   readonly successes: readonly number[];
-  /** Whether a key that is confined to a user may call it at all. */
+  /** Whether a key that is limited to one user may call it. */
   readonly isForConfinedKeys: boolean;
   readonly heedsIdempotencyKey: boolean;
   /** Names of the query parameters. */
   readonly query: readonly string[];
-  /** Names of the body's fields; null: it has no body. */
+  /** Names of the body's fields; null: no body. */
   readonly body: readonly string[] | null;
-  /** Of those, the ones that must be there. */
+  /** The required ones among them. */
   readonly required: readonly string[];
 }
 
@@ -59,7 +59,7 @@ const MESSAGE = ["message", "mode", "instructions", "maxSources", "filters"];
 const PROJECT = ["name", "plan", "llm", "smart_ingestion", "retention_days", "min_evidence"];
 const WEBHOOK = ["url", "events", "description", "enabled"];
 
-/** One row of the table. @param rest what is not as it usually is. */
+/** One row of the table. @param rest values that differ from the usual ones */
 function promised(
   route: `${Promised["method"]} ${string}`,
   [scope, isForConfinedKeys]: Area,
@@ -95,7 +95,7 @@ const project: Area = ["project", false];
 const admin: Area = ["admin", false];
 const webhooks: Area = ["webhooks", false];
 
-/** Every operation of the interface. */
+/** Every operation of the API. */
 export const OPERATIONS: readonly Promised[] = [
   promised("POST /memories", writeMemories, [200, 202], true, {
     name: "createMemory",
@@ -198,23 +198,23 @@ export const OPERATIONS: readonly Promised[] = [
   promised("POST /webhooks/{}/deliveries/{}/redeliver", webhooks, [202], true),
 ];
 
-/** Operations that are counted in one window. */
+/** Groups of operations that share a rate-limit window. */
 export const SAME_WINDOW: readonly (readonly string[])[] = [["POST /memories/search", "GET /memories/search"]];
 
-/** How a route is named in these tests. */
+/** Name of a route in these tests. */
 export function routeOf({ method, path }: Pick<Promised, "method" | "path">): string {
   return `${method} ${path}`;
 }
 
-/** Whether a key with these scopes may do what asks for `scope`. */
+/** Whether a key with these scopes may call an operation that requires `scope`. */
 export function allows(scopes: readonly Scope[], scope: Scope): boolean {
   if (scopes.includes(scope)) return true;
   if (scope === "admin") return false;
-  // admin brings the keys and the settings of every project
+  // admin includes the keys and settings of every project
   return scopes.includes("*") || (scopes.includes("admin") && (scope === "keys" || scope === "project"));
 }
 
-/** Fields of the resources that answers show, those that are there now and then only among them. */
+/** Fields of the resources in answers, optional ones included. */
 export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   Memory: [
     ...["id", "status", "content", "title", "type", "tags", "metadata", "userId", "created_at", "updated_at"],
@@ -235,7 +235,7 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   ErrorBody: ["code", "message", "status", "param", "request_id", "retry_after_seconds", "items"],
 };
 
-/** Every code of an error, by status. */
+/** Every error code, by status. */
 export const CODES: Readonly<Record<number, readonly string[]>> = {
   400: [
     ...["invalid_request", "invalid_filter", "invalid_cursor", "too_many_tags", "metadata_too_large"],

@@ -1,4 +1,4 @@
-// CORS over HTTP: what a page of a configured origin may do, what every other one may not, and that keys stay keys.
+// CORS over HTTP: what pages of configured and of other origins may do, and that every request still needs a key.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { parseOrigins } from "../../src/api/cors.ts";
@@ -27,7 +27,7 @@ const key = { authorization: `Bearer ${TEST_KEY}` };
 const corsHeaders = ({ headers }: Response) => [...headers.keys()].filter((name) => name.startsWith("access-control-"));
 const preflight = (origin: string, method = "POST") => ({ origin, "access-control-request-method": method });
 
-/** Answers of each kind, each with a request that gets it. */
+/** One request for each kind of answer. */
 const REQUESTS: readonly (readonly [status: number, method: string, path: string, headers: Record<string, string>])[] =
   [
     [200, "GET", "/v1/memories", key],
@@ -41,7 +41,7 @@ const REQUESTS: readonly (readonly [status: number, method: string, path: string
 
 describe("with origins", () => {
   for (const [status, method, path, headers] of REQUESTS) {
-    test(`${status} on ${method} ${path}: one of them may read it and its headers, others may not`, async () => {
+    test(`${status} on ${method} ${path}: a configured origin may read it and its headers, others may not`, async () => {
       const own = await ask(open, method, path, { ...headers, origin: APP });
       expect(own.status).toBe(status);
       expect(own.headers.get("access-control-allow-origin")).toBe(APP);
@@ -88,19 +88,19 @@ describe("with origins", () => {
     expect((await ask(open, "GET", "/v1/memories")).status).toBe(401);
   });
 
-  test("OPTIONS that is no preflight is a method like any other", async () => {
+  test("OPTIONS without preflight headers is an unsupported method", async () => {
     expect((await ask(open, "OPTIONS", "/v1/memories", { ...key, origin: APP })).status).toBe(405);
     expect((await ask(open, "OPTIONS", "/v1/memories", { origin: APP })).status).toBe(401);
   });
 
-  test("an allowed origin is no key", async () => {
+  test("an allowed origin does not replace a key", async () => {
     const response = await ask(open, "GET", "/v1/memories", { origin: APP });
     expect(response.status).toBe(401);
   });
 });
 
 describe("without origins", () => {
-  test("no answer says anything about them, and a preflight is not one", async () => {
+  test("no answer has CORS headers, and a preflight is an ordinary OPTIONS request", async () => {
     for (const [status, method, path, headers] of REQUESTS) {
       const response = await ask(closed, method, path, { ...headers, origin: APP });
       expect([response.status, corsHeaders(response), response.headers.get("vary")]).toEqual([status, [], null]);

@@ -1,4 +1,4 @@
-// What browsers are told about pages of other origins; the answers of a whole service are in the operations' tests.
+// The CORS headers and the setting of origins. cors-http.test.ts checks the answers of a whole service.
 
 import { describe, expect, test } from "bun:test";
 import { createCors, parseOrigins } from "../../src/api/cors.ts";
@@ -35,7 +35,7 @@ describe("without origins", () => {
 describe("with origins", () => {
   const cors = createCors([APP, "http://localhost:5173"]);
 
-  test("one of them may read the answer and the interface's headers", () => {
+  test("a configured origin may read the answer and the API's headers", () => {
     for (const origin of [APP, "http://localhost:5173"]) {
       const { "access-control-expose-headers": exposed = "", ...rest } = cors.headersFor(origin);
       expect(rest).toEqual({ "access-control-allow-origin": origin, vary: "Origin" });
@@ -45,13 +45,13 @@ describe("with origins", () => {
 
   const others = ["https://other.example", "http://app.example", `${APP}:8443`, `${APP}/`, "https://APP.example"];
   for (const origin of [...others, `${APP}.evil.example`, "https://evil-app.example", "null", "*", "", null]) {
-    test(`${origin} may not, and caches are told that it depends`, () => {
+    test(`${origin} may not, and the answer varies by origin`, () => {
       expect(cors.headersFor(origin)).toEqual({ vary: "Origin" });
       expect(cors.preflight(preflight(origin))).toEqual({ vary: "Origin" });
     });
   }
 
-  test("a preflight allows every method and header of the interface", () => {
+  test("a preflight allows every method and header of the API", () => {
     const headers = cors.preflight(preflight(APP));
     expect(headers).toMatchObject({ "access-control-allow-origin": APP, vary: "Origin" });
     expect(headers["access-control-allow-methods"]?.split(", ")).toEqual([
@@ -72,12 +72,12 @@ describe("with origins", () => {
     expect(Number(headers["access-control-max-age"])).toBeGreaterThan(0);
   });
 
-  test("cookies are never allowed", () => {
+  test("credentials are never allowed", () => {
     expect(cors.headersFor(APP)).not.toHaveProperty("access-control-allow-credentials");
     expect(cors.preflight(preflight(APP))).not.toHaveProperty("access-control-allow-credentials");
   });
 
-  test("a preflight is OPTIONS with an origin and a method asked for, from whatever origin", () => {
+  test("a preflight is OPTIONS with Origin and Access-Control-Request-Method, from any origin", () => {
     expect(cors.isPreflight(preflight(APP))).toBe(true);
     expect(cors.isPreflight(preflight("https://other.example"))).toBe(true);
     expect(cors.isPreflight(preflight(null))).toBe(false);
@@ -88,7 +88,7 @@ describe("with origins", () => {
 });
 
 describe("with *", () => {
-  test("any page may read, and the answer is the same for all", () => {
+  test("any page may read, and the answer is the same for all origins", () => {
     for (const cors of [createCors(["*"]), createCors([APP, "*"])]) {
       for (const origin of [APP, "https://other.example", "null", null]) {
         const headers = cors.headersFor(origin);
@@ -130,14 +130,14 @@ describe("the setting", () => {
     "file:///",
     "https://a:99999",
   ]) {
-    test(`${entry} stops the start by name`, () => {
+    test(`${entry} is refused, and the error names it`, () => {
       const act = () => parseOrigins(`https://first.example, ${entry} , *`);
       expect(act).toThrow(UsageError);
       expect(act).toThrow(`${JSON.stringify(entry)} is not an origin`);
     });
   }
 
-  test("so does an empty entry", () => {
+  test("an empty entry is refused", () => {
     for (const text of [",", `${APP},`, `${APP},,*`]) expect(() => parseOrigins(text)).toThrow('"" is not an origin');
   });
 });

@@ -56,7 +56,7 @@ describe("the page", () => {
     expect(body).toContain('href="#error-memory_not_found"');
   });
 
-  test("has no two places of one name, and no link that leads nowhere", () => {
+  test("has unique ids, and no dead links", () => {
     const ids = valuesOf("id");
     expect(ids.length).toBe(new Set(ids).size);
     const targets = valuesOf("href").filter((target) => target.startsWith("#"));
@@ -64,7 +64,7 @@ describe("the page", () => {
     expect(targets.length).toBeGreaterThan(200);
   });
 
-  test("has every element closed in the order in which they were opened", () => {
+  test("has properly nested elements", () => {
     const open: string[] = [];
     for (const [, slash, name = ""] of body.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
       if (["meta", "link", "wbr"].includes(name)) continue;
@@ -74,7 +74,7 @@ describe("the page", () => {
     expect(open).toEqual([]);
   });
 
-  test("says its language, and has headings without a gap", () => {
+  test("declares its language, and skips no heading level", () => {
     expect(page).toStartWith('<!doctype html>\n<html lang="en">');
     const levels = [...body.matchAll(/<main[\s\S]*<\/main>/g)].flatMap(([main]) =>
       [...main.matchAll(/<h([1-6])/g)].map(([, level]) => Number(level)),
@@ -87,8 +87,8 @@ describe("the page", () => {
   });
 });
 
-describe("nothing comes from elsewhere", () => {
-  test("no element asks for anything; other sites are only linked to", () => {
+describe("the page is self-contained", () => {
+  test("no element loads anything; other sites are only linked", () => {
     expect(body).not.toMatch(/\s(src|srcset|poster|action|formaction|background|data|ping)=/);
     expect(page).not.toMatch(/@import|url\(|fetch\(|XMLHttpRequest|import\(/);
     for (const [link] of body.matchAll(/<link [^>]*>/g)) expect(link).toContain('href="data:image/svg+xml,');
@@ -117,7 +117,7 @@ describe("nothing comes from elsewhere", () => {
   });
 });
 
-describe("what operations say is text, never markup", () => {
+describe("texts of operations are escaped", () => {
   test("in a summary", () => {
     const [first, ...others] = DECLARED_OPERATIONS;
     if (first === undefined) throw new Error("there are operations");
@@ -137,14 +137,14 @@ describe("what operations say is text, never markup", () => {
   });
 });
 
-describe("what is shown can be used as it stands", () => {
-  test("filters are filters", () => {
+describe("the examples work as shown", () => {
+  test("filter examples are valid filters", () => {
     for (const [filter] of FILTER_EXAMPLES) expect(() => parseFilter(JSON.parse(filter))).not.toThrow();
     const shown = FILTER_EXAMPLES.map(([filter]) => filter).join();
     for (const combinator of ["$or", "$not"]) expect(shown).toContain(combinator);
   });
 
-  test("requests to copy have bodies that are JSON, for a shell", () => {
+  test("curl commands have bodies that are JSON after shell quoting", () => {
     const shown = [...body.matchAll(/<code>(curl [\s\S]*?)<\/code>/g)].map(([, text = ""]) =>
       text.replace(/&#(\d+);/g, (_, character) => String.fromCharCode(Number(character))),
     );
@@ -156,7 +156,7 @@ describe("what is shown can be used as it stands", () => {
     }
   });
 
-  test("JSON keeps its value however it is broken into lines", () => {
+  test("formatted JSON has the same value", () => {
     const seed = 20_261_121;
     const random = seeded(seed);
     const make = (depth: number): unknown => {
@@ -171,7 +171,7 @@ describe("what is shown can be used as it stands", () => {
     }
   });
 
-  describe("the check of a webhook's signature", () => {
+  describe("the code that checks a webhook signature", () => {
     const folder = mkdtempSync(join(tmpdir(), "mneme-docs-"));
     afterAll(() => rmSync(folder, { recursive: true }));
     const file = join(folder, "verify.mjs");
@@ -186,7 +186,7 @@ describe("what is shown can be used as it stands", () => {
     const nowSeconds = Math.floor(systemClock.now() / 1000);
     const isFromMneme = async (...given: unknown[]): Promise<unknown> => (await import(file)).isFromMneme(...given);
 
-    test("accepts what was signed, as text or bytes, beside the signature of an older secret", async () => {
+    test("accepts signed messages as text or bytes, also with a second signature of an older secret", async () => {
       const headers = headersAt(nowSeconds);
       expect(await isFromMneme(secret, headers, message.body)).toBe(true);
       expect(await isFromMneme(secret, headers, Buffer.from(message.body))).toBe(true);

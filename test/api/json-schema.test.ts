@@ -1,4 +1,4 @@
-// What the contract's schemas become as plain JSON Schema, and that a validator of others reads them as ours does.
+// The conversion of TypeBox schemas to JSON Schema, and that another validator accepts and refuses the same values.
 
 import { describe, expect, test } from "bun:test";
 import { type TSchema, Type } from "@sinclair/typebox";
@@ -71,7 +71,7 @@ describe("conversion", () => {
     });
   }
 
-  test("a schema that holds itself refers to its name", () => {
+  test("a recursive schema refers to its own name", () => {
     const schemas = new SchemaCollection();
     schemas.of(Type.Recursive((Self) => Type.Object({ inner: Type.Array(Self) }), { $id: "Tree" }));
     expect(schemas.components).toEqual({
@@ -83,7 +83,7 @@ describe("conversion", () => {
     });
   });
 
-  test("one name may be used again for the same schema, for another it may not", () => {
+  test("a name can be reused for an equal schema, and not for a different one", () => {
     const schemas = new SchemaCollection();
     schemas.of(Type.Object({ here: named, there: Type.Optional(named) }));
     expect(Object.keys(schemas.components)).toEqual(["Place"]);
@@ -91,7 +91,7 @@ describe("conversion", () => {
   });
 });
 
-describe("a validator of others accepts and refuses what ours does", () => {
+describe("another validator agrees with ours", () => {
   const requests = {
     CreateMemory,
     SearchMemories,
@@ -109,11 +109,11 @@ describe("a validator of others accepts and refuses what ours does", () => {
     test(`${name} (seed ${seed})`, () => {
       const random = seeded(seed);
       const ours = TypeCompiler.Compile(schema);
-      // formats are judged with an error of their own (api/drafts.ts), by rules that no format says: a time to come
+      // api/drafts.ts checks times with errors of its own, by a rule that no format expresses: the time is in the future
       const ajv = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true, validateFormats: false });
       const theirs = ajv.compile(plain(schema));
       const example = exampleOf(plain(schema), { components: {}, group: "Memories" }) as Record<string, unknown>;
-      // what filters may be is told by a language of their own (domain/filter.ts)
+      // filters have a grammar of their own (domain/filter.ts)
       const fields = [...Object.keys(schema.properties), "unknown_field"].filter((field) => field !== "filters");
       const verdicts = { accepted: 0, refused: 0 };
       for (let round = 0; round < 400; round++) {

@@ -1,4 +1,4 @@
-// docs/api.md is what the code says. Written anew with UPDATE_DOCS=1.
+// docs/api.md matches the code. UPDATE_DOCS=1 regenerates it.
 
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ describe("the tables", () => {
     for (const name of RATE_LIMITS.keys()) if (!name.includes("*")) expect(limits).toContain(`| \`${name}\` |`);
   });
 
-  test("write sizes and counts as the interface does", () => {
+  test("format sizes and counts", () => {
     const limits = limitsMarkdown();
     for (const row of [
       "| `POST /memories/query` | 30 |",
@@ -38,14 +38,14 @@ describe("the tables", () => {
     }
   });
 
-  test("keep to their columns whatever a summary holds", () => {
+  test("keep their columns, whatever a summary contains", () => {
     const [first] = DECLARED_OPERATIONS;
     if (first === undefined) throw new Error("there are operations");
     expect(operationsMarkdown([{ ...first, summary: "This | that." }])).toContain("| This \\| that. |");
   });
 });
 
-test("docs/api.md is what the code says; UPDATE_DOCS=1 writes it", () => {
+test("docs/api.md matches the code; UPDATE_DOCS=1 regenerates it", () => {
   const expected = apiMarkdown(DECLARED_OPERATIONS);
   if (process.env.UPDATE_DOCS === "1") {
     mkdirSync(dirname(PAGE), { recursive: true });

@@ -1,5 +1,5 @@
-// The OpenAPI document: valid by the specification's own schema, complete, and with examples that fit. Whether the server
-// keeps to it is asked elsewhere.
+// The OpenAPI document is valid by the specification's own schema, complete, and has examples that fit their schemas.
+// contract-fuzz.test.ts checks that the server follows it.
 
 import { describe, expect, test } from "bun:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
@@ -18,7 +18,7 @@ import { KEY_SCOPES } from "../../src/domain/scope.ts";
 import { WEBHOOK_EVENTS } from "../../src/domain/webhook.ts";
 import { DECLARED_OPERATIONS } from "../support/declared-operations.ts";
 
-/** An operation of the test's own, which answers nothing. */
+/** An operation for these tests only. */
 const own = {
   name: "uploadSomething",
   group: "Memories",
@@ -54,7 +54,7 @@ const document = documentOf(operations);
 
 const ajv = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true });
 addFormats(ajv);
-// the document's own place for schemas is no keyword of JSON Schema
+// `components` is not a keyword of JSON Schema
 const withDefinitions = (schema: object) =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/components/schemas/', '"document#/$defs/'));
 ajv.addSchema(withDefinitions({ $id: "document", $defs: document.components.schemas }));
@@ -84,11 +84,11 @@ describe("the document", () => {
     expect(document.openapi).toStartWith("3.1.");
   });
 
-  test("is plain JSON: nothing is lost when it is written", () => {
+  test("is plain JSON: serialising it loses nothing", () => {
     expect(JSON.parse(JSON.stringify(document))).toEqual(document);
   });
 
-  test("is below /v1, licensed, and asks for a bearer token", () => {
+  test("has the server /v1, a licence and bearer authentication", () => {
     expect(document.servers).toEqual([{ url: "/v1" }]);
     expect(document.info.license).toEqual({ name: "Apache-2.0", identifier: "Apache-2.0" });
     expect(document.info.version).toBe("1.0");
@@ -96,24 +96,24 @@ describe("the document", () => {
     for (const path of Object.keys(document.paths)) expect(path).not.toStartWith("/v1");
   });
 
-  test("has schemas that a strict validator takes", () => {
+  test("has schemas that a strict validator accepts", () => {
     for (const name of Object.keys(document.components.schemas)) {
       expect(ajv.getSchema(`document#/$defs/${name}`)).toBeFunction();
     }
   });
 
-  test("has one schema of errors, with every code", () => {
+  test("has one error schema, with every code", () => {
     const { ErrorBody, Error: answer } = document.components.schemas;
     expect(answer).toMatchObject({ properties: { error: { $ref: "#/components/schemas/ErrorBody" } } });
     expect(ErrorBody).toMatchObject({ properties: { code: { type: "string", enum: Object.keys(FAULTS) } } });
   });
 
-  test("says what webhooks are sent", () => {
+  test("describes the requests that webhooks receive", () => {
     expect(Object.keys(document.webhooks)).toEqual([...WEBHOOK_EVENTS]);
     expect(document.components.schemas.MemoryWithoutContent).not.toHaveProperty("properties.content");
   });
 
-  test("has each path once and refuses an operation outside of /v1", () => {
+  test("has each path once, and refuses an operation outside of /v1", () => {
     const all = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     );
@@ -207,13 +207,13 @@ describe("what an operation declares", () => {
     });
   });
 
-  test("a body that may be left out is not required", () => {
+  test("an optional body is not required", () => {
     expect(only({ body: Body({}) }).requestBody?.required).toBe(true);
     expect(only({ body: Body({}), isBodyOptional: true }).requestBody?.required).toBe(false);
     expect(only({}).requestBody).toBeUndefined();
   });
 
-  test("events stand beside JSON where they are asked for, and alone where they always come", () => {
+  test("event streams are listed beside JSON if optional, and alone if the operation always streams", () => {
     const answers = { 200: Type.Object({ answer: Type.String() }) };
     const types = (object: OperationObject) => Object.keys(responsesOf(object)[0]?.[1].content ?? {});
     expect(types(only({ answers }))).toEqual(["application/json"]);
@@ -221,14 +221,14 @@ describe("what an operation declares", () => {
     expect(types(only({ answers, streams: "always" }))).toEqual(["text/event-stream"]);
   });
 
-  test("keys of one user may call it unless it says no", () => {
+  test("keys limited to one user may call it unless it declares otherwise", () => {
     expect(only({})["x-confined-keys"]).toBe(true);
     const refused = only({ isForConfinedKeys: false });
     expect(refused["x-confined-keys"]).toBe(false);
     expect(refused.description).toContain("may not call it");
   });
 
-  test("query parameters keep defaults, bounds and whether they must be there", () => {
+  test("query parameters keep their defaults, bounds and whether they are required", () => {
     const page = Type.Integer({ minimum: 1, default: 20, description: "how many" });
     const query = Type.Composite([Query({ page }), Body({ query: Type.String({ minLength: 1 }) })]);
     const parameters = parametersOf(only({ query })).filter((parameter) => parameter.in === "query");
@@ -241,14 +241,14 @@ describe("what an operation declares", () => {
 });
 
 describe("rate limits", () => {
-  test("operations in one window name each other", () => {
+  test("operations that share a window name each other", () => {
     const search = DECLARED_OPERATIONS.filter(({ path }) => path === "/v1/memories/search");
     const shared = search.map((each) => objectOf(document, each)["x-rate-limit-shared-with"]);
     expect(shared.flat().sort()).toEqual(search.map(({ name }) => name).sort());
     expect(search).toHaveLength(2);
   });
 
-  test("limits that are switched off are none", () => {
+  test("disabled limits are null", () => {
     const off = documentOf(
       DECLARED_OPERATIONS,
       parseRateLimits("off", () => ""),
@@ -263,7 +263,7 @@ describe("rate limits", () => {
 describe("examples", () => {
   const context = { components: {}, group: "Memories" } as const;
 
-  test("give what must be there, and null where nothing better is known", () => {
+  test("have every required field, and null for a nullable field without a known value", () => {
     const schema = {
       type: "object",
       required: ["unheard_of", "flag", "score"],
@@ -277,7 +277,7 @@ describe("examples", () => {
     expect(exampleOf(schema, context)).toEqual({ unheard_of: null, flag: false, score: 0.87 });
   });
 
-  test("take a value by name only where it fits the schema", () => {
+  test("use a value by name only if it fits the schema", () => {
     const schema = { type: "object", required: ["tags"], properties: { tags: { type: "integer", minimum: 7 } } };
     expect(exampleOf(schema, context)).toEqual({ tags: 7 });
     const form = { type: "object", required: ["tags"], properties: { tags: { type: "string" } } };

@@ -1,5 +1,5 @@
-// The running app holds exactly the operations that the interface promises, and documents each of them whole: who may call
-// it, how often, what it takes and all that it answers.
+// The running app has exactly the operations of the contract (contract.ts), and documents each completely: scope, rate limit,
+// input and answers.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { RATE_LIMITS } from "../../src/account/rate-limits.ts";
@@ -32,12 +32,12 @@ const fieldsOf = (schema: JsonSchema): readonly string[] => Object.keys((schema.
 const resolved = (schema: JsonSchema): JsonSchema =>
   typeof schema.$ref === "string" ? (contract.schemas[schema.$ref.split("/").at(-1) ?? ""] ?? {}) : schema;
 
-describe("what there is", () => {
-  test("the operations are those of the interface, no more and no fewer", () => {
+describe("the list of operations", () => {
+  test("contains exactly the operations of the contract", () => {
     expect([...documented.keys()].sort()).toEqual(OPERATIONS.map(routeOf).sort());
   });
 
-  test("names are unique, and those that the interface gives", () => {
+  test("has unique names, as the contract gives them", () => {
     const names = contract.operations.map(({ object }) => object.operationId);
     expect(new Set(names).size).toBe(names.length);
     const given = OPERATIONS.filter(({ name }) => name !== null);
@@ -53,21 +53,21 @@ describe("what there is", () => {
         .get("allow")
         ?.split(", ")
         .filter((method) => method !== "HEAD");
-      // a parameter's place may be another operation's literal: DELETE /memories/search deletes the memory `search`
+      // a literal segment also matches another operation's parameter: DELETE /memories/search deletes the memory `search`
       for (const method of methods) expect(allowed).toContain(method);
       const literal = contract.methodsOf(path.replace(/\{\w+\}/g, "x"));
       expect(allowed?.sort()).toEqual([...new Set(literal)].sort());
     }
   });
 
-  test("the codes of errors are those of the interface, each under its status", () => {
+  test("has exactly the error codes of the contract, each with its status", () => {
     const fields = contract.schemas.ErrorBody?.properties as Readonly<Record<string, JsonSchema>>;
     const codes = (fields.code?.enum ?? []) as readonly string[];
     expect([...codes].sort()).toEqual(Object.values(CODES).flat().sort());
   });
 
   for (const [name, fields] of Object.entries(RESOURCES)) {
-    test(`a ${name} has the interface's fields`, () => {
+    test(`a ${name} has the fields of the contract`, () => {
       expect(fieldsOf(contract.schemas[name] ?? {})).toEqual([...fields].sort());
     });
   }
@@ -77,7 +77,7 @@ describe("each operation", () => {
   for (const promised of OPERATIONS) {
     const route = routeOf(promised);
 
-    test(`${route} says what it is, who may call it and how often`, () => {
+    test(`${route} documents its name, scope and rate limit`, () => {
       const { object } = of(promised);
       expect(object.operationId).toMatch(/^[a-z][A-Za-z]+$/);
       expect(object.summary).toMatch(/^[A-Z].{4,200}\.$/);
@@ -92,7 +92,7 @@ describe("each operation", () => {
       expect(object["x-rate-limit-shared-with"]).toEqual(others.map((other) => of(other).object.operationId));
     });
 
-    test(`${route} takes the interface's parameters and fields`, () => {
+    test(`${route} has the parameters and fields of the contract`, () => {
       const { parameters, body } = of(promised);
       const named = (where: string) => parameters.filter((parameter) => parameter.in === where).map(({ name }) => name);
       expect(named("path")).toHaveLength(promised.path.split("{}").length - 1);
@@ -144,7 +144,7 @@ describe("rate limits in force", () => {
     return [Number(headers.get("x-ratelimit-limit")), Number(headers.get("x-ratelimit-remaining"))];
   };
 
-  test("each operation counts in the window that the interface gives it, and in no other's", async () => {
+  test("each operation counts in its own window of the contract only", async () => {
     for (const promised of OPERATIONS) {
       const route = routeOf(promised);
       const isShared = SAME_WINDOW.some((routes) => routes.indexOf(route) > 0);
@@ -154,7 +154,7 @@ describe("rate limits in force", () => {
     }
   });
 
-  test("another key has windows of its own", async () => {
+  test("each key has its own windows", async () => {
     const other = mneme.addKey(["*"]);
     const { headers } = await mneme.send(
       new Request("http://mneme.test/v1/memories", { headers: { authorization: `Bearer ${other}` } }),

@@ -1,5 +1,5 @@
-// What is promised of event streams: their framing, that each ends once and says how, that silence is filled, that a slow
-// reader holds up the work and one who hangs up ends it.
+// Event streams: framing, exactly one final event, heartbeats during silence, back-pressure from slow readers, and hang-ups
+// that end the work.
 
 import { describe, expect, test } from "bun:test";
 import { type EventStreamParts, eventStream, type SseEvent, type StreamEnd } from "../../src/api/sse.ts";
@@ -9,7 +9,7 @@ import { until } from "../support/until.ts";
 
 const HEARTBEAT_MS = 5_000;
 
-/** A clock that knows how often somebody began to wait. */
+/** A clock that counts waits. */
 class CountingClock extends ManualClock {
   sleeps = 0;
 
@@ -19,7 +19,7 @@ class CountingClock extends ManualClock {
   }
 }
 
-/** What happened to one stream. */
+/** The recorded events of one stream. */
 interface Seen {
   readonly ends: StreamEnd[];
   readonly lateErrors: unknown[];
@@ -48,7 +48,7 @@ async function* saying(...events: readonly SseEvent[]): AsyncGenerator<SseEvent>
   yield* events;
 }
 
-/** Reads a stream as strictly as the format is written by us; comments count as events named ":". */
+/** Parses a stream in exactly the format that we write; comments count as events named ":". */
 function parse(text: string): readonly SseEvent[] {
   if (text === "") return [];
   expect(text.endsWith("\n\n")).toBe(true);
@@ -63,7 +63,7 @@ function parse(text: string): readonly SseEvent[] {
     });
 }
 
-/** A source of events that a test feeds by hand, and that knows what was asked of it. */
+/** A source of events that a test feeds by hand, and that records the requests for events. */
 class FedEvents implements AsyncIterable<SseEvent>, AsyncIterator<SseEvent> {
   asked = 0;
   returns = 0;
@@ -101,7 +101,7 @@ describe("framing", () => {
     );
   });
 
-  test("no content breaks it", async () => {
+  test("no content breaks the framing", async () => {
     for (const content of [
       "a\nb",
       "a\r\n\r\nb",
@@ -136,7 +136,7 @@ describe("framing", () => {
     ["data that is no JSON", named("text", { content: 1n })],
   ];
   for (const [what, event] of notEvents) {
-    test(`what is no event ends the stream as an error, and the source is let go: ${what}`, async () => {
+    test(`an invalid event ends the stream with an error, and closes the source: ${what}`, async () => {
       let isLetGo = false;
       async function* source(): AsyncGenerator<SseEvent> {
         try {
@@ -156,7 +156,7 @@ describe("framing", () => {
 });
 
 describe("the end", () => {
-  test("of nothing is done", async () => {
+  test("of an empty stream is done", async () => {
     const { stream, record } = open(saying());
     expect(parse(await textOf(stream))).toEqual([done]);
     expect(record.ends).toEqual(["done"]);
@@ -175,7 +175,7 @@ describe("the end", () => {
     });
   }
 
-  test("is an error event when asking for the next event throws at once", async () => {
+  test("is an error event when requesting an event throws synchronously", async () => {
     const events: AsyncIterable<SseEvent> = {
       [Symbol.asyncIterator]: () => ({
         next: () => {
@@ -186,7 +186,7 @@ describe("the end", () => {
     expect(parse(await textOf(open(events).stream))).toEqual([failed("at once")]);
   });
 
-  test("leaves nobody listening or waiting", async () => {
+  test("leaves no listener and no timer behind", async () => {
     const hangUp = new AbortController();
     const { stream, record } = open(saying(named("text")), { signal: hangUp.signal });
     await textOf(stream);
@@ -223,7 +223,7 @@ describe("heartbeats", () => {
     await reader.cancel();
   });
 
-  test("do not come before their time", async () => {
+  test("are not sent early", async () => {
     const events = new FedEvents();
     const { stream, record } = open(events);
     const reader = stream.getReader();
@@ -235,7 +235,7 @@ describe("heartbeats", () => {
     await reader.cancel();
   });
 
-  test("come as often as the stream was told", async () => {
+  test("have the configured interval", async () => {
     const { stream, record } = open(new FedEvents(), { heartbeatMs: 20 });
     const reader = stream.getReader();
     const heard = reader.read();
@@ -245,7 +245,7 @@ describe("heartbeats", () => {
     await reader.cancel();
   });
 
-  test("a failure between two of them is told to the next read", async () => {
+  test("a failure between two heartbeats is reported to the next read", async () => {
     const events = new FedEvents();
     const { stream, record } = open(events);
     const reader = stream.getReader();
@@ -261,7 +261,7 @@ describe("heartbeats", () => {
 });
 
 describe("a slow reader", () => {
-  test("holds up the work: no event is made before it is asked for", async () => {
+  test("slows the work: no event is produced before it is requested", async () => {
     let made = 0;
     async function* counting(): AsyncGenerator<SseEvent> {
       while (made < 10) {
@@ -284,7 +284,7 @@ describe("a slow reader", () => {
 });
 
 describe("a caller who hangs up", () => {
-  test("ends the work within the turn, by cancelling the stream", async () => {
+  test("ends the work in the same turn, by cancelling the stream", async () => {
     const events = new FedEvents();
     const { stream, record } = open(events);
     const reader = stream.getReader();
@@ -297,7 +297,7 @@ describe("a caller who hangs up", () => {
     await cancelled;
   });
 
-  test("ends the work within the turn, by the signal, while an event is waited for", async () => {
+  test("ends the work in the same turn, by the signal, while an event is awaited", async () => {
     const events = new FedEvents();
     const hangUp = new AbortController();
     const { stream, record } = open(events, { signal: hangUp.signal });
@@ -327,7 +327,7 @@ describe("a caller who hangs up", () => {
     expect(isLetGo).toBe(true);
   });
 
-  test("before anything began, starts nothing", async () => {
+  test("before the start, starts nothing", async () => {
     let isStarted = false;
     async function* source(): AsyncGenerator<SseEvent> {
       isStarted = true;
@@ -338,7 +338,7 @@ describe("a caller who hangs up", () => {
     expect([isStarted, record.ends]).toEqual([false, ["aborted"]]);
   });
 
-  test("is not told what fails then, but the log is", async () => {
+  test("gets no late error, but the log does", async () => {
     const events = new FedEvents();
     const { stream, record } = open(events);
     const reader = stream.getReader();
@@ -352,7 +352,7 @@ describe("a caller who hangs up", () => {
     expect(record).toMatchObject({ ends: ["aborted"], lateErrors: [late] });
   });
 
-  test("in the turn in which the work fails, has hung up: no error event is made", async () => {
+  test("in the same turn in which the work fails: no error event is written", async () => {
     const events = new FedEvents();
     const hangUp = new AbortController();
     let bodies = 0;
@@ -371,7 +371,7 @@ describe("a caller who hangs up", () => {
     expect([bodies, record.ends, record.lateErrors]).toEqual([0, ["aborted"], [late]]);
   });
 
-  test("over HTTP is noticed while the work waits", async () => {
+  test("is noticed over HTTP while the work waits", async () => {
     const events = new FedEvents();
     const ended = Promise.withResolvers<StreamEnd>();
     using server = Bun.serve({
