@@ -1,5 +1,5 @@
-// Graph search: chooses the passages where the walk starts, and turns the index's result into signals and into the paths
-// that `explain` shows. The index does the walk itself; rank.ts weighs its scores.
+// Graph search: chooses the passages where the walk starts, and turns the index's result into signals and into the
+// paths that `explain` shows. The index does the walk itself; rank.ts weighs its scores.
 
 import { type ChunkKey, chunkIdOf, type MemoryKey } from "../domain/ids.ts";
 import type { Signal } from "../domain/ranking.ts";

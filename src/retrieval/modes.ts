@@ -17,8 +17,8 @@ export interface Mode {
   /** Weight of the graph score (0..1) in the hybrid score. */
   readonly graphWeight: number;
   /**
-   * Share of the text weight and the rerank weight that is lost at graph certainty 1 (linear below). Reason: the passage
-   * that answers a two-step question neither sounds like an answer nor contains the question's words.
+   * Share of the text weight and the rerank weight that is lost at graph certainty 1 (linear below). Reason: the
+   * passage that answers a two-step question neither sounds like an answer nor contains the question's words.
    */
   readonly graphCertaintyDamping: number;
   /** Weight of the cosine similarity in the hybrid score; see `TYPICAL_COSINE`. */
@@ -33,8 +33,8 @@ export interface Mode {
   /** Maximum number of candidates that the reranker reads, best hybrid score first. 0: no reranking. */
   readonly rerankDepth: number;
   /**
-   * Approximate number of tokens, over all (question, passage) pairs, that the reranker reads for one search. Its time is
-   * proportional to tokens. So it reads `rerankDepth` short passages, or half as many long ones.
+   * Approximate number of tokens, over all (question, passage) pairs, that the reranker reads for one search. Its time
+   * is proportional to tokens. So it reads `rerankDepth` short passages, or half as many long ones.
    */
   readonly rerankTokensMax: number;
   /**
@@ -57,8 +57,8 @@ const SIBLING_BOOST = 0.2;
 const GRAPH = { graphCandidates: 200, graphWeight: 1.5, graphCertaintyDamping: 0.7 };
 
 /**
- * Typical cosine of a relevant passage. It replaces the part of the cosine that a smaller `vectorWeight` removes, so that
- * hybrid scores keep their magnitude: vectorWeight * cosine + (1 - vectorWeight) * TYPICAL_COSINE.
+ * Typical cosine of a relevant passage. It replaces the part of the cosine that a smaller `vectorWeight` removes, so
+ * that hybrid scores keep their magnitude: vectorWeight * cosine + (1 - vectorWeight) * TYPICAL_COSINE.
  */
 export const TYPICAL_COSINE = 0.5;
 
@@ -69,8 +69,9 @@ export const TYPICAL_COSINE = 0.5;
 const UNSUPPORTED_SCRIPT = { vectorWeight: 0.02, graphWeight: 0.5 };
 
 /**
- * Changes a mode for a question in a language that the models do not support. Full text takes part in every mode, and the
- * reranker in none. Graph certainty does not reduce the text weight, because full text is the only other useful signal.
+ * Changes a mode for a question in a language that the models do not support. Full text takes part in every mode, and
+ * the reranker in none. Graph certainty does not reduce the text weight, because full text is the only other useful
+ * signal.
  * @param isScriptSupported whether the embedder knows at least the script, as for German. Its vectors are then still
  *   useful for proper nouns and loanwords.
  */
@@ -143,8 +144,8 @@ export interface ScoreParts {
 }
 
 /**
- * Calibration curve: probability of relevance = 1 / (1 + exp(-(slope * score + offset))). It rises with the score, so it
- * keeps the order.
+ * Calibration curve: probability of relevance = 1 / (1 + exp(-(slope * score + offset))). It rises with the score, so
+ * it keeps the order.
  */
 export interface Curve {
   readonly slope: number;
@@ -152,9 +153,9 @@ export interface Curve {
 }
 
 /**
- * One curve for each combination of signals, in any mode, because the same score means something else with or without the
- * graph or the reranker. Fitted by bench/calibrate.ts on train questions of SciFact (150, evenly spread) and HotpotQA
- * (100), 22 Nov 2026. Collections of other domains would give other curves.
+ * One curve for each combination of signals, in any mode, because the same score means something else with or without
+ * the graph or the reranker. Fitted by bench/calibrate.ts on train questions of SciFact (150, evenly spread) and
+ * HotpotQA (100), 22 Nov 2026. Collections of other domains would give other curves.
  */
 const CURVES: Readonly<Record<string, Curve>> = {
   "": { slope: 12.55, offset: -8.57 },

@@ -60,7 +60,8 @@ export function boostSiblings(
 
 /**
  * Estimated characters per reranker token: 3.4 to 5.5 in nine of ten passages of SciFact and HotpotQA. On HotpotQA the
- * estimate admits .3 to .5 passages fewer than fit. `estimatedTokens` (for language models) would admit twice as many fewer.
+ * estimate admits .3 to .5 passages fewer than fit. `estimatedTokens` (for language models) would admit twice as many
+ * fewer.
  */
 const CHARACTERS_PER_TOKEN = 4;
 
@@ -169,9 +170,9 @@ export function rankByHybridScore(
 }
 
 /**
- * Adds the reranker to the head of the list: final score = hybrid score + rerankWeight * squashed logit, then the sibling
- * boost again. The rerank weight shrinks as graph certainty grows. The reranker never ranks alone (SciFact nDCG@10 .627
- * against .726 blended). Candidates below the head keep their order and stay behind it.
+ * Adds the reranker to the head of the list: final score = hybrid score + rerankWeight * squashed logit, then the
+ * sibling boost again. The rerank weight shrinks as graph certainty grows. The reranker never ranks alone (SciFact
+ * nDCG@10 .627 against .726 blended). Candidates below the head keep their order and stay behind it.
  * @param logits one per candidate of the head, in its order
  */
 export function blendRerank(
@@ -195,8 +196,8 @@ export function blendRerank(
 }
 
 /**
- * Early-exit settings for reranking these candidates. A candidate's prior score is its hybrid score divided by the weight
- * of one logit. undefined: logits have no weight, so there is no exchange rate.
+ * Early-exit settings for reranking these candidates. A candidate's prior score is its hybrid score divided by the
+ * weight of one logit. undefined: logits have no weight, so there is no exchange rate.
  */
 export function earlyExitFor(
   candidates: readonly Candidate[],
@@ -217,8 +218,8 @@ function graphDamping({ certainty }: GraphScores, { graphCertaintyDamping }: Mod
 }
 
 /**
- * Turns final scores into probabilities of relevance, 0..1. They never rise down the list, even where a candidate behind
- * the reranked head has a higher final score.
+ * Turns final scores into probabilities of relevance, 0..1. They never rise down the list, even where a candidate
+ * behind the reranked head has a higher final score.
  * @returns one per candidate, in their order
  */
 export function calibrate(candidates: readonly Candidate[], { slope, offset }: Curve): number[] {

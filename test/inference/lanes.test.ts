@@ -175,7 +175,8 @@ describe("early exit", () => {
     const fullCount = isFull.filter(Boolean).length;
     expect(fullCount).toBeGreaterThanOrEqual(2);
     expect(fullCount).toBeLessThan(passages.length);
-    // Each of the two lanes gets some passages with a high prior score; no passage with a low one may be read before them.
+    // Each of the two lanes gets some passages with a high prior score; no passage with a low one may be read before
+    // them.
     expect(isFull.filter((_, index) => index % 4 >= 2)).not.toContain(true);
     for (const logit of logits) expect(Math.abs(logit)).toBeLessThan(20);
   });

@@ -23,9 +23,9 @@ export interface RerankerCase {
 }
 
 /**
- * Maximum difference of a vector component from the reference. Models round to int8 at every layer, so the last bit of a
- * sum, which another processor may add up in another order, can change the output by up to a hundredth. On one processor
- * a text always has the same vector.
+ * Maximum difference of a vector component from the reference. Models round to int8 at every layer, so the last bit of
+ * a sum, which another processor may add up in another order, can change the output by up to a hundredth. On one
+ * processor a text always has the same vector.
  */
 export const VECTOR_TOLERANCE = 2e-2;
 /** Maximum difference of a logit from the reference. */

@@ -1,5 +1,5 @@
-// The tokeniser gives the ids that the models were trained with. Compared with the models' references and with the outputs
-// of the Rust crate in fixtures/wordpiece.json.
+// The tokeniser gives the ids that the models were trained with. Compared with the models' references and with the
+// outputs of the Rust crate in fixtures/wordpiece.json.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Reads `early-exit.json`, an optional file in a reranker's folder: a linear probe that estimates the logit after the first
-// layers (made by `data/models/recipe/fit_early_exit.py`). Without it, all layers read every pair.
+// Reads `early-exit.json`, an optional file in a reranker's folder: a linear probe that estimates the logit after the
+// first layers (made by `data/models/recipe/fit_early_exit.py`). Without it, all layers read every pair.
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,7 +11,10 @@ export interface ProbeReference extends TokenSequence {
   readonly logitEstimate: number;
 }
 
-/** The probe of a model; null: there is none. @throws ModelFilesError when it belongs to another model or is not readable */
+/**
+ * The probe of a model; null: there is none.
+ * @throws ModelFilesError when it belongs to another model or is not readable
+ */
 export function readEarlyExitProbe({
   modelPath,
   modelSha256,

@@ -1,5 +1,5 @@
-// Both models, as the server uses them: takes calls, distributes their texts over the lanes (child processes that run the
-// models), and assembles the results. schedule.ts decides the order of work; children/ keeps the processes alive.
+// Both models, as the server uses them: takes calls, distributes their texts over the lanes (child processes that run
+// the models), and assembles the results. schedule.ts decides the order of work; children/ keeps the processes alive.
 
 import { childCommand } from "../../children/command.ts";
 import type { ChildMessage } from "../../children/serve.ts";
@@ -24,7 +24,10 @@ export interface LanesOptions {
   readonly memoryBytesMax?: number;
   /** Maximum unanswered calls of priority `query`, reranks included. Default 256. */
   readonly queryCallsMax?: number;
-  /** Maximum waiting ingest work, in estimated tokens. The call that crosses the limit is still accepted. Default 262,144. */
+  /**
+   * Maximum waiting ingest work, in estimated tokens. The call that crosses the limit is still accepted. Default
+   * 262,144.
+   */
   readonly ingestTokensMax?: number;
   readonly log: Log;
 }
@@ -78,8 +81,8 @@ const INGEST_NICENESS = 10;
 /** After this time without a query, the query lane takes ingest work. A person's next question usually comes later. */
 const QUIET_AFTER_MS = 250;
 /**
- * Early exit is used with at most this many lanes. With more lanes, reading all passages by all layers is fast anyway, and
- * the best ones are harder to find among the few passages of a piece.
+ * Early exit is used with at most this many lanes. With more lanes, reading all passages by all layers is fast anyway,
+ * and the best ones are harder to find among the few passages of a piece.
  */
 const EARLY_EXIT_LANES_MAX = 2;
 /** A unit fails after this many lanes died while they computed it. */
@@ -165,7 +168,8 @@ class LaneGroup implements Lanes {
       inFlight: 0,
       tookQueryLast: false,
     }));
-    // Not every server waits for `ready()`, so a failure must not be an unhandled rejection. It shows in calls and status.
+    // Not every server waits for `ready()`, so a failure must not be an unhandled rejection. It shows in calls and
+    // status.
     this.whenReady.promise.catch((error) => options.log.error({ err: error }, "the models did not become available"));
   }
 
@@ -399,7 +403,9 @@ function isUp(lane: Lane): boolean {
   return lane.child?.state().status === "up";
 }
 
-/** Whether waiting for a lane makes sense: it is up, starting or being replaced, and has not failed too often in a row. */
+/**
+ * Whether waiting for a lane makes sense: it is up, starting or being replaced, and has not failed too often in a row.
+ */
 function isExpected(lane: Lane): boolean {
   const state = lane.child?.state();
   if (state === undefined) return true;

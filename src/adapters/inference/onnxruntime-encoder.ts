@@ -22,8 +22,8 @@ const SESSION_OPTIONS: InferenceSession.SessionOptions = {
 };
 
 /**
- * Maximum padded tokens of one batch. Larger batches gain 5 % at most, but memory grows with the batch: 512 keeps a lane
- * with both models under 250 MB. Any single input fits, because its limit is 256.
+ * Maximum padded tokens of one batch. Larger batches gain 5 % at most, but memory grows with the batch: 512 keeps a
+ * lane with both models under 250 MB. Any single input fits, because its limit is 256.
  */
 const RUN_TOKENS_MAX = 512;
 

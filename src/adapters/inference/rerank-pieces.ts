@@ -1,5 +1,5 @@
-// Splits a rerank into pieces; each piece is one request to a lane. schedule.ts decides which lane computes which piece,
-// and when.
+// Splits a rerank into pieces; each piece is one request to a lane. schedule.ts decides which lane computes which
+// piece, and when.
 
 import type { EarlyExit } from "../../ports/models.ts";
 
@@ -15,9 +15,15 @@ export interface RerankPiece {
 
 /** Maximum tokens of a piece: one batch of the model in the lane. */
 const PIECE_TOKENS_MAX = 512;
-/** Maximum tokens of a piece with early exit: fewer of them are read by all layers, and the encoder reads pairs one by one. */
+/**
+ * Maximum tokens of a piece with early exit: fewer of them are read by all layers, and the encoder reads pairs one by
+ * one.
+ */
 const EARLY_EXIT_TOKENS_MAX = 1024;
-/** Share of one lane's part of the remaining tokens that a piece takes. Below 1, so that a faster lane takes more pieces. */
+/**
+ * Share of one lane's part of the remaining tokens that a piece takes. Below 1, so that a faster lane takes more
+ * pieces.
+ */
 const SHARE_TAKEN = 0.6;
 
 /**
@@ -61,9 +67,9 @@ function dealPassages(count: number, total: number, lanes: number): readonly (re
 }
 
 /**
- * Splits the passages of a rerank into pieces of similar passage length. The first pieces are large, which saves requests.
- * The last ones are single passages, so that no lane waits long for another one (guided self-scheduling, Polychronopoulos
- * and Kuck, 1987). No piece is larger than one batch of the model.
+ * Splits the passages of a rerank into pieces of similar passage length. The first pieces are large, which saves
+ * requests. The last ones are single passages, so that no lane waits long for another one (guided self-scheduling,
+ * Polychronopoulos and Kuck, 1987). No piece is larger than one batch of the model.
  * @param tokens estimated tokens per (query, passage) pair, `total` together
  * @returns indices into `tokens`; every index once
  */

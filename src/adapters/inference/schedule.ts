@@ -1,10 +1,10 @@
-// The two queues of the lanes (`query` and `ingest`) and the rules between them. Pure bookkeeping: it starts nothing and
-// measures no time; lanes.ts carries out what `take` decides.
+// The two queues of the lanes (`query` and `ingest`) and the rules between them. Pure bookkeeping: it starts nothing
+// and measures no time; lanes.ts carries out what `take` decides.
 //
 // The rules:
 // - Query work, for which a person waits, goes before ingest work.
-// - The query lane takes ingest work only while no queries come, one small piece at a time. So the first query waits for
-//   one such piece at most, and the next ones for none.
+// - The query lane takes ingest work only while no queries come, one small piece at a time. So the first query waits
+//   for one such piece at most, and the next ones for none.
 // - An ingest lane takes query work when it is free, but every other turn belongs to ingest. So neither queue starves.
 
 import type { EarlyExit, Priority } from "../../ports/models.ts";
@@ -148,8 +148,8 @@ export class Schedule<Owner extends UnitOwner> {
 }
 
 /**
- * Takes the first unit of a queue and the texts behind it that fit. A unit whose lane died before goes alone, so that it
- * cannot make other units fail.
+ * Takes the first unit of a queue and the texts behind it that fit. A unit whose lane died before goes alone, so that
+ * it cannot make other units fail.
  */
 function takeSlice<Owner extends UnitOwner>(
   queue: Unit<Owner>[],

@@ -38,8 +38,8 @@ export function nativeSourceHash(): string {
 }
 
 /**
- * Path of the library: `$MNEME_NATIVE_PATH` if set (the compiled binary sets it), else the cached build of exactly these
- * sources. The file need not exist yet.
+ * Path of the library: `$MNEME_NATIVE_PATH` if set (the compiled binary sets it), else the cached build of exactly
+ * these sources. The file need not exist yet.
  */
 export function nativeLibraryPath(): string {
   return process.env.MNEME_NATIVE_PATH ?? join(nativeCacheDirectory(), nativeSourceHash(), "mneme.node");

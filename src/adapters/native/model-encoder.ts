@@ -58,8 +58,8 @@ export class ModelEncoder {
   }
 
   /**
-   * Runs the model: one row per sequence, a unit vector (embedder) or one logit (reranker). Blocks the calling thread for
-   * about .15 ms per token. A single urgent text uses a second thread for half of its tokens.
+   * Runs the model: one row per sequence, a unit vector (embedder) or one logit (reranker). Blocks the calling thread
+   * for about .15 ms per token. A single urgent text uses a second thread for half of its tokens.
    * @throws NativeError `invalid` for token ids outside the model's vocabulary
    */
   encode(sequences: readonly TokenSequence[], isUrgent: boolean): Float32Array {
@@ -68,10 +68,10 @@ export class ModelEncoder {
   }
 
   /**
-   * Logits of the pairs of one list. All pairs go through the probe's layers first. Then the pairs with the highest sum of
-   * prior score and estimated logit go through the other layers: always the best one, and the next ones until a pair would
-   * exceed `fullTokensMax` in all. The logits of the remaining pairs are the estimates. `priorScores` has one score per
-   * pair, in the unit of the logits.
+   * Logits of the pairs of one list. All pairs go through the probe's layers first. Then the pairs with the highest
+   * sum of prior score and estimated logit go through the other layers: always the best one, and the next ones until a
+   * pair would exceed `fullTokensMax` in all. The logits of the remaining pairs are the estimates. `priorScores` has
+   * one score per pair, in the unit of the logits.
    * @throws NativeError `invalid` for a probe of another model
    */
   scoreWithEarlyExit(
