@@ -1,34 +1,34 @@
-// What reads as a citation, in what a model writes and in what was stored. Whoever writes it anew is citations.ts, for
-// a model; in stored texts it gets round brackets, which never cite.
+// Recognises citation marks such as `[1]`, in a model's output and in stored texts. citation-renumbering.ts rewrites
+// those of a model. Marks in stored texts get round brackets, so that they cite nothing.
 //
-// The patterns here know signs only, each of one kind in a row, so that no text makes them try twice; what the signs
-// mean is read after.
+// The patterns only match character classes without overlapping repetitions, so they never backtrack; the code behind
+// them interprets the characters.
 
-/** Blanks that stand between a word and the mark behind it, or within one. */
+/** Blanks that may precede a mark or occur within it, as the inside of a character class. */
 export const BLANKS = " \\t\\u00a0\\u202f\\u3000";
 const BLANK = `[${BLANKS}]`;
-/** What opens a mark: a bracket, also an escaped one, or an element of the prompt that is said again. */
+/** First characters of a mark: bracket, backslash of an escaped bracket, or `<` of a repeated prompt element. */
 export const OPENINGS = "\\\\\\[［【<";
-/** A bracket that opens a mark, also an escaped one. */
+/** An opening bracket, possibly escaped. */
 export const BRACKET = "\\\\?[\\[［【]";
 const CLOSING = "\\\\?[\\]］】]";
 const DASH = /^[-‐-―−~〜～]$/u;
 const SEPARATOR = /^[,;，；、&+/|]$/u;
-/** What may stand before a number, behind a label, and behind the last number. */
+/** Characters that may precede a number, follow a label, and follow the last number. */
 const BEFORE_NUMBER = /^[#^]$/;
 const BEHIND_LABEL = /^[:=_.]$/;
 const BEHIND_LAST = /^[.,;]$/;
 const QUOTATION_MARKS = /["'“”„‘’]/g;
-/** All that a list of numbers is made of, words included. */
-export const SIGNS = "[ \\t\\u00a0\\u202f\\u3000\\p{L}\\p{Nd},;，；、&+/#^:=_|\"'“”„‘’.−~〜～‐-―-]";
-/** What some models put behind a number: `【1†source】`. */
+/** All characters that may occur in a list of numbers, letters included, as a character class. */
+export const LIST_CHARACTERS = "[ \\t\\u00a0\\u202f\\u3000\\p{L}\\p{Nd},;，；、&+/#^:=_|\"'“”„‘’.−~〜～‐-―-]";
+/** Suffix that some models add: `【1†source】`. */
 const TAIL = "(?:†[^[\\]［】【\\n]{0,64})?";
-/** A longer mark is none: fifty numbers are shorter. */
+/** Maximum length of a mark; fifty numbers are shorter. */
 export const MARK_UNITS_MAX = 256;
-/** Digits of a number at most: more are no number of anything. */
+/** Maximum digits of a source number. */
 const DIGITS_MAX = 9;
 
-/** What a model may put before a number although it was asked for the number alone. */
+/** Words that models put before a number. */
 const LABELS: ReadonlySet<string> = new Set(
   (
     "source sources src s ref refs reference references citation citations doc docs document documents id " +
@@ -36,48 +36,48 @@ const LABELS: ReadonlySet<string> = new Set(
     "来源 來源 出典 资料 資料 출처"
   ).split(" "),
 );
-/** What may stand between two numbers. */
+/** Words between two numbers. */
 const CONJUNCTIONS: ReadonlySet<string> = new Set("and und y et e en и i 和 と 및".split(" "));
-/** What makes a range of two numbers, as a dash does. */
+/** Words that make a range of two numbers, like a dash. */
 const RANGE_WORDS: ReadonlySet<string> = new Set("to through bis à al tot до 至 到".split(" "));
-/** Where in a source: the numbers behind these are no sources. */
+/** Words for places within a source; the numbers behind them are not source numbers. */
 const PLACES: ReadonlySet<string> = new Set("p pp page pages seite line lines section chapter slide sheet".split(" "));
 const WORDS: readonly string[] = [...LABELS, ...CONJUNCTIONS, ...RANGE_WORDS, ...PLACES];
 
-const LIST = `(?<list>${SIGNS}{1,${MARK_UNITS_MAX}})`;
+const LIST = `(?<list>${LIST_CHARACTERS}{1,${MARK_UNITS_MAX}})`;
 const MARK = new RegExp(`${BRACKET}${LIST}${TAIL}${CLOSING}`, "uy");
-const LED_MARKS = new RegExp(`${BLANK}{0,8}${BRACKET}${LIST}${TAIL}${CLOSING}`, "gu");
-/** As in a stored text, over line breaks too. */
-const STORED_MARKS = new RegExp(`${BRACKET}(?<inner>[\\s${SIGNS.slice(1)}+${TAIL})${CLOSING}`, "gu");
+const MARKS_WITH_BLANKS = new RegExp(`${BLANK}{0,8}${BRACKET}${LIST}${TAIL}${CLOSING}`, "gu");
+/** A mark in a stored text; may contain line breaks. */
+const STORED_MARKS = new RegExp(`${BRACKET}(?<inner>[\\s${LIST_CHARACTERS.slice(1)}+${TAIL})${CLOSING}`, "gu");
 const NUMBERS_ONLY = /^[\s,;‐-―-]*\p{Nd}[\s\p{Nd},;‐-―-]*$/u;
 const TOKENS = /\p{Nd}+|\p{L}+|[^\s]/gu;
-/** A letter behind a digit belongs to a unit, an exponent or a name; scripts without spaces are others. */
+/** A letter directly behind a digit (unit, exponent, name) in scripts with spaces; such text is no list of numbers. */
 const LETTER_BEHIND_DIGIT = /\p{Nd}[\p{Script=Latin}\p{Script=Cyrillic}]/u;
 
-/** What may still become a mark, as far as its signs go. */
-const BRACKET_BEGINS = new RegExp(`^(?:\\\\|${BRACKET}(?<list>${SIGNS}*)${TAIL}\\\\?)$`, "u");
-/** `<source id="3">`, with whatever else it has. */
+/** The beginning of a text that may still become a mark. */
+const BRACKET_BEGINS = new RegExp(`^(?:\\\\|${BRACKET}(?<list>${LIST_CHARACTERS}*)${TAIL}\\\\?)$`, "u");
+/** `<source id="3">`, with any other attributes. */
 const ELEMENT = /<source\s(?<attributes>[^<>\n]{1,256})>/iy;
 const ELEMENT_BEGINS = /^<(?:s(?:o(?:u(?:r(?:c(?:e(?:\s[^<>\n]*)?)?)?)?)?)?)?$/i;
 const ELEMENT_ID = /(?<![\w-])id\s*=\s*(?:"(?<double>[^"]*)"|'(?<single>[^']*)'|(?<bare>[^\s"'/]+))/i;
 
-/** From and to, both included; the same for a number alone. */
+/** First and last number, both included; equal for a single number. */
 export type NumberRange = readonly [from: number, to: number];
 
-/** What stands at the beginning of a text. */
+/** A citation mark. */
 export interface CitationMark {
-  /** UTF-16 units of it. */
+  /** Length in UTF-16 units. */
   readonly length: number;
-  /** What stands in it, without brackets and without what some models put behind the number. */
+  /** Text inside the brackets, without a `†` suffix. */
   readonly list: string;
   readonly numbers: readonly NumberRange[];
 }
 
 /**
- * The mark at the beginning of a text, as models are known to write it: `[1]`, `[1, 2]`, `[1 2]`, `[1-3]`, `[1 to 3]`,
- * `[Source 1]`, `[id="1"]`, `[S1]`, `[1: p. 4]`, `[^1]`, `\[1\]`, `【1†source】`, `［１］`, `<source id="1">`, with digits
- * of any script. `(1)` is none, nor is `(source 1)`: round brackets are what stored texts have in their place. null:
- * there is none.
+ * The mark at the beginning of a text; null: there is none. Recognises the forms that models are known to write:
+ * `[1]`, `[1, 2]`, `[1 2]`, `[1-3]`, `[1 to 3]`, `[Source 1]`, `[id="1"]`, `[S1]`, `[1: p. 4]`, `[^1]`, `\[1\]`,
+ * `【1†source】`, `［１］`, `<source id="1">`, with digits of any script. Round brackets, as in `(1)` and `(source 1)`, are
+ * never a mark, because stored texts have them instead.
  */
 export function markAt(text: string): CitationMark | null {
   if (text.startsWith("<")) return elementAt(text);
@@ -88,30 +88,32 @@ export function markAt(text: string): CitationMark | null {
   return found === null || numbers === null ? null : { length: found[0].length, list, numbers };
 }
 
-/** Whether a text, which is no mark, may become one with what comes behind it. */
+/** Whether a text that is no mark may become one when more text follows. */
 export function mayBecomeMark(text: string): boolean {
   if (text.startsWith("<")) return ELEMENT_BEGINS.test(text);
   const begun = BRACKET_BEGINS.exec(text);
-  return begun !== null && areWordsOfMarks(begun.groups?.list ?? "");
+  return begun !== null && areMarkWords(begun.groups?.list ?? "");
 }
 
-/** Whether numbers are more likely a vector, an interval or an index than sources: several, and 0 is one of them. */
+/**
+ * Whether the numbers are probably a vector, an interval or an index instead of sources: several with a 0 among them.
+ */
 export function areCoordinates(numbers: readonly NumberRange[]): boolean {
   const isOne = numbers.length === 1 && numbers[0]?.[0] === numbers[0]?.[1];
   return !isOne && numbers.some(([from]) => from === 0);
 }
 
-/** The text of an answer without its citations and the blanks before them. Linear. */
+/** The text of an answer without citations and the blanks before them. Linear in the text. */
 export function withoutCitationMarks(text: string): string {
-  return text.replace(LED_MARKS, (found: string, list: string) => {
+  return text.replace(MARKS_WITH_BLANKS, (found: string, list: string) => {
     const numbers = numbersOf(list);
     return numbers === null || areCoordinates(numbers) ? found : "";
   });
 }
 
 /**
- * The text with round brackets around what could be read as a citation: `(3)` stays readable, and refers to nothing.
- * Linear.
+ * A stored text with round brackets around everything that could be read as a citation: `(3)` is readable and cites
+ * nothing. Linear in the text.
  */
 export function withoutCitations(text: string): string {
   return text.replace(STORED_MARKS, (found: string, inner: string) => {
@@ -129,25 +131,25 @@ function elementAt(text: string): CitationMark | null {
   return found === null || numbers === null ? null : { length: found[0].length, list, numbers };
 }
 
-// Whether each word of a text begins one that a mark may have.
-function areWordsOfMarks(text: string): boolean {
+// Whether each word of a text is a prefix of a word that may occur in a mark.
+function areMarkWords(text: string): boolean {
   const words = text.toLowerCase().match(/\p{L}+/gu) ?? [];
   return words.every((word) => WORDS.some((known) => known.startsWith(word)));
 }
 
-// null: this is no list of numbers.
+// null: the text is not a list of numbers.
 function numbersOf(list: string): readonly NumberRange[] | null {
   if (LETTER_BEHIND_DIGIT.test(list)) return null;
   return new NumberList(list.toLowerCase().replace(QUOTATION_MARKS, " ").match(TOKENS) ?? []).read();
 }
 
-/** Reads a list of numbers. An item is a number, with labels before it or none; a range is two of them. */
+/** Parser for a list of numbers. An item is a number with optional labels before it; a range is two items. */
 class NumberList {
   #at = 0;
 
   constructor(private readonly tokens: readonly string[]) {}
 
-  /** null: this is none. */
+  /** The ranges; null: the tokens are not a list of numbers. */
   read(): readonly NumberRange[] | null {
     const ranges: NumberRange[] = [];
     for (;;) {
@@ -159,13 +161,13 @@ class NumberList {
       ranges.push(first <= last ? [first, last] : [last, first]);
       if (!this.#skipPlace()) return null;
       if (this.#isAtEnd()) return ranges;
-      // a blank is enough between two numbers
+      // The separator is optional: a blank between two numbers is enough.
       this.#skip((token) => SEPARATOR.test(token));
       this.#skip((token) => CONJUNCTIONS.has(token));
     }
   }
 
-  // A number, with what stands before it; null: there is none.
+  // A number with its optional labels; null: there is none.
   #item(): number | null {
     while (this.#skip((token) => LABELS.has(token))) while (this.#skip((token) => BEHIND_LABEL.test(token)));
     this.#skip((token) => BEFORE_NUMBER.test(token));
@@ -179,7 +181,7 @@ class NumberList {
     return valueOfDigits(digits);
   }
 
-  // `: p. 4` and `, pages 4-5`. false: there is a place, and no number of it.
+  // Skips a place such as `: p. 4` or `, pages 4-5`. false: a place without a number.
   #skipPlace(): boolean {
     const from = this.#at;
     this.#skip((token) => token === ":" || SEPARATOR.test(token));
@@ -192,7 +194,7 @@ class NumberList {
     return !this.#skip((token) => DASH.test(token)) || this.#number() !== null;
   }
 
-  // Behind the last number there may be a sign.
+  // One punctuation character may follow the last number.
   #isAtEnd(): boolean {
     const rest = this.tokens.length - this.#at;
     return rest === 0 || (rest === 1 && BEHIND_LAST.test(this.tokens[this.#at] ?? ""));
@@ -206,10 +208,10 @@ class NumberList {
   }
 }
 
-/** First digits of the scripts whose digits are known. */
+/** Code points of the digit zero in the supported scripts. */
 const ZEROS: readonly number[] = [0x30, 0x660, 0x6f0, 0x966, 0x9e6, 0xe50, 0xff10];
 
-/** The value of a number in digits of one of those scripts; 0, which no source has, for any other. */
+/** The value of a number; 0, which is no source, for digits of unsupported scripts. */
 function valueOfDigits(digits: string): number {
   let value = 0;
   for (const digit of digits) {

@@ -1,59 +1,60 @@
-// Which of the passages that were found a language model is shown, how much of each, and in which order. A number in
-// the prompt stands for one passage, so that what it cites is one source of the answer.
+// Assembles the sources of a prompt: chooses which passages fit into the token budget, shortens them, and orders them.
+// Each number in the prompt stands for one passage, so that a citation refers to one source.
 
 import { estimatedTokens } from "../domain/language-model.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
 import { isoTime } from "../kit/clock.ts";
 import { withoutDuplicates } from "./duplicates.ts";
 import { excerptOf, type Terms, termsOf, wordsFitting } from "./excerpt.ts";
-import { closing, element, harmless, opening } from "./marks.ts";
+import { closing, element, neutralise, opening } from "./prompt-markup.ts";
 
-/** What a model is shown, and what its numbers stand for. */
+/** The sources part of a prompt. */
 export interface PackedContext {
-  /** Everything in `<sources>`. */
+  /** The `<sources>` element. */
   readonly text: string;
-  /** `[n]` is the n-th, from 1. Empty: no passage has anything to show, so there is nothing to answer from. */
+  /** Source `[n]` is the n-th, from 1. Empty: no passage has any text, so there is nothing to answer from. */
   readonly sources: readonly RankedPassage[];
-  /** Of `text`, estimated. */
+  /** Estimated tokens of `text`. */
   readonly tokens: number;
 }
 
-/** What decides on what is shown. */
+/** Options of `packContext`. */
 export interface PackOptions {
-  /** Of a passage without room as a whole, what matches this is shown. */
+  /** A passage that does not fit as a whole is shortened to the sentences that match this question best. */
   readonly question: string;
-  /** Estimated tokens of the text at most. */
+  /** Maximum estimated tokens of the text. */
   readonly tokensMax: number;
-  /** Passages at most; with more candidates than that, others take the place of duplicates. */
+  /** Maximum number of passages. With more candidates, others take the place of duplicates. */
   readonly sourcesMax: number;
 }
 
-/** Passages looked at, at most. */
+/** Maximum passages that are considered. */
 const CANDIDATES_MAX = 200;
-/** What the best passage has at least, whatever the budget. */
+/** Minimum tokens for the best passage, whatever the budget. */
 const BEST_TOKENS_MIN = 64;
-/** No passage is cut down to less than this: such a rest says nothing. */
+/** A passage is never shortened to less than this, because such an excerpt is useless. */
 const EXCERPT_TOKENS_MIN = 24;
 const FRAME_TOKENS = estimatedTokens(element("sources", ""));
 const NUMBER_PLACEHOLDER = 888;
 
-/** A passage that is shown, as far as there is room. */
-interface Shown {
+/** A passage with the text that the prompt shows. */
+interface Excerpt {
   readonly passage: RankedPassage;
   readonly text: string;
   readonly isWhole: boolean;
 }
 
 /**
- * Packs passages into a budget, the best first: whole as long as there is room, then sentences of those that match the
- * question best. What a better one says is left out. All passages of a memory stand in one `<document>` with its title,
- * type and day, in the order in which the memory has them, each in a `<source>` with its number; documents stand in the
- * order of their best passage. Reading order within a document and best first between them: what is next to each other
- * belongs together, and what matters most is read first. However small the budget, the best passage has some tokens.
+ * Packs passages into a token budget, best first: whole passages while they fit, then excerpts that match the question
+ * best. Duplicates of better passages are left out. However small the budget, the best passage gets some tokens.
+ *
+ * All passages of a memory are in one `<document>` with its title, type and day, each in a numbered `<source>`. Within
+ * a document they are in reading order, so that neighbours stay together. Documents are ordered by their best passage,
+ * so that the model reads the most important ones first.
  * @param passages best first
  */
-export function pack(passages: readonly RankedPassage[], options: PackOptions): PackedContext {
-  const shown = chooseWithin(withoutDuplicates(passages.slice(0, CANDIDATES_MAX)), options);
+export function packContext(passages: readonly RankedPassage[], options: PackOptions): PackedContext {
+  const shown = selectWithin(withoutDuplicates(passages.slice(0, CANDIDATES_MAX)), options);
   const documents = [...Map.groupBy(shown, ({ passage }) => passage.memory.key).values()];
   const sources: RankedPassage[] = [];
   const blocks = documents.map((pieces) => {
@@ -67,32 +68,28 @@ export function pack(passages: readonly RankedPassage[], options: PackOptions): 
   return { text, sources, tokens: estimatedTokens(text) };
 }
 
-// Takes passages as long as there is room for them.
-function chooseWithin(passages: Iterable<RankedPassage>, options: PackOptions): readonly Shown[] {
+// Takes passages while they fit.
+function selectWithin(passages: Iterable<RankedPassage>, options: PackOptions): readonly Excerpt[] {
   const terms = termsOf(options.question);
-  const shown: Shown[] = [];
-  const headed = new Set<RankedPassage["memory"]["key"]>();
+  const shown: Excerpt[] = [];
+  const opened = new Set<RankedPassage["memory"]["key"]>();
   let left = options.tokensMax - FRAME_TOKENS;
   for (const passage of passages) {
     if (shown.length >= options.sourcesMax || (shown.length > 0 && left < EXCERPT_TOKENS_MIN)) break;
-    const frame = frameTokens(passage, !headed.has(passage.memory.key));
+    const frame = frameTokens(passage, !opened.has(passage.memory.key));
     const room = left - frame;
-    const piece = fitting(
-      passage,
-      terms,
-      shown.length === 0 ? Math.max(room, BEST_TOKENS_MIN) : room,
-      shown.length === 0,
-    );
+    const isBest = shown.length === 0;
+    const piece = fitting(passage, terms, isBest ? Math.max(room, BEST_TOKENS_MIN) : room, isBest);
     if (piece === null) continue;
     shown.push(piece);
-    headed.add(passage.memory.key);
+    opened.add(passage.memory.key);
     left -= frame + estimatedTokens(piece.text);
   }
   return shown;
 }
 
-function fitting(passage: RankedPassage, terms: Terms, tokensMax: number, isBest: boolean): Shown | null {
-  const text = harmless(passage.text).trim();
+function fitting(passage: RankedPassage, terms: Terms, tokensMax: number, isBest: boolean): Excerpt | null {
+  const text = neutralise(passage.text).trim();
   if (text === "") return null;
   if (estimatedTokens(text) <= tokensMax) return { passage, text, isWhole: true };
   if (tokensMax < EXCERPT_TOKENS_MIN) return null;
@@ -100,8 +97,8 @@ function fitting(passage: RankedPassage, terms: Terms, tokensMax: number, isBest
   return excerpt === null ? null : { passage, text: excerpt, isWhole: false };
 }
 
-// By their places in the memory. What a passage repeats of the one before it is left out.
-function inReadingOrder(pieces: readonly Shown[]): readonly Shown[] {
+// Sorts the passages of a memory by position, and removes from each the overlap with the one before it.
+function inReadingOrder(pieces: readonly Excerpt[]): readonly Excerpt[] {
   const ordered = [...pieces].sort((left, right) => {
     return (
       left.passage.place.start - right.passage.place.start || left.passage.place.ordinal - right.passage.place.ordinal
@@ -114,8 +111,8 @@ function inReadingOrder(pieces: readonly Shown[]): readonly Shown[] {
   });
 }
 
-// Empty where they do not overlap.
-function withoutOverlap(before: Shown, piece: Shown): string {
+// The text of a piece without its overlap with the one before; empty if they do not overlap.
+function withoutOverlap(before: Excerpt, piece: Excerpt): string {
   const shared = before.passage.place.end - piece.passage.place.start;
   if (shared <= 0) return "";
   const repeated = [...piece.text].slice(0, shared).join("");
@@ -138,7 +135,7 @@ function documentOpening(passage: RankedPassage | undefined): string {
   });
 }
 
-// Of a turn its day, and in its later parts, which do not begin with it, its speaker.
+// Attributes of a source. A turn has its day, and its speaker if the passage does not begin with the speaker.
 function placeOf({ place }: RankedPassage): Readonly<Record<string, string | number | null>> {
   const { page, slide, sheet, headings, turn } = place;
   return {

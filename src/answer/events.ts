@@ -1,39 +1,38 @@
-// What an answer consists of, in the order in which it comes about, whoever makes it: fragments of text, then its
-// sources, then what it cost. How the events reach a caller (one JSON body, a stream with `done` or `error` at its end)
-// is api/'s.
+// The events of an answer, with or without a language model: fragments of text, then the sources, then the token usage.
+// api/ sends them to the caller, as one JSON body or as a stream that ends with `done` or `error`.
 
 import { invariant } from "../domain/fault.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
 
-/** A passage that an answer was made from. */
+/** A passage that an answer is based on. */
 export interface CitedPassage {
   readonly passage: RankedPassage;
-  /** Whether the answer's text refers to it; if not, it was context only. */
+  /** Whether the answer's text cites it; if not, it was only context. */
   readonly isCited: boolean;
 }
 
 /**
- * One event of an answer. Any number of `text`, then one `sources`, then one `usage`. The cited sources come first:
- * `[n]` in the text is the n-th of them, and `[1]` is the first that the text refers to. `cites` are the passages that
- * a fragment is the first to refer to, in the order of their numbers: what an answer stands on that never comes to its
- * sources.
+ * One event of an answer. The order is: any number of `text`, one `sources`, one `usage`. Cited sources come first:
+ * `[n]` in the text is the n-th of them, and `[1]` is the first one that the text cites. `cites` are the passages that
+ * a fragment cites for the first time, in the order of their numbers. With them, the sources of an answer are known
+ * even if it is broken off before its `sources` event.
  */
 export type AnswerEvent =
   | { readonly type: "text"; readonly content: string; readonly cites?: readonly RankedPassage[] }
   | { readonly type: "sources"; readonly sources: readonly CitedPassage[] }
   | { readonly type: "usage"; readonly tokensUsed: number };
 
-/** An answer that is whole. */
+/** A complete answer. */
 export interface Answer {
   readonly answer: string;
   readonly sources: readonly CitedPassage[];
-  /** Tokens that a language model read and wrote for it; 0 where none took part. */
+  /** Tokens that a language model read and wrote for it; 0 without a language model. */
   readonly tokensUsed: number;
 }
 
 /**
- * The sources of an answer: what it cites, in the order of the numbers, then others of `passages`, up to `maxSources`
- * in all.
+ * The sources of an answer: the cited passages, in the order of their numbers, then other `passages`, up to
+ * `maxSources` in all.
  */
 export function citedFirst(
   cited: readonly RankedPassage[],
@@ -50,8 +49,8 @@ export function citedFirst(
 }
 
 /**
- * Waits for a whole answer.
- * @throws whatever `events` throws, and an Error when they come in another order than `AnswerEvent` says.
+ * Collects the events of a complete answer.
+ * @throws what `events` throws, and an Error if the events are not in the order that `AnswerEvent` defines
  */
 export async function collectAnswer(events: AsyncIterable<AnswerEvent>): Promise<Answer> {
   let answer = "";

@@ -1,40 +1,40 @@
-// What is shown of a text that has no room as a whole: whole sentences, those around what is asked for.
+// Shortens texts that do not fit into a token budget, at sentence boundaries if possible.
 
 import { estimatedTokens, tokensBefore, unitsWithin } from "../domain/language-model.ts";
+import { normalisedWords } from "./normalised-words.ts";
 import { type Span, sentenceSpans, wordStartBefore } from "./sentences.ts";
-import { comparedWords } from "./words.ts";
 
 const CUT = "…";
-/** Tokens of `… ` at the beginning and ` …` at the end, and what rounding may add. */
+/** Tokens of `… ` at the beginning and ` …` at the end, rounding included. */
 const CUT_TOKENS = 3;
-/** What is looked at behind the place where a text is cut, so that no sentence seems to end there. */
+/** Context behind a cut, so that the cut itself does not look like the end of a sentence. */
 const BEHIND_CUT_UNITS = 96;
-/** Words that share this much of their beginning count as forms of one word. */
+/** Words with the same first characters, up to this many, count as forms of one word. */
 const STEM_UNITS = 5;
 
-/** What is asked for, as sentences are compared with it. */
+/** Stems of the words of a question. */
 export type Terms = ReadonlySet<string>;
 
 /** The terms of a question. */
 export function termsOf(question: string): Terms {
-  return new Set(comparedWords(question).map(stemOf));
+  return new Set(normalisedWords(question).map(stemOf));
 }
 
 /**
- * Sentences of `text` in a row, with `…` where some are missing: those with most of the terms that there is room for,
- * the first ones where none has any. null: there is no room for any sentence. Linear in the text.
- * @param tokensMax estimated
+ * An excerpt: consecutive sentences of `text`, with `…` at either end if text is missing there. Among all runs that
+ * fit, the one with most terms; if no sentence has a term, the first one. null: no sentence fits. Linear in the text.
+ * @param tokensMax estimated tokens
  */
 export function excerptOf(text: string, terms: Terms, tokensMax: number): string | null {
   const spans = [...sentenceSpans(text)];
   const best = bestRun(text, spans, weightsOf(text, spans, terms), tokensMax - CUT_TOKENS);
   if (best === null) return null;
-  const lead = best.first === 0 ? "" : `${CUT} `;
-  const rest = best.last === spans.length - 1 ? "" : ` ${CUT}`;
-  return `${lead}${text.slice(spans[best.first]?.start, spans[best.last]?.end)}${rest}`;
+  const prefix = best.first === 0 ? "" : `${CUT} `;
+  const suffix = best.last === spans.length - 1 ? "" : ` ${CUT}`;
+  return `${prefix}${text.slice(spans[best.first]?.start, spans[best.last]?.end)}${suffix}`;
 }
 
-/** The beginning of a text as far as there is room: whole sentences, or words where its first sentence is too long. */
+/** The beginning of a text that fits: whole sentences, or words if the first sentence is too long. */
 export function beginningOf(text: string, tokensMax: number): string {
   if (unitsWithin(text, tokensMax) === text.length) return text;
   const room = unitsWithin(text, tokensMax - CUT_TOKENS);
@@ -46,16 +46,16 @@ export function beginningOf(text: string, tokensMax: number): string {
   return end > 0 ? `${text.slice(0, end)} ${CUT}` : wordsFitting(text, tokensMax);
 }
 
-/** As many words as there is room for, from the beginning; for what has no sentence that is short enough. */
+/** The first words of a text that fit; for texts whose sentences are too long. */
 export function wordsFitting(text: string, tokensMax: number): string {
   if (unitsWithin(text, tokensMax) === text.length) return text;
   const units = unitsWithin(text, tokensMax - CUT_TOKENS);
   return `${text.slice(0, wordStartBefore(text, units)).trimEnd()}${CUT}`;
 }
 
-/** The last characters of a text, as many as there is room for. */
+/** The last characters of a text that fit. */
 export function endOf(text: string, tokensMax: number): string {
-  // rounded up, and one less for what a token that is cut in two may count more
+  // One token more is removed than needed, because a token that is cut in two may count as two.
   const before = unitsWithin(text, estimatedTokens(text) - tokensMax + 1);
   return text.slice(before === text.length ? before : before + 1).replace(/^[\udc00-\udfff]/, "");
 }
@@ -65,7 +65,7 @@ interface Run {
   readonly last: number;
 }
 
-// The run of most weight among those that are as long as there is room; of several the first.
+// The run with the highest weight among the longest runs that fit; the first one of equals. Sliding window.
 function bestRun(text: string, spans: readonly Span[], weights: readonly number[], tokensMax: number): Run | null {
   const tokens = tokensBefore(
     text,
@@ -91,10 +91,10 @@ function bestRun(text: string, spans: readonly Span[], weights: readonly number[
   return best;
 }
 
-// What each sentence counts: its terms, each the more the fewer sentences have it.
+// Weight of each sentence: the sum over its terms of 1 / (number of sentences with the term).
 function weightsOf(text: string, spans: readonly Span[], terms: Terms): readonly number[] {
   const found = spans.map(({ start, end }) => {
-    return new Set(comparedWords(text.slice(start, end)).map(stemOf)).intersection(terms);
+    return new Set(normalisedWords(text.slice(start, end)).map(stemOf)).intersection(terms);
   });
   const sentences = new Map<string, number>();
   for (const each of found) for (const term of each) sentences.set(term, (sentences.get(term) ?? 0) + 1);

@@ -1,51 +1,51 @@
-// Does a question go on with what was said before, so that it cannot be understood alone? Told by its words, in
-// English, German, French, Spanish, Russian, Chinese and Japanese, and by little in others. What it goes on with is
-// standalone.ts.
+// Detects follow-up questions, which cannot be understood without the conversation, by their words: in English, German,
+// French, Spanish, Russian, Chinese and Japanese, and with few cues in other languages. contextual-question.ts adds the
+// missing topics.
 
 import { stopWordsOf } from "../kit/stop-words.ts";
 
-/** A longer question says what it is about. */
+/** Longer questions are never follow-ups. */
 const QUESTION_UNITS_MAX = 160;
-/** Topics of its own from which a question behind "and …" or "it" has one. */
+/** With at least this many topic words, a question with "and …" or "it" is self-contained. */
 const OWN_TOPICS_MIN = 3;
-/** Characters of Chinese or Japanese up to which "and …" goes on. */
+/** Maximum characters of a Chinese or Japanese follow-up that begins with "and". */
 const SHORT_CHARACTERS_MAX = 12;
 
-/** A word of a text that could be what the text is about, or a name. */
+/** A word of a question or an answer. */
 export interface Word {
   readonly text: string;
   readonly lower: string;
   readonly index: number;
-  /** Whether it says what a text is about: neither grammar nor a number. */
+  /** Whether it can be a topic: neither a function word nor a number. */
   readonly isTopic: boolean;
-  /** Whether it has a capital letter that it does not owe to its place. */
+  /** Whether it is capitalised although it does not begin a sentence. */
   readonly isName: boolean;
 }
 
 const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}]/u;
 const KANA = /[\p{Script=Hiragana}\p{Script=Katakana}]/u;
 const ELISION = /^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)['’](?=\p{L})/iu;
-/** How a question goes on: with a word that refers to something, or with what it leaves out. null: it does not. */
-export type Reference = "pronoun" | "ellipsis" | null;
+/** Kind of a follow-up question: it has a pronoun, or it leaves words out. null: it is no follow-up. */
+export type FollowUpKind = "pronoun" | "ellipsis" | null;
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 
-/** How `question` goes on with what was said before. */
-export function referenceOf(question: string): Reference {
+/** The follow-up kind of a question. */
+export function followUpKind(question: string): FollowUpKind {
   const text = question.trim();
   if (text.length > QUESTION_UNITS_MAX) return null;
-  if (!UNSPACED.test(text)) return spacedReference(text);
+  if (!UNSPACED.test(text)) return followUpKindWithSpaces(text);
   const bare = text.replace(/[\s\p{P}\p{S}]/gu, "");
-  return KANA.test(bare) ? japaneseReference(bare) : chineseReference(bare);
+  return KANA.test(bare) ? japaneseFollowUpKind(bare) : chineseFollowUpKind(bare);
 }
 
-/** Whether a question has a name of its own: a capitalised word without an article. */
+/** Whether a question contains a name: a capitalised word without an article. */
 export function hasName(words: readonly Word[]): boolean {
   return words.some(({ isName }, at) => isName && !ARTICLES.has(words[at - 1]?.lower ?? ""));
 }
 
-/** The words of a text in order. */
-export function spokenWords(text: string): readonly Word[] {
+/** The words of a text, in order. */
+export function wordsOf(text: string): readonly Word[] {
   const words: Word[] = [];
   let startsSentence = true;
   for (const { segment, index, isWordLike } of segmenter.segment(text)) {
@@ -55,7 +55,7 @@ export function spokenWords(text: string): readonly Word[] {
     }
     const bare = segment.replace(ELISION, "").replace(/['’]s$/iu, "");
     const lower = bare.toLowerCase();
-    const isTopic = /\p{L}/u.test(bare) && !isGrammar(lower) && !isTooShort(bare);
+    const isTopic = /\p{L}/u.test(bare) && !isFunctionWord(lower) && !isTooShort(bare);
     words.push({ text: bare, lower, index, isTopic, isName: isTopic && /^\p{Lu}/u.test(bare) && !startsSentence });
     startsSentence = false;
   }
@@ -64,7 +64,8 @@ export function spokenWords(text: string): readonly Word[] {
 
 // ---- scripts with spaces
 
-const EXTRA_GRAMMAR =
+/** Function words beyond the stop words, phrases that ask for more, and names of months. */
+const FUNCTION_WORDS =
   words(`exactly precisely genau exactement exactamente esattamente exatamente именно точно else again tell
   explain describe summarise summarize list show mean happened happens please erzähl erzähle erkläre bitte passiert s'il plaît dime explique
   expliquer explica cuéntame расскажи объясни подробнее details detail mehr dónde cuándo cómo quién quiénes cuál cuáles cuánto cuánta
@@ -72,16 +73,16 @@ const EXTRA_GRAMMAR =
   oktober dezember janvier février avril juin juillet août septembre octobre novembre décembre enero febrero marzo abril mayo junio julio
   agosto septiembre octubre noviembre diciembre январе феврале марте апреле мае июне июле августе сентябре октябре ноябре декабре году`);
 
-/** What refers to somebody or something, and stands for nothing else. */
+/** Words that are always pronouns. */
 const PRONOUNS =
   words(`he she him her hers his they them their theirs er sie ihn ihm ihr ihre ihren ihrem ihrer sein seine seinen seinem
   seiner ihnen dessen deren elle elles lui leur leurs son sa ses él ella ellos ellas su sus suyo suya lei loro suo sua ela eles elas dele dela
   seu он она оно они его её ее ему ей им ими них него неё нее ним ней`);
-/** What does so where nothing before it in the question can be meant. */
+/** Words that are pronouns unless they can refer to an earlier word of the question. */
 const WEAK_PRONOUNS =
   words(`it its this that these those there then es dieses diese dieser das dort dann damit davon darüber daran dazu
   il ils ça cela ce cette ces eso esto ese esa esos esas aquello allí ahí isso isto esse essa этот эта эти этого этом это там тогда`);
-/** Time, not things: "this year". */
+/** Words of time, as in "this year", which refers to no topic. */
 const TIMES =
   words(`year month week weekend morning afternoon evening night quarter season time summer winter jahr monat woche jahres
   année mois semaine soir año mes semana год году месяц неделе`);
@@ -92,24 +93,24 @@ const ARTICLES = words(
 const AND = /^\P{L}*(?:and|or|but|und|oder|aber|et|ou|mais|y(?! a-t-)|e|pero|ma|а|и|или|но)(?![\p{L}\p{M}'’])/iu;
 const WHAT_ABOUT =
   /^\P{L}*(?:(?:and |but )?(?:what|how) about|was ist mit|(?:und )?wie (?:ist|sieht|steht) es (?:mit|bei)|(?:et )?qu['’]en est-il d|et pour|(?:y )?qué (?:tal|hay|pasa) (?:de|con)|(?:y )?qué pasó con|(?:а )?что (?:насч[её]т|с|со)|как насч[её]т|а как же)(?![\p{L}\p{M}])/iu;
-/** Languages whose verbs need no subject: "¿Cuándo nació?" */
+/** Question words of languages whose verbs need no subject, as in "¿Cuándo nació?". */
 const ASKS_WITHOUT_SUBJECT =
   /^\P{L}*(?:dónde|cuándo|cómo|por qué|cuánt[oa]s?|где|когда|почему|зачем|сколько|куда|откуда)(?![\p{L}\p{M}])/iu;
-/** "It" that refers to nothing. */
-const IDLE_PRONOUN =
+/** Phrases with an "it" or "there" that refers to nothing. */
+const DUMMY_PRONOUN =
   /(?<![\p{L}])(?:is it (?:true|possible|raining|snowing)|what time is it|is there|are there|was there|were there|il y a|y a-t-il|s['’]il|faut-il|est-il (?:possible|vrai)|gibt es|gab es|geht es (?:um|in)|handelt es sich|es gibt)(?![\p{L}])/iu;
 
-function spacedReference(text: string): Reference {
-  const found = spokenWords(text);
+function followUpKindWithSpaces(text: string): FollowUpKind {
+  const found = wordsOf(text);
   const topics = found.filter(({ isTopic }) => isTopic);
-  const isIdle = IDLE_PRONOUN.test(text);
+  const hasDummyPronoun = DUMMY_PRONOUN.test(text);
   const refers = found.some((word, at) => {
     const before = topics.filter((topic) => topic.index < word.index);
     if (isVerb(found, at)) return false;
     if (PRONOUNS.has(word.lower)) {
       return !isPolite(word, at) && before.length < OWN_TOPICS_MIN - 1 && !before.some(({ isName }) => isName);
     }
-    if (!WEAK_PRONOUNS.has(word.lower) || isIdle || TIMES.has(found[at + 1]?.lower ?? "")) return false;
+    if (!WEAK_PRONOUNS.has(word.lower) || hasDummyPronoun || TIMES.has(found[at + 1]?.lower ?? "")) return false;
     if (topics.some(({ isName }) => isName)) return false;
     return topics.length <= (before.length === 0 ? OWN_TOPICS_MIN : 1);
   });
@@ -122,12 +123,12 @@ function spacedReference(text: string): Reference {
   return isShort ? "ellipsis" : null;
 }
 
-// A German "Sie" within a sentence is whoever is asked.
+// A capitalised German "Sie" within a sentence addresses the reader and refers to no topic.
 function isPolite({ text }: Word, at: number): boolean {
   return at > 0 && /^(?:Sie|Ihr|Ihnen|Ihre[nmr]?)$/.test(text);
 }
 
-// "¿Qué es …?", "¿Cuáles son …?"
+// Spanish "es" and "son" behind a question word are verbs, as in "¿Qué es …?" and "¿Cuáles son …?".
 function isVerb(found: readonly Word[], at: number): boolean {
   const before = found[at - 1]?.lower ?? "";
   return (
@@ -136,7 +137,7 @@ function isVerb(found: readonly Word[], at: number): boolean {
   );
 }
 
-// ---- scripts without
+// ---- scripts without spaces
 
 const CHINESE_PRONOUN = /[他她它]们?|这[个些里样]|那[个些里样]|此|该|其(?![他它中实余])|^这/u;
 const CHINESE_AND = /^(?:那么?|还有|另外|然后|以及|而且)|呢$/u;
@@ -146,7 +147,7 @@ const JAPANESE_PRONOUN = /彼女?|それ|その|これ|この|あれ|あの|そ�
 const JAPANESE_AND = /^(?:では|じゃあ?|それでは|それなら|そして|でも|あと|また)|(?<!と)は$/u;
 const JAPANESE_GRAMMAR = /\p{Script=Hiragana}+|何[年月日時人回歳個]?|誰|幾つ|教|\p{N}+[年月日]?/gu;
 
-function chineseReference(text: string): Reference {
+function chineseFollowUpKind(text: string): FollowUpKind {
   const own = (part: string) => part.replace(CHINESE_GRAMMAR, "").length;
   const pronoun = CHINESE_PRONOUN.exec(text);
   if (pronoun !== null && own(text.slice(0, pronoun.index)) < 2) return "pronoun";
@@ -154,7 +155,7 @@ function chineseReference(text: string): Reference {
   return isShort ? "ellipsis" : null;
 }
 
-function japaneseReference(text: string): Reference {
+function japaneseFollowUpKind(text: string): FollowUpKind {
   const own = (part: string) => part.replace(JAPANESE_GRAMMAR, "").length;
   const pronoun = JAPANESE_PRONOUN.exec(text);
   if (pronoun !== null && own(text.slice(0, pronoun.index)) < 2) return "pronoun";
@@ -164,11 +165,11 @@ function japaneseReference(text: string): Reference {
   return isShort ? "ellipsis" : null;
 }
 
-function isGrammar(lower: string): boolean {
-  return stopWordsOf("und").has(lower) || EXTRA_GRAMMAR.has(lower) || WEAK_PRONOUNS.has(lower) || PRONOUNS.has(lower);
+function isFunctionWord(lower: string): boolean {
+  return stopWordsOf("und").has(lower) || FUNCTION_WORDS.has(lower) || WEAK_PRONOUNS.has(lower) || PRONOUNS.has(lower);
 }
 
-// A letter alone is no topic, nor is one of Chinese; nor is what is Hiragana, or asks.
+// Single characters, Hiragana only, and Chinese question words cannot be topics.
 function isTooShort(word: string): boolean {
   return /^(?:.|\p{Script=Hiragana}+)$/su.test(word) || /^\p{Script=Han}*[哪什谁何誰几]/u.test(word);
 }

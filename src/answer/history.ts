@@ -1,29 +1,29 @@
-// What of a conversation a language model is shown: the last turns, whole as long as there is room for them.
+// Selects the part of a conversation that fits into a prompt: its last exchanges.
 
 import type { Message } from "../domain/chat.ts";
 import { estimatedTokens } from "../domain/language-model.ts";
 import type { LlmMessage } from "../ports/language-model.ts";
 import { withoutCitationMarks } from "./citation-marks.ts";
 import { beginningOf } from "./excerpt.ts";
-import { harmless } from "./marks.ts";
+import { neutralise } from "./prompt-markup.ts";
 
-/** What somebody said in a conversation. */
+/** One turn of a conversation. */
 export type Turn = Pick<Message, "role" | "content">;
 
-/** Turns looked at, at most. */
+/** Maximum turns that are considered. */
 const TURNS_MAX = 20;
-/** Tokens of a turn that are looked at, at most. */
+/** Maximum tokens of a turn that are considered. */
 const TURN_TOKENS_MAX = 2_048;
-/** Share of the room that one turn may have; a longer one is cut at the end of a sentence. */
+/** Maximum share of the budget for one turn. Longer turns are cut at the end of a sentence. */
 const TURN_SHARE_MAX = 0.4;
-/** Fewer tokens show nothing of a turn. */
+/** With fewer tokens per turn, no history is shown. */
 const TURN_TOKENS_MIN = 16;
-/** Stands for the answer to a question that was not answered: many models want questions and answers by turns. */
+/** Placeholder for a missing answer, because many models require questions and answers to alternate. */
 const UNANSWERED = "(This was not answered.)";
 
 /**
- * The last exchanges as messages, oldest first, a question and its answer by turns: whole exchanges, as many as fit
- * into `tokensMax`. Harmless (marks.ts), and without citations, whose numbers meant other sources.
+ * The last exchanges as messages, oldest first, alternating questions and answers: as many whole exchanges as fit into
+ * `tokensMax`. Neutralised (prompt-markup.ts), and without citations, whose numbers referred to other sources.
  * @param history oldest first
  */
 export function historyWithin(history: readonly Turn[], tokensMax: number): readonly LlmMessage[] {
@@ -41,17 +41,17 @@ export function historyWithin(history: readonly Turn[], tokensMax: number): read
   return kept;
 }
 
-/** What was said, harmless and without citations; empty where that leaves nothing. */
-export function said({ role, content }: Turn): string {
+/** Text of a turn, neutralised and without citations; may be empty. */
+export function cleanTurnText({ role, content }: Turn): string {
   const beginning = beginningOf(content, TURN_TOKENS_MAX);
-  return harmless(role === "assistant" ? withoutCitationMarks(beginning) : beginning).trim();
+  return neutralise(role === "assistant" ? withoutCitationMarks(beginning) : beginning).trim();
 }
 
-// Questions in a row are one; so are answers. What is said before the first question has no place in an exchange.
+// Joins consecutive questions, and consecutive answers. Answers before the first question are dropped.
 function exchangesOf(history: readonly Turn[]): (readonly [Turn, Turn])[] {
   const exchanges: { question: string; answer: string }[] = [];
   for (const turn of history) {
-    const content = said(turn);
+    const content = cleanTurnText(turn);
     const last = exchanges.at(-1);
     if (content === "") continue;
     if (turn.role === "assistant") {

@@ -1,5 +1,4 @@
-// What is said when nothing that is stored answers: one plain sentence, in the question's language where that is one of
-// the largest.
+// The answer if no stored text answers the question: one sentence, in the question's language if it is in the list.
 
 const SENTENCES: Readonly<Record<string, string>> = {
   ar: "لا شيء مما هو مخزَّن هنا يجيب عن هذا السؤال.",
@@ -24,10 +23,10 @@ const SENTENCES: Readonly<Record<string, string>> = {
   zh: "这里存储的内容都没有回答这个问题。",
 };
 
-/** The sentence in English: of questions in any other language, or in one that is not sure. */
+/** The sentence in English, also for questions in other or unknown languages. */
 export const NO_EVIDENCE_ANSWER = "Nothing that is stored here answers this question.";
 
-/** The whole answer when there is no evidence. @param language of the question, BCP 47 */
+/** The answer if there is no evidence. @param language of the question, BCP 47 */
 export function noEvidenceAnswer(language: string): string {
   return SENTENCES[language.split("-")[0] ?? ""] ?? NO_EVIDENCE_ANSWER;
 }

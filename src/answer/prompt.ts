@@ -1,113 +1,105 @@
-// What a language model is asked: rules, what the caller wants of the answer, what was said before, the sources, the
-// question. Which part has how much room is decided here; what of the passages is shown, in context.ts; how the parts
-// are kept apart, in marks.ts.
+// Assembles the prompt for an answer: rules, the caller's instructions, conversation history, sources and question.
+// This file divides the token budget among them. context.ts selects the sources; prompt-markup.ts separates the parts.
 
 import { Fault } from "../domain/fault.ts";
 import { estimatedTokens } from "../domain/language-model.ts";
 import type { RankedPassage } from "../domain/ranking.ts";
 import { isoTime } from "../kit/clock.ts";
 import type { LlmMessage } from "../ports/language-model.ts";
-import { pack } from "./context.ts";
+import { packContext } from "./context.ts";
 import { beginningOf, endOf } from "./excerpt.ts";
 import { historyWithin, type Turn } from "./history.ts";
-import { element, harmless } from "./marks.ts";
+import { element, neutralise } from "./prompt-markup.ts";
 
-/**
- * Tokens of prompt and answer together where nothing is known of the model: what small ones that run at home have, too.
- */
+/** Context window that is assumed for an unknown model; small local models have it too. */
 export const CONTEXT_TOKENS_DEFAULT = 8_192;
-/** A model of less is treated as one of this: the rules alone take some 400. */
+/** Minimum context window; smaller values are raised to this. The rules alone take about 400 tokens. */
 export const CONTEXT_TOKENS_MIN = 2_048;
 
-/** Share of the context that is used: tokens are estimated, and messages have marks of their own. */
+/** Share of the context window that is used, because token counts are estimates and messages have overhead. */
 const USED_SHARE = 0.92;
-/** Share of the context that an answer may have at most. */
+/** Maximum share of the context window for the answer. */
 const OUTPUT_SHARE_MAX = 0.5;
-/** Shares of what the rules leave of a prompt that instructions and question may have at most. */
+/** Maximum shares of the prompt without the rules, for instructions and for the question. */
 const INSTRUCTIONS_SHARE_MAX = 0.4;
 const QUESTION_SHARE_MAX = 1 / 3;
-/** Share of the rest that earlier turns may have at most; the sources have what remains. */
+/** Maximum share of the rest for the history; the sources get what remains. */
 const HISTORY_SHARE_MAX = 0.3;
-/**
- * Of a question that is too long, the share of what there is room for that its end has; its beginning has the others.
- */
+/** A question that is too long keeps its beginning and its end. Share of the end. */
 const QUESTION_END_SHARE = 0.4;
 const OMITTED = "\n[…]\n";
 
-/** What is asked, and what may be said for it. */
+/** Input for a prompt. */
 export interface PromptParts {
   readonly question: string;
-  /** What the passages were searched for, such as a chat's question made self-contained; absent: the question. */
+  /** The query that found the passages, such as a rewritten chat question; absent: the question. */
   readonly topic?: string;
-  /** The caller's, on tone and form; null: none. */
+  /** The caller's instructions on tone and form; null: none. */
   readonly instructions: string | null;
-  /** Best first; more than `maxSources` are welcome, since what is said twice is left out. */
+  /** Best first. Pass more than `maxSources`, because duplicates are left out. */
   readonly passages: readonly RankedPassage[];
   readonly maxSources: number;
   /** Earlier turns of the conversation, oldest first. */
   readonly history: readonly Turn[];
-  /** Unix milliseconds. */
+  /** Current time, Unix milliseconds. */
   readonly nowMs: number;
-  /** Tokens that the model can read and write in all; null: not known, `CONTEXT_TOKENS_DEFAULT`. */
+  /** The model's context window in tokens; null: unknown, `CONTEXT_TOKENS_DEFAULT`. */
   readonly contextTokens: number | null;
-  /** What the answer may have of them. */
+  /** Tokens of the context window that are reserved for the answer. */
   readonly outputTokensMax: number;
 }
 
-/** What a model is sent. */
+/** A prompt. */
 export interface Prompt {
   readonly messages: readonly LlmMessage[];
-  /**
-   * What the numbers in it stand for: `[n]` is the n-th, from 1. Empty: no passage says anything, so nothing can be
-   * asked.
-   */
+  /** Source `[n]` is the n-th, from 1. Empty: no passage has any text, so the prompt must not be sent. */
   readonly sources: readonly RankedPassage[];
-  /** Of all messages, estimated. */
+  /** Estimated tokens of all messages. */
   readonly tokens: number;
 }
 
 /**
- * The messages that ask for an answer, within what the model can read. A question without room is shown with its
- * beginning and its end, turns and passages as far as they fit.
- * @throws Fault `invalid_request` for instructions without room: they are followed whole or not at all.
+ * The messages that ask for an answer, within the model's context window. A long question keeps its beginning and its
+ * end; history and passages are included as far as they fit.
+ * @throws Fault `invalid_request` if the instructions do not fit, because they are never shortened
  */
 export function answerPrompt(parts: PromptParts): Prompt {
   const tokensMax = promptTokensMax(parts.contextTokens, parts.outputTokensMax);
   const instructions = checkedInstructions(parts);
   const rules = rulesOf(parts.nowMs);
-  const room = tokensMax - estimatedTokens(rules) - estimatedTokens(asking("", ""));
-  const question = shortenedQuestion(harmless(parts.question).trim(), Math.floor(room * QUESTION_SHARE_MAX));
+  const room = tokensMax - estimatedTokens(rules) - estimatedTokens(userMessage("", ""));
+  const question = shortenedQuestion(neutralise(parts.question).trim(), Math.floor(room * QUESTION_SHARE_MAX));
   const system = instructions === "" ? rules : `${rules}\n\n${instructionsPart(instructions)}`;
 
-  let left = tokensMax - estimatedTokens(system) - estimatedTokens(asking("", question));
+  let left = tokensMax - estimatedTokens(system) - estimatedTokens(userMessage("", question));
   const history = historyWithin(parts.history, Math.floor(left * HISTORY_SHARE_MAX));
   left -= history.reduce((sum, { content }) => sum + estimatedTokens(content), 0);
   const { topic = parts.question, maxSources: sourcesMax } = parts;
-  const context = pack(parts.passages, { question: topic, tokensMax: left, sourcesMax });
+  const context = packContext(parts.passages, { question: topic, tokensMax: left, sourcesMax });
   const messages: readonly LlmMessage[] = [
     { role: "system", content: system },
     ...history,
-    { role: "user", content: asking(context.text, question) },
+    { role: "user", content: userMessage(context.text, question) },
   ];
   const tokens = messages.reduce((sum, { content }) => sum + estimatedTokens(content), 0);
   return { messages, sources: context.sources, tokens };
 }
 
-/** Tokens that a prompt may have. */
+/** Maximum tokens of a prompt. */
 export function promptTokensMax(contextTokens: number | null, outputTokensMax: number): number {
   const context = Math.max(CONTEXT_TOKENS_MIN, contextTokens ?? CONTEXT_TOKENS_DEFAULT);
   return Math.floor(USED_SHARE * context - Math.min(outputTokensMax, OUTPUT_SHARE_MAX * context));
 }
 
 /**
- * The instructions as a prompt shows them, empty for none: to be asked before any work is done.
- * @throws Fault `invalid_request` for instructions without room
+ * The neutralised instructions; empty: none. Call it before any work is done, so that a bad request fails early.
+ * @throws Fault `invalid_request` if the instructions do not fit
  */
 export function checkedInstructions(
   parts: Pick<PromptParts, "instructions" | "nowMs" | "contextTokens" | "outputTokensMax">,
 ): string {
-  const instructions = parts.instructions === null ? "" : harmless(parts.instructions).trim();
-  const fixed = estimatedTokens(rulesOf(parts.nowMs)) + estimatedTokens(asking("", ""));
+  const instructions = parts.instructions === null ? "" : neutralise(parts.instructions).trim();
+  const fixed = estimatedTokens(rulesOf(parts.nowMs)) + estimatedTokens(userMessage("", ""));
   const room = promptTokensMax(parts.contextTokens, parts.outputTokensMax) - fixed;
   const tokensMax = Math.floor(room * INSTRUCTIONS_SHARE_MAX);
   const tokens = estimatedTokens(instructions);
@@ -126,7 +118,7 @@ function shortenedQuestion(question: string, tokensMax: number): string {
   return `${beginningOf(question, Math.floor(room * (1 - QUESTION_END_SHARE)))}${OMITTED}${end}`;
 }
 
-// ---- wording
+// ---- wording of the prompt
 
 const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
@@ -156,7 +148,7 @@ function instructionsPart(instructions: string): string {
   ].join("\n");
 }
 
-function asking(sources: string, question: string): string {
+function userMessage(sources: string, question: string): string {
   return [
     sources,
     element("question", question),

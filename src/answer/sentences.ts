@@ -1,11 +1,14 @@
-// Where the sentences of a passage begin and end, and how each reads when it is quoted alone. Which of them answer a
-// question is for extract.ts and excerpt.ts to say.
+// Splits passages into sentences: as texts for quoting, or as spans. sentence-selection.ts and excerpt.ts choose among
+// them.
 
 import { withoutCitations } from "./citation-marks.ts";
 
-/** What is looked at around a cut to find where a word begins: more than a word of any language. */
+/** Context around a cut, for finding the start of a word; longer than words of any language. */
 const WORD_UNITS_MAX = 96;
-/** A line at least this long was wrapped by hand; a shorter one ends its sentence: a turn, a row, a heading. */
+/**
+ * A line break behind a line of at least this length is a soft wrap. Shorter lines (turns, rows, headings) end a
+ * sentence.
+ */
 const WRAPPED_LINE_UNITS_MIN = 40;
 
 const sentenceSegmenter = new Intl.Segmenter(undefined, { granularity: "sentence" });
@@ -13,19 +16,19 @@ const wordSegmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 const graphemeSegmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 const LINE_BREAK = /\r\n|[\n\r\u0085\u2028\u2029]/;
-/** What Markdown puts before a line: heading, quotation, item, row. */
-const LINE_MARKS = /^\s*(?:(?:#{1,6}|>|[-*+•◦‣]|\d{1,3}[.)])\s+|\|\s*)+/;
-/** Rules, underlines, rows between a table's head and body, fences. */
-const ORNAMENT = /^(?:[\s|:=_*~+-]*|`{3,}[^`]*|~{3,}.*)$/;
+/** Markdown at the beginning of a line: heading, quotation, list item, table row. */
+const LINE_MARKUP = /^\s*(?:(?:#{1,6}|>|[-*+•◦‣]|\d{1,3}[.)])\s+|\|\s*)+/;
+/** Lines without text: rules, underlines, separator rows of tables, code fences. */
+const DECORATION = /^(?:[\s|:=_*~+-]*|`{3,}[^`]*|~{3,}.*)$/;
 const HAS_SUBSTANCE = /[\p{L}\p{N}\p{Extended_Pictographic}]/u;
-/** A full stop behind these, a single letter or `p.m.` ends no sentence. */
+/** Abbreviations, single letters and forms like `p.m.`, whose full stop does not end a sentence. */
 const ABBREVIATION_END =
   /(?<![\p{L}\p{M}])(?:(?:\p{L}\.)*\p{L}|dr|prof|mr|mrs|ms|st|jr|sr|gen|col|rev|vs|cf|fig|eq|no|nr|vol|pp|ca|approx|bzw|vgl|usw|z\.b|sra?|mme|рис|стр|им)\.\s*$/iu;
-/** Scripts written without spaces: a line break between two such characters stands for nothing. */
+/** A line break between two characters of scripts without spaces, which is removed without a space. */
 const UNSPACED_BREAK =
   /(?<=[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}])\n(?=[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}])/gu;
 
-/** The sentences of a passage as they can be quoted, in order, each on one line. Linear. */
+/** The sentences of a passage for quoting, in order, each on one line. Linear in the passage. */
 export function* sentencesOf(passage: string): Generator<string, void, undefined> {
   for (const block of blocksOf(passage)) {
     const line = withoutCitations(block.replace(UNSPACED_BREAK, "").replace(/\s+/g, " "));
@@ -40,29 +43,30 @@ export function* sentencesOf(passage: string): Generator<string, void, undefined
   }
 }
 
-// Lines that belong together, without what Markdown puts before them.
+// Joins soft-wrapped lines and removes Markdown at their beginning.
 function* blocksOf(passage: string): Generator<string, void, undefined> {
   let block: string[] = [];
   for (const line of passage.split(LINE_BREAK)) {
-    const isOrnament = ORNAMENT.test(line);
-    const goesOn = !isOrnament && (block.at(-1) ?? "").length >= WRAPPED_LINE_UNITS_MIN && !LINE_MARKS.test(line);
-    if (!goesOn) {
+    const isDecoration = DECORATION.test(line);
+    const continues = !isDecoration && (block.at(-1) ?? "").length >= WRAPPED_LINE_UNITS_MIN && !LINE_MARKUP.test(line);
+    if (!continues) {
       yield block.join("\n");
       block = [];
     }
-    if (!isOrnament) block.push(withoutMarks(line));
+    if (!isDecoration) block.push(withoutMarkup(line));
   }
   yield block.join("\n");
 }
 
-function withoutMarks(line: string): string {
-  const marks = LINE_MARKS.exec(line)?.[0] ?? "";
-  const rest = line.slice(marks.length).trimEnd();
-  return marks.includes("|") && rest.endsWith("|") ? rest.slice(0, -1).trimEnd() : rest;
+function withoutMarkup(line: string): string {
+  const markup = LINE_MARKUP.exec(line)?.[0] ?? "";
+  const rest = line.slice(markup.length).trimEnd();
+  return markup.includes("|") && rest.endsWith("|") ? rest.slice(0, -1).trimEnd() : rest;
 }
 
 /**
- * Where the word around `at` begins, where the grapheme does in a word without end, else `at` between two characters.
+ * Start of the word around `at`. In a very long word, the start of the grapheme; at least never inside a surrogate
+ * pair.
  */
 export function wordStartBefore(text: string, at: number): number {
   const from = Math.max(0, at - WORD_UNITS_MAX);
@@ -80,10 +84,10 @@ export interface Span {
   readonly end: number;
 }
 
-/** The sentences of a passage as they stand in it, in order, without the white space around them. Linear. */
+/** Spans of the sentences of a passage, in order, without surrounding white space. Linear in the passage. */
 export function* sentenceSpans(passage: string): Generator<Span, void, undefined> {
   for (const { start, end } of blockSpans(passage)) {
-    // Unicode's rules end a sentence at every line break; a space in its place keeps all offsets
+    // Unicode's rules end a sentence at every line break. Replacing it by a space keeps all offsets.
     const block = passage.slice(start, end).replace(/[\n\r\u0085\u2028\u2029]/g, " ");
     if (!/\S/.test(block)) continue;
     let from = 0;
@@ -97,13 +101,14 @@ export function* sentenceSpans(passage: string): Generator<Span, void, undefined
   }
 }
 
-// Lines that belong together, with all that stands in them.
+// Spans of soft-wrapped lines that belong together.
 function* blockSpans(passage: string): Generator<Span, void, undefined> {
   let start = 0;
   let previous = 0;
   for (const { 0: found, index } of passage.matchAll(/.*(?:\r\n|[\n\r\u0085\u2028\u2029]|$)/g)) {
-    const goesOn = previous >= WRAPPED_LINE_UNITS_MIN && !LINE_MARKS.test(found) && !ORNAMENT.test(found.trimEnd());
-    if (!goesOn) {
+    const continues =
+      previous >= WRAPPED_LINE_UNITS_MIN && !LINE_MARKUP.test(found) && !DECORATION.test(found.trimEnd());
+    if (!continues) {
       if (index > start) yield { start, end: index };
       start = index;
     }

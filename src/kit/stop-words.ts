@@ -1,5 +1,5 @@
 // Words that carry no topic, for fourteen large languages: they end a key phrase (tags.ts), the grammatical ones among them
-// tell a language (language.ts), and a question of nothing else goes on with the last one (answer/standalone.ts). Searching
+// tell a language (language.ts), and a question of nothing else goes on with the last one (answer/follow-up.ts). Searching
 // does not use them.
 
 const LISTS: Readonly<Record<string, string>> = {

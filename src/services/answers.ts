@@ -2,13 +2,13 @@
 // found: by the project's language model, or without one in sentences of what is stored. The same events feed a JSON body and a
 // stream.
 
+import { contextualQuestion } from "../answer/contextual-question.ts";
 import type { AnswerEvent, CitedPassage } from "../answer/events.ts";
-import { extractiveAnswer } from "../answer/extract.ts";
+import { extractiveAnswer } from "../answer/extractive-answer.ts";
 import type { Turn } from "../answer/history.ts";
 import { noEvidenceAnswer } from "../answer/no-evidence.ts";
-import { type ReadingParts, readByReranker, type ScoreSentences } from "../answer/relevance.ts";
+import { rerankerSentenceScorer, type ScoreSentences, type SentenceScorerParts } from "../answer/sentence-relevance.ts";
 import { sentencesOf } from "../answer/sentences.ts";
-import { contextualQuestion } from "../answer/standalone.ts";
 import type { Filter } from "../domain/filter.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { DEFAULT_SETTINGS } from "../domain/project.ts";
@@ -51,7 +51,7 @@ export interface AnswerServiceParts {
   readonly accounts: Pick<AccountStore, "project">;
   readonly generation: GenerationParts;
   /** Who reads sentences, where the mode has passages read and no language model answers. */
-  readonly reading: ReadingParts;
+  readonly reading: SentenceScorerParts;
 }
 
 /** A model is given passages to choose from: what says the same as a better one is left out. */
@@ -66,7 +66,7 @@ export class AnswerService {
 
   constructor(parts: AnswerServiceParts) {
     this.#parts = parts;
-    this.#scoreSentences = readByReranker(parts.reading);
+    this.#scoreSentences = rerankerSentenceScorer(parts.reading);
   }
 
   /**

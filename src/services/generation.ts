@@ -2,10 +2,14 @@
 // its failures are to the caller. What it is sent says answer/prompt.ts; how it is called, ports/language-model.ts.
 
 import type { AnswerEvent } from "../answer/events.ts";
-import { EmptyAnswer, generatedAnswer } from "../answer/generate.ts";
+import { EmptyAnswer, generatedAnswer } from "../answer/generated-answer.ts";
 import type { Turn } from "../answer/history.ts";
 import { answerPrompt, checkedInstructions, type PromptParts } from "../answer/prompt.ts";
-import { readStandaloneQuestion, STANDALONE_TOKENS_MAX, standaloneQuestionMessages } from "../answer/rewriting.ts";
+import {
+  readStandaloneQuestion,
+  STANDALONE_TOKENS_MAX,
+  standaloneQuestionMessages,
+} from "../answer/question-rewriting.ts";
 import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
 import { endpointOf, estimatedTokens, type LlmEndpoint, type OperatorLlm } from "../domain/language-model.ts";

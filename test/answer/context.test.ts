@@ -1,8 +1,8 @@
-// What is promised of packed contexts: a number for each passage, what belongs together next to each other, nothing
-// said twice, and no more than there is room for.
+// Packing passages into the sources of a prompt: a number for each passage, passages of a memory together, no duplicates,
+// and within the token budget.
 
 import { describe, expect, test } from "bun:test";
-import { type PackOptions, pack } from "../../src/answer/context.ts";
+import { type PackOptions, packContext } from "../../src/answer/context.ts";
 import { estimatedTokens } from "../../src/domain/language-model.ts";
 import type { RankedPassage } from "../../src/domain/ranking.ts";
 import { seeded } from "../support/seeded.ts";
@@ -11,7 +11,7 @@ import { passage } from "./passages.ts";
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 const options: PackOptions = { question: "Where does Ada live?", tokensMax: 4_000, sourcesMax: 50 };
 const packed = (passages: readonly RankedPassage[], more: Partial<PackOptions> = {}) =>
-  pack(passages, { ...options, ...more });
+  packContext(passages, { ...options, ...more });
 const textsIn = (text: string) =>
   [...text.matchAll(/<source id="(\d+)"[^>]*>\n(.*?)\n<\/source>/gsu)].map(([, , each]) => each);
 
@@ -29,8 +29,8 @@ function piecesOf(
   }));
 }
 
-describe("pack", () => {
-  test("shows each source with its title, type, day and place, and its number leads to the passage", () => {
+describe("packContext", () => {
+  test("shows each source with title, type, day and position, and a number that refers to the passage", () => {
     const first = passage("Ada lives in Berlin.");
     const second: RankedPassage = {
       ...passage("It costs 300 euros."),
@@ -65,7 +65,7 @@ describe("pack", () => {
     expect(text).toContain('<source id="3" speaker="Ada" date="8 May 2023">');
   });
 
-  test("passages of a memory stand together in its order, and documents in the order of their best passage", () => {
+  test("groups passages of a memory in reading order, and orders documents by their best passage", () => {
     const [late, early] = piecesOf("First Ada moved. Then Ada stayed.", [
       [17, 33],
       [0, 16],
@@ -80,7 +80,7 @@ describe("pack", () => {
     );
   });
 
-  test("what a passage repeats of the one before it is left out", () => {
+  test("removes the overlap with the passage before", () => {
     const content = "One kite flew over the hill. Two kites came along. Three kites sat on the old tree by the river.";
     const { text } = packed(
       piecesOf(content, [
@@ -91,7 +91,7 @@ describe("pack", () => {
     expect(textsIn(text)).toEqual([content.slice(0, 50), "Three kites sat on the old tree by the river."]);
   });
 
-  describe("what is said twice", () => {
+  describe("a duplicate passage", () => {
     const said =
       "Ada Lovelace moved from London to Berlin in June 2019 because she had found work at the harbour there.";
     const shown = (...texts: readonly string[]) => textsIn(packed(texts.map((text) => passage(text))).text);
@@ -104,7 +104,7 @@ describe("pack", () => {
       ["a little more than it", `${said} Yes.`],
     ];
     for (const [name, text] of same) {
-      test(`is shown once: ${name}`, () => expect(shown(said, text)).toEqual([said]));
+      test(`is left out: ${name}`, () => expect(shown(said, text)).toEqual([said]));
     }
     const different: readonly (readonly [string, string])[] = [
       ["another number", said.replace("2019", "2020")],
@@ -113,17 +113,17 @@ describe("pack", () => {
       ["much more", `${said} ${"She liked the sea, the ships and the people. ".repeat(3)}`.trim()],
     ];
     for (const [name, text] of different) {
-      test(`is not what has ${name}`, () => expect(shown(said, text)).toEqual([said, text]));
+      test(`is not a passage with ${name}`, () => expect(shown(said, text)).toEqual([said, text]));
     }
 
-    test("is shown once where a few of its words change places, and again where many do", () => {
+    test("may have a few words in another order, but not many", () => {
       const words = Array.from({ length: 60 }, (_, at) => `w${at}`);
       const swapped = words.with(30, "w31").with(31, "w30").join(" ");
       const backwards = words.toReversed().join(" ");
       expect(shown(words.join(" "), swapped, backwards)).toEqual([words.join(" "), backwards]);
     });
 
-    test("leaves room for others, up to the number of sources", () => {
+    test("makes room for other passages, up to the number of sources", () => {
       const texts = [said, said, "Bob lives in Rome.", said, "Eve lives in Oslo.", "Max lives in Bern."];
       expect(
         textsIn(
@@ -135,7 +135,7 @@ describe("pack", () => {
       ).toEqual([said, "Bob lives in Rome.", "Eve lives in Oslo."]);
     });
 
-    test("counts for a few words only where title and day are the same", () => {
+    test("of a few words must also have the same title and day", () => {
       const cancelled = (title: string) => ({ ...passage("Cancelled."), memory: { ...passage("").memory, title } });
       expect(packed([cancelled("Monday"), cancelled("Tuesday"), cancelled("Monday")]).sources).toHaveLength(2);
     });
@@ -145,7 +145,7 @@ describe("pack", () => {
     const long = (about: string, sentences = 20) =>
       Array.from({ length: sentences }, (_, at) => `The ${about} number ${at} lies in hall x${at}.`).join(" ");
 
-    test("is given to the best passages first, and the last one is cut at sentences", () => {
+    test("goes to the best passages first; the last one is cut at a sentence", () => {
       const passages = [passage(long("red kite")), passage(long("blue kite")), passage(long("green kite"))];
       const { text, tokens, sources } = packed(passages, { tokensMax: 420 });
       expect(tokens).toBeLessThanOrEqual(420);
@@ -154,20 +154,20 @@ describe("pack", () => {
       expect(textsIn(text)[1]).toMatch(/^The blue kite number 0 .*x\d+\. …$/);
     });
 
-    test("what is cut keeps what was asked for", () => {
+    test("keeps the sentence that matches the question when a passage is cut", () => {
       const text = `${long("red kite", 30)} Ada keeps the silver key under the pot. ${long("blue kite", 30)}`;
       const { text: shown } = packed([passage(text)], { question: "Where is the silver key?", tokensMax: 160 });
       expect(textsIn(shown)[0]).toContain("Ada keeps the silver key under the pot.");
       expect(textsIn(shown)[0]).toMatch(/^… The .*\. …$/);
     });
 
-    test("a passage of which no sentence fits is dropped, and a later one that fits is shown", () => {
+    test("drops a passage whose sentences are too long, and shows a later one that fits", () => {
       const passages = [passage(long("red kite", 5)), passage("word ".repeat(400)), passage("Ada lives in Berlin.")];
       expect(packed(passages, { tokensMax: 180 }).sources).toEqual([passages[0], passages[2]] as never);
     });
 
     for (const tokensMax of [-5, 0, 1, 60]) {
-      test(`of ${tokensMax} tokens has room for the best passage's best sentence`, () => {
+      test(`of ${tokensMax} tokens still shows the best passage's best sentence`, () => {
         const key = passage(`${long("kite")} Ada keeps the silver key under the pot.`);
         const { text, sources } = packed([key, passage("Another one.")], { question: "the silver key", tokensMax });
         expect(sources).toEqual([key]);
@@ -175,7 +175,7 @@ describe("pack", () => {
       });
     }
 
-    test("a best passage without a sentence that fits is cut behind a word, and never within a character", () => {
+    test("cuts a best passage with too long sentences after a word, and never within a character", () => {
       for (const unit of ["word ", "字", "👩‍👩‍👧‍👦", "e\u0301"]) {
         const { text, sources } = packed([passage(unit.repeat(2_000))], { tokensMax: 120 });
         expect(sources).toHaveLength(1);
@@ -185,7 +185,7 @@ describe("pack", () => {
     });
   });
 
-  test("nothing to show is no document", () => {
+  test("shows no document if no passage has text", () => {
     expect(packed([]).sources).toEqual([]);
     expect(packed([passage(" \n"), passage("\u200b")])).toEqual({
       text: "<sources>\n\n</sources>",
@@ -194,7 +194,7 @@ describe("pack", () => {
     });
   });
 
-  test(`any passages fit any budget (seed ${SEED})`, () => {
+  test(`fits any passages into any budget (seed ${SEED})`, () => {
     const chance = seeded(SEED);
     const below = (count: number) => Math.floor(chance() * count);
     const PARTS = [

@@ -1,4 +1,4 @@
-// What is promised of answer events: that a whole answer is their sum, and that no other order passes for one.
+// Collecting answer events: a complete answer is their sum, and a wrong order of events is an error.
 
 import { describe, expect, test } from "bun:test";
 import { type AnswerEvent, collectAnswer } from "../../src/answer/events.ts";
@@ -14,7 +14,7 @@ async function* saying(...events: readonly AnswerEvent[]): AsyncGenerator<Answer
 }
 
 describe("collectAnswer", () => {
-  test("joins the fragments as they are and keeps sources and usage", async () => {
+  test("joins the fragments unchanged and keeps sources and usage", async () => {
     expect(await collectAnswer(saying(text("A red"), text(" kite"), text(" [1]"), sources, usage))).toEqual({
       answer: "A red kite [1]",
       sources: [cited],
@@ -41,12 +41,12 @@ describe("collectAnswer", () => {
     ["nothing", []],
   ];
   for (const [name, events] of disorders) {
-    test(`${name}: a bug, and said to be one`, async () => {
+    test(`${name}: is reported as a bug`, async () => {
       await expect(collectAnswer(saying(...events))).rejects.toThrow("this is a bug in Mneme");
     });
   }
 
-  test("what the events throw comes out as it is", async () => {
+  test("an error of the events is passed on unchanged", async () => {
     const failure = new Error("the model went away");
     async function* failing(): AsyncGenerator<AnswerEvent> {
       yield text("a");

@@ -1,4 +1,4 @@
-// Passages for tests of answers: only what an answer is made of matters, the rest is filled in.
+// Passages for tests of answers, with default values for all fields that an answer does not use.
 
 import type { ChunkKey, MemoryId, MemoryKey } from "../../src/domain/ids.ts";
 import type { RankedPassage } from "../../src/domain/ranking.ts";

@@ -1,16 +1,15 @@
-// What is promised of prompts: every part where it belongs, whatever it says; sources that numbers lead to; no more
-// than the model can read.
+// Prompts: every part in its element, whatever its text; numbers that refer to sources; within the context window.
 
 import { describe, expect, test } from "bun:test";
 import { answerPrompt, CONTEXT_TOKENS_MIN, type PromptParts, promptTokensMax } from "../../src/answer/prompt.ts";
-import { readStandaloneQuestion, standaloneQuestionMessages } from "../../src/answer/rewriting.ts";
+import { readStandaloneQuestion, standaloneQuestionMessages } from "../../src/answer/question-rewriting.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { estimatedTokens } from "../../src/domain/language-model.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import type { RankedPassage } from "../../src/domain/ranking.ts";
 import { HOSTILE_TEXTS } from "./hostile-texts.ts";
 import { passage } from "./passages.ts";
-import { expectHarmless, expectSeen, marksOf } from "./prompt-marks.ts";
+import { expectNeutralised, expectVisible, tagsOf } from "./prompt-checks.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 23, 30);
 
@@ -30,7 +29,7 @@ const contents = (prompt: { readonly messages: readonly { readonly content: stri
   prompt.messages.map(({ content }) => content);
 
 describe("answerPrompt", () => {
-  test("says the rules and the day, then asks: sources, question, reminder", () => {
+  test("has the rules and the day, then sources, question and reminder", () => {
     const { messages, sources, tokens } = ask({ instructions: "Answer like a pirate." });
     expect(messages.map(({ role }) => role)).toEqual(["system", "user"]);
     const [system = "", user = ""] = messages.map(({ content }) => content);
@@ -38,7 +37,7 @@ describe("answerPrompt", () => {
     expect(system).toContain("<instructions>\nAnswer like a pirate.\n</instructions>");
     expect(system.indexOf("1. ")).toBeLessThan(system.indexOf("<instructions>"));
     expect(system.slice(system.indexOf("</instructions>"))).toContain("citations");
-    expect(marksOf(user)).toEqual([
+    expect(tagsOf(user)).toEqual([
       "sources",
       "document",
       "source",
@@ -54,11 +53,11 @@ describe("answerPrompt", () => {
     expect(tokens).toBe(messages.reduce((sum, { content }) => sum + estimatedTokens(content), 0));
   });
 
-  test("without instructions there is no place for them", () => {
+  test("has no instructions element without instructions", () => {
     expect(contents(ask()).join("\n")).not.toContain("<instructions>");
   });
 
-  test("earlier turns come between rules and question, by turns, without their citations", () => {
+  test("puts the history between rules and question, alternating, without citations", () => {
     const { messages } = ask({
       history: [
         { role: "assistant", content: "Hello!" },
@@ -77,7 +76,7 @@ describe("answerPrompt", () => {
     ]);
   });
 
-  test("of a long conversation the last exchanges are kept, and of a huge turn its first sentences", () => {
+  test("keeps the last exchanges of a long conversation, and the first sentences of a huge turn", () => {
     const history = Array.from({ length: 60 }, (_, at) => [
       { role: "user", content: `Question ${at}? ${"So it goes on and on. ".repeat(20)}` } as const,
       { role: "assistant", content: `Answer ${at}. ${"It goes on and on. ".repeat(at === 59 ? 2_000 : 10)}` } as const,
@@ -125,7 +124,7 @@ describe("answerPrompt", () => {
     });
   }
 
-  test("fits where tokens are short, too", () => {
+  test("fits with short tokens, too", () => {
     for (const unit of ["1204.50,", "aGVsbG8gd29ybGQh", "{[(<;>)]}", "x1Y2. "]) {
       const long = unit.repeat(4_000);
       const parts = { question: long, passages: [passage(long), passage(`${unit}. `.repeat(2_000))] };
@@ -137,14 +136,14 @@ describe("answerPrompt", () => {
     }
   });
 
-  test("instructions without room are refused, not cut", () => {
+  test("refuses instructions that do not fit, instead of shortening them", () => {
     const instructions = "字".repeat(LIMITS.instructionsCharacters);
     expect(() => ask({ instructions, contextTokens: 4_096 })).toThrow(Fault);
     expect(() => ask({ instructions, contextTokens: 4_096 })).toThrow("'instructions' take about 6144 tokens");
     expect(contents(ask({ instructions, contextTokens: 131_072 }))[0]).toContain(instructions);
   });
 
-  test("of passages without room what they were searched for is shown, whatever words the question has", () => {
+  test("shortens passages to what matches the search query, whatever words the question has", () => {
     const filler = (about: string) => `The ${about} kite flies over the hill. `.repeat(300);
     const passages = [passage(`${filler("red")}Ada keeps the silver key under the pot. ${filler("blue")}`)];
     const chat = { question: "And where is hers?", passages, contextTokens: CONTEXT_TOKENS_MIN };
@@ -156,12 +155,12 @@ describe("answerPrompt", () => {
     expect(asked).not.toContain("silver key");
   });
 
-  test("passages that say nothing leave a prompt without sources", () => {
+  test("has no sources if the passages have no text", () => {
     expect(ask({ passages: [passage(" \n"), passage("\u200b")] }).sources).toEqual([]);
     expect(ask({ passages: [] }).sources).toEqual([]);
   });
 
-  test("a question without room is shown with its beginning and its end", () => {
+  test("shows the beginning and the end of a question that does not fit", () => {
     const question = `It begins here. ${"So it goes on. ".repeat(1_500)} It ends here?`;
     const user = contents(ask({ question, contextTokens: CONTEXT_TOKENS_MIN }))[1] ?? "";
     expect(user).toContain("<question>\nIt begins here.");
@@ -174,7 +173,7 @@ describe("hostile texts", () => {
   test("are more than a hundred", () => expect(new Set(HOSTILE_TEXTS).size).toBeGreaterThan(100));
 
   for (const text of HOSTILE_TEXTS) {
-    test(`stay where they belong: ${JSON.stringify(text.slice(0, 60))}`, () => {
+    test(`stay in their element: ${JSON.stringify(text.slice(0, 60))}`, () => {
       const plain = passage("Ada lives in Berlin.");
       const planted = passage(`Before it. ${text} Behind it.`);
       const hostile: RankedPassage = {
@@ -201,30 +200,30 @@ describe("hostile texts", () => {
       const [system = "", , , user = ""] = contents(prompt);
       expect(prompt.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
 
-      // the parts are those of any prompt, and each holds what was given for it
-      expect(marksOf(system.slice(system.indexOf("Today is")))).toEqual(["instructions", "/instructions"]);
+      // The elements are those of any prompt, and each contains its own text.
+      expect(tagsOf(system.slice(system.indexOf("Today is")))).toEqual(["instructions", "/instructions"]);
       const instructions = system.slice(system.indexOf("\n<instructions>\n"), system.indexOf("\n</instructions>\n"));
       for (const part of ["Be kind.", "Be brief."]) expect(instructions).toContain(part);
       const document = ["document", "source", "/source", "/document"];
-      expect(marksOf(user)).toEqual(["sources", ...document, ...document, "/sources", "question", "/question"]);
+      expect(tagsOf(user)).toEqual(["sources", ...document, ...document, "/sources", "question", "/question"]);
       const [, source = ""] = /<source id="1"[^>]*>\n(.*?)\n<\/source>/su.exec(user) ?? [];
       for (const part of ["Before it.", "Behind it."]) expect(source).toContain(part);
       const [, asked = ""] = /<question>\n(.*?)\n<\/question>/su.exec(user) ?? [];
       for (const part of ["What?", "So?"]) expect(asked).toContain(part);
-      expect(marksOf(contents(prompt).slice(1, 3).join(""))).toEqual([]);
+      expect(tagsOf(contents(prompt).slice(1, 3).join(""))).toEqual([]);
 
-      // nothing else looks like a mark, a role or a citation, or cannot be seen
-      expectHarmless([instructions.replace("<instructions>", ""), ...contents(prompt).slice(1)].join("\n"));
-      for (const message of contents(prompt)) expectSeen(message);
+      // Nothing else looks like markup, a role or a citation, and there are no invisible characters.
+      expectNeutralised([instructions.replace("<instructions>", ""), ...contents(prompt).slice(1)].join("\n"));
+      for (const message of contents(prompt)) expectVisible(message);
 
-      // the same for the question that is made of a conversation
+      // The same holds for the prompt for question rewriting.
       const [, rewriting = ""] = standaloneQuestionMessages(turns, `What? ${text} So?`).map(({ content }) => content);
       const turn = ["turn", "/turn"];
-      expect(marksOf(rewriting)).toEqual(["conversation", ...turn, ...turn, "/conversation", "question", "/question"]);
+      expect(tagsOf(rewriting)).toEqual(["conversation", ...turn, ...turn, "/conversation", "question", "/question"]);
     });
   }
 
-  test("leave texts that only look a little like them as they are", () => {
+  test("do not include harmless texts with similar characters, which stay unchanged", () => {
     const texts = [
       "if (a < b && c > d) { return list[i]; }",
       "<div class='x'>Hello</div> <b>bold</b>",
@@ -237,7 +236,7 @@ describe("hostile texts", () => {
   });
 });
 
-describe("a self-contained question", () => {
+describe("a rewritten question", () => {
   const original = "And her?";
   const taken: readonly (readonly [string, string])[] = [
     ["Where does Ada live?", "Where does Ada live?"],
@@ -246,7 +245,7 @@ describe("a self-contained question", () => {
     ["「田中さんはどこに住んでいますか？」", "田中さんはどこに住んでいますか？"],
   ];
   for (const [text, question] of taken) {
-    test(`is taken: ${JSON.stringify(text)}`, () => expect(readStandaloneQuestion(text, original)).toBe(question));
+    test(`is accepted: ${JSON.stringify(text)}`, () => expect(readStandaloneQuestion(text, original)).toBe(question));
   }
   const refused = [
     "",
@@ -260,11 +259,11 @@ describe("a self-contained question", () => {
     "<think>She is Ada.</think>Where does Ada live?",
   ];
   for (const text of refused) {
-    test(`is none: ${JSON.stringify(text.slice(0, 50))}`, () =>
+    test(`is rejected: ${JSON.stringify(text.slice(0, 50))}`, () =>
       expect(readStandaloneQuestion(text, original)).toBe(original));
   }
 
-  test("is asked for with little, however long the conversation is", () => {
+  test("has a short prompt, however long the conversation is", () => {
     const history = Array.from(
       { length: 100 },
       () => ({ role: "user", content: "It goes on. ".repeat(5_000) }) as const,

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { HOSTILE_TEXTS } from "../answer/hostile-texts.ts";
-import { expectHarmless, expectSeen, marksOf } from "../answer/prompt-marks.ts";
+import { expectNeutralised, expectVisible, tagsOf } from "../answer/prompt-checks.ts";
 import { expectWholeAnswer, openStream } from "../support/event-stream.ts";
 import { type LlmCall, type LlmStub, startLlm, streamed } from "../support/llm.ts";
 import { startService, type TestService } from "../support/service.ts";
@@ -125,13 +125,13 @@ function expectInPlace({ body: { messages } }: LlmCall): void {
   expect(turns.toReversed().map(({ role }) => role)).toEqual(
     turns.map((_, at) => (at % 2 === 0 ? "user" : "assistant")),
   );
-  expect(turns.flatMap(({ content }) => marksOf(content))).toEqual([]);
-  expect(`${marksOf(last?.content ?? "").join()},`).toMatch(
+  expect(turns.flatMap(({ content }) => tagsOf(content))).toEqual([]);
+  expect(`${tagsOf(last?.content ?? "").join()},`).toMatch(
     /^(?:sources,(?:document,(?:source,\/source,)+\/document,)+\/sources,|conversation,(?:turn,\/turn,)+\/conversation,)question,\/question,$/,
   );
   for (const { content } of others) {
-    expectHarmless(content);
-    expectSeen(content);
+    expectNeutralised(content);
+    expectVisible(content);
   }
 }
 

@@ -1,19 +1,19 @@
-// How a language model makes a question of a conversation one that can be understood alone, so that it can be searched
-// for. Without a model standalone.ts does what it can.
+// Question rewriting with a language model: turns the last question of a conversation into a self-contained one that
+// can be searched for. contextual-question.ts is the variant without a model.
 
 import type { LlmMessage } from "../ports/language-model.ts";
 import { beginningOf } from "./excerpt.ts";
-import { said, type Turn } from "./history.ts";
-import { element, harmless } from "./marks.ts";
+import { cleanTurnText, type Turn } from "./history.ts";
+import { element, neutralise } from "./prompt-markup.ts";
 
-/** Turns that a question can refer to. */
+/** Maximum turns that the model sees. */
 const TURNS_MAX = 6;
-/** Tokens that are shown of one. */
+/** Maximum tokens per turn. */
 const TURN_TOKENS_MAX = 300;
 const QUESTION_TOKENS_MAX = 1_000;
-/** A longer answer is no question. */
+/** Longer outputs are not accepted as a question. */
 const STANDALONE_CHARACTERS_MAX = 1_000;
-/** Tokens that such a question may have, with thoughts before it. */
+/** Maximum output tokens, including reasoning before the question. */
 export const STANDALONE_TOKENS_MAX = 1_024;
 
 const RULES = [
@@ -24,29 +24,29 @@ const RULES = [
 ].join(" ");
 
 /**
- * The messages that ask for a self-contained question: about 2,500 tokens at most.
+ * The messages that ask for a self-contained question; about 2,500 tokens at most.
  * @param history oldest first, without the question
  */
 export function standaloneQuestionMessages(history: readonly Turn[], question: string): readonly LlmMessage[] {
   const turns = history.slice(-TURNS_MAX).map((turn) => {
-    return element("turn", beginningOf(said(turn), TURN_TOKENS_MAX), { role: turn.role });
+    return element("turn", beginningOf(cleanTurnText(turn), TURN_TOKENS_MAX), { role: turn.role });
   });
-  const asked = beginningOf(harmless(question).trim(), QUESTION_TOKENS_MAX);
+  const shortened = beginningOf(neutralise(question).trim(), QUESTION_TOKENS_MAX);
   return [
     { role: "system", content: RULES },
-    { role: "user", content: `${element("conversation", turns.join("\n"))}\n\n${element("question", asked)}` },
+    { role: "user", content: `${element("conversation", turns.join("\n"))}\n\n${element("question", shortened)}` },
   ];
 }
 
 /**
- * The question that a model answered with, where it can be one: a line of at most 1,000 characters. Otherwise
- * `original`.
+ * The rewritten question in a model's output if it is plausible: one line of at most 1,000 characters without markup.
+ * Otherwise `original`.
  */
 export function readStandaloneQuestion(text: string, original: string): string {
   const line = unquoted(text.trim());
   const isPlausible = /[\p{L}\p{N}]/u.test(line) && !/[\n\r]/.test(line) && line.length <= STANDALONE_CHARACTERS_MAX;
-  // marks and control characters are an echo of the prompt, or somebody's attempt
-  return isPlausible && harmless(line) === line && !/[<>]/.test(line) ? line : original;
+  // Markup and control characters are an echo of the prompt or an injection attempt.
+  return isPlausible && neutralise(line) === line && !/[<>]/.test(line) ? line : original;
 }
 
 function unquoted(text: string): string {

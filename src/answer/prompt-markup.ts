@@ -1,57 +1,61 @@
-// What holds a prompt's parts apart, and how text that others wrote is kept from looking like it. Marks are not random:
-// what could be read as one is rewritten in every text, so that a stored text can neither close its element nor open
-// another one.
+// The elements that separate the parts of a prompt, and the neutralisation of untrusted text, which defends against
+// prompt injection. Element names are fixed; any text that looks like one is rewritten, so that a stored text can
+// neither close its element nor open another one.
 
 import { withoutCitations } from "./citation-marks.ts";
 
-/** What the parts of a prompt stand in. */
-export type Mark = "sources" | "document" | "source" | "question" | "instructions" | "conversation" | "turn";
+/** Names of the elements of a prompt. */
+export type PromptElement = "sources" | "document" | "source" | "question" | "instructions" | "conversation" | "turn";
 
-/** `<mark name="value">`; attributes without a value are left out. Values are made harmless here. */
-export function opening(mark: Mark, attributes: Readonly<Record<string, string | number | null>> = {}): string {
-  const pairs = Object.entries(attributes).flatMap(([name, value]) =>
-    value === null || value === "" ? [] : [` ${name}="${typeof value === "number" ? value : attributeText(value)}"`],
+/** `<name attribute="value">`. Attributes without a value are left out. This function neutralises the values. */
+export function opening(
+  name: PromptElement,
+  attributes: Readonly<Record<string, string | number | null>> = {},
+): string {
+  const pairs = Object.entries(attributes).flatMap(([attribute, value]) =>
+    value === null || value === ""
+      ? []
+      : [` ${attribute}="${typeof value === "number" ? value : attributeText(value)}"`],
   );
-  return `<${mark}${pairs.join("")}>`;
+  return `<${name}${pairs.join("")}>`;
 }
 
-/** `</mark>` */
-export function closing(mark: Mark): string {
-  return `</${mark}>`;
+/** `</name>` */
+export function closing(name: PromptElement): string {
+  return `</${name}>`;
 }
 
-/** An element of its own lines; `text` must be harmless. */
-export function element(mark: Mark, text: string, attributes: Parameters<typeof opening>[1] = {}): string {
-  return `${opening(mark, attributes)}\n${text}\n${closing(mark)}`;
+/** An element with tags on lines of their own. `text` must be neutralised. */
+export function element(name: PromptElement, text: string, attributes: Parameters<typeof opening>[1] = {}): string {
+  return `${opening(name, attributes)}\n${text}\n${closing(name)}`;
 }
 
-/** Characters of an attribute's value at most. */
+/** Maximum characters of an attribute value. */
 const ATTRIBUTE_CHARACTERS_MAX = 160;
 
 /**
- * A text as it may stand inside an element: readable, and nothing in it reads as a mark of the prompt, of a chat
- * template or of a citation; those have round brackets: `(/source)`, `(|im_start|)`, `(INST)`, `(Human):`, `(3)`. What
- * cannot be seen is gone: control characters but `\n` and `\t`, what turns the direction of writing, characters of no
- * width (but for joiners in scripts and emoji that need them), tags and selectors of Unicode. Linear.
+ * Neutralises untrusted text, so that it can be put into an element. The text stays readable. Everything that looks
+ * like prompt markup, a chat template or a citation gets round brackets: `(/source)`, `(|im_start|)`, `(INST)`,
+ * `(Human):`, `(3)`. Invisible characters are removed: control characters except `\n` and `\t`, direction marks,
+ * zero-width characters (except joiners that a script or an emoji needs), Unicode tags and variation selectors. Linear
+ * in the text.
  */
-export function harmless(text: string): string {
-  const plain = withoutTemplates(visible(text));
+export function neutralise(text: string): string {
+  const plain = withoutTemplates(visibleText(text));
   return withoutCitations(ANGLE_HINT.test(plain) ? withoutTags(plain) : plain);
 }
 
 /**
- * The text without characters that cannot be seen, but for `\n`, `\t` and joiners. Of each character alone, so that
- * parts add up.
+ * The text without invisible characters, except `\n`, `\t`, joiners and emoji selectors. Decides on each character
+ * alone, so that a text can be processed in parts.
  */
-export function withoutUnseen(text: string): string {
-  return SEEN_ONLY.test(text) ? text : text.replace(UNSEEN, (found) => (KEPT.has(found) ? found : ""));
+export function withoutInvisible(text: string): string {
+  return VISIBLE_ASCII.test(text) ? text : text.replace(INVISIBLE, (found) => (KEPT.has(found) ? found : ""));
 }
 
-/**
- * A text on one line, as the value of an attribute: harmless, without quotation marks and angle brackets, cut with `…`.
- */
+/** An attribute value: neutralised, on one line, without quotation marks and angle brackets, shortened with `…`. */
 function attributeText(text: string): string {
-  const line = harmless(text)
+  const line = neutralise(text)
     .replace(/\s+/g, " ")
     .trim()
     .replace(/["“”„]/g, "'")
@@ -62,33 +66,33 @@ function attributeText(text: string): string {
   return `${characters.slice(0, ATTRIBUTE_CHARACTERS_MAX).join("").trimEnd()}…`;
 }
 
-// ---- what cannot be seen
+// ---- invisible characters
 
 const LINE_BREAK = /\r\n?|[\v\f\u0085\u2028\u2029]/g;
 const BLANK_LINES = /\n(?:[ \t]*\n){2,}/g;
-/** Most texts of English: none of what follows is to be looked for. */
-const SEEN_ONLY = /^[\n\t\x20-\x7e]*$/;
-const UNSEEN = /[\p{Cc}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
-/** Of those: joiners, which are looked at apart, and the selectors of emoji. */
+/** Printable ASCII only, like most English texts: the slower patterns are not needed. */
+const VISIBLE_ASCII = /^[\n\t\x20-\x7e]*$/;
+const INVISIBLE = /[\p{Cc}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
+/** Exceptions: line breaks, tabs, joiners (handled separately) and emoji selectors. */
 const KEPT: ReadonlySet<string> = new Set(["\n", "\t", "\u200c", "\u200d", "\ufe0e", "\ufe0f"]);
-/** Joiners that nothing before them needs: Persian, Indic scripts and emoji do. */
-const IDLE_JOINER =
+/** Joiners behind characters that do not need one; Persian, Indic scripts and emoji do. */
+const UNNEEDED_JOINER =
   /(?<!\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f|\p{Mn}|\p{Mc}|\p{scx=Arabic}|\p{scx=Syriac}|\p{scx=Mongolian})(?:\u200c|\u200d)+/gu;
 
-function visible(text: string): string {
-  const seen = withoutUnseen(text.toWellFormed().replace(LINE_BREAK, "\n")).replace(BLANK_LINES, "\n\n");
-  return /\u200c|\u200d/.test(seen) ? seen.replace(IDLE_JOINER, "") : seen;
+function visibleText(text: string): string {
+  const kept = withoutInvisible(text.toWellFormed().replace(LINE_BREAK, "\n")).replace(BLANK_LINES, "\n\n");
+  return /\u200c|\u200d/.test(kept) ? kept.replace(UNNEEDED_JOINER, "") : kept;
 }
 
-// ---- what looks like a mark
+// ---- lookalikes of markup
 
 const ANGLE_OPENING = "(?:[<＜﹤‹〈〈⟨˂ᐸ❮❬]|&[lL][tT];|&#0*60;|&#[xX]0*3[cC];)";
 const ANGLE_CLOSING = "(?:[>＞﹥›〉〉⟩˃ᐳ❯❭]|&[gG][tT];|&#0*62;|&#[xX]0*3[eE];)";
-/** A text without any of these has no opening. */
+/** Characters of which every opening angle bracket has at least one. */
 const ANGLE_HINT = /[<＜﹤‹〈〈⟨˂ᐸ❮❬&]/;
 /**
- * `<`, what may stand before a name (in a lookahead, so that it is read once), the name, and what follows as far as
- * `>`.
+ * A tag: `<`, optional characters before the name (in a lookahead, which prevents backtracking), the name, and the rest
+ * up to `>`.
  */
 const TAG_LIKE = new RegExp(
   `(${ANGLE_OPENING}{1,8})(?=([\\s/／⁄∕\\\\!?|｜]*))\\2([\\p{L}\\p{M}\\p{N}_▁-]{1,40})` +
@@ -97,7 +101,7 @@ const TAG_LIKE = new RegExp(
 );
 const ANGLE_OPENINGS = new RegExp(ANGLE_OPENING, "gu");
 const ANGLE_CLOSINGS = new RegExp(ANGLE_CLOSING, "gu");
-/** Names of elements: ours, those of chat templates, and those that models were trained to take for more than text. */
+/** Element names of our prompts, of chat templates, and others with a special meaning for models. */
 const ELEMENT_NAMES: ReadonlySet<string> = new Set(
   (
     "sources document documents source question questions instruction instructions conversation turn context rules system user " +
@@ -109,7 +113,7 @@ const ELEMENT_NAMES: ReadonlySet<string> = new Set(
 );
 const TEMPLATE_TAG =
   /[[［]([\s/／]*(?:inst|sys|system|system[ _]prompt|system[ _]message|user|assistant|available[ _]tools|tool[ _]calls?|tool[ _]results?)\s*)[\]］]/giu;
-/** A name at the beginning of a line, before a colon. */
+/** A speaker's name at the beginning of a line, before a colon. */
 const SPEAKER = /^([ \t>*_#-]*)([\p{L}\p{M}]{2,12})(?=[*_ \t]*[:：])/gmu;
 const SPEAKERS: ReadonlySet<string> = new Set(["human", "assistant", "system", "user", "developer", "tool"]);
 const TEMPLATE_HEADING =
@@ -138,14 +142,14 @@ function roundBrackets(text: string): string {
   return text.replace(ANGLE_OPENINGS, "(").replace(ANGLE_CLOSINGS, ")");
 }
 
-/** Letters of other scripts that look like Latin ones, where NFKC does not make them so, each with that one. */
+/** Letters that look like Latin ones and that NFKD does not map to them; pairs of letter and Latin letter. */
 const LOOKALIKES = new Map(
   "аa сc еe оo рp хx уy іi јj ѕs ԁd һh кk мm тt вb нh оo ոn υu οo αa νv ιi κk ρp τt εe χx ԛq ԝw ɡg ıi"
     .split(" ")
     .map(([letter = "", latin = ""]) => [letter, latin]),
 );
 
-// Case, width, accents, underscores and alphabets do not make another name of it.
+// A name without differences in case, width, accents, underscores and lookalike letters.
 function folded(name: string): string {
   const lower = name.toLowerCase();
   if (/^[a-z]+$/.test(lower)) return lower;

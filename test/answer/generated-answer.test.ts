@@ -1,9 +1,8 @@
-// What is promised of answers that a language model writes: the order of events, sources that the text cites, and no
-// empty answer.
+// Answers of a language model: the order of events, cited sources, and no empty answers.
 
 import { describe, expect, test } from "bun:test";
 import { type AnswerEvent, collectAnswer } from "../../src/answer/events.ts";
-import { EmptyAnswer, generatedAnswer } from "../../src/answer/generate.ts";
+import { EmptyAnswer, generatedAnswer } from "../../src/answer/generated-answer.ts";
 import type { LlmEnding, LlmFragment } from "../../src/ports/language-model.ts";
 import { passage } from "./passages.ts";
 
@@ -16,7 +15,7 @@ async function* model(...parts: readonly (string | LlmFragment)[]): AsyncGenerat
 const usage: LlmFragment = { type: "usage", usage: { prompt: 40, completion: 2 }, ending: "model" };
 
 describe("generatedAnswer", () => {
-  test("gives text as it comes, then the sources, cited ones first, then the tokens", async () => {
+  test("streams the text, then the sources with cited ones first, then the tokens", async () => {
     const events: AnswerEvent[] = [];
     for await (const event of generatedAnswer(model("It is ", "so [3", "]. And so [1][3].", usage), SOURCES, 8)) {
       events.push(event);
@@ -44,7 +43,7 @@ describe("generatedAnswer", () => {
     expect(events.at(-1)).toEqual({ type: "usage", tokensUsed: 42 });
   });
 
-  test("an answer that cites nothing has its context for sources, up to the number asked for", async () => {
+  test("an answer without citations lists its context as sources, up to the requested number", async () => {
     const { answer, sources } = await collectAnswer(
       generatedAnswer(model("The sources do not say.", usage), SOURCES, 2),
     );
@@ -52,7 +51,7 @@ describe("generatedAnswer", () => {
     expect(sources.map(({ isCited }) => isCited)).toEqual([false, false]);
   });
 
-  test("the cites of what was given out are the sources of an answer that is broken off", async () => {
+  test("the cites of the text events are the sources of an answer that is broken off", async () => {
     const cited: unknown[] = [];
     for await (const event of generatedAnswer(model("A [2]. B [4]. ", "C [1].", usage), SOURCES, 8)) {
       if (event.type !== "text") break;
@@ -63,7 +62,7 @@ describe("generatedAnswer", () => {
   });
 
   for (const parts of [[], [usage], ["  \n", "\t"], [" [99]", " [12] "]]) {
-    test(`${JSON.stringify(parts)} is no answer`, async () => {
+    test(`${JSON.stringify(parts)} is an empty answer`, async () => {
       const events: AnswerEvent[] = [];
       const answer = (async () => {
         for await (const event of generatedAnswer(model(...(parts as string[])), SOURCES, 8)) events.push(event);
@@ -73,7 +72,7 @@ describe("generatedAnswer", () => {
     });
   }
 
-  test("ends in … where its length cut it off", async () => {
+  test("ends with … if it was cut off by its length", async () => {
     const cut: LlmFragment = { type: "usage", usage: { prompt: 1, completion: 1 }, ending: "length" };
     const { answer } = await collectAnswer(generatedAnswer(model("It is so [2], and", cut), SOURCES, 8));
     expect(answer).toBe("It is so [1], and…");
@@ -87,13 +86,13 @@ describe("generatedAnswer", () => {
     ["お答えできません。", "お答えできません。"],
   ];
   for (const [from, to] of withheld) {
-    test(`withheld behind ${JSON.stringify(from)} reads ${JSON.stringify(to)}`, async () => {
+    test(`withheld after ${JSON.stringify(from)} becomes ${JSON.stringify(to)}`, async () => {
       const fragments = model(...from, ended("withheld"));
       expect((await collectAnswer(generatedAnswer(fragments, SOURCES, 8))).answer).toBe(to);
     });
   }
 
-  test("an empty answer says where its length ended it", async () => {
+  test("the error of an empty answer says whether its length ended it", async () => {
     const messages = { length: "raise max_output_tokens", model: "answer is empty", withheld: "answer is empty" };
     for (const [ending, message] of Object.entries(messages) as [LlmEnding, string][]) {
       const answer = collectAnswer(generatedAnswer(model(" ", ended(ending)), SOURCES, 8));
@@ -102,7 +101,7 @@ describe("generatedAnswer", () => {
     }
   });
 
-  test("a huge fragment leaves the event loop free between its parts, and is read as small ones are", async () => {
+  test("a huge fragment is processed in several turns of the event loop, with the same result as small ones", async () => {
     const text = `${"😀 so [3], ".repeat(5_000)}it is.`;
     let turns = 0;
     let isOver = false;
@@ -117,7 +116,7 @@ describe("generatedAnswer", () => {
     expect(whole.answer).toBe(text.replaceAll("[3]", "[1]"));
   });
 
-  test("what the model throws comes out as it is, behind what was said", async () => {
+  test("an error of the model is passed on unchanged, after the text so far", async () => {
     const failure = new Error("the model went away");
     async function* failing(): AsyncGenerator<LlmFragment> {
       yield { type: "text", text: "It is" };

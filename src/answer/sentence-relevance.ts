@@ -1,5 +1,5 @@
-// How well does each of some sentences answer a question, by the models at hand? Says nothing where they do not read
-// the question's language, are not there, or take too long: words then decide alone.
+// Scores how well sentences answer a question, with the reranker. There is no score if the models do not support the
+// question's language, are not available, or take too long; sentence selection then uses words alone.
 
 import { Fault } from "../domain/fault.ts";
 import type { Embedder, Reranker } from "../ports/models.ts";
@@ -7,8 +7,8 @@ import { isLanguageSupported } from "../retrieval/coverage.ts";
 import { squashLogit } from "../retrieval/rank.ts";
 
 /**
- * How well each sentence answers the question, -1..1 in their order; null: nobody can say.
- * @throws what `signal` was aborted with.
+ * Relevance of each sentence for the question, -1..1, in their order; null: no model could score them.
+ * @throws the abort reason of `signal`
  */
 export type ScoreSentences = (
   question: string,
@@ -16,26 +16,26 @@ export type ScoreSentences = (
   signal: AbortSignal,
 ) => Promise<readonly number[] | null>;
 
-/** What reading takes. */
-export interface ReadingParts {
+/** Dependencies of `rerankerSentenceScorer`. */
+export interface SentenceScorerParts {
   readonly reranker: Reranker;
   readonly embedder: Pick<Embedder, "languages">;
   /** The language of a question, BCP 47; `und` when unsure. */
   readonly languageOf: (question: string) => string | Promise<string>;
-  /** Beyond it words decide alone. Default: as long as a search waits for the same model. */
+  /** After this time there is no score. Default: as long as a search waits for the reranker. */
   readonly deadlineMs?: number;
 }
 
-/** Sentences are read when the passages were: who waited for one reading waits for another, of fewer tokens. */
+/** The same as for reranking passages; sentences have fewer tokens. */
 const DEADLINE_MS = 2_000;
 
-/** Scores by the reranker, which reads (question, sentence) pairs. */
-export function readByReranker({
+/** Scores (question, sentence) pairs with the reranker. */
+export function rerankerSentenceScorer({
   reranker,
   embedder,
   languageOf,
   deadlineMs = DEADLINE_MS,
-}: ReadingParts): ScoreSentences {
+}: SentenceScorerParts): ScoreSentences {
   return async (question, sentences, signal) => {
     signal.throwIfAborted();
     if (!isLanguageSupported(question, await languageOf(question), embedder.languages)) return null;
@@ -45,13 +45,13 @@ export function readByReranker({
       return Array.from(logits, squashLogit);
     } catch (error) {
       signal.throwIfAborted();
-      // an answer by words alone is worth more than none
-      if (deadline.aborted || isAbsence(error)) return null;
+      // An answer selected by words alone is better than none.
+      if (deadline.aborted || isUnavailable(error)) return null;
       throw error;
     }
   };
 }
 
-function isAbsence(error: unknown): boolean {
+function isUnavailable(error: unknown): boolean {
   return error instanceof Fault && (error.code === "model_unavailable" || error.code === "overloaded");
 }

@@ -1,13 +1,13 @@
-// How a prompt is looked at: which marks stand in it, and that nothing else in it looks like one.
+// Checks of a prompt: which elements it has, and that nothing else looks like one.
 
 import { expect } from "bun:test";
 
-const MARK = /<\/?(?:sources|document|source|question|instructions|conversation|turn)\b[^>]*>/gu;
+const TAG = /<\/?(?:sources|document|source|question|instructions|conversation|turn)\b[^>]*>/gu;
 
-/** The marks of a text by name, `/` before closing ones; fails where they do not nest. */
-export function marksOf(text: string): readonly string[] {
+/** Names of the tags in a text, with `/` for closing ones. Fails if they are not nested. */
+export function tagsOf(text: string): readonly string[] {
   const open: string[] = [];
-  return [...text.matchAll(MARK)].map(([mark]) => {
+  return [...text.matchAll(TAG)].map(([mark]) => {
     const name = /\w+/.exec(mark)?.[0] ?? "";
     if (!mark.startsWith("</")) {
       open.push(name);
@@ -18,9 +18,9 @@ export function marksOf(text: string): readonly string[] {
   });
 }
 
-/** Expects that nothing but our own marks looks like a mark, a role or a citation. */
-export function expectHarmless(text: string): void {
-  const rest = text.replace(MARK, "").normalize("NFKC").toLowerCase();
+/** Expects that nothing except our own tags looks like a tag, a role or a citation. */
+export function expectNeutralised(text: string): void {
+  const rest = text.replace(TAG, "").normalize("NFKC").toLowerCase();
   expect(rest).not.toMatch(/<[\s/]*(?:source|document|question|instructions|conversation|turn|system|assistant|s>|\|)/);
   expect(rest).not.toMatch(/[<‹〈⟨][\s/]*(?:source|document|question)/);
   expect(rest).not.toMatch(/&(?:lt|#0*60|#x0*3c);[\s/]*(?:source|question)/);
@@ -30,8 +30,8 @@ export function expectHarmless(text: string): void {
   expect(rest).not.toMatch(/[[【]\s*(?:source\s*)?\^?\d[\d\s,-]*(?:†[^\]】]*)?[\]】]/);
 }
 
-/** Expects that a text has no character that cannot be seen, and no half one. */
-export function expectSeen(text: string): void {
+/** Expects that a text has no invisible characters and no unpaired surrogates. */
+export function expectVisible(text: string): void {
   expect(text).not.toMatch(/(?![\n\t])\p{Cc}|[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\u{e0000}-\u{e007f}]/u);
   expect(text.isWellFormed()).toBe(true);
 }

@@ -1,22 +1,22 @@
-// What is promised of citations: numbers that lead to sources, by first appearance, however a model writes them and
-// however its text is cut into fragments.
+// Renumbering citations: by first appearance and only to existing sources, in any form that a model writes them and with
+// any fragmentation of its text.
 
 import { describe, expect, test } from "bun:test";
 import { withoutCitations } from "../../src/answer/citation-marks.ts";
-import { CitationStream } from "../../src/answer/citations.ts";
+import { CitationRenumberer } from "../../src/answer/citation-renumbering.ts";
 import { seeded } from "../support/seeded.ts";
 import { passage } from "./passages.ts";
 
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 const SOURCES = Array.from({ length: 9 }, (_, at) => passage(`Source ${at + 1}.`));
 
-function said(fragments: readonly string[]): { readonly text: string; readonly cited: readonly number[] } {
-  const stream = new CitationStream(SOURCES);
+function renumbered(fragments: readonly string[]): { readonly text: string; readonly cited: readonly number[] } {
+  const stream = new CitationRenumberer(SOURCES);
   const text = fragments.map((fragment) => stream.take(fragment)).join("") + stream.end();
   return { text, cited: stream.cited.map((each) => SOURCES.indexOf(each) + 1) };
 }
 
-// the model's text, the answer's, and what it stands on
+// The model's text, the answer's text, and the cited sources.
 const texts: readonly (readonly [string, string, readonly number[]])[] = [
   ["Ada lives in Berlin [1].", "Ada lives in Berlin [1].", [1]],
   ["A [7]. B [2]. C [7].", "A [1]. B [2]. C [1].", [7, 2]],
@@ -58,7 +58,7 @@ const texts: readonly (readonly [string, string, readonly number[]])[] = [
   ['A <source id="3"/>, B <source id=2>, C <Source page="9" id=\'3\' />.', "A [1], B [2], C [1].", [3, 2]],
 ];
 
-// what is left of numbers without a source
+// Texts with numbers that have no source, and the answer's text.
 const unknown: readonly (readonly [string, string])[] = [
   ["Ada lives here [12].", "Ada lives here."],
   ["Ada [12] lives here.", "Ada lives here."],
@@ -92,11 +92,11 @@ const unknown: readonly (readonly [string, string])[] = [
 
 describe("a citation", () => {
   for (const [from, to, cited] of texts) {
-    test(`${from} reads ${to}`, () => expect(said([from])).toEqual({ text: to, cited }));
+    test(`${from} becomes ${to}`, () => expect(renumbered([from])).toEqual({ text: to, cited }));
   }
 
   for (const [from, to] of unknown) {
-    test(`without a source goes: ${JSON.stringify(from)}`, () => expect(said([from]).text).toBe(to));
+    test(`without a source is removed: ${JSON.stringify(from)}`, () => expect(renumbered([from]).text).toBe(to));
   }
 
   const untouched = [
@@ -119,37 +119,38 @@ describe("a citation", () => {
     "[Source ",
   ];
   for (const text of untouched) {
-    test(`is none, and stays: ${JSON.stringify(text)}`, () => expect(said([text])).toEqual({ text, cited: [] }));
+    test(`is not this text, which stays: ${JSON.stringify(text)}`, () =>
+      expect(renumbered([text])).toEqual({ text, cited: [] }));
   }
 
-  test("stands behind code, and behind a backtick that opens none", () => {
-    expect(said(["`a[1]` is so [2]."]).text).toBe("`a[1]` is so [1].");
-    expect(said(["a ` b [2] and\nso on [3]."]).text).toBe("a ` b [1] and\nso on [2].");
-    expect(said([`a \`${"b ".repeat(200)} [2] c`]).text).toEndWith(" [1] c");
-    expect(said(["```\na[1]\n```\nso [2]."]).text).toBe("```\na[1]\n```\nso [1].");
+  test("may follow code, and a backtick that opens no code", () => {
+    expect(renumbered(["`a[1]` is so [2]."]).text).toBe("`a[1]` is so [1].");
+    expect(renumbered(["a ` b [2] and\nso on [3]."]).text).toBe("a ` b [1] and\nso on [2].");
+    expect(renumbered([`a \`${"b ".repeat(200)} [2] c`]).text).toEndWith(" [1] c");
+    expect(renumbered(["```\na[1]\n```\nso [2]."]).text).toBe("```\na[1]\n```\nso [1].");
   });
 
-  test("that is longer than fifty numbers is none, and does not read as one", () => {
-    const { text, cited } = said([`A [${"1, ".repeat(200)}1] b [2].`]);
+  test("with more than fifty numbers does not count and gets a round bracket", () => {
+    const { text, cited } = renumbered([`A [${"1, ".repeat(200)}1] b [2].`]);
     expect(cited).toEqual([2]);
     expect(text).toStartWith("A (1, 1");
-    expect(said([`A [${Array.from({ length: 50 }, (_, at) => at + 1).join(", ")}].`]).cited).toHaveLength(9);
+    expect(renumbered([`A [${Array.from({ length: 50 }, (_, at) => at + 1).join(", ")}].`]).cited).toHaveLength(9);
   });
 
-  test("cannot be made of characters that nobody sees", () => {
-    expect(said(["A [\u200b1\u2060] [\u{e0041}2\u0000]."]).text).toBe("A [1][2].".replace("][", "] ["));
+  test("may contain invisible characters, which are removed", () => {
+    expect(renumbered(["A [\u200b1\u2060] [\u{e0041}2\u0000]."]).text).toBe("A [1][2].".replace("][", "] ["));
   });
 });
 
 describe("a stored text", () => {
-  test("has none of what is read as a citation", () => {
+  test("has no citations after neutralisation", () => {
     const forms = texts.map(([from]) => from).filter((from) => !from.includes("<"));
     for (const form of [...forms, ...unknown.map(([from]) => from)]) {
-      expect(said([withoutCitations(form)]).cited).toEqual([]);
+      expect(renumbered([withoutCitations(form)]).cited).toEqual([]);
     }
   });
 
-  test(`of any signs has none either (seed ${SEED})`, () => {
+  test(`of random characters has none either (seed ${SEED})`, () => {
     const chance = seeded(SEED);
     const below = (count: number) => Math.floor(chance() * count);
     const PIECES = '[|]|\\\\|【|】|1|2|9|0|, |,| |-|–|.|:|=|"|_|source|s|id|and|to|p|^|#|†x|\n|+|３|٣'
@@ -158,14 +159,14 @@ describe("a stored text", () => {
     for (let round = 0; round < 5_000; round++) {
       const inner = Array.from({ length: 1 + below(7) }, () => PIECES[below(PIECES.length)] ?? "").join("");
       const text = `a [${inner}] b`;
-      expect([text, said([withoutCitations(text)]).cited]).toEqual([text, []]);
+      expect([text, renumbered([withoutCitations(text)]).cited]).toEqual([text, []]);
     }
   });
 });
 
 describe("text", () => {
-  test("goes out at once, but for what may begin a citation", () => {
-    const stream = new CitationStream(SOURCES);
+  test("is passed on at once, except for a possible beginning of a citation", () => {
+    const stream = new CitationRenumberer(SOURCES);
     expect(stream.take("Ada lives")).toBe("Ada lives");
     expect(stream.take(" in Berlin ")).toBe(" in Berlin");
     expect(stream.take("[")).toBe("");
@@ -179,14 +180,14 @@ describe("text", () => {
     expect(stream.end()).toBe("");
   });
 
-  test("has whole characters in each fragment, and none that is broken", () => {
-    const stream = new CitationStream(SOURCES);
+  test("has whole characters in each fragment, and no unpaired surrogates", () => {
+    const stream = new CitationRenumberer(SOURCES);
     expect(stream.take("a\ud83d")).toBe("a");
     expect(stream.take("\ude00b\udc00")).toBe("😀b\ufffd");
     expect(stream.take("\ud83d") + stream.end()).toBe("\ufffd");
   });
 
-  test(`is the same however it is cut into fragments (seed ${SEED})`, () => {
+  test(`does not depend on the fragmentation (seed ${SEED})`, () => {
     const chance = seeded(SEED);
     const below = (count: number) => Math.floor(chance() * count);
     const PIECES =
@@ -195,24 +196,24 @@ describe("text", () => {
         .concat("x".repeat(300), " ".repeat(20), "|");
     for (let round = 0; round < 3_000; round++) {
       const text = Array.from({ length: 1 + below(14) }, () => PIECES[below(PIECES.length)] ?? "").join("");
-      const whole = said([text]);
+      const whole = renumbered([text]);
       const fragments: string[] = [];
       for (let at = 0; at < text.length; ) {
         const next = at + 1 + below(4);
         fragments.push(text.slice(at, next));
         at = next;
       }
-      expect(said(fragments)).toEqual(whole);
-      expect(said([...text].flatMap((each) => each.split("")))).toEqual(whole);
+      expect(renumbered(fragments)).toEqual(whole);
+      expect(renumbered([...text].flatMap((each) => each.split("")))).toEqual(whole);
     }
   });
 
-  test(`has no number without a source outside of code (seed ${SEED})`, () => {
+  test(`has no citation without a source outside of code (seed ${SEED})`, () => {
     const chance = seeded(SEED);
     const below = (count: number) => Math.floor(chance() * count);
     for (let round = 0; round < 2_000; round++) {
       const text = Array.from({ length: 30 }, () => '[]1290,- –.[]saou^\n 【】３x\\"=_|:<>'[below(32)] ?? "").join("");
-      const { text: answer, cited } = said([text]);
+      const { text: answer, cited } = renumbered([text]);
       const numbers = [...answer.matchAll(/\[(\d+)\]/g)].map(([, number]) => Number(number));
       expect(Math.max(0, ...numbers)).toBe(cited.length);
       const first = [...new Set(numbers)];

@@ -1,28 +1,28 @@
-// What does a question ask for, and how much of it does a sentence have? Its words in their forms, and the kind of
-// thing that would answer it, in the languages of the largest shares of the web: others get no bonus, and lose nothing
-// else.
+// Features of a question for sentence selection: its terms, and the kind of answer that it expects (date, number,
+// name). The kind is recognised in widely used languages; questions in other languages just get no bonus for it.
 
-/** What is asked, as sentences are compared with it. */
-export interface Asked {
+/** A question, prepared for comparison with sentences. */
+export interface QuestionFeatures {
+  /** The whole question, folded. */
   readonly folded: string;
   readonly terms: ReadonlySet<string>;
-  /** The same terms by their first `STEM_UNITS_MIN` units. */
+  /** The terms by their first `STEM_UNITS_MIN` UTF-16 units. */
   readonly termsByStem: ReadonlyMap<string, readonly string[]>;
   readonly asksWhen: boolean;
-  /** How what is asked for looks; empty: that cannot be told. */
-  readonly looks: readonly RegExp[];
+  /** Patterns of the expected kind of answer; empty: the kind is unknown. */
+  readonly answerPatterns: readonly RegExp[];
 }
 
-/** Words that share this much of their beginning may be forms of one word: paint, painted, painting. */
+/** Minimum common prefix of two forms of a word, such as paint, painted, painting. */
 const STEM_UNITS_MIN = 4;
-/** Share of the longer word that both must have in common for it. */
+/** Minimum share of the longer word that the common prefix has. */
 const STEM_SHARE_MIN = 0.57;
-/** What another form of a word counts. */
+/** Match strength of another form of a word. */
 const STEM_MATCH = 0.7;
 
 const wordSegmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 
-/** The first letters of months where a day stands before them: in the languages of `WHEN_ASKED`. */
+/** First letters of month names, in the languages of `WHEN_ASKED`. */
 const MONTHS = `jan gen ene янв feb fév фев mar mär мар apr abr avr апр ma[gijy] ма[йя] jun juin giu июн jul juil lug июл
   aug ago août авг sep set сен o[ck]t out ott окт nov ноя de[cz] déc dic дек`;
 
@@ -32,7 +32,7 @@ const DATES: readonly RegExp[] = [
   new RegExp(`\\p{N}{1,2}(?:st|nd|rd|th|\\.|º)?\\s(?:of\\s|de\\s)?(?:${MONTHS.split(/\s+/).join("|")})`, "giu"),
   /\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b/g,
 ];
-/** The first word of a sentence has its capital letter for another reason. */
+/** A capitalised word that is not the first word of a sentence. */
 const NAME = /(?<=[\p{L}\p{N},)] )\p{Lu}[\p{L}\p{M}]+/gu;
 
 const WHEN_ASKED = askedPattern(
@@ -46,7 +46,7 @@ const HOW_MANY_ASKED = askedPattern(
    hoeveel ile сколько كم कितने कितना 얼마 kaç berapa`,
   "多少|多久|几[个年月岁天次]|いくつ|いくら|何[人回歳個本枚]|몇|เท่าไหร่|เท่าไร|กี่",
 );
-/** Who, where: where names begin with a capital letter. */
+/** Questions for a name (who, where), in languages that capitalise names. */
 const NAME_ASKED = askedPattern(
   `who whom whose where
    (?:what|which)\\s(?:city|country|state|town|place|person|name|company|band|team|club|school|university)
@@ -56,7 +56,7 @@ const NAME_ASKED = askedPattern(
   "(?!)",
 );
 
-// Words of spaced scripts stand alone; the others are found anywhere.
+// Words of scripts with spaces must be whole words; the others may occur anywhere.
 function askedPattern(spaced: string, unspaced: string): RegExp {
   return new RegExp(
     `(?<![\\p{L}\\p{M}])(?:${spaced.trim().split(/\s+/).join("|")})(?![\\p{L}\\p{M}])|${unspaced}`,
@@ -64,8 +64,8 @@ function askedPattern(spaced: string, unspaced: string): RegExp {
   );
 }
 
-/** Reads a question; linear. */
-export function askedOf(question: string): Asked {
+/** Computes the features of a question. Linear in its length. */
+export function questionFeatures(question: string): QuestionFeatures {
   const terms = new Set(foldedWords(question));
   const termsByStem = Map.groupBy(
     [...terms].filter((term) => term.length >= STEM_UNITS_MIN),
@@ -73,21 +73,26 @@ export function askedOf(question: string): Asked {
   );
   const folded = fold(question);
   const asksWhen = WHEN_ASKED.test(folded);
-  const looks = [
+  const answerPatterns = [
     ...(asksWhen ? DATES : []),
     ...(HOW_MANY_ASKED.test(folded) ? [NUMBER] : []),
     ...(NAME_ASKED.test(folded) ? [NAME] : []),
   ];
-  return { folded, terms, termsByStem, asksWhen, looks };
+  return { folded, terms, termsByStem, asksWhen, answerPatterns };
 }
 
-/** Whether a sentence has what looks like that which is asked for, and the question does not have it already. */
-export function bringsAsked(sentence: string, { looks, folded }: Asked): boolean {
-  return looks.some((look) => (sentence.match(look) ?? []).some((found) => !folded.includes(fold(found))));
+/** Whether a sentence contains the expected kind of answer, other than those in the question itself. */
+export function hasExpectedAnswer(sentence: string, { answerPatterns, folded }: QuestionFeatures): boolean {
+  return answerPatterns.some((pattern) =>
+    (sentence.match(pattern) ?? []).some((found) => !folded.includes(fold(found))),
+  );
 }
 
-/** How well words match each term of a question, 0..1; terms that they do not have are absent. */
-export function matchesOf(words: ReadonlySet<string>, { terms, termsByStem }: Asked): ReadonlyMap<string, number> {
+/** How well the words match each term of the question, 0..1. Terms without a match are absent. */
+export function termMatches(
+  words: ReadonlySet<string>,
+  { terms, termsByStem }: QuestionFeatures,
+): ReadonlyMap<string, number> {
   const matches = new Map<string, number>();
   for (const word of words) {
     if (terms.has(word)) {
@@ -101,14 +106,14 @@ export function matchesOf(words: ReadonlySet<string>, { terms, termsByStem }: As
   return matches;
 }
 
-/** The words of a text, folded, in their order; in scripts without spaces too. */
+/** The words of a text, folded, in their order. Also splits scripts without spaces. */
 export function foldedWords(text: string): string[] {
   const words: string[] = [];
   for (const { segment, isWordLike } of wordSegmenter.segment(fold(text))) if (isWordLike) words.push(segment);
   return words;
 }
 
-/** A text as it is compared: whatever its case and its spelling in Unicode. */
+/** A text without differences in case and Unicode representation (NFKC, lower case). */
 export function fold(text: string): string {
   return text.normalize("NFKC").toLowerCase();
 }

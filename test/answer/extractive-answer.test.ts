@@ -1,9 +1,9 @@
-// What is promised of answers without a language model: quotes that are in the sources, numbers that lead to them, in
-// any language and from any text.
+// Answers without a language model: quotes that occur in the sources and citations that refer to them, in any language and
+// for any text.
 
 import { describe, expect, test } from "bun:test";
 import { type Answer, type AnswerEvent, collectAnswer } from "../../src/answer/events.ts";
-import { extractiveAnswer } from "../../src/answer/extract.ts";
+import { extractiveAnswer } from "../../src/answer/extractive-answer.ts";
 import { NO_EVIDENCE_ANSWER } from "../../src/answer/no-evidence.ts";
 import type { RankedPassage } from "../../src/domain/ranking.ts";
 import { seeded } from "../support/seeded.ts";
@@ -35,7 +35,7 @@ const firstQuote = async (question: string, ...texts: readonly string[]) =>
   )[0]?.text;
 
 describe("the answer", () => {
-  test("quotes the sentence that answers, before others of a better passage", async () => {
+  test("quotes the answering sentence before sentences of a better passage", async () => {
     const better = passage("The house on Mill Lane has a garden. Ada likes the smell of lavender there.", 0.6);
     const answering = passage("Nothing happened in May. Ada moved to Berlin in June 2019. She took the train.", 0.5);
     const { answer, sources, tokensUsed } = await ask("When did Ada move to Berlin?", [better, answering]);
@@ -47,7 +47,7 @@ describe("the answer", () => {
     expect(tokensUsed).toBe(0);
   });
 
-  test("comes sentence by sentence, then the sources, then a usage of nothing", async () => {
+  test("comes sentence by sentence, then the sources, then a usage of 0 tokens", async () => {
     const passages = [passage("Red kites nest in May. Red kites eat worms."), passage("Mice are what kites look for.")];
     const events: AnswerEvent[] = [];
     for await (const event of extractiveAnswer("What do red kites eat?", passages, {
@@ -62,12 +62,12 @@ describe("the answer", () => {
     for (const event of events) if (event.type === "text") expect(event.content).toMatch(/ \[\d\]$/);
   });
 
-  test("is the same every time", async () => {
+  test("is deterministic", async () => {
     const passages = ["One kite. Two kites.", "Two kites. Three kites!", "A kite?"].map((text) => passage(text));
     expect(await ask("kites", passages)).toEqual(await ask("kites", passages));
   });
 
-  test("does not say the same thing twice", async () => {
+  test("does not repeat a sentence", async () => {
     const { answer } = await ask("Where does Ada live?", [
       passage("Ada lives in Berlin."),
       passage("Ada lives in Berlin."),
@@ -76,7 +76,7 @@ describe("the answer", () => {
     expect(answer).toBe("Ada lives in Berlin. [1]");
   });
 
-  test("adds a sentence about what the first one leaves open", async () => {
+  test("adds a sentence for the part of the question that the first one leaves open", async () => {
     const { answer } = await ask("Who founded Acme and where is its headquarters?", [
       passage("Acme was founded by Grace Hopper. Acme was a company of some size. Acme was liked."),
       passage("The headquarters stands in Lisbon."),
@@ -91,13 +91,13 @@ describe("the answer", () => {
     expect(quotesOf((await ask("Which kite?", [passage(text)])).answer).length).toBeLessThanOrEqual(4);
   });
 
-  test("prefers a statement to the question that was answered by it", async () => {
+  test("prefers a statement to a quoted question", async () => {
     const text = "Caroline: Which camera did you buy, Mel?\nMelanie: I went for the small Leica in the end.";
     const said = await firstQuote("Which camera did Melanie buy?", text);
     expect(said).toBe("Melanie: I went for the small Leica in the end.");
   });
 
-  test("does not spend its sentences on one part of the question", async () => {
+  test("covers more than one part of the question", async () => {
     const founders = ["a", "b", "c", "d"].map(
       (name) => `Acme was founded in a garage by ${name}1 ${name}2 ${name}3 ${name}4 ${name}5 ${name}6.`,
     );
@@ -109,16 +109,16 @@ describe("the answer", () => {
     expect(said.slice(0, 2)).toEqual([expect.stringContaining("garage"), "Its headquarters stands by the sea."]);
   });
 
-  test("takes other forms of a word for the word", async () => {
+  test("matches other forms of a word", async () => {
     expect(await firstQuote("camping", "We ate soup there. We camped by the lake.")).toBe("We camped by the lake.");
   });
 
-  test("prefers what says something to the words of the question", async () => {
+  test("prefers a sentence with new words to an echo of the question", async () => {
     const text = "# The key to the shed\n\nUnder the blue pot lies the key to it.";
     expect(await firstQuote("the key to the shed", text)).toBe("Under the blue pot lies the key to it.");
   });
 
-  test("prefers what a heading is about to the heading", async () => {
+  test("prefers the text under a heading to the heading", async () => {
     const text = "# Holiday budget\n\nThe budget for the holiday is 1,200 euros.";
     expect(await firstQuote("What is the holiday budget?", text)).toBe("The budget for the holiday is 1,200 euros.");
   });
@@ -147,14 +147,14 @@ describe("the answer", () => {
     ["桥是什么时候建成的？", "桥建成得很快。桥于1932年建成。", "桥于1932年建成。"],
   ];
   for (const [question, text, answer] of asked) {
-    test(`has the kind of thing that is asked for: ${question}`, async () => {
+    test(`prefers the expected kind of answer: ${question}`, async () => {
       expect(await firstQuote(question, text)).toBe(answer);
     });
   }
 });
 
 describe("citations", () => {
-  test("are numbered by first appearance, and a source keeps its number", async () => {
+  test("are numbered by first appearance; a source keeps its number", async () => {
     const passages = [
       passage("Ravens are black birds.", 0.2),
       passage("Swans in the park are white as snow. Swans eat grass and weeds.", 0.9),
@@ -188,7 +188,7 @@ describe("citations", () => {
     ]);
   });
 
-  test("never lead to more than maxSources passages, cited or not", async () => {
+  test("refer to maxSources passages at most; so does the list of sources", async () => {
     const passages = ["Kites are red.", "Kites eat worms.", "Kites nest in oaks.", "Kites sing at dawn."].map((text) =>
       passage(text),
     );
@@ -209,13 +209,13 @@ describe("citations", () => {
     ["Kites soar [sic] above [a1] the hill [ ].", "Kites soar [sic] above [a1] the hill [ ]."],
   ];
   for (const [text, quoted] of lookalikes) {
-    test(`of the quoted text itself are no citations: ${text}`, async () => {
+    test(`in the quoted text get round brackets: ${text}`, async () => {
       expect((await ask("kites", [passage(text)])).answer).toBe(`${quoted} [1]`);
     });
   }
 });
 
-test("a title that leads a quote has no brackets that read as a citation", async () => {
+test("a title before a quote has no brackets that read as a citation", async () => {
   const quoted = passage("It begins in the first week of May.");
   const titled = { ...quoted, memory: { ...quoted.memory, title: "Plan [1] ［2］【3】", given: ["title" as const] } };
   expect((await ask("When does the plan begin?", [titled])).answer).toBe(
@@ -228,17 +228,17 @@ describe("without evidence", () => {
   test("the answer says so, and has no sources", async () => {
     expect(await ask("Where does Ada live?", [])).toEqual(nothing);
   });
-  test("the answer is in the caller's words where there are any", async () => {
-    const options = { maxSources: 8, signal: UNBOUND, otherwise: "Nichts." };
+  test("the answer is the caller's text if there is one", async () => {
+    const options = { maxSources: 8, signal: UNBOUND, noEvidenceAnswer: "Nichts." };
     const { answer } = await collectAnswer(extractiveAnswer("Wo wohnt Ada?", [passage("---")], options));
     expect(answer).toBe("Nichts.");
   });
   for (const text of ["", "  \n\t ", "---", "```\n```", "| --- | --- |", "?!… – »"]) {
-    test(`a passage with nothing to quote is none: ${JSON.stringify(text)}`, async () => {
+    test(`a passage without quotable text does not count: ${JSON.stringify(text)}`, async () => {
       expect(await ask("Where does Ada live?", [passage(text), passage(text)])).toEqual(nothing);
     });
   }
-  test("a blank passage beside a good one is not cited", async () => {
+  test("a blank passage next to a good one is not cited", async () => {
     const { answer, sources } = await ask("Where does Ada live?", [passage("   ", 0.9), passage("In Rome.", 0.1)]);
     expect(answer).toBe("In Rome. [1]");
     expect(sources.map(({ isCited }) => isCited)).toEqual([true, false]);
@@ -294,10 +294,10 @@ describe("sentences", () => {
     ["Windows lines", "milk", "Buy bread now.\r\nFetch milk from the farm.\r\n", "Fetch milk from the farm."],
   ];
   for (const [name, question, text, quote] of firsts) {
-    test(`are found in: ${name}`, async () => expect(await firstQuote(question, text)).toBe(quote));
+    test(`are split in: ${name}`, async () => expect(await firstQuote(question, text)).toBe(quote));
   }
 
-  test("of more than 400 characters are quoted in part, at words, around what was asked", async () => {
+  test("of more than 400 characters are quoted in part, cut at words, around the answer", async () => {
     const filler = (word: string) => `${word} `.repeat(60);
     const text = `${filler("before")}the key lies under the blue pot${filler(" after").trimEnd()}.`;
     const said = await firstQuote("Where does the key lie?", text);
@@ -307,7 +307,7 @@ describe("sentences", () => {
     expect(said?.length).toBeLessThanOrEqual(QUOTE_UNITS_MAX);
   });
 
-  test("of more than 400 characters are not quoted twice over where their parts overlap", async () => {
+  test("of more than 400 characters are not quoted twice, although their parts overlap", async () => {
     const words = Array.from({ length: 100 }, (_, at) => `w${at}`.padEnd(50, "x"));
     const { answer } = await ask("?", [passage(words.join(" "))]);
     const quoted = answer.match(/w\d+x+/g) ?? [];
@@ -315,21 +315,21 @@ describe("sentences", () => {
     expect(new Set(quoted).size).toBe(quoted.length);
   });
 
-  test("of exactly 400 characters are whole, of 401 not", async () => {
+  test("of exactly 400 characters are quoted whole, of 401 in part", async () => {
     const whole = "x ".repeat(200).replace(/ $/, ".");
     expect(whole.length).toBe(QUOTE_UNITS_MAX);
     expect(await firstQuote("x", whole)).toBe(whole);
     expect(await firstQuote("x", `a${whole}`)).toContain("…");
   });
 
-  test("no cut parts what is one character", async () => {
+  test("are never cut within a character", async () => {
     for (const unit of ["👩‍👩‍👧‍👦", "😀", "e\u0301", "ก็", "字"]) {
       const { answer } = await ask("?", [passage(unit.repeat(1_500))]);
       for (const { text } of quotesOf(answer)) expect(text.replaceAll(unit, "")).toMatch(/^…{0,2}$/);
     }
   });
 
-  test("a long text leaves the event loop free between its parts", async () => {
+  test("of a long text are processed in several turns of the event loop", async () => {
     let turns = 0;
     let isDone = false;
     const count = () => {
@@ -360,7 +360,7 @@ describe(`for any passages and question (seed ${SEED})`, () => {
   const text = (most: number) =>
     Array.from({ length: below(most) }, () => FRAGMENTS[below(FRAGMENTS.length)] ?? "").join("");
 
-  test("every number leads to a cited source that says so, and nothing else looks like a number", async () => {
+  test("every citation refers to a cited source with the quote, and nothing else looks like a citation", async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const passages = Array.from({ length: below(9) }, () => passage(text(14), chance()));
       const maxSources = 1 + below(9);
@@ -388,7 +388,7 @@ describe(`for any passages and question (seed ${SEED})`, () => {
     }
   });
 
-  // What quoting may change: white space, brackets, marks before lines, the ellipses of cuts.
+  // Removes everything that quoting may change: white space, brackets, Markdown, ellipses of cuts.
   function bare(quote: string): string {
     return quote.replace(/[\s\d[\]().,;|#>*…`-]/g, "");
   }

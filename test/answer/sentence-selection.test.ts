@@ -1,10 +1,10 @@
-// What answers gain from a model that reads sentences, from titles and from turns: order, complements, and quotes that
-// are understood by themselves.
+// Sentence selection with a model's scores, titles and turns: order, complementary sentences, and prefixes that make quotes
+// understandable by themselves.
 
 import { describe, expect, test } from "bun:test";
 import { collectAnswer } from "../../src/answer/events.ts";
-import { extractiveAnswer } from "../../src/answer/extract.ts";
-import type { ScoreSentences } from "../../src/answer/relevance.ts";
+import { extractiveAnswer } from "../../src/answer/extractive-answer.ts";
+import type { ScoreSentences } from "../../src/answer/sentence-relevance.ts";
 import type { Turn } from "../../src/domain/chunk.ts";
 import type { RankedPassage } from "../../src/domain/ranking.ts";
 import { passage } from "./passages.ts";
@@ -34,16 +34,16 @@ function turn(speaker: string, date: string | null, text: string): RankedPassage
   return { ...said, place: { ...said.place, turn: place } };
 }
 
-/** A model to which sentences with these words answer, and no others. */
+/** A model that gives 1 to sentences with one of these words, and -1 to all others. */
 const preferring =
   (...words: readonly string[]): ScoreSentences =>
   async (_, sentences) =>
     sentences.map((sentence) => (words.some((word) => sentence.includes(word)) ? 1 : -1));
 
-describe("a model that reads", () => {
+describe("a model that scores sentences", () => {
   const text = "Ada works hard, and work is what Ada likes. The bakery on Mill Lane pays her wages. Rain fell.";
 
-  test("finds what the question's words do not", async () => {
+  test("finds an answer that the question's words do not find", async () => {
     const asked = "Where does Ada work?";
     expect(await answerTo(asked, [passage(text)])).toStartWith("Ada works hard");
     expect(await answerTo(asked, [passage(text)], preferring("bakery"))).toBe(
@@ -51,19 +51,19 @@ describe("a model that reads", () => {
     );
   });
 
-  test("never decides alone: of two that it likes, the question's words choose", async () => {
+  test("does not decide alone: the question's words decide between two sentences of equal relevance", async () => {
     const both = "The bakery closed in May. The bakery where Ada works is on Mill Lane.";
     expect(await answerTo("Where does Ada work?", [passage(both)], preferring("bakery"))).toStartWith(
       "The bakery where Ada works",
     );
   });
 
-  test("that says nothing leaves the answer to words", async () => {
+  test("without scores leaves the answer to words", async () => {
     const asked = "Where does Ada work?";
     expect(await answerTo(asked, [passage(text)], async () => null)).toBe(await answerTo(asked, [passage(text)]));
   });
 
-  test("reads each sentence once, 24 at most, with the title that it stands under", async () => {
+  test("gets each sentence once, at most 24, with its title", async () => {
     const read: (readonly string[])[] = [];
     const reads: ScoreSentences = async (_, sentences) => {
       read.push(sentences);
@@ -76,15 +76,15 @@ describe("a model that reads", () => {
     expect(read[0]?.every((sentence) => sentence.startsWith("Kites of the coast. Kite"))).toBe(true);
   });
 
-  test("is not asked where there is nothing to read, and its failure is the answer's", async () => {
+  test("is not called without sentences, and its failure fails the answer", async () => {
     const fails: ScoreSentences = () => Promise.reject(new Error("hung up"));
     expect(await answerTo("Who?", [passage("---")], fails)).toContain("Nothing");
     expect(answerTo("Who?", [passage("Ada.")], fails)).rejects.toThrow("hung up");
   });
 });
 
-describe("what complements the first sentence", () => {
-  test("of a comparison is what is compared, though one side has more of the words", async () => {
+describe("the sentence that complements the first one", () => {
+  test("is, in a comparison, about the other side, although the first side has more matching words", async () => {
     const answer = await answerTo("Was the film Red Kite or the film Blue Heron released first?", [
       titled("Red Kite", "Red Kite is a film that was released in 1961. Red Kite, the film, was first shown in Rome."),
       titled("Kite films", "The film Red Kite was the first that was released of all films of kites.", 0.5),
@@ -95,7 +95,7 @@ describe("what complements the first sentence", () => {
     expect([first, second]).toContain("Blue Heron dates from 1946.");
   });
 
-  test("is the second step, which then goes first", async () => {
+  test("is the second step of a two-step question, which then goes first", async () => {
     const answer = await answerTo("Where was the composer of the film Red Kite born?", [
       titled("Red Kite", "The music of the film Red Kite is by Ida Holm, the composer. The film Red Kite was liked."),
       titled("Composers", "Where a composer was born matters little to a film.", 0.4),
@@ -104,7 +104,7 @@ describe("what complements the first sentence", () => {
     expect(answer).toStartWith("Ida Holm was born in Skarn in 1901. [1] The music of the film Red Kite");
   });
 
-  test("is not another piece of the same document because the question names its title", async () => {
+  test("is not another piece of the same document just because the question contains its title", async () => {
     const pieces = ["The harbour of Skarn is deep.", "Boats fill the harbour.", "Fish is sold."].map((text) =>
       titled("Harbour of Skarn", text),
     );
@@ -115,7 +115,7 @@ describe("what complements the first sentence", () => {
   });
 });
 
-describe("the kind of thing that is asked for", () => {
+describe("the expected kind of answer", () => {
   const asked: readonly (readonly [question: string, text: string, answer: string])[] = [
     [
       "When was the bridge opened?",
@@ -141,8 +141,8 @@ describe("the kind of thing that is asked for", () => {
   }
 });
 
-describe("a quote is understood by itself", () => {
-  test("one that begins with a pronoun stands under its title", async () => {
+describe("the prefix of a quote", () => {
+  test("is the title if the quote begins with a pronoun", async () => {
     const text = "Ida Holm is a composer. She was born in Skarn.";
     expect(await answerTo("born in Skarn", [titled("Ida Holm", text)], preferring("born"))).toBe(
       "Ida Holm: She was born in Skarn. [1]",
@@ -150,7 +150,7 @@ describe("a quote is understood by itself", () => {
     expect(await answerTo("born in Skarn", [passage(text)], preferring("born"))).toBe("She was born in Skarn. [1]");
   });
 
-  test("but not under a title that nobody gave, one too long, or where no pronoun comes first", async () => {
+  test("is empty for a generated title, a long title, or a quote without a leading pronoun", async () => {
     const found = titled("Ida Holm", "She was born in Skarn.");
     const made = { ...found, memory: { ...found.memory, given: [] } };
     const long = titled("Ida Holm ".repeat(20), "She was born in Skarn.");
@@ -160,7 +160,7 @@ describe("a quote is understood by itself", () => {
     }
   });
 
-  test("nor where it says its title, or goes on from a quote of the same passage", async () => {
+  test("is empty if the quote contains its title or follows a quote of the same passage", async () => {
     const book = titled("Their Lives", "Their Lives is a book.");
     expect(await answerTo("a book", [book])).toBe("Their Lives is a book. [1]");
     const both = titled("Ida Holm", "She wrote an opera about Skarn. She wrote a symphony of storms.");
@@ -169,7 +169,7 @@ describe("a quote is understood by itself", () => {
     );
   });
 
-  test("what somebody goes on saying has its speaker, asked when also its day", async () => {
+  test("is the speaker for a later sentence of a turn, with the day if the question asks when", async () => {
     const said = turn("Ada", "8 May 2023", "Ada: It was late. Yesterday we sailed to Skarn.");
     expect(await answerTo("Who sailed to Skarn?", [said], preferring("sailed"))).toBe(
       "Ada: Yesterday we sailed to Skarn. [1]",
@@ -180,7 +180,7 @@ describe("a quote is understood by itself", () => {
     expect(await answerTo("How late was it?", [said], preferring("late"))).toBe("Ada: It was late. [1]");
   });
 
-  test("what stands before it cannot pass for a citation, nor break the line", async () => {
+  test("never reads as a citation and has no line break", async () => {
     const answer = await answerTo("born", [titled("Ida [3]\nHolm", "She was born here.")]);
     expect(answer).toBe("Ida (3) Holm: She was born here. [1]");
   });

@@ -1,8 +1,8 @@
-// What is promised of follow-up questions without a language model: the words that they leave out join, and a question
-// that says what it is about stays as it is.
+// Question rewriting without a language model: follow-up questions get the topics that they leave out, and self-contained
+// questions stay unchanged.
 
 import { describe, expect, test } from "bun:test";
-import { contextualQuestion } from "../../src/answer/standalone.ts";
+import { contextualQuestion } from "../../src/answer/contextual-question.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 
 type Dialogue = readonly (readonly ["user" | "assistant", string])[];
@@ -48,7 +48,7 @@ const JA: Dialogue = [
 const turns = (dialogue: Dialogue) => dialogue.map(([role, content]) => ({ role, content }));
 const asked = (dialogue: Dialogue, question: string) => contextualQuestion(turns(dialogue), question);
 
-describe("a question that goes on with what was said", () => {
+describe("a follow-up question", () => {
   const dialogues: readonly (readonly [Dialogue, string, readonly string[]])[] = [
     [EN, "Why?", ["Ada Lovelace"]],
     [EN, "What about her?", ["Ada Lovelace"]],
@@ -86,24 +86,24 @@ describe("a question that goes on with what was said", () => {
     [JA, "どこで働いていますか？", ["田中"]],
   ];
   for (const [dialogue, question, topics] of dialogues) {
-    test(`gets what it leaves out: ${question}`, () => {
+    test(`gets the missing topics: ${question}`, () => {
       const found = asked(dialogue, question);
       expect(found).toStartWith(`${question} (`);
       for (const topic of topics) expect(found).toContain(topic);
     });
   }
 
-  test("and names another is asked about that one", () => {
+  test("with another name gets no names", () => {
     expect(asked(EN, "And Bob?")).toBe("And Bob? (live)");
     expect(asked(DE, "Was ist mit Bob?")).toBe("Was ist mit Bob? (wohnt)");
   });
 
-  test("gets the words of the last questions before names of the answer, and no citation", () => {
+  test("gets words of the last questions before names of the answer, and no citation", () => {
     expect(asked(CEO, "Why?")).toBe("Why? (leads, company, Grace Hopper)");
   });
 });
 
-describe("a question that says what it is about", () => {
+describe("a self-contained question", () => {
   const questions: readonly (readonly [Dialogue, readonly string[]])[] = [
     [
       EN,
@@ -130,10 +130,10 @@ describe("a question that says what it is about", () => {
     [JA, ["光合成とは何ですか？", "大阪の人口はどれくらいですか？"]],
   ];
   for (const [dialogue, texts] of questions) {
-    for (const text of texts) test(`stays as it is: ${text}`, () => expect(asked(dialogue, text)).toBe(text));
+    for (const text of texts) test(`stays unchanged: ${text}`, () => expect(asked(dialogue, text)).toBe(text));
   }
 
-  test("stays as it is where nothing was said before, and where what was said has no topic", () => {
+  test("is any question without history, or after turns without a topic", () => {
     expect(asked([], "Why?")).toBe("Why?");
     expect(
       asked(
@@ -147,7 +147,7 @@ describe("a question that says what it is about", () => {
   });
 });
 
-test("however long a conversation is, a question stays one that can be searched for", () => {
+test("the question stays short enough for a search, however long the conversation is", () => {
   const long: Dialogue = Array.from({ length: 50 }, (_, at) => [
     at % 2 === 0 ? "user" : "assistant",
     Array.from({ length: 3_000 }, (_, word) => `Kite${at}x${word} saw Hill${word}`).join(" "),

@@ -1,0 +1,29 @@
+// Normalised words for comparing texts, in any script. Fast enough for all passages that a search returns.
+
+/** Characters of scripts without spaces. Each is a word; in other scripts, a run of letters and digits is a word. */
+const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]/gu;
+const BETWEEN_WORDS = /[^\p{L}\p{M}\p{N}]+/gu;
+const BETWEEN_ASCII_WORDS = /[^a-z0-9]+/g;
+
+/**
+ * The words in order, with one space before, between and behind them. Width, case and punctuation are normalised away.
+ * Linear in the text.
+ */
+export function normalisedText(text: string): string {
+  const lower = text.normalize("NFKC").toLowerCase();
+  const words = isAscii(lower)
+    ? lower.replace(BETWEEN_ASCII_WORDS, " ")
+    : lower.replace(UNSPACED, " $& ").replace(BETWEEN_WORDS, " ");
+  return ` ${words.trim()} `;
+}
+
+/** The normalised words as a list. */
+export function normalisedWords(text: string): readonly string[] {
+  const words = normalisedText(text).trim();
+  return words === "" ? [] : words.split(" ");
+}
+
+/** Whether a text is ASCII only. Most texts are, and the patterns for other texts are many times slower. */
+export function isAscii(text: string): boolean {
+  return Buffer.byteLength(text, "utf8") === text.length;
+}

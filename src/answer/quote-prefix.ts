@@ -1,0 +1,37 @@
+// The prefix of a quoted sentence that makes it understandable outside its passage: speaker and day of a turn, or the
+// title that a leading pronoun refers to.
+
+import type { RankedPassage } from "../domain/ranking.ts";
+
+/** Longer titles are not used as a prefix. */
+const TITLE_UNITS_MAX = 80;
+
+/** A personal or possessive pronoun at the beginning of a sentence, in widely used languages. */
+const PRONOUN_FIRST =
+  /^["'“„«(]*(?:(?:s?he|it|they|his|hers?|its|their|er|sie|es|seine?|ihre?|elles?|ils?|él|ellas?|ellos|egli|lui|lei|eles?|elas?|hij|zij|zijn|он|она|оно|они|его|её|их)(?![\p{L}\p{M}'’])|他|她|它|彼(?!岸))/iu;
+
+/**
+ * The prefix for a sentence of `passage`: empty, or text that ends with a space. A turn's later sentence gets its
+ * speaker, and its day if the question asks when. A sentence that begins with a pronoun gets the title that the caller
+ * gave its memory, unless it contains that title.
+ * @param text the quoted sentence, the first one of this passage in a row
+ */
+export function quotePrefix(text: string, passage: RankedPassage, asksWhen: boolean): string {
+  const { turn } = passage.place;
+  if (turn !== undefined) {
+    const isLabelled = turn.labelUnits > 0 && text.startsWith(passage.text.slice(0, turn.labelUnits).trim());
+    const day = asksWhen && turn.date !== null ? `(${turn.date}) ` : "";
+    return sanitised(`${day}${isLabelled || turn.speaker === null ? "" : `${turn.speaker}: `}`);
+  }
+  const { title, given } = passage.memory;
+  if (title === null || title.length > TITLE_UNITS_MAX || !given.includes("title")) return "";
+  return PRONOUN_FIRST.test(text) && !text.includes(title) ? sanitised(`${title}: `) : "";
+}
+
+// On one line and with round brackets only, so that nothing reads as a citation.
+function sanitised(prefix: string): string {
+  return prefix
+    .replace(/\s+/g, " ")
+    .replace(/[[［【]/g, "(")
+    .replace(/[\]］】]/g, ")");
+}

@@ -1,0 +1,281 @@
+// Extractive sentence selection: scores candidate sentences by their passage, their words and a model's relevance, and
+// picks the best ones greedily. Pure; extractive-answer.ts splits passages into sentences and calls the model.
+
+import type { RankedPassage } from "../domain/ranking.ts";
+import { fold, foldedWords, hasExpectedAnswer, type QuestionFeatures, termMatches } from "./question-features.ts";
+
+/** A text that can be quoted: a sentence, or a part of a long one. */
+export interface Quote {
+  readonly passage: RankedPassage;
+  /** The whole sentence on one line, without Markdown, with lookalikes of citations in round brackets. */
+  readonly sentence: string;
+  /** Index of the part within the sentence, from 0. */
+  readonly part: number;
+  readonly text: string;
+}
+
+/** A quote with its features for scoring. */
+export interface Candidate extends Quote {
+  readonly words: ReadonlySet<string>;
+  /** How well it matches each term of the question, 0..1. Terms without a match are absent. */
+  readonly matches: ReadonlyMap<string, number>;
+  /** Number of words that are not in the question. */
+  readonly newWords: number;
+  /** Whether it contains the kind of thing that the question asks for, such as a date. */
+  readonly hasExpectedAnswer: boolean;
+}
+
+/** A candidate with the relevance that a model gave it. */
+export interface ScoredCandidate {
+  readonly candidate: Candidate;
+  /** How well the sentence alone answers the question, -1..1; null: no model read it. */
+  readonly relevance: number | null;
+}
+
+/** Weight of each term of a question; the sum is 1. */
+export type TermWeights = ReadonlyMap<string, number>;
+
+// The constants were chosen on the 91 train questions of HotpotQA whose answer is a span of text (22 Nov 2026). For 66
+// of them, the 8 passages of `balanced` contain the answer, and 58 of these answers are quoted. Halving or doubling
+// one constant loses four answers at most. ARCHITECTURE.md, "Answers without a model", lists what each part
+// contributes. No test question and no data of LoCoMo was used.
+
+/** Maximum sentences of an answer. */
+const SENTENCES_MAX = 4;
+/** Parts of a sentence overlap if their indices differ by less than this. */
+const PARTS_OVERLAPPING = 3;
+
+/** Weight of the sentence's own words, added to the passage's score (0..1). */
+const OWN_WEIGHT = 1;
+/** Weight of the model's relevance (-1..1). */
+const MODEL_WEIGHT = 0.75;
+/** Bonus for a sentence with the kind of thing that the question asks for. */
+const EXPECTED_ANSWER_BONUS = 0.4;
+/**
+ * Bonus for a sentence under a title that is not quoted yet, in two cases. Second step: a selected sentence contains
+ * the title and the question does not. Comparison: the question contains this title and another one.
+ */
+const WANTED_BONUS = 0.6;
+/** Factor for a term that a selected sentence already has. */
+const REPEATED_TERM_SHARE = 0.3;
+/** Answering sentences have at least this many words that the question lacks; headings and echoes have fewer. */
+const NEW_WORDS_MIN = 3;
+/** Two sentences are duplicates if they share at least this part of the shorter one's words. */
+const DUPLICATE_SHARE = 0.7;
+/** A further sentence needs at least this share of the first one's score. */
+const FURTHER_SCORE_SHARE = 0.4;
+/** Factor for sentences that are questions, because they are seldom the answer. */
+const QUESTION_SHARE = 0.5;
+/** A further sentence with a lower relevance is left out, unless it gets `WANTED_BONUS`. */
+const RELEVANCE_MIN = -0.25;
+/** Shorter titles are ignored, because they occur by chance in many sentences. */
+const TITLE_UNITS_MIN = 3;
+
+const QUESTION_END = /[?？؟\u037e]["'”’»)\]]*$/u;
+/** Letters and digits of scripts that put spaces between words. */
+const SPACED_LETTER = /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}]/u;
+/** The qualifier of a title, such as `(2004 film)` in `Agni (2004 film)`. */
+const TITLE_KIND = /\([^()]*\)\s*$/u;
+
+/** Computes the features of a quote. */
+export function candidateOf(quote: Quote, question: QuestionFeatures): Candidate {
+  const words = new Set(foldedWords(quote.text));
+  const newWords = [...words].filter((word) => !question.terms.has(word)).length;
+  return {
+    ...quote,
+    words,
+    matches: termMatches(words, question),
+    newWords,
+    hasExpectedAnswer: hasExpectedAnswer(quote.text, question),
+  };
+}
+
+/** The best candidates by words and passage, at most `count`, best first. Only these are read by a model. */
+export function shortlist(candidates: readonly Candidate[], weights: TermWeights, count: number): readonly Candidate[] {
+  const scored = candidates.map((candidate, position) => ({
+    candidate,
+    position,
+    score: scoreByWords(candidate, weights, new Set()),
+  }));
+  scored.sort((left, right) => right.score - left.score || left.position - right.position);
+  return scored.slice(0, count).map(({ candidate }) => candidate);
+}
+
+/**
+ * Selects up to four sentences, one after the other: always the one with the highest score. Terms that the answer
+ * already covers count less for the next sentences.
+ */
+export function selectSentences(
+  scored: readonly ScoredCandidate[],
+  weights: TermWeights,
+  question: QuestionFeatures,
+  maxSources: number,
+): readonly Candidate[] {
+  const selection = new Selection(scored, weights, question, maxSources);
+  while (selection.sentences.length < SENTENCES_MAX && selection.addBest());
+  return selection.sentences;
+}
+
+/** The sentences selected so far, and what they determine about the next one. */
+class Selection {
+  readonly sentences: Candidate[] = [];
+  readonly #bestRelevances: ReadonlyMap<RankedPassage, number>;
+  readonly #titles: ReadonlyMap<RankedPassage, string>;
+  /** Titles that occur in the question. */
+  readonly #questionTitles: ReadonlySet<string>;
+  readonly #cited = new Set<RankedPassage>();
+  readonly #citedTitles = new Set<string>();
+  readonly #coveredTerms = new Set<string>();
+  /** Titles that occur in a selected sentence and not in the question: the second step of a two-step question. */
+  readonly #bridgedTitles = new Set<string>();
+  /** Minimum score of a further sentence. */
+  #scoreMin = 0;
+
+  constructor(
+    private readonly scored: readonly ScoredCandidate[],
+    private readonly weights: TermWeights,
+    question: QuestionFeatures,
+    private readonly maxSources: number,
+  ) {
+    this.#bestRelevances = bestByPassage(scored);
+    this.#titles = titlesOf(scored);
+    this.#questionTitles = titlesIn(question.folded, this.#titles);
+  }
+
+  /** Adds the best remaining candidate. false: no candidate is good enough. */
+  addBest(): boolean {
+    let best: Candidate | null = null;
+    let bestScore = Number.NEGATIVE_INFINITY;
+    for (const { candidate, relevance } of this.scored) {
+      if (!this.#cited.has(candidate.passage) && this.#cited.size >= this.maxSources) continue;
+      const isWanted = this.#isWanted(candidate.passage);
+      if (this.sentences.length > 0 && !isWanted && relevance !== null && relevance < RELEVANCE_MIN) continue;
+      const score = this.#score(candidate, relevance, isWanted);
+      if (score <= bestScore || this.sentences.some((earlier) => areDuplicates(earlier, candidate))) continue;
+      best = candidate;
+      bestScore = score;
+    }
+    if (best === null || bestScore < this.#scoreMin) return false;
+    if (this.sentences.length === 0) this.#scoreMin = bestScore * FURTHER_SCORE_SHARE;
+    this.#add(best);
+    return true;
+  }
+
+  /** Whether a passage gets `WANTED_BONUS` for its title. */
+  #isWanted(passage: RankedPassage): boolean {
+    const title = this.#titles.get(passage);
+    if (title === undefined || this.#citedTitles.has(title)) return false;
+    return this.#bridgedTitles.has(title) || (this.#questionTitles.size > 1 && this.#questionTitles.has(title));
+  }
+
+  #score(candidate: Candidate, relevance: number | null, isWanted: boolean): number {
+    return (
+      scoreByWords(candidate, this.weights, this.#coveredTerms) +
+      (relevance === null ? 0 : MODEL_WEIGHT * (relevance - (this.#bestRelevances.get(candidate.passage) ?? 0))) +
+      (isWanted ? WANTED_BONUS : 0)
+    );
+  }
+
+  #add(candidate: Candidate): void {
+    const title = this.#titles.get(candidate.passage);
+    const isSecondStep =
+      this.sentences.length === 1 &&
+      title !== undefined &&
+      this.#bridgedTitles.has(title) &&
+      !this.#citedTitles.has(title);
+    // The second step is the answer itself, so it goes first.
+    if (isSecondStep) this.sentences.unshift(candidate);
+    else this.sentences.push(candidate);
+    this.#cited.add(candidate.passage);
+    if (title !== undefined) this.#citedTitles.add(title);
+    for (const term of candidate.matches.keys()) this.#coveredTerms.add(term);
+    const text = fold(candidate.text);
+    for (const other of this.#titles.values()) {
+      if (!this.#questionTitles.has(other) && containsTitle(text, other)) this.#bridgedTitles.add(other);
+    }
+  }
+}
+
+/**
+ * The best relevance among each passage's sentences. It is subtracted, because the model's opinion of the passages is
+ * already part of their scores.
+ */
+function bestByPassage(scored: readonly ScoredCandidate[]): ReadonlyMap<RankedPassage, number> {
+  const best = new Map<RankedPassage, number>();
+  for (const { candidate, relevance } of scored) {
+    if (relevance === null) continue;
+    best.set(candidate.passage, Math.max(relevance, best.get(candidate.passage) ?? relevance));
+  }
+  return best;
+}
+
+function scoreByWords(candidate: Candidate, weights: TermWeights, covered: ReadonlySet<string>): number {
+  const novelty = Math.min(1, (1 + candidate.newWords) / (1 + NEW_WORDS_MIN));
+  const score =
+    candidate.passage.score +
+    OWN_WEIGHT * coverage(candidate.matches, weights, covered) * novelty +
+    (candidate.hasExpectedAnswer ? EXPECTED_ANSWER_BONUS : 0);
+  return QUESTION_END.test(candidate.text) ? score * QUESTION_SHARE : score;
+}
+
+/** Weighted share of the question's terms that a candidate matches, 0..1. */
+function coverage(matches: ReadonlyMap<string, number>, weights: TermWeights, covered: ReadonlySet<string>): number {
+  let share = 0;
+  for (const [term, strength] of matches) {
+    share += (weights.get(term) ?? 0) * strength * (covered.has(term) ? REPEATED_TERM_SHARE : 1);
+  }
+  return share;
+}
+
+/**
+ * Weights of the question's terms: the rarer among the candidates, the higher. Terms that no candidate has get no
+ * weight.
+ */
+export function termWeights(candidates: readonly Candidate[]): TermWeights {
+  const sentences = new Map<string, number>();
+  for (const { matches } of candidates) {
+    for (const [term, strength] of matches) sentences.set(term, (sentences.get(term) ?? 0) + strength);
+  }
+  // Inverse document frequency of BM25 (Robertson and Zaragoza, 2009), with sentences instead of documents.
+  const raw = [...sentences].map(
+    ([term, count]) => [term, Math.log(1 + (candidates.length - count + 0.5) / (count + 0.5))] as const,
+  );
+  const total = raw.reduce((sum, [, weight]) => sum + weight, 0);
+  return new Map(raw.map(([term, weight]) => [term, weight / total]));
+}
+
+/** The passages' titles, folded and without qualifier. Very short titles are left out. */
+function titlesOf(scored: readonly ScoredCandidate[]): ReadonlyMap<RankedPassage, string> {
+  const passages = new Set(scored.map(({ candidate }) => candidate.passage));
+  const titles = new Map<RankedPassage, string>();
+  for (const passage of passages) {
+    const title = fold(passage.memory.title ?? "")
+      .replace(TITLE_KIND, "")
+      .trim();
+    if (title.length >= TITLE_UNITS_MIN) titles.set(passage, title);
+  }
+  return titles;
+}
+
+/** The titles that occur in a folded question. If one title contains another, only the longer one. */
+function titlesIn(question: string, titles: ReadonlyMap<RankedPassage, string>): ReadonlySet<string> {
+  const found = [...new Set(titles.values())].filter((title) => containsTitle(question, title));
+  return new Set(found.filter((title) => !found.some((other) => other !== title && other.includes(title))));
+}
+
+/** Whether a folded text contains a folded title at word boundaries. */
+function containsTitle(text: string, title: string): boolean {
+  const at = text.indexOf(title);
+  if (at < 0) return false;
+  const around = `${text.charAt(at - 1)} ${text.charAt(at + title.length)}`;
+  return !SPACED_LETTER.test(around) || !SPACED_LETTER.test(title);
+}
+
+function areDuplicates(left: Candidate, right: Candidate): boolean {
+  if (left.text === right.text) return true;
+  if (left.passage === right.passage && left.sentence === right.sentence) {
+    return Math.abs(left.part - right.part) < PARTS_OVERLAPPING;
+  }
+  const [fewer, more] = left.words.size < right.words.size ? [left.words, right.words] : [right.words, left.words];
+  return fewer.size > 0 && fewer.intersection(more).size >= DUPLICATE_SHARE * fewer.size;
+}
