@@ -1,32 +1,32 @@
-// How much of an Office document is read at most, and how a reader gives up: with a message for whoever uploaded the file.
-// Where the counted things come from is the business of archive.ts, xml.ts and the readers.
+// Limits what one document may cost, and stops its reader with a message for the uploader. zip/archive.ts,
+// office/xml.ts and the readers count.
 
 import { ReadFailure } from "../ports/document-reader.ts";
 import { processorMs } from "./processor-time.ts";
 
-/** Most that is read of one document. */
+/** Limits for one document. */
 export interface ReadingLimits {
-  /** Parts of its archive. */
+  /** Parts of the archive. */
   readonly entries: number;
-  /** Bytes of the parts that are read, decompressed. */
+  /** Decompressed bytes of all parts that are read. */
   readonly inflatedBytes: number;
-  /** Of one part: bytes decompressed per byte compressed, once it is beyond `ratioFromBytes`. */
+  /** Decompressed bytes per compressed byte of one part, checked from `ratioFromBytes` decompressed bytes on. */
   readonly ratio: number;
   readonly ratioFromBytes: number;
   /** UTF-16 units of text. */
   readonly textUnits: number;
-  /** Filled cells of all sheets together, cells that share a merged value included. */
+  /** Filled cells of all sheets, including cells that share a merged value. */
   readonly cells: number;
   readonly slides: number;
-  /** Elements inside one another. */
+  /** Depth of nested elements. */
   readonly depth: number;
-  /** Of the processor's time. */
+  /** Processor time in milliseconds. */
   readonly ms: number;
 }
 
 /**
- * Far beyond what people write, and near enough that a child of the server survives it (measured with files made to break
- * readers, 20 Nov 2026: 200 MB of XML take 2.7 s and 320 MB of memory). DEFLATE itself ends at a ratio of 1,032.
+ * The limits in production: far beyond real documents, and low enough for the child process (measured on 20 Nov 2026
+ * with hostile files: 200 MB of XML take 2.7 s and 320 MB of memory). The maximum ratio of DEFLATE is 1,032.
  */
 export const READING_LIMITS: ReadingLimits = {
   entries: 5_000,
@@ -40,7 +40,7 @@ export const READING_LIMITS: ReadingLimits = {
   ms: 30_000,
 };
 
-/** Counts what one document costs. Every method throws ReadFailure when the document goes beyond its limit. */
+/** Counts what one document costs. Every method throws a ReadFailure if the document exceeds a limit. */
 export class Budget {
   readonly #deadlineMs: number;
   #inflatedBytes = 0;
@@ -51,13 +51,13 @@ export class Budget {
     this.#deadlineMs = processorMs() + limits.ms;
   }
 
-  /** Called at least once for every few megabytes that are looked at. */
+  /** Readers call it at least once every few megabytes. */
   checkTime(): void {
     if (processorMs() < this.#deadlineMs) return;
     refuse(`Reading the file takes longer than ${this.limits.ms / 1000} seconds, the most that is spent on one.`);
   }
 
-  /** @param partBytes of the part that `bytes` are added to: so far decompressed, and compressed in all */
+  /** @param partBytes of the current part: bytes decompressed so far, and all compressed bytes */
   addInflated(bytes: number, partBytes: { readonly inflated: number; readonly compressed: number }): void {
     const { inflatedBytes, ratio, ratioFromBytes } = this.limits;
     this.#inflatedBytes += bytes;
@@ -72,18 +72,18 @@ export class Budget {
   addText(units: number): void {
     this.#textUnits += units;
     if (this.#textUnits <= this.limits.textUnits) return;
-    refuse(`The file holds more than ${inWords(this.limits.textUnits)} characters of text, the most that is read.`);
+    refuse(`The file holds more than ${formatted(this.limits.textUnits)} characters of text, the most that is read.`);
   }
 
   addCells(cells: number): void {
     this.#cells += cells;
     if (this.#cells <= this.limits.cells) return;
-    refuse(`The file holds more than ${inWords(this.limits.cells)} cells, the most that is read.`);
+    refuse(`The file holds more than ${formatted(this.limits.cells)} cells, the most that is read.`);
   }
 
   checkSlides(slides: number): void {
     if (slides <= this.limits.slides) return;
-    refuse(`The file holds ${inWords(slides)} slides; at most ${inWords(this.limits.slides)} are read.`);
+    refuse(`The file holds ${formatted(slides)} slides; at most ${formatted(this.limits.slides)} are read.`);
   }
 
   checkDepth(depth: number, part: string): void {
@@ -92,12 +92,12 @@ export class Budget {
   }
 }
 
-/** Gives a document up: throws ReadFailure, which `outcomeOf` catches. */
+/** Stops reading: throws a ReadFailure, which `outcomeOf` catches. */
 export function refuse(message: string, cause?: unknown): never {
   throw new ReadFailure("unreadable_document", message, { cause });
 }
 
-/** What `read` gives, or why it gave the document up. */
+/** The result of `read`, or the ReadFailure that it threw. */
 export function outcomeOf<Outcome>(read: () => Outcome): Outcome | ReadFailure {
   try {
     return read();
@@ -108,9 +108,9 @@ export function outcomeOf<Outcome>(read: () => Outcome): Outcome | ReadFailure {
 }
 
 function inMegabytes(bytes: number): string {
-  return inWords(Math.round(bytes / (1024 * 1024)));
+  return formatted(Math.round(bytes / (1024 * 1024)));
 }
 
-function inWords(count: number): string {
+function formatted(count: number): string {
   return count.toLocaleString("en-US");
 }

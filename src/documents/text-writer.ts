@@ -1,30 +1,30 @@
-// Puts the text of a document together, block by block, with the marks of where it stands. What the blocks say is the business of
-// the readers.
+// Assembles the text of a document from blocks, with marks of pages, slides and sheets, and cleans texts. The readers
+// decide what the blocks hold.
 
 import { ReadFailure } from "../ports/document-reader.ts";
 import type { Budget } from "./budget.ts";
 import type { PlaceMark, ReadDocument } from "./document.ts";
 
-/** A paragraph, heading, item or row. */
+/** A paragraph, heading, list item or table row. */
 export interface Block {
-  /** Trimmed, with a visible character. */
+  /** Trimmed, with at least one visible character. */
   readonly text: string;
-  /** Blocks of the same series follow each other line by line, others after an empty line. */
+  /** Between blocks of the same series is a line feed, between others an empty line. */
   readonly series: object | null;
 }
 
-/** Takes blocks. */
+/** Receives blocks. */
 export interface BlockSink {
   write(block: Block): void;
 }
 
-/** The series of list items: two lists in a row read as one. */
+/** The series of list items. Consecutive lists are one list. */
 export const LIST = {};
 
-/** Length of a piece from which on the next one begins. */
+/** Length of a piece in UTF-16 units after which the next one begins. */
 const PIECE_UNITS = 64 * 1024;
 
-/** Collects a document's text. */
+/** Collects the text of a document. */
 export class TextWriter implements BlockSink {
   readonly #pieces: string[] = [];
   readonly #marks: PlaceMark[] = [];
@@ -36,15 +36,15 @@ export class TextWriter implements BlockSink {
 
   constructor(private readonly budget: Budget) {}
 
-  /** What is written from now on stands at `place`. */
+  /** Sets the place of the following blocks. */
   mark(place: Omit<PlaceMark, "at">): void {
     this.#place = place;
     this.#series = null;
   }
 
-  /** @throws ReadFailure when the text goes beyond the budget */
+  /** @throws ReadFailure if the text exceeds the budget */
   write({ text, series }: Block): void {
-    // before the text is made out of its parts
+    // before the parts are joined
     this.budget.addText(text.length);
     const isFirst = this.#units === 0;
     this.#append(isFirst ? "" : series !== null && series === this.#series ? "\n" : "\n\n");
@@ -54,7 +54,7 @@ export class TextWriter implements BlockSink {
     this.#series = series;
   }
 
-  /** The document; a failure when nothing was written. */
+  /** The document; a failure if nothing was written. */
   document(title: string | null): ReadDocument | ReadFailure {
     if (this.#units === 0) return new ReadFailure("unreadable_document", "The file holds no text.");
     this.#endPiece();
@@ -75,7 +75,7 @@ export class TextWriter implements BlockSink {
   }
 }
 
-/** Keeps blocks until it is known where they go. */
+/** Keeps blocks in a list. */
 export class BlockList implements BlockSink {
   readonly blocks: Block[] = [];
 
@@ -85,14 +85,15 @@ export class BlockList implements BlockSink {
 }
 
 /**
- * A text as people read it: lines ended by \n and at most one empty line between them, no blanks at ends, nothing that is
- * invisible but for blanks (control characters, soft hyphens, byte order marks, lone surrogates). Empty when nothing can be seen.
+ * Cleans a text: lines ended by \n, at most one empty line between them, no white space at the ends of lines, no
+ * invisible characters (control characters, soft hyphens, byte order marks, lone surrogates). Empty if nothing is
+ * visible.
  */
 export function readable(text: string): string {
   const lines = text
     .toWellFormed()
     .replace(/\r\n?|[\v\f\u0085\u2028\u2029]/g, "\n")
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: this removes them
     .replace(/[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u00ad\ufeff\ufffe\uffff]/g, "");
   if (!VISIBLE.test(lines)) return "";
   return lines
@@ -107,7 +108,7 @@ const VISIBLE = /[^\s\p{Cc}\p{Cf}]/u;
 
 /** A text on one line. */
 export function onOneLine(text: string): string {
-  // numbers and single words, which sheets are full of
+  // fast path for numbers and single words, most cells of sheets
   if (/^[!-~]+$/.test(text)) return text;
   return readable(text).replace(/\s+/g, " ");
 }

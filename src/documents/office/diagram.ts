@@ -1,4 +1,4 @@
-// The text of SmartArt (ECMA-376-1, 21.4): its points as a list, each below the one that it belongs to.
+// Reads the text of SmartArt (ECMA-376-1, 21.4) as a nested list.
 
 import { type Block, LIST } from "../text-writer.ts";
 import { type DrawingParagraph, DrawingText, lineOf } from "./drawing-text.ts";
@@ -6,7 +6,7 @@ import { listItem } from "./lists.ts";
 import type { OfficePackage } from "./package.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/** The points of the diagram in a part, outermost first in the order of the diagram; none for a part that is not there. */
+/** The list items of the diagram in a part, in the order of the diagram; none if the part does not exist. */
 export function diagramBlocks(document: OfficePackage, part: string): Block[] {
   const reader = new DiagramReader();
   document.read(part, "dgm", reader);
@@ -20,8 +20,8 @@ interface Point {
 
 class DiagramReader implements XmlHandler {
   readonly #points = new Map<string, Point>();
-  /** Ids below an id, with their places there. */
-  readonly #below = new Map<string, { readonly id: string; readonly order: number }[]>();
+  /** Children of a point by its id. */
+  readonly #children = new Map<string, { readonly id: string; readonly order: number }[]>();
   #point: Point | null = null;
   #text: DrawingText | null = null;
 
@@ -34,9 +34,9 @@ class DiagramReader implements XmlHandler {
       this.#text = new DrawingText();
     } else if (name === "dgm:cxn" && (attributes.type ?? "parOf") === "parOf") {
       const { srcId = "", destId = "", srcOrd = "0" } = attributes;
-      const siblings = this.#below.get(srcId) ?? [];
+      const siblings = this.#children.get(srcId) ?? [];
       siblings.push({ id: destId, order: Number.parseInt(srcOrd, 10) || 0 });
-      this.#below.set(srcId, siblings);
+      this.#children.set(srcId, siblings);
     }
     return undefined;
   }
@@ -63,12 +63,12 @@ class DiagramReader implements XmlHandler {
         seen.add(id);
         const text = this.#isItem(id) ? lineOf(this.#points.get(id)?.paragraphs ?? []) : "";
         if (text !== "") blocks.push({ text: listItem(level, null, text), series: LIST });
-        const below = (this.#below.get(id) ?? []).toSorted((one, other) => other.order - one.order);
-        for (const child of below) waiting.push({ id: child.id, level: level + 1 });
+        const children = (this.#children.get(id) ?? []).toSorted((one, other) => other.order - one.order);
+        for (const child of children) waiting.push({ id: child.id, level: level + 1 });
       }
     };
     for (const [id, { type }] of this.#points) if (type === "doc") write(id);
-    // what hangs on nothing
+    // points without a parent
     for (const id of this.#points.keys()) if (this.#isItem(id)) write(id);
     return blocks;
   }

@@ -1,5 +1,5 @@
-// The flow of a Word document (ECMA-376-1, 17): paragraphs and tables of the body, of notes and comments, of cells and text boxes,
-// one after the other as they are read. Which parts are read in which order is docx.ts's question.
+// Reads the content of a Word document (ECMA-376-1, 17): paragraphs and tables of the body, of notes and comments, of
+// cells and text boxes, in a single pass. docx.ts decides which parts are read.
 
 import type { Budget } from "../budget.ts";
 import { type Block, BlockList, type BlockSink, onOneLine } from "../text-writer.ts";
@@ -8,30 +8,30 @@ import { Paragraph } from "./docx-paragraph.ts";
 import type { StyleOf } from "./docx-styles.ts";
 import { type CellContent, WordTable } from "./docx-table.ts";
 import { EquationReader } from "./equation.ts";
-import { withoutMark } from "./lists.ts";
+import { withoutMarker } from "./lists.ts";
 import { symbolOf } from "./symbols.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/** What a flow refers to. */
+/** Parts of the document that paragraphs and tables refer to. */
 export interface WordContext {
   readonly budget: Budget;
   readonly styleOf: StyleOf;
   readonly numbering: Numbering;
-  /** Footnotes, endnotes and comments as they are put into the text, by `footnote 1`. */
+  /** Text of footnotes, endnotes and comments, by keys such as `footnote 1`. */
   readonly notes: ReadonlyMap<string, string>;
-  /** The blocks of a diagram by the id of its relationship. */
+  /** Blocks of a diagram by the id of its relationship. */
   diagram(id: string): readonly Block[];
 }
 
-/** Not read: what was deleted or moved away, how things looked before, what is code and not result, hints at pronunciation. */
-const PASSED_OVER = new Set(
+/** Elements that are skipped: deleted or moved text, former formatting, field codes, phonetic guides. */
+const SKIPPED = new Set(
   "w:del w:moveFrom w:delText w:instrText w:delInstrText w:pPrChange w:rPrChange w:tblPrChange w:tcPrChange w:trPrChange w:tblPrExChange w:tblGridChange w:sectPrChange w:numberingChange w:sectPr w:sdtPr w:sdtEndPr w:tabs w:rt w:ffData".split(
     " ",
   ),
 );
 
-/** The fields that are open, one inside the other: the code of each is not shown, its result is. */
-class Fields {
+/** Tracks nested open fields. The code of a field is hidden, its result is shown. */
+class FieldStack {
   readonly #open: ("code" | "result")[] = [];
   #codes = 0;
 
@@ -48,39 +48,39 @@ class Fields {
     if (step === "separate") this.#open.push("result");
   }
 
-  /** At a paragraph's end: a field whose code never ends would hide the rest of the document. */
+  /** Ends open codes at the end of a paragraph. Otherwise a code without an end would hide the rest of the document. */
   endCode(): void {
     while (this.#codes > 0) this.move("end");
   }
 }
 
-/** Where paragraphs and tables follow each other. */
+/** A sequence of paragraphs and tables: the body, a cell, a text box. */
 class Flow {
   paragraph: Paragraph | null = null;
   table: WordTable | null = null;
-  /** The cells of the row that is open. */
+  /** Cells of the open row. */
   cells: CellContent[] = [];
   isHeaderRow = false;
   isDeletedRow = false;
-  /** Of the run that is open. */
+  /** Formatting of the open run. */
   isHidden = false;
   isBold = false;
-  /** Of the cell that the flow is in. */
+  /** Properties of the cell that this flow is in. */
   span = 1;
   isMerged = false;
   hasTable = false;
   isAllBold = true;
-  readonly fields = new Fields();
+  readonly fields = new FieldStack();
 
   constructor(readonly sink: BlockSink) {}
 }
 
-/** Reads the elements of a flow, and of what is nested in it, into blocks. */
+/** Reads the elements of a flow and of nested flows into blocks. */
 export class FlowReader implements XmlHandler {
   readonly #flows: Flow[] = [];
   #isText = false;
   #equation: EquationReader | null = null;
-  /** `w:pPr` or `w:trPr` that is open. */
+  /** The open properties element, `w:pPr` or `w:trPr`. */
   #properties: "paragraph" | "row" | null = null;
 
   constructor(
@@ -98,7 +98,7 @@ export class FlowReader implements XmlHandler {
       else if (flow.paragraph !== null) flow.paragraph.isOpenEnded = true;
       return "skip";
     }
-    if (PASSED_OVER.has(name)) return "skip";
+    if (SKIPPED.has(name)) return "skip";
     if (!this.#openProperty(flow, name, attributes)) this.#openContent(flow, name, attributes);
     return undefined;
   }
@@ -145,7 +145,7 @@ export class FlowReader implements XmlHandler {
     }
   }
 
-  /** Writes what a document that ends early leaves open. */
+  /** Writes the open paragraph of a document that is cut off. */
   end(): void {
     if (this.#flow.paragraph !== null) this.#finish(this.#flow, this.#flow.paragraph);
   }
@@ -154,7 +154,7 @@ export class FlowReader implements XmlHandler {
     return this.#flows.at(-1) ?? new Flow(new BlockList());
   }
 
-  /** @returns whether it was a property of a paragraph, run or table */
+  /** @returns whether the element is a property of a paragraph, run or table */
   #openProperty(flow: Flow, name: string, attributes: Attributes): boolean {
     const { paragraph, table } = flow;
     const value = attributes.val ?? "";
@@ -270,7 +270,7 @@ export class FlowReader implements XmlHandler {
   #refer(flow: Flow, key: string): void {
     const note = this.context.notes.get(key);
     if (note === undefined || flow.paragraph === null || flow.isHidden) return;
-    // one note can be referred to any number of times
+    // a note can be referenced any number of times
     this.context.budget.addText(note.length);
     flow.paragraph.notes.push(note);
   }
@@ -301,17 +301,17 @@ export class FlowReader implements XmlHandler {
     if (this.#flows.length < 2) return;
     this.#flows.pop();
     if (flow.paragraph !== null) this.#finish(flow, flow.paragraph);
-    const around = this.#flow;
+    const outer = this.#flow;
     for (const block of blocksOf(flow)) {
-      if (around.paragraph === null) around.sink.write(block);
-      else around.paragraph.anchored.push(block);
+      if (outer.paragraph === null) outer.sink.write(block);
+      else outer.paragraph.anchored.push(block);
     }
   }
 }
 
-/** Reads the notes of a part: footnotes, endnotes or comments, each on one line by its id. */
+/** Reads the footnotes, endnotes or comments of a part, each as one line. */
 export class NoteReader implements XmlHandler {
-  /** By `footnote 1`. */
+  /** Notes by keys such as `footnote 1`. */
   readonly notes = new Map<string, { readonly text: string; readonly author: string }>();
   #note: { readonly key: string; readonly author: string; list: BlockList; reader: FlowReader } | null = null;
 
@@ -323,7 +323,7 @@ export class NoteReader implements XmlHandler {
   open(name: string, attributes: Attributes): "skip" | undefined {
     if (this.#note !== null) return this.#note.reader.open(name, attributes);
     if (name !== `w:${this.kind}`) return undefined;
-    // the lines that separate notes from the text
+    // separator lines between notes and text
     if (attributes.type !== undefined && attributes.type !== "normal") return "skip";
     const list = new BlockList();
     const reader = new FlowReader(this.context, list);
@@ -339,7 +339,7 @@ export class NoteReader implements XmlHandler {
       return;
     }
     reader.end();
-    const text = list.blocks.map((block) => onOneLine(withoutMark(block.text))).join(" ");
+    const text = list.blocks.map((block) => onOneLine(withoutMarker(block.text))).join(" ");
     if (text !== "") this.notes.set(key, { text, author: onOneLine(author) });
     this.#note = null;
   }
@@ -353,7 +353,7 @@ function blocksOf({ sink }: Flow): readonly Block[] {
   return sink instanceof BlockList ? sink.blocks : [];
 }
 
-/** Whether a property that is there or not is there (ECMA-376-1, 17.17.4). */
+/** Whether an on/off property is on (ECMA-376-1, 17.17.4). */
 function isOn({ val = "1" }: Attributes): boolean {
   return !/^(?:0|false|off|none)$/.test(val);
 }

@@ -1,27 +1,27 @@
-// The labels of numbered paragraphs of a Word document, counted as Word counts them (ECMA-376-1, 17.9).
+// Computes the labels of numbered paragraphs of a Word document, with the counting rules of Word (ECMA-376-1, 17.9).
 
 import { type NumeralKind, numeral } from "./lists.ts";
 import type { OfficePackage } from "./package.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/** What a list shows before a paragraph. */
+/** The label of a list paragraph. */
 export interface ListLabel {
-  /** null: a bullet; empty: nothing. */
+  /** null for a bullet; empty for no label. */
   readonly label: string | null;
   readonly level: number;
 }
 
-/** Word's levels are 0 to 8. */
+/** Number of list levels in Word, 0 to 8. */
 const LEVELS = 9;
-/** Longest label: those of law have some ten characters. */
+/** Longest label in UTF-16 units. Labels in legal texts have about ten. */
 const LABEL_UNITS_MAX = 40;
 
 interface Level {
   start: number;
   format: string;
-  /** `%1.%2` for the numbers of the levels 1 and 2; null: not told. */
+  /** A label such as `%1.%2`, with the numbers of levels 1 and 2; null if unknown. */
   pattern: string | null;
-  /** Level (from 1) after which it begins again; 0: never; null: after any above it. */
+  /** Level (from 1) after which counting restarts; 0 for never; null for any higher level. */
   restart: number | null;
 }
 
@@ -30,12 +30,12 @@ export class Numbering {
   readonly #counts = new Map<string, (number | null)[]>();
   readonly #reader = new NumberingReader();
 
-  /** @throws ReadFailure when the part of the lists is damaged */
+  /** @throws ReadFailure if the numbering part is damaged */
   constructor(document: OfficePackage, part: string | null) {
     if (part !== null) document.read(part, "w", this.#reader);
   }
 
-  /** The next label of a list; null where the list is none (its id is 0 or unknown). */
+  /** Counts and returns the next label of a list; null if its id is 0 or unknown. */
   next(listId: string, level: number): ListLabel | null {
     const list = this.#reader.lists.get(listId);
     if (list === undefined) return null;
@@ -59,7 +59,7 @@ export class Numbering {
   #levelsOf(list: List): ReadonlyMap<number, Level> {
     const abstract = this.#reader.abstracts.get(list.abstractId);
     if (abstract?.link === undefined || abstract.levels.size > 0) return abstract?.levels ?? new Map();
-    // a list by the name of a style is defined where the style is
+    // the levels are in the list that defines the linked style
     for (const other of this.#reader.abstracts.values()) if (other.style === abstract.link) return other.levels;
     return abstract.levels;
   }
@@ -72,7 +72,7 @@ function labelOf(levels: ReadonlyMap<number, Level>, counts: readonly (number | 
     const level = levels.get(each);
     return numeral(counts[each] ?? level?.start ?? 1, kindOf(level?.format ?? "decimal"));
   });
-  // characters of symbol fonts mean nothing outside of them
+  // remove characters of symbol fonts
   return label.replace(/[\ue000-\uf8ff]/g, "").trim();
 }
 
@@ -90,7 +90,7 @@ function kindOf(format: string): NumeralKind {
 
 interface List {
   abstractId: string;
-  /** Levels that begin anew with this list. */
+  /** Start values of levels that this list restarts. */
   readonly starts: Map<number, number>;
   isStarted: boolean;
 }
@@ -125,7 +125,7 @@ class NumberingReader implements XmlHandler {
         break;
       case "w:lvl":
         this.#level = { start: 1, format: "decimal", pattern: null, restart: null };
-        // levels that one list overrides are rare, and then the same but for their start
+        // only the start of an overridden level is read: other overrides are rare
         this.#abstract?.levels.set(Number.parseInt(attributes.ilvl ?? "0", 10) || 0, this.#level);
         break;
       case "w:start":

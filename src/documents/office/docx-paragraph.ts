@@ -1,21 +1,21 @@
-// A paragraph of a Word document while it is read: its text, its place among headings and lists, and what hangs on it.
+// Collects a paragraph of a Word document: text, heading or list level, notes, anchored text boxes and diagrams.
 
 import { type Block, LIST, onOneLine, readable } from "../text-writer.ts";
 import type { Numbering } from "./docx-numbering.ts";
 import { headingOfOutline, type StyleOf } from "./docx-styles.ts";
 import { listItem } from "./lists.ts";
 
-/** A paragraph as it comes. */
+/** A paragraph that is being read. */
 export class Paragraph {
   style: string | null = null;
   outline: number | null = null;
   listId: string | null = null;
   listLevel: number | null = null;
-  /** Whether its end was deleted, so that the next one goes on with it. */
+  /** Whether its paragraph mark was deleted, so that the next paragraph continues it. */
   isOpenEnded = false;
   isBold = true;
   readonly notes: string[] = [];
-  /** Blocks of text boxes and diagrams that are anchored in it. */
+  /** Blocks of text boxes and diagrams that are anchored in the paragraph. */
   readonly anchored: Block[] = [];
   readonly #text: string[] = [];
 
@@ -24,11 +24,11 @@ export class Paragraph {
     if (!isBold && /\S/.test(text)) this.isBold = false;
   }
 
-  /** What it is in the text: nothing for an empty one. */
+  /** The blocks of the paragraph; none if it is empty. */
   blocks(styleOf: StyleOf, numbering: Numbering): Block[] {
     const style = styleOf(this.style);
     const list = this.#listBy(style.list);
-    // counted for an empty one too, as Word does
+    // Word counts empty paragraphs as well
     const label = list === null ? null : numbering.next(list.id, list.level);
     const text = style.isContents ? "" : readable(this.#text.join(""));
     const notes = this.notes.join(" ");

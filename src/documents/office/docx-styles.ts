@@ -1,40 +1,40 @@
-// Which level of heading or list the styles of a Word document give a paragraph (ECMA-376-1, 17.7).
+// Resolves the paragraph styles of a Word document: heading level and list (ECMA-376-1, 17.7).
 
 import type { OfficePackage } from "./package.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/** What a style says of its paragraphs; null: nothing. */
+/** Properties of paragraphs with a style; null if the style does not set them. */
 export interface ParagraphStyle {
-  /** 1 to 6; 0: no heading. */
+  /** 1 to 6; 0 for no heading. */
   readonly heading: number | null;
   readonly list: { readonly id: string; readonly level: number } | null;
-  /** Whether it is that of a table of contents, which repeats what the headings say. */
+  /** Whether it is the style of a table of contents, which repeats the headings. */
   readonly isContents: boolean;
 }
 
 /** Styles by their id. */
 export type StyleOf = (id: string | null) => ParagraphStyle;
 
-/** Levels of Markdown. */
+/** Number of heading levels in Markdown. */
 const HEADING_MAX = 6;
-/** `heading 1` in the languages whose programs translate the name; Word itself keeps the English one. */
+/** Names of heading styles in languages whose programs translate them. Word itself keeps `heading 1`. */
 const HEADING_NAME =
   /^(?:heading|überschrift|titre|título|titulo|titolo|kop|rubrik|overskrift|otsikko|nagłówek|nadpis|címsor|başlık|заголовок|标题|標題|見出し|제목)\s*([1-9])$/iu;
 const CONTENTS_NAME = /^(?:toc \d|toc heading|table of contents)$/i;
 const PLAIN: ParagraphStyle = { heading: null, list: null, isContents: false };
 
-/** The level of heading that an outline level (0 to 8; 9: body text) means. */
+/** The heading level of an outline level (0 to 8; 9 is body text). */
 export function headingOfOutline(level: number): number {
   return level >= 0 && level <= 8 ? Math.min(level + 1, HEADING_MAX) : 0;
 }
 
-/** @throws ReadFailure when the part of the styles is damaged */
+/** Reads the styles part. @throws ReadFailure if it is damaged */
 export function readStyles(document: OfficePackage, part: string | null): StyleOf {
   const reader = new StyleReader();
   if (part !== null) document.read(part, "w", reader);
   const resolved = new Map<string, ParagraphStyle>();
   return (id) => {
-    const own = id ?? reader.usual;
+    const own = id ?? reader.defaultId;
     if (own === null) return PLAIN;
     const known = resolved.get(own) ?? resolve(own, reader.styles);
     resolved.set(own, known);
@@ -67,7 +67,7 @@ function resolve(id: string, styles: ReadonlyMap<string, WrittenStyle>): Paragra
 }
 
 function headingOf(style: WrittenStyle | undefined, id: string): number | null {
-  // the id tells where the part of the styles is missing
+  // the id is the only name if the styles part is missing
   const name = (style?.name || id).trim();
   if (/^title$/i.test(name)) return 1;
   const named = HEADING_NAME.exec(name)?.[1];
@@ -77,8 +77,8 @@ function headingOf(style: WrittenStyle | undefined, id: string): number | null {
 
 class StyleReader implements XmlHandler {
   readonly styles = new Map<string, WrittenStyle>();
-  /** The style of paragraphs that name none. */
-  usual: string | null = null;
+  /** Id of the default paragraph style; null if there is none. */
+  defaultId: string | null = null;
   #style: WrittenStyle | null = null;
 
   open(name: string, attributes: Attributes): "skip" | undefined {
@@ -90,7 +90,7 @@ class StyleReader implements XmlHandler {
         if (type !== "paragraph") return "skip";
         this.#style = { name: "", basedOn: null, outline: null, listId: null, listLevel: null };
         this.styles.set(styleId, this.#style);
-        if (/^(?:1|true|on)$/.test(isDefault)) this.usual = styleId;
+        if (/^(?:1|true|on)$/.test(isDefault)) this.defaultId = styleId;
         break;
       }
       case "w:docDefaults":

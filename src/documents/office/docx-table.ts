@@ -1,32 +1,32 @@
-// A table of a Word document while it is read: its rows as lines, merged cells with what they share. Cells that hold more than fits
-// a line are unfolded into their blocks. How rows are written is table.ts's question.
+// Lays out a table of a Word document: rows as lines, merged cells with the text that they share. A row with more
+// content than fits a line is written as the blocks of its cells. table.ts writes the lines.
 
 import { type Block, type BlockSink, onOneLine } from "../text-writer.ts";
-import { withoutMark } from "./lists.ts";
+import { withoutMarker } from "./lists.ts";
 import { type Cell, fitsLine, type HeaderHint, TableRows } from "./table.ts";
 
-/** Word itself has at most 63 columns. */
+/** Maximum column span of a cell. Word allows 63 columns. */
 const COLUMNS_MAX = 100;
 
-/** A cell as it was read. */
+/** A cell with its content. */
 export interface CellContent {
   readonly blocks: readonly Block[];
   readonly span: number;
-  /** Whether it goes on with the cell above it. */
+  /** Whether the cell is merged with the one above. */
   readonly isMerged: boolean;
   readonly isBold: boolean;
   readonly hasTable: boolean;
 }
 
-/** Takes the rows of a table and writes their lines. */
+/** Receives the rows of a table and writes their lines. */
 export class WordTable {
-  /** Whether the first row is shown as a header. */
+  /** Whether the first row is formatted as a header. */
   hint: HeaderHint = "none";
-  /** Columns as the table declares them. */
+  /** Number of columns that the table declares. */
   declaredColumns = 0;
   readonly #sink: BlockSink;
   #rows: TableRows | null = null;
-  /** The cells that those of the next row may go on with, by column. */
+  /** Texts of the previous row by column, for merged cells. */
   #above = new Map<number, string>();
 
   constructor(sink: BlockSink) {
@@ -35,13 +35,13 @@ export class WordTable {
 
   addRow(contents: readonly CellContent[], isHeader: boolean): void {
     if (contents.length === 1 && this.declaredColumns <= 1) {
-      // a frame around what it holds
+      // a table of one cell is a frame around its content
       for (const block of contents[0]?.blocks ?? []) this.#sink.write(block);
       return;
     }
     const rows = this.#rows ?? new TableRows(this.hint);
     this.#rows = rows;
-    if (contents.some(isTooMuch)) {
+    if (contents.some(exceedsLine)) {
       this.#writeAll(rows.end());
       let column = 0;
       for (const { blocks, span } of contents) {
@@ -51,7 +51,7 @@ export class WordTable {
     } else this.#writeAll(rows.add({ cells: this.#cellsOf(contents), isHeader }));
   }
 
-  /** Writes what is left. */
+  /** Writes the remaining lines. */
   end(): void {
     if (this.#rows !== null) this.#writeAll(this.#rows.end());
   }
@@ -71,7 +71,7 @@ export class WordTable {
     this.#above = new Map();
     let column = 0;
     return contents.map(({ blocks, span: declared, isMerged, isBold }) => {
-      const own = blocks.map(({ text }) => onOneLine(withoutMark(text))).join(" ");
+      const own = blocks.map(({ text }) => onOneLine(withoutMarker(text))).join(" ");
       const text = isMerged && own === "" ? (above.get(column) ?? "") : own;
       const span = columnsIn(declared);
       const cell = { text, column, span, isBold };
@@ -91,6 +91,6 @@ function columnsIn(span: number): number {
   return Math.min(Math.max(span, 1), COLUMNS_MAX);
 }
 
-function isTooMuch({ blocks, hasTable }: CellContent): boolean {
+function exceedsLine({ blocks, hasTable }: CellContent): boolean {
   return hasTable || !fitsLine(blocks.map(({ text }) => text));
 }

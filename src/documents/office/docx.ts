@@ -1,5 +1,5 @@
-// What a Word document (DOCX, ECMA-376-1, transitional or strict) says: its body with notes and comments, headers and footers left
-// out. What its elements mean is docx-body.ts's question.
+// Reads a Word document (DOCX; ECMA-376-1, transitional or strict): its body with notes and comments, without headers
+// and footers. docx-body.ts interprets the elements.
 
 import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
@@ -13,7 +13,9 @@ import { readStyles } from "./docx-styles.ts";
 import { OfficePackage, targetsOf } from "./package.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/** Reads a DOCX file. Time and memory grow with its text, up to the limits. Never rejects because of what is in the file. */
+/**
+ * Reads a DOCX file. Time and memory are linear in its text, up to the limits. Never rejects because of the content.
+ */
 export async function readDocx(
   bytes: Uint8Array,
   limits: ReadingLimits = READING_LIMITS,
@@ -55,7 +57,7 @@ function wordText(document: OfficePackage): ReadDocument | ReadFailure {
   return writer.document(title === null ? null : shortTitle(title));
 }
 
-/** Hands on what is in the body: a background or a list of versions may stand beside it. */
+/** Passes on the elements of the body. Other elements may be beside it, such as a background. */
 class BodyReader implements XmlHandler {
   wasFound = false;
   readonly #flow: FlowReader;

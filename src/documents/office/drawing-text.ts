@@ -1,25 +1,25 @@
-// Text of DrawingML (ECMA-376-1, 21.1.2): the paragraphs of shapes, cells, diagrams and comments, with their place in lists. Where
-// they stand is the business of pptx-slide.ts and diagram.ts.
+// Reads text of DrawingML (ECMA-376-1, 21.1.2): paragraphs of shapes, cells, diagrams and comments, with their list
+// levels. pptx-slide.ts and diagram.ts use it.
 
 import { type Block, LIST, onOneLine, readable } from "../text-writer.ts";
 import { EquationReader } from "./equation.ts";
 import { listItem, type NumeralKind, numeral } from "./lists.ts";
 import type { Attributes } from "./xml.ts";
 
-/** A paragraph of a shape. */
+/** A paragraph of a text body. */
 export interface DrawingParagraph {
-  /** Has a visible character. */
+  /** With at least one visible character. */
   readonly text: string;
   /** 0 is the outermost. */
   readonly level: number;
-  /** `inherited`: what is usual where it stands. */
+  /** `inherited`: as is usual for the shape. */
   readonly list: "bullet" | "none" | "inherited" | AutoNumber;
-  /** Whether all of it is bold. */
+  /** Whether the whole paragraph is bold. */
   readonly isBold: boolean;
 }
 
 interface AutoNumber {
-  /** As DrawingML names it: `arabicPeriod`. */
+  /** Scheme of DrawingML, such as `arabicPeriod`. */
   readonly scheme: string;
   readonly start: number;
 }
@@ -102,12 +102,12 @@ export class DrawingText {
   }
 }
 
-/** All paragraphs on one line. */
+/** Joins paragraphs into one line. */
 export function lineOf(paragraphs: readonly DrawingParagraph[]): string {
   return paragraphs.map(({ text }) => onOneLine(text)).join(" ");
 }
 
-/** Paragraphs as blocks. @param hasBullets whether those are items that say nothing about it */
+/** Paragraphs as blocks. @param hasBullets whether paragraphs without a list property are list items */
 export function blocksOfParagraphs(paragraphs: readonly DrawingParagraph[], hasBullets: boolean): Block[] {
   const counts: number[] = [];
   return paragraphs.map(({ text, level, list }) => {

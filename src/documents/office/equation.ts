@@ -1,19 +1,20 @@
-// Equations of Office (OMML, ECMA-376-1, 22.1) as one line of text, in the manner of Unicode's linear format (UTN 28): x^2, (a+b)/c.
+// Writes equations of Office (OMML, ECMA-376-1, 22.1) on one line, similar to Unicode's linear format (UTN 28): x^2,
+// (a+b)/c.
 
 import type { Attributes } from "./xml.ts";
 
-/** Longer ones are no equations that anybody reads: their characters are told as they come. */
+/** Longest equation in UTF-16 units that is formatted. Of a longer one, only the characters are written. */
 const UNITS_MAX = 20_000;
 
 interface Node {
   readonly name: string;
-  /** Values of its properties, by name. */
+  /** Property values by name. */
   readonly properties: Map<string, string>;
-  /** The texts of its children with their names, in order. */
+  /** Names and texts of the children, in order. */
   readonly parts: { readonly name: string; readonly text: string }[];
 }
 
-/** Reads one equation, between the opening and the closing of its `m:oMath`. */
+/** Reads the content of one `m:oMath` element. */
 export class EquationReader {
   readonly #stack: Node[] = [{ name: "m:oMath", properties: new Map(), parts: [] }];
   readonly #plain: string[] = [];
@@ -21,7 +22,7 @@ export class EquationReader {
   #isText = false;
 
   open(name: string, attributes: Attributes): "skip" | undefined {
-    // formats of characters, and what was deleted
+    // character formatting, and deleted text
     if (name === "w:rPr" || name === "a:rPr" || name === "m:rPr" || name === "w:del" || name === "w:moveFrom")
       return "skip";
     this.#isText = name === "m:t" || name === "w:t";
@@ -39,7 +40,7 @@ export class EquationReader {
     if (this.#units <= UNITS_MAX) this.#stack.at(-1)?.parts.push({ name: "text", text });
   }
 
-  /** @returns whether it was the equation itself that ended */
+  /** @returns whether the equation itself ended */
   close(): boolean {
     this.#isText = false;
     const above = this.#stack.at(-2);
@@ -50,7 +51,7 @@ export class EquationReader {
     return false;
   }
 
-  /** The equation on one line, once it has ended. */
+  /** The equation on one line, after its end. */
   result(): string {
     const text = this.#units > UNITS_MAX ? this.#plain.join("") : this.#stack.map(linear).join("");
     return text.replace(/\s+/g, " ").trim();
@@ -63,7 +64,7 @@ function linear(node: Node): string {
   const base = one("m:e");
   switch (node.name) {
     case "m:f": {
-      // without a bar it is a binomial
+      // a fraction without a bar is a binomial coefficient
       const sign = node.properties.get("type") === "noBar" ? "¦" : "/";
       return grouped(one("m:num")) + sign + grouped(one("m:den"));
     }
@@ -111,7 +112,7 @@ function linear(node: Node): string {
   }
 }
 
-/** Parts one after the other, with a blank where a script or fraction would take up what follows. */
+/** Joins parts, with a space where the next part would be read as part of a script or fraction. */
 function inRow(parts: Node["parts"]): string {
   let row = "";
   for (const [at, { text }] of parts.entries()) {
@@ -123,7 +124,7 @@ function inRow(parts: Node["parts"]): string {
 
 const OPEN_ENDED = new Set(["m:f", "m:sSup", "m:sSub", "m:sSubSup", "m:sPre"]);
 
-/** In brackets where it is more than one number, name or bracketed term. */
+/** Adds parentheses unless the text is a single number, name or parenthesised term. */
 function grouped(text: string): string {
   const term = text.trim();
   return /^(?:[\p{L}\p{N}\p{M}.,∞′']*|.|\([^()]*\))$/su.test(term) ? term : `(${term})`;

@@ -1,6 +1,6 @@
-// How items of lists are written: their marks, and the numerals of Office's number formats.
+// Writes list items: markers, and numerals of Office number formats.
 
-/** Numerals beyond these are written as numbers: nobody counts so far in letters or Roman numerals. */
+/** Largest values that are written in Roman numerals or letters; larger ones are written in digits. */
 const ROMAN_MAX = 3_999;
 const LETTERS_MAX = 26 * 10;
 const ROMAN = [
@@ -18,13 +18,13 @@ const ROMAN = [
   ["iv", 4],
   ["i", 1],
 ] as const;
-/** Levels that are shown by an indent: Office has nine. */
+/** Deepest indented level. Office has nine levels. */
 const LEVEL_MAX = 8;
 
-/** The kinds of numerals that are told apart; others are written as numbers. */
+/** Supported numerals. Other number formats are written in digits. */
 export type NumeralKind = "decimal" | "lowerLetter" | "upperLetter" | "lowerRoman" | "upperRoman";
 
-/** A number (whole) as numeral. Letters repeat after z as in Word: z, aa, bb. */
+/** An integer as a numeral. Letters repeat after z as in Word: z, aa, bb. */
 export function numeral(value: number, kind: NumeralKind): string {
   const written =
     kind === "decimal" ? null : kind === "lowerLetter" || kind === "upperLetter" ? letters(value) : roman(value);
@@ -47,13 +47,13 @@ function roman(value: number): string | null {
   return written;
 }
 
-/** A block without the mark of a heading or bullet that it begins with, for where it stands within a line. */
-export function withoutMark(text: string): string {
+/** Removes the Markdown marker of a heading or bullet, for a block within a line. */
+export function withoutMarker(text: string): string {
   return text.replace(/^ *(?:- |#{1,6} )/, "");
 }
 
 /**
- * An item of a list.
+ * A Markdown list item.
  * @param level 0 is the outermost
  * @param label as the document shows it (`1.`, `(a)`, `2.1`); null for a bullet
  */

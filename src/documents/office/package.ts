@@ -1,16 +1,16 @@
-// The parts of an Office document and how they refer to each other (Open Packaging Conventions, ECMA-376-2). How parts are
-// stored is archive.ts's question, what is in them that of the readers.
+// Gives access to the parts of an Office document and their relationships (Open Packaging Conventions, ECMA-376-2).
+// zip/archive.ts reads the archive; the readers interpret the parts.
 
 import { type Budget, outcomeOf, refuse } from "../budget.ts";
 import { Archive } from "../zip/archive.ts";
 import { type Attributes, type Family, readXml, type XmlHandler } from "./xml.ts";
 
-/** A reference from one part to another. */
+/** A relationship from one part to another. */
 export interface Relationship {
   readonly id: string;
-  /** Last word of its type, in lower case: `slide`, `footnotes`. */
+  /** Last segment of its type, in lower case: `slide`, `footnotes`. */
   readonly type: string;
-  /** Name of the part it leads to, without a slash at its beginning. */
+  /** Name of the target part, without a leading slash. */
   readonly target: string;
 }
 
@@ -18,7 +18,7 @@ export interface Relationship {
 export class OfficePackage {
   readonly #archive: Archive;
 
-  /** @throws ReadFailure when the bytes are no archive that can be read */
+  /** @throws ReadFailure if the bytes are no readable archive */
   constructor(
     bytes: Uint8Array,
     readonly budget: Budget,
@@ -36,8 +36,8 @@ export class OfficePackage {
   }
 
   /**
-   * Tells the elements of a part, none for a part that is not there.
-   * @throws ReadFailure when it is damaged or goes beyond the budget
+   * Passes the elements of a part to the handler; none if the part does not exist.
+   * @throws ReadFailure if the part is damaged or exceeds the budget
    */
   read(part: string, family: Family, handler: XmlHandler): void {
     if (!this.has(part)) return;
@@ -47,8 +47,8 @@ export class OfficePackage {
   }
 
   /**
-   * Where the document begins: the part that the package names as its document, else the one that is usually that.
-   * @throws ReadFailure when neither is there
+   * The name of the main part: the one that the package names, else the usual one.
+   * @throws ReadFailure if neither exists
    */
   documentPart(usual: string): string {
     const named = this.relationships("").find(({ type }) => type === "officedocument")?.target;
@@ -57,8 +57,8 @@ export class OfficePackage {
   }
 
   /**
-   * The references of a part (`""`: of the whole), those to places outside left out; none where it has no list of them.
-   * @throws ReadFailure when the list is damaged or goes beyond the budget
+   * The relationships of a part (`""` for the package), without external ones; none if it has no list of them.
+   * @throws ReadFailure if the list is damaged or exceeds the budget
    */
   relationships(part: string): readonly Relationship[] {
     const slash = part.lastIndexOf("/") + 1;
@@ -68,26 +68,26 @@ export class OfficePackage {
     return handler.relationships;
   }
 
-  /** The title among the properties; null without one. */
+  /** The title in the document properties; null if there is none. */
   title(): string | null {
     const named = this.relationships("").find(({ type }) => type === "core-properties")?.target;
     const part = [named, "docProps/core.xml"].find((name) => name !== undefined && this.has(name));
     if (part === undefined) return null;
     const properties = new CoreProperties();
-    // a text is worth reading without its title; what went beyond the budget does so again with the next part
+    // A failure here is ignored: the text is useful without a title. An exceeded budget fails again at the next part.
     outcomeOf(() => readXml({ name: part, pieces: this.#archive.read(part), family: "dc" }, properties, this.budget));
     const title = properties.title.slice(0, TITLE_UNITS_MAX).toWellFormed().replace(/\s+/g, " ").trim();
     return title === "" || UNTITLED.test(title) ? null : title;
   }
 }
 
-/** More than any title has. */
+/** UTF-16 units of a title that are kept. */
 const TITLE_UNITS_MAX = 1_000;
-/** What programs write when nobody gave a title. */
+/** Default titles that programs write. */
 const UNTITLED =
   /^(?:(?:power ?point[ -]pr[äeé]\w+|document|presentation|untitled|title|slide) ?\d*|microsoft word - .*)$/iu;
 
-/** Where references lead, by their ids. */
+/** Targets of relationships by id. */
 export function targetsOf(relationships: readonly Relationship[]): ReadonlyMap<string, string> {
   return new Map(relationships.map(({ id, target }) => [id, target]));
 }
@@ -109,7 +109,7 @@ class RelationshipList implements XmlHandler {
   text(): void {}
 }
 
-/** The part that a target leads to from a folder (with a slash at its end). */
+/** Resolves a target relative to a folder (with a trailing slash) to the name of a part. */
 function partName(folder: string, target: string): string {
   const path = decodedPath(target.replaceAll("\\", "/").replace(/#.*$/s, ""));
   const names: string[] = [];
@@ -124,7 +124,7 @@ function decodedPath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
-    return path; // a percent sign that means itself
+    return path; // a literal percent sign
   }
 }
 

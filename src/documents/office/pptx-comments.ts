@@ -1,11 +1,11 @@
-// What people commented on slides: the older form (ECMA-376-1, 19.4) and the threads that came later ([MS-PPTX] 2.1.12).
+// Reads comments on slides: the older form (ECMA-376-1, 19.4) and the newer threads ([MS-PPTX] 2.1.12).
 
 import { onOneLine } from "../text-writer.ts";
 import { DrawingText, lineOf } from "./drawing-text.ts";
 import type { OfficePackage, Relationship } from "./package.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/** Names of those who comment, by id; ids of the two forms do not meet. @throws ReadFailure when a part is damaged */
+/** Names of comment authors by id; the ids of the two forms differ. @throws ReadFailure if a part is damaged */
 export function readAuthors(document: OfficePackage, related: readonly Relationship[]): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   const handler: XmlHandler = {
@@ -22,7 +22,7 @@ export function readAuthors(document: OfficePackage, related: readonly Relations
   return names;
 }
 
-/** The comments of a slide as they are put into the text. @throws ReadFailure when a part is damaged */
+/** The comments of a slide as text. @throws ReadFailure if a part is damaged */
 export function readComments(
   document: OfficePackage,
   related: readonly Relationship[],
@@ -35,7 +35,7 @@ export function readComments(
 
 class CommentReader implements XmlHandler {
   readonly comments: string[] = [];
-  /** The comments that are open: who wrote them, and where they stand among the others. */
+  /** Open comments: author, and index among all comments. */
   readonly #open: { readonly author: string; readonly at: number }[] = [];
   #plain: string[] | null = null;
   #text: DrawingText | null = null;
@@ -70,7 +70,7 @@ class CommentReader implements XmlHandler {
   #end(text: string): void {
     const { author, at } = this.#open.at(-1) ?? { author: "", at: this.comments.length };
     if (text === "") return;
-    // replies are written before what they reply to
+    // in the file, replies precede the text of their comment
     this.comments.splice(at, 0, author === "" ? `[comment: ${text}]` : `[comment by ${author}: ${text}]`);
   }
 }

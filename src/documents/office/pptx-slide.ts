@@ -1,33 +1,33 @@
-// One slide, or the notes below it (ECMA-376-1, 19.3): its title and the text of its shapes, tables and diagrams as blocks. Which
-// slides there are is pptx.ts's question.
+// Reads a slide or its speaker notes (ECMA-376-1, 19.3): title, and text of shapes, tables and diagrams as blocks.
+// pptx.ts decides which slides are read.
 
 import { type Block, onOneLine } from "../text-writer.ts";
 import { blocksOfParagraphs, type DrawingParagraph, DrawingText, lineOf } from "./drawing-text.ts";
 import { type Cell, TableRows } from "./table.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/** Placeholders that every slide has: numbers, dates, footers, and the small picture of the slide above its notes. */
-const LEFT_OUT = new Set(["sldNum", "dt", "ftr", "hdr", "sldImg"]);
+/** Placeholders that are skipped: slide numbers, dates, footers, and the picture of the slide above its notes. */
+const SKIPPED_PLACEHOLDERS = new Set(["sldNum", "dt", "ftr", "hdr", "sldImg"]);
 const TITLES = new Set(["title", "ctrTitle"]);
-/** Placeholders whose paragraphs are items; one without a type is for any content. */
+/** Placeholders whose paragraphs are list items. The empty type stands for any content. */
 const ITEMS = new Set(["body", "obj", ""]);
-/** PowerPoint itself makes tables of at most 75 columns. */
+/** Maximum column span of a cell. PowerPoint allows 75 columns. */
 const COLUMNS_MAX = 100;
 
 /** Reads a slide. */
 export class SlideReader implements XmlHandler {
   wasFound = false;
-  /** On one line; empty without one. */
+  /** On one line; empty if there is none. */
   title = "";
   readonly blocks: Block[] = [];
-  /** Type of the placeholder that the shape is; null: none. */
+  /** Type of the placeholder; null if the shape is none. */
   #placeholder: string | null = null;
   #text: DrawingText | null = null;
   #table: SlideTable | null = null;
 
   /**
-   * @param diagram the blocks of a diagram by the id of its relationship
-   * @param kind of notes, only what was written into them is read
+   * @param diagram returns the blocks of a diagram by the id of its relationship
+   * @param kind for `notes`, only the notes placeholder is read
    */
   constructor(
     private readonly diagram: (id: string) => readonly Block[],
@@ -91,7 +91,7 @@ export class SlideReader implements XmlHandler {
       return;
     }
     const type = this.#placeholder;
-    if (type !== null && LEFT_OUT.has(type)) return;
+    if (type !== null && SKIPPED_PLACEHOLDERS.has(type)) return;
     if (this.kind === "notes" && type !== "body") return;
     if (type !== null && TITLES.has(type) && this.title === "") this.title = lineOf(paragraphs);
     else {
@@ -105,7 +105,7 @@ export class SlideReader implements XmlHandler {
   }
 }
 
-/** A table while it is read: merged cells with what they share. */
+/** Lays out a table; merged cells repeat the text that they share. */
 class SlideTable {
   readonly #blocks: Block[] = [];
   #rows = new TableRows("none");
@@ -139,7 +139,7 @@ class SlideTable {
     const { text: own, isBold, span, isMerged } = this.#cell;
     const column = this.#column++;
     this.#cell = null;
-    // what a cell spans follows as empty cells
+    // the file has empty cells for the columns that a cell spans
     if (isMerged === "across") return;
     const text = isMerged === "down" && own === "" ? (this.#above.get(column) ?? "") : own;
     this.#above.set(column, text);

@@ -1,5 +1,5 @@
-// What a presentation (PPTX, ECMA-376-1, 19, transitional or strict) says: its slides in their order, each under its title, with
-// speaker notes and comments. What is on a slide is the business of pptx-slide.ts.
+// Reads a presentation (PPTX; ECMA-376-1, 19, transitional or strict): its slides in order, each with title, speaker
+// notes and comments. pptx-slide.ts reads a slide.
 
 import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
@@ -12,7 +12,9 @@ import { readAuthors, readComments } from "./pptx-comments.ts";
 import { SlideReader } from "./pptx-slide.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/** Reads a PPTX file. Time and memory grow with its text, up to the limits. Never rejects because of what is in the file. */
+/**
+ * Reads a PPTX file. Time and memory are linear in its text, up to the limits. Never rejects because of the content.
+ */
 export async function readPptx(
   bytes: Uint8Array,
   limits: ReadingLimits = READING_LIMITS,
@@ -72,7 +74,7 @@ function writeSlide(document: OfficePackage, { number, part, authors }: Slide, w
 
 class PresentationReader implements XmlHandler {
   wasFound = false;
-  /** Ids of relationships, in the order in which the slides are shown. */
+  /** Relationship ids of the slides, in presentation order. */
   readonly slideIds: string[] = [];
 
   open(name: string, { "r:id": id }: Attributes): undefined {

@@ -1,61 +1,61 @@
-// Tables as lines that can be understood alone: each row names its columns. Which row does that for the others is decided here,
-// where the rows come from is the business of the readers.
+// Writes tables as lines that can be understood alone: each line names its columns. Decides which rows are headers; the
+// readers deliver the rows.
 
-/** A cell. */
+/** A table cell. */
 export interface Cell {
   /** On one line; empty for an empty cell. */
   readonly text: string;
-  /** First of its columns, from 0. */
+  /** Its first column, from 0. */
   readonly column: number;
-  /** Columns that it takes. */
+  /** Number of columns. */
   readonly span: number;
   readonly isBold: boolean;
 }
 
-/** What a table says about its first row: `certain` that it names the columns, `likely`, or nothing. */
+/** What the format of a table says about its first row: a header for certain, probably, or nothing. */
 export type HeaderHint = "certain" | "likely" | "none";
 
-/** What a cell may hold to be part of a line. */
+/** Limits for a cell within a line: number of blocks and UTF-16 units. */
 const CELL_BLOCKS_MAX = 8;
 const CELL_UNITS_MAX = 2_000;
 
-/** Whether a cell with these blocks is short enough to stand in a row's line; else it is unfolded into them. */
+/** Whether a cell with these blocks is short enough for a line; else its blocks are written one by one. */
 export function fitsLine(blocks: readonly string[]): boolean {
   return blocks.length <= CELL_BLOCKS_MAX && blocks.reduce((units, text) => units + text.length, 0) <= CELL_UNITS_MAX;
 }
 
-/** The names of columns, by column. */
+/** Column names by column. */
 export type ColumnNames = ReadonlyMap<number, string>;
 
-/** Rows that name columns together at most. */
+/** Maximum number of header rows. */
 export const HEADER_ROWS_MAX = 3;
-/** Characters of a column's name at most: longer ones are texts, and would stand in every row. */
+/** Longest column name in characters. Longer texts would be repeated in every row. */
 const NAME_CHARACTERS_MAX = 80;
-/** Names that a cell over several columns gets at most. */
+/** Maximum number of column names of a cell that spans columns. */
 const NAMES_PER_CELL_MAX = 3;
 const NUMBER = /^[+\-−–(]?\s?\p{Sc}?\s?\d[\d.,'’\s]*(?:e[+-]?\d+)?\s?(?:%|\p{Sc}|[\p{L}²³°]{1,3})?\)?$/iu;
 const DATE = /^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?$/;
-/** What can be the name of a column although it is a number. */
+/** A number that can be a column name. */
 const YEAR = /^(?:19|20)\d\d$/;
 
-/** A row that may name the columns of those below it. */
+/** A row that may be a header. */
 export interface TableRow {
   readonly cells: readonly Cell[];
-  /** Whether it says so itself. */
+  /** Whether the format marks it as a header. */
   readonly isHeader: boolean;
 }
 
-/** The rows of one table, as they come. */
+/** Receives the rows of one table and returns their lines. */
 export class TableRows {
-  /** Rows of the same table follow each other line by line. */
+  /** Series of the blocks: rows of one table are consecutive lines. */
   readonly series = {};
-  /** The first rows, until it is known which of them name columns. */
+  /** The first rows, until the headers are known; then null. */
   #first: TableRow[] | null = [];
   #names: ColumnNames = new Map();
 
   constructor(private readonly hint: HeaderHint) {}
 
-  /** The lines that are certain once the row is there. */
+  /** Adds a row. Returns the lines that are certain by now. */
   *add(row: TableRow): Generator<string> {
     if (row.cells.every(({ text }) => text === "")) return;
     if (this.#first === null) {
@@ -66,12 +66,12 @@ export class TableRows {
     if (this.#first.length > HEADER_ROWS_MAX) yield* this.end();
   }
 
-  /** The name of a column once `end` has settled which rows name columns; empty without one. */
+  /** The name of a column, once `end` has decided about the headers; empty if there is none. */
   nameOf(column: number): string {
     return this.#names.get(column) ?? "";
   }
 
-  /** The lines that are left, at the table's end or before something that is no line. */
+  /** The remaining lines, at the end of the table or before a row that is no line. */
   *end(): Generator<string> {
     const first = this.#first;
     if (first === null) return;
@@ -82,7 +82,7 @@ export class TableRows {
   }
 }
 
-/** How many rows at the beginning name the columns of those below; names that span others stand above these. */
+/** The number of header rows at the beginning. Headers that span columns are above the others. */
 export function headerRows(rows: readonly TableRow[], hint: HeaderHint): number {
   for (let count = Math.min(HEADER_ROWS_MAX, rows.length - 1); count > 0; count--) {
     const [last, below] = [rows[count - 1], rows[count]];
@@ -99,7 +99,7 @@ function hasSpans({ cells }: TableRow): boolean {
   return cells.some(({ text, span }) => text !== "" && span > 1);
 }
 
-/** Whether a row names the columns of the one below it. @param above what rows above it name */
+/** Whether a row is a header of the row below it. @param above column names from the rows above */
 export function namesColumns(
   row: readonly Cell[],
   below: readonly Cell[],
@@ -111,14 +111,14 @@ export function namesColumns(
   if (filled.length < 2 || filledBelow.length === 0) return false;
   if (filled.some(({ text }) => text.length > NAME_CHARACTERS_MAX)) return false;
   if (hint === "certain") return true;
-  // a year is a name, but not above other years
+  // a year can be a column name, but not above other years
   const hasYears = filledBelow.some(({ text }) => YEAR.test(text));
   if (filled.some((cell) => !isName(cell) || (hasYears && YEAR.test(cell.text)))) return false;
   if (filled.some(({ text }) => text.endsWith(":"))) return false;
   const names = new Set(filled.map(({ text, column }) => `${above.get(column) ?? ""} ${text}`));
   if (names.size < filled.length) return false;
   const named = new Set(filled.flatMap(({ column, span }) => columnsOf(column, span)));
-  // the corner above the names of rows is often empty
+  // the top left corner above row names is often empty
   const corner = below.reduce((least, { column }) => Math.min(least, column), Number.POSITIVE_INFINITY);
   const isFull = filledBelow.every(({ column }) => column === corner || named.has(column));
   const isBold = filled.every((cell) => cell.isBold) && !filledBelow.every((cell) => cell.isBold);
@@ -126,7 +126,7 @@ export function namesColumns(
   return isBold || (isFull && (isAboveQuantities || (hint === "likely" && filled.length >= 3)));
 }
 
-/** Whether a cell may name a column. */
+/** Whether the text of a cell may be a column name. */
 export function isName({ text }: Cell): boolean {
   return !isQuantity(text) || YEAR.test(text);
 }
@@ -136,7 +136,7 @@ export function isQuantity(text: string): boolean {
   return text.length <= 40 && (NUMBER.test(text) || DATE.test(text));
 }
 
-/** The names that rows give to columns, the outermost first: `2023 Q1` for a `Q1` below a `2023` that spans it. */
+/** The column names from header rows, the outermost first: `2023 Q1` for a `Q1` below a `2023` that spans it. */
 export function columnNames(rows: readonly (readonly Cell[])[]): ColumnNames {
   const names = new Map<number, string>();
   for (const { text, column, span } of rows.flat()) {
@@ -145,14 +145,16 @@ export function columnNames(rows: readonly (readonly Cell[])[]): ColumnNames {
     if (name === "") continue;
     for (const each of columnsOf(column, span)) {
       const above = names.get(each);
-      // what is merged over both rows is told once
+      // a cell merged over both rows counts once
       names.set(each, above === undefined || above === name ? name : `${above} ${name}`);
     }
   }
   return names;
 }
 
-/** A row as a line: `Column: value | Column: value`; a value alone where its column has no name. Empty cells are left out. */
+/**
+ * A row as a line: `Column: value | Column: value`. The value is alone if its column has no name. Omits empty cells.
+ */
 export function rowLine(cells: readonly Cell[], names: ColumnNames): string {
   let line = "";
   for (const { text, column, span } of cells) {

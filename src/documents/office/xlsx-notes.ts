@@ -1,4 +1,4 @@
-// What people noted on the cells of a sheet: notes (ECMA-376-1, 18.7) and the threads of comments that came later ([MS-XLSX] 2.1.48).
+// Reads comments on cells: notes (ECMA-376-1, 18.7) and the newer comment threads ([MS-XLSX] 2.1.48).
 
 import { onOneLine } from "../text-writer.ts";
 import type { OfficePackage, Relationship } from "./package.ts";
@@ -6,9 +6,9 @@ import { cellAt, sheetText } from "./xlsx-sheet.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
 /**
- * Notes as they are put into the text, by row and column of their cell (`7 1`).
- * @param people the part that names those who comment; null without one
- * @throws ReadFailure when a part is damaged
+ * The comments as text, by row and column of their cell (`7 1`).
+ * @param people the part with the names of the authors; null if there is none
+ * @throws ReadFailure if a part is damaged
  */
 export function readCellNotes(
   document: OfficePackage,
@@ -93,12 +93,12 @@ class NoteReader implements XmlHandler {
 
   #end(): void {
     const { kind } = this;
-    // for programs that know no threads, each is kept as a note once more
+    // each thread is also stored as a note for programs without threads
     const isCopy = kind === "note" && this.#author.startsWith("tc=");
-    // Excel writes the author's name at the beginning of what they note
-    const begins = `${this.#author}:`;
+    // Excel begins the text of a note with the author's name
+    const authorPrefix = `${this.#author}:`;
     const whole = sheetText(this.#text);
-    const text = kind === "note" && whole.startsWith(begins) ? whole.slice(begins.length).trim() : whole;
+    const text = kind === "note" && whole.startsWith(authorPrefix) ? whole.slice(authorPrefix.length).trim() : whole;
     if (this.#place !== null && !isCopy && text !== "") {
       this.notes.push({ place: this.#place, author: this.#author, text });
     }

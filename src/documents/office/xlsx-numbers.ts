@@ -1,22 +1,24 @@
-// Numbers of cells as a sheet shows them, by their number format (ECMA-376-1, 18.8.30 and 18.8.31): dates in ISO 8601, whatever
-// the order and language in which the sheet has them.
+// Formats numbers of cells by their number format (ECMA-376-1, 18.8.30 and 18.8.31). Dates are written in ISO 8601,
+// regardless of the order and language in the sheet.
 
 import { isoTime } from "../../kit/clock.ts";
 
-/** Makes a cell's number the text that the sheet shows. */
+/** Formats the number of a cell as the sheet shows it. */
 export type ShowNumber = (value: number) => string;
 
 const DAY_MS = 86_400_000;
-/** Day 0 of each of the two calendars, as Unix milliseconds. In the first, day 60 is a 29 February 1900 that never was. */
+/**
+ * Day 0 of the two date systems in Unix milliseconds. In the first, day 60 is 29 February 1900, which did not exist.
+ */
 const DAY_ZERO_1900_MS = -2_209_161_600_000;
 const DAY_ZERO_1904_MS = -2_082_844_800_000;
 const PHANTOM_DAY = 60;
-/** 31 December 9999. */
+/** First day number after 31 December 9999. */
 const DAYS_MAX = 2_958_466;
-/** Digits that Excel keeps of a number. */
+/** Significant digits of a number in Excel. */
 const DIGITS = 15;
 
-/** The formats that a file need not spell out. */
+/** Built-in formats, which files do not define. */
 const BUILT_IN: Readonly<Record<number, string>> = {
   1: "0",
   2: "0.00",
@@ -45,18 +47,18 @@ const BUILT_IN: Readonly<Record<number, string>> = {
   46: "[h]:mm:ss",
   47: "mm:ss",
 };
-/** Dates of East Asian editions. */
+/** Whether an id is a date format of East Asian editions. */
 const isBuiltInDate = (id: number) => (id >= 27 && id <= 36) || (id >= 50 && id <= 58);
 
-/** The format code of a built-in id; `General` for one that has none. */
+/** The format code of a built-in id; `General` if there is none. */
 export function builtInFormat(id: number): string {
   return BUILT_IN[id] ?? (isBuiltInDate(id) ? "yyyy-mm-dd" : "General");
 }
 
-/** How a format shows numbers. @param is1904 whether days are counted from 1904 on */
+/** The formatting function of a format code. @param is1904 whether the workbook counts days from 1904 */
 export function numberFormat(code: string, is1904: boolean): ShowNumber {
   const sections = sectionsOf(code).map((section) => sectionFormat(section, is1904));
-  // conditions of their own are rare, and none of the sections is then certain
+  // sections with conditions are rare and not supported
   if (/\[[<>=]/.test(code)) return general;
   return (value) => {
     const [positive = general, negative, zero] = sections;
@@ -66,13 +68,13 @@ export function numberFormat(code: string, is1904: boolean): ShowNumber {
   };
 }
 
-/** A number without a format: to 15 digits, as Excel keeps them. */
+/** Formats a number without a format: with 15 significant digits, as Excel does. */
 export function general(value: number): string {
   const exact = String(value);
   return exact.length <= DIGITS ? exact : String(Number(value.toPrecision(DIGITS)));
 }
 
-/** The parts of a format between `;` for positive, negative, zero and texts. */
+/** Splits a format code into its sections for positive numbers, negative numbers, zero and text. */
 function sectionsOf(code: string): string[] {
   const sections = [""];
   for (const [token] of code.matchAll(TOKEN)) {
@@ -82,38 +84,38 @@ function sectionsOf(code: string): string[] {
   return sections;
 }
 
-/** A quoted text, something in brackets, an escaped, a filling or a skipped character, or any other. */
+/** A token: quoted text, brackets, an escaped, fill or skip character, or any other character. */
 const TOKEN = /"[^"]*"?|\[[^\]]*\]?|[\\_*].?|./gsu;
 
 function sectionFormat(section: string, is1904: boolean): ShowNumber {
   const tokens = [...section.matchAll(TOKEN)].map(([token]) => token);
-  // a format for all languages begins with a code in brackets
+  // a locale code in brackets may precede it
   if (/^(?:\[[^\]]*\])*general$/i.test(section.trim())) return general;
   const isElapsed = tokens.some((token) => /^\[(?:h+|m+|s+)\]$/i.test(token));
   const letters = tokens.filter((token) => token.length === 1).join("");
   if (isElapsed) return elapsed;
   if (/[ymdhs]/i.test(letters.replace(/am\/pm|a\/p/gi, ""))) {
-    const shown = shownOfDate(letters);
+    const shown = datePrecision(letters);
     return (value) => dateText(value, shown, is1904) ?? general(value);
   }
   return quantityFormat(tokens);
 }
 
-/** How long: hours beyond 24 are counted on. */
+/** Formats a duration; hours continue beyond 24. */
 function elapsed(value: number): string {
   const seconds = Math.round(value * (DAY_MS / 1000));
   const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
   return `${hours}:${twoDigits(minutes)}:${twoDigits(rest)}`;
 }
 
-interface DateShown {
+interface DatePrecision {
   readonly date: "none" | "year" | "month" | "day";
   readonly time: "none" | "minutes" | "seconds";
 }
 
-function shownOfDate(letters: string): DateShown {
+function datePrecision(letters: string): DatePrecision {
   const units = [...letters.toLowerCase().matchAll(/am\/pm|a\/p|y+|m+|d+|h+|s+/g)].map(([unit]) => unit[0]);
-  // an m beside hours or seconds means minutes
+  // m means minutes after hours or before seconds, else months
   const isMonth = (at: number) => units[at] === "m" && units[at - 1] !== "h" && units[at + 1] !== "s";
   const hasMonth = units.some((_, at) => isMonth(at));
   const date = units.includes("d") ? "day" : hasMonth ? "month" : units.includes("y") ? "year" : "none";
@@ -121,7 +123,7 @@ function shownOfDate(letters: string): DateShown {
   return { date, time: units.includes("s") ? "seconds" : hasTime ? "minutes" : "none" };
 }
 
-function dateText(value: number, { date, time }: DateShown, is1904: boolean): string | null {
+function dateText(value: number, { date, time }: DatePrecision, is1904: boolean): string | null {
   if (!(value >= 0 && value < DAYS_MAX)) return null;
   const days = is1904 || value >= PHANTOM_DAY ? value : value + 1;
   const zero = is1904 ? DAY_ZERO_1904_MS : DAY_ZERO_1900_MS;
@@ -141,7 +143,7 @@ function quantityFormat(tokens: readonly string[]): ShowNumber {
   const isOther = tokens.some((token) => token === "@" || token === "/" || /^[eE]$/.test(token));
   if (isOther) return general;
   if (first === -1) {
-    // a dash for zero; a number that is hidden is still told
+    // only literals, such as a dash for zero; a hidden number is shown anyway
     const shown = tokens.map(literalOf).join("").trim();
     return shown === "" ? general : () => shown;
   }
@@ -151,13 +153,13 @@ function quantityFormat(tokens: readonly string[]): ShowNumber {
   const decimalsMin = decimals.filter((token) => token === "0").length;
   const isGrouped = inner.includes(",");
   const after = tokens.slice(last + 1);
-  // commas behind the last place divide by a thousand each
+  // each comma behind the last digit placeholder divides by a thousand
   const divisor =
     1000 **
     (after.findIndex((token) => token !== ",") === -1 ? after.length : after.findIndex((token) => token !== ","));
   const percents = tokens.filter((token) => token === "%").length;
   const before = tokens.slice(0, first).map(literalOf).join("");
-  const behind = after.map(literalOf).join("");
+  const suffix = after.map(literalOf).join("");
   const digits = {
     minimumFractionDigits: Math.min(decimalsMin, DIGITS),
     maximumFractionDigits: Math.min(decimals.length, DIGITS),
@@ -165,14 +167,14 @@ function quantityFormat(tokens: readonly string[]): ShowNumber {
   const shown = new Intl.NumberFormat("en-US", { ...digits, useGrouping: isGrouped });
   return (value) => {
     const scaled = Number(((value * 100 ** percents) / divisor).toPrecision(DIGITS));
-    // 0.005 as 0: a value that is there is not shown as none
+    // show 0.005 as it is, not as 0
     if (scaled !== 0 && Number(scaled.toFixed(Math.min(decimals.length, DIGITS))) === 0)
-      return general(scaled) + behind;
-    return (value < 0 ? "-" : "") + before + shown.format(Math.abs(scaled)) + behind;
+      return general(scaled) + suffix;
+    return (value < 0 ? "-" : "") + before + shown.format(Math.abs(scaled)) + suffix;
   };
 }
 
-/** What a token that is no place of a digit shows. */
+/** The text of a token that is no digit placeholder. */
 function literalOf(token: string): string {
   if (token.startsWith('"')) return token.replaceAll('"', "");
   // [$€-407]: a currency with its language

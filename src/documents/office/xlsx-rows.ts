@@ -1,5 +1,5 @@
-// The rows of a sheet as lines of text: which of them name the columns of others, and what merged cells share. How cells become
-// texts is the business of xlsx-sheet.ts.
+// Writes the rows of a sheet as lines: finds header rows, and repeats the text of merged cells. xlsx-sheet.ts reads the
+// cells.
 
 import type { Budget } from "../budget.ts";
 import {
@@ -16,31 +16,31 @@ import {
 } from "./table.ts";
 import type { CellRange, SheetRow } from "./xlsx-sheet.ts";
 
-/** A sheet as it was read. */
+/** The content of a sheet. */
 export interface SheetContent {
   readonly rows: readonly SheetRow[];
   readonly merged: readonly CellRange[];
-  /** Ranges whose first row names their columns. */
+  /** Ranges whose first row is a header. */
   readonly headed: readonly CellRange[];
-  /** What was noted on cells, as it is put into the text, by row and column (`7 1`). */
+  /** Text of comments on cells, by row and column (`7 1`). */
   readonly notes: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Rows at the beginning of a group that tell what it is: captions, names of columns, and one below these. */
+/** Rows at the beginning of a group that are needed to find its structure: captions, headers, and one row below. */
 const HEAD_ROWS = 2 * HEADER_ROWS_MAX + 1;
-/** Merged texts beyond this are notes, not labels that each of their rows needs. */
+/** Longest merged text, in UTF-16 units, that is repeated in each of its rows. A longer one is a remark. */
 const LABEL_UNITS_MAX = 80;
-/** Cells that a merged range may give its name to. */
+/** Maximum column span of a merged range. */
 const SPAN_MAX = 100;
 const NO_NAMES: ColumnNames = new Map();
 
-/** A row with what it shares with others. */
+/** A row with merged texts and comments. */
 interface Line extends TableRow {
   readonly row: number;
   readonly notes: readonly string[];
 }
 
-/** Lines of a sheet; a new group begins after each empty row. @throws ReadFailure when shared cells go beyond the budget */
+/** The lines of a sheet. Each empty row begins a new group. @throws ReadFailure if merged cells exceed the budget */
 export function* linesOfSheet(sheet: SheetContent, budget: Budget): Generator<SheetLine> {
   const writer = new GroupWriter();
   for (const row of rowsWithShared(sheet, budget)) yield* writer.add(row);
@@ -50,18 +50,18 @@ export function* linesOfSheet(sheet: SheetContent, budget: Budget): Generator<Sh
 /** A line of a sheet. */
 export interface SheetLine {
   readonly text: string;
-  /** The same for rows that follow each other. */
+  /** Identical for rows without an empty row between them. */
   readonly group: object;
 }
 
-/** Writes groups of rows; holds the first rows of one until it is known what they are. */
+/** Writes groups of rows. Holds the first rows of a group until its headers are known. */
 class GroupWriter {
   #names = NO_NAMES;
   #group = {};
   #head: Line[] | null = [];
-  /** The group before this one, where it is short enough to be a header. */
+  /** The rows of the previous group, if they can be a header of this one. */
   #above: readonly Line[] = [];
-  /** The last row of the group before this one, and of this one. */
+  /** Last row of the previous group, and of this one. */
   #lastAbove: Line | undefined;
   #last: Line | undefined;
 
@@ -94,8 +94,8 @@ class GroupWriter {
     const rows = head.slice(captions);
     const headers = headerRows(rows, "likely");
     if (headers > 0) this.#names = columnNames(rows.slice(0, headers).map(({ cells }) => cells));
-    else if (standAbove(this.#above, rows)) this.#names = columnNames(this.#above.map(({ cells }) => cells));
-    else if (!goesOn(this.#lastAbove, rows, this.#names)) this.#names = NO_NAMES;
+    else if (isHeaderGroup(this.#above, rows)) this.#names = columnNames(this.#above.map(({ cells }) => cells));
+    else if (!continuesTable(this.#lastAbove, rows, this.#names)) this.#names = NO_NAMES;
     this.#above = rows;
     for (const [at, line] of head.entries()) {
       yield at < captions + headers ? this.#line(line, NO_NAMES) : this.#dataLine(line);
@@ -103,7 +103,7 @@ class GroupWriter {
   }
 
   #dataLine(line: Line): SheetLine {
-    // a table may begin right below another one
+    // another table may begin without an empty row
     const isNewHeader = line.isHeader && line.cells.length > 1;
     if (isNewHeader) this.#names = columnNames([line.cells]);
     return this.#line(line, isNewHeader ? NO_NAMES : this.#names);
@@ -117,7 +117,7 @@ class GroupWriter {
 function* rowsWithShared({ rows, merged, headed, notes }: SheetContent, budget: Budget): Generator<Line> {
   const headers = new Set(headed.map(({ top }) => top));
   const waiting = merged.toSorted((one, other) => other.top - one.top);
-  // by their first columns: ranges do not overlap in a sheet that a program wrote
+  // by first column: merged ranges do not overlap in valid sheets
   const active = new Map<number, Merged>();
   for (const { row, columns, texts, isBold } of [...rows].sort((one, other) => one.row - other.row)) {
     budget.checkTime();
@@ -142,11 +142,11 @@ function* rowsWithShared({ rows, merged, headed, notes }: SheetContent, budget: 
 
 interface Merged {
   readonly range: CellRange;
-  /** Of its first cell; empty until that was seen. */
+  /** Text of its first cell; empty before that cell was read. */
   text: string;
 }
 
-/** Gives merged cells of a row their widths, and those below the first row of their range its text. */
+/** Sets the column span of merged cells in a row, and repeats the text of merged ranges from rows above. */
 function share(row: number, cells: WideCell[], merged: Iterable<Merged>, budget: Budget): void {
   const own = new Map(cells.map((cell) => [cell.column, cell]));
   for (const each of merged) {
@@ -168,21 +168,21 @@ interface WideCell extends Cell {
   span: number;
 }
 
-/** How many rows at the beginning are a caption of what follows: one cell each, above several. */
+/** The number of caption rows at the beginning: rows of one cell above rows of several. */
 function captionsOf(group: readonly Line[]): number {
   const first = group.findIndex(({ cells }) => cells.length > 1);
   return Math.max(0, Math.min(first, HEADER_ROWS_MAX));
 }
 
-/** Whether rows name the columns of those that follow after an empty one. */
-function standAbove(above: readonly Line[], rows: readonly Line[]): boolean {
+/** Whether a group of rows is the header of the group after it. */
+function isHeaderGroup(above: readonly Line[], rows: readonly Line[]): boolean {
   const [last, first] = [above.at(-1), rows[0]];
   if (last === undefined || first === undefined || above.length > HEADER_ROWS_MAX) return false;
   return above.every(({ cells }) => cells.every(isName)) && namesColumns(last.cells, first.cells, "likely");
 }
 
-/** Whether rows after an empty one belong to the table that ends with `last`: a wrong name is worse than none. */
-function goesOn(last: Line | undefined, rows: readonly Line[], names: ColumnNames): boolean {
+/** Whether a group continues the table that ends with `last`. Strict, since a wrong column name is worse than none. */
+function continuesTable(last: Line | undefined, rows: readonly Line[], names: ColumnNames): boolean {
   const kinds = new Map(last?.cells.map(({ column, text }) => [column, isQuantity(text)]));
   const fits = ({ column, text }: Cell) =>
     names.has(column) && (kinds.get(column) ?? isQuantity(text)) === isQuantity(text);

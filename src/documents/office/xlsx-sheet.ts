@@ -1,23 +1,23 @@
-// The cells of one sheet (ECMA-376-1, 18.3.1) as texts, row by row; only cells that hold something take room. What the rows mean
-// together is the business of xlsx-rows.ts.
+// Reads the cells of a sheet (ECMA-376-1, 18.3.1) as texts, row by row. Empty cells take no memory. xlsx-rows.ts
+// interprets the rows.
 
 import { type Budget, refuse } from "../budget.ts";
 import { onOneLine } from "../text-writer.ts";
-import type { CellLook } from "./xlsx-styles.ts";
+import type { CellStyle } from "./xlsx-styles.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/** Filled cells of a row, in the order of their columns as a rule. */
+/** The filled cells of a row, usually in the order of their columns. */
 export interface SheetRow {
   /** From 1. */
   readonly row: number;
   /** From 0. */
   readonly columns: number[];
   readonly texts: string[];
-  /** Whether all of them are bold. */
+  /** Whether all cells are bold. */
   isBold: boolean;
 }
 
-/** A rectangle of cells, its ends included; rows from 1, columns from 0. */
+/** A rectangle of cells, bounds included; rows from 1, columns from 0. */
 export interface CellRange {
   readonly top: number;
   readonly left: number;
@@ -25,26 +25,29 @@ export interface CellRange {
   readonly right: number;
 }
 
-/** What cells refer to. */
+/** Parts of the workbook that cells refer to. */
 export interface SheetContext {
   readonly budget: Budget;
-  /** The texts that cells share; null: the part that holds them is not there. */
+  /** The shared strings; null if their part is missing. */
   readonly strings: readonly string[] | null;
-  look(style: number): CellLook;
+  look(style: number): CellStyle;
 }
 
-/** A cell by its name (`B7`); null for something else. */
+/** Parses the reference of a cell (`B7`); null if it is none. */
 export function cellAt(name: string): { readonly row: number; readonly column: number } | null {
   const [, letters = "", row] = /^\$?([A-Z]{1,3})\$?(\d{1,7})$/i.exec(name.trim()) ?? [];
   return row === undefined ? null : { row: Number(row), column: columnOf(letters) ?? 0 };
 }
 
-/** The column that the letters at a cell's name mean, from 0; null without letters, or with too many. Every cell is asked for its own. */
+/**
+ * The column of a cell reference, from 0; null without letters, or with more than three. Runs for every cell, so it is
+ * fast.
+ */
 function columnOf(name: string): number | null {
   let column = 0;
   let at = 0;
   for (; at < name.length; at++) {
-    // upper case
+    // clears the bit of lower case
     const letter = (name.charCodeAt(at) & ~0x20) - 0x40;
     if (letter < 1 || letter > 26) break;
     column = column * 26 + letter;
@@ -52,7 +55,7 @@ function columnOf(name: string): number | null {
   return at === 0 || at > 3 ? null : column - 1;
 }
 
-/** A range by its name (`B7:D9`, `B7`); null for something else. */
+/** Parses the reference of a range (`B7:D9`, `B7`); null if it is none. */
 export function rangeAt(name: string): CellRange | null {
   const [from = "", to = from] = name.split(":");
   const [start, end] = [cellAt(from), cellAt(to)];
@@ -65,7 +68,7 @@ export class SheetReader implements XmlHandler {
   wasFound = false;
   readonly rows: SheetRow[] = [];
   readonly merged: CellRange[] = [];
-  /** Ranges whose first row is a header: those that are filtered. */
+  /** Ranges whose first row is a header: ranges with a filter. */
   readonly headed: CellRange[] = [];
   #row: SheetRow | null = null;
   #rowNumber = 0;
@@ -153,9 +156,9 @@ function cellText(
   value: string,
   formula: string,
   strings: readonly string[] | null,
-  show: CellLook["show"],
+  show: CellStyle["show"],
 ): string {
-  // a formula that nobody has calculated yet
+  // a formula without a calculated value
   if (value === "") return formula.trim() === "" ? "" : onOneLine(`=${formula}`);
   switch (type) {
     case "s":
@@ -172,7 +175,7 @@ function cellText(
   }
 }
 
-/** A text of a workbook on one line: `_x000D_` stands for characters that XML cannot hold (ECMA-376-1, 22.9.2.19). */
+/** A text of a workbook on one line. Decodes `_x000D_` and similar escapes of characters (ECMA-376-1, 22.9.2.19). */
 export function sheetText(text: string): string {
   const decoded = text.includes("_x")
     ? text.replace(/_x([0-9a-f]{4})_/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))

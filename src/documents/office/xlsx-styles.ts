@@ -1,22 +1,26 @@
-// How the cells of a workbook look, as far as it tells what they mean: number formats and bold letters (ECMA-376-1, 18.8).
+// Reads the cell styles of a workbook: number formats and bold fonts (ECMA-376-1, 18.8).
 
 import type { OfficePackage } from "./package.ts";
 import { builtInFormat, general, numberFormat, type ShowNumber } from "./xlsx-numbers.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/** The look of cells of one style. */
-export interface CellLook {
+/** Style of cells. */
+export interface CellStyle {
   readonly show: ShowNumber;
   readonly isBold: boolean;
 }
 
-const PLAIN: CellLook = { show: general, isBold: false };
+const PLAIN: CellStyle = { show: general, isBold: false };
 
-/** Looks by the number of their style. @throws ReadFailure when the part is damaged */
-export function readLooks(document: OfficePackage, part: string | null, is1904: boolean): (style: number) => CellLook {
+/** Returns styles by their number. @throws ReadFailure if the part is damaged */
+export function readCellStyles(
+  document: OfficePackage,
+  part: string | null,
+  is1904: boolean,
+): (style: number) => CellStyle {
   const reader = new StyleReader();
   if (part !== null) document.read(part, "x", reader);
-  const looks = new Map<number, CellLook>();
+  const looks = new Map<number, CellStyle>();
   return (style) => {
     const known = looks.get(style);
     if (known !== undefined) return known;

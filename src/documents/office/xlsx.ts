@@ -1,5 +1,5 @@
-// What a workbook (XLSX, ECMA-376-1, 18, transitional or strict) says: its sheets in their order, each row as a line that names its
-// columns. How cells become texts and rows become lines stands in xlsx-sheet.ts and xlsx-rows.ts.
+// Reads a workbook (XLSX; ECMA-376-1, 18, transitional or strict): its sheets in order, each row as a line with column
+// names. xlsx-sheet.ts reads cells; xlsx-rows.ts writes the lines.
 
 import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
@@ -10,10 +10,13 @@ import { OfficePackage, targetsOf } from "./package.ts";
 import { readCellNotes } from "./xlsx-notes.ts";
 import { linesOfSheet } from "./xlsx-rows.ts";
 import { type CellRange, rangeAt, type SheetContext, SheetReader, sheetText } from "./xlsx-sheet.ts";
-import { readLooks } from "./xlsx-styles.ts";
+import { readCellStyles } from "./xlsx-styles.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
-/** Reads an XLSX file. Time and memory grow with its filled cells, up to the limits. Never rejects because of what is in the file. */
+/**
+ * Reads an XLSX file. Time and memory are linear in its filled cells, up to the limits. Never rejects because of the
+ * content.
+ */
 export async function readXlsx(
   bytes: Uint8Array,
   limits: ReadingLimits = READING_LIMITS,
@@ -33,7 +36,7 @@ function workbookText(document: OfficePackage): ReadDocument | ReadFailure {
   const strings = new StringReader();
   const stringsPart = partOf("sharedstrings") ?? "xl/sharedStrings.xml";
   document.read(stringsPart, "x", strings);
-  const look = readLooks(document, partOf("styles"), workbook.is1904);
+  const look = readCellStyles(document, partOf("styles"), workbook.is1904);
   const people = partOf("person");
   const writer = new TextWriter(document.budget);
   const targets = targetsOf(related.filter(({ type }) => type === "worksheet"));
@@ -54,7 +57,7 @@ interface Sheet {
   readonly name: string;
   readonly isHidden: boolean;
   readonly part: string;
-  /** The part that names those who comment. */
+  /** The part with the names of comment authors; null if there is none. */
   readonly people: string | null;
 }
 
@@ -71,7 +74,7 @@ function writeSheet(document: OfficePackage, sheet: Sheet, context: SheetContext
   writer.write({ text: `## ${sheet.name}${sheet.isHidden ? " (hidden)" : ""}`, series: null });
   const content = { rows, merged, headed: [...headed, ...tables], notes };
   for (const { text, group } of linesOfSheet(content, context.budget)) writer.write({ text, series: group });
-  // those on empty cells
+  // comments on empty cells
   const noted = new Set([...notes.keys()].map((place) => Number.parseInt(place, 10)));
   const filled = new Set(
     rows.filter(({ row }) => noted.has(row)).flatMap(({ row, columns }) => columns.map((column) => `${row} ${column}`)),
@@ -81,7 +84,7 @@ function writeSheet(document: OfficePackage, sheet: Sheet, context: SheetContext
   }
 }
 
-/** The range of a table, if its first row names the columns. */
+/** The range of a table in an array; empty if its first row is no header. */
 function headedRange(document: OfficePackage, part: string): CellRange[] {
   const ranges: CellRange[] = [];
   document.read(part, "x", {
@@ -120,7 +123,7 @@ class StringReader implements XmlHandler {
   #isText = false;
 
   open(name: string): "skip" | undefined {
-    // how Japanese words are pronounced
+    // pronunciation of Japanese words
     if (name === "x:rPh") return "skip";
     if (name === "x:si") this.#string = "";
     this.#isText = name === "x:t";

@@ -1,18 +1,18 @@
-// The elements of an XML part in the order in which they stand, under names that do not depend on a file's choice of prefixes or
-// of the transitional or strict namespaces. What they mean is the business of whoever handles them.
+// Parses an XML part and reports its elements under fixed names, independent of the prefixes in the file and of the
+// transitional or strict namespaces.
 
 import { Parser } from "htmlparser2";
 import { type Budget, refuse } from "../budget.ts";
 
-/** Attributes of an element: those of its own namespace or of none under their plain name, others as `r:id`. */
+/** Attributes of an element: with their local name if in its own namespace or in none, else as `r:id`. */
 export type Attributes = Readonly<Record<string, string>>;
 
-/** Takes the elements of a part, named like `w:p` whatever the prefix in the file is. */
+/** Receives the elements of a part, named like `w:p` whatever prefix the file uses. */
 export interface XmlHandler {
-  /** `skip`: neither what it holds nor its end is told. */
+  /** Returns `skip` to receive neither the content nor the end of the element. */
   open(name: string, attributes: Attributes): "skip" | undefined;
   close(name: string): void;
-  /** A run of characters comes in any number of pieces. */
+  /** A run of text may come in several pieces. */
   text(text: string): void;
 }
 
@@ -20,7 +20,7 @@ export interface XmlHandler {
 export interface XmlPart {
   readonly name: string;
   readonly pieces: Iterable<Uint8Array>;
-  /** Of elements without a namespace: some programs leave it away. */
+  /** Assumed namespace of elements without one: some programs omit it. */
   readonly family: Family;
 }
 
@@ -45,20 +45,20 @@ const FAMILIES = {
   tc: ["http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"],
 } as const;
 
-/** The short name of a namespace (or of its transitional and its strict form together). */
+/** Short name of a namespace, in its transitional or strict form. */
 export type Family = keyof typeof FAMILIES;
 
 const FAMILY_OF = new Map<string, Family>(
   Object.entries(FAMILIES).flatMap(([family, names]) => names.map((name) => [name, family as Family] as const)),
 );
-/** Of names that no reader asks for. */
+/** Short name of all other namespaces. */
 const OTHER = "?";
 
 /**
- * Tells a part's elements. Entities beyond XML's own five are refused, broken nesting is mended. Memory for one element.
- * Of alternatives (`mc:AlternateContent`) the first is told.
+ * Passes the elements of a part to the handler. Repairs broken nesting. Holds one element in memory. Of alternatives
+ * (`mc:AlternateContent`) it passes on the first one.
  * @returns whether the part has any element
- * @throws ReadFailure when it is cut off, declares a document type, or goes beyond the budget
+ * @throws ReadFailure if the part is cut off, declares a document type (and so entities), or exceeds the budget
  */
 export function readXml(part: XmlPart, handler: XmlHandler, budget: Budget): boolean {
   const reader = new PartReader(part, handler, budget);
@@ -99,9 +99,9 @@ class PartReader {
   hasElements = false;
   readonly #names: Names;
   readonly #open: string[] = [];
-  /** Depth of the element whose content is passed over; 0: none. */
+  /** Depth of the skipped element; 0 if there is none. */
   #skipped = 0;
-  /** Whether the alternatives that are open, outermost first, have told one. */
+  /** For each open `mc:AlternateContent`, outermost first: whether an alternative was passed on. */
   readonly #hasChosen: boolean[] = [];
 
   constructor(
@@ -161,9 +161,9 @@ class PartReader {
   }
 }
 
-/** Names as the file writes them, and what they are called here. */
+/** Resolves names in the file to fixed names. */
 class Names {
-  /** What each prefix stands for, innermost last; the empty one is that of names without. */
+  /** Namespaces by prefix, innermost last; the empty prefix is the default namespace. */
   readonly #families = new Map<string, string[]>();
   readonly #declared: { readonly depth: number; readonly prefix: string }[] = [];
   readonly #elements = new Map<string, string>();
@@ -216,7 +216,7 @@ class Names {
     const prefix = colon === -1 ? "" : raw.slice(0, colon);
     const family = this.#families.get(prefix)?.at(-1);
     if (family !== undefined) return family;
-    // not declared: taken for what is usually written so
+    // not declared: assume the usual meaning of the prefix
     if (prefix === "") return this.unnamed;
     return Object.hasOwn(FAMILIES, prefix) ? prefix : OTHER;
   }
