@@ -1,70 +1,70 @@
-// Which rows of a region form a paragraph, an item of a list or a table. What is a heading is headings.ts's question, how a
-// block is written that of markdown.ts.
+// Groups the rows of a region into paragraphs, list items and tables. headings.ts finds headings; markdown.ts writes
+// the blocks.
 
-import { median, quantile, type Row, readsLeftwards, withoutSymbols } from "./segments.ts";
+import { isRightToLeft, median, quantile, type Row, withoutSymbols } from "./segments.ts";
 import { tableAt } from "./tables.ts";
 
-/** A part of a page that is read as one. */
+/** A paragraph, heading, list item or table. */
 export type Block = TextBlock | TableBlock;
 
-/** A paragraph, heading or item. */
+/** A paragraph, heading or list item. */
 export interface TextBlock {
   readonly kind: "text";
   readonly page: number;
-  /** Blocks with the same number stand below each other. */
+  /** Number of the region. Blocks of one region are below each other. */
   readonly region: number;
   readonly lines: readonly Line[];
-  /** Whether it stands across the page's text: a stamp on the margin, a watermark. */
+  /** Whether it has another direction than most text of the page: a stamp on the margin, a watermark. */
   readonly isAside: boolean;
-  /** What stands before an item: `-` for any bullet, or its number; null for none. */
+  /** Marker of a list item: `-` for any bullet, or its number; null if it is no item. */
   readonly marker: string | null;
   readonly size: number;
   readonly isBold: boolean;
-  /** Whether its first line stands further in than the others of its region. */
+  /** Whether the first line is indented, compared with the other lines of the region. */
   readonly isIndented: boolean;
-  /** Whether its last line goes to the edge: the text may go on elsewhere. */
+  /** Whether the last line is full, so that the text may continue elsewhere. */
   readonly isFull: boolean;
 }
 
-/** Where a block stands. */
+/** The position of a block in the document. */
 export type BlockPlace = Pick<TextBlock, "page" | "region" | "isAside">;
 
 /** A line of a block. */
 export interface Line {
   readonly text: string;
   readonly page: number;
-  /** Whether the line ends because something does, not because it is full. */
+  /** Whether the line break is intended, and not because the line is full. */
   readonly isBroken: boolean;
 }
 
-/** A table, a text for each row. */
+/** A table; each line is a row. */
 export interface TableBlock {
   readonly kind: "table";
   readonly page: number;
   readonly lines: readonly string[];
 }
 
-/** Leading of the rows of a text in sizes, where there are too few to tell. */
+/** Assumed distance between baselines in font sizes, if there are too few rows to measure it. */
 const LEADING = 1.2;
-/** Rows further apart than this many leadings are not of one paragraph. */
+/** Maximum distance between rows of a paragraph, in usual row distances. */
 const PARAGRAPH_GAP = 1.3;
-/** Rows differing in size by more than this are of different rank. */
+/** Maximum difference of font size between rows of a block, as a share. */
 const SIZE_TOLERANCE = 0.08;
-/** Sizes by which a row must stand further in to begin a paragraph. */
+/** Minimum indent of a first line, in font sizes. */
 const INDENT_MIN = 0.8;
 
-/** Share of the width that a row leaves free where it ends for a reason. */
+/** Minimum share of the width that is free after a row with an intended line break. */
 const SHORT_SHARE = 0.15;
 
-/** Bullets of any kind; symbol fonts have theirs among the letters of private use. */
+/** Bullets. Those of symbol fonts are private-use characters. */
 const BULLET = /^(?:[•◦‣▪▫●○■□◆◇►▸▶➢➤✓✔∙⁃\ue000-\uf8ff]\s*|[-–—*·o]\s+)(?=\S)/;
 const NUMBER = /^(?:(\d{1,3})[.)]|\((?:\d{1,3}|[a-z]|[ivx]{1,5})\)|[a-z]\))\s+(?=\S)/;
-/** Dots from an entry to its page number. */
+/** Dot leaders from an entry to its page number. */
 const LEADER = /(?:\s*[.·…_]){4,}\s*/;
 const CONTENTS_ENTRY = / … [\divxlc]+$/;
 const ENDS_SENTENCE = /[.!?:…。！？؟۔]["'”’»)\]]*$/;
 
-/** The blocks of a region's rows, in order. */
+/** The blocks of a region, in order. */
 export function blocksOf(rows: readonly Row[], place: BlockPlace): readonly Block[] {
   const blocks: Block[] = [];
   let text: Row[] = [];
@@ -88,39 +88,41 @@ export function blocksOf(rows: readonly Row[], place: BlockPlace): readonly Bloc
   return blocks;
 }
 
-/** Whether a text ends as a sentence, a list's introduction or a heading with a full stop does. */
+/** Whether a text ends with the punctuation of a sentence or of an introduction to a list. */
 export function endsSentence(text: string): boolean {
   return ENDS_SENTENCE.test(text);
 }
 
-/** Whether a line, as it is shown, is an entry of a table of contents: complete, and no heading however it is set. */
+/**
+ * Whether a written line is an entry of a table of contents. Such a line is complete, and no heading whatever its font.
+ */
 export function isContentsEntry(text: string): boolean {
   return CONTENTS_ENTRY.test(text);
 }
 
-/** What the rows of a text have in common. */
-interface Setting {
+/** Usual measures of the rows of a text. */
+interface Layout {
   readonly left: number;
   readonly right: number;
-  /** From one row of a paragraph to the next. */
+  /** Distance of baselines in font sizes. */
   readonly leading: number;
 }
 
 function textBlocks(rows: readonly Row[], place: BlockPlace): TextBlock[] {
-  const isLeftwards = readsLeftwards(rows.map(({ text }) => text).join(" "));
-  // mirrored, a text from right to left is set as any other
-  const set = isLeftwards ? rows.map((row) => ({ ...row, left: -row.right, right: -row.left })) : rows;
-  const setting = settingOf(set);
+  const isMirrored = isRightToLeft(rows.map(({ text }) => text).join(" "));
+  // mirror right-to-left text, so that the same rules apply
+  const mirrored = isMirrored ? rows.map((row) => ({ ...row, left: -row.right, right: -row.left })) : rows;
+  const layout = layoutOf(mirrored);
   const groups: Row[][] = [];
-  for (const row of set) {
+  for (const row of mirrored) {
     const group = groups.at(-1);
-    if (group === undefined || beginsBlock(row, group, setting)) groups.push([row]);
+    if (group === undefined || startsBlock(row, group, layout)) groups.push([row]);
     else group.push(row);
   }
-  return groups.map((group) => blockOf(group, setting, place));
+  return groups.map((group) => blockOf(group, layout, place));
 }
 
-function settingOf(rows: readonly Row[]): Setting {
+function layoutOf(rows: readonly Row[]): Layout {
   const distances = rows.slice(1).map((row, index) => (row.baseline - (rows[index]?.baseline ?? 0)) / row.size);
   const close = distances.filter((distance) => distance > 0.8 && distance < 2.2);
   return {
@@ -136,45 +138,45 @@ function settingOf(rows: readonly Row[]): Setting {
   };
 }
 
-function beginsBlock(row: Row, group: readonly Row[], setting: Setting): boolean {
+function startsBlock(row: Row, group: readonly Row[], layout: Layout): boolean {
   const above = group.at(-1);
   const first = group[0];
   if (above === undefined || first === undefined) return true;
   const distance = row.baseline - above.baseline;
   const size = Math.max(row.size, above.size);
-  if (distance < 0 || distance > PARAGRAPH_GAP * setting.leading * size) return true;
+  if (distance < 0 || distance > PARAGRAPH_GAP * layout.leading * size) return true;
   if (Math.abs(row.size - above.size) > SIZE_TOLERANCE * size || row.isBold !== above.isBold) return true;
-  const isOpen = isFull(above, row, setting) && !endsSentence(above.text);
+  const isOpen = isFull(above, row, layout) && !endsSentence(above.text);
   if (BULLET.test(row.text) || (NUMBER.test(row.text) && !isOpen)) return true;
   const shift = (row.left - above.left) / size;
   const isItem = markerOf(first.text) !== null;
-  // a further line of an item stands below its text; one that stands below its marker follows it
+  // a line below the text of an item continues it; a line below its marker does not
   if (isItem) return group.length > 1 && shift < -INDENT_MIN;
-  if (shift > INDENT_MIN) return above.left - setting.left < INDENT_MIN * size && !isOpen;
-  // back from an indent: the first row's is a paragraph's, a later one's ends what hung below its first line
+  if (shift > INDENT_MIN) return above.left - layout.left < INDENT_MIN * size && !isOpen;
+  // less indented: after a first row its indent was that of a paragraph; after later rows a hanging indent ends
   if (shift < -INDENT_MIN) return group.length > 1 && !isOpen;
-  return !isFull(above, row, setting) && endsSentence(above.text);
+  return !isFull(above, row, layout) && endsSentence(above.text);
 }
 
-/** Whether the first word of the row below would not have fitted on a row. */
-function isFull(row: Row, below: Row, { right }: Setting): boolean {
+/** Whether a row is full: the first word of the row below would not fit on it. */
+function isFull(row: Row, below: Row, { right }: Layout): boolean {
   const word = /^\S+/.exec(below.text)?.[0].length ?? 0;
   const wordWidth = (word / Math.max(1, below.text.length)) * (below.right - below.left);
   return row.right + wordWidth + 0.3 * row.size > right;
 }
 
-/** Whether a row clearly ends because something does; ragged lines differ a little. */
-function isShort(row: Row, below: Row, setting: Setting): boolean {
-  return !isFull(row, below, setting) && row.right < setting.right - SHORT_SHARE * (setting.right - setting.left);
+/** Whether a row is so short that its line break is intended. Ragged lines differ only a little. */
+function isShort(row: Row, below: Row, layout: Layout): boolean {
+  return !isFull(row, below, layout) && row.right < layout.right - SHORT_SHARE * (layout.right - layout.left);
 }
 
-function blockOf(rows: readonly Row[], setting: Setting, place: BlockPlace): TextBlock {
+function blockOf(rows: readonly Row[], layout: Layout, place: BlockPlace): TextBlock {
   const marker = markerOf(rows[0]?.text ?? "");
   const lines = rows.map((row, index): Line => {
     const below = rows[index + 1];
     const text = index === 0 && marker !== null ? row.text.replace(marker.pattern, "") : row.text;
-    const isBroken = row.isMonospaced || LEADER.test(row.text) || (below !== undefined && isShort(row, below, setting));
-    return { text: shown(text), page: place.page, isBroken };
+    const isBroken = row.isMonospaced || LEADER.test(row.text) || (below !== undefined && isShort(row, below, layout));
+    return { text: writtenText(text), page: place.page, isBroken };
   });
   const [first, last] = [rows[0], rows.at(-1)];
   return {
@@ -184,8 +186,8 @@ function blockOf(rows: readonly Row[], setting: Setting, place: BlockPlace): Tex
     marker: marker?.written ?? null,
     size: median(rows.map(({ size }) => size)),
     isBold: rows.every(({ isBold }) => isBold),
-    isIndented: first !== undefined && first.left - setting.left > INDENT_MIN * first.size,
-    isFull: last !== undefined && last.right > setting.right - 2 * last.size,
+    isIndented: first !== undefined && first.left - layout.left > INDENT_MIN * first.size,
+    isFull: last !== undefined && last.right > layout.right - 2 * last.size,
   };
 }
 
@@ -195,8 +197,8 @@ function markerOf(text: string): { readonly pattern: RegExp; readonly written: s
   return number === undefined ? null : { pattern: NUMBER, written: `${number}.` };
 }
 
-/** Nothing of a rule that is typed; others without the dots that lead to a page number and letters that only a symbol font can show. */
-function shown(text: string): string {
+/** The written form of a line: empty for a typed rule, without dot leaders and characters of symbol fonts. */
+function writtenText(text: string): string {
   if (/^[-=_*\s]{3,}$/.test(text)) return "";
   return withoutSymbols(text.replace(LEADER, " … "));
 }

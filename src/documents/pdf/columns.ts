@@ -1,42 +1,45 @@
-// In which order the parts of a page are read: where columns are, and what stands above, between and below them. Columns are
-// told from tables by what stands in them: lines of prose that fill them, not cells that belong together across.
+// Finds the columns of a page and the reading order of its parts. Columns differ from tables by their content: lines of
+// prose that fill the column, not cells that belong together across.
 
-import { median, quantile, readsLeftwards, rowsOf, type Segment } from "./segments.ts";
+import { isRightToLeft, median, quantile, rowsOf, type Segment } from "./segments.ts";
 
 /** Segments of one column, which are read together. */
 export type Region = readonly Segment[];
 
-/** A gap between columns is at least so many sizes wide. */
+/** Minimum width of a gap between columns, in font sizes. */
 const GUTTER_SIZES_MIN = 0.7;
-/** Fewer rows make no column. */
+/** Minimum number of rows of a column. */
 const COLUMN_ROWS_MIN = 3;
-/** On a part of a page only, more: a few rows of prose side by side can be a table's. */
+/** Minimum number of rows of a column in a part of a page: a few rows side by side may be a table. */
 const PART_ROWS_MIN = 8;
-/** Sizes between the rows of two parts of a page. */
+/** Distance between the rows of two parts of a page, in font sizes. */
 const PART_GAP = 1.8;
-/** A column of prose is so many sizes wide and its lines have so many characters, or what stands beside it are cells. */
+/** Minimum measures of a column of prose: width in font sizes, characters per line, filled share of the width. */
 const PROSE_SIZES_MIN = 8;
 const PROSE_CHARACTERS_MIN = 18;
 const PROSE_FILL_MIN = 0.55;
-/** Lines of two columns that stand on the same baselines to this share may be rows of a table. */
+/** Minimum share of common baselines of two columns from which they may be a table. */
 const ALIGNED_SHARE = 0.6;
-/** Columns within columns: more than newspapers have. */
+/** Maximum depth of columns within columns. */
 const DEPTH_MAX = 8;
-/** Of gaps that as many rows cross, so many are looked at, the widest: dotted lines have one between every two dots. */
+/**
+ * Number of gaps that are tried per share of crossing rows, the widest first. Dotted lines have a gap between every two
+ * dots.
+ */
 const GAPS_MAX = 12;
-/** Shares of the rows that may cross a gap between columns: headings, wide figures, a first page's title and abstract. */
+/** Shares of rows that may cross a gap between columns: headings, wide figures, title and abstract of a first page. */
 const CROSSING_SHARES = [0, 0.05, 0.15, 0.35, 0.6];
 
 /** The regions of a page in reading order. */
 export function regionsOf(segments: readonly Segment[]): readonly Region[] {
-  const fromRight = readsLeftwards(segments.map(({ text }) => text).join(" "));
+  const fromRight = isRightToLeft(segments.map(({ text }) => text).join(" "));
   return split(segments, fromRight, 0);
 }
 
 function split(segments: readonly Segment[], fromRight: boolean, depth: number): Region[] {
   const gutter = depth < DEPTH_MAX ? gutterOf(segments, COLUMN_ROWS_MIN) : null;
   if (gutter === null) {
-    const parts = depth === 0 ? partsOf(segments) : [segments];
+    const parts = depth === 0 ? verticalParts(segments) : [segments];
     const hasColumns = parts.length > 1 && parts.some((part) => gutterOf(part, PART_ROWS_MIN) !== null);
     if (hasColumns) return parts.flatMap((part) => split(part, fromRight, depth + 1));
     return segments.length === 0 ? [] : [segments];
@@ -52,8 +55,8 @@ function split(segments: readonly Segment[], fromRight: boolean, depth: number):
   });
 }
 
-/** What stands between the wide gaps down a page: two columns below a page-wide listing are told only without it. */
-function partsOf(segments: readonly Segment[]): Segment[][] {
+/** Splits a page at wide vertical gaps. Two columns below a page-wide listing are found only without the listing. */
+function verticalParts(segments: readonly Segment[]): Segment[][] {
   const parts: Segment[][] = [];
   let above: { readonly baseline: number; readonly size: number } | null = null;
   for (const row of rowsOf(segments)) {
@@ -66,7 +69,7 @@ function partsOf(segments: readonly Segment[]): Segment[][] {
   return parts;
 }
 
-/** Where the widest agreed gap between two columns is; null for text in one column, and for tables. */
+/** Position of the best gap between two columns; null for text in one column and for tables. */
 function gutterOf(segments: readonly Segment[], rowsMin: number): number | null {
   if (segments.length < 2 * rowsMin) return null;
   const rowCount = rowsOf(segments).length;
@@ -85,7 +88,7 @@ function gutterOf(segments: readonly Segment[], rowsMin: number): number | null 
   return best?.at ?? null;
 }
 
-/** The widest stretches across the page that at most `crossingMax` segments cover, between the outermost edges. */
+/** The widest horizontal ranges that at most `crossingMax` segments cross, without the margins. */
 function gapsOf(segments: readonly Segment[], crossingMax: number): { from: number; to: number }[] {
   const edges = segments
     .flatMap(({ left, right }) => [
@@ -108,7 +111,10 @@ function gapsOf(segments: readonly Segment[], crossingMax: number): { from: numb
   return gaps.sort((a, b) => b.to - b.from - (a.to - a.from)).slice(0, GAPS_MAX);
 }
 
-/** How many rows speak for columns on both sides of a gap, less those that cross it; at most 0 where there are none. */
+/**
+ * Score of a gap: rows on the shorter side, less a penalty for rows that cross it; 0 or less if the sides are no
+ * columns.
+ */
 function scoreOf(segments: readonly Segment[], gutter: number, rowsMin: number): number {
   const crossing = segments.filter((segment) => crosses(segment, gutter)).length;
   const bands = bandsOf(segments, gutter).filter((band) => !band.some((segment) => crosses(segment, gutter)));
@@ -125,7 +131,7 @@ function scoreOf(segments: readonly Segment[], gutter: number, rowsMin: number):
 interface Side {
   readonly baselines: readonly number[];
   readonly size: number;
-  /** Whether its lines fill it as those of a text do. */
+  /** Whether its lines fill it like prose. */
   readonly isProse: boolean;
 }
 
@@ -149,12 +155,12 @@ function sideOf(segments: readonly Segment[]): Side {
   return { baselines: rows.map(({ baseline }) => baseline), size, isProse };
 }
 
-/** Characters; one of Chinese, Japanese or Korean says as much as two others. */
+/** Length in characters; Chinese, Japanese and Korean characters count twice. */
 function weightOf(text: string): number {
   return text.length + (text.match(/[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/g)?.length ?? 0);
 }
 
-/** The share of the shorter side's rows that stand on a baseline of the other's. */
+/** Share of rows of the shorter side that have the baseline of a row of the other side. */
 function alignedShare(left: Side, right: Side): number {
   const [few, many] = left.baselines.length < right.baselines.length ? [left, right] : [right, left];
   const tolerance = 0.15 * few.size;
@@ -167,22 +173,22 @@ function alignedShare(left: Side, right: Side): number {
   return aligned / few.baselines.length;
 }
 
-/** The segments downwards in bands: those between two that cross the gutter, and those that cross it with what is beside them. */
+/** Splits segments from top to bottom into bands of rows that cross the gutter and bands of rows that do not. */
 function bandsOf(segments: readonly Segment[], gutter: number): Segment[][] {
   const rows = rowsOf(segments);
   const bands: { isCrossing: boolean; segments: Segment[] }[] = [];
   let last: { baseline: number; left: number; size: number } | null = null;
   for (const row of rows) {
     const isCrossing = row.segments.some((segment) => crosses(segment, gutter));
-    // the last, short line of a paragraph across the columns stands in the first of them
-    const isRest: boolean =
+    // the short last line of a paragraph across the columns lies in the first column
+    const isLastLine: boolean =
       !isCrossing &&
       last !== null &&
       row.right < gutter &&
       row.baseline - last.baseline < 1.4 * last.size &&
       Math.abs(row.left - last.left) < last.size &&
       Math.abs(row.size - last.size) < 0.05 * last.size;
-    const isAcross = isCrossing || isRest;
+    const isAcross = isCrossing || isLastLine;
     const band = bands.at(-1);
     if (band !== undefined && band.isCrossing === isAcross) band.segments.push(...row.segments);
     else bands.push({ isCrossing: isAcross, segments: [...row.segments] });

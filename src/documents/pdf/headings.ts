@@ -1,34 +1,34 @@
-// Which blocks are headings, and of which level: told by their size beside that of the text, by bold type, and by the PDF's
-// outline.
+// Finds headings and their levels: by font size compared with the body text, by bold type, and by the outline of the
+// PDF.
 
 import { endsSentence, isContentsEntry, type TextBlock } from "./blocks.ts";
 import type { Bookmark } from "./pdfjs.ts";
 
-/** The level of a heading from 1, the outermost, to 6; null for what is none. */
+/** The level of a heading, 1 (outermost) to 6; null if the block is no heading. */
 export type LevelOf = (block: TextBlock) => number | null;
 
-/** A heading is so much larger than the text, or set in bold. */
+/** Minimum size of a heading relative to the body text, unless it is bold. */
 const LARGER = 1.1;
-/** Sizes closer than this are of one level. */
+/** Maximum ratio between sizes of one level. */
 const SAME_SIZE = 1.06;
-/** Levels that sizes make; bold headings stand below them. */
+/** Maximum number of levels by size. Bold headings are on the levels below. */
 const SIZE_LEVELS_MAX = 4;
 const LEVEL_MAX = 6;
-/** Longer blocks are text, however large. */
+/** Limits of a heading; a longer block is text whatever its size. */
 const CHARACTERS_MAX = 200;
 const LINES_MAX = 4;
 const BOLD_CHARACTERS_MAX = 120;
 const BOLD_LINES_MAX = 2;
 
-/** Finds out how a document sets its headings. */
+/** Analyses how a document formats its headings. */
 export function headingLevels(blocks: readonly TextBlock[], bookmarks: readonly Bookmark[]): LevelOf {
   const bodySize = mainSize(blocks);
   const isBodyBold = mostlyBold(blocks.filter(({ size }) => size < LARGER * bodySize));
   const sizes = sizeLevels(
     blocks.filter((block) => !block.isAside && isShort(block) && block.size >= LARGER * bodySize),
   );
-  const outline = new Set(bookmarks.map(({ title }) => comparable(title)));
-  const belowSizes = Math.min(LEVEL_MAX, sizes.length + 1);
+  const outline = new Set(bookmarks.map(({ title }) => normalised(title)));
+  const boldLevel = Math.min(LEVEL_MAX, sizes.length + 1);
 
   return (block) => {
     if (block.isAside || !isShort(block)) return null;
@@ -37,7 +37,7 @@ export function headingLevels(blocks: readonly TextBlock[], bookmarks: readonly 
       return Math.min(SIZE_LEVELS_MAX, level === -1 ? sizes.length : level + 1);
     }
     const text = textOf(block);
-    if (outline.has(comparable(text))) return belowSizes;
+    if (outline.has(normalised(text))) return boldLevel;
     const isBoldHeading =
       block.isBold &&
       !isBodyBold &&
@@ -46,11 +46,11 @@ export function headingLevels(blocks: readonly TextBlock[], bookmarks: readonly 
       block.lines.length <= BOLD_LINES_MAX &&
       text.length <= BOLD_CHARACTERS_MAX &&
       !/[.,;:]$/.test(text);
-    return isBoldHeading ? Math.min(LEVEL_MAX, belowSizes + numberDepth(block)) : null;
+    return isBoldHeading ? Math.min(LEVEL_MAX, boldLevel + numberDepth(block)) : null;
   };
 }
 
-/** The size in which most of the text is set. */
+/** Font size of most of the text. */
 function mainSize(blocks: readonly TextBlock[]): number {
   const unitsBySize = new Map<number, number>();
   for (const block of blocks) {
@@ -73,7 +73,7 @@ function mostlyBold(blocks: readonly TextBlock[]): boolean {
   return bold * 2 > all;
 }
 
-/** A size for each level, from the outermost. What only the first page has, its title, makes one level. */
+/** Font sizes per level, from the outermost. All sizes that only the first page has (its title) are one level. */
 function sizeLevels(blocks: readonly TextBlock[]): readonly number[] {
   const first = blocks[0]?.page ?? 0;
   const later = levelsOf(blocks.filter(({ page }) => page > first).map(({ size }) => size));
@@ -103,13 +103,13 @@ function textOf(block: TextBlock): string {
   return block.lines.map(({ text }) => text).join(" ");
 }
 
-/** How deep a numbered heading says that it stands: 0 for `3 Methods`, 1 for `3.1 Corpora`. */
+/** Depth of a heading by its number: 0 for `3 Methods`, 1 for `3.1 Corpora`. */
 function numberDepth(block: TextBlock): number {
   return (/^\d+((?:\.\d+)+)/.exec(textOf(block))?.[1]?.split(".").length ?? 1) - 1;
 }
 
-/** Bookmarks and headings differ in spaces, and often one of them has no number. */
-function comparable(text: string): string {
+/** Normalises a heading or bookmark for comparison: they differ in spaces, and often only one has a number. */
+function normalised(text: string): string {
   return text
     .toLowerCase()
     .replace(/^\s*(?:chapter\s+)?[\divx.]+\s+/, "")

@@ -1,32 +1,32 @@
-// Which alef and lam of a line are one glyph? Arabic draws lam and alef as one, and Word spells that glyph out with both letters.
-// pdf.js puts a line's letters in the order in which they are drawn and then turns all of them round, the two of that glyph
-// too, and "\u062e\u0644\u0627\u0644" becomes "\u062e\u0627\u0644\u0644". Only the glyphs tell that from the article.
+// Repairs the order of alef and lam in Arabic lines. Arabic draws lam and alef as one glyph, which Word maps to both
+// letters. pdf.js reverses the letters of a line from drawing order, including the two of that glyph:
+// "\u062e\u0644\u0627\u0644" becomes "\u062e\u0627\u0644\u0644". Only the glyphs distinguish that from the article.
 
-/** A stretch of text whose letters pdf.js put in logical order. */
-export interface TurnedText {
+/** A text item of pdf.js, which has reversed its letters to logical order. */
+export interface ReversedText {
   readonly str: string;
-  /** The direction in which most of it reads: `ltr`, `rtl` or `ttb`. */
+  /** Direction of most of the text: `ltr`, `rtl` or `ttb`. */
   readonly dir: string;
 }
 
-/** Alef, with whatever it carries, and lam: the article, or a ligature that was turned round. */
-const TURNED = /[\u0622\u0623\u0625\u0627]\u0644/g;
-/** The same as it is drawn. */
+/** Alef (with any diacritic) and lam: the article, or a reversed ligature. */
+const REVERSED = /[\u0622\u0623\u0625\u0627]\u0644/g;
+/** The same pair in drawing order. */
 const DRAWN = /\u0644[\u0622\u0623\u0625\u0627]/g;
-/** After an alef the turned pair cannot be a word's own letters: what can be told without the glyphs. */
-const SURELY_TURNED = /\u0627([\u0622\u0623\u0625])\u0644/g;
+/** A pair after another alef is certainly a reversed ligature, even without the glyphs. */
+const CERTAINLY_REVERSED = /\u0627([\u0622\u0623\u0625])\u0644/g;
 
-/** Whether a text has letters of which only the glyphs tell the order. */
+/** Whether a text has pairs whose order depends on the glyphs. */
 export function mayHoldLigatures(text: string): boolean {
-  return text.search(TURNED) !== -1;
+  return text.search(REVERSED) !== -1;
 }
 
 /**
- * The items with lam and alef the right way round.
- * @param glyphs What each glyph of the page says, in the order in which they are drawn; spaces may be missing. Where they do not
- *   go with the items, and for those after that, only what is sure without them is put right.
+ * The items with lam and alef in the right order.
+ * @param glyphs the text of each glyph of the page in drawing order; spaces may be missing. From the first item that
+ * does not match the glyphs on, only certain pairs are repaired.
  */
-export function withLigaturesInOrder<T extends TurnedText>(
+export function withLigaturesInOrder<T extends ReversedText>(
   items: readonly T[],
   glyphs: readonly string[],
 ): readonly T[] {
@@ -41,23 +41,24 @@ export function withLigaturesInOrder<T extends TurnedText>(
     }
     if (!isMadeOf(item.str, own)) {
       at = glyphs.length;
-      return { ...item, str: item.str.replace(SURELY_TURNED, "\u0627\u0644$1") };
+      return { ...item, str: item.str.replace(CERTAINLY_REVERSED, "\u0627\u0644$1") };
     }
-    return mayHoldLigatures(item.str) ? { ...item, str: putRight(item, own) } : item;
+    return mayHoldLigatures(item.str) ? { ...item, str: repaired(item, own) } : item;
   });
 }
 
-function putRight({ str, dir }: TurnedText, glyphs: readonly string[]): string {
+function repaired({ str, dir }: ReversedText, glyphs: readonly string[]): string {
   const areLigatures = pairsDrawn(glyphs);
-  // from the right; in a text that reads the other way, words may stand in any order
+  // in right-to-left order; in left-to-right text the order of words is unknown
   const inText = dir === "rtl" ? areLigatures.toReversed() : areLigatures;
-  const isSure = dir === "rtl" || new Set(inText).size === 1;
-  if (!isSure || str.match(TURNED)?.length !== inText.length) return str.replace(SURELY_TURNED, "\u0627\u0644$1");
+  const isCertain = dir === "rtl" || new Set(inText).size === 1;
+  if (!isCertain || str.match(REVERSED)?.length !== inText.length)
+    return str.replace(CERTAINLY_REVERSED, "\u0627\u0644$1");
   let pair = 0;
-  return str.replace(TURNED, (both) => (inText[pair++] === true ? `\u0644${both.charAt(0)}` : both));
+  return str.replace(REVERSED, (both) => (inText[pair++] === true ? `\u0644${both.charAt(0)}` : both));
 }
 
-/** For each pair of lam and alef as drawn, from the left: whether one glyph is both. */
+/** For each drawn pair of lam and alef, from the left: whether it is a single glyph. */
 function pairsDrawn(glyphs: readonly string[]): readonly boolean[] {
   const starts = new Set<number>();
   let text = "";
@@ -68,7 +69,7 @@ function pairsDrawn(glyphs: readonly string[]): readonly boolean[] {
   return [...text.matchAll(DRAWN)].map(({ index }) => starts.has(index));
 }
 
-/** Units that are no space. */
+/** Number of UTF-16 units without white space. */
 function unitsOf(text: string): number {
   return text.replace(/\s/g, "").length;
 }

@@ -1,29 +1,29 @@
-// How the blocks of a document are written: as Markdown, with what pages, columns and lines have parted put together again.
+// Writes the blocks of a PDF as Markdown, and rejoins paragraphs and words that pages, columns and lines have split.
 
 import type { PlaceMark } from "../document.ts";
 import { type Block, endsSentence, isContentsEntry, type Line, type TextBlock } from "./blocks.ts";
 import type { LevelOf } from "./headings.ts";
 
-/** A text with the places where its pages begin. */
-export interface Written {
+/** The text, and the positions where its pages begin. */
+export interface MarkdownText {
   readonly pieces: readonly string[];
   readonly marks: readonly PlaceMark[];
 }
 
-/** Units in a piece, about. */
+/** Approximate length of a piece in UTF-16 units. */
 const PIECE_UNITS = 65_536;
-/** Blocks that may stand between two parts of a paragraph: footnotes, figures, tables. */
+/** Maximum number of blocks between two parts of a paragraph: footnotes, figures, tables. */
 const BETWEEN_MAX = 16;
-/** Shorter blocks without a sentence are labels in a figure. */
+/** Maximum length of a label in a figure, in characters. */
 const LABEL_CHARACTERS_MAX = 40;
-/** Footnotes and captions are this much smaller than the text. */
+/** Maximum size of footnotes and captions relative to the text. */
 const SMALLER = 0.95;
-/** Words of the text that are remembered, to tell a word's own hyphen from a line's. */
+/** Maximum number of words that are kept to decide whether a hyphen belongs to a word or to a line break. */
 const WORDS_MAX = 200_000;
 const CAPTION = /^(?:fig(?:ure|\.)?|table|tab\.|abb(?:ildung|\.)?|tabelle|listing|algorithm)\s*\d/i;
 
 /** Writes the blocks of a document, in reading order. */
-export function writeMarkdown(blocks: readonly Block[], levelOf: LevelOf): Written {
+export function writeMarkdown(blocks: readonly Block[], levelOf: LevelOf): MarkdownText {
   const writer = new Writer(wordsOf(blocks));
   for (const block of joined(blocks, levelOf)) {
     if (block.kind === "table") writer.table(block.lines, block.page);
@@ -32,7 +32,7 @@ export function writeMarkdown(blocks: readonly Block[], levelOf: LevelOf): Writt
   return writer.written();
 }
 
-// Paragraphs that go on in another column or on the next page, behind what stands in between.
+/** Joins paragraphs that continue in another column or on the next page, behind other blocks. */
 function joined(blocks: readonly Block[], levelOf: LevelOf): readonly Block[] {
   const result: Block[] = [];
   const taken = new Set<Block>();
@@ -57,7 +57,7 @@ function joined(blocks: readonly Block[], levelOf: LevelOf): readonly Block[] {
   return result;
 }
 
-/** Where a paragraph that `block` ends with goes on; null for one that is complete. */
+/** Index of the block that continues a paragraph; null if the paragraph is complete. */
 function continuationOf(block: TextBlock, blocks: readonly Block[], at: number, levelOf: LevelOf): number | null {
   const end = block.lines.at(-1)?.text ?? "";
   const isHyphenated = /\p{L}[-\u00ad]$/u.test(end);
@@ -101,7 +101,7 @@ class Writer {
     for (const [at, line] of lines.entries()) {
       this.turnTo(line.page);
       const below = lines[at + 1];
-      // a heading is one line, whatever it was
+      // a heading is written on one line
       const { text, space } = this.endOf(line, below, level !== null);
       this.put((isLineStart ? escaped(text) : text) + space);
       isLineStart = space === "\n";
@@ -114,7 +114,7 @@ class Writer {
     this.put(lines.map(escaped).join("\n"));
   }
 
-  written(): Written {
+  written(): MarkdownText {
     if (this.buffer !== "") this.pieces.push(this.buffer);
     this.buffer = "";
     return { pieces: this.pieces, marks: this.marks };
@@ -139,7 +139,7 @@ class Writer {
     this.buffer = "";
   }
 
-  /** A line's text and what stands between it and the next one. */
+  /** The text of a line, and the separator before the next one. */
   private endOf(line: Line, below: Line | undefined, isHeading: boolean): { text: string; space: string } {
     const text = line.text.replace(/\u00ad(?!$)/g, "");
     if (below === undefined) return { text: text.replace(/\u00ad$/, ""), space: "" };
@@ -147,15 +147,18 @@ class Writer {
     const head = /[\p{L}\p{M}\p{N}-]*[\p{L}\p{N}](?=-$)/u.exec(text)?.[0];
     const tail = /^[\p{L}\p{N}][\p{L}\p{M}]*/u.exec(below.text)?.[0];
     if (head !== undefined && tail !== undefined && !SUSPENDED_BEFORE.test(tail)) {
-      return { text: this.isOwnHyphen(head, tail) ? text : text.slice(0, -1), space: "" };
+      return { text: this.isWordHyphen(head, tail) ? text : text.slice(0, -1), space: "" };
     }
     if (line.isBroken && !isHeading) return { text, space: "\n" };
     const isUnspaced = UNSPACED_END.test(text) && UNSPACED_START.test(below.text);
     return { text, space: isUnspaced ? "" : " " };
   }
 
-  // Hyphens that a line's end has put there stand before a small letter, and the word is known, or its parts are not.
-  private isOwnHyphen(head: string, tail: string): boolean {
+  /**
+   * Whether a hyphen belongs to the word. A hyphen of a line break is before a lower-case letter; the word is known or
+   * its parts are not.
+   */
+  private isWordHyphen(head: string, tail: string): boolean {
     if (this.has(`${head}-${tail}`)) return true;
     if (this.has(head + tail)) return false;
     return (
@@ -170,23 +173,23 @@ class Writer {
   }
 }
 
-// Chinese and Japanese are written without spaces.
+/** Chinese and Japanese are written without spaces. */
 const UNSPACED_END = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}、。，．・：；！？」』）】]$/u;
 const UNSPACED_START = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}、。，．・「『（【]/u;
 
-/** Words before which a hyphen stays alone: "pre- and post-war". */
+/** Words after a suspended hyphen: "pre- and post-war". */
 const SUSPENDED_BEFORE = /^(?:and|or|to|und|oder|bis|et|ou|y|o|e|en|of)$/;
 
 function numbered(marker: string | null): string {
   return marker === null || marker === "-" ? "" : `${marker} `;
 }
 
-/** So that no line of a text is taken for a heading, fence or table. */
+/** Escapes a line that would be read as a heading, code fence or table. */
 function escaped(text: string): string {
   return text.replace(/^(?=#{1,6}(?:\s|$)|```|~~~|\|)/, "\\");
 }
 
-/** The words within the lines and the parts of compounds, in lower case; what a hyphen at a line's end cuts is none. */
+/** The words of the text and the parts of compounds, in lower case, without words that a line break splits. */
 function wordsOf(blocks: readonly Block[]): ReadonlySet<string> {
   const words = new Set<string>();
   for (const block of blocks) {

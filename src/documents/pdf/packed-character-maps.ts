@@ -1,5 +1,5 @@
-// The character maps of data/cmaps as texts. Runs as a macro, while this program is being loaded or compiled: the single
-// binary has them in it, and no file beside it. Who asks for them stands in character-maps.ts.
+// Loads the character maps of data/cmaps as base64. Runs as a macro when the program is loaded or compiled, so that the
+// single binary contains them. character-maps.ts uses them.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 const FOLDER = join(import.meta.dir, "../../../data/cmaps");
 const EXTENSION = ".bcmap";
 
-/** By name, in base64. */
+/** The maps by name, in base64. */
 export function packedCharacterMaps(): Record<string, string> {
   return Object.fromEntries(
     readdirSync(FOLDER)

@@ -1,72 +1,72 @@
-// The one file that knows pdf.js: opens a PDF and hands out, page by page, the stretches of text that are drawn on it and
-// where. Nothing is rendered, run or fetched. What lines, columns and paragraphs they form is the neighbours' business.
+// The only file that uses pdf.js: opens a PDF and returns the text runs of each page with their positions. Nothing is
+// rendered, executed or fetched. segments.ts and the files after it build lines, columns and paragraphs.
 
 import type { PDFDocumentProxy, PDFPageProxy } from "unpdf/pdfjs";
 import { processorMs } from "../processor-time.ts";
 import { mayHoldLigatures, withLigaturesInOrder } from "./ligatures.ts";
 
-/** A stretch of text in one font, turned so that it reads across from left to right and the next line stands below. In points. */
+/** Text in one font, rotated so that it is horizontal and the next line is below. Coordinates are in points. */
 export interface Run {
   /** In logical order, ligatures and presentation forms as letters. */
   readonly text: string;
   readonly left: number;
   readonly right: number;
-  /** Grows down the page. */
+  /** Increases from top to bottom. */
   readonly baseline: number;
-  /** Of the font. */
+  /** Font size. */
   readonly size: number;
   readonly face: Face;
 }
 
-/** A font as far as it says something about the text's rank. */
+/** Properties of a font that indicate headings and code. */
 export interface Face {
   readonly isBold: boolean;
   readonly isMonospaced: boolean;
 }
 
-/** What a page says. */
+/** The text of a page. */
 export interface PageText {
   /** By direction; the direction of most of the text comes first. */
   readonly layers: readonly Layer[];
-  /** Whether most of it is in fonts that do not say which characters they show. Their runs are left out. */
+  /** Whether most of the text is in fonts without a mapping to characters. Their runs are left out. */
   readonly isUndecodable: boolean;
 }
 
-/** The runs of a page that read in one direction. */
+/** The runs of a page with one text direction. */
 export interface Layer {
-  /** In the order in which they are drawn. */
+  /** In drawing order. */
   readonly runs: readonly Run[];
-  /** The page's edges, in the runs' coordinates. */
+  /** Page edges in the coordinates of the runs. */
   readonly top: number;
   readonly bottom: number;
 }
 
-/** An entry of a PDF's outline. */
+/** An entry of the outline of a PDF. */
 export interface Bookmark {
   readonly title: string;
   /** 0 is the outermost. */
   readonly depth: number;
 }
 
-/** A PDF that is open. */
+/** An open PDF. */
 export interface OpenPdf {
   readonly pageCount: number;
-  /** Titles that the file gives itself, the best first; as they are written. */
+  /** Raw titles in the metadata, the best first. */
   titles(): Promise<readonly string[]>;
   /** In order, at most 10,000. */
   bookmarks(): Promise<readonly Bookmark[]>;
   /**
    * The text of a page (from 1).
-   * @throws PdfLimit from `check`; what pdf.js throws for a damaged page
+   * @throws what `check` throws; what pdf.js throws for a damaged page
    */
   read(page: number, check: RunCheck): Promise<PageText>;
   close(): Promise<void>;
 }
 
-/** Called while a page is read, with the number of runs since the last call; throws to give the file up. */
+/** Called while a page is read, with the number of runs since the last call. Throws to stop reading. */
 export type RunCheck = (runs: number) => void;
 
-/** Why pdf.js did not open a file. */
+/** Thrown if pdf.js cannot open a file. */
 export class PdfNotOpened extends Error {
   override readonly name = "PdfNotOpened";
 
@@ -81,38 +81,38 @@ export class PdfNotOpened extends Error {
 const BOOKMARKS_MAX = 10_000;
 const BOOKMARK_DEPTH_MAX = 32;
 /**
- * pdf.js tells the names of fonts with a page's drawing operations only. They are asked for where a page has new fonts, on so
- * many pages at most, and until time runs short, as it does where fonts are damaged: headings in bold are worth no more. It is the
- * processor's time, so that what a page says does not depend on what else the machine does.
+ * Limits for reading font names, which tell bold type. pdf.js returns them only with the drawing operations of a page,
+ * so these are read for pages with new fonts. Damaged fonts take long, and bold headings are not worth more. The limits
+ * are processor time, so that the result does not depend on the load of the machine.
  */
 const FACE_PAGES_MAX = 200;
 const FACE_MS_MAX = 8_000;
 const FACE_PAGE_MS_MAX = 2_000;
-/** So are the glyphs of pages in Arabic, in this time. */
+/** Processor time for reading the glyphs of Arabic pages. */
 const GLYPH_MS_MAX = 8_000;
-/** Directions closer to upright than this are taken for it: scans stand a little askew. */
+/** Maximum rotation that counts as upright: scans are slightly rotated. */
 const ASKEW_DEGREES_MAX = 2;
-/** Directions of text on a page that are looked at; text on a curve has one per letter. */
+/** Maximum number of text directions per page. Text on a curve has one per letter. */
 const LAYERS_MAX = 16;
-/** Texts hold no control characters; a share of them tells a font that cannot be read. */
+/** Maximum share of control characters in the text of a font. With more, the font cannot be decoded. */
 const CONTROLS_SHARE_MAX = 0.1;
-/** A bullet in the private use area, as symbol fonts have it. */
+/** A bullet in the private use area, as in symbol fonts. */
 const SYMBOL = "\uf0b7";
-/** A run without a width is taken to be this wide per character, in sizes. */
+/** Assumed width per character of a run without a width, in font sizes. */
 const CHARACTER_WIDTH = 0.45;
 
 /**
- * Opens a PDF whose user password is empty. Takes the bytes over: they are gone afterwards.
+ * Opens a PDF whose user password is empty. Transfers the bytes: the caller cannot use them afterwards.
  * @throws PdfNotOpened
  */
 export async function openPdf(bytes: Uint8Array): Promise<OpenPdf> {
   const { getDocument } = await import("unpdf/pdfjs");
-  const forgive = forgiveStrayRejections();
+  const stopIgnoring = ignoreUnhandledRejections();
   const task = getDocument({
     data: bytes,
     verbosity: 0,
-    BinaryDataFactory: CarriedData,
-    // any path that is none: CarriedData looks at the name only
+    BinaryDataFactory: EmbeddedMaps,
+    // required, but EmbeddedMaps uses the file name only
     cMapUrl: "/",
     cMapPacked: true,
     useWorkerFetch: false,
@@ -123,45 +123,47 @@ export async function openPdf(bytes: Uint8Array): Promise<OpenPdf> {
     isOffscreenCanvasSupported: false,
     isImageDecoderSupported: false,
     useWasm: false,
-    // images are not looked at
+    // images are not decoded
     maxImageSize: 1,
   });
   try {
     return new PdfjsDocument(await task.promise, async () => {
       await task.destroy();
-      await forgive();
+      await stopIgnoring();
     });
   } catch (cause) {
     await task.destroy();
-    await forgive();
+    await stopIgnoring();
     throw new PdfNotOpened(isAboutEncryption(cause) ? "encrypted" : "damaged", { cause });
   }
 }
 
-// pdf.js leaves promises alone that it makes early and that are rejected where a file is damaged. Nobody waits for them, the
-// same damage is met again where it matters, and unheard they would end this process. Returns how to stop.
-function forgiveStrayRejections(): () => Promise<void> {
-  const forgive = () => undefined;
-  process.on("unhandledRejection", forgive);
+/**
+ * Ignores unhandled rejections until the returned function is called. For damaged files, pdf.js rejects promises that
+ * nobody awaits, which would end this process. The same damage is reported again where it matters.
+ */
+function ignoreUnhandledRejections(): () => Promise<void> {
+  const ignore = () => undefined;
+  process.on("unhandledRejection", ignore);
   return async () => {
-    // they are reported when the event loop turns
+    // they are reported in the next turn of the event loop
     await eventLoopTurn();
-    process.off("unhandledRejection", forgive);
+    process.off("unhandledRejection", ignore);
   };
 }
 
-/** Lets timers and the process's other business have their turn: pdf.js gives way to promises only. */
+/** Lets timers and I/O run: pdf.js yields to promises only. */
 function eventLoopTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Gives pdf.js the character maps that the program carries; fonts and image decoders are not needed for texts. */
-class CarriedData {
+/** Provides pdf.js with the embedded character maps. Text extraction needs no fonts and image decoders. */
+class EmbeddedMaps {
   async fetch({ kind, filename }: { readonly kind: string; readonly filename: string }): Promise<Uint8Array> {
     const { characterMap } = await import("./character-maps.ts");
     const found = kind === "cMapUrl" ? characterMap(filename.replace(/\.bcmap$/, "")) : null;
-    // pdf.js reads on without
-    if (found === null) throw new Error(`${filename} is not carried`);
+    // pdf.js continues without the map
+    if (found === null) throw new Error(`${filename} is not embedded`);
     return found;
   }
 }
@@ -216,8 +218,8 @@ class PdfjsDocument implements OpenPdf {
       const undecodable = undecodableFonts(items);
       const decoded = items.filter(({ fontName }) => !undecodable.has(fontName));
       const isUndecodable = unitsOf(decoded) * 2 < unitsOf(items);
-      // on a page that can be read, a single sign of a font that cannot is a bullet or an ornament
-      const shown = isUndecodable ? decoded : items.flatMap((item) => asShown(item, undecodable));
+      // on a decodable page, a single character of an undecodable font is a bullet or an ornament
+      const shown = isUndecodable ? decoded : items.flatMap((item) => asWritten(item, undecodable));
       return { layers: layersOf(shown, fonts, this.faces, page), isUndecodable };
     } finally {
       page.cleanup();
@@ -257,11 +259,11 @@ interface OutlineNode {
   readonly items: readonly OutlineNode[];
 }
 
-/** What pdf.js says of a stretch of text. */
+/** A text item of pdf.js. */
 interface Item {
   readonly str: string;
   readonly dir: string;
-  /** Affine, from the text's space to the page's. */
+  /** Affine transform from text space to page space. */
   readonly transform: readonly number[];
   readonly width: number;
   readonly height: number;
@@ -273,7 +275,7 @@ type Fonts = ReadonlyMap<string, { readonly fontFamily: string; readonly vertica
 async function readItems(page: PDFPageProxy, check: RunCheck): Promise<{ items: Item[]; fonts: Fonts }> {
   const items: Item[] = [];
   const fonts = new Map<string, { fontFamily: string; vertical: boolean }>();
-  // pdf.js turns letters round before it takes ligatures apart; the other way round is right (`lettersOf`)
+  // pdf.js reverses letters before it decomposes ligatures; `lettersOf` does it in the right order
   const reader = page.streamTextContent({ disableNormalization: true }).getReader();
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
@@ -289,12 +291,12 @@ async function readItems(page: PDFPageProxy, check: RunCheck): Promise<{ items: 
   return { items, fonts };
 }
 
-/** What each glyph of a page says, in the order in which they are drawn. */
+/** The text of each glyph of a page in drawing order. */
 async function glyphsOf(page: PDFPageProxy): Promise<readonly string[]> {
   const { OPS } = await import("unpdf/pdfjs");
   const { fnArray, argsArray } = await page.getOperatorList();
   const shown = argsArray.filter((_, at) => fnArray[at] === OPS.showText) as (readonly [readonly unknown[]])[];
-  // between the glyphs, numbers say how far they are apart
+  // the array also has numbers: distances between glyphs
   return shown.flatMap(([glyphs]) =>
     glyphs.flatMap((glyph) => (isGlyph(glyph) ? glyph.unicode.replace(/\p{Cf}/gu, "") : [])),
   );
@@ -312,13 +314,15 @@ function isBold(page: PDFPageProxy, font: string): boolean {
   if (!page.commonObjs.has(font)) return false;
   const { name, bold, black } = page.commonObjs.get(font) as { name?: unknown; bold?: unknown; black?: unknown };
   if (bold === true || black === true) return true;
-  // TeX calls its bold fonts Medi (Nimbus) and BX (Computer Modern)
+  // bold fonts of TeX are named Medi (Nimbus) and BX (Computer Modern)
   return (
     typeof name === "string" && /bold|black|heavy|demi|-Medi(?:Ital)?$|(?:^|\+)(?:CMB|SFB|ECB)|[-,]f?Bd/i.test(name)
   );
 }
 
-/** Fonts of which pdf.js knows numbers only: their text is full of control characters, and what is none is chance. */
+/**
+ * Fonts without a mapping to characters: their text is full of control characters, and the other characters are wrong.
+ */
 function undecodableFonts(items: readonly Item[]): ReadonlySet<string> {
   const byFont = new Map<string, { controls: number; units: number }>();
   for (const { fontName, str } of items) {
@@ -332,7 +336,7 @@ function undecodableFonts(items: readonly Item[]): ReadonlySet<string> {
   return new Set([...byFont].filter(([, counts]) => isUndecodable(counts)).map(([font]) => font));
 }
 
-function asShown(item: Item, undecodable: ReadonlySet<string>): readonly Item[] {
+function asWritten(item: Item, undecodable: ReadonlySet<string>): readonly Item[] {
   if (!undecodable.has(item.fontName)) return [item];
   return item.str.trim().length === 1 ? [{ ...item, str: SYMBOL }] : [];
 }
@@ -361,7 +365,7 @@ function layersOf(
       if (byAngle.size >= LAYERS_MAX) continue;
       byAngle.set(angle, layer);
     }
-    const { across, down } = turned(x, y, angle);
+    const { across, down } = rotated(x, y, angle);
     const length = isVertical ? item.height : item.width;
     const right = across + (length > 0 ? length : CHARACTER_WIDTH * size * item.str.length);
     const face = faces.get(item.fontName) ?? { isBold: false, isMonospaced: false };
@@ -372,10 +376,10 @@ function layersOf(
     .sort(([, left], [, right]) => right.units - left.units)
     .map(([angle, { runs }]) => {
       const corners = [
-        turned(0, 0, angle),
-        turned(width, 0, angle),
-        turned(0, height, angle),
-        turned(width, height, angle),
+        rotated(0, 0, angle),
+        rotated(width, 0, angle),
+        rotated(0, height, angle),
+        rotated(width, height, angle),
       ];
       const downs = corners.map(({ down }) => down);
       return { runs, top: Math.min(...downs), bottom: Math.max(...downs) };
@@ -389,7 +393,7 @@ function product(left: readonly number[], right: readonly number[]): [number, nu
   return [a * g + c * h, b * g + d * h, a * i + c * j, b * i + d * j, a * k + c * l + e, b * k + d * l + f];
 }
 
-function turned(x: number, y: number, degrees: number): { across: number; down: number } {
+function rotated(x: number, y: number, degrees: number): { across: number; down: number } {
   const radians = (degrees * Math.PI) / 180;
   const [cos, sin] = [Math.cos(radians), Math.sin(radians)];
   return { across: x * cos + y * sin, down: y * cos - x * sin };
@@ -397,12 +401,12 @@ function turned(x: number, y: number, degrees: number): { across: number; down: 
 
 /** Ligatures and the positional forms of Hebrew and Arabic letters (U+FB00 and following, U+FE70 and following). */
 const FORMS = /[\ufb00-\ufdff\ufe70-\ufefc]+/g;
-/** Nothing that is seen; soft hyphens and what joins letters or keeps them apart stays. */
-const UNSEEN = /(?![\u00ad\u200c\u200d])[\p{Cc}\p{Cf}\ufff0-\uffff]/gu;
+/** Invisible characters, except soft hyphens and zero-width (non-)joiners. */
+const INVISIBLE = /(?![\u00ad\u200c\u200d])[\p{Cc}\p{Cf}\ufff0-\uffff]/gu;
 function lettersOf(text: string): string {
   return text
     .replace(/\s+/g, " ")
     .replace(FORMS, (forms) => forms.normalize("NFKC"))
-    .replace(UNSEEN, "")
+    .replace(INVISIBLE, "")
     .toWellFormed();
 }

@@ -1,5 +1,5 @@
-// What a PDF says: its text as Markdown, its title, and where its pages begin. Which text stands on a page pdfjs.ts tells;
-// columns, tables, paragraphs and headings are made of it by the files beside this one.
+// Reads a PDF: its text as Markdown, its title, and where its pages begin. This file orders the steps and enforces the
+// limits. pdfjs.ts extracts the runs of text; the other files build columns, tables, paragraphs and headings.
 
 import { shortTitle } from "../../domain/title.ts";
 import type { Clock } from "../../kit/clock.ts";
@@ -9,7 +9,7 @@ import { processorClock } from "../processor-time.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { regionsOf } from "./columns.ts";
 import { headingLevels } from "./headings.ts";
-import { PART_BYTES_MAX, unpacksTooFar } from "./inflation.ts";
+import { hasDecompressionBomb, STREAM_BYTES_MAX } from "./inflation.ts";
 import { writeMarkdown } from "./markdown.ts";
 import { type OpenPdf, openPdf, type PageText, PdfNotOpened } from "./pdfjs.ts";
 import { type LayerRows, type PageRows, runningSegments } from "./running.ts";
@@ -19,47 +19,53 @@ import { rowsOf, segmentsOf } from "./segments.ts";
 export interface PdfOptions {
   /** Called after each page. */
   readonly onProgress?: (pagesDone: number, pagesTotal: number) => void;
-  /** For the time that reading may take: the processor's, unless a test says otherwise. */
+  /** Clock of the time limit; processor time by default. */
   readonly clock?: Clock;
-  /** 30 s unless a test says otherwise. */
+  /** Time limit; 30 s by default. */
   readonly timeMsMax?: number;
 }
 
-/** Pages of a PDF: three times the longest printed ones. Pages of prose take 5 to 10 ms, so that the time can end first. */
+/**
+ * Maximum number of pages: three times the longest printed documents. Pages of prose take 5 to 10 ms, so the time limit
+ * may apply first.
+ */
 export const PDF_PAGES_MAX = 5_000;
-/** Characters of text: a library shelf, and what fits into memory several times. */
+/** Maximum length of the text in UTF-16 units. It fits into memory several times. */
 const TEXT_UNITS_MAX = 50_000_000;
-/** Stretches of text; a page of prose has some fifty. */
+/** Maximum number of runs; a page of prose has about fifty. */
 const RUNS_MAX = 2_000_000;
 const TIME_MS_MAX = 30_000;
-/** Where nothing is worked on, as when pdf.js never answers, a file is given up after so many times that. */
+/** Reading stops after this many times the time limit if the processor is idle, for example if pdf.js never answers. */
 const IDLE_TIMES = 3;
-/** Units of a title that are looked at. */
+/** UTF-16 units of a title that are kept. */
 const TITLE_UNITS_MAX = 500;
 
 /**
- * Reads a PDF whose user password is empty. Never throws; holds a copy of the bytes, one page and the text of all of them.
- * XFA forms, attachments and scripts are left alone.
+ * Reads a PDF whose user password is empty. Never throws. Holds a copy of the bytes, one page, and the text of all
+ * pages. Ignores XFA forms, attachments and scripts.
  */
 export async function readPdf(bytes: Uint8Array, options: PdfOptions = {}): Promise<ReadDocument | ReadFailure> {
   const clock = options.clock ?? processorClock;
   const timeMsMax = options.timeMsMax ?? TIME_MS_MAX;
   const budget = new Budget(clock, timeMsMax);
   const hasImages = holdsImages(bytes);
-  if (unpacksTooFar(bytes)) {
-    return refused(`The file holds a part that unpacks to more than ${PART_BYTES_MAX / 1_000_000} MB. It is not read.`);
+  if (hasDecompressionBomb(bytes)) {
+    return refused(
+      `The file holds a part that unpacks to more than ${STREAM_BYTES_MAX / 1_000_000} MB. It is not read.`,
+    );
   }
-  // ends the wait for what pdf.js never answers
+  // ends the wait if pdf.js never answers
   const timer = new AbortController();
   const timeout = clock.sleep(IDLE_TIMES * timeMsMax, timer.signal).then(() => budget.tooSlow());
-  // a copy, since pdf.js takes the bytes over; it refuses a Buffer, whose own slice() would be none
+  // A copy, since pdf.js transfers the bytes. It has to be a Uint8Array: pdf.js refuses a Buffer, whose slice() copies
+  // nothing.
   const opening = openPdf(new Uint8Array(bytes));
   try {
     const pdf = await Promise.race([opening, timeout]);
     if (pdf instanceof ReadFailure) return pdf;
     return await Promise.race([readPages(pdf, budget, hasImages, options.onProgress), timeout]);
   } catch (cause) {
-    if (cause instanceof GivenUp) return cause.failure;
+    if (cause instanceof LimitExceeded) return cause.failure;
     if (cause instanceof PdfNotOpened && cause.reason === "encrypted") {
       return refused("The file is encrypted. Upload it without a password.", cause);
     }
@@ -73,13 +79,13 @@ export async function readPdf(bytes: Uint8Array, options: PdfOptions = {}): Prom
   }
 }
 
-/** Waits until a file is closed, unless it is still being opened when its time is up: then that happens on its own. */
+/** Waits until the file is closed. If it is still being opened at the timeout, it is closed in the background. */
 async function closed(opening: Promise<OpenPdf>, timeout: Promise<unknown>): Promise<void> {
   const closing = opening
     .then((pdf) => pdf.close())
     .then(
       () => undefined,
-      // why it could not be opened was told already; one that does not close is of no consequence
+      // the caller has handled errors of opening; errors of closing have no effect
       () => undefined,
     );
   await Promise.race([closing, timeout]);
@@ -96,7 +102,7 @@ async function readPages(
     return refused(`The file has ${has} pages; at most ${most} are read. Upload it in parts.`);
   }
   const pages: PageRows[] = [];
-  const losses: Loss[] = [];
+  const losses: PageLoss[] = [];
   for (let number = 1; number <= pdf.pageCount; number++) {
     budget.beginPage(number, pdf.pageCount);
     const { page, loss } = await readPage(pdf, number, budget);
@@ -111,13 +117,13 @@ async function readPages(
     await optional(() => pdf.bookmarks(), []),
   );
   if (!blocks.some(isVisible)) return refused(withoutText(losses, hasImages));
-  const { pieces, marks } = writeMarkdown(withGaps(blocks, losses), levelOf);
+  const { pieces, marks } = writeMarkdown(withGapNotes(blocks, losses), levelOf);
   const titles = await optional(() => pdf.titles(), []);
-  return { pieces, title: titles.map(sensibleTitle).find((title) => title !== null) ?? null, marks };
+  return { pieces, title: titles.map(usableTitle).find((title) => title !== null) ?? null, marks };
 }
 
-/** A page of which the text, or most of it, could not be had. */
-interface Loss {
+/** A page without most of its text. */
+interface PageLoss {
   readonly page: number;
   readonly why: keyof typeof LOSSES;
 }
@@ -134,13 +140,13 @@ async function readPage(
   pdf: OpenPdf,
   number: number,
   budget: Budget,
-): Promise<{ page: PageRows; loss: Loss["why"] | null }> {
+): Promise<{ page: PageRows; loss: PageLoss["why"] | null }> {
   let text: PageText;
   try {
     text = await pdf.read(number, (runs) => budget.countRuns(runs));
   } catch (cause) {
-    if (cause instanceof GivenUp) throw cause;
-    // the other pages are worth having; the text says where this one is missing
+    if (cause instanceof LimitExceeded) throw cause;
+    // the other pages are read; the text names the missing page
     return { page: { number, layers: [] }, loss: "damaged" };
   }
   const rows = text.layers.map(({ runs, top, bottom }): LayerRows => {
@@ -172,10 +178,10 @@ function isVisible(block: Block): boolean {
   return lines.some((line) => /[^\s\p{C}\p{M}]/u.test(line));
 }
 
-/** With a note where pages are missing. */
-function withGaps(blocks: readonly Block[], losses: readonly Loss[]): readonly Block[] {
+/** Adds notes about missing pages. */
+function withGapNotes(blocks: readonly Block[], losses: readonly PageLoss[]): readonly Block[] {
   if (losses.length === 0) return blocks;
-  const stretches: { from: number; to: number; why: Loss["why"] }[] = [];
+  const stretches: { from: number; to: number; why: PageLoss["why"] }[] = [];
   for (const { page, why } of losses) {
     const last = stretches.at(-1);
     if (last !== undefined && last.to === page - 1 && last.why === why) last.to = page;
@@ -188,7 +194,7 @@ function withGaps(blocks: readonly Block[], losses: readonly Loss[]): readonly B
   return [...notes, ...blocks].sort((a, b) => a.page - b.page);
 }
 
-function withoutText([first]: readonly Loss[], hasImages: boolean): string {
+function withoutText([first]: readonly PageLoss[], hasImages: boolean): string {
   if (first?.why === "damaged")
     return `The file is damaged: page ${first.page} cannot be read, and no other holds text.`;
   if (first?.why === "undecodable") {
@@ -199,18 +205,18 @@ function withoutText([first]: readonly Loss[], hasImages: boolean): string {
     : "The file holds no text.";
 }
 
-/** What is worth having and no reason to give the file up. */
+/** The result of `read`, or `otherwise` if it fails: for parts that are useful but not necessary. */
 async function optional<T>(read: () => Promise<T>, otherwise: T): Promise<T> {
   try {
     return await read();
   } catch {
-    // pdf.js found the part damaged; the text does not depend on it
+    // pdf.js found damage; the text does not depend on this part
     return otherwise;
   }
 }
 
-/** A file's own title; null where its program put something else there: its name, that of the file, a placeholder. */
-function sensibleTitle(written: string): string | null {
+/** The title in the metadata, shortened; null if it is the name of a file or program, or a placeholder. */
+function usableTitle(written: string): string | null {
   const title = shortTitle(
     written
       .slice(0, TITLE_UNITS_MAX)
@@ -227,7 +233,7 @@ function sensibleTitle(written: string): string | null {
   return /[\\/]/.test(title) && !/\s/.test(title) ? null : title;
 }
 
-/** Whether a PDF holds pictures: their dictionaries are never compressed (ISO 32000-1, 7.5.7). */
+/** Whether a PDF has pictures. Their dictionaries are never compressed (ISO 32000-1, 7.5.7). */
 function holdsImages(bytes: Uint8Array): boolean {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let at = buffer.indexOf("/Image"); at !== -1; at = buffer.indexOf("/Image", at + 1)) {
@@ -240,16 +246,16 @@ function refused(message: string, cause?: unknown): ReadFailure {
   return new ReadFailure("unreadable_document", message, { cause });
 }
 
-/** Thrown where a limit is met, in the midst of reading. */
-class GivenUp extends Error {
-  override readonly name = "GivenUp";
+/** Thrown when a limit is exceeded. */
+class LimitExceeded extends Error {
+  override readonly name = "LimitExceeded";
 
   constructor(readonly failure: ReadFailure) {
     super(failure.message);
   }
 }
 
-/** What one file may take. */
+/** Counts what one file costs. */
 class Budget {
   private readonly until: number;
   private runs = 0;
@@ -272,17 +278,17 @@ class Budget {
 
   countRuns(runs: number): void {
     this.runs += runs;
-    if (this.runs > RUNS_MAX) this.giveUp(`holds more than ${RUNS_MAX.toLocaleString("en")} pieces of text`);
+    if (this.runs > RUNS_MAX) this.stop(`holds more than ${RUNS_MAX.toLocaleString("en")} pieces of text`);
     this.checkTime();
   }
 
   countUnits(units: number): void {
     this.units += units;
-    if (this.units > TEXT_UNITS_MAX) this.giveUp(`holds more than ${TEXT_UNITS_MAX / 1_000_000} MB of text`);
+    if (this.units > TEXT_UNITS_MAX) this.stop(`holds more than ${TEXT_UNITS_MAX / 1_000_000} MB of text`);
   }
 
   checkTime(): void {
-    if (this.clock.now() > this.until) throw new GivenUp(this.tooSlow());
+    if (this.clock.now() > this.until) throw new LimitExceeded(this.tooSlow());
   }
 
   tooSlow(): ReadFailure {
@@ -290,7 +296,7 @@ class Budget {
     return refused(`The file takes longer than ${this.timeMsMax / 1000} s to read${where}. Upload it in parts.`);
   }
 
-  private giveUp(what: string): never {
-    throw new GivenUp(refused(`The file ${what}, which is the most that is read. Upload it in parts.`));
+  private stop(what: string): never {
+    throw new LimitExceeded(refused(`The file ${what}, which is the most that is read. Upload it in parts.`));
   }
 }

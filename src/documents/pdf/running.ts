@@ -1,43 +1,43 @@
-// What stands on page after page and is not part of the text: running headers and footers, page numbers, watermarks. Told by
-// standing at the same place on pages that follow each other.
+// Finds repeated content that is no part of the text: running headers and footers, page numbers, watermarks. It is at
+// the same position on consecutive pages.
 
 import type { Row, Segment } from "./segments.ts";
 
-/** The lines of a page that read in one direction. */
+/** The rows of a page with one text direction. */
 export interface LayerRows {
-  /** Downwards. */
+  /** From top to bottom. */
   readonly rows: readonly Row[];
   readonly top: number;
   readonly bottom: number;
 }
 
-/** A page as it is looked at here. */
+/** The rows of a page. */
 export interface PageRows {
   readonly number: number;
-  /** The direction of most of its text first. */
+  /** By direction; the direction of most of the text comes first. */
   readonly layers: readonly LayerRows[];
 }
 
-/** So many rows at either end of a page, and within this share of its height, can be headers and footers. */
+/** Headers and footers are within this many rows at the top or bottom, and within this share of the page height. */
 const MARGIN_ROWS = 3;
 const MARGIN_SHARE = 0.15;
-/** Pages on which something must stand, with at most one left out between two: left and right pages differ. */
+/** Minimum number of pages with the same content. One page between two may lack it: left and right pages differ. */
 const PAGES_MIN = 3;
 const PAGE_STEP_MAX = 2;
-/** Documents of so few pages need not have as many. */
+/** Documents with at most this many pages need it on two pages only. */
 const FEW_PAGES = 3;
-/** Points within which a place is the same. */
+/** Maximum distance of equal positions, in points. */
 const PLACE_POINTS = 6;
-/** Sizes from a page's number to the text, at least. */
+/** Minimum distance from a page number to the text, in font sizes. */
 const ALONE_SIZES = 1.8;
-/** Numbers in a line that can be its page's. */
+/** Maximum number of numbers in a line that are tried as the page number. */
 const NUMBERS_MAX = 4;
 const PAGE_NUMBER = /^(?:[-–—] ?)?(?:\d{1,4}|[ivxlc]{1,7})(?: ?[-–—])?$/;
 const ROMAN: Readonly<Record<string, number>> = { i: 1, v: 5, x: 10, l: 50, c: 100 };
 
 /**
- * The segments that do not belong to the text. What the first page has stays, unless it is a page's number: a letterhead
- * stands on every page and is still said once.
+ * The segments that do not belong to the text. On the first page only page numbers are removed, so that a letterhead,
+ * which is on every page, stays once.
  */
 export function runningSegments(pages: readonly PageRows[]): ReadonlySet<Segment> {
   const pagesByKey = new Map<string, number[]>();
@@ -51,7 +51,7 @@ export function runningSegments(pages: readonly PageRows[]): ReadonlySet<Segment
     }
   }
   const pagesMin = pages.length <= FEW_PAGES ? 2 : PAGES_MIN;
-  const running = new Map([...pagesByKey].map(([key, numbers]) => [key, chained(numbers, pagesMin)]));
+  const running = new Map([...pagesByKey].map(([key, numbers]) => [key, consecutive(numbers, pagesMin)]));
   const found = new Set<Segment>();
   for (const page of pages) {
     for (const segment of candidatesOf(page)) {
@@ -65,7 +65,7 @@ export function runningSegments(pages: readonly PageRows[]): ReadonlySet<Segment
   return found;
 }
 
-/** Numbers that stand alone at the top or bottom of a page, or with nothing but what is running. */
+/** Numbers that are alone at the top or bottom of a page, apart from running content. */
 function loneNumbersOf({ layers: [main] }: PageRows, running: ReadonlySet<Segment>): readonly Segment[] {
   if (main === undefined || main.rows.length < 2) return [];
   const { rows, top, bottom } = main;
@@ -80,7 +80,7 @@ function loneNumbersOf({ layers: [main] }: PageRows, running: ReadonlySet<Segmen
   return [...numberOf(rows[0], rows[1]), ...numberOf(rows.at(-1), rows.at(-2))];
 }
 
-/** What stands in the margins of a page's text, and all that stands across it. */
+/** Segments near the top and bottom of a page, and all segments of other directions. */
 function candidatesOf({ layers: [main, ...across] }: PageRows): readonly Segment[] {
   const rows = across.flatMap((layer) => layer.rows);
   if (main !== undefined) {
@@ -92,7 +92,7 @@ function candidatesOf({ layers: [main, ...across] }: PageRows): readonly Segment
   return rows.flatMap((row) => row.segments);
 }
 
-/** What a segment has in common with its like on other pages: its place, and its text but for the page's own number. */
+/** Keys that are equal for repeated content on different pages: position, and text with the page number replaced. */
 function keysOf({ text, baseline }: Segment, page: number): readonly { key: string; isNumbered: boolean }[] {
   const texts = [{ text, isNumbered: false }];
   for (const match of [...text.matchAll(/\d{1,5}/g)].slice(0, NUMBERS_MAX)) {
@@ -101,15 +101,15 @@ function keysOf({ text, baseline }: Segment, page: number): readonly { key: stri
     texts.push({ text: `${before}#${Number(match[0]) - page}${after}`, isNumbered: true });
   }
   if (/^[ivxlc]{1,10}$/i.test(text)) texts.push({ text: `#${romanNumber(text) - page}`, isNumbered: true });
-  // of two grids that are half a square apart, one has places close to each other in the same square
+  // Two grids, shifted by half a cell: two close positions are in the same cell of one of them.
   const places = [Math.floor(baseline / PLACE_POINTS), 0.5 + Math.floor(baseline / PLACE_POINTS + 0.5)];
   return texts.flatMap(({ text: shared, isNumbered }) =>
     places.map((place) => ({ key: `${place} ${shared}`, isNumbered })),
   );
 }
 
-/** The numbers (ascending) that follow each other closely, in stretches of enough of them. */
-function chained(numbers: readonly number[], countMin: number): ReadonlySet<number> {
+/** The page numbers (ascending) that are in sufficiently long, nearly consecutive sequences. */
+function consecutive(numbers: readonly number[], countMin: number): ReadonlySet<number> {
   const found = new Set<number>();
   let chain: number[] = [];
   for (const number of [...numbers, Number.POSITIVE_INFINITY]) {

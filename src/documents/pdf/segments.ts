@@ -1,18 +1,18 @@
-// What stands together on a line: runs become segments, stretches without a gap as wide as between columns or cells, and
-// segments become rows. Which of them are read after each other is columns.ts's question.
+// Builds lines: joins runs without wide gaps into segments, and segments into rows. columns.ts decides the reading
+// order.
 
 import type { Run } from "./pdfjs.ts";
 
-/** A stretch of a line without a wide gap in it. In points, as `Run`. */
+/** Part of a line without a wide gap. Coordinates as in `Run`. */
 export interface Segment {
   /** In logical order. */
   readonly text: string;
   readonly left: number;
   readonly right: number;
   readonly baseline: number;
-  /** Of the font that most of it is in. */
+  /** Font size of most of the text. */
   readonly size: number;
-  /** Whether most of it is. */
+  /** Whether most of the text is bold. */
   readonly isBold: boolean;
   readonly isMonospaced: boolean;
 }
@@ -22,34 +22,37 @@ export interface Row extends Segment {
   readonly segments: readonly Segment[];
 }
 
-/** Sizes between two runs from which on they are apart: columns and cells are, words of a justified line hardly ever. */
+/**
+ * Minimum gap between two segments, in font sizes: between columns and cells, but rarely between words of a justified
+ * line.
+ */
 const WIDE_GAP = 0.85;
-/** Sizes between two runs from which on a space is between them (pdf.js takes the same). */
+/** Minimum gap between two runs with a space between them, in font sizes (as in pdf.js). */
 const SPACE_GAP = 0.1;
-/** Sizes by which baselines on one line may differ: what is lowered or raised stays on it. */
+/** Maximum differences of baselines on a line, in font sizes: with and without subscripts and superscripts. */
 const LINE_TOLERANCE = 0.4;
 const SAME_BASELINE = 0.15;
-/** What is larger than this many times another text has that one below it, not beside it. */
+/** Maximum ratio of font sizes on a line. */
 const BESIDE_SIZES_MAX = 2;
-/** Indices, exponents and marks of footnotes are smaller than this, in sizes of their line, and shifted by less than that. */
+/** Maximum size and shift of subscripts and superscripts, in font sizes of their line. */
 const SCRIPT_SIZE = 0.8;
 const SCRIPT_SHIFT = 0.7;
-/** Sizes of its own between a script and what it follows, and by which a script and the one above it overlap. */
+/** Maximum gap before a script, and maximum overlap of a subscript and a superscript, in font sizes of the script. */
 const SCRIPT_GAP = 0.3;
 const SCRIPT_OVERLAP = 2;
-/** Where a run repeats one that is drawn this close by, in sizes, it only makes that bolder. */
+/** Maximum distance of a repeated run that only makes text look bold, in font sizes. */
 const OVERPRINT = 0.15;
-/** Runs looked back at for an overprinted one. */
+/** Number of previous runs that are compared for overprinting. */
 const OVERPRINT_RUNS = 8;
 
-/** The segments of a page's runs. */
+/** The segments of a page. */
 export function segmentsOf(runs: readonly Run[]): readonly Segment[] {
   const groups: Run[][] = [];
   let group: Run[] = [];
   for (const [at, run] of runs.entries()) {
     if (isOverprint(run, runs, at)) continue;
     const last = group.at(-1);
-    if (last !== undefined && !goesOn(last, run)) {
+    if (last !== undefined && !continuesRun(last, run)) {
       groups.push(group);
       group = [];
     }
@@ -59,7 +62,7 @@ export function segmentsOf(runs: readonly Run[]): readonly Segment[] {
   return joinedOnLine(groups).map(segmentOf);
 }
 
-/** The rows that segments of one column form, downwards. */
+/** The rows of a column, from top to bottom. */
 export function rowsOf(segments: readonly Segment[]): readonly Row[] {
   const rows: Row[] = [];
   let line: Segment[] = [];
@@ -75,7 +78,7 @@ export function rowsOf(segments: readonly Segment[]): readonly Row[] {
   return withScripts(rows);
 }
 
-// What is raised or lowered so far that it has a baseline of its own belongs to the line that it stands in.
+/** Merges subscripts and superscripts that are a row of their own into their line. */
 function withScripts(rows: readonly Row[]): readonly Row[] {
   const result: Row[] = [];
   for (let at = 0; at < rows.length; at++) {
@@ -104,23 +107,23 @@ function isScriptOf(script: Row, line: Row): boolean {
   );
 }
 
-/** Whether most letters of a text are of scripts that are written from right to left. */
-export function readsLeftwards(text: string): boolean {
+/** Whether most letters of a text are in right-to-left scripts. */
+export function isRightToLeft(text: string): boolean {
   const rightToLeft = text.match(/[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g)?.length ?? 0;
   return rightToLeft > 0 && rightToLeft * 2 > (text.match(/\p{L}/gu)?.length ?? 0);
 }
 
-/** A text without the letters of private use, which only a symbol font can show. */
+/** Removes private-use characters, which only a symbol font can show. */
 export function withoutSymbols(text: string): string {
   return text.replace(/[\ue000-\uf8ff]\s*/g, "").trim();
 }
 
-/** The middle value, by sorting; 0 for none. */
+/** The median; 0 for an empty list. */
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-/** The value below which `share` of the values lie; 0 for none. */
+/** The value below which `share` of the values lie; 0 for an empty list. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
@@ -136,34 +139,36 @@ function isOverprint(run: Run, runs: readonly Run[], at: number): boolean {
   return false;
 }
 
-// Whether a run goes on where the one drawn before it stopped: on its line or a little raised or lowered, without a wide gap.
-function goesOn(last: Run, run: Run): boolean {
+/** Whether a run continues the previous one: on the same line or as a script, without a wide gap. */
+function continuesRun(last: Run, run: Run): boolean {
   const size = Math.max(last.size, run.size);
   const shift = Math.abs(last.baseline - run.baseline);
   const isScript = Math.min(last.size, run.size) < 0.85 * size;
   if (shift > (isScript ? 0.5 : SAME_BASELINE) * size) return false;
   const gap = gapBetween(last, run) / Math.min(last.size, run.size);
-  // a script stands beside what it belongs to; small print may run below it
+  // a script is directly beside its text; small print may be below it
   return shift < SAME_BASELINE * size ? gap < WIDE_GAP : gap < SCRIPT_GAP && gap > -SCRIPT_OVERLAP;
 }
 
-/** Negative where they overlap. */
-function gapBetween(a: Place, b: Place): number {
+/** Horizontal gap; negative if they overlap. */
+function gapBetween(a: Span, b: Span): number {
   return a.left <= b.left ? b.left - a.right : a.left - b.right;
 }
 
-interface Place {
+interface Span {
   readonly left: number;
   readonly right: number;
 }
 
-interface Extent extends Place {
+interface Extent extends Span {
   readonly runs: readonly Run[];
   readonly baseline: number;
   readonly size: number;
 }
 
-// What is drawn apart and stands together all the same: other tools write words in any order, or what is bold at last.
+/**
+ * Joins groups that are adjacent on a line but were drawn apart: some tools draw words in any order, or bold text last.
+ */
 function joinedOnLine(groups: readonly (readonly Run[])[]): Run[][] {
   const lines: Extent[][] = [];
   for (const extent of groups.map(extentOf).sort((a, b) => a.baseline - b.baseline)) {
@@ -204,7 +209,7 @@ function extentOf(runs: readonly Run[]): Extent {
   return { runs, left, right, baseline, size };
 }
 
-/** The longest run in the size that most of the text has. */
+/** The longest run in the font size of most of the text. */
 function mainRun(runs: readonly Run[]): Pick<Run, "baseline" | "size"> {
   const bySize = new Map<number, { units: number; longest: Run }>();
   let main: { units: number; longest: Run } | null = null;
@@ -225,7 +230,7 @@ function segmentOf(runs: readonly Run[]): Segment {
   const share = (has: (run: Run) => boolean) =>
     runs.reduce((sum, run) => sum + (has(run) ? run.text.length : 0), 0) > 0.8 * units;
   return {
-    text: composed(runs),
+    text: joinedText(runs),
     left,
     right,
     baseline,
@@ -258,7 +263,7 @@ function isSameLine(a: Segment, b: Segment): boolean {
   return Math.abs(a.baseline - b.baseline) <= LINE_TOLERANCE * size;
 }
 
-function composed(runs: readonly Run[]): string {
+function joinedText(runs: readonly Run[]): string {
   let text = "";
   let last: Run | null = null;
   for (const run of ordered(runs)) {
@@ -275,14 +280,17 @@ function composed(runs: readonly Run[]): string {
     .trim();
 }
 
-// Between letters that run against each other, a space can be part of either run.
+/**
+ * Whether to write a space between two runs: by the gap, and always at a change of direction, where either run may
+ * contain it.
+ */
 function isSpaced(last: Run, run: Run): boolean {
-  const [before, after] = [LEFTWARDS.test(last.text), LEFTWARDS.test(run.text)];
+  const [before, after] = [RIGHT_TO_LEFT.test(last.text), RIGHT_TO_LEFT.test(run.text)];
   const isTurning = before !== after && WORD.test(last.text) && WORD.test(run.text);
   return isTurning || gapBetween(last, run) > SPACE_GAP * Math.min(last.size, run.size);
 }
 
-/** TeX's older fonts draw an accent and then its letter. */
+/** Older TeX fonts draw an accent and then its letter. */
 const LOOSE_ACCENT = /([\u00a8\u00b4\u02c6\u02c7\u02d8\u02da\u02dc]) ?(\p{L})/gu;
 const COMBINING: Readonly<Record<string, string>> = {
   "\u00a8": "\u0308",
@@ -294,19 +302,22 @@ const COMBINING: Readonly<Record<string, string>> = {
   "\u02dc": "\u0303",
 };
 
-const LEFTWARDS = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u;
+const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u;
 const WORD = /[\p{L}\p{N}]/u;
 
-/** In reading order: from the right where most of it is written so, with what is written from the left kept that way. */
-function ordered<T extends Place & { readonly text: string }>(parts: readonly T[]): readonly T[] {
+/**
+ * Sorts parts into reading order: from the right if most text is right-to-left, with left-to-right parts kept in their
+ * order.
+ */
+function ordered<T extends Span & { readonly text: string }>(parts: readonly T[]): readonly T[] {
   if (parts.length < 2) return parts;
   const fromLeft = parts.toSorted((a, b) => a.left - b.left);
-  if (!readsLeftwards(parts.map(({ text }) => text).join(""))) return fromLeft;
+  if (!isRightToLeft(parts.map(({ text }) => text).join(""))) return fromLeft;
   const result: T[] = [];
   let leftToRight: T[] = [];
   let neutral: T[] = [];
   for (const part of fromLeft.reverse()) {
-    if (LEFTWARDS.test(part.text)) {
+    if (RIGHT_TO_LEFT.test(part.text)) {
       result.push(...leftToRight.reverse(), ...neutral, part);
       leftToRight = [];
       neutral = [];

@@ -1,43 +1,46 @@
-// Tables: rows whose parts stand in columns. Found by where the parts stand, since most PDFs say nothing of tables; written so
-// that a row can be understood without the others.
+// Finds tables: rows whose segments are aligned in columns. It uses positions, since most PDFs do not mark tables.
+// Writes rows as lines that can be understood alone.
 
 import { quantile, type Row, type Segment, withoutSymbols } from "./segments.ts";
 
-/** A table among the rows of a region. */
+/** A table within the rows of a region. */
 export interface Table {
-  /** Rows of the region that it takes, from where it was looked for. */
+  /** Number of rows of the region that belong to the table. */
   readonly rowCount: number;
-  /** `Column: value | Column: value`, or the values alone where nothing names the columns. */
+  /** `Column: value | Column: value`, or only values if there is no header. */
   readonly lines: readonly string[];
 }
 
-/** Sizes from one row to the next, at most: sparse tables are set wide. */
+/** Maximum distance between rows in font sizes. */
 const ROW_PITCH_MAX = 4.5;
-/** Sizes between columns, at least; a table of two rows only needs more, since two wide spaces can stand below each other. */
+/**
+ * Minimum gap between columns in font sizes. A table of two rows needs more, since two wide spaces can be aligned by
+ * chance.
+ */
 const COLUMN_GAP_MIN = 0.4;
 const PAIR_GAP_MIN = 1.5;
-/** Share of the rows that may reach over a gap between columns. */
+/** Maximum share of rows that cross a gap between columns. */
 const SPANNING_SHARE = 0.12;
-/** Share of a table's rows that have two cells or more. */
+/** Minimum share of rows with two cells or more. */
 const FILLED_SHARE_MIN = 0.6;
-/** Rows of one cell within a table, at most, one after the other: lines of a long cell. */
+/** Maximum number of consecutive rows with one cell: lines of a long cell. */
 const SINGLE_ROWS_MAX = 3;
-/** Rows that are looked at for one table; what is longer is several. */
+/** Maximum number of rows of a table; a longer one is split. */
 const TABLE_ROWS_MAX = 500;
-/** A line of a cell follows the one above it at less than this many sizes. */
+/** Maximum distance between lines of a cell, in font sizes. */
 const CELL_LEADING_MAX = 1.7;
-/** The width of a character in sizes, about. */
+/** Approximate width of a character in font sizes. */
 const CHARACTER_WIDTH = 0.5;
-/** Rows in which a table with more columns may begin. */
+/** Number of rows that are checked for the beginning of a table with more columns. */
 const LATER_ROWS = 3;
-/** Parts that a row above a table has for each of its columns, at least, to name them. */
+/** Minimum ratio of segments in a header row to columns. */
 const NAMING_SHARE_MIN = 0.6;
-/** Wider columns of lines that fill them hold text, not cells. */
+/** Longest cell of a table of two rows, in characters; longer texts are columns of prose. */
 const CELL_CHARACTERS_MAX = 120;
 const LIST_MARKER = /^(?:[^\p{L}\p{N}]|\(?(?:\d{1,3}|\p{L}|[ivx]{1,5})[.)])$/u;
 const LINE_NUMBER = /^\d{1,4}$/;
 
-/** The table that begins with a row of a region, null where none does. */
+/** The table that begins at a row of a region; null if there is none. */
 export function tableAt(rows: readonly Row[], at: number): Table | null {
   const grid = gridAt(rows, at);
   const below = gridAt(rows, at + 1);
@@ -49,7 +52,7 @@ export function tableAt(rows: readonly Row[], at: number): Table | null {
   return { rowCount: grid.rows.length, lines: linesOf(recordsOf(grid)) };
 }
 
-/** Rows and the columns that their parts stand in. */
+/** Rows and columns of a table. */
 interface Grid {
   readonly rows: readonly Row[];
   readonly columns: readonly Column[];
@@ -57,7 +60,7 @@ interface Grid {
   readonly cells: readonly (readonly Cell[])[];
 }
 
-/** A cell; empty text for none. */
+/** A cell; its text may be empty. */
 interface Cell {
   readonly text: string;
   readonly isBold: boolean;
@@ -65,21 +68,21 @@ interface Cell {
   readonly right: number;
 }
 
-/** From where to where a column reaches across the page. */
+/** Horizontal range of a column. */
 interface Column {
   readonly from: number;
   readonly to: number;
 }
 
-// A list's items are parted too: their markers stand apart.
-function isParted({ segments }: Row): boolean {
+/** Whether a row has several cells. List items do not count, although their markers are separate segments. */
+function hasCells({ segments }: Row): boolean {
   const [first, second] = segments;
   if (first === undefined || second === undefined) return false;
   if (segments.length > 2) return true;
   return !LIST_MARKER.test(first.text) && !(LINE_NUMBER.test(first.text) && !isFigure(second.text));
 }
 
-// A title or caption in two parts above a table is not its first row.
+/** Whether a table with more columns begins a few rows below: then this row is its title or caption. */
 function beginsLater(rows: readonly Row[], at: number, columnCount: number): boolean {
   for (let later = at + 2; later <= at + LATER_ROWS; later++) {
     const grid = gridAt(rows, later);
@@ -90,20 +93,20 @@ function beginsLater(rows: readonly Row[], at: number, columnCount: number): boo
 
 function gridAt(rows: readonly Row[], at: number): Grid | null {
   const found = rowsOfTable(rows, at);
-  const parted = found.filter(isParted);
-  if (parted.length < 2) return null;
-  const columns = columnsOf(found, parted);
+  const rowsWithCells = found.filter(hasCells);
+  if (rowsWithCells.length < 2) return null;
+  const columns = columnsOf(found, rowsWithCells);
   if (columns.length < 2) return null;
   const cells = found.map((row) => cellsOf(row, columns));
   const filled = cells.filter((row) => row.filter((cell) => cell.text !== "").length > 1).length;
   if (filled < 2 || filled < FILLED_SHARE_MIN * found.length) return null;
   const longest = cells.flat().reduce((most, { text }) => Math.max(most, text.length), 0);
-  return parted.length < 3 && longest > CELL_CHARACTERS_MAX ? null : { rows: found, columns, cells };
+  return rowsWithCells.length < 3 && longest > CELL_CHARACTERS_MAX ? null : { rows: found, columns, cells };
 }
 
-/** The names that a row gives to the columns below it, where a part of it can stand above several; null for another row. */
+/** Column names from a row above a table, where a segment may span columns; null if the row is no header. */
 function namesOf(row: Row | undefined, columns: readonly Column[]): readonly string[] | null {
-  if (row === undefined || !isParted(row) || row.segments.some(({ text }) => isFigure(text))) return null;
+  if (row === undefined || !hasCells(row) || row.segments.some(({ text }) => isFigure(text))) return null;
   if (row.segments.length < NAMING_SHARE_MIN * columns.length) return null;
   return columns.map(({ from, to }) =>
     row.segments
@@ -119,15 +122,16 @@ function rowsOfTable(rows: readonly Row[], at: number): readonly Row[] {
     const [row, above] = [rows[next], rows[next - 1]];
     if (row === undefined) break;
     if (next > at && above !== undefined && row.baseline - above.baseline > ROW_PITCH_MAX * row.size) break;
-    if (isParted(row)) end = next + 1;
-    else if (next === at || next - end >= SINGLE_ROWS_MAX || !standsInCell(row, rows[end - 1])) break;
+    if (hasCells(row)) end = next + 1;
+    else if (next === at || next - end >= SINGLE_ROWS_MAX || !isAlignedWithCell(row, rows[end - 1])) break;
   }
   if (end === at) return [];
-  // the last cell's further lines
+  // further lines of the last cell
   const [first, last] = [rows[at], rows[end - 1]];
   for (let below = rows[end]; below !== undefined && first !== undefined && last !== undefined; below = rows[end]) {
     const above = rows[end - 1] ?? last;
-    const isInCell = below.left > first.left + 2 * below.size && last.segments.some(({ left }) => near(left, below));
+    const isInCell =
+      below.left > first.left + 2 * below.size && last.segments.some(({ left }) => isAlignedLeft(left, below));
     if (below.segments.length > 1 || !isInCell || below.baseline - above.baseline > CELL_LEADING_MAX * below.size)
       break;
     end++;
@@ -135,8 +139,8 @@ function rowsOfTable(rows: readonly Row[], at: number): readonly Row[] {
   return rows.slice(at, end);
 }
 
-/** Whether a row is set as one of the cells above it: to the same edge, or around the same middle. */
-function standsInCell(row: Row, above: Row | undefined): boolean {
+/** Whether a row is aligned with a cell above: left, right or centred. */
+function isAlignedWithCell(row: Row, above: Row | undefined): boolean {
   const within = 0.5 * row.size;
   return (
     above?.segments.some(
@@ -148,7 +152,7 @@ function standsInCell(row: Row, above: Row | undefined): boolean {
   );
 }
 
-function near(left: number, row: Row): boolean {
+function isAlignedLeft(left: number, row: Row): boolean {
   return Math.abs(left - row.left) < 0.5 * row.size;
 }
 
@@ -180,7 +184,7 @@ function columnsOf(rows: readonly Row[], wide: readonly Row[]): readonly Column[
       if (last !== undefined) last.to = at;
     }
   }
-  // what only few rows have is in none of them yet
+  // extend the last column to segments that only few rows have
   const widest = rows.reduce((most, { right }) => Math.max(most, right), 0);
   return columns.map((column, index) => (index === columns.length - 1 ? { ...column, to: widest } : column));
 }
@@ -195,7 +199,7 @@ function cellsOf(row: Row, columns: readonly Column[]): readonly Cell[] {
   }));
 }
 
-/** The column that most of a segment stands in, else the nearest. */
+/** The column with the largest overlap, else the nearest one. */
 function columnOf({ left, right }: Segment, columns: readonly Column[]): number {
   let best = { column: 0, overlap: Number.NEGATIVE_INFINITY };
   for (const [column, { from, to }] of columns.entries()) {
@@ -205,7 +209,7 @@ function columnOf({ left, right }: Segment, columns: readonly Column[]): number 
   return best.column;
 }
 
-// Lines of cells that go on below each other become one.
+/** Joins the lines of cells with several lines. */
 function recordsOf({ rows, cells, columns }: Grid): Cell[][] {
   const pitches = rows.slice(1).map(({ baseline }, index) => baseline - (rows[index]?.baseline ?? baseline));
   const pitch = quantile(pitches, 0.75);
@@ -220,7 +224,7 @@ function recordsOf({ rows, cells, columns }: Grid): Cell[][] {
       return above.right + word * CHARACTER_WIDTH * size > (columns[column]?.to ?? 0);
     };
     const isHeaderLine = records.length === 1 && index === 1 && isAllBold(row) && last !== undefined && isAllBold(last);
-    if (last !== undefined && isClose && (isHeaderLine || goesOnBelow(last, row, distance < 0.85 * pitch, isFull))) {
+    if (last !== undefined && isClose && (isHeaderLine || continuesCells(last, row, distance < 0.85 * pitch, isFull))) {
       for (const [column, cell] of row.entries()) {
         const above = last[column];
         if (cell.text !== "") last[column] = { ...cell, text: `${above?.text ?? ""} ${cell.text}`.trim() };
@@ -232,7 +236,7 @@ function recordsOf({ rows, cells, columns }: Grid): Cell[][] {
   return records;
 }
 
-function goesOnBelow(
+function continuesCells(
   above: readonly Cell[],
   row: readonly Cell[],
   isCloserThanRows: boolean,
@@ -259,31 +263,34 @@ function linesOf(records: readonly (readonly Cell[])[]): readonly string[] {
   return records.map((record) => {
     const cells = record.map(({ text }) => text).filter((text) => text !== "");
     const [label = "", value = ""] = cells;
-    return cells.length === 2 && /\p{L}/u.test(label) && !isFigure(label) ? named(label, value) : cells.join(" | ");
+    return cells.length === 2 && /\p{L}/u.test(label) && !isFigure(label) ? labelled(label, value) : cells.join(" | ");
   });
 }
 
 function linesUnder(names: readonly string[], records: readonly (readonly Cell[])[]): readonly string[] {
   return records.map((record) =>
     record
-      .map(({ text }, column) => named(names[column] ?? "", text))
+      .map(({ text }, column) => labelled(names[column] ?? "", text))
       .filter((cell) => cell !== "")
       .join(" | "),
   );
 }
 
-function named(name: string, value: string): string {
+function labelled(name: string, value: string): string {
   if (value === "" || name === "") return value;
   return `${name.replace(/\s*:$/, "")}: ${value}`;
 }
 
-// A header names nearly every column and holds no figures; below it stand figures, or it is bold and they are not.
+/**
+ * Whether the first row is a header: it names nearly all columns, has no figures, and is above figures or bold unlike
+ * the others.
+ */
 function isHeader(first: readonly Cell[], rest: readonly (readonly Cell[])[]): boolean {
   const names = first.filter(({ text }) => text !== "");
   const isNaming = names.length >= Math.max(2, first.length - 1) && names.every(({ text }) => !isFigure(text));
   if (!isNaming || rest.length === 0 || names.some(({ text }) => /:$/.test(text))) return false;
   if (isAllBold(first) && !rest.every(isAllBold)) return true;
-  // of two columns the first one names what stands in the second, unless that is a list of figures
+  // In a table of two columns, the first one usually has the names. It has a header only above a list of figures.
   const isPairs = first.length === 2;
   return first.some((name, column) => {
     const values = rest.map((row) => row[column]?.text ?? "").filter((text) => text !== "");
@@ -298,7 +305,7 @@ function isAllBold(row: readonly Cell[]): boolean {
   return filled.length > 0 && filled.every(({ isBold }) => isBold);
 }
 
-/** Whether a cell holds an amount, a share, a date or the like rather than a name. */
+/** Whether a text is an amount, a percentage, a date or similar. */
 function isFigure(text: string): boolean {
   return /\d/.test(text) && (text.match(/\p{L}/gu)?.length ?? 0) <= 3;
 }
