@@ -1,4 +1,4 @@
-// The single binary alone in an empty folder: no node_modules, no sources, nearly no environment.
+// The single binary in an empty folder: no node_modules, no sources, almost no environment.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import {
@@ -52,7 +52,7 @@ describe.skipIf(!isThere)("the single binary", () => {
   const runtimeFolders = () => readdirSync(dataDir).filter((name) => name.startsWith("runtime-"));
   const runtimeFolder = () => join(dataDir, runtimeFolders()[0] ?? "");
 
-  test("names its version without writing anything", () => {
+  test("prints its version without writing anything", () => {
     copyFileSync(built, program);
     chmodSync(program, 0o755);
     const { stdout, exitCode } = Bun.spawnSync([program, "version"], { cwd: folder, env: {} });
@@ -63,7 +63,7 @@ describe.skipIf(!isThere)("the single binary", () => {
     expect(readdirSync(folder)).toEqual(["mneme"]);
   });
 
-  test("serves, stores and finds in both modes, by the encoder that suits the processor", async () => {
+  test("serves, stores and finds in both modes, with the encoder that suits the processor", async () => {
     const server = await start();
     const stored = await server.call("POST", "/v1/memories", { content: sentence });
     expect(stored.status).toBe(202);
@@ -74,7 +74,7 @@ describe.skipIf(!isThere)("the single binary", () => {
     });
     expect(await bestOf(server, "fast")).toBe(sentence);
     expect(await bestOf(server, "balanced")).toBe(sentence);
-    // with all that lies beside the models: without it they would be computed by onnxruntime, and slower
+    // includes the files beside the models; without them onnxruntime would compute the models, which is slower
     const { body } = await server.call("GET", "/ready");
     expect(JSON.stringify(body)).toContain(`"provider":"${isEncoderMadeForThisProcessor() ? "cpu-avx2" : "cpu"}"`);
     expect(existsSync(join(runtimeFolder(), "models/reranker/early-exit.json"))).toBe(true);
@@ -85,7 +85,7 @@ describe.skipIf(!isThere)("the single binary", () => {
     process.stdout.write(`binary ${megabytes} MiB; first start ${Math.round(server.startMs)} ms\n`);
   });
 
-  test("finds it again after a restart, with what was unpacked the first time", async () => {
+  test("finds it after a restart, without unpacking a second time", async () => {
     const unpackedAt = statSync(runtimeFolder()).mtimeMs;
     const server = await start();
     expect(await bestOf(server, "fast")).toBe(sentence);
@@ -94,18 +94,18 @@ describe.skipIf(!isThere)("the single binary", () => {
     process.stdout.write(`second start ${Math.round(server.startMs)} ms\n`);
   });
 
-  test("keeps what it unpacked to itself", () => {
+  test("gives other users no access to what it unpacked", () => {
     expect(statSync(runtimeFolder()).mode & 0o777).toBe(0o700);
     for (const name of readdirSync(runtimeFolder())) {
       expect(statSync(join(runtimeFolder(), name)).mode & 0o077, name).toBe(0);
     }
   });
 
-  test("replaces an altered library, and removes what other versions unpacked", async () => {
+  test("replaces an altered library, and removes the files that other versions unpacked", async () => {
     const library = join(runtimeFolder(), "libduckdb.so");
     const { size } = statSync(library);
     chmodSync(library, 0o700);
-    writeFileSync(library, new Uint8Array(size)); // same length, other bytes
+    writeFileSync(library, new Uint8Array(size)); // same length, different bytes
     mkdirSync(join(dataDir, "runtime-0000000000000000"));
     const server = await start();
     expect(await bestOf(server, "fast")).toBe(sentence);
@@ -113,7 +113,7 @@ describe.skipIf(!isThere)("the single binary", () => {
     expect(runtimeFolders()).toHaveLength(1);
   });
 
-  test("does not run libraries from a folder that others can write", () => {
+  test("loads no libraries from a folder that others can write to", () => {
     chmodSync(runtimeFolder(), 0o777);
     const result = Bun.spawnSync([program], { cwd: folder, env: { MNEME_DATA_DIR: dataDir, MNEME_PORT: "0" } });
     chmodSync(runtimeFolder(), 0o700);

@@ -1,4 +1,5 @@
-// The frames between server and children: what is sent arrives, whatever the socket does to it, and nonsense is refused.
+// Frames between server and children: they arrive unchanged however the socket splits them, and invalid ones are
+// refused.
 
 import { describe, expect, test } from "bun:test";
 import { createFrameDecoder, encodeFrame, FRAME_KINDS, type Frame, FrameError } from "../../src/children/frames.ts";
@@ -7,7 +8,7 @@ import { seeded } from "../support/seeded.ts";
 const ROUNDS = Number(process.env.FRAME_ROUNDS ?? 200);
 
 describe("frames", () => {
-  test("any sequence of frames survives any split of its bytes", () => {
+  test("any sequence of frames arrives unchanged, wherever its bytes are split", () => {
     for (let seed = 1; seed <= ROUNDS; seed += 1) {
       const random = seeded(seed);
       const below = (limit: number) => Math.floor(random() * limit);
@@ -36,7 +37,7 @@ describe("frames", () => {
     expect([...new Float32Array(frame?.payload.buffer ?? new ArrayBuffer())]).toEqual([...floats]);
   });
 
-  test("a frame of the maximum passes, one byte more is refused by both sides", () => {
+  test("a frame of maximum size passes; one byte more is refused by both sides", () => {
     const empty = encodeFrame({ id: 1, kind: "request", header: {} }).length - 4;
     const limit = empty + 10;
     const frame = (payloadBytes: number) =>
@@ -60,7 +61,7 @@ describe("frames", () => {
     expect(() => createFrameDecoder().push(bytes)).toThrow(FrameError);
   });
 
-  test("a header that is no object is refused", () => {
+  test("a header that is not an object is refused", () => {
     const bytes = encodeFrame({ id: 1, kind: "reply", header: {} });
     bytes.set(new TextEncoder().encode("[]"), 13);
     expect(() => createFrameDecoder().push(bytes)).toThrow(FrameError);

@@ -1,4 +1,4 @@
-// What the supervisor promises of a child, with real processes: it answers, it comes back, it never outlives its server.
+// The supervisor with real processes: a child answers, is restarted after a crash, and never outlives its server.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
@@ -32,7 +32,7 @@ async function supervise(start: string, options: Partial<ChildOptions> = {}): Pr
   return child;
 }
 
-/** The pid of a child that is up, and not the one given. */
+/** The pid of a child that is up. @param exceptPid a pid that it must not have */
 function upPid(child: SupervisedChild, exceptPid?: number): Promise<number> {
   return until("the child to be up", () => {
     const state = child.state();
@@ -47,7 +47,7 @@ function untilStatus<Status extends ChildState["status"]>(child: SupervisedChild
   });
 }
 
-/** Zombies count as gone: who reaps them is the business of the machine's first process. */
+/** Whether a process runs. Zombies count as gone: the machine's first process has to reap them. */
 function isRunning(pid: number): boolean {
   if (!existsSync(`/proc/${pid}/stat`)) return false;
   return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
@@ -56,7 +56,7 @@ function isRunning(pid: number): boolean {
 const TIMEOUT_MS = 20_000;
 
 describe("requests", () => {
-  test("an answer carries header and payload, and answers come in order", async () => {
+  test("an answer has header and payload, and answers come in order", async () => {
     const child = await supervise("serve");
     await upPid(child);
     const replies = await Promise.all(
@@ -67,7 +67,7 @@ describe("requests", () => {
     expect(child.state()).toMatchObject({ status: "up", hello: { greeting: "here" } });
   });
 
-  test("a payload of megabytes crosses whole", async () => {
+  test("a payload of megabytes arrives complete", async () => {
     const child = await supervise("serve");
     await upPid(child);
     const payload = Uint8Array.from({ length: 5_000_000 }, (_, at) => at % 251);
@@ -75,7 +75,7 @@ describe("requests", () => {
     expect(Buffer.compare(reply.payload, payload)).toBe(0);
   });
 
-  test("what a handler throws fails its request only", async () => {
+  test("an error in a handler fails only its request", async () => {
     const child = await supervise("serve");
     await upPid(child);
     const failure = await child.request({ op: "throw" }, undefined, TIMEOUT_MS).catch((error: ChildFailure) => error);
@@ -91,7 +91,7 @@ describe("requests", () => {
   });
 });
 
-describe("deaths", () => {
+describe("crashes", () => {
   test("a killed child fails its requests and is replaced", async () => {
     const child = await supervise("serve");
     const pid = await upPid(child);
@@ -103,7 +103,7 @@ describe("deaths", () => {
     expect((await child.request({ op: "echo" }, undefined, TIMEOUT_MS)).header.op).toBe("echo");
   });
 
-  test("a child that exits in the middle of a request fails it", async () => {
+  test("a child that exits during a request fails it", async () => {
     const child = await supervise("serve");
     await upPid(child);
     await expect(child.request({ op: "die" }, undefined, TIMEOUT_MS)).rejects.toThrow(ChildGone);
@@ -117,7 +117,7 @@ describe("deaths", () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  test("a child that crashes at once is retried at growing distances", async () => {
+  test("a child that crashes at once is restarted with growing pauses", async () => {
     const pauses: number[] = [];
     const child = await supervise("crash", {
       onDown: () => {
@@ -134,7 +134,7 @@ describe("deaths", () => {
     await until("a second start", () => child.restarts() >= 1);
   });
 
-  test("a child that refuses is not started again, and its line is kept", async () => {
+  test("a child that refuses to run is not restarted, and its message is kept", async () => {
     const child = await supervise("refuse");
     expect(await untilStatus(child, "refused")).toEqual({ status: "refused", reason: "the file x does not match y" });
     expect(child.restarts()).toBe(0);
@@ -147,7 +147,7 @@ describe("deaths", () => {
 });
 
 describe("limits", () => {
-  test("a child over its memory limit answers what it has and is replaced", async () => {
+  test("a child over its memory limit finishes its requests and is replaced", async () => {
     const child = await supervise("serve", { memoryBytesMax: 300 * 1024 * 1024 });
     const pid = await upPid(child);
     await child.request({ op: "grow", bytes: 400 * 1024 * 1024 }, undefined, TIMEOUT_MS);
@@ -156,7 +156,7 @@ describe("limits", () => {
     await until("a small child", () => child.rssBytes() > 0 && child.rssBytes() < 300 * 1024 * 1024);
   });
 
-  test("a child yields the processor as told", async () => {
+  test("a child has the configured niceness", async () => {
     const child = await supervise("serve", { niceness: 10 });
     expect(getPriority(await upPid(child))).toBe(10);
   });
@@ -176,8 +176,8 @@ describe("limits", () => {
   });
 });
 
-describe("endings", () => {
-  test("closing ends the child and fails its requests", async () => {
+describe("closing", () => {
+  test("close ends the child and fails its requests", async () => {
     const child = await supervise("serve");
     const pid = await upPid(child);
     const pending = child.request({ op: "spin" }, undefined, TIMEOUT_MS);
@@ -196,7 +196,7 @@ describe("endings", () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  test("children end with a server that was killed, busy ones too", async () => {
+  test("children end when their server is killed, even busy ones", async () => {
     const parent = Bun.spawn([process.execPath, `${import.meta.dir}/fixtures/parent.ts`], { stdout: "pipe" });
     const { value } = await parent.stdout.getReader().read();
     const pids = JSON.parse(new TextDecoder().decode(value)) as number[];

@@ -1,4 +1,4 @@
-// Where settings come from and what stops a start.
+// Sources of settings, and errors that stop a start.
 
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -35,7 +35,7 @@ function refusal(how: Start): string {
 }
 
 describe("sources", () => {
-  test("without any, the defaults hold", () => {
+  test("defaults apply if there is no other source", () => {
     expect(start({})).toMatchObject({
       host: "127.0.0.1",
       port: 8383,
@@ -47,7 +47,7 @@ describe("sources", () => {
     });
     expect(start({}).dataDir).toEndWith("/data/store");
   });
-  test("a flag wins over the environment, that over the file, that over the default", () => {
+  test("a flag overrides the environment, which overrides the file, which overrides the default", () => {
     const file = "port = 1001\nlanes = 3\nhost = '0.0.0.0'\n";
     const environment = { MNEME_PORT: "1002", MNEME_LANES: "4" };
     expect(start({ argv: ["--port", "1003"], environment, file })).toMatchObject({
@@ -62,7 +62,7 @@ describe("sources", () => {
     expect(start({ argv: ["--port=1"] }).port).toBe(1);
     expect(start({ argv: ["--port", "1"] }).port).toBe(1);
   });
-  test("a language model's service, its waits in seconds", () => {
+  test("a language model service; timeouts are given in seconds", () => {
     const environment = { MNEME_LLM_BASE_URL: "https://llm.example.com/v1", MNEME_LLM_API_KEY: "sk-1" };
     expect(start({ environment, file: "llm_model = 'small'\nllm_idle_timeout = 7" })).toMatchObject({
       llmBaseUrl: "https://llm.example.com/v1",
@@ -75,27 +75,27 @@ describe("sources", () => {
     });
     expect(start({})).toMatchObject({ llmBaseUrl: null, llmModel: null, llmApiKey: null });
   });
-  test("--config names another file, which must be there", () => {
+  test("--config names another file, which must exist", () => {
     const other = join(mkdtempSync(join(tmpdir(), "mneme-config-")), "other.toml");
     writeFileSync(other, "port = 77");
     expect(start({ argv: ["--config", other], file: "port = 1" }).port).toBe(77);
     expect(refusal({ argv: ["--config", `${other}.missing`] })).toContain("other.toml.missing cannot be read");
   });
-  test("relative paths count from the working directory, shipped models from the data directory", () => {
+  test("relative paths start at the working directory, shipped models at the data directory", () => {
     const config = start({ argv: ["--data-dir", "here"] });
     expect(config.dataDir).toMatch(/^\/.*\/here$/);
     expect(config.modelsDir).toBe(`${config.dataDir}/shipped`);
     expect(start({ environment: { MNEME_MODELS_DIR: "/m" } }).modelsDir).toBe("/m");
   });
   test("the result cannot be changed", () => expect(Object.isFrozen(start({}))).toBe(true));
-  test("variables of other parts are passed over", () => {
+  test("variables of other parts of the program are ignored", () => {
     expect(
       start({ environment: { MNEME_API_KEY: "x", MNEME_CACHE_DIR: "/c", MNEME_TEST_SEED: "1", PATH: "/bin" } }).port,
     ).toBe(8383);
   });
 });
 
-describe("what stops a start names itself and the cure, in one line", () => {
+describe("an invalid setting stops the start with one line that names it and what would be right", () => {
   const cases: readonly (readonly [Start, string])[] = [
     [{ argv: ["--prot", "1"] }, "Unknown flag --prot. Did you mean --port?"],
     [{ argv: ["--port"] }, "--port needs a value."],
@@ -133,18 +133,18 @@ describe("what stops a start names itself and the cure, in one line", () => {
   ];
   for (const [how, message] of cases) test(message, () => expect(refusal(how)).toBe(message));
 
-  test("a settings file that is no TOML", () => {
+  test("a settings file that is not TOML", () => {
     const message = refusal({ file: "port == 1" });
     expect(message).toStartWith("mneme.toml cannot be read: ");
     expect(message).not.toContain("\n");
   });
-  test("a bad admin key, which is not repeated", () => {
+  test("an invalid admin key, which is not repeated", () => {
     const message = refusal({ environment: { MNEME_ADMIN_KEY: "ctx_short-secret" } });
     expect(message).toBe("MNEME_ADMIN_KEY must be ctx_ followed by 16 to 256 letters, digits, - or _.");
   });
 });
 
-describe("bounds hold at their edges", () => {
+describe("limits hold at their edges", () => {
   test("ports", () => {
     expect(start({ argv: ["--port", "0"] }).port).toBe(0);
     expect(start({ argv: ["--port", "65535"] }).port).toBe(65_535);
@@ -155,14 +155,14 @@ describe("bounds hold at their edges", () => {
   });
 });
 
-describe("documentation derives from the settings", () => {
-  test("help and table name each of them", () => {
+describe("documentation is generated from the settings", () => {
+  test("help and table contain every setting", () => {
     for (const { environment, flag } of Object.values(SETTINGS)) {
       expect(settingsMarkdown()).toContain(`\`${environment}\``);
       expect(settingsHelp().some(([name]) => name.startsWith(`${flag ?? environment} `))).toBe(true);
     }
   });
-  test("docs/configuration.md holds the table; UPDATE_DOCS=1 writes it", () => {
+  test("docs/configuration.md contains the table; UPDATE_DOCS=1 writes it", () => {
     const page = join(ROOT, "docs/configuration.md");
     if (process.env.UPDATE_DOCS === "1") {
       const table = /^\| Environment \|.*\n(?:\|.*\n)*/m;

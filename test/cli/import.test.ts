@@ -1,4 +1,4 @@
-// What `mneme import` makes of lines, files and command lines; test/cli/serve.test.ts imports into a real server.
+// `mneme import`: parsing of lines, files and command lines. test/cli/serve.test.ts imports into a real server.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), "mneme-import-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("a line", () => {
-  test("with content is a createMemory body as it stands", () => {
+  test("with content is used unchanged as createMemory body", () => {
     const body = { content: "c", tags: ["t"], externalId: "7", metadata: { userId: "stays here" } };
     expect(memoryOfLine(JSON.stringify(body), null)).toEqual(body);
   });
@@ -27,12 +27,12 @@ describe("a line", () => {
       metadata: { session: 3 },
     });
   });
-  test("without an id of its own gets none, and an id that is no text is refused", () => {
+  test("without an id becomes a memory without externalId; an id that is not a string or number is refused", () => {
     expect(memoryOfLine('{"_id":null,"text":"x"}', null)).toEqual({ content: "x" });
     expect(() => memoryOfLine('{"_id":{"$oid":"1"},"text":"x"}', null)).toThrow("_id");
     expect(memoryOfLine('{"content":"x","userId":null}', "ada")).toEqual({ content: "x", userId: "ada" });
   });
-  test("leaves out what is empty, and takes the title where there is no text", () => {
+  test("omits empty fields, and uses the title as content if there is no text", () => {
     expect(memoryOfLine('{"_id":"a","title":"","text":"x","metadata":{}}', null)).toEqual({
       content: "x",
       externalId: "a",
@@ -43,7 +43,7 @@ describe("a line", () => {
       externalId: "a",
     });
   });
-  test("that names no user gets the one of the command line, another keeps its own", () => {
+  test("without a user gets the one of the command line; otherwise keeps its own", () => {
     expect(memoryOfLine('{"content":"c"}', "ada")).toEqual({ content: "c", userId: "ada" });
     expect(memoryOfLine('{"content":"c","userId":"bob"}', "ada")).toEqual({ content: "c", userId: "bob" });
     expect(memoryOfLine('{"text":"c","metadata":{"userId":"bob"}}', "ada")).toEqual({ content: "c", userId: "bob" });
@@ -65,7 +65,7 @@ describe("a file", () => {
     for await (const { number, text } of readLines(path)) all.push([number, text]);
     return all;
   };
-  test("is read line by line, whatever the line ends, with blank lines counted and left out", async () => {
+  test("is read line by line with any line ends; blank lines count but are skipped", async () => {
     const path = join(folder, "a.jsonl");
     writeFileSync(path, "one\r\n\n  \ntwö\nlast");
     expect(await lines(path)).toEqual([
@@ -74,7 +74,7 @@ describe("a file", () => {
       [5, "last"],
     ]);
   });
-  test("is gunzipped when its name ends in .gz", async () => {
+  test("is decompressed if its name ends with .gz", async () => {
     const path = join(folder, "a.jsonl.gz");
     writeFileSync(path, Bun.gzipSync("one\ntwo\n"));
     expect(await lines(path)).toEqual([
@@ -82,13 +82,13 @@ describe("a file", () => {
       [2, "two"],
     ]);
   });
-  test("larger than any buffer keeps its lines whole", async () => {
+  test("larger than any buffer keeps its lines intact", async () => {
     const path = join(folder, "large.jsonl");
     const written = Array.from({ length: 300 }, (_, at) => `${at} ${"äé日".repeat(1000)}`);
     writeFileSync(path, written.join("\n"));
     expect((await lines(path)).map(([, text]) => text)).toEqual(written);
   });
-  test("that is missing or damaged says so", async () => {
+  test("that is missing or damaged causes an error", async () => {
     expect(lines(join(folder, "missing.jsonl"))).rejects.toThrow("ENOENT");
     const path = join(folder, "damaged.jsonl.gz");
     writeFileSync(path, Bun.gzipSync("one\n".repeat(1000)).slice(0, 20));
@@ -108,7 +108,7 @@ describe("a command line", () => {
       waits: false,
     });
   });
-  test("takes an address with or without its version", () => {
+  test("accepts an address with or without /v1", () => {
     expect(parseImportOptions(["f", "--url", "https://m.example/v1/"], key).url).toBe("https://m.example");
   });
   for (const [argv, why] of [
@@ -124,13 +124,13 @@ describe("a command line", () => {
       expect(() => parseImportOptions(argv, key)).toThrow(why);
     });
   }
-  test("without a key anywhere is refused", () => {
+  test("without any key is refused", () => {
     expect(() => parseImportOptions(["f"], {})).toThrow("Missing API key");
   });
 });
 
 describe("a client", () => {
-  // a server that is busy on purpose; the real one cannot be made to be
+  // simulated, because a real server cannot be made busy on purpose
   const busyServer = (answers: readonly Response[]) => {
     const waiting = [...answers];
     return Bun.serve({
@@ -141,7 +141,7 @@ describe("a client", () => {
   };
   const sleepless = (slept: number[]) => ({ now: () => 0, sleep: async (ms: number) => void slept.push(ms) });
 
-  test("waits as long as a busy server asks, and asks again", async () => {
+  test("waits as long as a busy server requests, and retries", async () => {
     const slept: number[] = [];
     using server = busyServer([
       Response.json({ error: { code: "rate_limit_exceeded" } }, { status: 429, headers: { "retry-after": "7" } }),
@@ -153,12 +153,12 @@ describe("a client", () => {
     expect(await client.send("GET", "/")).toEqual({ ok: true });
     expect(slept).toEqual([7000, 2000, 1000]);
   });
-  test("passes refusals on, with code and message", async () => {
+  test("reports refusals with code and message", async () => {
     using server = busyServer([Response.json({ error: { code: "invalid_api_key", message: "No." } }, { status: 401 })]);
     const failed = new Client(server.url.origin, "ctx_k", sleepless([])).send("POST", "/", {});
     expect(failed).rejects.toThrow(new RequestRefused(401, "invalid_api_key", "No."));
   });
-  test("gives up on an address where nobody listens", async () => {
+  test("gives up if nothing listens at the address", async () => {
     const server = busyServer([]);
     const { origin } = server.url;
     await server.stop(true);

@@ -1,4 +1,4 @@
-// The command line as a person meets it: real processes, exit codes, one line per failure.
+// The command line as a user sees it: real processes, exit codes, one line per failure.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -19,7 +19,7 @@ describe("commands", () => {
       for (const word of ["serve", "import", "version", "--port", "MNEME_ADMIN_KEY"]) expect(stdout).toContain(word);
     }
   });
-  test("version says which one it is", () => {
+  test("version prints the version", () => {
     expect(runMneme(["version"], folder).stdout).toStartWith(`mneme ${packageJson.version} `);
     expect(runMneme(["--version"], folder).stdout).toStartWith(`mneme ${packageJson.version} `);
   });
@@ -38,10 +38,10 @@ describe("a failure is one line on standard error and exit code 1", () => {
       expect(runMneme(argv, folder, environment)).toEqual({ exitCode: 1, stdout: "", stderr: `${line}\n` }),
     );
   }
-  test("a message of several lines becomes one", () => {
+  test("a multi-line message becomes one line", () => {
     expect(failureText(new Error("first\n  second"))).toBe("mneme: first second");
   });
-  test("a bug of ours keeps its stack", () => {
+  test("a bug in Mneme is printed with its stack", () => {
     expect(failureText(new TypeError("x is undefined"))).toContain("\n");
     expect(failureText(new Error("this is a bug in Mneme"))).toContain("\n");
   });

@@ -1,4 +1,4 @@
-// The server as its operator meets it: what it prints, what stops it from starting, how it ends; and a file imported into it.
+// The server as its operator sees it: output, errors at the start, shutdown; and `mneme import` into it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -21,24 +21,24 @@ describe("a running server", () => {
   });
   afterAll(() => server.stop());
 
-  test("prints where it listens, and no key that was given to it", () => {
+  test("prints its address, and no key if one was configured", () => {
     expect(server.stdout()).toContain(`\nlistening on ${server.url}\n`);
     expect(server.stdout()).not.toContain(TEST_KEY);
     expect(server.stdout()).toContain("curl ");
   });
 
-  test("a second one on the same port is refused in one line", () => {
+  test("a second server on the same port fails with one line", () => {
     const { port } = new URL(server.url);
     const other = join(folder, "second-port");
     const { exitCode, stdout, stderr } = mneme(["serve", "--port", port, "--data-dir", other, "--log-level", "silent"]);
     expect(exitCode).toBe(1);
-    expect(stdout).toMatch(/^ {2}KEY=ctx_/m); // made by this start already, and shown at no other
+    expect(stdout).toMatch(/^ {2}KEY=ctx_/m); // this start has already created the key, and no later one shows it
     expect(stderr).toBe(
       `mneme: Cannot listen on 127.0.0.1:${port}: another program is using this port. Choose another address with --port or --host.\n`,
     );
   });
 
-  test("a second one on the same data is refused in one line that names the folder", () => {
+  test("a second server on the same data fails with one line that names the folder", () => {
     const { exitCode, stderr } = mneme(["--port", "0", "--data-dir", server.dataDir, "--log-level", "silent"]);
     expect(exitCode).toBe(1);
     expect(stderr.trimEnd().split("\n")).toHaveLength(1);
@@ -56,7 +56,7 @@ describe("a running server", () => {
     const importInto = (path: string, ...flags: string[]) =>
       mneme(["import", path, "--url", server.url, "--wait", ...flags], { MNEME_API_KEY: TEST_KEY });
 
-    test("stores every line, waits until they are searchable, and says how many", async () => {
+    test("stores every line, waits until they are searchable, and prints their number", async () => {
       writeFileSync(file, Bun.gzipSync(documents.map((line) => JSON.stringify(line)).join("\n")));
       const { exitCode, stderr } = importInto(file, "--batch", "3");
       expect(stderr).toContain("7 created, 0 updated, 0 refused");
@@ -71,7 +71,7 @@ describe("a running server", () => {
       expect(best.metadata.room).toBe(3);
     });
 
-    test("repeated, it changes nothing but says so", async () => {
+    test("a repeated import changes nothing and says so", async () => {
       const { exitCode, stderr } = importInto(file);
       expect(stderr).toContain("0 created, 7 updated, 0 refused");
       expect(exitCode).toBe(0);
@@ -79,7 +79,7 @@ describe("a running server", () => {
       expect(isRecord(list.body) && Array.isArray(list.body.data) ? list.body.data.length : null).toBe(7);
     });
 
-    test("names each line that is refused, stores the others, and ends with exit code 1", () => {
+    test("names each refused line, stores the others, and ends with exit code 1", () => {
       const path = join(folder, "flawed.jsonl");
       const lines = ['{"content":"a good line"}', "{", '{"content":"x","tags":7}', '{"content":"another good line"}'];
       writeFileSync(path, lines.join("\n"));
@@ -90,7 +90,7 @@ describe("a running server", () => {
       expect(stderr).toContain("2 created, 0 updated, 2 refused");
     });
 
-    test("tells a wrong key and a missing file in one line", () => {
+    test("reports a wrong key and a missing file in one line", () => {
       const wrong = mneme(["import", file, "--url", server.url, "--key", "ctx_this-key-nobody-has"]);
       expect(wrong.exitCode).toBe(1);
       expect(wrong.stderr).toMatch(/^mneme: .+\n$/);
@@ -102,7 +102,7 @@ describe("a running server", () => {
 });
 
 describe("starting and stopping", () => {
-  test("the first start makes a key and prints it once; SIGTERM ends it with exit code 0", async () => {
+  test("the first start creates a key and prints it once; SIGTERM ends it with exit code 0", async () => {
     const dataDir = join(folder, "own-key");
     const options = { dataDir, environment: { MNEME_ADMIN_KEY: null } };
     const first = await startServer(options);
@@ -116,7 +116,7 @@ describe("starting and stopping", () => {
     expect(await second.stop()).toBe(0);
   });
 
-  test("models that are not there stop the start in one line", () => {
+  test("missing models stop the start with one line", () => {
     const { exitCode, stderr } = mneme([
       ...["--port", "0", "--data-dir", join(folder, "no-models"), "--log-level", "silent"],
       ...["--models-dir", join(folder, "nowhere")],

@@ -1,11 +1,11 @@
-// What people are shown: aligned rows, readable durations, and the known name that an unknown one is near to.
+// Text for people: aligned rows, readable durations, and suggestions for misspelled names.
 
 import { describe, expect, test } from "bun:test";
 import { alignRows, readableDuration } from "../../src/cli/terminal.ts";
 import { didYouMean, nearestName } from "../../src/kit/nearest.ts";
 
 describe("rows", () => {
-  test("are aligned by column, without blanks at their ends", () => {
+  test("are aligned by column, without trailing spaces", () => {
     expect(
       alignRows([
         ["a", "first"],
@@ -14,7 +14,7 @@ describe("rows", () => {
       ]),
     ).toEqual(["a     first", "long  x", "b"]);
   });
-  test("of figures are set to the right, but for their names", () => {
+  test("of figures are right-aligned, except for their names", () => {
     expect(
       alignRows(
         [
@@ -26,7 +26,7 @@ describe("rows", () => {
       ),
     ).toEqual(["set   ms", "a      7", "b    123"]);
   });
-  test("may have different lengths, or be none", () => {
+  test("may have different lengths, or be empty", () => {
     expect(alignRows([["a"], ["b", "c"]])).toEqual(["a", "b  c"]);
     expect(alignRows([])).toEqual([]);
   });
@@ -45,15 +45,15 @@ describe("a duration", () => {
   }
 });
 
-describe("the nearest name", () => {
+describe("a suggestion", () => {
   const known = ["port", "host", "data_dir", "userId"];
-  test("is found through slips, swaps, case and separators", () => {
+  test("is found despite typos, swaps, case and separators", () => {
     expect(nearestName("prot", known)).toBe("port");
     expect(nearestName("dataDir", known)).toBe("data_dir");
     expect(nearestName("user_id", known)).toBe("userId");
     expect(nearestName("hosts", known)).toBe("host");
   });
-  test("is none when nothing is near", () => {
+  test("is missing if no known name is close", () => {
     expect(nearestName("temperature", known)).toBeNull();
     expect(nearestName("", known)).toBeNull();
     expect(didYouMean("temperature", known)).toBe("");

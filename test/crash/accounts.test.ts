@@ -1,5 +1,5 @@
-// kill -9 around accounts: what was acknowledged of quotas, keys, projects, users, events and repeated requests holds after the
-// next start.
+// kill -9 around accounts: acknowledged changes of quotas, keys, projects, users and events survive, and so do stored
+// responses of repeated requests.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -15,11 +15,11 @@ const start = () => startServer({ dataDir });
 interface Reply {
   readonly status: number;
   readonly isReplay: boolean;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came back and fail where it is something else
+  // biome-ignore lint/suspicious/noExplicitAny: tests inspect responses of any shape, and fail if they differ
   readonly body: any;
 }
 
-/** Calls with a key of one's own and an Idempotency-Key. */
+/** Sends requests with a given key and Idempotency-Key. */
 async function call(
   server: RunningServer,
   method: string,
@@ -44,7 +44,7 @@ async function call(
 }
 
 describe("after kill -9", () => {
-  test("quotas are as full as they were, for documents, storage and queries", async () => {
+  test("quotas are as full as before, for documents, storage and queries", async () => {
     const server = await start();
     const { body: project } = await call(server, "POST", "/v1/projects", { body: { name: "full", plan: "free" } });
     const of = { key: project.key };
@@ -66,7 +66,7 @@ describe("after kill -9", () => {
     await again.kill();
   }, 60_000);
 
-  test("a repeated request is given its first answer, another one under its key is refused", async () => {
+  test("a repeated request gets its first response; another request with its Idempotency-Key is refused", async () => {
     const server = await start();
     const body = { content: "Stored once.", title: "once" };
     const first = await call(server, "POST", "/v1/memories", { idempotencyKey: "crash", body });
@@ -82,7 +82,7 @@ describe("after kill -9", () => {
     await again.kill();
   }, 60_000);
 
-  test("killed in the middle of sixty requests: repeated under their keys, each is done exactly once", async () => {
+  test("killed during sixty requests: repeated under their keys, each is executed exactly once", async () => {
     const server = await start();
     const send = (to: RunningServer, n: number) =>
       call(to, "POST", "/v1/users/counted/events", {
@@ -98,7 +98,7 @@ describe("after kill -9", () => {
           expect((await send(server, n)).status).toBe(201);
           acknowledged += 1;
         } catch {
-          return; // killed before it answered: whether it was done is what the repetition is for
+          return; // killed before the response: the repetition below must work whether or not it was executed
         }
       }
     });
@@ -117,7 +117,7 @@ describe("after kill -9", () => {
     await again.kill();
   }, 60_000);
 
-  test("events, users, chats and messages that were acknowledged are there", async () => {
+  test("acknowledged events, users, chats and messages exist", async () => {
     const server = await start();
     await call(server, "POST", "/v1/users", { body: { id: "ada", name: "Ada", metadata: { a: 1 } } });
     const event = await call(server, "POST", "/v1/users/ada/events", { body: { type: "seen", data: { page: 1 } } });
@@ -137,7 +137,7 @@ describe("after kill -9", () => {
     await again.kill();
   }, 60_000);
 
-  test("keys open what they opened: made, rotated and revoked ones alike", async () => {
+  test("created, rotated and revoked keys work as before", async () => {
     const server = await start();
     const make = async () =>
       (await call(server, "POST", "/v1/keys", { body: { name: "x", scopes: ["users:read"] } })).body;
@@ -156,7 +156,7 @@ describe("after kill -9", () => {
     await again.kill();
   }, 60_000);
 
-  test("a deleted project stays deleted, and what is left of it goes at the next start", async () => {
+  test("a deleted project stays deleted, and its remaining data is removed at the next start", async () => {
     const server = await start();
     const { body: project } = await call(server, "POST", "/v1/projects", { body: { name: "doomed", plan: "pro" } });
     const memories = Array.from({ length: 50 }, (_, n) => ({ content: `Doomed note ${n}.` }));
@@ -177,7 +177,7 @@ describe("after kill -9", () => {
     expect(await again.stop()).toBe(0);
   }, 60_000);
 
-  test("a user that went with all it owned does not come back", async () => {
+  test("a user that was deleted with all data does not come back", async () => {
     const server = await start();
     const ids: string[] = [];
     for (let n = 0; n < 5; n++) {

@@ -1,4 +1,5 @@
-// Files that are not what was written: indexes are repaired from the truth, the truth itself is refused in one line.
+// Damaged files: damaged indexes are repaired from the system of record; damage of the system of record stops the start
+// with one line.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
@@ -29,7 +30,7 @@ const ids = new Map<number, string>();
 beforeAll(async () => {
   const mneme = await startService({ dataDir: sound });
   const numbers = Array.from({ length: NOTES }, (_, at) => at);
-  // two rounds, so that there is more than one segment and log entry
+  // two rounds, to get more than one segment and log entry
   for (const part of [numbers.slice(0, NOTES / 2), numbers.slice(NOTES / 2)]) {
     const stored = await storeBatch(mneme, part);
     for (const [at, n] of part.entries()) ids.set(n, stored[at] ?? "");
@@ -39,21 +40,21 @@ beforeAll(async () => {
 });
 
 let copies = 0;
-/** A copy of the sound data folder, to be damaged. */
+/** A copy of the intact data folder, to be damaged. */
 function copy(): string {
   const folder = join(home, `copy-${copies++}`);
   cpSync(sound, folder, { recursive: true });
   return folder;
 }
 
-/** Every file below a folder that is not empty. */
+/** Every file below a folder, which must not be empty. */
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((path) => join(folder, path))
     .filter((path) => statSync(path).isFile() && statSync(path).size > 0);
 }
 
-/** Turns over 64 bytes from the middle on. */
+/** Inverts 64 bytes from the middle on. */
 function scramble(path: string): void {
   const bytes = readFileSync(path);
   const middle = Math.floor(bytes.length / 2);
@@ -61,7 +62,7 @@ function scramble(path: string): void {
   writeFileSync(path, bytes);
 }
 
-describe("a damaged index is repaired from the truth: everything completes and is found", () => {
+describe("a damaged index is repaired from the system of record: all memories complete and are found", () => {
   const inProject = (folder: string, part: "vectors" | "text") => {
     const [project = ""] = readdirSync(join(folder, "projects"));
     return join(folder, "projects", project, part);
@@ -100,7 +101,7 @@ describe("a damaged index is repaired from the truth: everything completes and i
     }, 60_000);
   }
 
-  test("a repair lasts: the start after it finds nothing to do", async () => {
+  test("a repair is permanent: the next start has nothing to repair", async () => {
     const dataDir = copy();
     rmSync(join(dataDir, "projects"), { recursive: true });
     const first = await startService({ dataDir, config: { logLevel: "silent" } });
@@ -116,8 +117,8 @@ describe("a damaged index is repaired from the truth: everything completes and i
   }, 60_000);
 });
 
-describe("a start that cannot be is refused in one line that names the file", () => {
-  /** Expects that `mneme serve` ends with exit code 1 and one line, and gives the line. */
+describe("an impossible start fails with one line that names the file", () => {
+  /** Expects that `mneme serve` ends with exit code 1 and one line; returns the line. */
   const refusal = (dataDir: string, ...flags: string[]) => {
     const { exitCode, stderr } = runMneme(
       ["serve", "--port", "0", "--data-dir", dataDir, "--log-level", "silent", ...flags],
@@ -150,7 +151,7 @@ describe("a start that cannot be is refused in one line that names the file", ()
     }
   }
 
-  test("a data directory that another process holds, which goes on", async () => {
+  test("a data directory that another process holds, which continues", async () => {
     const dataDir = copy();
     const holder = await startService({ dataDir });
     try {
@@ -168,7 +169,7 @@ describe("a start that cannot be is refused in one line that names the file", ()
   });
 
   const described = join(ROOT, "data/models");
-  /** The shipped models under other descriptions. */
+  /** The shipped models with other descriptions. */
   function modelsWith(change: (model: string, description: Record<string, unknown>) => void): string {
     const folder = mkdtempSync(join(home, "models-"));
     for (const model of ["embedder", "reranker"]) {
@@ -189,13 +190,13 @@ describe("a start that cannot be is refused in one line that names the file", ()
     });
 
   for (const wrong of ["embedder", "reranker"]) {
-    test(`an ${wrong} with another hash than its description's`, () => {
+    test(`an ${wrong} with a hash other than in its description`, () => {
       const line = refusal(mkdtempSync(join(home, "empty-")), "--models-dir", withWrongHash(wrong));
       expect(line).toContain(join(wrong, "model.onnx"));
     }, 60_000);
   }
 
-  test("vectors of another embedder than the one that is there", () => {
+  test("vectors of another embedder", () => {
     expect(refusal(copy(), "--models-dir", withWrongHash("embedder"))).toContain("vectors");
   }, 60_000);
 });

@@ -1,5 +1,5 @@
-// A disk that is full, or cannot be written: what was acknowledged stays, the rest is refused, and the server goes on by
-// itself once there is room. The disk is a small one in memory, which only root can make.
+// A full or read-only disk: acknowledged changes survive, other requests are refused, and the server recovers when
+// there is space. The disk is a small in-memory file system, which only root can mount.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
@@ -27,7 +27,7 @@ describe.skipIf(!isMounted)("on a small disk", () => {
   const dataDir = join(folder, "data");
   const ballast = join(folder, "ballast");
   const stored = new Map<number, string>();
-  /** Fills the disk up to `bytes`: rows still find room then, indexes soon none. */
+  /** Fills the disk up to `bytes` free: enough for rows, soon too little for indexes. */
   const leaveRoom = (bytes: number) => {
     const { bavail, bsize } = statfsSync(folder);
     writeFileSync(ballast, new Uint8Array(Math.max(0, bavail * bsize - bytes)));
@@ -42,7 +42,7 @@ describe.skipIf(!isMounted)("on a small disk", () => {
     await allDone(running);
   });
 
-  test("full: writing is refused, reading and searching go on, and so does writing once there is room", async () => {
+  test("full: writing is refused, reading and searching work, and writing works again when there is space", async () => {
     leaveRoom(MiB);
     let refusals = 0;
     for (let n = 20; refusals < 3 && n < 4_000; n++) {
@@ -68,7 +68,7 @@ describe.skipIf(!isMounted)("on a small disk", () => {
     expect(await running.stop()).toBe(0);
   }, 120_000);
 
-  test("killed while it is full: the next start, with room, has everything that was acknowledged", async () => {
+  test("killed while full: the next start, with space, has everything that was acknowledged", async () => {
     running = await startServer({ dataDir });
     server = running;
     leaveRoom(MiB);
@@ -85,7 +85,7 @@ describe.skipIf(!isMounted)("on a small disk", () => {
     expect(await running.stop()).toBe(0);
   }, 120_000);
 
-  test("read-only: the start is refused in one line that names the folder", () => {
+  test("read-only: the start fails with one line that names the folder", () => {
     expect(mount("-o", "remount,ro", folder)).toBeTrue();
     const { exitCode, stderr } = runMneme(
       ["serve", "--port", "0", "--data-dir", dataDir, "--log-level", "silent"],

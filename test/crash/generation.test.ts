@@ -1,5 +1,5 @@
-// kill -9 and SIGTERM while a language model answers: a question is kept, half an answer only where the server had the time to say
-// so, and the chat goes on after the next start.
+// kill -9 and SIGTERM while a language model answers: the question survives, an incomplete answer only if the server
+// had time to store it, and the chat continues after the next start.
 
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -51,7 +51,7 @@ afterAll(async () => {
 const QUESTION = "When does the ferry to Lunde leave?";
 const ANSWER = "It leaves at six [1].";
 
-/** A message as it is stored. */
+/** A stored message. */
 interface Stored {
   readonly role: string;
   readonly content: string;
@@ -71,7 +71,7 @@ async function messages(server: RunningServer, chat: string): Promise<readonly S
   return ((await server.call("GET", `/v1/chats/${chat}`)).body as { readonly messages: readonly Stored[] }).messages;
 }
 
-/** Asks, and hears the answer until it ends; null: its connection broke before. */
+/** Asks a question and reads the answer to its end; null: the connection broke before. */
 async function ask(
   server: RunningServer,
   chat: string,
@@ -92,11 +92,11 @@ async function ask(
     }
     return events;
   } catch {
-    return null; // the server went
+    return null; // the server is gone
   }
 }
 
-/** Asks in the chat once more: it is answered, and what was said before stands in the prompt. */
+/** Asks another question in the chat: it is answered, and the earlier messages are in the prompt. */
 async function expectGoesOn(server: RunningServer, chat: string, before: readonly string[]): Promise<void> {
   answering(() => streamed([ANSWER]));
   const { status, body } = await server.call("POST", `/v1/chats/${chat}/messages`, { message: "And when?" });
@@ -110,7 +110,7 @@ const points: readonly [name: string, how: LlmAnswering, said: string][] = [
   ["in the middle of its answer", stalling(event(delta("It leaves ")) + event(delta("at"))), "It leaves at"],
 ];
 for (const [name, how, said] of points) {
-  test(`killed ${name}: the question is there, no answer is, and the chat goes on`, async () => {
+  test(`killed ${name}: the question is stored, no answer is, and the chat continues`, async () => {
     const server = await start();
     const chat = await newChat(server);
     answering(how);
@@ -132,7 +132,7 @@ for (const [name, how, said] of points) {
   }, 60_000);
 }
 
-test("stopped while an answer comes to its end: it comes whole, and is stored", async () => {
+test("stopped while an answer is about to end: it is completed and stored", async () => {
   const server = await start();
   const chat = await newChat(server);
   const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
@@ -163,7 +163,7 @@ test("stopped while an answer comes to its end: it comes whole, and is stored", 
   await expectGoesOn(again, chat, ["It leaves at six."]);
 }, 90_000);
 
-test("stopped while an answer takes too long: what was said is stored as interrupted", async () => {
+test("stopped while an answer takes too long: the text so far is stored as interrupted", async () => {
   const server = await start();
   const chat = await newChat(server);
   answering(stalling(event(delta("It leaves at six [1] "))));

@@ -1,5 +1,5 @@
-// kill -9 while the server works: what it acknowledged is there after the next start, complete and found once; what it
-// said was deleted stays gone. All on one data folder, one crash after the other.
+// kill -9 while the server works: acknowledged memories exist after the next start, complete and found once;
+// acknowledged deletions are not undone. All on one data folder, one crash after the other.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,14 +16,14 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** A server on the data folder; one that a failed test left there is killed. */
+/** Starts a server on the data folder; kills one that a failed test left running. */
 const start = async () => {
   await running?.kill();
   running = await startServer({ dataDir });
   return running;
 };
 
-/** What is stored, id by number of note: what every start has to show. */
+/** Expected memories, id by number of note. */
 const stored = new Map<number, string>();
 let nextNote = 0;
 
@@ -32,7 +32,7 @@ const isOneOf = (status: number | undefined, ...expected: number[]) =>
 
 for (const round of [1, 2, 3]) {
   describe(`crash round ${round}`, () => {
-    test("killed while accepting: everything acknowledged is there, completes and is found", async () => {
+    test("killed while accepting: everything acknowledged exists, completes and is found", async () => {
       const server = await start();
       const attempted = new Map<string, number>();
       const acknowledged = new Map<number, string>();
@@ -53,7 +53,7 @@ for (const round of [1, 2, 3]) {
 
       const again = await start();
       for (const [n, id] of acknowledged) stored.set(n, id);
-      // a request that was cut off may have been stored all the same, at most once
+      // an interrupted request may have been stored anyway, at most once
       for (const { id, content } of await listAll(again)) {
         const n = attempted.get(content);
         if (n !== undefined && !acknowledged.has(n)) {
@@ -66,7 +66,7 @@ for (const round of [1, 2, 3]) {
     }, 120_000);
 
     const batches = round === 1 ? 3 : 1;
-    test(`killed in the middle of ingesting ${batches * 100} memories: none is lost, none is there twice`, async () => {
+    test(`killed while ingesting ${batches * 100} memories: none is lost, none is duplicated`, async () => {
       const server = await start();
       const before = stored.size;
       for (let batch = 0; batch < batches; batch++) {
@@ -74,7 +74,7 @@ for (const round of [1, 2, 3]) {
         const ids = await storeBatch(server, numbers);
         for (const [at, n] of numbers.entries()) stored.set(n, ids[at] ?? "");
       }
-      // a little further in each round
+      // the kill comes a little later in each round
       await until("some are completed", async () => {
         return (await listAll(server, "&status=completed")).length >= before + 20 * round;
       });
@@ -85,7 +85,7 @@ for (const round of [1, 2, 3]) {
       await again.kill();
     }, 120_000);
 
-    test("killed while deleting: what was acknowledged stays gone, all else stays", async () => {
+    test("killed while deleting: acknowledged deletions stay, everything else exists", async () => {
       const server = await start();
       await allDone(server);
       const doomed = [...stored].filter(([n]) => n % 3 === 0).slice(-60);
@@ -110,7 +110,7 @@ for (const round of [1, 2, 3]) {
         expect((await again.call("GET", `/v1/memories/${id}`)).status).toBe(404);
         stored.delete(n);
       }
-      // a deletion that was cut off may have happened or not
+      // an interrupted deletion may or may not have happened
       for (const [n, id] of doomed) {
         const answer = gone.has(n) ? null : await again.call("GET", `/v1/memories/${id}`);
         expect(answer === null || isOneOf(answer.status, 200, 404)).toBeTrue();

@@ -1,4 +1,4 @@
-// A population of memories that a crash test can count and recognise again: note n says one sentence that no other says.
+// A set of memories that crash tests can count and recognise: note n is a sentence that no other note has.
 
 import { expect } from "bun:test";
 import { isRecord } from "../../src/cli/client.ts";
@@ -6,12 +6,12 @@ import type { RunningServer } from "../support/server.ts";
 import type { Answered } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-/** Anything that answers the interface: a spawned server or one in the test's own process. */
+/** Something that serves the API: a spawned server or one in the test's own process. */
 export interface Caller {
   call(method: string, path: string, body?: unknown): Promise<Pick<Answered, "status"> & { readonly body: unknown }>;
 }
 
-/** A memory as these tests look at it. */
+/** A memory as these tests read it. */
 export interface Seen {
   readonly id: string;
   readonly status: string;
@@ -21,13 +21,13 @@ export interface Seen {
 const THINGS = ["anchor", "barrel", "candle", "drum", "easel", "flute", "globe", "hammer", "inkwell", "jug"];
 const PLACES = ["attic", "barn", "cellar", "dairy", "engine room", "foyer", "garage", "hall", "icehouse", "kiln"];
 
-/** The sentence of note `n`; below 10,000 no two are alike. */
+/** The sentence of note `n`; unique below 10,000. */
 export function note(n: number): string {
   const word = `${String.fromCharCode(97 + (n % 26))}${(n * 7919).toString(36)}q`;
   return `The ${THINGS[n % 10]} marked ${word} stands in the ${PLACES[Math.floor(n / 10) % 10]}, shelf ${n}.`;
 }
 
-/** Everything in the lists, over all pages. */
+/** All items of a list, over all pages. */
 export async function listAll(server: Caller, query = ""): Promise<readonly Seen[]> {
   const seen: Seen[] = [];
   let cursor: string | null = null;
@@ -43,7 +43,7 @@ export async function listAll(server: Caller, query = ""): Promise<readonly Seen
   return seen;
 }
 
-/** Stores notes in one batch; their ids, in order. */
+/** Stores notes in one batch; returns their ids, in order. */
 export async function storeBatch(server: Caller, numbers: readonly number[]): Promise<readonly string[]> {
   const memories = numbers.map((n) => ({ content: note(n) }));
   const { status, body } = await server.call("POST", "/v1/memories/batch", { memories });
@@ -51,7 +51,7 @@ export async function storeBatch(server: Caller, numbers: readonly number[]): Pr
   return (body.data as readonly { readonly memory: { readonly id: string } }[]).map(({ memory }) => memory.id);
 }
 
-/** Waits until nothing is in work. */
+/** Waits until no memory is in status `processing`. */
 export async function allDone(server: Caller): Promise<void> {
   await until(
     "nothing is in work",
@@ -60,7 +60,7 @@ export async function allDone(server: Caller): Promise<void> {
   );
 }
 
-/** How often the memory of a note stands among the results for its own sentence. */
+/** How often a note's memory is among the results for its own sentence. */
 export async function timesFound(server: Caller, id: string, n: number): Promise<number> {
   const { status, body } = await server.call("POST", "/v1/memories/search", { query: note(n), limit: 20 });
   expect(status).toBe(200);
@@ -70,12 +70,12 @@ export async function timesFound(server: Caller, id: string, n: number): Promise
   return results.filter((result) => result.memory_id === id && result.content === note(n)).length;
 }
 
-/** Searches that one check makes at most; each takes some 50 ms. */
+/** Searches per check; each takes about 50 ms. */
 const SEARCHES_MAX = 10;
 
 /**
- * Expects that exactly these notes are there (id by number), complete and with their texts, and that some of them, spread
- * over all, are found exactly once.
+ * Expects that exactly these notes exist (id by number), completed and with their texts, and that an evenly spread
+ * sample of them is found exactly once each.
  */
 export async function expectWhole(server: Caller, ids: ReadonlyMap<number, string>): Promise<void> {
   await allDone(server);
@@ -90,12 +90,12 @@ export async function expectWhole(server: Caller, ids: ReadonlyMap<number, strin
   }
 }
 
-/** Calls a server that may be killed meanwhile: null when it did not answer. */
+/** Calls a server that may be killed meanwhile; null if it did not answer. */
 export async function ifAlive(server: RunningServer, method: string, path: string, body?: unknown) {
   try {
     return await server.call(method, path, body);
   } catch {
-    return null; // killed before it answered: nothing was acknowledged
+    return null; // killed before it answered, so nothing was acknowledged
   }
 }
 

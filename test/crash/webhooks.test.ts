@@ -1,5 +1,5 @@
-// kill -9 around deliveries: whatever was acknowledged or became visible before is told to its webhook after the next start, under
-// the same id and signed as before.
+// kill -9 around webhook deliveries: events that were acknowledged or visible before are delivered after the next
+// start, under the same id and with the same signature.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -37,7 +37,7 @@ async function store(server: RunningServer, content: string): Promise<string> {
   return (body as { readonly id: string }).id;
 }
 
-/** Waits until `GET` says that it is completed. */
+/** Waits until `GET` returns the memory as completed. */
 async function completed(server: RunningServer, id: string): Promise<void> {
   await until("it is completed", async () => {
     const { body } = await server.call("GET", `/v1/memories/${id}`);
@@ -45,15 +45,15 @@ async function completed(server: RunningServer, id: string): Promise<void> {
   });
 }
 
-/** Calls that told of this memory, verified. */
+/** Calls about this memory, with verified signatures. */
 const about = ({ path, secret }: Hook, memory: string): readonly Received[] =>
   receiver.at(path).filter((call) => verified(call, secret).data.id === memory);
 
-describe("a delivery outlives kill -9", () => {
+describe("a delivery survives kill -9", () => {
   test("after the answer to a deletion: memory.deleted arrives", async () => {
     const server = await start();
     const to = await hook(server, "/deleted", ["memory.deleted"]);
-    // as if the receiver were away until the next start
+    // simulates a receiver that is unreachable until the next start
     receiver.answer(to.path, 503);
     const id = await store(server, "Deleted, then killed.");
     expect((await server.call("DELETE", `/v1/memories/${id}`)).status).toBe(204);
@@ -61,7 +61,7 @@ describe("a delivery outlives kill -9", () => {
 
     receiver.answer(to.path, 200);
     const again = await start();
-    await until("the delivery is written down as delivered", async () => {
+    await until("the delivery is stored as delivered", async () => {
       const { body } = await again.call("GET", `/v1/webhooks/${to.id}/deliveries`);
       const [delivery] = (body as { readonly data: readonly { readonly status: string }[] }).data;
       return delivery?.status === "delivered";
@@ -72,7 +72,7 @@ describe("a delivery outlives kill -9", () => {
     await again.kill();
   }, 60_000);
 
-  test("as soon as a memory is called completed: memory.completed arrives, at least once, under one id", async () => {
+  test("as soon as a memory is reported as completed: memory.completed arrives, at least once, under one id", async () => {
     let server = await start();
     const to = await hook(server, "/completed", ["memory.completed"]);
     for (let round = 0; round < 3; round++) {
@@ -86,7 +86,7 @@ describe("a delivery outlives kill -9", () => {
     await server.kill();
   }, 120_000);
 
-  test("in the middle of an attempt: it is made again, with the same id and body", async () => {
+  test("during an attempt: it is repeated with the same id and body", async () => {
     const server = await start();
     const to = await hook(server, "/held", ["memory.completed"]);
     const held = Promise.withResolvers<Response>();
@@ -104,7 +104,7 @@ describe("a delivery outlives kill -9", () => {
     await again.kill();
   }, 60_000);
 
-  test("between two attempts: the retries that are left are made, no more", async () => {
+  test("between two attempts: the remaining retries are made, no more", async () => {
     const server = await start();
     const to = await hook(server, "/retried", ["webhook.test"]);
     receiver.answer(to.path, 500);
@@ -121,7 +121,7 @@ describe("a delivery outlives kill -9", () => {
       return delivery?.status === "failed" ? delivery.attempts.length : null;
     });
     expect(attempts).toBe(4);
-    // one that was under way when the server was killed may have been made twice
+    // an attempt that was in progress when the server was killed may be repeated
     expect(receiver.at(to.path).length).toBeWithin(4, 6);
     expect(await again.stop()).toBe(0);
   }, 60_000);

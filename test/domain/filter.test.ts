@@ -1,5 +1,5 @@
-// The filter language rule by rule, what it refuses and how, and any filter on any memory against a second reading of the
-// rules that shares no code with the first.
+// Metadata filters: the rules of the language, refusals, and random filters on random memories against a second
+// implementation of the rules that shares no code with the first.
 
 import { describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";
@@ -28,7 +28,7 @@ const memory = (attributes: Partial<FilteredAttributes>): FilteredAttributes => 
 const withMetadata = (metadata: JsonObject) => memory({ metadata });
 
 const admits = (filter: unknown, of: FilteredAttributes) => matchesFilter(parseFilter(filter), of);
-/** Filters on `metadata.a`, each with the values of `a` (undefined: absent) that it has to admit and to leave out. */
+/** Filters on `metadata.a`, with values of `a` (undefined: absent) that must match and must not match. */
 function expectOnA(
   cases: readonly (readonly [filter: Json, admitted: readonly unknown[], refused: readonly unknown[]])[],
 ) {
@@ -68,7 +68,7 @@ describe("fields", () => {
     metadata: { color: "red" },
   });
 
-  test("every field of the interface is found by its value, and not by another", () => {
+  test("every field of the API matches its own value and no other", () => {
     const values: Record<string, string> = {
       title: "Kites",
       type: "note",
@@ -89,7 +89,7 @@ describe("fields", () => {
     }
   });
 
-  test("an attribute without a value is absent: it does not exist and equals null", () => {
+  test("an attribute without a value is absent: $exists is false and it equals null", () => {
     const attributes = [
       "title",
       "type",
@@ -108,7 +108,7 @@ describe("fields", () => {
     }
   });
 
-  test("several fields mean AND, so do several operators of one field, and nothing asked admits all", () => {
+  test("several fields are combined with AND, so are several operators of a field; an empty filter matches all", () => {
     expect(admits({ type: "note", userId: "ada" }, whole)).toBeTrue();
     expect(admits({ type: "note", userId: "bob" }, whole)).toBeFalse();
     expectOnA([[{ $gt: 1, $lt: 5 }, [2], [1, 5]]]);
@@ -117,7 +117,7 @@ describe("fields", () => {
 });
 
 describe("equality", () => {
-  test("goes by type and value: no coercion, 1 is 1.0 and 0 is -0", () => {
+  test("compares type and value: no coercion, 1 is 1.0 and 0 is -0", () => {
     expectOnA([
       [1, [1, 1.0, [1, 2]], ["1", true, [["1"]], 2, undefined, null]],
       ["1", ["1"], [1]],
@@ -145,7 +145,7 @@ describe("equality", () => {
     expect(admits({ tags: ["a"] }, memory({ tags: ["a", "b"] }))).toBeFalse();
   });
 
-  test("of objects is deep and knows no order of keys", () => {
+  test("of objects is deep and ignores key order", () => {
     expectOnA([
       [
         { x: 1, y: { z: [1, { w: null }] } },
@@ -158,7 +158,7 @@ describe("equality", () => {
     ]);
   });
 
-  test("with null matches absent and null; $ne null what is present and not null", () => {
+  test("with null matches absent and null; $ne null matches what is present and not null", () => {
     expectOnA([
       [null, [undefined, null, [null, 1]], [0, "", false, [], {}]],
       [{ $eq: null }, [undefined, null], [0]],
@@ -166,7 +166,7 @@ describe("equality", () => {
     ]);
   });
 
-  test("negated also matches where the field is absent", () => {
+  test("negated also matches absent fields", () => {
     expectOnA([
       [{ $ne: 1 }, [undefined, null, 2, "1", [2]], [1, [2, 1]]],
       [{ $nin: [1, 2] }, [undefined, null, 3], [1, 2, [3, 2]]],
@@ -175,7 +175,7 @@ describe("equality", () => {
     expect(admits({ $not: { "metadata.a": { $gt: 1 } } }, BARE)).toBeTrue();
   });
 
-  test("with a list: $in is any of it, $nin none; an empty $in admits nothing, an empty $nin everything", () => {
+  test("with a list: $in matches any, $nin none; an empty $in matches nothing, an empty $nin everything", () => {
     expectOnA([
       [{ $in: [1, "x"] }, [1, "x", ["x"]], [2, undefined, null]],
       [{ $in: [null, 1] }, [undefined, null, 1], [2]],
@@ -187,7 +187,7 @@ describe("equality", () => {
 });
 
 describe("comparison", () => {
-  test("holds at its edge or beyond it, for numbers and for strings, and never across types", () => {
+  test("includes the bound as its operator says, for numbers and strings, and never compares across types", () => {
     expectOnA([
       [{ $gt: 2 }, [2.5, [1, 3]], [2, 1, "3", null, true, undefined]],
       [{ $gte: 2 }, [2, 3], [1.999]],
@@ -198,7 +198,7 @@ describe("comparison", () => {
     ]);
   });
 
-  test("of strings goes by code points: what UTF-16 writes with surrogates comes last", () => {
+  test("of strings is by code point: characters that UTF-16 encodes as surrogates sort last", () => {
     const rising = ["", "A", "a", "é", "\ud7ff", "\ue000", "\uffff", "😀", "😀a", "\u{10ffff}"];
     for (const [at, text] of rising.entries()) {
       expectOnA([
@@ -217,7 +217,7 @@ describe("$exists and $contains", () => {
     ]);
   });
 
-  test("$contains is membership on arrays and a part of strings, case and all", () => {
+  test("$contains tests membership in arrays and substrings of strings, case-sensitively", () => {
     expectOnA([
       [{ $contains: "ed" }, ["red", "ed", ["ed"]], ["Ed", "RED", ["red"], undefined, null, { ed: 1 }]],
       [{ $contains: "" }, ["", "x", [""]], [["x"], undefined]],
@@ -232,7 +232,7 @@ describe("$exists and $contains", () => {
 });
 
 describe("combinators", () => {
-  test("$and, $or and $not are what they say; empty lists admit all and nothing", () => {
+  test("$and, $or and $not combine as named; an empty $and matches all, an empty $or nothing", () => {
     const of = withMetadata({ a: 1, b: 2 });
     const [yes, no] = [{ "metadata.a": 1 }, { "metadata.b": 1 }];
     expect(admits({ $and: [yes, no] }, of)).toBeFalse();
@@ -249,7 +249,7 @@ describe("combinators", () => {
 describe("dates", () => {
   const of = memory({ createdAt: Date.UTC(2026, 0, 31, 12, 0, 0, 250) });
 
-  test("compare as instants, whatever zone they are written in; a day is its first instant in UTC", () => {
+  test("compare as instants in any time zone; a date means its first instant in UTC", () => {
     const cases: [filter: Json, verdict: boolean][] = [
       ["2026-01-31T12:00:00.250Z", true],
       ["2026-01-31T14:00:00.25+02:00", true],
@@ -269,7 +269,7 @@ describe("dates", () => {
     }
   });
 
-  test("a text that is no date is refused on a date field, and is a text like any other elsewhere", () => {
+  test("a text that is not a date is refused on a date field, and is an ordinary text elsewhere", () => {
     const bad = [
       "yesterday",
       "",
@@ -294,7 +294,7 @@ describe("dates", () => {
 });
 
 describe("metadata paths", () => {
-  test("dots descend; a key that holds dots is found under its full name, at any level", () => {
+  test("dots descend; a key that contains dots matches by its full name, at any level", () => {
     const descends = { "metadata.a.b.c": 1 };
     const found: JsonObject[] = [
       { a: { b: { c: 1 } } },
@@ -310,7 +310,7 @@ describe("metadata paths", () => {
       expect([metadata, admits(descends, withMetadata(metadata))]).toEqual([metadata, false]);
   });
 
-  test("go through arrays into each of their objects, and one of the values reached suffices", () => {
+  test("reach each object in an array, and match if one of the values reached matches", () => {
     const of = withMetadata({ items: [{ name: "x", n: 1 }, 7, { name: "y" }, [{ name: "z" }]] });
     for (const name of ["x", "y", "z"]) expect(admits({ "metadata.items.name": name }, of)).toBeTrue();
     expect(admits({ "metadata.items.name": "w" }, of)).toBeFalse();
@@ -321,7 +321,7 @@ describe("metadata paths", () => {
     expect(admits({ "metadata.items.name": null }, of)).toBeFalse();
   });
 
-  test("see what was stored only, not what every object inherits", () => {
+  test("see only stored keys, not inherited properties", () => {
     for (const name of ["constructor", "__proto__", "toString", "a.constructor.name", "a.length", "__proto__.x"]) {
       const field = `metadata.${name}`;
       expect([name, admits({ [field]: { $exists: true } }, withMetadata({ a: "text" }))]).toEqual([name, false]);
@@ -343,8 +343,8 @@ describe("metadata paths", () => {
   });
 });
 
-describe("what is refused", () => {
-  test("says where it stands and what would be right", () => {
+describe("refusals", () => {
+  test("name the position and what would be right", () => {
     const cases: [filter: unknown, param: string, says: string][] = [
       ["type = note", "filters", "must be an object"],
       [null, "filters", "found null"],
@@ -386,7 +386,7 @@ describe("what is refused", () => {
     expect(refusalOf({ typ: 1 }, "question.filters").param).toBe("question.filters.typ");
   });
 
-  test("a name of any length costs little and is not repeated whole", () => {
+  test("handle a name of any length cheaply and do not repeat it in full", () => {
     const long = "x".repeat(1_000_000);
     for (const filter of [{ [long]: 1 }, { [`$${long}`]: 1 }, { type: { [`$${long}`]: 1 } }, { created_at: long }]) {
       expect(refusalOf(filter).message.length).toBeLessThan(600);
@@ -395,7 +395,7 @@ describe("what is refused", () => {
 });
 
 describe("limits hold at their edge and one past it", () => {
-  test("200 conditions, wherever they stand; what is empty counts as one", () => {
+  test("200 conditions, at any position; empty objects and lists count as one", () => {
     const fields = (count: number) => Array.from({ length: count }, (_, at) => ({ [`metadata.k${at}`]: at }));
     parseFilter({ $and: fields(200) });
     parseFilter(Object.assign({}, ...fields(200)));
@@ -434,15 +434,15 @@ describe("limits hold at their edge and one past it", () => {
     }
   });
 
-  test("operands 64 levels deep, however deep they come", () => {
+  test("operands 64 levels deep, however deep the input is", () => {
     const nested = (depth: number) => JSON.parse(`${"[".repeat(depth)}${"]".repeat(depth)}`);
     expect(admits({ "metadata.a": nested(64) }, withMetadata({ a: nested(64) }))).toBeTrue();
     for (const depth of [65, 20_000]) expect(refusalOf({ "metadata.a": nested(depth) }).message).toContain("64 levels");
   });
 });
 
-describe("any filter on any memory", () => {
-  test(`has the verdict of a second reading of the rules (seed ${SEED}, ${CASES} cases)`, () => {
+describe("random filters on random memories", () => {
+  test(`match like a second implementation of the rules (seed ${SEED}, ${CASES} cases)`, () => {
     const chance = new Chance(SEED, SCALARS);
     let admitted = 0;
     for (let round = 0; round < CASES; round++) {
@@ -454,14 +454,14 @@ describe("any filter on any memory", () => {
       }
       if (verdict) admitted++;
     }
-    // a generator whose filters admit all or nothing would prove little
+    // a generator whose filters match all or nothing would prove little
     expect(admitted / CASES).toBeGreaterThan(0.2);
     expect(admitted / CASES).toBeLessThan(0.8);
   }, 600_000);
 });
 
-// The second reading: a memory becomes a table from the text of each path to the values there, and a filter a predicate
-// over such tables. Equality is a walk of its own, texts are compared as lists of code points.
+// The second implementation. A memory becomes a table from path texts to the values there, and a filter a predicate
+// over such tables. It has its own comparison of values, and compares texts as lists of code points.
 
 type Table = ReadonlyMap<string, readonly unknown[]>;
 
@@ -521,7 +521,7 @@ function rereadOperator(operator: string, operand: unknown, values: readonly unk
         return typeof value === "string" && typeof operand === "string" && value.split(operand).length > 1;
       }),
   };
-  // an empty text is part of every text, though splitting by it says otherwise for texts of one character and less
+  // an empty text is part of every text; split() says otherwise for texts of at most one character
   if (operator === "$contains" && operand === "") {
     return values.some((value) => typeof value === "string" || (Array.isArray(value) && value.includes("")));
   }
@@ -540,7 +540,7 @@ function areSame(left: unknown, right: unknown): boolean {
   );
 }
 
-/** -1, 0 or 1 as `left` lies before, at or behind `right`; null where they do not compare. */
+/** -1, 0 or 1 as `left` sorts before, equal to or after `right`; null if they cannot be compared. */
 function orderOf(left: unknown, right: unknown): number | null {
   if (left instanceof Date && typeof right === "string") return Math.sign(left.getTime() - new Date(right).getTime());
   if (typeof left === "number" && typeof right === "number") return left > right ? 1 : left < right ? -1 : 0;

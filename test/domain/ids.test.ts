@@ -1,4 +1,4 @@
-// Public ids: their form, their order, and that a chunk's is its key.
+// Public ids: format, sort order, and the mapping of chunk keys to ids.
 
 import { describe, expect, test } from "bun:test";
 import { type ChunkKey, chunkIdOf, isId, timeOrderedId } from "../../src/domain/ids.ts";
@@ -28,7 +28,7 @@ describe("timeOrderedId", () => {
 });
 
 describe("chunkIdOf", () => {
-  test("is another id for another key, over the whole range of u64, in the keys' order", () => {
+  test("maps each key to its own id, over the whole range of u64, in the order of the keys", () => {
     const keys = [1n, 31n, 32n, 1_000n, 2n ** 32n, 2n ** 53n + 1n, 2n ** 64n - 1n];
     const ids = keys.map((key) => chunkIdOf(key as ChunkKey));
     expect([...ids].sort()).toEqual(ids);
@@ -38,7 +38,7 @@ describe("chunkIdOf", () => {
 });
 
 describe("isId", () => {
-  test("takes its prefix and 26 characters of the alphabet, nothing else", () => {
+  test("accepts its prefix and 26 characters of the alphabet, nothing else", () => {
     const id = `mem_${timeOrderedId(1, bytes())}`;
     expect(isId("mem", id)).toBeTrue();
     for (const other of [

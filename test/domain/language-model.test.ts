@@ -1,5 +1,5 @@
-// What is promised of estimated tokens: near what tokenizers count, for prose and for what is no prose, and the same
-// however it is asked for.
+// Token estimates: close to the counts of tokenisers for prose and for other texts, and consistent between the
+// functions.
 
 import { describe, expect, test } from "bun:test";
 import { estimatedTokens, tokensBefore, unitsWithin } from "../../src/domain/language-model.ts";
@@ -7,7 +7,7 @@ import { seeded } from "../support/seeded.ts";
 
 const SEED = Number(process.env.MNEME_TEST_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 
-// a text, and the tokens that it is in the vocabulary o200k (22 Nov 2026)
+// texts, with their number of tokens in the vocabulary o200k (22 Nov 2026)
 const COUNTED: readonly (readonly [string, string, number])[] = [
   [
     "English",
@@ -35,20 +35,20 @@ const FOUR_BYTES_SUIT = new Set(["English", "German"]);
 
 describe("estimated tokens", () => {
   for (const [name, text, tokens] of COUNTED) {
-    test(`are near what a tokenizer counts: ${name}`, () => {
+    test(`are close to a tokeniser's count: ${name}`, () => {
       expect(estimatedTokens(text) / tokens).toBeWithin(0.8, 1.6);
       if (!FOUR_BYTES_SUIT.has(name)) return;
       expect(estimatedTokens(text) / (Buffer.byteLength(text) / 4)).toBeWithin(0.85, 1.15);
     });
   }
 
-  test("of nothing are none", () => {
+  test("of an empty text are zero", () => {
     expect(estimatedTokens("")).toBe(0);
     expect(unitsWithin("", 0)).toBe(0);
     expect(unitsWithin("word", -3)).toBe(0);
   });
 
-  test(`are the same in one piece and in places, and as many units fit (seed ${SEED})`, () => {
+  test(`are the same as a whole and by places, and unitsWithin agrees (seed ${SEED})`, () => {
     const chance = seeded(SEED);
     const below = (count: number) => Math.floor(chance() * count);
     for (let round = 0; round < 300; round++) {

@@ -1,4 +1,4 @@
-// Cursors: they come back as they went, under their own list only.
+// Cursors decode to what was encoded, and only for their own list.
 
 import { expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";
@@ -7,7 +7,7 @@ import { decodeCursor, encodeCursor } from "../../src/domain/page.ts";
 const KEYS = [1n, 35n, 36n, 2n ** 53n + 1n, 2n ** 63n - 1n];
 const BINDINGS = ["", "memories", 'memories|{"type":"note"}', "𝛂"];
 
-test("a cursor gives its key back under its binding, and is refused under any other", () => {
+test("a cursor decodes to its key under its binding, and is refused under any other", () => {
   for (const key of KEYS) {
     for (const binding of BINDINGS) {
       const cursor = encodeCursor(key, binding);
@@ -20,7 +20,7 @@ test("a cursor gives its key back under its binding, and is refused under any ot
   }
 });
 
-test("whatever was typed, cut or changed is refused as invalid_cursor", () => {
+test("cursors that were typed, cut off or changed are refused as invalid_cursor", () => {
   const cursor = encodeCursor(123_456n, "list");
   const bad = [
     "",
@@ -40,7 +40,7 @@ test("whatever was typed, cut or changed is refused as invalid_cursor", () => {
   }
 });
 
-test("a cursor of a key that no store can hold is refused", () => {
+test("a cursor with a key that no store can hold is refused", () => {
   for (const key of [2n ** 63n, 2n ** 64n - 1n]) {
     expect(() => decodeCursor(encodeCursor(key, "list"), "list")).toThrow(
       expect.objectContaining({ code: "invalid_cursor" }),

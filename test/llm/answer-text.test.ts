@@ -1,9 +1,9 @@
-// What of a model's text is its answer: not what it thinks in tags at the beginning, wherever parts are cut.
+// Separation of an answer from the reasoning in tags at its beginning, wherever the parts are cut.
 
 import { describe, expect, test } from "bun:test";
 import { AnswerText } from "../../src/adapters/llm/answer-text.ts";
 
-function spoken(parts: readonly string[]): string {
+function answerOf(parts: readonly string[]): string {
   const text = new AnswerText();
   return parts.map((part) => text.push(part)).join("") + text.end();
 }
@@ -25,17 +25,17 @@ const CASES: readonly (readonly [text: string, answer: string])[] = [
   ["😀</think>😀", "😀</think>😀"],
 ];
 
-describe("an answer is without the thoughts before it", () => {
+describe("an answer does not contain the reasoning before it", () => {
   for (const [text, answer] of CASES) {
     test(JSON.stringify(text), () => {
-      expect(spoken([text])).toBe(answer);
-      expect(spoken(text.split(""))).toBe(answer);
-      for (let at = 0; at <= text.length; at++) expect(spoken([text.slice(0, at), text.slice(at)])).toBe(answer);
+      expect(answerOf([text])).toBe(answer);
+      expect(answerOf(text.split(""))).toBe(answer);
+      for (let at = 0; at <= text.length; at++) expect(answerOf([text.slice(0, at), text.slice(at)])).toBe(answer);
     });
   }
 });
 
-test("no part of an answer ends within a character, and half a character alone is replaced", () => {
+test("no part of an answer ends within a character, and a lone surrogate is replaced", () => {
   const text = new AnswerText();
   expect([text.push("a\ud83d"), text.push(""), text.push("\ude00b"), text.push("\ud83d"), text.end()]).toEqual([
     "a",
@@ -44,10 +44,10 @@ test("no part of an answer ends within a character, and half a character alone i
     "",
     "\ufffd",
   ]);
-  expect(spoken(["\ude00 and \ud83d", "x"])).toBe("\ufffd and \ufffdx");
+  expect(answerOf(["\ude00 and \ud83d", "x"])).toBe("\ufffd and \ufffdx");
 });
 
-test("white space is not held back for ever", () => {
+test("white space is not held back without limit", () => {
   const text = new AnswerText();
   expect(text.push(" ".repeat(1_000))).toBe(" ".repeat(1_000));
 });

@@ -1,4 +1,5 @@
-// What tests of language model calls have in common: a request, a client with short waits, a raw endpoint, and what came of a call.
+// Helpers for tests of language model calls: a request, clients with short timeouts, a raw endpoint, and the outcome of
+// a call.
 
 import { createLanguageModel, type LanguageModelOptions } from "../../src/adapters/llm/client.ts";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
@@ -8,21 +9,21 @@ import { systemClock } from "../../src/kit/clock.ts";
 import { type LanguageModel, LlmError, type LlmFragment, type LlmRequest } from "../../src/ports/language-model.ts";
 import { listen, type Receiver, type Respond } from "../outbound/receiver.ts";
 
-/** A key that must stand in no message. */
+/** An API key that no message may contain. */
 export const SECRET = "sk-very-secret-0123456789";
-/** Waits that are over soon. */
+/** Timeouts that expire soon. */
 export const QUICK = { connectMs: 2_000, firstByteMs: 300, idleMs: 300, totalMs: 5_000 };
-/** Waits that no test sees the end of. */
+/** Timeouts that no test reaches. */
 export const PATIENT = { connectMs: 60_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 60_000 };
 /** A signal that never aborts. */
 export const NEVER = new AbortController().signal;
 
-/** A client; without `options` its waits are QUICK. */
+/** Creates a client; its timeouts are QUICK unless `options` sets others. */
 export function model(options: Partial<LanguageModelOptions> = {}): LanguageModel {
   return createLanguageModel({ allow: AllowList.parse(""), clock: systemClock, timeouts: QUICK, ...options });
 }
 
-/** A question of ingestion to a trusted endpoint; `more` replaces parts of it. */
+/** An ingestion request to a trusted endpoint; `more` replaces parts of it. */
 export function request(
   baseUrl: string,
   more: Partial<LlmRequest> = {},
@@ -42,33 +43,33 @@ export function request(
   };
 }
 
-/** The failure that something came to, which repeats no key. @throws Error when it came to none */
+/** The LlmError that `work` failed with; checks that it does not contain the key. @throws Error if it did not fail */
 export async function failureOf(asked: Promise<unknown>): Promise<LlmError> {
   try {
     await asked;
   } catch (error) {
     if (!(error instanceof LlmError)) throw error;
-    if (`${error.message} ${error.stack}`.includes(SECRET)) throw new Error("the failure repeats the key");
+    if (`${error.message} ${error.stack}`.includes(SECRET)) throw new Error("the failure contains the key");
     return error;
   }
-  throw new Error("there was no failure");
+  throw new Error("the call did not fail");
 }
 
-/** What came of a stream. */
+/** Outcome of a stream. */
 export interface Streamed {
   readonly texts: readonly string[];
-  /** The last fragment; null: there was none, and `failure` says why. */
+  /** The last fragment; null: the stream failed with `failure`. */
   readonly end: Extract<LlmFragment, { type: "usage" }> | null;
   readonly failure: LlmError | null;
 }
 
-/** Reads a stream to its end. @throws Error when it breaks the order of fragments, or fails with anything but an LlmError */
+/** Reads a stream to its end. @throws Error if the fragments are out of order, or for any error except an LlmError */
 export async function streamed(fragments: AsyncIterable<LlmFragment>): Promise<Streamed> {
   const texts: string[] = [];
   let end: Streamed["end"] = null;
   try {
     for await (const fragment of fragments) {
-      if (end !== null) throw new Error("something came after the usage");
+      if (end !== null) throw new Error("a fragment followed the usage");
       if (fragment.type === "usage") end = fragment;
       else if (fragment.text === "") throw new Error("a text was empty");
       else texts.push(fragment.text);
@@ -81,12 +82,12 @@ export async function streamed(fragments: AsyncIterable<LlmFragment>): Promise<S
   return { texts, end, failure: null };
 }
 
-/** The beginning of an answer whose body ends with its connection. */
+/** Head of a response whose body ends with the connection. */
 export const HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
-/** The beginning of an answer whose body comes in chunks. */
+/** Head of a response with a chunked body. */
 export const CHUNKED = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/** An endpoint that answers byte for byte what a test wants. */
+/** An endpoint that sends exactly the bytes that a test specifies. */
 export async function rawEndpoint(respond: Respond): Promise<Receiver & { readonly baseUrl: string }> {
   const receiver = await listen(respond);
   return { ...receiver, baseUrl: `http://127.0.0.1:${receiver.port}/v1` };

@@ -1,4 +1,4 @@
-// What a call of a language model promises: an answer, or within bounded time and memory a reason, whatever the endpoint does.
+// A language model call ends with an answer or an error in bounded time and memory, whatever the endpoint does.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { countCalls } from "../../src/adapters/llm/call-metrics.ts";
@@ -46,7 +46,7 @@ const ask = (how: LlmAnswering, more: Partial<LlmRequest> = {}): Promise<LlmAnsw
   model().complete(request(stub(how).baseUrl, more), NEVER);
 
 describe("a request", () => {
-  test("is a chat completion at the base address, with model, messages, bounds and key", async () => {
+  test("is a chat completion at the base address, with model, messages, limits and key", async () => {
     const llm = stub();
     await model().complete(request(`${llm.baseUrl}/?api-version=2#here`, { schema: SCHEMA }), NEVER);
     const [call] = llm.calls;
@@ -66,7 +66,7 @@ describe("a request", () => {
     } as never);
   });
 
-  test("has its key where the endpoint looks for it: Azure in a header of its own, but for tokens of its directory", () => {
+  test("sends the key in the header that the endpoint expects: Azure's own one, except for directory tokens", () => {
     const headers = (host: string, apiKey: string) => {
       const { endpoint } = request(`https://${host}/v1`, {}, { apiKey });
       const { authorization, "api-key": key } = requestHeaders(endpoint, new URL(endpoint.baseUrl));
@@ -82,14 +82,14 @@ describe("a request", () => {
     }
   });
 
-  test("without a key has no authorisation", async () => {
+  test("has no authorisation header without a key", async () => {
     const llm = stub();
     await model().complete(request(llm.baseUrl, {}, { apiKey: null }), NEVER);
     expect(llm.calls[0]?.headers.has("authorization")).toBe(false);
   });
 });
 
-describe("an answer is understood", () => {
+describe("an answer is parsed", () => {
   const whole = (content: unknown, more: object = {}) => ({ choices: [{ index: 0, message: { content } }], ...more });
   const usage = { prompt_tokens: 7, completion_tokens: 3 };
   const text = (body: string) => () => new Response(body, { headers: { "content-type": "text/plain" } });
@@ -135,7 +135,7 @@ describe("an answer is understood", () => {
     expect((await model().complete(request(baseUrl), NEVER)).text).toBe("Grüß dich 😀");
   });
 
-  test("and its tokens estimated where it does not count them, or counts nonsense", async () => {
+  test("and its tokens are estimated if the endpoint reports none or implausible ones", async () => {
     const estimated = { prompt: 6, completion: 2 };
     expect((await ask(() => streamed(["eight by"]))).usage).toEqual(estimated);
     for (const count of [-1, 1.5, 1e300, "7", null]) {
@@ -147,7 +147,7 @@ describe("an answer is understood", () => {
 });
 
 describe("an endpoint that refuses a field", () => {
-  /** Refuses requests of which `refuses` says why. */
+  /** Refuses requests for which `refuses` returns a reason. */
   const refusing = (refuses: (body: Readonly<Record<string, unknown>>) => string | null, code = 400): LlmAnswering => {
     return ({ body }) => {
       const message = refuses(body);
@@ -171,7 +171,7 @@ describe("an endpoint that refuses a field", () => {
     ],
   ];
   for (const [name, how] of cases) {
-    test(`${name}: is asked again without it, and not with it the next time`, async () => {
+    test(`${name}: is called again without it, and without it the next time`, async () => {
       const llm = stub(how);
       const client = model();
       const asked = request(llm.baseUrl, { schema: SCHEMA });
@@ -183,7 +183,7 @@ describe("an endpoint that refuses a field", () => {
     });
   }
 
-  test("and whatever else it is asked: gets no more than a few questions, and is believed of no field", async () => {
+  test("whatever else it is sent gets only a few attempts, and none of its fields is given up", async () => {
     const llm = stub(status(400, {}, { error: { message: "no", code: "content_filter" } }));
     const client = model();
     const failure = await failureOf(client.complete(request(llm.baseUrl, { schema: SCHEMA }), NEVER));
@@ -241,7 +241,7 @@ describe("a failure has a reason", () => {
     expect(llm.calls).toEqual([]);
   });
 
-  test("a wait that the endpoint asks for, in seconds or as a date", async () => {
+  test("a wait that the endpoint requests, in seconds or as a date", async () => {
     const clock = { ...systemClock, now: () => Date.parse("2026-11-21T12:00:00Z") };
     const asked = async (header: string) => {
       const llm = stub(status(429, { "retry-after": header }));
@@ -252,7 +252,7 @@ describe("a failure has a reason", () => {
     for (const nonsense of ["soon", "-1", "Sat, 21 Nov 2020 12:01:00 GMT"]) expect(await asked(nonsense)).toBeNull();
   });
 
-  test("a stream that drips for ever: the whole call has an end", async () => {
+  test("an endless slow stream: the timeout for the whole call ends it", async () => {
     const { baseUrl } = await receive((socket) => {
       socket.write("HTTP/1.1 200 OK\r\n\r\n");
       const timer = setInterval(() => socket.write(": still here\n\n"), 20);
@@ -273,7 +273,7 @@ describe("a failure has a reason", () => {
     expect(other.calls).toEqual([]);
   });
 
-  test("nobody listens, the connection closes before or within the answer, something else answers", async () => {
+  test("no listener, a connection that closes before or within the answer, another protocol", async () => {
     const closed = await listen(answering(200));
     closed.close();
     const half = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -288,7 +288,7 @@ describe("a failure has a reason", () => {
     expect(failures.map(({ reason }) => reason)).toEqual(["unreachable", "unreachable", "failed", "unreachable"]);
   });
 
-  test("the caller's signal ends a call at once, and one that is aborted already begins none", async () => {
+  test("the caller's signal ends a call at once, and an aborted signal starts none", async () => {
     const llm = stub(hanging);
     const stop = new AbortController();
     const asked = failureOf(model({ timeouts: PATIENT }).complete(request(llm.baseUrl), stop.signal));
@@ -299,7 +299,7 @@ describe("a failure has a reason", () => {
     expect(llm.calls.length).toBe(1);
   });
 
-  test("an answer that was broken off has its tokens estimated; a refusal costs none", async () => {
+  test("the tokens of an aborted answer are estimated; a refusal costs none", async () => {
     const broken = await failureOf(ask(stalling(event(delta("twelve bytes")))));
     expect(broken.usage).toEqual({ prompt: 6, completion: 3 });
     expect((await failureOf(ask(status(500)))).usage).toEqual({ prompt: 0, completion: 0 });
@@ -309,7 +309,7 @@ describe("a failure has a reason", () => {
 
 describe("an untrusted endpoint", () => {
   const untrusted = { isTrusted: false };
-  test("is called at public addresses only, by whatever name", async () => {
+  test("is called only at public addresses, under any name", async () => {
     const llm = stub();
     const port = new URL(llm.baseUrl).port;
     const resolve = async () => ["127.0.0.1"];
@@ -329,7 +329,7 @@ describe("an untrusted endpoint", () => {
     expect(llm.calls).toEqual([]);
   });
 
-  test("may be what the operator allows", async () => {
+  test("may be an address that the operator allows", async () => {
     const llm = stub(() => streamed(["fine"]));
     const baseUrl = `http://llm.example:${new URL(llm.baseUrl).port}/v1`;
     const options = { allow: AllowList.parse("127.0.0.1"), resolve: async () => ["127.0.0.1"] };
@@ -337,7 +337,7 @@ describe("an untrusted endpoint", () => {
   });
 });
 
-test("calls and tokens are counted by how they ended", async () => {
+test("calls and tokens are counted by outcome", async () => {
   const metrics = new Metrics();
   const counted = countCalls(model(), metrics);
   const llm = stub(() => streamed(["fine"], { prompt: 40, completion: 2 }));

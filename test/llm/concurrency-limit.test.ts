@@ -1,5 +1,5 @@
-// Whose turn a call of a language model is: so many of a project at once, queries first, ingestion never in their way and never
-// forgotten, and nobody in the queue who has gone.
+// Concurrency limit of language model calls per project: queries go first, ingestion never blocks them and never
+// starves, and cancelled calls leave the queue.
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { type LlmLimits, limitConcurrency, WAITING_MAX } from "../../src/adapters/llm/concurrency-limit.ts";
@@ -10,7 +10,7 @@ import { LlmError, type LlmPurpose } from "../../src/ports/language-model.ts";
 import { until } from "../support/until.ts";
 import { failureOf, NEVER, request } from "./asking.ts";
 
-/** A call that runs, and how it ends. */
+/** A running call, and how to end it. */
 interface Running {
   readonly projectId: string;
   readonly purpose: LlmPurpose;
@@ -24,7 +24,7 @@ beforeEach(() => {
   metrics = new Metrics();
 });
 
-// Answers when the test says so, or ends with the signal.
+// A model that answers when the test says so, or ends with the signal.
 const gated = languageModelFromStream(async function* ({ projectId, purpose }, signal) {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   signal.addEventListener("abort", () => reject(new LlmError("stopped", "stopped")), { once: true });
@@ -45,7 +45,7 @@ type Limited = ReturnType<typeof limit>;
 
 function ask(model: Limited, purpose: LlmPurpose = "query", signal = NEVER, projectId = "prj_a"): Promise<unknown> {
   const asked = model.complete(request("http://x", { purpose, projectId: projectId as ProjectId }), signal);
-  void Promise.allSettled([asked]); // a test that looks at a failure does so later
+  void Promise.allSettled([asked]); // handled here, because tests inspect failures later
   return asked;
 }
 
@@ -57,11 +57,11 @@ const finishOne = (purpose: LlmPurpose) => {
   call.finish();
 };
 const times = (count: number, work: () => Promise<unknown>) => Array.from({ length: count }, work);
-/** What has come about once all that can go on has gone on. */
+/** Lets all promise callbacks run that can run. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("a project", () => {
-  test("has so many calls at once; the rest has its turn in order", async () => {
+  test("has a limited number of concurrent calls; the others run in order", async () => {
     const model = limit({ concurrency: 3 });
     const asked = times(7, () => ask(model));
     await settled();
@@ -74,7 +74,7 @@ describe("a project", () => {
     expect(running.size).toBe(0);
   });
 
-  test("waits for its own calls only", async () => {
+  test("waits only for its own calls", async () => {
     const model = limit({ concurrency: 2 });
     times(5, () => ask(model));
     times(2, () => ask(model, "query", NEVER, "prj_b"));
@@ -82,7 +82,7 @@ describe("a project", () => {
     expect([...running].map(({ projectId }) => projectId).sort()).toEqual(["prj_a", "prj_a", "prj_b", "prj_b"]);
   });
 
-  test("is turned away when too many wait, at the edge and one past it", async () => {
+  test("is refused if too many calls wait, at the edge and one past it", async () => {
     const model = limit({ concurrency: 2 });
     times(2 + WAITING_MAX, () => ask(model));
     await settled();
@@ -98,7 +98,7 @@ describe("a project", () => {
     expect(metrics.text().split("\n")).toContain(`mneme_llm_waiting{purpose="query"} ${WAITING_MAX}`);
   });
 
-  test("is turned away when no place comes in time", async () => {
+  test("is refused if no slot is free in time", async () => {
     const model = limit({ concurrency: 2, queryWaitMs: 50 });
     times(2, () => ask(model));
     const failure = await failureOf(ask(model));
@@ -111,8 +111,8 @@ describe("a project", () => {
   });
 });
 
-describe("a call that is stopped", () => {
-  test("while it waits leaves the queue at once, by its signal or by return()", async () => {
+describe("a cancelled call", () => {
+  test("leaves the queue at once while it waits, by its signal or by return()", async () => {
     const model = limit({ concurrency: 2 });
     times(2, () => ask(model));
     const stop = new AbortController();
@@ -134,7 +134,7 @@ describe("a call that is stopped", () => {
     await last;
   });
 
-  test("while it runs gives its place back; one that is stopped already takes none", async () => {
+  test("gives its slot back while it runs; one that is already aborted takes none", async () => {
     const model = limit({ concurrency: 2 });
     const stop = new AbortController();
     times(2, () => ask(model, "query", stop.signal));
@@ -147,7 +147,7 @@ describe("a call that is stopped", () => {
     expect(running.size).toBe(1);
   });
 
-  test("by whoever leaves the loop gives its place back", async () => {
+  test("gives its slot back when the consumer leaves the loop", async () => {
     const model = limit({ concurrency: 2 });
     for (let at = 0; at < 5; at++) {
       const asked = request("http://x", { purpose: "query" });
@@ -164,7 +164,7 @@ describe("a call that is stopped", () => {
 
 describe("ingestion", () => {
   for (const concurrency of [2, 3, 8]) {
-    test(`has at most half of ${concurrency} places, and queries the rest at once`, async () => {
+    test(`has at most half of ${concurrency} slots, and queries get the rest at once`, async () => {
       const model = limit({ concurrency });
       times(concurrency, () => ask(model, "ingestion"));
       await settled();
@@ -175,7 +175,7 @@ describe("ingestion", () => {
     });
   }
 
-  test("comes after the queries that wait, and still has one place while they do", async () => {
+  test("comes after waiting queries, but always has one slot", async () => {
     const model = limit({ concurrency: 4 });
     times(20, () => ask(model));
     times(4, () => ask(model, "ingestion"));
@@ -191,11 +191,11 @@ describe("ingestion", () => {
     expect([runningOf("query").length, runningOf("ingestion").length]).toEqual([3, 1]);
   });
 
-  test("waits for as long as it takes", async () => {
+  test("waits without a limit", async () => {
     const model = limit({ concurrency: 2, queryWaitMs: 20 });
     times(2, () => ask(model, "ingestion"));
     ask(model);
-    expect((await failureOf(ask(model))).reason).toBe("overloaded"); // longer than a query waits has passed
+    expect((await failureOf(ask(model))).reason).toBe("overloaded"); // the query's waiting time is over
     expect(metrics.text()).toContain('mneme_llm_waiting{purpose="ingestion"} 1');
     finishOne("ingestion");
     await until("its turn has come", () => runningOf("ingestion").length === 1);

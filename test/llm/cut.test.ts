@@ -1,4 +1,4 @@
-// A stream that is cut off anywhere: what came is a beginning of the answer, and no short answer is taken for a whole one.
+// A stream that is cut off at any byte: the received text is a prefix of the answer, and never reported as complete.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Completion } from "../../src/adapters/llm/completion.ts";
@@ -16,11 +16,11 @@ const client = model({ timeouts: PATIENT });
 
 for (const [number, { name, bytes, text, usage }] of STREAMS.entries()) {
   describe(`the stream of ${name}`, () => {
-    test("is understood", () => {
+    test("is parsed", () => {
       expect(readInParts([bytes])).toEqual({ text, usage });
     });
 
-    test("is understood in two parts, wherever it is cut, and byte by byte", () => {
+    test("is parsed in two parts, wherever it is cut, and byte by byte", () => {
       for (let at = 0; at <= bytes.length; at++) {
         expect(readInParts([bytes.subarray(0, at), bytes.subarray(at)])).toEqual({ text, usage });
       }
@@ -28,7 +28,7 @@ for (const [number, { name, bytes, text, usage }] of STREAMS.entries()) {
     });
 
     for (const cut of CUT_NAMES) {
-      test(`cut after each byte, ${cut}: a beginning of the text, and an end that is true`, async () => {
+      test(`cut after each byte, ${cut}: yields a prefix of the text and a correct end`, async () => {
         const finishAt = finishOf(bytes);
         const look = async (at: number) => {
           const asked = request(endpoint.baseUrl(number, cut, at));

@@ -1,12 +1,12 @@
-// Streams as the services document theirs (OpenAI, llama.cpp and Ollama, which think in the text, Azure with its filters), and an
-// endpoint that cuts them off anywhere.
+// Streams as the services document them: OpenAI; llama.cpp and Ollama, which put reasoning into the text; Azure with
+// its filters. And an endpoint that cuts them off at any byte.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Receiver } from "../outbound/receiver.ts";
 import { CHUNKED, HEAD, rawEndpoint } from "./asking.ts";
 
-/** A whole stream, and what it says. */
+/** A complete stream and its content. */
 export interface Recorded {
   readonly name: string;
   readonly bytes: Buffer;
@@ -14,7 +14,7 @@ export interface Recorded {
   readonly usage: { readonly prompt: number; readonly completion: number };
 }
 
-/** The recorded streams; each cites its first source once. */
+/** The recorded streams. Each answer cites its first source once. */
 export const STREAMS: readonly Recorded[] = [
   {
     name: "openai",
@@ -30,14 +30,14 @@ export const STREAMS: readonly Recorded[] = [
   },
   {
     name: "azure",
-    // its lines end so; in the file they would be at the mercy of whoever checks it out
+    // CRLF line ends are added here, because version control may change them in the file
     bytes: Buffer.from(recorded("azure").toString().replaceAll("\n", "\r\n")),
     text: "Мост крепок 🌉 [1].",
     usage: { prompt: 39, completion: 11 },
   },
 ];
 
-/** How a connection ends after the bytes that were let through. */
+/** How a connection ends after the bytes that were sent. */
 const CUTS = {
   "closed as if the body were whole": (bytes: Buffer) => [HEAD, bytes, null] as const,
   reset: (bytes: Buffer) => [CHUNKED, chunk(bytes), "reset"] as const,
@@ -45,7 +45,7 @@ const CUTS = {
 export type Cut = keyof typeof CUTS;
 export const CUT_NAMES = Object.keys(CUTS) as readonly Cut[];
 
-/** An endpoint that lets so many bytes of a stream through; which stream, which end and how many say its addresses. */
+/** An endpoint that sends the beginning of a stream. Its address encodes the stream, the kind of end and the length. */
 export async function cuttingEndpoint(
   streams: readonly Buffer[],
 ): Promise<Receiver & { readonly baseUrl: (stream: number, cut: Cut, at: number) => string }> {
@@ -64,16 +64,19 @@ export async function cuttingEndpoint(
   return { ...endpoint, baseUrl };
 }
 
-/** Where the event ends, in bytes, in which the model says that it has ended: its closing brace is the last that matters. */
+/**
+ * Offset in bytes of the end of the event that reports the end of the answer; its closing brace is the last that
+ * matters.
+ */
 export function finishOf(bytes: Buffer): number {
   const from = bytes.indexOf('"finish_reason":"stop"');
   return bytes.indexOf("\n", from) - (bytes.includes("\r\n") ? 1 : 0);
 }
 
-/** Calls at once. */
+/** Number of concurrent calls. */
 const ABREAST = 32;
 
-/** What `work` gives for each of the numbers below `count`, some of them at once. */
+/** The results of `work` for the numbers below `count`, computed concurrently. */
 export async function abreast<T>(count: number, work: (at: number) => Promise<T>): Promise<readonly T[]> {
   const results: T[] = [];
   let next = 0;
@@ -85,7 +88,7 @@ export async function abreast<T>(count: number, work: (at: number) => Promise<T>
 }
 
 function chunk(bytes: Buffer): Buffer {
-  if (bytes.length === 0) return bytes; // an empty chunk would be the end of the body
+  if (bytes.length === 0) return bytes; // an empty chunk would end the body
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
 }
 

@@ -1,5 +1,5 @@
-// What a stream of a language model promises: text as it comes and no faster than it is taken, one true end, and a connection that is
-// closed as soon as nobody reads on.
+// Streaming of a language model call: text arrives immediately and no faster than it is consumed, every stream has
+// exactly one end, and the connection is closed as soon as the consumer stops.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
@@ -23,7 +23,7 @@ async function endpoint(respond: Respond) {
   return raw;
 }
 
-/** What comes of a stream whose endpoint answers status 200 and these bytes, then closes the connection. */
+/** Outcome of a stream whose endpoint sends status 200 and these bytes, then closes the connection. */
 async function readOf(body: string | Uint8Array, more: Partial<LlmRequest> = {}) {
   const { baseUrl } = await endpoint((socket) => {
     socket.write(HEAD);
@@ -38,7 +38,7 @@ const DONE = event("[DONE]");
 const USAGE = { prompt_tokens: 7, completion_tokens: 3 };
 
 describe("text", () => {
-  test("is there before more of it was sent", async () => {
+  test("is passed on before the rest was sent", async () => {
     const sockets: Socket[] = [];
     const { baseUrl } = await endpoint((socket) => {
       sockets.push(socket);
@@ -56,7 +56,7 @@ describe("text", () => {
     expect((await fragments.next()).done).toBe(true);
   });
 
-  test("is the same whichever byte the parts are cut at", async () => {
+  test("is the same wherever the parts are cut", async () => {
     const body = Buffer.from(event(delta("ü€😀")) + ended());
     const { baseUrl } = await endpoint((socket, head) => {
       const at = Number(/^POST \/v1\/(\d+)\//.exec(head)?.[1]);
@@ -140,7 +140,7 @@ describe("text", () => {
     ["over a connection that was cut after its end", `${event(delta("a"))}${ended()}data: {"choi`, "a"],
   ];
   for (const [name, body, text] of cases) {
-    test(`${name}: is understood`, async () => {
+    test(`${name}: is parsed`, async () => {
       const { texts, end } = await readOf(body);
       expect({ text: texts.join(""), end }).toMatchObject({ text, end: { ending: "model" } });
     });
@@ -194,7 +194,7 @@ describe("why a text ended", () => {
   }
 });
 
-describe("a stream that is no whole answer fails after what came of it", () => {
+describe("an incomplete stream fails after the text that it contained", () => {
   const cases: readonly (readonly [name: string, respond: Respond, reason: LlmFailure, text: string])[] = [
     ["closed without an end", bytes(HEAD + event(delta("a"))), "failed", "a"],
     ["closed within an event", bytes(`${HEAD}${event(delta("a"))}data: {"choices":[{"de`), "failed", "a"],
@@ -242,7 +242,7 @@ describe("a stream that is no whole answer fails after what came of it", () => {
     });
   }
 
-  test("whose connection is never made: within the time for connecting, resolving and encryption included", async () => {
+  test("without a connection: fails within the connection timeout, resolving and TLS included", async () => {
     const timeouts = { ...PATIENT, connectMs: 100 };
     const unresolved = model({ timeouts, resolve: () => new Promise(() => undefined) });
     const asked = request("http://llm.example/v1", {}, { isTrusted: false });
@@ -258,7 +258,7 @@ describe("a stream that is no whole answer fails after what came of it", () => {
 });
 
 describe("a slow reader", () => {
-  test("is given no more than it takes, whatever waits, and the endpoint is not blamed for it", async () => {
+  test("gets no more than it takes, and the endpoint's timeouts do not apply meanwhile", async () => {
     const line = (at: number) => `${at} ${"x".repeat(1_000)}\n`;
     const count = 30_000;
     let sent = 0;
@@ -280,7 +280,7 @@ describe("a slow reader", () => {
     const fragments = model({ timeouts }).stream(asked, NEVER);
     expect((await fragments.next()).value).toEqual({ type: "text", text: line(0) });
     let [seen, looks] = [-1, 0];
-    // for longer than an endpoint may be silent
+    // for longer than the idle timeout
     await until("nothing more is sent", () => {
       looks = sent === seen ? looks + 1 : 0;
       seen = sent;
@@ -294,7 +294,7 @@ describe("a slow reader", () => {
     expect(at).toBe(count);
   }, 60_000);
 
-  test("has its end, too: the whole call's", async () => {
+  test("is ended by the timeout for the whole call", async () => {
     const raw = await endpoint((socket) => socket.write(HEAD + event(delta("a")) + event(delta("b"))));
     const fragments = model({ timeouts: { ...PATIENT, totalMs: 200 } }).stream(request(raw.baseUrl), NEVER);
     await fragments.next();
@@ -303,7 +303,7 @@ describe("a slow reader", () => {
   });
 });
 
-describe("whoever stops reading", () => {
+describe("a consumer that stops reading", () => {
   const talking: Respond = (socket) => socket.write(HEAD + event(delta("a")) + event(delta("b")));
 
   test("by leaving the loop closes the connection", async () => {
@@ -319,7 +319,7 @@ describe("whoever stops reading", () => {
     ["silent endpoint", () => undefined],
     ["stalled stream", talking],
   ] as const) {
-    test(`by return() while a ${name} is waited for closes the connection, and what was asked for is the end`, async () => {
+    test(`by return() while a ${name} is pending closes the connection, and the pending request ends`, async () => {
       const raw = await endpoint(respond);
       const fragments = model({ timeouts: PATIENT }).stream(request(raw.baseUrl), NEVER);
       const pending = [fragments.next(), fragments.next(), fragments.next()];
@@ -331,7 +331,7 @@ describe("whoever stops reading", () => {
     });
   }
 
-  test("by the signal closes the connection, and the next fragment is the failure, with what it took", async () => {
+  test("by the signal closes the connection, and the next fragment is the error with the usage", async () => {
     const raw = await endpoint(talking);
     const stop = new AbortController();
     const fragments = model({ timeouts: PATIENT }).stream(request(raw.baseUrl), stop.signal);
@@ -343,13 +343,13 @@ describe("whoever stops reading", () => {
     expect(await fragments.next()).toEqual({ value: undefined, done: true });
   });
 
-  test("before anything was asked for has called nobody", async () => {
+  test("before the first fragment was requested has sent nothing", async () => {
     const raw = await endpoint(talking);
     await model().stream(request(raw.baseUrl), NEVER).return();
     expect(raw.connections()).toBe(0);
   });
 
-  test("is counted, with the tokens so far", async () => {
+  test("is counted with the tokens so far", async () => {
     const raw = await endpoint(talking);
     const metrics = new Metrics();
     for await (const _ of countCalls(model({ timeouts: PATIENT }), metrics).stream(request(raw.baseUrl), NEVER)) break;
@@ -359,7 +359,7 @@ describe("whoever stops reading", () => {
     expect(lines).toContain('mneme_llm_first_text_seconds_count{purpose="ingestion"} 1');
   });
 
-  test("a thousand times, anywhere and in any way, leaves nothing open and nothing behind", async () => {
+  test("a thousand times, at any point and in any way, leaves no connection, timer or memory behind", async () => {
     const seed = Number(process.env.MNEME_TEST_SEED ?? 20_261_123);
     const random = seeded(seed);
     const timers = new Set<Timer>();
@@ -409,14 +409,17 @@ describe("whoever stops reading", () => {
     };
     const before = await round(200);
     const after = await round(1_000);
-    // a call that stayed would hold its buffers: some 20 KB each
+    // a leaked call would keep its buffers, about 20 KB each
     expect(after - before).toBeLessThan(10 * 1024 * 1024);
     expect(raw.connections()).toBeGreaterThan(900);
   }, 120_000);
 });
 
 describe("a failure before the answer begins", () => {
-  /** A query to an endpoint that answers the n-th request so, the last way from then on; it waits no real time. */
+  /**
+   * Sends a query to an endpoint that answers the n-th request with `ways[n]`, and with the last one from then on. No
+   * real waits.
+   */
   async function query(ways: readonly Respond[], more: Partial<LlmRequest> = {}, totalMs = 60_000) {
     const waits: number[] = [];
     let asked = 0;
@@ -442,14 +445,14 @@ describe("a failure before the answer begins", () => {
     ["a connection that is reset", (socket: Socket) => socket.resetAndDestroy()],
     ["headers that break off", bytes("HTTP/1.1 200 OK\r\nConte")],
   ] as const) {
-    test(`${name}: is made again twice, with growing waits`, async () => {
+    test(`${name}: is retried twice, with growing waits`, async () => {
       expect(await query([way, good])).toMatchObject({ text: "fine", waits: [375], asked: 2 });
       expect(await query([way, way, good])).toMatchObject({ text: "fine", waits: [375, 750], asked: 3 });
       expect(await query([way])).toMatchObject({ text: "", waits: [375, 750], asked: 3 });
     });
   }
 
-  test("nobody listens: is made again, then unreachable", async () => {
+  test("no listener: is retried, then unreachable", async () => {
     const raw = await endpoint(good);
     raw.close();
     const waits: number[] = [];
@@ -459,7 +462,7 @@ describe("a failure before the answer begins", () => {
     expect(waits).toEqual([500, 1_000]);
   });
 
-  test("a wait that the endpoint asks for is kept, in seconds or as a date, if it is short", async () => {
+  test("a wait that the endpoint requests, in seconds or as a date, is obeyed if it is short", async () => {
     expect((await query([failing(429, "Retry-After: 10\r\n"), good])).waits).toEqual([10_000]);
     const date = "Retry-After: Sat, 21 Nov 2026 12:00:03 GMT\r\n";
     expect((await query([failing(503, date), good])).waits).toEqual([3_000]);
@@ -469,7 +472,7 @@ describe("a failure before the answer begins", () => {
     expect(late).toMatchObject({ asked: 1, waits: [], failure: { reason: "failed", retryAfterMs: 6_000 } });
   });
 
-  test("other statuses, silence and a broken answer are not asked for again", async () => {
+  test("other statuses, silence and an incomplete answer are not retried", async () => {
     for (const way of [failing(401), failing(404), failing(500), failing(504), () => undefined]) {
       expect(await query([way, good])).toMatchObject({ asked: 1, waits: [] });
     }
@@ -478,7 +481,7 @@ describe("a failure before the answer begins", () => {
     expect(half).toMatchObject({ text: "half", asked: 1, failure: { reason: "failed" } });
   });
 
-  test("of ingestion is left to its own pauses", async () => {
+  test("of ingestion is left to ingestion's own backoff", async () => {
     const came = await query([failing(429, "Retry-After: 1\r\n"), good], { purpose: "ingestion" });
     expect(came).toMatchObject({ asked: 1, waits: [], failure: { reason: "rate_limited", retryAfterMs: 1_000 } });
   });

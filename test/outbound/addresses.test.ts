@@ -1,5 +1,5 @@
-// What the address tables promise: every block of the IANA registries is refused from its first address to its last, its
-// public neighbours are not, and the allow list allows what it names and nothing more.
+// Address classification: every block of the IANA registries is refused from its first address to its last, its public
+// neighbours are not, and the allow list allows what it names and nothing more.
 
 import { describe, expect, test } from "bun:test";
 import { AllowList, isGloballyRoutable } from "../../src/adapters/outbound/addresses.ts";
@@ -35,7 +35,7 @@ const REFUSED: readonly (readonly [first: string, last: string])[] = [
   ["2002::", "2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff"], // 6to4
   ["3ffe::", "3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
   ["3fff::", "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff"],
-  ["4000::", "5eff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"], // not given out
+  ["4000::", "5eff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"], // not allocated
   ["5f00::", "5f00:ffff:ffff:ffff:ffff:ffff:ffff:ffff"], // segment routing
   ["fc00::", "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"], // unique local
   ["fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff"], // link-local
@@ -43,7 +43,7 @@ const REFUSED: readonly (readonly [first: string, last: string])[] = [
   ["ff00::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"], // multicast
 ];
 
-// the neighbours of refused blocks, where they are public, and some well-known hosts
+// public neighbours of refused blocks, and some well-known hosts
 const ROUTABLE = [
   ...["1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0"],
   ...["169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "192.0.1.0", "192.0.3.0", "192.88.98.255"],
@@ -76,7 +76,7 @@ describe("globally routable", () => {
     expect(ROUTABLE.filter((address) => !isGloballyRoutable(address))).toEqual([]);
   });
 
-  test("what is no plain address is not, a zone included", () => {
+  test("texts that are not plain addresses are not, including addresses with a zone", () => {
     const others = [...NO_ADDRESSES, "fe80::1%eth0", "2606:4700:4700::1111%eth0"];
     expect(others.filter((address) => isGloballyRoutable(address))).toEqual([]);
   });
@@ -93,7 +93,7 @@ describe("allow list", () => {
     }
   });
 
-  test("a name allows exactly that name, whatever its case, a dot at its end or its script", () => {
+  test("a name allows exactly that name, whatever its case, trailing dot or script", () => {
     const list = AllowList.parse("Hooks.Internal, bücher.example.,a_b");
     const allowed = ["hooks.internal", "HOOKS.internal", "hooks.internal.", "xn--bcher-kva.example", "a_b"];
     const refused = ["internal", "x.hooks.internal", "hooks.internal.example.com", "hooksXinternal", "a_b.."];
@@ -101,7 +101,7 @@ describe("allow list", () => {
     expect(refused.filter((host) => list.allowsHost(host))).toEqual([]);
   });
 
-  test("an address allows itself and a block what lies in it, to its edges", () => {
+  test("an address allows itself, and a block all addresses in it, up to its edges", () => {
     const list = AllowList.parse("10.1.2.3,192.168.4.0/22,[::1],fd00:1::/32,172.16.9.9/12");
     const allowed = ["10.1.2.3", "192.168.4.0", "192.168.7.255", "::1", "0:0::1", "fd00:1::", "172.31.0.1"];
     const refused = ["10.1.2.4", "192.168.3.255", "192.168.8.0", "::2", "fd00:2::", "172.32.0.0", "127.0.0.1"];
@@ -109,7 +109,7 @@ describe("allow list", () => {
     expect(refused.filter((address) => list.allowsAddress(address))).toEqual([]);
   });
 
-  test("an IPv4 block allows no IPv6 spelling of its addresses, and no zone", () => {
+  test("an IPv4 block allows no IPv6 form of its addresses, and no zone", () => {
     const list = AllowList.parse("0.0.0.0/0,fe80::/10");
     expect(list.allowsAddress("127.0.0.1")).toBe(true);
     expect(list.allowsAddress("fe80::1")).toBe(true);

@@ -1,4 +1,4 @@
-// What the guard lets through, where its bounds lie, and what its refusals tell.
+// The address guard: accepted URLs, limits, and the texts of its refusals.
 
 import { describe, expect, test } from "bun:test";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
@@ -24,32 +24,32 @@ async function refusal(url: string, resolve: Resolve): Promise<Fault> {
   throw new Error(`${url} was not refused`);
 }
 
-describe("lets through", () => {
+describe("accepts", () => {
   const callable = [
     ...["http://hooks.example.com", "https://hooks.example.com/a/b?c=d#e", "HTTPS://Hooks.Example.COM:8443/"],
     ...["https://hooks.example.com./", "https://a_b.example.com/", "https://bücher.example/päth?q=ü"],
     ...["https://hooks.example.com/@user", "https://hooks.example.com/?to=a@b", "https://hooks.example.com/a\\b"],
   ];
   for (const url of callable) {
-    test(`${url} when every address of its name is public`, async () => {
+    test(`${url} if every address of its name is public`, async () => {
       await expect(check(url, outside)).resolves.toBeUndefined();
     });
   }
 
-  test("public addresses, without resolving anything", async () => {
+  test("public addresses, without a name resolution", async () => {
     for (const url of ["http://93.184.216.34/", "https://[2606:4700:4700::1111]:8443/hook"]) {
       await expect(check(url, nowhere)).resolves.toBeUndefined();
     }
   });
 
-  test("allow-listed names wherever they lead, as long as they lead somewhere", async () => {
+  test("allow-listed names, whatever they resolve to, if they resolve", async () => {
     await expect(check("http://hooks.internal:8080/", inside, "hooks.internal")).resolves.toBeUndefined();
     await expect(check("http://HOOKS.internal.:8080/", inside, "hooks.internal")).resolves.toBeUndefined();
     await expect(check("http://other.internal:8080/", inside, "hooks.internal")).rejects.toThrow(Fault);
     await expect(check("http://hooks.internal:8080/", nowhere, "hooks.internal")).rejects.toThrow(Fault);
   });
 
-  test("allow-listed addresses, as they stand and behind names", async () => {
+  test("allow-listed addresses, literally and behind names", async () => {
     const allow = "10.0.0.0/8, fd00::/8, 127.0.0.1";
     await expect(check("http://anything.example.com/", inside, allow)).resolves.toBeUndefined();
     await expect(check("http://127.1:8080/", nowhere, allow)).resolves.toBeUndefined();
@@ -63,7 +63,7 @@ describe("lets through", () => {
   });
 });
 
-describe("mangled URLs of public hosts are refused", () => {
+describe("malformed URLs of public hosts are refused", () => {
   const mangled = [
     ...[
       " https://hooks.example.com/",
@@ -92,15 +92,15 @@ describe("mangled URLs of public hosts are refused", () => {
   }
 });
 
-describe("bounds", () => {
+describe("limits", () => {
   const urlOf = (length: number) => "https://hooks.example.com/".padEnd(length, "a");
 
-  test("a URL of the longest length is taken, one character more is not", async () => {
+  test("a URL of maximum length is accepted, one character more is not", async () => {
     await expect(check(urlOf(LIMITS.webhookUrlCharacters), outside)).resolves.toBeUndefined();
     expect((await refusal(urlOf(LIMITS.webhookUrlCharacters + 1), outside)).code).toBe("unsafe_url");
   });
 
-  test("ports 1 and 65535 are taken, 0 and 65536 are not", async () => {
+  test("ports 1 and 65535 are accepted, 0 and 65536 are not", async () => {
     for (const port of [1, 65_535]) {
       await expect(check(`http://hooks.example.com:${port}/`, outside)).resolves.toBeUndefined();
     }
@@ -110,10 +110,10 @@ describe("bounds", () => {
   });
 });
 
-test("a name whose addresses do not come in time is refused", async () => {
+test("a name that does not resolve in time is refused", async () => {
   const never: Resolve = () => new Promise(() => undefined);
   const guard = createAddressGuard({ allow: AllowList.parse("hooks.internal"), resolve: never, resolveTimeoutMs: 20 });
-  // not expect().rejects, which would wait for a promise that never settles without heeding the test's time limit
+  // not expect().rejects: on a promise that never settles, it would ignore the test's timeout
   const outcome = await guard.check("http://hooks.internal/", "url").then(
     () => "let through",
     (error: unknown) => error,
@@ -122,7 +122,7 @@ test("a name whose addresses do not come in time is refused", async () => {
 });
 
 describe("refusals", () => {
-  test("name the field and what is wrong", async () => {
+  test("name the field and the problem", async () => {
     const guard = createAddressGuard({ allow: AllowList.parse(""), resolve: outside });
     await expect(guard.check("http://10.0.0.1/", "llm.base_url")).rejects.toMatchObject({
       code: "unsafe_url",
@@ -131,7 +131,7 @@ describe("refusals", () => {
     });
   });
 
-  test("do not tell whether a name exists inside, nor where it leads", async () => {
+  test("do not reveal whether an internal name exists, nor its addresses", async () => {
     const failing: Resolve = async () => {
       throw new Error("getaddrinfo ENOTFOUND db.internal");
     };
@@ -143,8 +143,8 @@ describe("refusals", () => {
   });
 });
 
-describe("the machine's own resolver", () => {
-  test("finds localhost, which is refused", async () => {
+describe("the system's resolver", () => {
+  test("resolves localhost, which is refused", async () => {
     expect(await resolveBySystem("localhost")).not.toEqual([]);
     expect((await refusal("http://localhost/", resolveBySystem)).code).toBe("unsafe_url");
   });

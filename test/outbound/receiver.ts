@@ -1,29 +1,29 @@
-// A receiver of calls on loopback that counts connections and answers byte for byte what a test wants.
+// A TCP receiver on loopback that counts connections and sends exactly the bytes that a test specifies.
 
 import { createServer, type Server, type Socket } from "node:net";
 
 /** A listening receiver. */
 export interface Receiver {
   readonly port: number;
-  /** Connections accepted so far. */
+  /** Number of connections accepted so far. */
   connections(): number;
-  /** Connections that are open now. */
+  /** Number of connections that are open now. */
   open(): number;
-  /** What came in so far, all connections together. */
+  /** All bytes received so far, of all connections together. */
   received(): string;
   close(): void;
 }
 
-/** What a receiver does once it has the first bytes of a request, which `head` is. */
+/** Called with a connection once the first bytes of a request, `head`, have arrived. */
 export type Respond = (socket: Socket, head: string) => void;
 
-/** An HTTP answer with a length, after which the connection is closed. */
+/** Sends an HTTP response with a length, then closes the connection. */
 export function answering(status: number, headers: readonly string[] = [], body = ""): Respond {
   const head = [`HTTP/1.1 ${status} Status`, ...headers, `Content-Length: ${Buffer.byteLength(body)}`];
   return (socket) => socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
-/** Listens on `address`; port 0 takes a free one. */
+/** Listens on `address`; port 0 selects a free one. */
 export async function listen(respond: Respond, address = "127.0.0.1", port = 0): Promise<Receiver> {
   let connections = 0;
   let received = "";
@@ -32,7 +32,7 @@ export async function listen(respond: Respond, address = "127.0.0.1", port = 0):
     connections++;
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
-    // a caller that hangs up is what many of these tests are about
+    // many of these tests are about callers that disconnect
     socket.on("error", () => socket.destroy());
     socket.on("data", (part) => {
       received += part.toString("latin1");

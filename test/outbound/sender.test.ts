@@ -1,5 +1,5 @@
-// What a call promises: it sends what it was given, comes back with the answer's status, and ends in bounded time and
-// memory whatever the other side does. That it goes nowhere inside is spellings.test.ts.
+// The outbound sender: it sends exactly the request, returns the response's status, and ends in bounded time and memory
+// whatever the other side does. spellings.test.ts proves that it reaches no internal address.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -46,7 +46,7 @@ function post(url: string, call: Call = {}): Promise<OutboundAnswer> {
 
 const postTo = ({ port }: Receiver, call: Call = {}) => post(`http://hooks.example.com:${port}/hook?a=b#c`, call);
 
-/** Keeps writing `part` every few milliseconds for as long as somebody listens. */
+/** Keeps writing `part` every few milliseconds until the connection closes. */
 function dribbling(head: string, part: string): Respond {
   return (socket) => {
     socket.write(head);
@@ -55,8 +55,8 @@ function dribbling(head: string, part: string): Respond {
   };
 }
 
-describe("what is sent", () => {
-  test("a POST to path and query with the host's name, the headers and the body, on a connection of its own", async () => {
+describe("a request", () => {
+  test("is a POST to path and query with host name, headers and body, on a connection of its own", async () => {
     const receiver = await receive(answering(200));
     const body = '{"title":"Grüße 🌍"}';
     const headers = { "content-type": "application/json", "webhook-id": "dlv_1" };
@@ -74,23 +74,23 @@ describe("what is sent", () => {
     expect(sent).toBe(body);
   });
 
-  test("two calls take two connections, and none stays open", async () => {
+  test("has its own connection, and none stays open", async () => {
     const receiver = await receive((socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
     for (let call = 0; call < 2; call++) expect((await postTo(receiver)).statusCode).toBe(200);
     expect(receiver.connections()).toBe(2);
     await until("the connections to be closed", () => receiver.open() === 0);
   });
 
-  test("a name with several addresses is reached as long as one of them answers", async () => {
+  test("reaches a name with several addresses if one of them answers", async () => {
     const receiver = await receive(answering(204));
     const options = { allow: AllowList.parse("127.0.0.0/8"), resolve: async () => ["127.0.0.9", "127.0.0.1"] };
     expect(await postTo(receiver, { options })).toMatchObject({ statusCode: 204, error: null });
   });
 });
 
-describe("answers", () => {
+describe("responses", () => {
   for (const status of [200, 201, 204, 301, 302, 304, 307, 308, 400, 404, 410, 429, 500, 503]) {
-    test(`${status} comes back as it is`, async () => {
+    test(`${status} is returned as it is`, async () => {
       const receiver = await receive(answering(status, ["Location: /elsewhere"]));
       const answer = await postTo(receiver);
       expect(answer).toMatchObject({ statusCode: status, error: null });
@@ -99,14 +99,14 @@ describe("answers", () => {
     });
   }
 
-  test("interim answers are passed over", async () => {
+  test("interim responses are skipped", async () => {
     const receiver = await receive((socket) =>
       socket.end("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n"),
     );
     expect(await postTo(receiver)).toMatchObject({ statusCode: 410, error: null });
   });
 
-  test("a switch of protocols is an answer and ends the connection", async () => {
+  test("a protocol switch counts as response and ends the connection", async () => {
     const receiver = await receive((socket) =>
       socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"),
     );
@@ -114,13 +114,13 @@ describe("answers", () => {
     await until("the connection to be closed", () => receiver.open() === 0);
   });
 
-  test("a body up to the bound is read whole", async () => {
+  test("a body up to the limit is read completely", async () => {
     const receiver = await receive(answering(200, [], "x".repeat(64 * KIB)));
     expect(await postTo(receiver)).toMatchObject({ statusCode: 200, error: null });
   });
 
-  test("a body beyond the bound is cut off and the status stands", async () => {
-    // chunks of 64 KiB without end
+  test("a body beyond the limit is cut off, and the status counts", async () => {
+    // endless chunks of 64 KiB
     const receiver = await receive(
       dribbling("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", `10000\r\n${"x".repeat(64 * KIB)}\r\n`),
     );
@@ -128,11 +128,11 @@ describe("answers", () => {
     await until("the connection to be closed", () => receiver.open() === 0);
   });
 
-  test("a compressed body counts as it comes and is not inflated", async () => {
+  test("a compressed body counts with its compressed size and is not decompressed", async () => {
     const bomb = Bun.gzipSync(Buffer.alloc(20 * KIB * KIB));
     const receiver = await receive((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`);
-      // never whole: only a sender that inflates what has come would find itself beyond the bound and cut it off
+      // never completed: only a sender that decompresses would exceed the limit and cut it off
       socket.write(bomb.subarray(0, -1));
     });
     const answer = await postTo(receiver, { options: { timeoutMs: 500 } });
@@ -141,7 +141,7 @@ describe("answers", () => {
   });
 });
 
-describe("no whole answer", () => {
+describe("without a complete response", () => {
   const cut = "connection closed before a complete answer arrived";
   const cases: readonly (readonly [what: string, respond: Respond, error: string])[] = [
     ["a connection that is reset", (socket) => socket.resetAndDestroy(), cut],
@@ -160,20 +160,20 @@ describe("no whole answer", () => {
     ],
   ];
   for (const [what, respond, error] of cases) {
-    test(`${what} is no answer`, async () => {
+    test(`${what} is an error`, async () => {
       const receiver = await receive(respond);
       expect(await postTo(receiver)).toMatchObject({ statusCode: null, error });
       expect(receiver.connections()).toBe(1);
     });
   }
 
-  test("a closed port is a refused connection", async () => {
+  test("a closed port is reported as a refused connection", async () => {
     const { port, close } = await listen(answering(200));
     close();
     expect(await post(`http://127.0.0.1:${port}/`)).toMatchObject({ statusCode: null, error: "connection refused" });
   });
 
-  test("a port that is closed on every address of a name is a refused connection", async () => {
+  test("a port that is closed on every address of a name is reported as a refused connection", async () => {
     const { port, close } = await listen(answering(200));
     close();
     const options = { allow: AllowList.parse("127.0.0.0/8"), resolve: async () => ["127.0.0.9", "127.0.0.1"] };
@@ -181,7 +181,7 @@ describe("no whole answer", () => {
     expect(answer).toMatchObject({ statusCode: null, error: "connection refused" });
   });
 
-  test("headers that HTTP forbids are told, not thrown, and nothing is sent", async () => {
+  test("headers that HTTP forbids are reported, not thrown, and nothing is sent", async () => {
     const receiver = await receive(answering(200));
     const answer = await postTo(receiver, { headers: { "x-split": "a\r\nx-other: b" } });
     expect(answer).toMatchObject({ statusCode: null, error: "the connection failed" });
@@ -200,7 +200,7 @@ describe("deadline", () => {
     ["dribbles a body of unknown length", dribbling("HTTP/1.1 200 OK\r\n\r\n", "x")],
   ];
   for (const [what, respond] of cases) {
-    test(`a server that ${what} is left at the deadline`, async () => {
+    test(`a server that ${what} is abandoned at the deadline`, async () => {
       const receiver = await receive(respond);
       const answer = await postTo(receiver, { options: quick });
       expect(answer).toMatchObject({ statusCode: null, error: "timed out after 0.15 s" });
@@ -208,20 +208,20 @@ describe("deadline", () => {
     });
   }
 
-  test("name resolution counts, and a name that is found too late is not called", async () => {
+  test("name resolution counts, and a name that resolves too late is not called", async () => {
     const receiver = await receive(answering(200));
     const found = Promise.withResolvers<string[]>();
     const answer = await postTo(receiver, { options: { ...quick, resolve: () => found.promise } });
     expect(answer).toMatchObject({ statusCode: null, error: "timed out after 0.15 s" });
     found.resolve(["127.0.0.1"]);
-    // a later call goes through, so the late one had its chance
+    // a later call succeeds, so the late one had its chance
     expect((await postTo(receiver)).statusCode).toBe(200);
     expect(receiver.connections()).toBe(1);
   });
 });
 
 describe("abort", () => {
-  test("ends a call that waits for its answer", async () => {
+  test("ends a call that waits for its response", async () => {
     const receiver = await receive(() => undefined);
     const stop = new AbortController();
     const answer = postTo(receiver, { signal: stop.signal });
@@ -240,7 +240,7 @@ describe("abort", () => {
     expect(await answer).toMatchObject({ statusCode: null, error: "stopped" });
   });
 
-  test("before the start, nothing is called", async () => {
+  test("before the start prevents the call", async () => {
     const receiver = await receive(answering(200));
     expect(await postTo(receiver, { signal: AbortSignal.abort() })).toMatchObject({
       statusCode: null,
@@ -275,7 +275,7 @@ describe("TLS and environment", () => {
     return JSON.parse(stdout);
   }
 
-  test("a certificate that nobody vouches for is refused", async () => {
+  test("an untrusted certificate is refused", async () => {
     const answer = await post(`https://${CERTIFICATE_HOST}:${await receiveTls()}/`);
     expect(answer).toMatchObject({ statusCode: null, error: "the certificate is not valid" });
   });
@@ -288,7 +288,7 @@ describe("TLS and environment", () => {
     });
   });
 
-  test("a certificate that the operator vouches for is taken, for its own host only", async () => {
+  test("a certificate that the operator trusts is accepted, for its own host only", async () => {
     const folder = mkdtempSync(join(tmpdir(), "mneme-outbound-"));
     cleanups.push(() => rmSync(folder, { recursive: true }));
     writeFileSync(join(folder, "ca.pem"), CERTIFICATE);
@@ -306,7 +306,7 @@ describe("TLS and environment", () => {
     }
   });
 
-  test("proxies of the environment are passed by", async () => {
+  test("proxies from the environment are ignored", async () => {
     const receiver = await receive(answering(200));
     const proxy = await receive(answering(502));
     const address = `http://127.0.0.1:${proxy.port}`;

@@ -1,4 +1,5 @@
-// However an internal address is spelled, named or reached: the guard refuses it, and the sender makes no connection.
+// Internal addresses in every spelling and under every name: the guard refuses them, and the sender makes no
+// connection.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
@@ -9,7 +10,7 @@ import { answering, listen, type Receiver } from "./receiver.ts";
 
 const PUBLIC = "93.184.216.34";
 
-/** What names resolve to; all others do not resolve. */
+/** Addresses of names; all other names do not resolve. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   localhost: ["127.0.0.1", "::1"],
   "localhost.": ["127.0.0.1"],
@@ -39,7 +40,7 @@ const resolve: Resolve = async (host) => {
   return addresses;
 };
 
-// PORT stands for the port on which 127.0.0.1 and ::1 listen
+// PORT is replaced by the port on which 127.0.0.1 and ::1 listen
 const SPELLINGS: Readonly<Record<string, readonly string[]>> = {
   "plain addresses": [
     ...["http://127.0.0.1:PORT/", "https://127.0.0.1:PORT/", "http://127.255.255.254:PORT/", "http://0.0.0.0:PORT/"],
@@ -169,7 +170,7 @@ for (const [kind, spellings] of Object.entries(SPELLINGS)) {
         expect(refusal).toMatchObject({ code: "unsafe_url", param: "url" });
         const answer = await post(url);
         expect(answer.statusCode).toBeNull();
-        // refused by us, not by the world
+        // refused by the sender itself, not by the network
         expect(answer.error).toStartWith("the address ");
         expect(connections()).toBe(before);
       });
@@ -177,8 +178,8 @@ for (const [kind, spellings] of Object.entries(SPELLINGS)) {
   });
 }
 
-describe("what changes after the check", () => {
-  test("a name that turns inward between check and connection is not called", async () => {
+describe("changes after the check", () => {
+  test("a name that becomes internal between check and connection is not called", async () => {
     const answers = [[PUBLIC], ["127.0.0.1"]];
     const turning: Resolve = async () => answers.shift() ?? [];
     const before = connections();
@@ -195,7 +196,7 @@ describe("what changes after the check", () => {
     expect(connections()).toBe(before);
   });
 
-  test("the connection goes to the addresses of one single resolution", async () => {
+  test("the connection uses the addresses of one single resolution", async () => {
     let resolutions = 0;
     const counting: Resolve = async () => {
       resolutions++;
@@ -204,7 +205,7 @@ describe("what changes after the check", () => {
     const before = connections();
     const loopback = AllowList.parse("127.0.0.1");
     const answer = await post(
-      // a name that the system resolves too, to the same place or nowhere
+      // a name that the system can resolve too, to the same address or to none
       `http://localhost:${port}/`,
       createOutboundSender({ allow: loopback, resolve: counting, timeoutMs: 5_000 }),
     );
@@ -213,7 +214,7 @@ describe("what changes after the check", () => {
     expect(connections()).toBe(before + 1);
   });
 
-  test("a name that the machine itself would resolve elsewhere goes where the resolver says", async () => {
+  test("the resolver's addresses are used even if the system would resolve the name differently", async () => {
     const answer = await post(
       "http://localhost:1/",
       createOutboundSender({ allow, resolve: async () => [], timeoutMs: 5_000 }),
@@ -221,7 +222,7 @@ describe("what changes after the check", () => {
     expect(answer.error).toBe("the address does not resolve to public addresses only");
   });
 
-  test("a redirect to loopback is an answer like any other", async () => {
+  test("a redirect to loopback is an ordinary response and is not followed", async () => {
     const redirecting = await listen(answering(302, [`Location: http://127.0.0.1:${port}/inside`]));
     const before = connections();
     try {
@@ -240,7 +241,7 @@ describe("what changes after the check", () => {
   });
 });
 
-test("the listeners of this file do count: allow-listed, the same addresses arrive", async () => {
+test("the listeners of these tests work: when allow-listed, the same addresses are reached", async () => {
   const before = receivers.map((receiver) => receiver.connections());
   const open = createOutboundSender({ allow: AllowList.parse("127.0.0.0/8,::1"), resolve, timeoutMs: 5_000 });
   for (const host of ["127.1", "[::1]"].slice(0, receivers.length)) {
@@ -249,7 +250,7 @@ test("the listeners of this file do count: allow-listed, the same addresses arri
   expect(receivers.map((receiver) => receiver.connections())).toEqual(before.map((count) => count + 1));
 });
 
-// 127.0.0.1 and ::1 on the same port. A machine without IPv6 still proves all but that nothing arrives on ::1.
+// Listens on 127.0.0.1 and ::1 with the same port. Without IPv6 on the machine, only the part about ::1 is not tested.
 async function listenOnLoopback(tries = 5): Promise<readonly Receiver[]> {
   const four = await listen(answering(200));
   try {

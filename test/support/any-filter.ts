@@ -1,11 +1,11 @@
-// Any memory and any filter on it: small vocabularies, so that they meet.
+// Random memories and random filters on them. Their vocabularies are small, so that filters match.
 
 import type { FilteredAttributes } from "../../src/domain/filter.ts";
 import type { MemoryId } from "../../src/domain/ids.ts";
 import type { Json, JsonObject } from "../../src/domain/memory.ts";
 import { seeded } from "./seeded.ts";
 
-/** Chance that can be replayed, and the values that memories and operands are made of. */
+/** Seeded random values of which memories and operands consist. */
 export class Chance {
   readonly #next: () => number;
 
@@ -30,7 +30,7 @@ export class Chance {
   }
 }
 
-/** Scalars, as JSON texts, of which the language makes different things. */
+/** Scalars as JSON texts, each of which filters must treat differently. */
 export const SCALARS: readonly string[] = [
   ...["null", "true", "false", "0", "-0", "1", "1.0", "1.5", "9007199254740992", "9007199254740993"],
   ...["", "a", "A", "ab", "1", "\ue000", "\uffff", "😀"].map((text) => JSON.stringify(text)),
@@ -47,13 +47,13 @@ function anyJson(chance: Chance, depth: number): string {
   return chance.one(chance.scalars);
 }
 
-// As text, since only JSON.parse makes an own key of "__proto__".
+// As text, because only JSON.parse creates an own key "__proto__".
 function anyObject(chance: Chance, depth: number): string {
   const keys = [...new Set(chance.list(4, () => chance.one(KEYS)))];
   return `{${keys.map((key) => `${JSON.stringify(key)}:${anyJson(chance, depth)}`).join(",")}}`;
 }
 
-/** A memory whose attributes often have what `anyFilter` asks for. */
+/** A memory whose attributes often have the values that `anyFilter` uses. */
 export function anyMemory(chance: Chance): FilteredAttributes {
   const text = () => chance.one([null, "a", "A", "ab", "😀"]);
   return {
@@ -71,7 +71,7 @@ export function anyMemory(chance: Chance): FilteredAttributes {
   };
 }
 
-/** A filter that is accepted, with combinators up to `depth` around one another. */
+/** A valid filter with up to `depth` nested combinators. */
 export function anyFilter(chance: Chance, depth: number): JsonObject {
   if (depth > 0 && chance.below(2) === 0) {
     const combinator = chance.one(["$and", "$or", "$not"]);

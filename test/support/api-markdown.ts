@@ -31,7 +31,7 @@ ${limitsMarkdown()}
 `;
 }
 
-/** A table per group: method and path, what it does, scope and rate limit. */
+/** One table per group: method and path, summary, scope and rate limit. */
 export function operationsMarkdown(operations: readonly Operation[]): string {
   const buckets = new RateBuckets(RATE_LIMITS, operations);
   return GROUPS.map((group) => {
@@ -49,13 +49,13 @@ export function operationsMarkdown(operations: readonly Operation[]): string {
     .join("\n\n");
 }
 
-/** The catalogue: code, status, meaning. */
+/** The error catalogue: code, status, meaning. */
 export function errorsMarkdown(): string {
   const rows = FAULT_CODES.map((code) => [String(FAULTS[code].status), `\`${code}\``, FAULTS[code].summary]);
   return table(["Status", "`error.code`", "Meaning"], rows);
 }
 
-/** Three tables: rate limits as they are without a setting, plans, and what a request may hold. */
+/** Three tables: default rate limits, plans, and limits of requests. */
 export function limitsMarkdown(): string {
   const rates = [...RATE_LIMITS].map(([route, limit]) => [routeName(route), String(limit)]);
   return [
@@ -65,7 +65,7 @@ export function limitsMarkdown(): string {
   ].join("\n\n");
 }
 
-// `POST *` is every other route of its method; `* *` is methods that no route has.
+// `POST *` is every other route with that method; `* *` is every method without a route.
 function routeName(entry: string): string {
   if (entry === "* *") return "other methods";
   return entry.endsWith(" *") ? `any other \`${entry.slice(0, -2)}\`` : `\`${entry}\``;

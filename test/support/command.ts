@@ -1,9 +1,9 @@
-// The command line as a process of its own: what it printed, and how it ended.
+// Runs the command line as a process, and captures its output and exit code.
 
 import { join } from "node:path";
 import { ROOT } from "./sources.ts";
 
-/** A command that has ended. */
+/** Result of a command. */
 export interface Ended {
   readonly exitCode: number | null;
   readonly stdout: string;
@@ -12,7 +12,7 @@ export interface Ended {
 
 const TIMEOUT_MS = 60_000;
 
-/** Runs `mneme <argv>` in a folder, with no settings but those of `environment`, and waits for its end. */
+/** Runs `mneme <argv>` in a folder, with only the settings in `environment`, and waits for its end. */
 export function runMneme(
   argv: readonly string[],
   workingDirectory: string,

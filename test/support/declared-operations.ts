@@ -1,5 +1,5 @@
-// Every operation as it is declared, for tests of what is made from the declarations. None of them can be run: there is no
-// service behind them.
+// Every operation as declared, for tests of what is generated from the declarations. They cannot be called, since there
+// is no service behind them.
 
 import { chatOperations } from "../../src/api/chats.ts";
 import { keyOperations } from "../../src/api/keys.ts";
@@ -12,7 +12,7 @@ import { searchOperations } from "../../src/api/search.ts";
 import { userOperations } from "../../src/api/users.ts";
 import { webhookOperations } from "../../src/api/webhooks.ts";
 
-/** The operations in the order of the reference. */
+/** The operations, in the order of the API reference. */
 export const DECLARED_OPERATIONS: readonly Operation[] = [
   ...memoryOperations(absent()),
   graphOperation(absent()),

@@ -1,5 +1,5 @@
-// Reads answers that are event streams, event by event, as strictly as the interface describes them: a name line, a data line
-// with JSON, a blank line. Comments are passed over, everything else is refused.
+// Reads event streams event by event, strictly in the API's format: a name line, a data line with JSON, a blank line.
+// Skips comments and refuses everything else.
 
 import { expect } from "bun:test";
 import { TEST_KEY, type TestService } from "./service.ts";
@@ -7,17 +7,17 @@ import { TEST_KEY, type TestService } from "./service.ts";
 /** One event of a stream. */
 export interface StreamedEvent {
   readonly name: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came and fail where it is something else
+  // biome-ignore lint/suspicious/noExplicitAny: tests inspect data of any shape, and fail if it differs
   readonly data: any;
 }
 
-/** A stream that is being read. */
+/** An event stream. */
 export class EventReader {
   readonly #reader: ReturnType<typeof readerOf>;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
   #text = "";
 
-  /** @throws Error when the answer is no event stream. */
+  /** @throws Error if the response is not an event stream */
   constructor(readonly response: Response) {
     expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
     this.#reader = readerOf(response);
@@ -36,24 +36,24 @@ export class EventReader {
       const { done, value } = await this.#reader.read();
       if (!done) this.#text += this.#decoder.decode(value, { stream: true });
       else if (this.#text === "") return null;
-      else throw new Error(`the stream broke off in an event: ${JSON.stringify(this.#text)}`);
+      else throw new Error(`the stream ended within an event: ${JSON.stringify(this.#text)}`);
     }
   }
 
-  /** All events that are still to come. */
+  /** All remaining events. */
   async rest(): Promise<readonly StreamedEvent[]> {
     const events: StreamedEvent[] = [];
     for (let event = await this.next(); event !== null; event = await this.next()) events.push(event);
     return events;
   }
 
-  /** Hangs up. */
+  /** Disconnects. */
   hangUp(): Promise<void> {
     return this.#reader.cancel();
   }
 }
 
-/** Posts with the test key and reads the stream that answers. */
+/** Sends a POST with the test key and reads the response as event stream. */
 export async function openStream(
   mneme: TestService,
   path: string,
@@ -70,7 +70,7 @@ export async function openStream(
   return new EventReader(response);
 }
 
-/** Expects the grammar of a whole answer (texts, then sources, usage and done) and gives what it says. */
+/** Expects the events of a complete answer (texts, then sources, usage and done); returns their content. */
 export function expectWholeAnswer(events: readonly StreamedEvent[]): {
   readonly answer: string;
   // biome-ignore lint/suspicious/noExplicitAny: see StreamedEvent
@@ -101,6 +101,6 @@ function readerOf({ body }: Response) {
 
 function eventOf(block: string): StreamedEvent {
   const found = /^event: ([a-z]+)\ndata: ([^\r\n]+)$/.exec(block);
-  if (found === null) throw new Error(`not an event of the interface: ${JSON.stringify(block)}`);
+  if (found === null) throw new Error(`not an event in the API's format: ${JSON.stringify(block)}`);
   return { name: found[1] ?? "", data: JSON.parse(found[2] ?? "") };
 }

@@ -1,32 +1,32 @@
-// Forms with files as callers send them: built part by part, so that a test can send wrong ones, and streamed, so that a
-// large one is never held whole.
+// Multipart forms with files, built part by part so that a test can send invalid ones, and streamed so that a large one
+// is never in memory as a whole.
 
-/** One part of a form; without a filename it is a field. */
+/** One part of a form; a part without filename is a field. */
 export interface Part {
   readonly name?: string;
   readonly filename?: string;
   readonly content: string | Uint8Array | AsyncIterable<Uint8Array>;
-  /** More header lines, as they are. */
+  /** Additional header lines, sent as they are. */
   readonly headers?: readonly string[];
 }
 
 const BOUNDARY = "----mneme-test-0123456789";
 
-/** How a form is sent. */
+/** Options of a form. */
 export interface FormOptions {
-  /** In place of the right one. */
+  /** Replaces the correct content type. */
   readonly contentType?: string;
-  /** Left out: none. */
+  /** Content length header; absent: none. */
   readonly contentLength?: number;
   /** Ends the form after this many bytes. */
   readonly cutAt?: number;
-  /** Bytes of each piece. */
+  /** Size of each piece in bytes. */
   readonly pieceBytes?: number;
   readonly signal?: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The request that sends these parts. */
+/** The request with these parts. */
 export function formRequest(url: string, parts: readonly Part[], options: FormOptions = {}): Request {
   const { contentType = `multipart/form-data; boundary=${BOUNDARY}`, contentLength, signal, headers } = options;
   return new Request(url, {
@@ -41,7 +41,7 @@ export function formRequest(url: string, parts: readonly Part[], options: FormOp
   });
 }
 
-/** A file and the fields beside it. */
+/** A form with one file and these fields. */
 export function fileForm(
   filename: string,
   content: string | Uint8Array,
@@ -51,7 +51,7 @@ export function fileForm(
   return [...others, { name: "file", filename, content }];
 }
 
-/** So many bytes of lines of text, in pieces that are made as they are asked for. */
+/** Text lines of `bytes` bytes in total, generated piece by piece on demand. */
 export async function* lines(bytes: number): AsyncGenerator<Uint8Array> {
   const piece = Buffer.from("The committee met on Tuesday to discuss the budget.\n".repeat(1_280));
   for (let left = bytes; left > 0; left -= piece.byteLength) {

@@ -1,5 +1,5 @@
-// Values made from JSON Schemas by chance that can be replayed: as a sound caller sends them, and spoilt in one place.
-// What is done with them, and which names mean what, is the business of the tests.
+// Seeded random values for JSON Schemas: valid ones, and ones that are invalid in one place. The tests decide what to
+// do with them, and which names have a special meaning.
 
 import type { JsonSchema } from "../../src/api/json-schema.ts";
 import { seeded } from "./seeded.ts";
@@ -7,7 +7,7 @@ import { seeded } from "./seeded.ts";
 /** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
-/** Choices that follow from a seed. */
+/** Seeded random choices. */
 export class Chance {
   readonly #next: () => number;
 
@@ -15,34 +15,34 @@ export class Chance {
     this.#next = seeded(seed);
   }
 
-  /** A whole number from 0 to `count` - 1. */
+  /** An integer from 0 to `count` - 1. */
   below(count: number): number {
     return Math.floor(this.#next() * count);
   }
 
-  /** One of them. */
+  /** A random element. */
   pick<Item>(items: readonly Item[]): Item {
     return items[this.below(items.length)] as Item;
   }
 
-  /** True in this share of the cases, 0 to 1. */
+  /** True with this probability, 0 to 1. */
   often(share: number): boolean {
     return this.#next() < share;
   }
 }
 
-/** Where sound values come from. */
+/** Context of valid values. */
 export interface Source {
   readonly chance: Chance;
-  /** Schemas that a `$ref` can lead to, by name. */
+  /** Schemas that a `$ref` can refer to, by name. */
   readonly schemas: Readonly<Record<string, JsonSchema>>;
-  /** A value for a field or parameter of this name where the schema says less than the interface; undefined: as the schema says. */
+  /** Value for a field or parameter whose schema is less strict than the API; undefined: the schema decides. */
   readonly named: (name: string, schema: JsonSchema) => Json | undefined;
 }
 
-/** Letters of several scripts, of one, two, three and four bytes, combining and right-to-left ones among them. */
+/** Letters of several scripts: one to four bytes in UTF-8, combining marks and right-to-left letters among them. */
 const LETTERS = [..."abcxyzABC019 _-.éßñЖ日本語𝛂😀e\u0301שלום"];
-/** Texts that programs trip over, all of them well-formed. */
+/** Well-formed texts that often cause bugs. */
 export const AWKWARD_TEXTS: readonly string[] = [
   ...["", " ", "\t\n", "null", "true", "0", "-1", "1e999", "NaN", "[]", "{}", "undefined", "__proto__", "constructor"],
   ...["../../etc/passwd", "%00", "%2e%2e%2f", "' OR 1=1 --", '"; DROP TABLE memories; --', "<script>alert(1)</script>"],
@@ -69,7 +69,7 @@ const AWKWARD_NUMBERS = [
 ];
 const NAMES = ["a", "b c", "x.y", "$eq", "__proto__", "constructor", "toString", "_x", "", "é", "0"];
 
-/** A value that fits the schema; optional fields are there or not. */
+/** A value that is valid for the schema; optional fields may be present or absent. */
 export function soundValue(schema: JsonSchema, source: Source, name = ""): Json {
   const { chance } = source;
   if (typeof schema.$ref === "string") {
@@ -99,12 +99,12 @@ export function soundValue(schema: JsonSchema, source: Source, name = ""): Json 
   }
 }
 
-/** Whether the schema takes only such values: `integer`, `array` … */
+/** Whether the schema allows only this type, such as `integer` or `array`. */
 export function isOfType(schema: JsonSchema, type: string): boolean {
   return schema.type === type || (Array.isArray(schema.type) && schema.type.includes(type));
 }
 
-/** Any JSON at all, awkward texts and numbers among it, a few levels deep. */
+/** Any JSON value, a few levels deep, with difficult texts and numbers. */
 export function anyJson(chance: Chance, depth = 0): Json {
   const kind = chance.below(depth > 3 ? 4 : 6);
   if (kind === 0) return chance.pick([null, true, false]);
@@ -115,14 +115,17 @@ export function anyJson(chance: Chance, depth = 0): Json {
   return kind === 4 ? items : objectOf(items.map((item) => [chance.pick(NAMES), item]));
 }
 
-/** The value spoilt in one place: something else there, nothing, one more field, or a size that lies on a bound or past it. */
+/** Changes the value in one place: another value, a removed field, an added field, or a size at or beyond a limit. */
 export function spoilt(value: Json, chance: Chance): Json {
   const places = placesIn(value);
   const at = chance.pick(places);
   return changedAt(value, at, (there) => spoiltHere(there, chance));
 }
 
-/** Cuts, doubles or overwrites a few characters of a JSON text: mostly no JSON any more, sometimes JSON of another meaning. */
+/**
+ * Cuts, duplicates or overwrites a few characters of a JSON text. The result is usually not JSON, sometimes different
+ * JSON.
+ */
 export function mangled(text: string, chance: Chance): string {
   const at = chance.below(text.length + 1);
   const inserted = [
@@ -145,7 +148,7 @@ export function mangled(text: string, chance: Chance): string {
   return text.slice(0, at) + chance.pick(inserted) + text.slice(at + chance.below(4));
 }
 
-/** Text of so many letters. */
+/** A text of `length` letters. */
 export function randomText(chance: Chance, letters: number): string {
   return Array.from({ length: letters }, () => chance.pick(LETTERS)).join("");
 }
@@ -169,7 +172,7 @@ function soundText(schema: JsonSchema, chance: Chance): string {
   const least = typeof schema.minLength === "number" ? schema.minLength : 0;
   const most = typeof schema.maxLength === "number" ? schema.maxLength : 64;
   const letters = chance.often(0.08) && most <= 2_048 ? most : Math.min(most, least + chance.below(24));
-  // blank texts are refused where a text has to say something, which no schema can put
+  // blank texts are refused where a text is required, which no schema can express
   return letters === 0 ? "" : `x${randomText(chance, letters - 1)}`;
 }
 
@@ -197,7 +200,7 @@ function soundObject(schema: JsonSchema, source: Source): Json {
   );
 }
 
-// Not an object literal: `__proto__` is a name like any other in JSON.
+// Not an object literal, because `__proto__` is an ordinary name in JSON.
 function objectOf(entries: readonly (readonly [name: string, value: Json])[]): { readonly [name: string]: Json } {
   const object: Record<string, Json> = {};
   for (const [name, value] of entries) {
@@ -238,7 +241,7 @@ function kept(value: Json | undefined): Json[] {
   return value === undefined ? [] : [value];
 }
 
-/** undefined: it is left out. */
+/** undefined: the value is omitted. */
 function spoiltHere(value: Json, chance: Chance): Json | undefined {
   if (chance.often(0.1)) return undefined;
   if (chance.often(0.3)) return anyJson(chance);

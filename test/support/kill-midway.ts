@@ -1,8 +1,8 @@
-// Runs a fixture and kills it without warning while it works.
+// Runs a fixture and kills it while it works.
 
 /**
- * Starts a fixture (the path of a program) with `path` as its argument, lets it print `lines` lines and `moreMs` later kills it (SIGKILL).
- * Gives all whole lines that it printed.
+ * Starts a fixture (path of a program) with `path` as its argument and kills it with SIGKILL `moreMs` after it has
+ * printed `lines` lines. Returns all complete lines that it printed.
  */
 export async function killMidway(fixture: string, path: string, lines: number, moreMs: number): Promise<string[]> {
   const child = Bun.spawn([process.execPath, fixture, path], {

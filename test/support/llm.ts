@@ -1,8 +1,8 @@
-// A language model's endpoint on loopback: keeps what it is asked, and answers what a test wants, well or badly.
+// A language model endpoint on loopback. Records requests, and answers as the test specifies.
 
 import { systemClock } from "../../src/kit/clock.ts";
 
-/** One request, as it arrived. */
+/** One received request. */
 export interface LlmCall {
   readonly path: string;
   readonly headers: Headers;
@@ -12,23 +12,23 @@ export interface LlmCall {
     readonly response_format?: { readonly json_schema: { readonly schema: { readonly required: readonly string[] } } };
     readonly [field: string]: unknown;
   };
-  /** Aborts when the caller hangs up. */
+  /** Aborts when the caller disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** How an endpoint answers. */
+/** Answers a request. */
 export type LlmAnswering = (call: LlmCall) => Response | Promise<Response>;
 
 /** A listening endpoint. */
 export interface LlmStub {
   readonly baseUrl: string;
-  /** What came in, oldest first. */
+  /** Received requests, oldest first. */
   readonly calls: readonly LlmCall[];
-  /** Calls that are being answered now. */
+  /** Number of requests in progress. */
   underWay(): number;
-  /** Forgets what came in. */
+  /** Clears the recorded requests. */
   forget(): void;
-  /** How it answers from now on. */
+  /** Sets how it answers from now on. */
   answer(how: LlmAnswering): void;
   stop(): Promise<void>;
 }
@@ -62,7 +62,7 @@ export function startLlm(how: LlmAnswering = describing()): LlmStub {
   };
 }
 
-/** What a good model says of any text. */
+/** A valid LLM extraction for any text. */
 export const DESCRIPTION = {
   title: "What a model calls it",
   type: "list",
@@ -72,12 +72,12 @@ export const DESCRIPTION = {
   relations: [{ subject: "Ada", predicate: "knows", object: "Ben" }],
 };
 
-/** Answers each question with a good description. */
+/** Answers each request with a valid LLM extraction. */
 export function describing(usage: Usage | null = { prompt: 100, completion: 20 }): LlmAnswering {
   return () => streamed([JSON.stringify(DESCRIPTION)], usage);
 }
 
-/** Tokens of a call. */
+/** Token counts of a response. */
 export interface Usage {
   readonly prompt: number;
   readonly completion: number;
@@ -90,12 +90,12 @@ export function event(data: unknown): string {
   return `data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
 }
 
-/** A part of an answer's text, as an event's data. */
+/** Event data with a part of the answer's text. */
 export function delta(content: string): object {
   return { choices: [{ index: 0, delta: { content } }] };
 }
 
-/** A stream of these parts of text, as a well-behaved endpoint sends it. */
+/** A stream of these texts, as a well-behaved endpoint sends it. */
 export function streamed(parts: readonly string[], usage: Usage | null = null): Response {
   const counted = usage && { choices: [], usage: { prompt_tokens: usage.prompt, completion_tokens: usage.completion } };
   const events = [
@@ -107,19 +107,22 @@ export function streamed(parts: readonly string[], usage: Usage | null = null): 
   return new Response(events.map(event).join(""), SSE);
 }
 
-/** Nothing comes, not even a status. */
+/** Sends nothing, not even a status. */
 export function hanging({ signal }: LlmCall): Promise<Response> {
   return new Promise((resolve) => {
     signal.addEventListener("abort", () => resolve(new Response(null)), { once: true });
   });
 }
 
-/** These bytes come; then nothing more, and the connection stays open. */
+/** Sends these bytes, then nothing more, and keeps the connection open. */
 export function stalling(text: string): LlmAnswering {
   return () => new Response(new ReadableStream({ start: (stream) => stream.enqueue(Buffer.from(text)) }), SSE);
 }
 
-/** These parts of a text, one a millisecond; then its end, or, with `stays`, nothing more for as long as somebody listens. */
+/**
+ * Sends these texts, one per millisecond; then ends, or, with `stays`, sends nothing more and keeps the connection
+ * open.
+ */
 export function trickling(parts: readonly string[], { stays }: { readonly stays: boolean }): LlmAnswering {
   return () => {
     let at = 0;
@@ -135,12 +138,12 @@ export function trickling(parts: readonly string[], { stays }: { readonly stays:
   };
 }
 
-/** The same text again and again, for as long as somebody listens. */
+/** Sends the same text repeatedly until the caller disconnects. */
 export function endless(text: string): LlmAnswering {
   return () => new Response(new ReadableStream({ pull: (stream) => stream.enqueue(Buffer.from(text)) }), SSE);
 }
 
-/** A status, with a JSON body. */
+/** Responds with a status and a JSON body. */
 export function status(code: number, headers: Record<string, string> = {}, body: object = {}): LlmAnswering {
   return () => Response.json(body, { status: code, headers });
 }

@@ -1,5 +1,5 @@
-// Reads /openapi.json as a careful client would: which operation a request is for, and what in an answer contradicts the
-// document. Strict where the document is open: a field or header that it does not name is a contradiction.
+// Validates responses against /openapi.json: finds the operation of a request, and lists contradictions. Stricter than
+// the document, which is open: an undocumented field or header is a contradiction.
 
 import type { ValidateFunction } from "ajv";
 import Ajv2020 from "ajv/dist/2020";
@@ -9,25 +9,25 @@ import type { OpenApiDocument, OperationObject, ParameterObject, ResponseObject 
 
 /** One operation of the document. */
 export interface Documented {
-  /** In upper case. */
+  /** Upper case. */
   readonly method: string;
-  /** With the server's base: `/v1/memories/{id}`. */
+  /** Including the server's base path: `/v1/memories/{id}`. */
   readonly path: string;
   readonly object: OperationObject;
-  /** All of them, references resolved. */
+  /** All parameters, with references resolved. */
   readonly parameters: readonly ParameterObject[];
-  /** Media type and schema of the body; null: it has none. */
+  /** Media type and schema of the body; null: no body. */
   readonly body: { readonly mediaType: string; readonly schema: JsonSchema; readonly isRequired: boolean } | null;
 }
 
-/** An answer with its body as text. */
+/** A response with its body as text. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
-/** What a request asked for. */
+/** The request. */
 export interface Asked {
   readonly method: string;
   readonly pathname: string;
@@ -41,13 +41,13 @@ export interface SentEvent {
 
 const BASE = "contract";
 const METHODS = ["get", "post", "put", "patch", "delete"];
-/** There now and then; when, is checked by itself. */
-const SOMETIMES = ["idempotent-replayed", "retry-after"];
-/** Headers of the transfer, which no document names. */
-const OF_HTTP = ["content-type", "content-length", "cache-control", "x-accel-buffering", "vary"];
+/** Headers that only some responses have; other tests check when. */
+const OPTIONAL_HEADERS = ["idempotent-replayed", "retry-after"];
+/** Headers of the HTTP transfer, which the document does not list. */
+const TRANSFER_HEADERS = ["content-type", "content-length", "cache-control", "x-accel-buffering", "vary"];
 const WITH_RETRY_AFTER: unknown[] = ["rate_limit_exceeded", "query_quota_exceeded"];
 
-/** The document, ready to be asked. */
+/** The parsed document. */
 export class Contract {
   readonly operations: readonly Documented[];
   readonly schemas: Readonly<Record<string, JsonSchema>>;
@@ -70,29 +70,29 @@ export class Contract {
     );
   }
 
-  /** The operation that a request is for; null: none. HEAD is for the operation of GET. */
+  /** The operation of a request; null: none. HEAD maps to the operation of GET. */
   operationOf(method: string, pathname: string): Documented | null {
     const asked = method === "HEAD" ? "GET" : method;
     const given = pathname.split("/");
     const candidates = this.operations.filter(({ method, path }) => method === asked && matches(path, given));
-    // a literal part goes before a parameter: /memories/search is not the memory `search`
+    // literal segments take precedence over parameters: /memories/search is not the memory `search`
     return candidates.sort((left, right) => parametersIn(left.path) - parametersIn(right.path))[0] ?? null;
   }
 
-  /** Methods that the document has for a path. */
+  /** Methods that the document defines for a path. */
   methodsOf(pathname: string): readonly string[] {
     const given = pathname.split("/");
     return this.operations.filter(({ path }) => matches(path, given)).map(({ method }) => method);
   }
 
-  /** Whether a JSON value fits the schema as it stands, which is what the document tells callers to send. */
+  /** Whether a JSON value is valid for the schema as documented, which is what callers may send. */
   accepts(schema: JsonSchema, value: unknown): boolean {
     return this.#validator(schema, false)(value);
   }
 
   /**
-   * What in an answer contradicts the document.
-   * @param operation null where the request was for none: then the error schema, and the codes of unknown routes, hold.
+   * Contradictions between a response and the document.
+   * @param operation null if the request matches none; then the error schema and the codes for unknown routes apply
    */
   problemsOf(operation: Documented | null, { method, pathname }: Asked, answer: RawAnswer): readonly string[] {
     const response = operation === null ? null : this.#responseOf(operation, answer.status);
@@ -107,7 +107,7 @@ export class Contract {
     ];
   }
 
-  /** The documented answer of a status; null: there is none. */
+  /** The documented response for a status; null: there is none. */
   #responseOf(operation: Documented, status: number): ResponseObject | null {
     const response = operation.object.responses[status];
     if (response === undefined) return null;
@@ -119,11 +119,13 @@ export class Contract {
     const problems: string[] = [];
     const documented = Object.keys(response?.headers ?? {}).map((name) => name.toLowerCase());
     for (const name of documented) {
-      if (!SOMETIMES.includes(name) && !headers.has(name)) problems.push(`the documented header ${name} is missing`);
+      if (!OPTIONAL_HEADERS.includes(name) && !headers.has(name))
+        problems.push(`the documented header ${name} is missing`);
     }
     if (response !== null) {
       for (const [name] of headers) {
-        if (!documented.includes(name) && !OF_HTTP.includes(name)) problems.push(`the header ${name} is undocumented`);
+        if (!documented.includes(name) && !TRANSFER_HEADERS.includes(name))
+          problems.push(`the header ${name} is undocumented`);
       }
     }
     if (!/^[A-Za-z0-9._:-]{1,128}$/.test(headers.get("x-request-id") ?? "")) problems.push("x-request-id is no id");
@@ -167,7 +169,7 @@ export class Contract {
     return body === undefined ? ["a body that is no JSON"] : this.#mismatches(content.schema, body);
   }
 
-  /** All `text` first, then `sources`, `usage` and `done`; or an `error` in place of all that was to come. */
+  /** The order of events: all `text`, then `sources`, `usage` and `done`; an `error` may replace the rest. */
   #streamProblems(text: string): string[] {
     const events = readEvents(text);
     if (events === null) return ["a stream that is not framed as event and data lines"];
@@ -212,7 +214,7 @@ export class Contract {
   }
 }
 
-/** Codes of answers to requests that are for no operation, by status. */
+/** Error codes for requests that match no operation, by status. */
 const UNROUTED: Readonly<Record<number, readonly string[]>> = {
   400: ["invalid_request"],
   401: ["missing_api_key", "invalid_api_key"],
@@ -229,7 +231,7 @@ const EVENTS: Readonly<Record<string, JsonSchema>> = {
   error: { $ref: "#/components/schemas/Error" },
 };
 
-/** The events of a stream without its comments; null where it is not framed as the interface says. */
+/** The events of a stream without its comments; null if the format is invalid. */
 export function readEvents(text: string): readonly SentEvent[] | null {
   if (!text.endsWith("\n\n")) return null;
   const frames = text.slice(0, -2).split("\n\n");
@@ -244,8 +246,8 @@ export function readEvents(text: string): readonly SentEvent[] | null {
   return events;
 }
 
-// Answers may grow by fields, so their schemas are open; here every field has to be documented. Times are UTC with
-// milliseconds, which `format` does not say.
+// The schemas of responses are open, because fields may be added; these tests require every field to be documented.
+// Times must be UTC with milliseconds, which `format` does not express.
 function closed(schema: JsonSchema): JsonSchema {
   return close(schema) as JsonSchema;
 }
@@ -295,6 +297,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // JSON never is, so this says that it was none
+    return undefined; // not a JSON value, so it marks invalid JSON
   }
 }

@@ -1,6 +1,6 @@
-// Chance that can be replayed: a generator whose seed a failing test prints.
+// A seeded random generator; failing tests print the seed.
 
-/** Numbers in 0..1 that follow from the seed alone (mulberry32, public domain). */
+/** Numbers in 0..1 that depend only on the seed (mulberry32, public domain). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

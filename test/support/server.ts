@@ -5,64 +5,64 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { until } from "./until.ts";
 
-/** How to start a server. */
+/** Options of a server. */
 export interface ServerOptions {
-  /** Data folder; without one a new folder is made, and removed by `stop` and `kill`. */
+  /** Data folder. Default: a new one, which `stop` and `kill` remove. */
   readonly dataDir?: string;
-  /** More environment, such as `MNEME_HNSW_MIN_CHUNKS`; null removes a variable. */
+  /** Additional environment variables, such as `MNEME_HNSW_MIN_CHUNKS`; null removes a variable. */
   readonly environment?: Readonly<Record<string, string | null>>;
-  /** More flags. */
+  /** Additional flags. */
   readonly flags?: readonly string[];
   /** The program; default: `bun src/main.ts`. */
   readonly command?: readonly string[];
-  /** Where the program runs; default: the repository's root. */
+  /** Working directory; default: the repository's root. */
   readonly workingDirectory?: string;
-  /** Until `/ready` answers 200. */
+  /** Timeout until `/ready` answers 200. */
   readonly readyTimeoutMs?: number;
 }
 
-/** An answer of the interface. */
+/** A response of the API. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** The parsed JSON; null without a body. */
+  /** The parsed JSON; null if there is no body. */
   readonly body: unknown;
 }
 
-/** A server that runs. */
+/** A running server. */
 export interface RunningServer {
   /** `http://127.0.0.1:PORT`, without `/v1`. */
   readonly url: string;
-  /** A key with all rights. */
+  /** API key with all permissions. */
   readonly key: string;
   readonly pid: number;
   readonly dataDir: string;
-  /** From spawn until `/ready` answered 200. */
+  /** Time from spawn until `/ready` answered 200. */
   readonly startMs: number;
-  /** What it printed so far. */
+  /** Output so far. */
   readonly stdout: () => string;
   readonly stderr: () => string;
   /** Sends JSON with the key to a path such as `/v1/memories`. */
   readonly call: (method: string, path: string, body?: unknown) => Promise<Answer>;
-  /** SIGTERM; resolves with the exit code. Removes the data folder unless it was given. */
+  /** Sends SIGTERM; resolves with the exit code. Removes the data folder unless the caller provided it. */
   readonly stop: () => Promise<number>;
-  /** SIGKILL; resolves when the process is gone. Keeps the data folder, so that another start can look at it. */
+  /** Sends SIGKILL; resolves when the process is gone. Keeps the data folder, so that another start can use it. */
   readonly kill: () => Promise<void>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
-/** The admin key of every server that is started here. */
+/** Admin key of every server started here. */
 export const TEST_KEY = "ctx_test-key-for-local-servers-only";
 
 const ROOT = join(import.meta.dir, "../..");
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 40_000;
-/** Output beyond this many characters is cut at the front. */
+/** Longest output kept, in characters; the beginning is cut off. */
 const OUTPUT_CHARACTERS_MAX = 200_000;
 
 /**
  * Starts a server and waits until it is ready.
- * @throws Error with what the server printed when it exits or is not ready in time; it is gone then.
+ * @throws Error with the server's output if it exits or is not ready in time; the server has ended by then
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "mneme-test-"));
@@ -132,7 +132,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   };
 }
 
-// Settings of the person who runs the tests must not change what they prove: only what a program needs to run is kept.
+// Only variables that a program needs are kept, so that the settings of the person who runs the tests have no effect.
 function environmentFor(
   dataDir: string,
   more: Readonly<Record<string, string | null>>,
@@ -147,7 +147,7 @@ function environmentFor(
     MNEME_PORT: "0",
     MNEME_DATA_DIR: dataDir,
     MNEME_ADMIN_KEY: TEST_KEY,
-    // tests and benches send more requests in a minute than a caller may
+    // tests and benches send more requests per minute than the rate limits allow
     MNEME_RATE_LIMITS: "off",
   };
   for (const [name, value] of Object.entries(more)) environment[name] = value ?? undefined;
@@ -165,7 +165,7 @@ async function isReady(url: string): Promise<boolean> {
     await response.body?.cancel();
     return response.status === 200;
   } catch {
-    return false; // not listening yet, or no longer: the caller sees the exit code
+    return false; // not listening yet, or no longer; the caller checks the exit code
   }
 }
 

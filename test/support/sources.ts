@@ -1,5 +1,4 @@
-// The project's own files as house rules look at them: lines, imports, exports. Reads what version control tracks (or
-// would), so that build outputs and data are left out.
+// The project's source files for the house rules: lines, imports, code without comments. Skips build outputs and data.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
@@ -9,19 +8,19 @@ export const ROOT = join(import.meta.dir, "../..");
 
 /** A text file of the project. */
 export interface SourceFile {
-  /** From the root, with `/`. */
+  /** Path from the repository's root, with `/`. */
   readonly path: string;
   readonly text: string;
   readonly lines: readonly string[];
 }
 
-/** An import, static or dynamic, of values or of types only. */
+/** An import or re-export: static or dynamic, of values or types. */
 export interface Import {
   /** From 1. */
   readonly line: number;
   /** As written. */
   readonly specifier: string;
-  /** The imported file from the root, for relative imports; null for packages. */
+  /** Path of the imported file from the root; null for packages. */
   readonly path: string | null;
   /** `import("…")` */
   readonly isDynamic: boolean;
@@ -30,7 +29,7 @@ export interface Import {
 const LEFT_OUT = new Set(["node_modules", "target", "dist", ".git", "store", "scratch"]);
 const BINARY = /\.(onnx|gz|png|jpe?g|ico|woff2?|node|so|pdf|docx|xlsx|pptx|zip)$/;
 
-/** The project's text files below a folder, or the file itself, sorted by path. */
+/** The text files below a folder, or the file itself, sorted by path. */
 export function sourceFiles(under: string, extension = ""): readonly SourceFile[] {
   const files: SourceFile[] = [];
   const walk = (folder: string) => {
@@ -51,7 +50,7 @@ export function sourceFile(path: string): SourceFile {
   return { path, text, lines: text.split("\n") };
 }
 
-/** The imports and re-exports of a TypeScript file; text in comments that reads like one counts too. */
+/** Imports and re-exports of a TypeScript file. Comments that look like imports count as well. */
 export function importsOf(file: SourceFile): readonly Import[] {
   const imports: Import[] = [];
   const pattern = /(?:\bfrom\s*|^import\s*|(\bimport\s*\(\s*))["']([^"'\n]+)["']/gm;
@@ -67,15 +66,15 @@ export function importsOf(file: SourceFile): readonly Import[] {
   return imports;
 }
 
-/** The line (from 1) of a position in a file's text. */
+/** Line (from 1) of a position in a file's text. */
 export function lineAt(file: SourceFile, position: number): number {
   return file.text.slice(0, position).split("\n").length;
 }
 
-/** The lines of a file without comments and the contents of texts, so that calls in prose do not count. */
+/** The lines of a file with comments and string contents blanked, so that text in them is not mistaken for code. */
 export function codeLines(file: SourceFile): readonly string[] {
   const blank = (text: string) => text.replace(/[^\n]/g, " ");
-  // texts first: a `//` within one opens no comment
+  // strings first: `//` within one starts no comment
   const pattern = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g;
   return file.text.replace(pattern, blank).split("\n");
 }

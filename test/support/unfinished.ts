@@ -1,5 +1,4 @@
-// Memories that are not completed, for as long as a test looks at them: a service whose models never come, and memories that
-// failed.
+// Memories that stay uncompleted during a test: a service whose models never become ready, and failed memories.
 
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +7,7 @@ import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { type ServiceOptions, startService, type TestService } from "./service.ts";
 import { ROOT } from "./sources.ts";
 
-/** Starts a service that accepts memories and never finishes one, because the weights of its models are missing. */
+/** Starts a service that accepts memories but completes none, because the weights of its models are missing. */
 export async function startWithoutModels(options: ServiceOptions = {}): Promise<TestService> {
   const modelsDir = modelsWithoutWeights();
   const mneme = await startService({ ...options, config: { ...options.config, modelsDir }, waitsForModels: false });
@@ -21,7 +20,7 @@ export async function startWithoutModels(options: ServiceOptions = {}): Promise<
   };
 }
 
-/** Ends the processing of a memory as the worker does where a text cannot be prepared. */
+/** Ends the processing of a memory like the worker does if a text cannot be prepared. */
 export function markFailed(mneme: TestService, id: string, message = "The text could not be prepared."): void {
   const database = openDatabase(join(mneme.dataDir, "mneme.sqlite"));
   try {
@@ -36,7 +35,7 @@ export function markFailed(mneme: TestService, id: string, message = "The text c
   }
 }
 
-// What the models are stands in their model.json, so that a store that they filled opens with these as well.
+// The models' description is in model.json, so a store that the real models filled can be opened with these as well.
 function modelsWithoutWeights(): string {
   const folder = mkdtempSync(join(tmpdir(), "mneme-test-models-"));
   cpSync(join(ROOT, "data/models"), folder, {

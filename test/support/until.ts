@@ -1,11 +1,11 @@
-// Waiting for something to become true, with a deadline: what tests do instead of sleeping.
+// Waits for a condition with a deadline. Tests use this instead of sleeping.
 
-/** How often the condition is looked at, in milliseconds. */
+/** Polling interval in milliseconds. */
 const LOOK_EVERY_MS = 20;
 
 /**
- * Waits until `condition` gives something other than false, null or undefined, and returns that.
- * @throws Error naming `what` when `timeoutMs` pass first.
+ * Waits until `condition` returns something other than false, null or undefined, and returns that.
+ * @throws Error with `what` if that takes longer than `timeoutMs`
  */
 export async function until<Value>(
   what: string,

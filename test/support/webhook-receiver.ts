@@ -1,18 +1,18 @@
-// A receiver of webhooks on loopback: keeps what arrives as it arrived, and answers what a test wants.
+// A webhook receiver on loopback. Records requests unchanged, and responds as the test specifies.
 
 import { Webhook } from "standardwebhooks";
 
-/** One call, as it arrived. */
+/** One received request. */
 export interface Received {
   readonly path: string;
   readonly headers: Headers;
-  /** To the byte. */
+  /** The exact body. */
   readonly body: string;
   /** The header `webhook-id`. */
   readonly id: string;
 }
 
-/** An event's body. */
+/** The body of an event. */
 export interface ReceivedEvent {
   readonly type: string;
   readonly timestamp: string;
@@ -21,11 +21,11 @@ export interface ReceivedEvent {
 
 /** A listening receiver. */
 export interface WebhookReceiver {
-  /** An address of its own for each `path`. */
+  /** The address for a `path`. */
   url(path: string): string;
-  /** What came in at a path, oldest first. */
+  /** Requests received at a path, oldest first. */
   at(path: string): readonly Received[];
-  /** What a path answers from now on: a status, or a whole answer; 200 where nothing was said. */
+  /** Sets the response for a path: a status, or a complete response. Default: 200. */
   answer(path: string, how: number | ((call: Received) => Response | Promise<Response>)): void;
   stop(): Promise<void>;
 }
@@ -57,8 +57,8 @@ export function receiveWebhooks(): WebhookReceiver {
 }
 
 /**
- * The event of a call whose signature the standard's own library accepts.
- * @throws WebhookVerificationError for any other
+ * Verifies the signature of a request with the reference library, and returns the event.
+ * @throws WebhookVerificationError if the signature is invalid
  */
 export function verified({ headers, body }: Received, secret: string): ReceivedEvent {
   const signed = ["webhook-id", "webhook-timestamp", "webhook-signature"];
