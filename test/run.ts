@@ -1,5 +1,5 @@
-// `bun run test`: every test of the project, native core first, and one line at the end that sums them up:
-// `N passed, N failed, N skipped`. Arguments are handed to `bun test` (and leave the native core's tests out).
+// `bun run test`: runs every test of the project, the native core's first, and prints one summary line at the end:
+// `N passed, N failed, N skipped`. With arguments, only `bun test` runs, with these arguments.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ interface Tally {
 }
 
 const ROOT = join(import.meta.dir, "..");
-/** A single test that takes longer hangs; a machine under load is given ten times what the slowest one takes. */
+/** Timeout of a single test: ten times what the slowest one takes, to allow for a machine under load. */
 const TEST_TIMEOUT_MS = 120_000;
 
 async function main(): Promise<number> {
@@ -25,7 +25,7 @@ async function main(): Promise<number> {
   return sum("failed") === 0 ? 0 : 1;
 }
 
-// Same profile and target folder as native/build.ts: both share the compiled dependencies.
+// Uses the profile and target folder of native/build.ts, so that dependencies are compiled only once.
 async function testNative(): Promise<Tally> {
   const manifest = join(ROOT, "native/Cargo.toml");
   const child = Bun.spawn(["cargo", "test", "--workspace", "--release", "--locked", "--manifest-path", manifest], {
@@ -47,7 +47,7 @@ async function testNative(): Promise<Tally> {
   return sound("the native core's tests", tally, exitCode);
 }
 
-// The report is read from a file, since what tests print themselves can look like anything.
+// The results are read from a report file, because the output of tests can contain anything.
 async function testTypeScript(patterns: readonly string[]): Promise<Tally> {
   const folder = mkdtempSync(join(tmpdir(), "mneme-report-"));
   const report = join(folder, "junit.xml");
@@ -68,7 +68,7 @@ async function testTypeScript(patterns: readonly string[]): Promise<Tally> {
 
 const NOTHING: Tally = { passed: 0, failed: 0, skipped: 0 };
 
-// The sums that stand on the outermost element of a JUnit report.
+// The totals are attributes of the outermost element of a JUnit report.
 function junitTally(xml: string): Tally {
   const head = /<testsuites\b[^>]*>/.exec(xml)?.[0] ?? "";
   const count = (name: string) => Number(new RegExp(`\\b${name}="(\\d+)"`).exec(head)?.[1] ?? 0);
@@ -77,7 +77,8 @@ function junitTally(xml: string): Tally {
   return { passed: count("tests") - failed - skipped, failed, skipped };
 }
 
-// A run that ended badly without a failed test (it crashed, or did not compile), or ran nothing, is a failure too.
+// A run that ends with an error but no failed test (a crash, a compiler error), or that runs no tests, counts as
+// failed.
 function sound(what: string, tally: Tally, exitCode: number): Tally {
   const ranAny = tally.passed + tally.failed > 0;
   if ((exitCode === 0 && ranAny) || tally.failed > 0) return tally;

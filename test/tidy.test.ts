@@ -1,10 +1,19 @@
-// The house rules that a machine can check; each message names the cure. What formatter, linter and compiler check
-// already (biome.json, tsconfig.json) is not repeated here.
+// House rules of the repository that a machine can check. Each message says how to fix the problem. Rules of the
+// formatter, linter and compiler (biome.json, tsconfig.json) are not repeated here.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
-import { codeLines, importsOf, lineAt, ROOT, type SourceFile, sourceFile, sourceFiles } from "./support/sources.ts";
+import {
+  codeLines,
+  importsOf,
+  lineAt,
+  productionLines,
+  ROOT,
+  type SourceFile,
+  sourceFile,
+  sourceFiles,
+} from "./support/sources.ts";
 
 const src = sourceFiles("src", ".ts");
 const tests = sourceFiles("test", ".ts");
@@ -14,15 +23,15 @@ const nativeScripts = sourceFiles("native", ".ts");
 const pages = sourceFiles(".", ".md");
 
 /**
- * Which rooms of src/ a room may import, beside itself, `domain` and `kit`. Files at the top of src/ are rooms of their
- * own, and so is each adapter; `adapters` means all of them.
- * The reasons stand in ARCHITECTURE.md, "Rooms".
+ * Modules of src/ that each module may import, besides itself, `domain` and `kit`. A module is a folder of src/, a
+ * folder of src/adapters/, or a file directly in src/; `adapters` stands for all adapters. ARCHITECTURE.md describes
+ * the modules.
  */
-const ROOMS: Readonly<Record<string, readonly string[]>> = {
+const MODULE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "main.ts": ["cli"],
   binary: ["cli", "console", "adapters/native"],
   cli: ["config.ts", "compose.ts", "local-accounts.ts", "children"],
-  // each setting is parsed by the room that it belongs to
+  // each setting is parsed by the module that it belongs to
   "config.ts": ["account", "api", "webhooks", "adapters/inference", "adapters/outbound"],
   "compose.ts": [
     "config.ts",
@@ -62,8 +71,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   kit: [],
 };
 
-/** Foreign parts, and the one place that may know each. */
-const SEAMS: readonly (readonly [foreign: RegExp, place: string, cure: string])[] = [
+/** Packages and runtime modules that only one file or folder may import. */
+const PACKAGE_OWNERS: readonly (readonly [specifier: RegExp, owner: string, fix: string])[] = [
   [/^bun:sqlite$/, "src/adapters/embedded/sqlite/database.ts", "use what database.ts exports"],
   [/^@duckdb\//, "src/adapters/embedded/duckdb/", "go through the Archive"],
   [/^onnxruntime-/, "src/adapters/inference/onnxruntime-encoder.ts", "ask a lane (adapters/inference/lanes.ts)"],
@@ -75,85 +84,89 @@ const SEAMS: readonly (readonly [foreign: RegExp, place: string, cure: string])[
   [/^pino$/, "src/kit/log.ts", "take a Log as parameter"],
 ];
 
-interface Ban {
+interface ForbiddenPattern {
   readonly pattern: RegExp;
   readonly files: readonly SourceFile[];
-  /** Paths (or beginnings of paths) where it is right. */
+  /** Paths, or beginnings of paths, where the pattern is allowed. */
   readonly allowed: readonly string[];
-  readonly cure: string;
+  readonly fix: string;
 }
 
 const typescript = [...src, ...tests, ...benches, ...nativeScripts];
-const BANS: readonly Ban[] = [
+const FORBIDDEN_PATTERNS: readonly ForbiddenPattern[] = [
   {
     pattern: /\bDate\.now\(|\bnew Date\(\)/,
     files: typescript,
     allowed: ["src/kit/clock.ts"],
-    cure: "take a Clock (kit/clock.ts) as parameter; performance.now() measures durations",
+    fix: "take a Clock (kit/clock.ts) as a parameter; use performance.now() to measure durations",
   },
   {
     pattern: /\bconsole\.\w+\(/,
     files: src,
     allowed: [],
-    cure: "log through kit/log.ts; commands write to process.stdout",
+    fix: "log with kit/log.ts; commands write to process.stdout",
   },
   {
     pattern: /\bMath\.random\(/,
     files: typescript,
     allowed: [],
-    cure: "crypto.getRandomValues in src, a seeded generator in tests and benches",
+    fix: "crypto.getRandomValues in src, a seeded generator in tests and benches",
   },
   {
     pattern: /\bprocess\.exit\(/,
     files: src,
     allowed: ["src/main.ts", "src/binary/", "src/cli/", "src/children/"],
-    cure: "throw; only the outermost file ends the process",
+    fix: "throw an error; only entry points end the process",
   },
   {
     pattern: /\bBun\.sleep\(|\bsetTimeout\(\s*(resolve|done)\b/,
     files: tests,
     allowed: ["test/support/until.ts"],
-    cure: "wait for a condition with until() (test/support/until.ts)",
+    fix: "wait for a condition with until() (test/support/until.ts)",
   },
   {
     pattern: /\bcatch\s*(\(\w*\)\s*)?\{\s*\}|\.catch\(\(\w*\)\s*=>\s*(\{\s*\}|undefined|null)\)/,
     files: typescript,
     allowed: [],
-    cure: "handle it, or return a value and say in a comment why going on is right",
+    fix: "handle the error, or return a value and explain in a comment why continuing is right",
   },
 ];
 
 describe("house rules", () => {
-  test("imports follow the direction of the rooms", () => {
+  test("modules import only the modules that MODULE_IMPORTS allows", () => {
     const problems = src.flatMap((file) =>
       importsOf(file).flatMap(({ line, path, isDynamic }) => {
         if (path === null || !path.startsWith("src/")) return [];
-        const [from, to] = [roomOf(file.path), roomOf(path)];
+        const [from, to] = [moduleOf(file.path), moduleOf(path)];
         if (from === to || (to === "domain" && from !== "kit") || to === "kit") return [];
-        // the entry of the child processes loads what its kind of child runs, and nothing else of children/ knows it
+        // the entry point of child processes loads the code of each kind of child; no other file of children/ may
         const isChildEntry = file.path === "src/children/entry.ts" && isDynamic;
-        const allowed = from === "children" && !isChildEntry ? [] : (ROOMS[from] ?? []);
+        const allowed = from === "children" && !isChildEntry ? [] : (MODULE_IMPORTS[from] ?? []);
         return allowed.includes(to) || allowed.includes(to.split("/")[0] ?? "")
           ? []
-          : [`${file.path}:${line}: ${from} may not import ${path}; move the code, or pass it in from compose.ts`];
+          : [`${file.path}:${line}: ${from} must not import ${path}; move the code, or pass it in from compose.ts`];
       }),
     );
     expect(problems).toEqual([]);
   });
 
-  test("every room is known", () => {
-    const unknown = new Set(src.map(({ path }) => roomOf(path)).filter((room) => !Object.hasOwn(ROOMS, room)));
-    expect([...unknown].map((room) => `src/${room}: name what it may import in ROOMS (test/tidy.test.ts)`)).toEqual([]);
+  test("every module is listed in MODULE_IMPORTS", () => {
+    const unknown = new Set(
+      src.map(({ path }) => moduleOf(path)).filter((module) => !Object.hasOwn(MODULE_IMPORTS, module)),
+    );
+    expect(
+      [...unknown].map((module) => `src/${module}: list its allowed imports in MODULE_IMPORTS (test/tidy.test.ts)`),
+    ).toEqual([]);
   });
 
-  test("each foreign part is known to one place", () => {
+  test("each package in PACKAGE_OWNERS is imported only by its owner", () => {
     const problems = src.flatMap((file) =>
       importsOf(file).flatMap(({ line, specifier }) =>
-        // binary/ puts the foreign parts into the single file
-        SEAMS.filter(
-          ([foreign, place]) =>
-            foreign.test(specifier) && roomOf(file.path) !== "binary" && !file.path.startsWith(place),
-        ).map(([, place, cure]) => `${file.path}:${line}: only ${place} imports ${specifier}; ${cure}`),
+        // binary/ puts native packages into the single binary
+        PACKAGE_OWNERS.filter(
+          ([pattern, owner]) =>
+            pattern.test(specifier) && moduleOf(file.path) !== "binary" && !file.path.startsWith(owner),
+        ).map(([, owner, fix]) => `${file.path}:${line}: only ${owner} may import ${specifier}; ${fix}`),
       ),
     );
     expect(problems).toEqual([]);
@@ -163,38 +176,41 @@ describe("house rules", () => {
     const problems = typescript.flatMap((file) =>
       importsOf(file)
         .filter(({ path }) => path !== null && !/\.(ts|json)$/.test(path))
-        .map(({ line, specifier }) => `${file.path}:${line}: write the extension of ${specifier}`),
+        .map(({ line, specifier }) => `${file.path}:${line}: add the file extension to ${specifier}`),
     );
     expect(problems).toEqual([]);
   });
 
-  for (const { pattern, files, allowed, cure } of BANS) {
-    test(`code does without ${pattern.source}`, () => {
+  for (const { pattern, files, allowed, fix } of FORBIDDEN_PATTERNS) {
+    test(`code does not contain ${pattern.source}`, () => {
       const problems = files
         .filter(({ path }) => !allowed.some((place) => path.startsWith(place)))
         .flatMap((file) =>
-          codeLines(file).flatMap((line, at) => (pattern.test(line) ? [`${file.path}:${at + 1}: ${cure}`] : [])),
+          codeLines(file).flatMap((line, at) => (pattern.test(line) ? [`${file.path}:${at + 1}: ${fix}`] : [])),
         );
       expect(problems).toEqual([]);
     });
   }
 
-  test("no check is switched off and no work is put off in a comment", () => {
+  test("no comment disables a check or postpones work", () => {
     const pattern = new RegExp(
       ["@ts-" + "ignore", "@ts-" + "nocheck", "\\bTO" + "DO\\b", "\\bFIX" + "ME\\b"].join("|"),
     );
     const problems = [...typescript, ...rust].flatMap((file) =>
       file.lines.flatMap((line, at) =>
-        pattern.test(line) ? [`${file.path}:${at + 1}: do it now, or write it into an issue`] : [],
+        pattern.test(line) ? [`${file.path}:${at + 1}: fix it now, or create an issue`] : [],
       ),
     );
     expect(problems).toEqual([]);
   });
 
-  test("a file opens with what it answers", () => {
+  test("every file begins with a comment about its purpose", () => {
     const problems = [...typescript, ...rust]
       .filter(({ lines }) => !/^(\/\/|#!)/.test(lines[0] ?? ""))
-      .map(({ path }) => `${path}: begin with two or three comment lines: what it answers, what it leaves to others`);
+      .map(
+        ({ path }) =>
+          `${path}: begin with two or three comment lines: what the file does, what it leaves to which other file`,
+      );
     expect(problems).toEqual([]);
   });
 
@@ -205,7 +221,7 @@ describe("house rules", () => {
         const previous = file.lines[at - 1]?.trimEnd() ?? "";
         const isDocumented = previous.endsWith("*/");
         return declaration.test(line) && !isDocumented
-          ? [`${file.path}:${at + 1}: put a docstring above ${line.slice(0, 60)}`]
+          ? [`${file.path}:${at + 1}: add a docstring above ${line.slice(0, 60)}`]
           : [];
       }),
     );
@@ -223,7 +239,7 @@ describe("house rules", () => {
     entries.forEach(visit);
     const dead = src
       .filter(({ path }) => !reached.has(path))
-      .map(({ path }) => `${path}: nothing imports it; remove it`);
+      .map(({ path }) => `${path}: no file imports it; remove it`);
     const started = [...tests, ...benches].filter(({ path }) => !/\/(support|lib|contract)\//.test(path));
     for (const { path } of started) visit(path);
     const unused = [...tests, ...benches]
@@ -232,11 +248,11 @@ describe("house rules", () => {
     expect([...dead, ...unused]).toEqual([]);
   });
 
-  test("no source file answers too many questions", () => {
+  test("no source file is too long", () => {
     const problems = [
       ...src.filter(({ lines }) => lines.length > 500).map(({ path, lines }) => [path, lines.length]),
       ...rust.filter(({ lines }) => lines.length > 900).map(({ path, lines }) => [path, lines.length]),
-    ].map(([path, length]) => `${path}: ${length} lines; split it where it answers two questions`);
+    ].map(([path, length]) => `${path}: ${length} lines; split it by responsibility`);
     expect(problems).toEqual([]);
   });
 });
@@ -246,37 +262,34 @@ describe("Rust rules", () => {
     .filter(({ path }) => !/\/(tests?|testing)\b/.test(path))
     .map((file) => ({
       path: file.path,
-      // a file's unit tests stand at its end
-      lines: file.lines.slice(0, file.lines.findIndex((line) => line.includes("#[cfg(test)]")) >>> 0),
+      lines: productionLines(file),
     }));
-  const find = (pattern: RegExp, cure: string, allowed = "") =>
+  const find = (pattern: RegExp, fix: string, allowed = "") =>
     code
       .filter(({ path }) => allowed === "" || !path.startsWith(allowed))
       .flatMap(({ path, lines }) =>
-        lines.flatMap((line, at) => (pattern.test(line.replace(/\/\/.*/, "")) ? [`${path}:${at + 1}: ${cure}`] : [])),
+        lines.flatMap((line, at) => (pattern.test(line) ? [`${path}:${at + 1}: ${fix}`] : [])),
       );
 
-  test("failures are handled or stated as invariants", () => {
-    expect(find(/\.unwrap\(\)/, "return an error, or expect() with the invariant as a sentence")).toEqual([]);
+  test("failures are handled or documented as invariants", () => {
+    expect(find(/\.unwrap\(\)/, "return an error, or use expect() with the invariant as a sentence")).toEqual([]);
   });
 
-  test("one module knows JavaScript", () => {
-    expect(
-      find(/\bnapi\b/, "move it to native/src/bindings; the core knows no JavaScript", "native/src/bindings/"),
-    ).toEqual([]);
+  test("only one module uses Node-API", () => {
+    expect(find(/\bnapi\b/, "move it to native/src/bindings", "native/src/bindings/")).toEqual([]);
   });
 });
 
 describe("pages", () => {
-  test("links and paths lead somewhere", () => {
+  test("links and paths refer to existing files and headings", () => {
     const problems = pages.flatMap((page) => [...deadLinks(page), ...deadPaths(page)]);
     expect(problems).toEqual([]);
   });
 });
 
 describe("what is published", () => {
-  test("no file names a place that strangers do not have", () => {
-    // in pieces, so that this file passes its own test
+  test("no file names a private host or folder", () => {
+    // split up, so that this file passes its own test
     const places = [
       [".lib", "rary"],
       ["/work", "/"],
@@ -286,31 +299,31 @@ describe("what is published", () => {
     const problems = sourceFiles(".").flatMap((file) =>
       file.lines.flatMap((line, at) =>
         places.some((place) => line.includes(place)) || (privateHost.test(line) && !file.path.startsWith("test/"))
-          ? [`${file.path}:${at + 1}: say it without the place: ${line.trim().slice(0, 80)}`]
+          ? [`${file.path}:${at + 1}: remove the private name: ${line.trim().slice(0, 80)}`]
           : [],
       ),
     );
     expect(problems).toEqual([]);
   });
 
-  test("lock files name the public registries only", () => {
+  test("lock files refer only to public registries", () => {
     const registries = {
       "bun.lock": /https?:\/\/(?!registry\.npmjs\.org)/,
       "native/Cargo.lock": /registry\+(?!https:\/\/github\.com\/rust-lang\/crates\.io-index)/,
     };
     const problems = Object.entries(registries).flatMap(([path, foreign]) =>
       existsSync(join(ROOT, path)) && foreign.test(sourceFile(path).text)
-        ? [`${path}: lock it against the public registry`]
+        ? [`${path}: create the lock file with the public registry`]
         : [],
     );
     expect(problems).toEqual([]);
   });
 });
 
-// `src/a/b.ts` is in room `a`, `src/main.ts` in `main.ts`, `src/adapters/a/b.ts` in `adapters/a`.
-function roomOf(path: string): string {
-  const [, room = "", adapter = ""] = path.split("/");
-  return room === "adapters" ? `adapters/${adapter}` : room;
+// `src/a/b.ts` is in module `a`, `src/main.ts` in `main.ts`, `src/adapters/a/b.ts` in `adapters/a`.
+function moduleOf(path: string): string {
+  const [, module = "", adapter = ""] = path.split("/");
+  return module === "adapters" ? `adapters/${adapter}` : module;
 }
 
 function deadLinks(page: SourceFile): string[] {
@@ -320,21 +333,22 @@ function deadLinks(page: SourceFile): string[] {
     const [file = "", anchor] = target.split("#");
     const path = file === "" ? page.path : normalize(join(dirname(page.path), file));
     const where = `${page.path}:${lineAt(page, match.index)}`;
-    if (!existsSync(join(ROOT, path))) return [`${where}: ${target} is not there; mend the link`];
+    if (!existsSync(join(ROOT, path))) return [`${where}: ${target} does not exist; fix the link`];
     if (anchor === undefined || !path.endsWith(".md")) return [];
     return anchorsOf(sourceFile(path)).includes(anchor)
       ? []
-      : [`${where}: ${path} has no heading #${anchor}; mend the link`];
+      : [`${where}: ${path} has no heading #${anchor}; fix the link`];
   });
 }
 
-// Paths in backticks that begin with one of our folders; patterns and placeholders are left alone.
+// Missing paths among the texts in backticks that begin with a folder of the repository. Patterns and placeholders are
+// skipped.
 function deadPaths(page: SourceFile): string[] {
   return [...page.text.matchAll(/`((?:src|test|native|bench|data\/models|\.ci)\/[\w./-]*)`/g)].flatMap((match) => {
     const path = match[1] ?? "";
     return existsSync(join(ROOT, path))
       ? []
-      : [`${page.path}:${lineAt(page, match.index)}: ${path} is not there; name what took its place`];
+      : [`${page.path}:${lineAt(page, match.index)}: ${path} does not exist; name its replacement`];
   });
 }
 

@@ -78,3 +78,11 @@ export function codeLines(file: SourceFile): readonly string[] {
   const pattern = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g;
   return file.text.replace(pattern, blank).split("\n");
 }
+
+/** The code lines of a Rust file without its unit tests, which stand at its end. */
+export function productionLines(file: SourceFile): readonly string[] {
+  const tests = file.lines.findIndex(
+    (line, at) => line === "#[cfg(test)]" && /^mod \w+ \{/.test(file.lines[at + 1] ?? ""),
+  );
+  return codeLines(file).slice(0, tests >>> 0);
+}
