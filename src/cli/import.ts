@@ -233,12 +233,12 @@ async function store(client: Client, drafts: readonly Draft[], tally: Tally): Pr
 async function waitUntilSearchable(client: Client, failedBefore: unknown): Promise<void> {
   const progress = new Progress("waiting until everything is searchable:");
   const startedAt = performance.now();
-  const countedFirst = await memoriesInWork(client.url);
+  const countedFirst = await processingMemories(client.url);
   let left = countedFirst;
   for (let poll = 1; ; poll++) {
     const page = await client.send("GET", "/v1/memories?status=processing&limit=1");
     if (!Array.isArray(page.data) || page.data.length === 0) break;
-    if (poll % POLLS_PER_COUNT === 0) left = await memoriesInWork(client.url);
+    if (poll % POLLS_PER_COUNT === 0) left = await processingMemories(client.url);
     const share = countedFirst === null || left === null ? null : Math.max(0, 1 - left / countedFirst);
     progress.show(share, left === null ? readableDuration(performance.now() - startedAt) : `${left} in progress`);
     await client.clock.sleep(POLL_MS);
@@ -255,7 +255,7 @@ async function waitUntilSearchable(client: Client, failedBefore: unknown): Promi
 
 // The API does not count memories by status, but the metrics do, for all projects together. null: metrics not
 // accessible.
-async function memoriesInWork(url: string): Promise<number | null> {
+async function processingMemories(url: string): Promise<number | null> {
   try {
     const response = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(METRICS_TIMEOUT_MS) });
     const count = /^mneme_memories\{status="processing"\} (\d+)/m.exec(response.ok ? await response.text() : "")?.[1];

@@ -30,8 +30,8 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
   const stopped = stopSignal();
   const log = createLog(config.logLevel);
   const startedAt = performance.now();
-  say(`Mneme ${VERSION}`);
-  say(`opening data directory ${config.dataDir} …`);
+  print(`Mneme ${VERSION}`);
+  print(`opening data directory ${config.dataDir} …`);
   const service = await compose({ config, log, clock: systemClock });
   // handled from the start: if the service closes before the models are up, `ready` rejects
   const modelsFailure: Promise<unknown> = service.ready.then(
@@ -39,9 +39,9 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
     (error: unknown) => error ?? new Error("The models failed to start."),
   );
 
-  say(`data directory open after ${readableDuration(performance.now() - startedAt)}`);
+  print(`data directory open after ${readableDuration(performance.now() - startedAt)}`);
   // printed before anything else can fail: the key is already stored and cannot be read back
-  if (service.firstKey !== null) say(`\nadmin key (shown only once):\n\n  KEY=${service.firstKey}\n`);
+  if (service.firstKey !== null) print(`\nadmin key (shown only once):\n\n  KEY=${service.firstKey}\n`);
 
   let server: Server<undefined>;
   try {
@@ -52,20 +52,20 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
     throw error;
   }
   const url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${server.port}`;
-  say(`listening on ${url}`);
-  if (service.firstKey !== null || config.adminKey !== null) say(examples(url, service.firstKey === null));
+  print(`listening on ${url}`);
+  if (service.firstKey !== null || config.adminKey !== null) print(examples(url, service.firstKey === null));
 
-  say("loading the models …");
+  print("loading the models …");
   const outcome = await Promise.race([modelsFailure, stopped]);
   if (outcome === null) {
-    say(`models ready after ${readableDuration(performance.now() - startedAt)}`);
-    say("press Ctrl-C to stop");
+    print(`models ready after ${readableDuration(performance.now() - startedAt)}`);
+    print("press Ctrl-C to stop");
     await stopped;
   }
-  say("stopping …");
+  print("stopping …");
   await shutDown(server, service, log);
   if (outcome !== null && outcome !== STOP) throw outcome;
-  say("stopped");
+  print("stopped");
   return 0;
 }
 
@@ -123,11 +123,11 @@ function examples(url: string, isKeyGiven: boolean): string {
 }
 
 async function shutDown(server: Server<undefined>, service: Service, log: Log): Promise<void> {
-  if (!(await within(DRAIN_MS, server.stop(false)))) {
+  if (!(await finishesWithin(DRAIN_MS, server.stop(false)))) {
     log.warn({ waitedMs: DRAIN_MS }, "requests did not finish in time; closing their connections");
-    await within(DRAIN_MS, server.stop(true));
+    await finishesWithin(DRAIN_MS, server.stop(true));
   }
-  if (!(await within(CLOSE_MS, service.close()))) {
+  if (!(await finishesWithin(CLOSE_MS, service.close()))) {
     log.error(
       { waitedMs: CLOSE_MS },
       "the stores did not close in time; acknowledged changes will be recovered at the next start",
@@ -136,7 +136,7 @@ async function shutDown(server: Server<undefined>, service: Service, log: Log): 
 }
 
 // Whether `work` finished in time. Rejects if `work` rejects.
-async function within(timeoutMs: number, work: Promise<void>): Promise<boolean> {
+async function finishesWithin(timeoutMs: number, work: Promise<void>): Promise<boolean> {
   const giveUp = new AbortController();
   const isInTime = await Promise.race([
     work.then(() => true),
@@ -146,6 +146,6 @@ async function within(timeoutMs: number, work: Promise<void>): Promise<boolean> 
   return isInTime;
 }
 
-function say(line: string): void {
+function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }

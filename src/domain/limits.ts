@@ -1,10 +1,10 @@
-// Every limit of the interface, with its unit. Exceptions: request rates are in account/rate-limits.ts, plan quotas in
+// Every limit of the API, with its unit. Exceptions: request rates are in account/rate-limits.ts, plan quotas in
 // project.ts.
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
-/** Limits of the HTTP interface. */
+/** Limits of the HTTP API. */
 export const LIMITS = {
   /** Largest JSON body. */
   bodyBytes: 100 * MiB,

@@ -9,12 +9,12 @@ export function andThen<T, U>(value: Eventually<T>, next: (value: T) => Eventual
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/** Returns the result of `work`, or `mend(error)` if it throws or rejects. */
-export function orElse<T>(work: () => Eventually<T>, mend: (error: unknown) => T): Eventually<T> {
+/** Returns the result of `work`, or `recover(error)` if it throws or rejects. */
+export function orElse<T>(work: () => Eventually<T>, recover: (error: unknown) => T): Eventually<T> {
   try {
     const value = work();
-    return value instanceof Promise ? value.catch(mend) : value;
+    return value instanceof Promise ? value.catch(recover) : value;
   } catch (error) {
-    return mend(error);
+    return recover(error);
   }
 }

@@ -133,7 +133,7 @@ describe("an impossible start fails with one line that names the file", () => {
 
   for (const file of ["mneme.sqlite", "memories.duckdb"]) {
     for (const [name, damage] of [
-      ["is no database", (path: string) => writeFileSync(path, garbage)],
+      ["is not a database", (path: string) => writeFileSync(path, garbage)],
       ["ends early", (path: string) => truncateSync(path, 2_000)],
       [
         "has a scrambled head",

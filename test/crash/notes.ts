@@ -54,7 +54,7 @@ export async function storeBatch(server: Caller, numbers: readonly number[]): Pr
 /** Waits until no memory is in status `processing`. */
 export async function allDone(server: Caller): Promise<void> {
   await until(
-    "nothing is in work",
+    "no memory is being processed",
     async () => (await server.call("GET", "/v1/memories?status=processing&limit=1").then(dataOf)).length === 0,
     60_000,
   );

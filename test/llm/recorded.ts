@@ -39,7 +39,7 @@ export const STREAMS: readonly Recorded[] = [
 
 /** How a connection ends after the bytes that were sent. */
 const CUTS = {
-  "closed as if the body were whole": (bytes: Buffer) => [HEAD, bytes, null] as const,
+  "closed like a complete body": (bytes: Buffer) => [HEAD, bytes, null] as const,
   reset: (bytes: Buffer) => [CHUNKED, chunk(bytes), "reset"] as const,
 };
 export type Cut = keyof typeof CUTS;

@@ -78,23 +78,23 @@ describe("text", () => {
       `: hi\r\n\r\nevent: x\r\nid: 1\r\ndata:${data(delta("a"))}\r\n\r\n${ended()}`,
       "a",
     ],
-    ["with lines that end in CR alone", (event(delta("a")) + ended()).replaceAll("\n", "\r"), "a"],
+    ["with lines that end with CR only", (event(delta("a")) + ended()).replaceAll("\n", "\r"), "a"],
     ["without [DONE]", event(delta("a")) + ended(), "a"],
     ["without a finish reason, but with [DONE]", event(delta("a")) + DONE, "a"],
     [
-      "with empty finish reasons on the way",
+      "with empty finish reasons before the end",
       event({ choices: [{ delta: { content: "a" }, finish_reason: "" }] }) + event(delta("b")) + DONE,
       "ab",
     ],
     [
-      "with a role alone at first",
+      "with a first event that has only a role",
       event({ choices: [{ delta: { role: "assistant" } }] }) + event(delta("a")) + DONE,
       "a",
     ],
     ["with null as content", event({ choices: [{ delta: { content: null } }] }) + event(delta("a")) + DONE, "a"],
     ["with empty choices, and none", event({ choices: [] }) + event({ id: 1 }) + event(delta("a")) + DONE, "a"],
     [
-      "in parts, a thought among them",
+      "in parts, one of them reasoning",
       event({
         choices: [
           {
@@ -118,13 +118,13 @@ describe("text", () => {
       "a",
     ],
     [
-      "after thoughts in the text",
+      "after reasoning in the text",
       event(delta("<th")) + event(delta("ink>hm</think")) + event(delta(">\n\na")) + DONE,
       "a",
     ],
-    ["that is all but a tag", event(delta("<th")) + ended(), "<th"],
+    ["that ends like the beginning of a tag", event(delta("<th")) + ended(), "<th"],
     [
-      "with calls of tools",
+      "with tool calls",
       event({ choices: [{ delta: { tool_calls: [{ function: { name: "rm", arguments: "{}" } }] } }] }) +
         event(delta("a")) +
         ended("tool_calls"),
@@ -136,7 +136,7 @@ describe("text", () => {
       `data: {"choices":[{"delta":{"content":"\\ud83d"}}]}\n\ndata: {"choices":[{"delta":{"content":"\\ude00"}}]}\n\n${DONE}`,
       "😀",
     ],
-    ["of nothing", ended(), ""],
+    ["that is empty", ended(), ""],
     ["over a connection that was cut after its end", `${event(delta("a"))}${ended()}data: {"choi`, "a"],
   ];
   for (const [name, body, text] of cases) {
@@ -150,7 +150,7 @@ describe("text", () => {
 describe("usage comes once, at the end", () => {
   const cases: readonly (readonly [name: string, body: string, usage: object])[] = [
     [
-      "where none is told: estimated, thoughts included",
+      "if none is reported: estimated, reasoning included",
       event(delta("<think>1234</think>eight by")) + DONE,
       { prompt: 6, completion: 7 },
     ],
@@ -183,8 +183,8 @@ describe("why a text ended", () => {
     ["by itself", event(delta("a")) + ended("stop"), "model", "a"],
     ["at its length", event(delta("a")) + ended("length"), "length", "a"],
     ["by a filter", event(delta("a")) + ended("content_filter"), "withheld", "a"],
-    ["with a refusal, which is what was said", refusal + ended("stop"), "withheld", "I can't."],
-    ["for a reason that nobody knows", event(delta("a")) + ended("constructor"), "model", "a"],
+    ["with a refusal, whose text is the answer", refusal + ended("stop"), "withheld", "I can't."],
+    ["for an unknown reason", event(delta("a")) + ended("constructor"), "model", "a"],
   ];
   for (const [name, body, ending, text] of cases) {
     test(name, async () => {
@@ -198,7 +198,7 @@ describe("an incomplete stream fails after the text that it contained", () => {
   const cases: readonly (readonly [name: string, respond: Respond, reason: LlmFailure, text: string])[] = [
     ["closed without an end", bytes(HEAD + event(delta("a"))), "failed", "a"],
     ["closed within an event", bytes(`${HEAD}${event(delta("a"))}data: {"choices":[{"de`), "failed", "a"],
-    ["closed within a body in chunks", bytes(`${CHUNKED}${inChunk(event(delta("a")))}`), "failed", "a"],
+    ["closed within a chunked body", bytes(`${CHUNKED}${inChunk(event(delta("a")))}`), "failed", "a"],
     ["reset", (socket) => socket.write(HEAD + event(delta("a")), () => socket.resetAndDestroy()), "failed", "a"],
     ["silent in the middle", (socket) => socket.write(HEAD + event(delta("a"))), "timed_out", "a"],
     ["silent before the first byte", () => undefined, "timed_out", ""],
@@ -211,23 +211,18 @@ describe("an incomplete stream fails after the text that it contained", () => {
     ],
     ["with an error of an older server", bytes(HEAD + event(delta("a")) + event({ object: "error" })), "failed", "a"],
     [
-      "with an error that is a text",
+      "with an error that is a string",
       bytes(HEAD + event(delta("a")) + event({ error: "out of memory" })),
       "failed",
       "a",
     ],
-    ["broken off by its server", bytes(HEAD + event(delta("a")) + ended("abort")), "failed", "a"],
+    ["aborted by its server", bytes(HEAD + event(delta("a")) + ended("abort")), "failed", "a"],
     ["with nonsense in the middle", bytes(HEAD + event(delta("a")) + event("{oops")), "malformed", "a"],
-    ["of a page", bytes(`${HEAD}<html><body>Welcome</body></html>`), "malformed", ""],
-    ["of random bytes", bytes(Buffer.concat([Buffer.from(HEAD), randomBytes(10_000)])), "malformed", ""],
-    ["of nothing", bytes(HEAD), "malformed", ""],
-    ["of far more text", bytes(HEAD + event(delta("a")) + event(delta("x".repeat(900)))), "too_long", "a"],
-    [
-      "of one gigantic event",
-      bytes(`${HEAD}${event(delta("a"))}data: ${"x".repeat(5 * 1024 * 1024)}`),
-      "too_long",
-      "a",
-    ],
+    ["with an HTML page", bytes(`${HEAD}<html><body>Welcome</body></html>`), "malformed", ""],
+    ["with random bytes", bytes(Buffer.concat([Buffer.from(HEAD), randomBytes(10_000)])), "malformed", ""],
+    ["with an empty body", bytes(HEAD), "malformed", ""],
+    ["with far more text", bytes(HEAD + event(delta("a")) + event(delta("x".repeat(900)))), "too_long", "a"],
+    ["with one huge event", bytes(`${HEAD}${event(delta("a"))}data: ${"x".repeat(5 * 1024 * 1024)}`), "too_long", "a"],
     ["with status 401", bytes("HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n"), "refused", ""],
     ["with status 404", bytes("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"), "refused", ""],
     ["with status 500", bytes("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"), "failed", ""],
@@ -443,7 +438,7 @@ describe("a failure before the answer begins", () => {
     ["status 503", failing(503)],
     ["a connection that is closed", (socket: Socket) => socket.destroy()],
     ["a connection that is reset", (socket: Socket) => socket.resetAndDestroy()],
-    ["headers that break off", bytes("HTTP/1.1 200 OK\r\nConte")],
+    ["headers that are cut off", bytes("HTTP/1.1 200 OK\r\nConte")],
   ] as const) {
     test(`${name}: is retried twice, with growing waits`, async () => {
       expect(await query([way, good])).toMatchObject({ text: "fine", waits: [375], asked: 2 });

@@ -145,16 +145,20 @@ describe("without a complete response", () => {
   const cut = "connection closed before a complete answer arrived";
   const cases: readonly (readonly [what: string, respond: Respond, error: string])[] = [
     ["a connection that is reset", (socket) => socket.resetAndDestroy(), cut],
-    ["a connection that is closed without a word", (socket) => socket.end(), cut],
+    ["a connection that is closed without a response", (socket) => socket.end(), cut],
     ["a body that ends early", (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"), cut],
     [
       "a chunked body that ends early",
       (socket) => socket.end("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"),
       cut,
     ],
-    ["what is not HTTP", (socket) => socket.end("220 mail.example.com ESMTP\r\n\r\n"), "the answer is not HTTP"],
     [
-      "headers without end",
+      "a response that is not HTTP",
+      (socket) => socket.end("220 mail.example.com ESMTP\r\n\r\n"),
+      "the answer is not HTTP",
+    ],
+    [
+      "endless headers",
       dribbling("HTTP/1.1 200 OK\r\n", `x-long: ${"x".repeat(32 * KIB)}\r\n`),
       "the response headers are too large",
     ],

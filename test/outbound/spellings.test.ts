@@ -104,7 +104,7 @@ const SPELLINGS: Readonly<Record<string, readonly string[]>> = {
     ...["http+unix://%2Ftmp%2Fs/", "ldap://127.0.0.1:PORT/", "dict://127.0.0.1:PORT/x", "//127.0.0.1:PORT/"],
     ...["view-source:http://127.0.0.1:PORT/", "httpx://127.0.0.1:PORT/", "mailto:a@example.com"],
   ],
-  "mangled addresses": [
+  "malformed addresses": [
     ...[
       "",
       " ",
