@@ -175,7 +175,7 @@ describe("house rules", () => {
   test("relative imports name the file with its extension", () => {
     const problems = typescript.flatMap((file) =>
       importsOf(file)
-        .filter(({ path }) => path !== null && !/\.(ts|json)$/.test(path))
+        .filter(({ path }) => path !== null && !/\.(ts|json|txt)$/.test(path))
         .map(({ line, specifier }) => `${file.path}:${line}: add the file extension to ${specifier}`),
     );
     expect(problems).toEqual([]);

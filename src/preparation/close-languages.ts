@@ -1,6 +1,9 @@
 // Tells closely related languages apart where n-grams of a few words confuse them: by letters that only some of them use, and
 // by common words that each spells differently. language.ts decides when to ask.
 
+import distinctiveWordList from "../../data/words/distinctive-words.txt" with { type: "text" };
+import { parseWordList } from "../kit/word-lists.ts";
+
 /** Maximum share of letters from outside a language's alphabet: enough for a name or two from a related language. */
 const FOREIGN_SHARE_MAX = 0.01;
 /** Deduction from the n-gram score of a language that the text has no distinctive letter or word of (chosen on the test sentences). */
@@ -46,28 +49,19 @@ export function slavicLanguage(text: string, scores: Readonly<Record<string, num
   return best?.language ?? null;
 }
 
-/** A language with common words that the related language lacks or spells differently. */
-type Spelling = readonly [language: string, words: ReadonlySet<string>];
-
-const spelling = (language: string, words: string): Spelling => [language, new Set(words.split(" "))];
-const DANISH = spelling(
-  "da",
-  "af efter ud op nu noget nogle nogen mig dig sig hvad uden bliver blev hende jer igen kun lige",
-);
-const NORWEGIAN = spelling(
-  "no",
-  "av etter ut opp nå noe noen meg deg seg hva uten blir ble henne dere igjen bare å ikkje eg",
+/** By language: common words that its related language lacks or spells differently. */
+const DISTINCTIVE_WORDS = new Map(
+  [...parseWordList(distinctiveWordList)].map(([language, words]) => [language, new Set(words)] as const),
 );
 
-/** By detected language: the two languages that it may be. The first one wins if the words do not decide. */
-const RELATED_LANGUAGES: Readonly<Record<string, readonly [Spelling, Spelling]>> = {
-  da: [DANISH, NORWEGIAN],
-  no: [NORWEGIAN, DANISH],
-  // The n-grams know only Malay. Indonesian, a variety of it, has about ten times as many writers.
-  ms: [
-    spelling("id", "karena bahwa bisa sedangkan mobil uang kantor kalian gue nggak berbeda beda rumit saat"),
-    spelling("ms", "kerana bahawa boleh awak pejabat wang cakap beritahu berbeza beza ialah manakala pelbagai ketika"),
-  ],
+/**
+ * By detected language: the two languages that it may be. The first one wins if the words do not decide. The n-grams know only Malay
+ * (`ms`); Indonesian (`id`), a variety of it, has about ten times as many writers.
+ */
+const RELATED_LANGUAGES: Readonly<Record<string, readonly [string, string]>> = {
+  da: ["da", "no"],
+  no: ["no", "da"],
+  ms: ["id", "ms"],
 };
 
 /**
@@ -77,6 +71,8 @@ const RELATED_LANGUAGES: Readonly<Record<string, readonly [Spelling, Spelling]>>
 export function resolveRelatedLanguage(detected: string, words: readonly string[]): string {
   const related = RELATED_LANGUAGES[detected];
   if (related === undefined) return detected;
-  const [first, second] = related.map(([, own]) => words.filter((word) => own.has(word)).length);
-  return related[(second ?? 0) > (first ?? 0) ? 1 : 0][0];
+  const [first, second] = related.map((language) => {
+    return words.filter((word) => DISTINCTIVE_WORDS.get(language)?.has(word) === true).length;
+  });
+  return related[(second ?? 0) > (first ?? 0) ? 1 : 0];
 }

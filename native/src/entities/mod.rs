@@ -6,6 +6,7 @@
 //! | `words` | how text becomes the words that entities consist of |
 //! | `dates` | the days that a text mentions |
 //! | `function_words`, `grammar_words` | words that are never an entity by themselves |
+//! | `word_lists` | reads the lists of those words from `data/words/entities` |
 //! | `record` | how the mentions of a chunk are stored with it |
 //! | `graph` | the knowledge graph in memory: which chunks mention which entities |
 //! | `posting_lists` | the many short lists that the graph consists of |
@@ -23,4 +24,5 @@ mod posting_lists;
 mod record;
 pub(crate) mod scope;
 pub(crate) mod walk;
+mod word_lists;
 mod words;

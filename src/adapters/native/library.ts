@@ -7,6 +7,8 @@ import { homedir } from "node:os";
 import { join, relative } from "node:path";
 
 const NATIVE_DIRECTORY = join(import.meta.dir, "../../../native");
+/** Word lists that the native core includes at compile time. */
+const INCLUDED_WORDS_DIRECTORY = join(import.meta.dir, "../../../data/words/entities");
 
 /** Folder of compiled cores: `native` in `$MNEME_CACHE_DIR`, else in `mneme` of the user's cache folder. */
 export function nativeCacheDirectory(): string {
@@ -16,15 +18,18 @@ export function nativeCacheDirectory(): string {
 
 /** All files of this checkout that a build depends on, as absolute paths in a fixed order. */
 function nativeSources(): string[] {
-  const sources = readdirSync(NATIVE_DIRECTORY, { recursive: true, withFileTypes: true })
+  const sources = filesIn(NATIVE_DIRECTORY).filter((path) => {
+    const [top = "", ...below] = relative(NATIVE_DIRECTORY, path).split("/");
+    // every file of the crates' folders, and the workspace's own files
+    return below.length > 0 ? top !== "target" : ["Cargo.toml", "Cargo.lock", "build.rs"].includes(top);
+  });
+  return [...sources, ...filesIn(INCLUDED_WORDS_DIRECTORY)].sort();
+}
+
+function filesIn(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) => {
-      const [top = "", ...below] = relative(NATIVE_DIRECTORY, path).split("/");
-      // every file of the crates' folders, and the workspace's own files
-      return below.length > 0 ? top !== "target" : ["Cargo.toml", "Cargo.lock", "build.rs"].includes(top);
-    });
-  return sources.sort();
+    .map((entry) => join(entry.parentPath, entry.name));
 }
 
 /** Hash of the native sources and the platform, 32 hex digits. It identifies a build. Takes about 2 ms. */
