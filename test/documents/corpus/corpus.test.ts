@@ -1,5 +1,5 @@
-// What becomes of each document of real programs that is uploaded: how it ends, with which message where it cannot be read, what
-// its text says where it can, and on which page, slide or sheet.
+// Uploads documents to a service: a generated one per format, and real documents if they are there. Checks how each ends, its
+// message if it cannot be read, its text if it can, and on which page, slide or sheet the text is.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { PlaceMark, ReadDocument } from "../../../src/documents/document.ts";
@@ -9,12 +9,14 @@ import { readPdf } from "../../../src/documents/pdf/read-pdf.ts";
 import { ReadFailure } from "../../../src/ports/document-reader.ts";
 import { type Answered, startService, type TestService } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
-import { documentBytes, documentPaths, HAS_DOCUMENTS, SKIPPED, upload, uploadName } from "./corpus.ts";
-import { SAID } from "./said.ts";
+import { SAMPLES } from "../fixtures/samples.ts";
+import { HAS_REAL_DOCUMENTS, realDocumentBytes, realDocumentPaths, SKIP_REASON } from "../real-documents.ts";
+import { EXPECTED_TEXTS } from "./expected-texts.ts";
+import { upload, uploadName } from "./upload.ts";
 
-/** For the largest, on a machine that is busy. */
+/** Timeout of a test: enough for the largest document on a busy machine. */
 const EACH_MS = 600_000;
-/** Whether the longest texts, whole books, are embedded to their end too, which takes minutes. */
+/** Whether the longest texts (whole books) are embedded completely, which takes minutes. */
 const IS_LONG_RUN = process.env.MNEME_TEST_DOCUMENTS === "all";
 
 const ENCRYPTED = /^The file is encrypted\. Upload it without a password\.$/;
@@ -22,7 +24,7 @@ const CUT_OFF = /^The file is damaged: it is cut off, and the list of its parts 
 const DECLARES = /^The file is damaged: its part xl\/sharedStrings\.xml declares a document type/;
 const NO_TEXT = /^The file holds no text\.$/;
 
-/** Documents that are accepted and fail, and what is said of them. */
+/** Documents that are accepted and fail, with their messages. */
 const FAILS: Readonly<Record<string, RegExp>> = {
   "bomb/poi__poc-xmlbomb-empty.xlsx": DECLARES,
   "bomb/poi__poc-xmlbomb.xlsx": DECLARES,
@@ -46,10 +48,10 @@ const FAILS: Readonly<Record<string, RegExp>> = {
   "normal/docling__ocr_test.pdf": /^The file holds no text; it seems to be a scan; text recognition is not built in\.$/,
 };
 
-/** Files of other formats: refused at once. */
+/** Files of other formats, which are refused at once. */
 const REFUSED = ["bomb/tika__quine.gz", "encrypted/tika__testZipEncrypted.zip"];
 
-/** A sentence and the page, slide or sheet that it stands on, counted in a viewer or named in the workbook. */
+/** Sentences with their page, slide or sheet, as counted in a viewer or named in the workbook. */
 const PLACES: readonly (readonly [path: string, sentence: string, place: Omit<PlaceMark, "at">])[] = [
   ["normal/docling__multi_page.pdf", "Specialized Word Processing Tools", { page: 3 }],
   ["normal/docling__multi_page.pdf", "What began as a tool to simply replace handwriting", { page: 5 }],
@@ -85,36 +87,38 @@ const PLACES: readonly (readonly [path: string, sentence: string, place: Omit<Pl
 ];
 
 let service: TestService;
-/** Answers to uploadMemory by path; all are sent at the start, so that each test waits for its own only. */
+/** Responses of uploadMemory by path. All uploads start before the tests, so that each test waits for its own only. */
 const accepted = new Map<string, Answered>();
 
 beforeAll(async () => {
-  if (!HAS_DOCUMENTS) return;
   service = await startService();
-  // the longest texts last: the others need not wait for them
-  const paths = documentPaths().toSorted(
+  // the longest texts last, so that the others do not wait for them
+  const paths = realDocumentPaths().toSorted(
     (one, other) => Number(one.startsWith("huge/")) - Number(other.startsWith("huge/")),
   );
-  for (const path of paths) accepted.set(path, await upload(service, uploadName(path), documentBytes(path)));
+  for (const path of paths) accepted.set(path, await upload(service, uploadName(path), realDocumentBytes(path)));
 }, EACH_MS);
 afterAll(() => service?.stop(), EACH_MS);
 
-/** Whether a memory is done, or of a whole book its text is read and cut into chunks. */
+/** Whether a memory is finished. For a whole book it is enough that its text is read and chunked. */
 function isAtEnd(path: string, { status, progress }: Answered["body"]): boolean {
   if (status !== "processing") return true;
   return !IS_LONG_RUN && path.startsWith("huge/") && ["embedding", "publishing"].includes(progress.stage);
 }
 
-/** The memory of a document when it has come to its end. */
+/** The memory of a document when it is finished. */
 async function endOf(path: string): Promise<Answered> {
   const answer = accepted.get(path);
   expect(answer?.status).toBe(202);
-  const id: string = answer?.body.id;
+  return finishedMemory(answer?.body.id, (memory) => isAtEnd(path, memory));
+}
+
+function finishedMemory(id: string, isFinished: (memory: Answered["body"]) => boolean): Promise<Answered> {
   return until(
-    `${path} is no longer processing`,
+    `${id} is finished`,
     async () => {
       const found = await service.call("GET", `/v1/memories/${id}`);
-      return isAtEnd(path, found.body) ? found : null;
+      return isFinished(found.body) ? found : null;
     },
     EACH_MS,
   );
@@ -123,28 +127,53 @@ async function endOf(path: string): Promise<Answered> {
 const READERS = { pdf: readPdf, pptx: readPptx, xlsx: readXlsx };
 const documents = new Map<string, Promise<ReadDocument | ReadFailure>>();
 
-/** A document as its reader hands it on, read at most once. */
+/** The result of reading a document; each is read at most once. */
 async function documentOf(path: string): Promise<ReadDocument> {
   const format = path.slice(path.lastIndexOf(".") + 1) as keyof typeof READERS;
-  const reading = documents.get(path) ?? READERS[format](documentBytes(path));
+  const reading = documents.get(path) ?? READERS[format](realDocumentBytes(path));
   documents.set(path, reading);
   const document = await reading;
   if (document instanceof ReadFailure) throw document;
   return document;
 }
 
-describe.skipIf(!HAS_DOCUMENTS)(`a document that is uploaded${SKIPPED}`, () => {
-  for (const path of documentPaths()) {
+describe("a generated document that is uploaded", () => {
+  for (const { filename, bytes, sentence, place } of SAMPLES) {
+    test(
+      `${filename} is completed, and a search finds its text${place === null ? "" : " with its place"}`,
+      async () => {
+        const { status, body: accepted } = await upload(service, filename, bytes);
+        expect(status).toBe(202);
+        const { body } = await finishedMemory(accepted.id, (memory) => memory.status !== "processing");
+        expect(body.error ?? null).toBe(null);
+        expect(body.status).toBe("completed");
+        expect(body.content).toContain(sentence);
+        const { body: found } = await service.call("POST", "/v1/memories/search", {
+          query: sentence,
+          mode: "fast",
+          limit: 50,
+        });
+        const result = found.results.find((each: { memory_id: string }) => each.memory_id === accepted.id);
+        expect(result?.content).toContain(sentence);
+        if (place !== null) expect(result?.metadata._chunk).toMatchObject(place);
+      },
+      EACH_MS,
+    );
+  }
+});
+
+describe.skipIf(!HAS_REAL_DOCUMENTS)(`a real document that is uploaded${SKIP_REASON}`, () => {
+  for (const path of realDocumentPaths()) {
     const message = FAILS[path];
     if (REFUSED.includes(path)) {
-      test(`${path} is of no format that is read`, () => {
+      test(`${path} is refused: Mneme does not read its format`, () => {
         const { status, body } = accepted.get(path) ?? {};
         expect([status, body?.error?.code]).toEqual([415, "unsupported_media_type"]);
         expect(body?.error?.message).toContain("PDF, DOCX, XLSX, PPTX");
       });
     } else if (message !== undefined) {
       test(
-        `${path} fails and says why`,
+        `${path} fails with a message`,
         async () => {
           const { body } = await endOf(path);
           expect([body.status, body.error?.code]).toEqual(["failed", "unreadable_document"]);
@@ -154,7 +183,7 @@ describe.skipIf(!HAS_DOCUMENTS)(`a document that is uploaded${SKIPPED}`, () => {
       );
     } else {
       test(
-        `${path} is completed and says what stands in it`,
+        `${path} is completed and has the expected text`,
         async () => {
           const { body } = await endOf(path);
           const isEmbedded = IS_LONG_RUN || !path.startsWith("huge/");
@@ -162,7 +191,7 @@ describe.skipIf(!HAS_DOCUMENTS)(`a document that is uploaded${SKIPPED}`, () => {
           if (isEmbedded) expect(body.status).toBe("completed");
           const content: string = body.content;
           let from = 0;
-          for (const each of SAID[path] ?? []) {
+          for (const each of EXPECTED_TEXTS[path] ?? []) {
             const at = content.indexOf(each, from);
             if (at === -1) expect(content.slice(from)).toContain(each);
             from = at + each.length;
@@ -173,16 +202,16 @@ describe.skipIf(!HAS_DOCUMENTS)(`a document that is uploaded${SKIPPED}`, () => {
     }
   }
 
-  test("every normal document in PDF, DOCX, XLSX or PPTX has expectations, and each names a document", () => {
-    const paths = documentPaths();
+  test("every normal PDF, DOCX, XLSX and PPTX has an expected text, and every expectation names a document", () => {
+    const paths = realDocumentPaths();
     const readable = paths.filter((path) => /^normal\/.*\.(?:pdf|docx|xlsx|pptx)$/.test(path) && !(path in FAILS));
-    expect(readable.filter((path) => !(path in SAID))).toEqual([]);
-    const named = [...Object.keys(SAID), ...Object.keys(FAILS), ...REFUSED, ...PLACES.map(([path]) => path)];
+    expect(readable.filter((path) => !(path in EXPECTED_TEXTS))).toEqual([]);
+    const named = [...Object.keys(EXPECTED_TEXTS), ...Object.keys(FAILS), ...REFUSED, ...PLACES.map(([path]) => path)];
     expect(named.filter((path) => !paths.includes(path))).toEqual([]);
   });
 });
 
-describe.skipIf(!HAS_DOCUMENTS)(`where something stands in a document${SKIPPED}`, () => {
+describe.skipIf(!HAS_REAL_DOCUMENTS)(`the place of a text in a real document${SKIP_REASON}`, () => {
   for (const [path, sentence, place] of PLACES) {
     const where = Object.entries(place).flat().join(" ");
     test(
@@ -199,7 +228,7 @@ describe.skipIf(!HAS_DOCUMENTS)(`where something stands in a document${SKIPPED}`
   }
 
   test(
-    "a result of a search names it",
+    "is in the search result",
     async () => {
       await endOf("normal/docling__powerpoint_sample.pptx");
       const { body } = await service.call("POST", "/v1/memories/search", {

@@ -1,10 +1,10 @@
-// Office documents made of their parts, for tests that must run without any file from elsewhere.
+// Builds Office documents from their parts, so that tests need no files.
 
 import { strToU8, zipSync } from "fflate";
 import type { ReadDocument } from "../../../src/documents/document.ts";
 import { ReadFailure } from "../../../src/ports/document-reader.ts";
 
-/** Texts of parts by name. */
+/** Content of parts by name. */
 export type Parts = Readonly<Record<string, string | Uint8Array>>;
 
 const RELATIONSHIPS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
@@ -21,18 +21,18 @@ const NAMESPACES = [
   'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"',
 ].join(" ");
 
-/** An archive of parts. */
+/** A ZIP archive of parts. */
 export function archiveOf(parts: Parts): Uint8Array {
   const bytes = Object.entries(parts).map(([name, part]) => [name, typeof part === "string" ? strToU8(part) : part]);
   return zipSync(Object.fromEntries(bytes));
 }
 
-/** An XML part with every namespace declared on its root. */
+/** An XML part that declares all namespaces on its root element. */
 export function xml(root: string, content: string): string {
   return `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<${root} ${NAMESPACES}>${content}</${root}>`;
 }
 
-/** A list of references: id, last word of the type, target. */
+/** A list of relationships: id, last segment of the type, target. */
 export function references(...list: readonly (readonly [id: string, type: string, target: string])[]): string {
   const elements = list.map(
     ([id, type, target]) => `<Relationship Id="${id}" Type="${RELATIONSHIPS}/${type}" Target="${target}"/>`,
@@ -40,14 +40,19 @@ export function references(...list: readonly (readonly [id: string, type: string
   return `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">${elements.join("")}</Relationships>`;
 }
 
-/** A Word document with this body. `more`: other parts under word/, which are referred to by their names. */
-export function docx(body: string, more: Parts = {}): Uint8Array {
+/**
+ * A Word document.
+ * @param more further parts under word/, with relationships of the types that their names tell
+ * @param root further parts at the root
+ */
+export function docx(body: string, more: Parts = {}, root: Parts = {}): Uint8Array {
   const related = Object.keys(more).map((name, at) => [`rel${at}`, name.replace(/\.xml$/, ""), `${name}`] as const);
   return archiveOf({
     "_rels/.rels": references(["r1", "officeDocument", "word/document.xml"]),
     "word/document.xml": xml("w:document", `<w:body>${body}</w:body>`),
     "word/_rels/document.xml.rels": references(...related),
     ...Object.fromEntries(Object.entries(more).map(([name, part]) => [`word/${name}`, part])),
+    ...root,
   });
 }
 
@@ -55,13 +60,18 @@ export function docx(body: string, more: Parts = {}): Uint8Array {
 export interface SheetParts {
   readonly name: string;
   readonly state?: string;
-  /** What stands in its part, from `sheetData` on. */
+  /** The content of its part, from `sheetData` on. */
   readonly content: string;
   readonly related?: readonly (readonly [id: string, type: string, target: string])[];
 }
 
-/** A workbook with these sheets. `more`: other parts under xl/, referred to by their names where they are no sheets' own. */
-export function xlsx(sheets: readonly SheetParts[], more: Parts = {}, properties = ""): Uint8Array {
+/**
+ * A workbook.
+ * @param more further parts under xl/; those without a folder get relationships of the types that their names tell
+ * @param properties elements before the list of sheets
+ * @param root further parts at the root
+ */
+export function xlsx(sheets: readonly SheetParts[], more: Parts = {}, properties = "", root: Parts = {}): Uint8Array {
   const names = Object.keys(more).filter((name) => !name.includes("/"));
   const own = sheets.map((_, at) => [`s${at}`, "worksheet", `/xl/worksheets/sheet${at}.xml`] as const);
   const others = names.map((name, at) => [`o${at}`, name.replace(/\.xml$/, ""), name] as const);
@@ -79,10 +89,11 @@ export function xlsx(sheets: readonly SheetParts[], more: Parts = {}, properties
       ]),
     ),
     ...Object.fromEntries(Object.entries(more).map(([name, part]) => [`xl/${name}`, part])),
+    ...root,
   });
 }
 
-/** The cells of a sheet from rows of values: numbers, texts, and null for nothing. */
+/** The cells of a sheet from rows of values: numbers, texts, and null for an empty cell. */
 export function rowsOf(...rows: readonly (readonly (string | number | null)[])[]): string {
   const lines = rows.map((cells, row) => {
     const elements = cells.map((value, column) => {
@@ -103,10 +114,14 @@ export interface SlideParts {
   readonly related?: readonly (readonly [id: string, type: string, target: string])[];
 }
 
-/** A presentation with these slides. `more`: other parts under ppt/. */
-export function pptx(slides: readonly SlideParts[], more: Parts = {}): Uint8Array {
+/**
+ * A presentation.
+ * @param more further parts under ppt/
+ * @param root further parts at the root
+ */
+export function pptx(slides: readonly SlideParts[], more: Parts = {}, root: Parts = {}): Uint8Array {
   const names = Object.keys(more).filter((name) => !name.includes("/"));
-  // listed in another order than that of the slides
+  // relationships are not in the order of the slides
   const own = slides.map((_, at) => [`s${at}`, "slide", `slides/slide${at}.xml`] as const).reverse();
   const others = names.map((name, at) => [`o${at}`, name.replace(/\.xml$/, ""), name] as const);
   const list = slides.map((_, at) => `<p:sldId id="${256 + at}" r:id="s${at}"/>`);
@@ -121,16 +136,17 @@ export function pptx(slides: readonly SlideParts[], more: Parts = {}): Uint8Arra
       ]),
     ),
     ...Object.fromEntries(Object.entries(more).map(([name, part]) => [`ppt/${name}`, part])),
+    ...root,
   });
 }
 
-/** The text of what was read. @throws Error with the message of a failure */
+/** The text of a document. @throws Error with the message of a failure */
 export function textOf(outcome: ReadDocument | ReadFailure): string {
   if (outcome instanceof ReadFailure) throw new Error(outcome.message);
   return outcome.pieces.join("");
 }
 
-/** The message of a failure. @throws Error where the document was read */
+/** The message of a failure. @throws Error if the document was read */
 export function failureOf(outcome: ReadDocument | ReadFailure): string {
   if (outcome instanceof ReadFailure) return outcome.message;
   throw new Error(`it was read: ${outcome.pieces.join("").slice(0, 200)}`);

@@ -1,26 +1,21 @@
-// What files of real programs say, against what was read out of them by other means. The files are not part of the repository.
+// Reads real Office documents and compares their text with excerpts from other tools.
 
 import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { readDocx } from "../../../src/documents/office/docx.ts";
 import { readPptx } from "../../../src/documents/office/pptx.ts";
 import { readXlsx } from "../../../src/documents/office/xlsx.ts";
-import { ROOT } from "../../support/sources.ts";
+import { HAS_REAL_DOCUMENTS, realDocumentBytes, SKIP_REASON } from "../real-documents.ts";
 import { failureOf, textOf } from "./office-file.ts";
 
-const FILES = join(ROOT, "../shared/data/documents");
-const NO_FILES = `no documents in ${FILES}`;
-const isThere = existsSync(FILES);
 const READERS = { docx: readDocx, xlsx: readXlsx, pptx: readPptx };
 
 async function read(path: string) {
   const format = path.slice(path.lastIndexOf(".") + 1) as keyof typeof READERS;
-  return READERS[format](readFileSync(join(FILES, path)));
+  return READERS[format](realDocumentBytes(path));
 }
 
-/** What stands in each file, in this order. */
-const SAID: Readonly<Record<string, readonly string[]>> = {
+/** Parts of the text of each file, in this order. */
+const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
   "normal/docling__Strict.docx": ["Some text"],
   "normal/docling__equations.docx": [
     "- The formula a^2+b^2=c^2 is the Pythagorean theorem.",
@@ -135,12 +130,12 @@ const REFUSED: Readonly<Record<string, string>> = {
   "malformed/tika__testWORD_truncated.docx": CUT_OFF,
 };
 
-describe.skipIf(!isThere)(`documents of real programs${isThere ? "" : ` (${NO_FILES})`}`, () => {
-  for (const [path, said] of Object.entries(SAID)) {
-    test(`${path} says what stands in it`, async () => {
+describe.skipIf(!HAS_REAL_DOCUMENTS)(`real Office documents${SKIP_REASON}`, () => {
+  for (const [path, expected] of Object.entries(EXPECTED_TEXTS)) {
+    test(`${path} has the expected text`, async () => {
       const text = textOf(await read(path));
       let from = 0;
-      for (const each of said) {
+      for (const each of expected) {
         const at = text.indexOf(each, from);
         if (at === -1) expect(text.slice(from)).toContain(each);
         from = at + each.length;
@@ -149,7 +144,7 @@ describe.skipIf(!isThere)(`documents of real programs${isThere ? "" : ` (${NO_FI
   }
 
   for (const [path, message] of Object.entries(REFUSED)) {
-    test(`${path} is refused with the reason`, async () => {
+    test(`${path} is refused with a message`, async () => {
       expect(failureOf(await read(path))).toBe(message);
     });
   }

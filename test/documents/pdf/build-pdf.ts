@@ -1,37 +1,37 @@
-// PDFs made in code, uncompressed, so that a test shows what its file holds. Only what the tests need of ISO 32000-1.
+// Builds uncompressed PDFs, so that each test shows the content of its file. Supports the parts of ISO 32000-1 that tests need.
 
-/** A stretch of text on a page. */
+/** Text on a page. */
 export interface Drawn {
   readonly text: string;
-  /** From the left and the upper edge of a page of 600 by 800 points to the baseline's beginning. */
+  /** Start of the baseline, from the left and upper edge of a page of 600 by 800 points. */
   readonly x: number;
   readonly y: number;
   readonly size?: number;
-  /** `text` and `bold` are Helvetica; `unicode` draws any character, each half a size wide; `symbols` says no letter's code. */
+  /** `text` and `bold` are Helvetica; `unicode` has all characters, half a font size wide; `symbols` has no mapping to characters. */
   readonly font?: "text" | "bold" | "unicode" | "symbols" | "shift-jis";
-  /** Turned left by so many degrees. */
+  /** Rotation to the left. */
   readonly degrees?: number;
 }
 
-/** A PDF to be. */
+/** Content of a PDF. */
 export interface PdfPlan {
   readonly pages: readonly (readonly Drawn[])[];
   readonly title?: string;
   readonly bookmarks?: readonly string[];
   /** A picture on each page. */
   readonly hasPicture?: boolean;
-  /** Locked with a password that nobody knows. */
+  /** Encrypted with an unknown password. */
   readonly isLocked?: boolean;
   readonly rotate?: number;
-  /** How often the pages follow each other. */
+  /** How often the pages are repeated. */
   readonly copies?: number;
-  /** A page at the end that the file does not hold. */
+  /** Adds a last page that the file does not contain. */
   readonly isLastLost?: boolean;
 }
 
 const FONTS = { text: "F1", bold: "F2", unicode: "F3", symbols: "F4", "shift-jis": "F5" } as const;
 
-/** The file. */
+/** Builds the file. */
 export function buildPdf(plan: PdfPlan): Uint8Array {
   const objects: string[] = [];
   const add = (body: string) => objects.push(body);
@@ -60,7 +60,7 @@ export function buildPdf(plan: PdfPlan): Uint8Array {
 
   const pages = plan.pages.map((drawn) => {
     const paint = plan.hasPicture === true ? "q 600 0 0 800 0 0 cm /P1 Do Q\n" : "";
-    const content = stream(`${paint}BT\n${drawn.map((each) => shown(each, characters)).join("\n")}\nET`);
+    const content = stream(`${paint}BT\n${drawn.map((each) => drawingOperators(each, characters)).join("\n")}\nET`);
     const resources = `/Resources << /Font << ${fonts.join(" ")} >> /XObject << ${picture} >> >>`;
     return add(
       `<< /Type /Page /Parent ${pageTree} 0 R /MediaBox [0 0 600 800] /Rotate ${plan.rotate ?? 0} /Contents ${content} 0 R ${resources} >>`,
@@ -76,18 +76,18 @@ export function buildPdf(plan: PdfPlan): Uint8Array {
   const info = add(`<< ${plan.title === undefined ? "" : `/Title ${literal(plan.title)}`} >>`);
   const key = "00".repeat(32);
   const lock = plan.isLocked === true ? add(`<< /Filter /Standard /V 1 /R 2 /O <${key}> /U <${key}> /P -4 >>`) : null;
-  return filed(
+  return assembleFile(
     objects,
     `/Root ${catalog} 0 R /Info ${info} 0 R ${lock === null ? "" : `/Encrypt ${lock} 0 R`} /ID [<00> <00>]`,
   );
 }
 
-/** Lines of Helvetica below each other, 12 points apart. */
+/** Lines of Helvetica, 1.2 font sizes apart. */
 export function lines(texts: readonly string[], x: number, y: number, size = 10): readonly Drawn[] {
   return texts.map((text, at) => ({ text, x, y: y + at * 1.2 * size, size }));
 }
 
-function filed(objects: readonly string[], trailer: string): Uint8Array {
+function assembleFile(objects: readonly string[], trailer: string): Uint8Array {
   let file = "%PDF-1.7\n";
   const offsets: number[] = [];
   for (const [at, body] of objects.entries()) {
@@ -100,7 +100,10 @@ function filed(objects: readonly string[], trailer: string): Uint8Array {
   return Uint8Array.from(Buffer.from(file + table + end, "latin1"));
 }
 
-function shown({ text, x, y, size = 10, font = "text", degrees = 0 }: Drawn, characters: readonly string[]): string {
+function drawingOperators(
+  { text, x, y, size = 10, font = "text", degrees = 0 }: Drawn,
+  characters: readonly string[],
+): string {
   const radians = (degrees * Math.PI) / 180;
   const [cos, sin] = [Math.cos(radians).toFixed(6), Math.sin(radians).toFixed(6)];
   return `/${FONTS[font]} ${size} Tf ${cos} ${sin} ${-Number(sin)} ${cos} ${x} ${800 - y} Tm ${codes(text, font, characters)} Tj`;
@@ -114,13 +117,13 @@ function codes(text: string, font: Drawn["font"], characters: readonly string[])
       [...text].map((character) => characters.indexOf(character) + 1),
       4,
     );
-  // glyphs 1, 2, 3: nothing says which letters they are
+  // glyphs 1, 2, 3 without a mapping to characters
   if (font === "symbols")
     return hex(
       [...text].map((_, at) => (at % 7) + 1),
       4,
     );
-  // given as bytes already
+  // the text is hexadecimal already
   return font === "shift-jis" ? `<${text}>` : literal(text);
 }
 

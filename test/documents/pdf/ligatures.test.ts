@@ -1,58 +1,58 @@
-// Lam and alef that are one glyph come out as lam and alef, and the article stays the article.
+// Lam and alef in one glyph are returned as lam and alef; the article (alef, lam) stays unchanged.
 
 import { expect, test } from "bun:test";
 import { mayHoldLigatures, withLigaturesInOrder } from "../../../src/documents/pdf/ligatures.ts";
 
-// written as letters with their names, since a line of both directions is hard to read
+// by name, since source lines with two text directions are hard to read
 const [ALEF, LAM, HAMZA, KHAH, BEH] = ["\u0627", "\u0644", "\u0625", "\u062e", "\u0628"];
 const BOTH = LAM + ALEF;
 
-/** What the items say once their glyphs are known; glyphs as they are drawn, from the left. */
-function said(items: readonly string[], glyphs: readonly string[], dir = "rtl"): readonly string[] {
+/** The repaired texts of items. @param glyphs in drawing order, from the left */
+function repaired(items: readonly string[], glyphs: readonly string[], dir = "rtl"): readonly string[] {
   return withLigaturesInOrder(
     items.map((str) => ({ str, dir })),
     glyphs,
   ).map(({ str }) => str);
 }
 
-test("a pair that one glyph draws is put right, one of two glyphs is left", () => {
-  // "khah lam-alef lam", turned letter by letter: "khah alef lam lam"
-  expect(said([KHAH + ALEF + LAM + LAM], [LAM, BOTH, KHAH])).toEqual([KHAH + BOTH + LAM]);
+test("repairs a pair of one glyph and keeps a pair of two glyphs", () => {
+  // "khah lam-alef lam", reversed letter by letter: "khah alef lam lam"
+  expect(repaired([KHAH + ALEF + LAM + LAM], [LAM, BOTH, KHAH])).toEqual([KHAH + BOTH + LAM]);
   // the article: alef, lam, beh
-  expect(said([ALEF + LAM + BEH], [BEH, LAM, ALEF])).toEqual([ALEF + LAM + BEH]);
+  expect(repaired([ALEF + LAM + BEH], [BEH, LAM, ALEF])).toEqual([ALEF + LAM + BEH]);
 });
 
-test("both in one line are told apart, whatever spaces stand between", () => {
+test("distinguishes both in one line, with and without spaces", () => {
   const line = `${ALEF + LAM + BEH} ${KHAH + ALEF + LAM + LAM}`;
   const drawn = [LAM, BOTH, KHAH, " ", BEH, LAM, ALEF];
-  expect(said([line, "R"], [...drawn, "R"])).toEqual([`${ALEF + LAM + BEH} ${KHAH + BOTH + LAM}`, "R"]);
+  expect(repaired([line, "R"], [...drawn, "R"])).toEqual([`${ALEF + LAM + BEH} ${KHAH + BOTH + LAM}`, "R"]);
   expect(
-    said(
+    repaired(
       [line],
       drawn.filter((glyph) => glyph !== " "),
     ),
   ).toEqual([`${ALEF + LAM + BEH} ${KHAH + BOTH + LAM}`]);
 });
 
-test("without the glyphs, or with others, only what cannot be otherwise is put right", () => {
+test("repairs only certain pairs if the glyphs are missing or do not match", () => {
   const article = ALEF + HAMZA + LAM + BEH;
   for (const glyphs of [[], ["x", "y", "z"]]) {
-    expect(said([article, KHAH + ALEF + LAM], glyphs)).toEqual([ALEF + LAM + HAMZA + BEH, KHAH + ALEF + LAM]);
+    expect(repaired([article, KHAH + ALEF + LAM], glyphs)).toEqual([ALEF + LAM + HAMZA + BEH, KHAH + ALEF + LAM]);
   }
 });
 
-test("in a text of both directions nothing is guessed", () => {
+test("guesses nothing in a text of both directions", () => {
   const line = `${KHAH + ALEF + LAM} a ${ALEF + LAM}`;
-  expect(said([line], [BOTH, KHAH, "a", LAM, ALEF], "ltr")).toEqual([line]);
+  expect(repaired([line], [BOTH, KHAH, "a", LAM, ALEF], "ltr")).toEqual([line]);
 });
 
-test("a text without such letters needs no glyphs", () => {
+test("a text without such pairs needs no glyphs", () => {
   expect(mayHoldLigatures("alef lam")).toBe(false);
   expect(mayHoldLigatures(LAM + ALEF)).toBe(false);
   expect(mayHoldLigatures(ALEF + LAM)).toBe(true);
 });
 
-test("a megabyte of one letter takes no longer than it is long", () => {
+test("handles a megabyte of one letter in linear time", () => {
   const many = ALEF.repeat(1_000_000);
-  expect(said([many + LAM], [...many, LAM])).toHaveLength(1);
+  expect(repaired([many + LAM], [...many, LAM])).toHaveLength(1);
 });

@@ -1,19 +1,16 @@
-// PDFs that were damaged at random: whatever is done to one, the reader answers with a document or a failure, soon, and its
-// process lives on. MNEME_TEST_MUTATIONS sets how many per document, MNEME_TEST_SEED replays a run.
+// Reads randomly damaged PDFs: the reader returns a document or a failure within a bounded time, and its process survives.
+// MNEME_TEST_MUTATIONS sets the number per document; MNEME_TEST_SEED repeats a run.
 
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT } from "../../support/sources.ts";
+import { HAS_REAL_DOCUMENTS, REAL_DOCUMENTS, realDocumentPaths, SKIP_REASON } from "../real-documents.ts";
 
 const MUTATIONS = Number(process.env.MNEME_TEST_MUTATIONS ?? 15);
 const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
-/** What one document may take. */
+/** Time limit of one document. */
 const EACH_MS = 10_000;
 
-const FOLDER = join(ROOT, "../shared/data/documents/normal");
-const NO_FILES = `no documents in ${FOLDER}`;
-const isThere = existsSync(FOLDER);
 const SMALL_BYTES = 200_000;
 
 async function outputOf(times: number, files: readonly string[]): Promise<string> {
@@ -27,17 +24,17 @@ async function outputOf(times: number, files: readonly string[]): Promise<string
 }
 
 test(
-  `a PDF is read or refused whatever is done to its bytes (${MUTATIONS} times, seed ${SEED})`,
+  `a damaged generated PDF is read or refused (${MUTATIONS} times, seed ${SEED})`,
   async () => expect(await outputOf(MUTATIONS, [])).toBe("done\n"),
   MUTATIONS * EACH_MS,
 );
 
-test.skipIf(!isThere)(
-  `so are those of real programs (seed ${SEED})${isThere ? "" : `: ${NO_FILES}`}`,
+test.skipIf(!HAS_REAL_DOCUMENTS)(
+  `damaged real PDFs are read or refused (seed ${SEED})${SKIP_REASON}`,
   async () => {
-    const files = readdirSync(FOLDER)
-      .filter((name) => name.endsWith(".pdf"))
-      .map((name) => join(FOLDER, name))
+    const files = realDocumentPaths()
+      .filter((path) => path.startsWith("normal/") && path.endsWith(".pdf"))
+      .map((path) => join(REAL_DOCUMENTS, path))
       .filter((file) => statSync(file).size < SMALL_BYTES);
     expect(files.length).toBeGreaterThan(0);
     expect(await outputOf(Math.ceil(MUTATIONS / 20), files)).toBe("done\n");

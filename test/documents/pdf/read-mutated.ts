@@ -1,6 +1,5 @@
-// Reads PDFs that were damaged at random and writes a line for each promise that was broken: a program of its own, since what
-// a damaged file leaves behind must not end the process either. Arguments: how many per file, the seed, files; none: one made
-// in code.
+// Reads randomly damaged PDFs and writes a line for each broken promise. It is a separate program, so that the test also notices if
+// errors after reading end the process. Arguments: mutations per file, seed, files; without files it reads a generated one.
 
 import { readFileSync } from "node:fs";
 import { readPdf } from "../../../src/documents/pdf/read-pdf.ts";
@@ -8,10 +7,10 @@ import { ReadFailure } from "../../../src/ports/document-reader.ts";
 import { seeded } from "../../support/seeded.ts";
 import { buildPdf, lines } from "./build-pdf.ts";
 
-/** What one document may take. */
+/** Time limit of one document. */
 const EACH_MS = 10_000;
 
-/** A file with most of what the reader looks at. */
+/** A file with most features that the reader handles. */
 const SAMPLE = buildPdf({
   title: "Harbours",
   bookmarks: ["Walls", "Lights"],
@@ -41,7 +40,7 @@ const MUTATE: Readonly<Record<string, Mutation>> = {
     }
     return result;
   },
-  // a number in the file's own syntax: lengths, offsets, counts, sizes
+  // replaces a number in the PDF syntax: lengths, offsets, counts, sizes
   renumber: (bytes, random) => {
     const text = Buffer.from(bytes).toString("latin1");
     const numbers = [...text.matchAll(/\d+/g)];
@@ -71,12 +70,12 @@ async function problemOf(bytes: Uint8Array): Promise<string | null> {
   const ms = performance.now() - startedAt;
   if (ms > EACH_MS) return `took ${Math.round(ms)} ms`;
   if (document instanceof ReadFailure) {
-    const isSaid = document.code === "unreadable_document" && document.message.startsWith("The file");
-    return isSaid ? null : `failed with ${document.code}: ${document.message} (${String(document.cause)})`;
+    const hasMessage = document.code === "unreadable_document" && document.message.startsWith("The file");
+    return hasMessage ? null : `failed with ${document.code}: ${document.message} (${String(document.cause)})`;
   }
   const text = document.pieces.join("");
   if (!/\S/.test(text)) return "no text";
-  if (text.includes("\0") || !text.isWellFormed()) return "a text that is none";
+  if (text.includes("\0") || !text.isWellFormed()) return "an invalid text";
   const places = document.marks.map((mark) => mark.at);
   const isAscending = places.every((place, at) => at === 0 || place >= (places[at - 1] ?? 0));
   return isAscending && (places.at(-1) ?? 0) <= text.length ? null : "marks out of order";

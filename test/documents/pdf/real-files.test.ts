@@ -1,20 +1,13 @@
-// What PDFs of real programs say, against what was read out of them by other means (pdftotext, and by eye). The files are not
-// part of the repository.
+// Reads real PDFs and compares their text with excerpts from other tools (pdftotext) and by eye.
 
 import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { ReadDocument } from "../../../src/documents/document.ts";
 import { readPdf } from "../../../src/documents/pdf/read-pdf.ts";
 import { ReadFailure } from "../../../src/ports/document-reader.ts";
-import { ROOT } from "../../support/sources.ts";
+import { HAS_REAL_DOCUMENTS, realDocumentBytes, SKIP_REASON } from "../real-documents.ts";
 
-const FILES = join(ROOT, "../shared/data/documents");
-const NO_FILES = `no documents in ${FILES}`;
-const isThere = existsSync(FILES);
-
-/** What stands in each file, in this order. */
-const SAID: Readonly<Record<string, readonly string[]>> = {
+/** Parts of the text of each file, in this order. */
+const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
   "normal/docling__multi_page.pdf": [
     "The concept of the word processor predates modern computers and has evolved through several technological milestones.",
     "# Pre-Digital Era (19th - Early 20th Century)\n",
@@ -124,7 +117,7 @@ const SAID: Readonly<Record<string, readonly string[]>> = {
   // with an empty user password
   "encrypted/pypdf__r2-empty-password.pdf": ["pdf encryption test password: asdfzxcv"],
   "encrypted/pypdf__r6-owner-password.pdf": ["pdf encryption test password: asdfzxcv"],
-  // its picture would take gigabytes; it is not looked at
+  // its picture would take gigabytes, but pictures are not decoded
   "bomb/pdf.js__bomb_giant.pdf": ["GIANT JBIG2 BOMB"],
   "huge/pdf.js__freeculture.pdf": [
     "## “PIRACY”",
@@ -155,11 +148,11 @@ const TITLES: Readonly<Record<string, string | null>> = {
   "normal/markitdown__SPARSE-2024-INV-1234_borderless_table.pdf": null,
 };
 
-/** A file is read at most once: some take seconds. */
+/** Results by path. Each file is read at most once: some take seconds. */
 const documents = new Map<string, Promise<ReadDocument | ReadFailure>>();
 
 function read(path: string): Promise<ReadDocument | ReadFailure> {
-  const known = documents.get(path) ?? readPdf(readFileSync(join(FILES, path)));
+  const known = documents.get(path) ?? readPdf(realDocumentBytes(path));
   documents.set(path, known);
   return known;
 }
@@ -170,12 +163,12 @@ async function documentOf(path: string): Promise<ReadDocument> {
   return document;
 }
 
-describe.skipIf(!isThere)(`PDFs of real programs${isThere ? "" : ` (${NO_FILES})`}`, () => {
-  for (const [path, said] of Object.entries(SAID)) {
-    test(`${path} says what stands in it`, async () => {
+describe.skipIf(!HAS_REAL_DOCUMENTS)(`real PDFs${SKIP_REASON}`, () => {
+  for (const [path, expected] of Object.entries(EXPECTED_TEXTS)) {
+    test(`${path} has the expected text`, async () => {
       const text = (await documentOf(path)).pieces.join("");
       let from = 0;
-      for (const each of said) {
+      for (const each of expected) {
         const at = text.indexOf(each, from);
         if (at === -1) expect(text.slice(from)).toContain(each);
         from = at + each.length;
@@ -184,7 +177,7 @@ describe.skipIf(!isThere)(`PDFs of real programs${isThere ? "" : ` (${NO_FILES})
   }
 
   for (const [path, message] of Object.entries(REFUSED)) {
-    test(`${path} is refused with the reason`, async () => {
+    test(`${path} is refused with a message`, async () => {
       const failure = await read(path);
       expect(failure instanceof ReadFailure ? [failure.code, failure.message] : "read").toEqual([
         "unreadable_document",
@@ -199,7 +192,7 @@ describe.skipIf(!isThere)(`PDFs of real programs${isThere ? "" : ` (${NO_FILES})
     }, 60_000);
   }
 
-  test("line numbers, headers and footers of a long document are left out, and its pages are marked", async () => {
+  test("a long document has page marks, and no line numbers, headers and footers", async () => {
     const { pieces, marks } = await documentOf("huge/pdf.js__freeculture.pdf");
     expect(pieces.join("")).not.toMatch(/PASS PAGES|\.qxd|\n1\n2\n3\n/);
     expect(new Set(marks.map(({ page }) => page)).size).toBeGreaterThan(330);

@@ -1,9 +1,9 @@
-// What stands in the documents of real programs: sentences and cells that were read out of them by other means (python-docx,
-// openpyxl, python-pptx, pdftotext, and by eye on the drawn page), in the order in which a person reads them.
+// Expected texts of the real documents: sentences and cells, extracted by other tools (python-docx, openpyxl, python-pptx,
+// pdftotext) and by eye on the rendered page, in reading order.
 
-/** Per document, what its text has to hold, in this order. */
-export const SAID: Readonly<Record<string, readonly string[]>> = {
-  // a document in ISO's strict form holds these two words only
+/** Parts of the text of each document, in this order. */
+export const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
+  // a strict Open XML document with these two words only
   "normal/docling__Strict.docx": ["Some text"],
   "normal/docling__equations.docx": [
     "- First item with inline equation: A=πr^2 is the area formula.",
@@ -20,7 +20,7 @@ export const SAID: Readonly<Record<string, readonly string[]>> = {
     "Grain | Food: Corn, Buckwheat, Barley | Calories per portion: 200",
     "And let’s add another list in the end:",
   ],
-  // one word, and the two notes that it has
+  // one word with two notes
   "normal/mammoth.js__footnotes.docx": ["Ouch.", "[note: A tachyon walks into a bar.]", "[note: Fin.]"],
   "normal/mammoth.js__tables.docx": ["Above", "Top left | Top right", "Bottom left | Bottom right", "Below"],
   "normal/mammoth.js__utf8-bom.docx": ["This XML has a byte order mark."],
@@ -81,7 +81,7 @@ export const SAID: Readonly<Record<string, readonly string[]>> = {
     "Text box positioning relative to shape (when text is centered it’s not in the center of the circles)",
     "Shapes are styled with theme",
   ],
-  // two titles, and placeholders that nobody filled
+  // two titles and empty placeholders
   "normal/unstructured__fake-power-point-many-pages.pptx": ["## Page 1", "## Page 2"],
   "normal/unstructured__science-exploration-1p.pptx": [
     "- Code 660: Astrophysics Science Division",

@@ -1,16 +1,12 @@
-// What text files of real programs say (CSV, JSON, Markdown, plain text), against what one reads in them. The files are not part of the
-// repository.
+// Reads real text files (CSV, JSON, Markdown, plain text) and compares their text with excerpts.
 
 import { describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { mediaTypeOf } from "../../src/documents/detect.ts";
 import { readFileText } from "../../src/documents/read-file.ts";
 import { ReadFailure } from "../../src/ports/document-reader.ts";
-
-const FILES = join(import.meta.dir, "../../../shared/data/documents");
-const NO_FILES = `no documents in ${FILES}`;
-const isThere = existsSync(FILES);
+import { HAS_REAL_DOCUMENTS, REAL_DOCUMENTS, realDocumentPaths, SKIP_REASON } from "./real-documents.ts";
 
 const CUSTOMER =
   "Index: 2 | Customer Id: 1Ef7b82A4CAAD10 | First Name: Preston | Last Name: Lozano, Dr | Company: Vega-Gentry | City: East Jimmychester | Country: Djibouti | Phone 1: 5153435776 | Phone 2: 686-620-1820x944 | Email: vmata@colon.com | Subscription Date: 2021-04-23 | Website: http://www.hobbs.com/";
@@ -20,8 +16,8 @@ const CUPS = [
   "Team: Maple Leafs | Location: TOR | Stanley Cups: 13",
 ];
 
-/** What stands in each file, in this order. */
-const SAID: Readonly<Record<string, readonly string[]>> = {
+/** Parts of the text of each file, in this order. */
+const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {
   "normal/docling__csv-comma.csv": [
     "Index | Customer Id | First Name",
     CUSTOMER,
@@ -80,17 +76,17 @@ const SAID: Readonly<Record<string, readonly string[]>> = {
 };
 
 async function textOf(path: string): Promise<string> {
-  const file = join(FILES, path);
+  const file = join(REAL_DOCUMENTS, path);
   const filename = basename(path);
   const mediaType = await mediaTypeOf(file, filename);
-  if (mediaType === null) throw new Error(`${path} is none of the formats`);
+  if (mediaType === null) throw new Error(`${path} has no known format`);
   const read = await readFileText({ path: file, bytes: statSync(file).size, filename, mediaType });
   if (read instanceof ReadFailure) throw read;
   return read.pieces.join("");
 }
 
-describe.skipIf(!isThere)(`files of real programs${isThere ? "" : ` (${NO_FILES})`}`, () => {
-  for (const [path, sentences] of Object.entries(SAID)) {
+describe.skipIf(!HAS_REAL_DOCUMENTS)(`real text files${SKIP_REASON}`, () => {
+  for (const [path, sentences] of Object.entries(EXPECTED_TEXTS)) {
     test(path, async () => {
       let rest = await textOf(path);
       expect(rest).not.toMatch(/[\0\r\ufeff\ufffd]/);
@@ -102,10 +98,8 @@ describe.skipIf(!isThere)(`files of real programs${isThere ? "" : ` (${NO_FILES}
     });
   }
 
-  test("each one is looked at", () => {
-    const textFiles = readdirSync(FILES, { recursive: true, encoding: "utf8" }).filter((path) =>
-      /\.(?:csv|json|md|txt)$/.test(path),
-    );
-    expect(textFiles.sort()).toEqual(Object.keys(SAID).sort());
+  test("every text file has an expected text", () => {
+    const textFiles = realDocumentPaths().filter((path) => /\.(?:csv|json|md|txt)$/.test(path));
+    expect(textFiles.toSorted()).toEqual(Object.keys(EXPECTED_TEXTS).sort());
   });
 });

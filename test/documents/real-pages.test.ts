@@ -1,17 +1,15 @@
-// What real pages say, against what their source says. The pages are not part of the repository.
+// Reads real HTML pages and compares their text with excerpts.
 
 import { describe, expect, test } from "bun:test";
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { HTML } from "../../src/documents/html/format.ts";
 import { readFileText } from "../../src/documents/read-file.ts";
 import { ReadFailure } from "../../src/ports/document-reader.ts";
-
-const FILES = join(import.meta.dir, "../../../shared/data/documents");
-const isThere = existsSync(FILES);
+import { HAS_REAL_DOCUMENTS, REAL_DOCUMENTS, SKIP_REASON } from "./real-documents.ts";
 
 async function read(name: string): Promise<{ text: string; title: string | null }> {
-  const path = join(FILES, name);
+  const path = join(REAL_DOCUMENTS, name);
   const file = { path, bytes: statSync(path).size, filename: name, mediaType: HTML.mediaType };
   const document = await readFileText(file);
   if (document instanceof ReadFailure) throw document;
@@ -20,27 +18,27 @@ async function read(name: string): Promise<{ text: string; title: string | null 
 
 interface Page {
   readonly title: string | null;
-  /** What stands in it, in this order. */
-  readonly said: readonly string[];
-  /** What is around its content: menus, scripts, marks. */
-  readonly unsaid: readonly string[];
+  /** Parts of its text, in this order. */
+  readonly expected: readonly string[];
+  /** Texts around the content that must be left out: menus, scripts, reference marks. */
+  readonly unexpected: readonly string[];
 }
 
 const PAGES: Readonly<Record<string, Page>> = {
   "normal/docling__html_code_snippets.html": {
     title: "Code snippets in HTML",
-    said: [
+    expected: [
       "# Code snippets\n\nThe Pythagorean theorem can be written as an equation relating the lengths of the sides a, b and the hypotenuse c.",
       'for example:\n\n```\nfrom docling.document_converter import DocumentConverter\n\nsource = "https://arxiv.org/pdf/2408.09869"\n',
       "print(result.document.export_to_markdown())\n```",
       "- Use the docling-tools models download utility:\n- Alternatively, models can be programmatically downloaded using docling.utils.model_downloader.download_models().",
       "            $ docling-tools models download-hf-repo ds4sd/SmolDocling-256M-preview",
     ],
-    unsaid: ["$ docling-tools\n", "charset"],
+    unexpected: ["$ docling-tools\n", "charset"],
   },
   "normal/docling__html_rich_table_cells.html": {
     title: "Rich Table Cells in HTML",
-    said: [
+    expected: [
       "Basic duck facts\n\nName | Habitat | Comment\nName: Wood Duck | Comment: Often seen near ponds.",
       "Name: Goose (not a duck!) | Habitat: Water & wetlands | Comment: Large, loud, noisy, small",
       "Name: Teal | Habitat: Pond; Marsh; Riverbank | Comment: Fly south in winter; Build nest on ground",
@@ -49,11 +47,11 @@ const PAGES: Readonly<Record<string, Page>> = {
       "Type: Long | Sound: “quaaaaaack”",
       "Name: White-headed duck | Description: A small diving duck some 45 cm (18 in) long. | Image: White-headed duck thumbnail",
     ],
-    unsaid: ["border-collapse", "empty cell", "upload.wikimedia.org"],
+    unexpected: ["border-collapse", "empty cell", "upload.wikimedia.org"],
   },
   "normal/docling__wiki_duck.html": {
     title: "Duck",
-    said: [
+    expected: [
       "# Duck",
       "This article is about the bird. For duck as a food, see Duck as food.",
       "Kingdom: Animalia\nPhylum: Chordata",
@@ -64,7 +62,7 @@ const PAGES: Readonly<Record<string, Page>> = {
       "A few specialized species such as the mergansers are adapted to catch and swallow large fish.",
       "- American Ornithologists' Union (1998). Checklist of North American Birds (PDF). Washington, DC:",
     ],
-    unsaid: [
+    unexpected: [
       "Jump to content",
       "Create account",
       "Afrikaans",
@@ -77,7 +75,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   },
   "normal/markitdown__test_blog.html": {
     title: "Does Model and Inference Parameter Matter in LLM Applications? - A Case Study…",
-    said: [
+    expected: [
       "# Does Model and Inference Parameter Matter in LLM Applications? - A Case Study for MATH",
       "- AutoGen can help with model selection, parameter tuning, and cost-saving in LLM applications.",
       "## Experiment Setup\n\nWe use AutoGen to select between the following models",
@@ -85,22 +83,22 @@ const PAGES: Readonly<Record<string, Page>> = {
       "However, the selected model changes on level 4 Algebra.",
       "## For Further Reading\n\n- Research paper about the tuning technique\n- Documentation about inference tuning",
     ],
-    unsaid: ["Skip to main content", "Recent posts", "localStorage", "Copyright", "Newer Post", "Edit this page"],
+    unexpected: ["Skip to main content", "Recent posts", "localStorage", "Copyright", "Newer Post", "Edit this page"],
   },
   "normal/markitdown__test_serp.html": {
     title: "Microsoft wikipedia - Search",
-    said: [
+    expected: [
       "## Microsoft - Wikipedia",
       "Microsoft Corporation is an American multinational corporation and technology company headquartered in Redmond, Washington.",
       "## History of Microsoft - Wikipedia",
       "  - Initial release: November 20, 1985; 37 years ago",
       "Microsoft was founded by Bill Gates and Paul Allen on April 4, 1975,",
     ],
-    unsaid: ["Skip to content", "function(", "sj_evt", "_ge("],
+    unexpected: ["Skip to content", "function(", "sj_evt", "_ge("],
   },
   "normal/markitdown__test_wikipedia.html": {
     title: "Microsoft",
-    said: [
+    expected: [
       "# Microsoft",
       "Company type: Public",
       "Founded: April 4, 1975 in Albuquerque, New Mexico, U.S.",
@@ -111,29 +109,29 @@ const PAGES: Readonly<Record<string, Page>> = {
       "On July 27, 1994, the Department of Justice's Antitrust Division filed a competitive impact statement",
       "## External links",
     ],
-    unsaid: ["Jump to content", "Create account", "Afrikaans", "[edit]", "[1]", "Privacy policy", "RLCONF"],
+    unexpected: ["Jump to content", "Create account", "Afrikaans", "[edit]", "[1]", "Privacy policy", "RLCONF"],
   },
   "normal/unstructured__fake-html.html": {
     title: null,
-    said: [
+    expected: [
       "# My First Heading\n\n## My Second Heading\n\nMy first paragraph. lorem ipsum dolor set amet.",
       "- A test list\n  - With sub-bullets!\n  - And another\n- Back at the root",
       "### A Third Heading\n\nColumn 1 | Column 2\nColumn 1: Row 1, Cell 1 | Column 2: Row 1, Cell 2",
     ],
-    unsaid: ["<"],
+    unexpected: ["<"],
   },
   "encoding/unstructured__fake-html-cp1252.html": {
     title: null,
-    said: [
+    expected: [
       "Die schöne Frau hat einen Kaffee mit Kuchen gegessen.",
       "Der Preis betrug 15,50 €.\nL'été était très chaud cette année.",
       'O João comprou um café por 2,50 €. Ele disse: "Está ótimo!" e sorriu.',
     ],
-    unsaid: ["<", "\ufffd"],
+    unexpected: ["<", "\ufffd"],
   },
   "encoding/unstructured__example-steelJIS-datasheet-utf-16.html": {
     title: "SNB22-3 - SteelJIS - Datasheet, Chemical composition, Standards and Properties",
-    said: [
+    expected: [
       "# SteelJIS: Japanese Steels and Alloys",
       "## SNB22-3 Chemical composition, standards and properties\n\nGrade: SNB22-3\nClassification: Structural steel Chromium molybdenum steel",
       "Chemical composition 成分 % of grade SNB22-3",
@@ -141,27 +139,27 @@ const PAGES: Readonly<Record<string, Page>> = {
       "Assortment: Bars | Yield point or Proof stress: 890 | Tensile strength: 1000 | Elongation: 12 | Reduction of area: 40",
       "• Tensile strength / Zugfestigkeit / Resistance a la traction",
     ],
-    unsaid: ["adsbygoogle", "document.write", "facebook-jssdk", "addLink"],
+    unexpected: ["adsbygoogle", "document.write", "facebook-jssdk", "addLink"],
   },
   "malformed/tika__testHTMLBadScript.html": {
     title: null,
-    said: ["This is a test."],
-    unsaid: ["cool script"],
+    expected: ["This is a test."],
+    unexpected: ["cool script"],
   },
 };
 
-describe.skipIf(!isThere)(`pages of real sites${isThere ? "" : ` (no documents in ${FILES})`}`, () => {
-  for (const [name, { title, said, unsaid }] of Object.entries(PAGES)) {
-    test(`${name} says what stands in it, and nothing from around it`, async () => {
+describe.skipIf(!HAS_REAL_DOCUMENTS)(`real pages${SKIP_REASON}`, () => {
+  for (const [name, { title, expected, unexpected }] of Object.entries(PAGES)) {
+    test(`${name} has the expected text, and nothing from around the content`, async () => {
       const page = await read(name);
       expect(page.title).toBe(title);
       let from = 0;
-      for (const each of said) {
+      for (const each of expected) {
         const at = page.text.indexOf(each, from);
         if (at === -1) expect(page.text.slice(from)).toContain(each);
         from = at + each.length;
       }
-      for (const each of unsaid) expect(page.text).not.toContain(each);
+      for (const each of unexpected) expect(page.text).not.toContain(each);
     });
   }
 });
