@@ -1,6 +1,6 @@
-// How good are the answers, not only what was found for them? Asks the questions of collections that know their gold answers
-// through the public interface, and counts which answers say it, what they cite, and when they rightly say nothing.
-// `bun bench/answers.ts --help` names the flags.
+// Quality of the answers: asks the questions of collections with gold answers through the public API. It counts which
+// answers contain the gold, what they cite, and when they rightly abstain. `bun bench/answers.ts --help` lists the
+// flags.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -29,30 +29,35 @@ import { readGolds } from "./lib/golds.ts";
 import { modesOf } from "./lib/modes.ts";
 import { lastRows, type Row, sameRow, writeRows } from "./lib/record.ts";
 import { shortFigure, signed } from "./lib/scores.ts";
-import { collectionHolding, type DocumentOf, documentNames, serve } from "./lib/served-collection.ts";
+import { collectionContent, type DocumentOf, documentNames, serve } from "./lib/served-collection.ts";
 
 const SETS = "2wikimultihop,hotpotqa,locomo";
 const HELP = `bun bench/answers.ts [flags]
-  --set NAMES    collections that know their answers, by comma (${SETS})
-  --from FOLDER  where the collections are (${COLLECTIONS})
+
+Measures how often answers contain the gold answer, what they cite, and how often they abstain. Writes
+bench/results/answers.json, unless a flag below says "not recorded".
+
+  --set NAMES    collections with gold answers, separated by commas (default: ${SETS})
+  --from FOLDER  folder of the collections (default: ${COLLECTIONS})
   --data FOLDER  keep each server's data directory here, so that the next run needs no ingest
-  --mode NAMES   modes, by comma (balanced)
-  --split NAME   which judged questions (test); figures of others are not recorded
-  --queries N    only the first N questions of each collection and kind; such figures are not recorded
-  --sources N    passages that an answer may stand on (${LIMITS.sourcesDefault}); figures of another number are not recorded
-  --show N       print the first N questions of each collection with their golds and answers
-  --url URL      ask this server, which holds the collection already (with --key), such as one with a language model;
-                 such figures are not recorded
+  --mode NAMES   modes, separated by commas (default: balanced)
+  --split NAME   split of judged questions (default: test; others are not recorded)
+  --queries N    use only the first N questions of each collection and kind (not recorded)
+  --sources N    maximum sources of an answer (default: ${LIMITS.sourcesDefault}; others are not recorded)
+  --show N       print the first N questions of each collection with gold and answer
+  --url URL      use this running server, which already has the collection; for example one with a language model
+                 (not recorded)
+  --key KEY      API key for --url
 
-An answer says its gold where it contains it word for word, in lower case, without articles and punctuation (as SQuAD's
-evaluation). Golds that are yes or no are counted apart: what can be told of them is whether all judged passages are cited.
-Questions that have no answer (a split named adversarial) are answered rightly by nothing.`;
+An answer counts as correct if it contains the gold word for word, in lower case, without articles and punctuation (like
+SQuAD's evaluation). Questions with a yes/no gold are counted separately: for them the bench only checks whether the answer
+cites all judged passages. For questions without a stored answer (a split named adversarial), abstaining is correct.`;
 
-/** Every mode is asked these first, unmeasured, so that caches and lanes are warm. */
+/** Questions that are asked first in each mode, without measuring, to warm up caches and lanes. */
 const WARM_UP_QUERIES = 3;
-/** The split of questions whose answer is not stored, where a collection has one. */
+/** Name of the split with questions whose answer is not stored; not every collection has one. */
 const UNANSWERABLE = "adversarial";
-/** What `min_evidence` would do is told at these. */
+/** Values of `min_evidence` for which the share of abstentions is printed. */
 const EVIDENCE_MINS = [0.1, 0.2, 0.3];
 
 interface Plan {
@@ -100,21 +105,21 @@ async function main(): Promise<void> {
     const folder = join(from, set);
     const questions = await questionsOf(set, folder, plan);
     if (questions.answerable.length === 0) {
-      process.stdout.write(`${set} has no gold answers to the questions of ${plan.split}\n`);
+      process.stdout.write(`${set} has no gold answers for the questions of the split ${plan.split}\n`);
       continue;
     }
     if (url !== undefined) {
       measured.push(...(await measureSet(set, folder, questions, plan, new Client(url, flags.get("--key") ?? ""))));
       continue;
     }
-    await using server = await serve(await collectionHolding(set, folder), data);
+    await using server = await serve(await collectionContent(set, folder), data);
     measured.push(...(await measureSet(set, folder, questions, plan, new Client(server.url, server.key))));
   }
   if (measured.length === 0) return;
 
   const before = lastRows("answers");
   const rows = measured.map(answersRow);
-  process.stdout.write(`${tables(rows, before)}\n\n${measured.map(evidenceWords).join("\n")}\n`);
+  process.stdout.write(`${tables(rows, before)}\n\n${measured.map(abstentionSentence).join("\n")}\n`);
   const isWhole =
     plan.split === "test" &&
     !Number.isFinite(plan.queriesMax) &&
@@ -174,14 +179,14 @@ async function measureSet(
       if (answered === null) failed++;
       else others.push(answered);
     }
-    progress.finish(`${set} ${mode}: ${all} questions${failed === 0 ? "" : `, ${failed} without an answer: left out`}`);
+    progress.finish(`${set} ${mode}: ${all} questions${failed === 0 ? "" : `, ${failed} failed and are left out`}`);
     for (const each of judged.slice(0, plan.shown)) show(each);
     measured.push({ set, mode, answerable: judged, unanswerable: others });
   }
   return measured;
 }
 
-/** null: a language model behind the server failed, which is no answer of Mneme's. */
+/** null: the language model behind the server failed. */
 async function ask(
   client: Client,
   { text, userId }: JudgedQuery,
@@ -218,25 +223,27 @@ function show(each: JudgedAnswer): void {
   process.stdout.write(`${mark} ${query.text}\n  gold: ${gold}   (${wholeMs.toFixed(0)} ms)\n  ${answer}\n`);
 }
 
-const SAYS = {
+/** Columns of the first table: whether answers contain the gold. */
+const GOLD_COLUMNS = {
   questions: "questions",
-  contained: "say the gold",
+  contained: "contain gold",
   first: "first sentence does",
-  words: "words of it",
+  words: "words of gold",
   withEvidence: "all judged found",
-  containedWithEvidence: "say it",
+  containedWithEvidence: "contain gold",
   firstWithEvidence: "first does",
   holding: "gold found",
-  containedHolding: "says it",
+  containedHolding: "contain gold",
 };
-const STANDS = {
-  citedSayGold: "cited say the gold",
+/** Columns of the second table: citations, abstentions, length and time. */
+const SOURCE_COLUMNS = {
+  citedSayGold: "cited contain gold",
   citedJudged: "cited are judged",
   verdicts: "yes or no",
   verdictsCiteAll: "cite all judged",
   abstained: "abstained",
   unanswerable: "unanswerable",
-  abstainedUnanswerable: "abstained of them",
+  abstainedUnanswerable: "of them abstained",
   lengthWords: "words",
   p50Ms: "p50 ms",
   p95Ms: "p95 ms",
@@ -256,32 +263,32 @@ function tables(rows: readonly Row[], before: readonly Row[]): string {
   const table = (columns: Readonly<Record<string, string>>, last: (row: Row) => readonly string[]) =>
     rows.map((row) => [
       ...["set", "mode"].map((column) => String(row[column])),
-      ...Object.keys(columns).map((column) => written(column, row[column])),
+      ...Object.keys(columns).map((column) => formatted(column, row[column])),
       ...last(row),
     ]);
   const since = (row: Row) => {
     const same = sameRow(before, row, ["set", "mode", "questions"]);
     return [same === undefined ? "" : signed(Number(row.contained) - Number(same.contained), 3)];
   };
-  const says = [["set", "mode", ...Object.values(SAYS), "since last run"], ...table(SAYS, since)];
-  const stands = [["set", "mode", ...Object.values(STANDS)], ...table(STANDS, () => [])];
-  return `${alignRows(says, true).join("\n")}\n\n${alignRows(stands, true).join("\n")}`;
+  const golds = [["set", "mode", ...Object.values(GOLD_COLUMNS), "since last run"], ...table(GOLD_COLUMNS, since)];
+  const sources = [["set", "mode", ...Object.values(SOURCE_COLUMNS)], ...table(SOURCE_COLUMNS, () => [])];
+  return `${alignRows(golds, true).join("\n")}\n\n${alignRows(sources, true).join("\n")}`;
 }
 
-function written(column: string, value: string | number | undefined): string {
+function formatted(column: string, value: string | number | undefined): string {
   if (value === undefined) return "";
   if (COUNTS.has(column)) return Number(value).toFixed(0);
   return column.endsWith("Ms") ? Number(value).toFixed(0) : shortFigure(Number(value));
 }
 
-// What a project's `min_evidence` would do to these answers.
-function evidenceWords({ set, mode, answerable, unanswerable }: MeasuredAnswers): string {
-  const told = EVIDENCE_MINS.map((evidenceMin) => {
+// The share of abstentions that a project's `min_evidence` would cause.
+function abstentionSentence({ set, mode, answerable, unanswerable }: MeasuredAnswers): string {
+  const shares = EVIDENCE_MINS.map((evidenceMin) => {
     const [good, bad] = [answerable, unanswerable].map((answers) => abstentionAt(evidenceMin, answers));
     const others = unanswerable.length === 0 ? "" : `, ${shortFigure(bad ?? 0)} of the unanswerable`;
     return `${evidenceMin}: ${shortFigure(good ?? 0)} of the answerable${others}`;
   });
-  return `${set} ${mode}, questions without an answer at a min_evidence of ${told.join("; ")}`;
+  return `${set} ${mode}, questions without an answer at a min_evidence of ${shares.join("; ")}`;
 }
 
 await main();

@@ -1,38 +1,41 @@
-// What does a score mean? Asks the train questions of judged collections, and fits, for each sum of parts that a final score can
-// be, the logistic curve that turns it into the probability that a result is relevant: the constants of src/retrieval/modes.ts. In
-// this process over kept data directories, since no request can ask for a mode without its reranker.
-// `bun bench/calibrate.ts --help` names the flags.
+// Fits the calibration curves in src/retrieval/modes.ts. It runs the train questions of judged collections and fits,
+// for each combination of signals, the logistic curve from final score to probability of relevance. It searches in
+// this process, over kept data directories, because no request can switch off the reranker. `bun bench/calibrate.ts
+// --help` lists the flags.
 
 import { join } from "node:path";
 import { alignRows } from "../src/cli/terminal.ts";
 import type { Ranking } from "../src/domain/ranking.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { calibrationCurve, MODES, type Mode, type ScoreParts } from "../src/retrieval/modes.ts";
+import { CachingReranker } from "./lib/caching-reranker.ts";
 import { COLLECTIONS, collectionsFolder, type JudgedQuery, readJudgedQueries, spread } from "./lib/collection.ts";
 import { finalScore, fitLogistic, probability, type Sample } from "./lib/logistic.ts";
-import { askOpened, openRetrieval } from "./lib/opened.ts";
-import { RememberingReranker } from "./lib/remembering-reranker.ts";
-import { collectionHolding, type DocumentAt, documentsAt, serve } from "./lib/served-collection.ts";
+import { openRetrieval, searchAll } from "./lib/open-retrieval.ts";
+import { collectionContent, type DocumentAt, documentsAt, serve } from "./lib/served-collection.ts";
 
 const HELP = `bun bench/calibrate.ts --data FOLDER [flags]
-  --data FOLDER  kept data directories, one per collection; filled where they are not there
-  --set NAMES    collections with a train split, by comma (scifact,hotpotqa)
-  --from FOLDER  where they are (${COLLECTIONS})
-  --queries N    at most so many questions of each (150)`;
-/** Fewer than any mode reranks, so that all of them have a final score of the same kind. */
+
+Fits the calibration curves of src/retrieval/modes.ts and prints slope, offset, and predicted against observed relevance.
+
+  --data FOLDER  folder of data directories, one per collection; a missing one is created and filled
+  --set NAMES    collections with a train split, separated by commas (default: scifact,hotpotqa)
+  --from FOLDER  folder of the collections (default: ${COLLECTIONS})
+  --queries N    use at most N questions of each collection (default: 150)`;
+/** Results per question. Fewer than any mode reranks, so that all results were reranked or none. */
 const RESULTS = 10;
 const BINS = 8;
-/** What a final score can be the sum of, and how such a score comes about. */
-const SUMS: Readonly<Record<string, { readonly parts: ScoreParts; readonly mode: Mode }>> = {
+/** The combinations of signals in a final score, and a mode that produces each. */
+const SIGNAL_COMBINATIONS: Readonly<Record<string, { readonly parts: ScoreParts; readonly mode: Mode }>> = {
   cosine: { parts: { text: false, graph: false, rerank: false }, mode: MODES.fast },
   "cosine, graph": { parts: { text: false, graph: true, rerank: false }, mode: { ...MODES.fast, usesGraph: true } },
-  "cosine, words": { parts: { text: true, graph: false, rerank: false }, mode: { ...MODES.balanced, rerankDepth: 0 } },
-  "cosine, words, graph": {
+  "cosine, text": { parts: { text: true, graph: false, rerank: false }, mode: { ...MODES.balanced, rerankDepth: 0 } },
+  "cosine, text, graph": {
     parts: { text: true, graph: true, rerank: false },
     mode: { ...MODES.precise, rerankDepth: 0 },
   },
-  "cosine, words, reranker": { parts: { text: true, graph: false, rerank: true }, mode: MODES.balanced },
-  "cosine, words, graph, reranker": { parts: { text: true, graph: true, rerank: true }, mode: MODES.precise },
+  "cosine, text, reranker": { parts: { text: true, graph: false, rerank: true }, mode: MODES.balanced },
+  "cosine, text, graph, reranker": { parts: { text: true, graph: true, rerank: true }, mode: MODES.precise },
 };
 
 async function main(): Promise<void> {
@@ -45,7 +48,7 @@ async function main(): Promise<void> {
   });
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
   const data = flags.get("--data");
-  if (data === undefined) throw new UsageError("Name the folder of kept data directories with --data.");
+  if (data === undefined) throw new UsageError("Give the folder of data directories with --data.");
   const from = collectionsFolder(flags.get("--from"));
   const queriesMax = Number(flags.get("--queries") ?? 150);
 
@@ -53,12 +56,12 @@ async function main(): Promise<void> {
   for (const set of (flags.get("--set") ?? "scifact,hotpotqa").split(",")) {
     const folder = join(from, set);
     const queries = spread(await readJudgedQueries(folder, "train"), queriesMax);
-    await (await serve(await collectionHolding(set, folder), data)).stop(); // it is there, whole, and shut in good order
+    await (await serve(await collectionContent(set, folder), data)).stop(); // creates and checks the directory, then closes it
     await using opened = await openRetrieval(join(data, set));
-    const parts = { ...opened.parts, reranker: new RememberingReranker(opened.parts.reranker, null) };
+    const parts = { ...opened.parts, reranker: new CachingReranker(opened.parts.reranker, null) };
     const documentAt = await documentsAt(folder);
-    for (const [name, sum] of Object.entries(SUMS)) {
-      const rankings = await askOpened(`${set}, ${name}`, { ...opened, parts }, sum.mode, queries, RESULTS);
+    for (const [name, sum] of Object.entries(SIGNAL_COMBINATIONS)) {
+      const rankings = await searchAll(`${set}, ${name}`, { ...opened, parts }, sum.mode, queries, RESULTS);
       const found = rankings.flatMap((ranking, at) => resultsOf(ranking, sum.parts, queries[at], documentAt));
       samples.set(name, [...(samples.get(name) ?? []), ...found]);
     }
@@ -66,8 +69,8 @@ async function main(): Promise<void> {
   for (const [name, found] of samples) report(name, found);
 }
 
-// Final scores are taken back out of the calibrated ones, so that whatever a search makes them of is in them. A question that names
-// nothing has no part of the graph's: it is left to the sums without.
+// The final scores are recovered from the calibrated ones with the inverse curve. Questions for which the graph found
+// nothing only count for the combinations without graph.
 function resultsOf(
   { results, stages }: Ranking,
   parts: ScoreParts,

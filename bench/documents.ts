@@ -12,9 +12,9 @@ import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
 import { readQueries } from "./lib/collection.ts";
 import { percentile } from "./lib/metrics.ts";
-import { familyOf } from "./lib/processes.ts";
+import { processTree } from "./lib/processes.ts";
 import { type Row, writeRows } from "./lib/record.ts";
-import { memoryOnce, peakBytes, uploadFile } from "./lib/uploading.ts";
+import { peakBytes, uploadFile, waitForMemory } from "./lib/uploading.ts";
 
 const SHARED = resolve(import.meta.dir, "../../shared/data");
 const HELP = `bun bench/documents.ts [flags]
@@ -153,11 +153,11 @@ async function measure(
     const { status, body } = await uploadFile(server, basename(file), new Uint8Array(readFileSync(join(folder, file))));
     if (status === 202) {
       const id = String(body.id);
-      const read = await memoryOnce(server, id, isRead, EACH_MS);
+      const read = await waitForMemory(server, id, isRead, EACH_MS);
       readMs = performance.now() - startedAt;
       const memory = isReadOnly
         ? read
-        : await memoryOnce(server, id, ({ status: state }) => state !== "processing", EACH_MS);
+        : await waitForMemory(server, id, ({ status: state }) => state !== "processing", EACH_MS);
       if (isReadOnly) await server.call("DELETE", `/v1/memories/${id}`);
       end = isRecord(memory.error) ? String(memory.error.message) : isReadOnly ? "read" : String(memory.status);
     } else {
@@ -193,7 +193,7 @@ class ChildPeaks {
 
   constructor(server: number) {
     // those that are there before are lanes and the process that prepares texts
-    this.#known = new Set(familyOf(server).map(({ pid }) => pid));
+    this.#known = new Set(processTree(server).map(({ pid }) => pid));
     this.#timer = setInterval(() => {
       for (const pid of childrenOf(server)) {
         // a child that was not begun yet has its parent's name and memory

@@ -1,5 +1,5 @@
-// How fast are the models alone? Rates and latencies of the lanes, without server and stores: the ceiling for ingest and
-// search, and the yardstick for schedule.ts. `bun bench/embedder.ts --help` names the flags.
+// Speed of the models alone: throughput and latency of the lanes, without server and stores. This is the upper limit
+// for ingest and search, and the measure for schedule.ts. `bun bench/embedder.ts --help` lists the flags.
 
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -15,15 +15,18 @@ import { percentile } from "./lib/metrics.ts";
 const MODELS_DIR = resolve(import.meta.dir, "../data/models");
 const DEFAULT_FILE = resolve(import.meta.dir, "../../shared/data/ir/scifact/corpus.jsonl.gz");
 const HELP = `bun bench/embedder.ts [flags]
-  --file PATH   JSONL (.gz) with "text" and perhaps "title" (${DEFAULT_FILE})
-  --texts N     how many of them (1000)
-  --lanes N     processes (2)
-  --runtime R   what computes the models (auto), one of ${MODEL_RUNTIMES.join(", ")}
-  --queries N   measured queries of each kind (300)`;
 
-/** Texts of one call, as the ingest pipeline makes them. */
+Measures throughput, latency and memory of embedder and reranker, idle and under ingest load. Prints a table.
+
+  --file PATH   texts: JSONL (.gz) with "text" and optional "title" (default: ${DEFAULT_FILE})
+  --texts N     number of texts (default: 1000)
+  --lanes N     number of lane processes (default: 2)
+  --runtime R   runtime of the models, one of ${MODEL_RUNTIMES.join(", ")} (default: auto)
+  --queries N   measured queries of each kind (default: 300)`;
+
+/** Texts per call, like in the ingest pipeline. */
 const TEXTS_PER_CALL = 64;
-/** Calls under way at once: the lanes never wait for the bench. */
+/** Concurrent calls, so that the lanes never wait for the bench. */
 const CALLS_AT_ONCE = 4;
 const WARM_UP = 20;
 const RERANKED = 20;
@@ -40,7 +43,7 @@ async function main(): Promise<void> {
   });
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
   const file = flags.get("--file") ?? DEFAULT_FILE;
-  if (!existsSync(file)) throw new UsageError(`${file} does not exist; name a file with --file.`);
+  if (!existsSync(file)) throw new UsageError(`${file} does not exist; give a file with --file.`);
   const texts = await readTexts(file, Number(flags.get("--texts") ?? 1000));
   const queryCount = Number(flags.get("--queries") ?? 300);
   const wanted = flags.get("--runtime") ?? "auto";
@@ -66,7 +69,7 @@ async function main(): Promise<void> {
   rows.push([`rerank of ${RERANKED} x 128, idle`, latencies(await rerankInTurn(lanes, texts))]);
   rows.push(["ingest alone", rate(await ingest(lanes, texts), texts, lanes, tokenizer)]);
 
-  // The load has to outlast what is measured under it.
+  // The background load must last as long as the measurements under it.
   let isMeasuring = true;
   const background = (async () => {
     while (isMeasuring) await ingest(lanes, texts);
@@ -94,7 +97,7 @@ async function readTexts(file: string, count: number): Promise<readonly string[]
   return texts;
 }
 
-/** Word runs out of the texts that have about `tokens` tokens, specials included. */
+/** Beginnings of the texts with about `tokens` tokens each, special tokens included. */
 function queriesOf(texts: readonly string[], tokenizer: WordPiece, tokens: number): readonly string[] {
   return texts.flatMap((text) => {
     const words = text.split(" ");
@@ -104,7 +107,7 @@ function queriesOf(texts: readonly string[], tokenizer: WordPiece, tokens: numbe
   });
 }
 
-/** Milliseconds of each of `count` queries, asked one after the other. */
+/** Milliseconds of each of `count` queries, run one after the other. */
 async function askInTurn(lanes: Lanes, queries: readonly string[], count: number): Promise<readonly number[]> {
   const times: number[] = [];
   for (let n = 0; n < count; n += 1) {
@@ -125,7 +128,7 @@ async function rerankInTurn(lanes: Lanes, texts: readonly string[]): Promise<rea
   return times;
 }
 
-/** Embeds all texts; returns the milliseconds that took. */
+/** Embeds all texts; returns the milliseconds. */
 async function ingest(lanes: Lanes, texts: readonly string[]): Promise<number> {
   const startedAt = performance.now();
   let next = 0;

@@ -1,9 +1,10 @@
-// Do filters cost answers, and does anything outside a filter come back? Asks a server over very many passages under filters that
-// admit all, a tenth, a hundredth and a thousandth of them, and compares with cosines that are worked out one by one.
-// `bun bench/filtered-recall.ts --help` names the flags.
+// Recall of filtered search, and leaks: searches many passages with filters that admit all, a tenth, a hundredth and a
+// thousandth of them. It compares the results with an exact computation of all cosines, and counts results outside the
+// filter. `bun bench/filtered-recall.ts --help` lists the flags.
 //
-// What a filter admits is told from the passages' file, not by the engine. It may have nothing to do with the question (a place in
-// whatever book), hold what is asked for (the book that the question is from), or lead away from it (another book).
+// The bench decides from the passages' file, not with the engine, what a filter admits. There are three kinds of
+// filters: unrelated to the question (a position in any book), containing its source (the question's own book), or not
+// containing it (another book).
 
 import { resolve } from "node:path";
 import { Client, isRecord } from "../src/cli/client.ts";
@@ -14,41 +15,46 @@ import { LIMITS } from "../src/domain/limits.ts";
 import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { seeded } from "../test/support/seeded.ts";
-import { type Asked, ask, type Search } from "./lib/ask.ts";
-import { PASSAGES_FILE, passagesHolding } from "./lib/haystack.ts";
+import { ask, type Search, type SearchReply } from "./lib/ask.ts";
+import { PASSAGES_FILE, passagesContent } from "./lib/haystack.ts";
 import { mean, percentile } from "./lib/metrics.ts";
-import { type Opened, openRetrieval } from "./lib/opened.ts";
+import { type OpenRetrieval, openRetrieval } from "./lib/open-retrieval.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 import { rounded } from "./lib/scores.ts";
 import { memoryNames, serve } from "./lib/served-collection.ts";
 
 const HELP = `bun bench/filtered-recall.ts --data FOLDER [flags]
-  --data FOLDER    the data directory of bench/search.ts and bench/haystack.ts; filled where it is not there
-  --passages FILE  passages of books in BEIR's layout, with book and n, the place in it (${PASSAGES_FILE})
-  --count N        only the first N passages
-  --questions N    sentences of the passages that are asked (150); a tenth of them in balanced and precise too
-  --seed N         of questions and filters (1)
+
+Measures recall@10 under filters against exact search, counts results outside the filter, and times filter and vector stage.
+
+  --data FOLDER    folder of data directories, shared with bench/search.ts and bench/haystack.ts; a missing one is filled
+  --passages FILE  book passages, BEIR format with metadata.book and metadata.n, the position in the book
+                   (default: ${PASSAGES_FILE})
+  --count N        use only the first N passages
+  --questions N    number of questions, which are sentences of passages (default: 150); a tenth of them also run in balanced
+                   and precise
+  --seed N         seed for questions and filters (default: 1)
   --record         write bench/results/filtered-recall.json`;
 
 const SHARES = [0.1, 0.01, 0.001];
 const DEPTH = 10;
-/** Words of a question. */
+/** Minimum and maximum words of a question. */
 const WORDS = { min: 8, max: 30 };
-/** Every so many-th question is asked in all modes: a reranked search takes fifty times as long. */
+/** One question in this many runs in all modes, because a search with reranking takes fifty times as long. */
 const ALL_MODES_EVERY = 10;
-/** Chunks whose cosines are worked out in one call. */
+/** Chunks per call when all cosines are computed. */
 const CHUNKS_PER_CALL = 20_000;
 
-/** A passage as the file has it. */
+/** A passage of the file. */
 interface BookPassage {
   readonly externalId: string;
   readonly text: string;
   readonly book: string;
-  /** Place in its book, from 0. */
+  /** Position in its book, from 0. */
   readonly place: number;
 }
 
-/** A filter twice: as the server is asked, and as the file's passages are told apart. */
+/** A filter in two forms: for the request, and as a predicate on the file's passages. */
 interface Filter {
   readonly kind: "none" | "any place" | "own book" | "other book";
   readonly share: number;
@@ -60,7 +66,7 @@ interface Answer {
   readonly filter: Filter;
   readonly mode: ModeName;
   readonly question: number;
-  readonly asked: Asked;
+  readonly asked: SearchReply;
 }
 
 async function main(): Promise<void> {
@@ -75,19 +81,19 @@ async function main(): Promise<void> {
   });
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
   const data = flags.get("--data");
-  if (data === undefined) throw new UsageError("Name a folder with --data.");
+  if (data === undefined) throw new UsageError("Give a folder with --data.");
   const file = flags.get("--passages") ?? PASSAGES_FILE;
-  const holding = await passagesHolding(file, Number(flags.get("--count") ?? Number.POSITIVE_INFINITY));
+  const holding = await passagesContent(file, Number(flags.get("--count") ?? Number.POSITIVE_INFINITY));
   const passages = (await passagesOf(file)).filter(({ externalId }) => holding.externalIds.has(externalId));
   const chance = seeded(Number(flags.get("--seed") ?? 1));
   const asked = drawQuestions(passages, Number(flags.get("--questions") ?? 150), chance);
-  const shelf = shelved(passages);
-  const filters = asked.map(({ passage }) => filtersFor(passage, shelf, chance));
+  const counts = countPassages(passages);
+  const filters = asked.map(({ passage }) => filtersFor(passage, counts, chance));
 
   const answers = await askAll(holding, data, asked, filters);
   const passageById = new Map(passages.map((passage) => [passage.externalId, passage]));
-  const nearest = await exactlyNearest(resolve(data, holding.directory), passageById, asked, filters);
-  const rows = summed(answers, passageById, nearest);
+  const nearest = await exactSearch(resolve(data, holding.directory), passageById, asked, filters);
+  const rows = rowsOf(answers, passageById, nearest);
   print(rows);
   if (flags.has("--record")) process.stdout.write(`written to ${writeRows("filtered-recall", rows)}\n`);
 }
@@ -112,7 +118,7 @@ async function passagesOf(file: string): Promise<readonly BookPassage[]> {
 
 interface Question {
   readonly text: string;
-  /** That it stands in. */
+  /** The passage that contains it. */
   readonly passage: BookPassage;
 }
 
@@ -129,14 +135,14 @@ function drawQuestions(passages: readonly BookPassage[], count: number, chance: 
   return questions;
 }
 
-/** All passages, and how many stand at a place and in a book. */
-interface Shelf {
+/** All passages, with counts by position and by book. */
+interface PassageCounts {
   readonly passages: readonly BookPassage[];
   readonly atPlace: ReadonlyMap<number, number>;
   readonly inBook: ReadonlyMap<string, number>;
 }
 
-function shelved(passages: readonly BookPassage[]): Shelf {
+function countPassages(passages: readonly BookPassage[]): PassageCounts {
   const atPlace = new Map<number, number>();
   const inBook = new Map<string, number>();
   for (const { place, book } of passages) {
@@ -146,33 +152,33 @@ function shelved(passages: readonly BookPassage[]): Shelf {
   return { passages, atPlace, inBook };
 }
 
-function filtersFor(passage: BookPassage, shelf: Shelf, chance: () => number): readonly Filter[] {
+function filtersFor(passage: BookPassage, counts: PassageCounts, chance: () => number): readonly Filter[] {
   const other = () => {
     for (;;) {
-      const found = drawn(shelf.passages, chance);
+      const found = drawn(counts.passages, chance);
       if (found.book !== passage.book) return found;
     }
   };
   return [
     { kind: "none", share: 1, asked: {}, admits: () => true },
     ...SHARES.flatMap((share): Filter[] => [
-      { kind: "any place", share, ...placesOf(shelf, share, chance) },
-      { kind: "own book", share, ...booksAround(passage, shelf, share, chance) },
-      { kind: "other book", share, ...booksAround(other(), shelf, share, chance) },
+      { kind: "any place", share, ...placesOf(counts, share, chance) },
+      { kind: "own book", share, ...booksAround(passage, counts, share, chance) },
+      { kind: "other book", share, ...booksAround(other(), counts, share, chance) },
     ]),
   ];
 }
 
-type Admitting = Pick<Filter, "asked" | "admits">;
+type FilterForms = Pick<Filter, "asked" | "admits">;
 
-/** Passages at some places of every book, as many as the share wants. */
-function placesOf({ passages, atPlace }: Shelf, share: number, chance: () => number): Admitting {
+/** A filter for a range of positions in every book that admits the given share of all passages. */
+function placesOf({ passages, atPlace }: PassageCounts, share: number, chance: () => number): FilterForms {
   const wanted = share * passages.length;
   let first = Math.floor(chance() * 200);
   let end = first;
   let found = 0;
   while (found < wanted) {
-    // past the end of the longest book: more of the beginning
+    // Beyond the end of the longest book, extend the range at its beginning.
     if (atPlace.has(end)) found += atPlace.get(end++) ?? 0;
     else found += atPlace.get(--first) ?? 0;
   }
@@ -180,13 +186,13 @@ function placesOf({ passages, atPlace }: Shelf, share: number, chance: () => num
   return { asked, admits: ({ place }) => place >= first && place < end };
 }
 
-/** Passages around one in its book; of more books where one has too few. */
+/** A filter for passages near one in its book, or for several whole books if one has too few passages. */
 function booksAround(
   passage: BookPassage,
-  { passages, inBook }: Shelf,
+  { passages, inBook }: PassageCounts,
   share: number,
   chance: () => number,
-): Admitting {
+): FilterForms {
   const wanted = Math.round(share * passages.length);
   const books = new Set([passage.book]);
   let found = inBook.get(passage.book) ?? 0;
@@ -206,12 +212,12 @@ function booksAround(
 
 function drawn<Item>(items: readonly Item[], chance: () => number): Item {
   const item = items[Math.floor(chance() * items.length)];
-  if (item === undefined) throw new UsageError("There are no passages to draw from.");
+  if (item === undefined) throw new UsageError("There are no passages.");
   return item;
 }
 
 async function askAll(
-  holding: Awaited<ReturnType<typeof passagesHolding>>,
+  holding: Awaited<ReturnType<typeof passagesContent>>,
   data: string,
   questions: readonly Question[],
   filters: readonly (readonly Filter[])[],
@@ -236,10 +242,11 @@ async function askAll(
 }
 
 /**
- * The passages of largest cosine within each filter: all cosines of the index, one by one, and the file's word for what is within.
- * @returns by question, by filter.
+ * Exact search: the passages with the largest cosine within each filter. All cosines are computed, and the file
+ * decides what a filter admits.
+ * @returns per question, by filter
  */
-async function exactlyNearest(
+async function exactSearch(
   dataDir: string,
   passages: ReadonlyMap<string, BookPassage>,
   questions: readonly Question[],
@@ -254,7 +261,7 @@ async function exactlyNearest(
     Array.from(memoryKeys, (key) => key as MemoryKey),
     passages,
   );
-  const progress = new Progress("working out cosines:");
+  const progress = new Progress("computing cosines:");
   const nearest: ReadonlyMap<Filter, ReadonlySet<string>>[] = [];
   for (const [at, { text }] of questions.entries()) {
     progress.show(at / questions.length, `${at} of ${questions.length} questions`);
@@ -273,7 +280,7 @@ async function exactlyNearest(
 }
 
 function passagesOfMemories(
-  { parts, projectId }: Opened,
+  { parts, projectId }: OpenRetrieval,
   memoryKeys: readonly MemoryKey[],
   passages: ReadonlyMap<string, BookPassage>,
 ): readonly (BookPassage | undefined)[] {
@@ -295,7 +302,7 @@ function bestWithin(
   return best;
 }
 
-function summed(
+function rowsOf(
   answers: readonly Answer[],
   passages: ReadonlyMap<string, BookPassage>,
   nearest: readonly ReadonlyMap<Filter, ReadonlySet<string>>[],
@@ -320,7 +327,7 @@ function summed(
       share: first.filter.share,
       questions: group.length,
       admissible: Math.round(mean(group.map(({ asked }) => asked.admissible))),
-      // fast alone shows the vectors' order, and all that they found
+      // Recall is measured in fast only, because its results are exactly those of vector search.
       ...(first.mode === "fast" && {
         recallAt10: rounded(
           mean(group.map((answer) => recall(answer, nearest[answer.question]?.get(answer.filter)))),
@@ -335,7 +342,7 @@ function summed(
   });
 }
 
-// Results are in the order of their scores, in which a memory's passages lend each other; the vectors' own order is by cosine.
+// Results are sorted by cosine again, because their scores include the sibling boost.
 function recall({ asked }: Answer, expected: ReadonlySet<string> | undefined): number {
   if (expected === undefined || expected.size === 0) return 1;
   const byCosine = [...asked.passages].sort((left, right) => (right.vector?.score ?? -1) - (left.vector?.score ?? -1));
@@ -355,7 +362,7 @@ function print(rows: readonly Row[]): void {
   process.stdout.write(`${alignRows([labels, ...cells], true).join("\n")}\n`);
   const results = total(rows.map(({ results: found }) => Number(found)));
   const outside = total(rows.map((row) => Number(row.outside)));
-  process.stdout.write(`\n${outside} of ${results} results lay outside their filter\n`);
+  process.stdout.write(`\n${outside} of ${results} results were outside their filter\n`);
 }
 
 await main();

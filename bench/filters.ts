@@ -1,8 +1,9 @@
-// What do filters cost? The time of each kind of condition in the native index of attributes, what its making adds to the
-// opening of a project, and what it takes in memory. `bun bench/filters.ts --help` names the flags.
+// Cost of filters: time of each kind of condition in the native attribute index, time to build that index when a
+// project is opened, and its memory. `bun bench/filters.ts --help` lists the flags.
 //
-// Memories have a title, a type, tags, a language, an external id, a user and six keys of metadata, some of few values and some
-// of as many as there are memories; `attributeBytes` says how much JSON that is. They lie in a real store, as at an opening.
+// Each memory has a title, a type, tags, a language, an external id, a user and six metadata keys. Some attributes
+// have few values, others one per memory; `attributeBytes` is the size of their JSON. The memories are in a real
+// store.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,17 +25,20 @@ import { percentile } from "./lib/metrics.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 
 const HELP = `bun bench/filters.ts [flags]
-  --count N     memories (132000)
-  --runs N      per filter (200)
-  --seed N      of the attributes (1)
+
+Measures the time of filter conditions in the native attribute index, and time and memory for building it. Prints tables.
+
+  --count N     number of memories (default: 132000)
+  --runs N      runs per filter (default: 200)
+  --seed N      seed for the attributes (default: 1)
   --record      write bench/results/filters.json`;
-/** As compose.ts opens projects. */
+/** Memories per page, like in compose.ts when it opens a project. */
 const PAGE = 500;
 const WARM_UP_RUNS = 5;
-/** A filter that took this long in all is asked no more often, but `RUNS_MIN` times. */
+/** A filter stops after this total time, but not before `RUNS_MIN` runs. */
 const FILTER_MS_MAX = 10_000;
 const RUNS_MIN = 3;
-/** Single memories that are shown again. */
+/** Number of memories that are shown again one by one, with changed attributes. */
 const SHOWN = 2_000;
 
 const WORDS = "kite wind red river stone cloud paper string field winter morning letter garden bridge window".split(
@@ -85,7 +89,7 @@ function fill(
     const drafts = Array.from({ length: Math.min(PAGE, count - first) }, (_, at) => draftOf(first + at, random));
     memories.accept(projectId, drafts);
   }
-  // all attributes are given, so that the pipeline would find none
+  // All attributes come from the caller, so the pipeline would not add any.
   database.prepare<never>("UPDATE memories SET status = 'completed', extraction = 'caller', chunk_count = 1").run({});
 }
 
@@ -111,10 +115,10 @@ function draftOf(at: number, random: () => number): MemoryDraft {
   };
 }
 
-/** What `EmbeddedProjectIndex.reconcile` does with the attributes, page by page. */
+/** Does the same with the attributes as `EmbeddedProjectIndex.reconcile`, page by page. */
 async function measureOpening(index: ProjectIndex, memories: SqliteMemoryStore, projectId: ProjectId): Promise<Row> {
   let attributeBytes = 0;
-  // once without the index, so that the strings' own room counts to neither side
+  // A first pass without the index, so that the memory of the strings is not counted.
   for (const page of pagesOf(memories, projectId)) {
     for (const memory of page) attributeBytes += memory.attributes.length;
   }

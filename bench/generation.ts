@@ -1,5 +1,6 @@
-// What does Mneme add to a language model's answer? A server asks an endpoint that answers at once, so that all time is its own: from
-// the question to the call of the endpoint, and from the endpoint's first text to the caller's. `bun bench/generation.ts --help`.
+// Time that Mneme adds to a language model's answer. The server calls a fake endpoint that answers at once, so the
+// measured time is Mneme's: from the question to the call of the endpoint, and from the endpoint's first text to the
+// caller. `bun bench/generation.ts --help` lists the flags.
 
 import { existsSync } from "node:fs";
 import { loadavg } from "node:os";
@@ -10,33 +11,36 @@ import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { delta, event, streamed } from "../test/support/llm.ts";
 import type { RunningServer } from "../test/support/server.ts";
 import { firstQuestions } from "./lib/collection.ts";
-import { PASSAGES_FILE, passagesHolding } from "./lib/haystack.ts";
+import { PASSAGES_FILE, passagesContent } from "./lib/haystack.ts";
 import { percentile } from "./lib/metrics.ts";
 import { modesOf } from "./lib/modes.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 import { rounded } from "./lib/scores.ts";
-import { type Holding, serve } from "./lib/served-collection.ts";
+import { type ServerContent, serve } from "./lib/served-collection.ts";
 
 const QUERIES_FILE = resolve(import.meta.dir, "../../shared/data/ir/scifact/queries.jsonl.gz");
 const HELP = `bun bench/generation.ts [flags]
-  --memories N    passages that are searched (300)
-  --passages FILE in BEIR's layout (${PASSAGES_FILE})
-  --queries FILE  questions, JSONL (.gz) (${QUERIES_FILE})
-  --questions N   per mode and round (50)
-  --rounds N      each mode is asked all questions this often, the least median counts (3)
-  --mode NAMES    modes, by comma (fast,balanced; there are ${MODE_NAMES.join(", ")})
+
+Measures the time that Mneme adds to an answer by a language model, with a fake endpoint that answers at once.
+
+  --memories N    number of stored passages (default: 300)
+  --passages FILE passages, BEIR format (default: ${PASSAGES_FILE})
+  --queries FILE  questions, JSONL (.gz) (default: ${QUERIES_FILE})
+  --questions N   questions per mode and round (default: 50)
+  --rounds N      rounds per mode; the lowest figure of the rounds counts (default: 3)
+  --mode NAMES    modes, separated by commas (default: fast,balanced; all: ${MODE_NAMES.join(", ")})
   --data FOLDER   keep the data directory here
   --record        write bench/results/generation.json`;
-/** Asked before the compiler has seen what is hot. */
+/** Questions that are asked first, without measuring, to warm up the JIT compiler. */
 const WARM_UP_QUESTIONS = 10;
 const SSE = { headers: { "content-type": "text/event-stream" } };
 const FIRST_TEXT = "The sources say";
 
 /** Milliseconds of one answer. */
 interface Measured {
-  /** From the question until the endpoint is asked. */
+  /** From the question to the call of the endpoint. */
   readonly beforeMs: number;
-  /** From the endpoint's first text until the caller has it. */
+  /** From the endpoint's first text to the caller. */
   readonly textMs: number;
 }
 
@@ -62,7 +66,7 @@ async function main(): Promise<void> {
 
   const endpoint = new Endpoint();
   try {
-    const holding = withoutModel(await passagesHolding(flags.get("--passages") ?? PASSAGES_FILE, memories));
+    const holding = withoutExtraction(await passagesContent(flags.get("--passages") ?? PASSAGES_FILE, memories));
     const environment = { MNEME_LLM_BASE_URL: endpoint.url, MNEME_LLM_MODEL: "at-once" };
     await using server = await serve(holding, flags.get("--data") ?? null, environment);
     const ways = [
@@ -81,28 +85,28 @@ async function main(): Promise<void> {
   }
 }
 
-/** A language model's endpoint that answers as soon as it is asked. */
+/** A fake language model endpoint that answers at once. */
 class Endpoint {
-  /** `performance.now()` of the last call, and of the first text that it was answered with. */
-  askedAt = Number.NaN;
-  saidAt = Number.NaN;
-  #goesOn = Promise.withResolvers<void>();
+  /** `performance.now()` of the last call, and of the first text of its answer. */
+  calledAt = Number.NaN;
+  firstTextAt = Number.NaN;
+  #firstTextArrived = Promise.withResolvers<void>();
   readonly #server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
     development: false,
     idleTimeout: 0,
     fetch: async (request) => {
-      this.askedAt = performance.now();
+      this.calledAt = performance.now();
       await request.arrayBuffer();
-      this.#goesOn = Promise.withResolvers();
+      this.#firstTextArrived = Promise.withResolvers();
       const start = (stream: ReadableStreamDefaultController) => {
-        this.saidAt = performance.now();
+        this.firstTextAt = performance.now();
         stream.enqueue(Buffer.from(event(delta(FIRST_TEXT))));
       };
-      // the rest comes when the first text has arrived, so as not to be in its way
+      // The rest is sent after the caller has the first text, so that it does not delay it.
       const pull = async (stream: ReadableStreamDefaultController) => {
-        await this.#goesOn.promise;
+        await this.#firstTextArrived.promise;
         stream.enqueue(Buffer.from(await streamed([" so [1]."]).text()));
         stream.close();
       };
@@ -114,8 +118,8 @@ class Endpoint {
     return `http://127.0.0.1:${this.#server.port}/v1`;
   }
 
-  goOn(): void {
-    this.#goesOn.resolve();
+  confirmFirstText(): void {
+    this.#firstTextArrived.resolve();
   }
 
   stop(): Promise<void> {
@@ -129,7 +133,7 @@ function askServer(endpoint: Endpoint, server: RunningServer, query: string, mod
   return firstText(endpoint, new Request(`${server.url}/v1/memories/query`, { method: "POST", headers, body }));
 }
 
-// What the runtime and its connections take.
+// Calls the endpoint directly: the time of the runtime and its connections.
 function askEndpoint(endpoint: Endpoint, query: string): Promise<Measured> {
   return firstText(endpoint, new Request(`${endpoint.url}/chat/completions`, { method: "POST", body: query }));
 }
@@ -143,11 +147,12 @@ async function firstText(endpoint: Endpoint, request: Request): Promise<Measured
   for await (const part of response.body ?? []) {
     text += decoder.decode(part, { stream: true });
     if (measured !== null || !text.includes(FIRST_TEXT)) continue;
-    measured = { beforeMs: endpoint.askedAt - startedAt, textMs: performance.now() - endpoint.saidAt };
-    endpoint.goOn();
+    measured = { beforeMs: endpoint.calledAt - startedAt, textMs: performance.now() - endpoint.firstTextAt };
+    endpoint.confirmFirstText();
   }
-  const isWhole = text.includes("event: done\n") || text.includes("data: [DONE]");
-  if (measured === null || !isWhole) throw new Error(`the answer is not whole (status ${response.status}): ${text}`);
+  const isComplete = text.includes("event: done\n") || text.includes("data: [DONE]");
+  if (measured === null || !isComplete)
+    throw new Error(`the answer is incomplete (status ${response.status}): ${text}`);
   return measured;
 }
 
@@ -193,13 +198,13 @@ function print(rows: readonly Row[]): void {
     [answers, beforeP50Ms, beforeP95Ms, textP50Ms, textP95Ms, load].map(String),
   );
   process.stdout.write(
-    `${questions} questions in ${rounds} rounds, one caller, ${memories} memories; the least of the rounds\n` +
+    `${questions} questions in ${rounds} rounds, one caller, ${memories} memories; lowest figures of the rounds\n` +
       `${alignRows([header, ...table], true).join("\n")}\n`,
   );
 }
 
-/** The same, with nothing asked of the language model while it is stored. */
-function withoutModel(holding: Holding): Holding {
+/** The same content, stored without LLM extraction. */
+function withoutExtraction(holding: ServerContent): ServerContent {
   const fill = async (server: RunningServer) => {
     await server.call("PUT", "/v1/project", { smart_ingestion: { enabled: false } });
     await holding.fill(server);

@@ -1,6 +1,5 @@
-// What does search lose when answers lie among very many passages that have nothing to do with them? Asks the same test
-// questions of a collection alone and of the collection within book passages, and prints the loss.
-// `bun bench/haystack.ts --help` names the flags.
+// Loss of search quality in a large project: runs the same test questions on a collection alone and on the collection
+// mixed with many unrelated book passages, and prints the difference. `bun bench/haystack.ts --help` lists the flags.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,28 +9,31 @@ import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { LIMITS } from "../src/domain/limits.ts";
 import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
 import { parseCommandLine } from "../src/kit/flags.ts";
-import { type Asked, ask, missedReranker, type Search } from "./lib/ask.ts";
+import { ask, missedReranker, type Search, type SearchReply } from "./lib/ask.ts";
 import { COLLECTIONS, collectionsFolder, type JudgedQuery, readJudgedQueries, spread } from "./lib/collection.ts";
-import { haystackHolding, PASSAGES_FILE, passagesHolding } from "./lib/haystack.ts";
+import { haystackContent, PASSAGES_FILE, passagesContent } from "./lib/haystack.ts";
 import { pairedDifference } from "./lib/intervals.ts";
 import { modesOf } from "./lib/modes.ts";
 import { lastRows, type Row, sameRow, writeRows } from "./lib/record.ts";
 import { rounded, type Scores, scoresOf, signed } from "./lib/scores.ts";
-import { collectionHolding, documentNames, type Holding, serve } from "./lib/served-collection.ts";
+import { collectionContent, documentNames, type ServerContent, serve } from "./lib/served-collection.ts";
 
 const HELP = `bun bench/haystack.ts [flags]
-  --set NAMES     collections, by comma (scifact,locomo)
-  --from FOLDER   where they are (${COLLECTIONS})
-  --passages FILE what they are hidden in (${PASSAGES_FILE})
-  --count N       only the first N passages (all); such figures are not recorded
-  --data FOLDER   keep each server's data directory here: the passages are then embedded once for all collections and for
-                  bench/search.ts, the collections once for this and for bench/quality.ts
-  --mode NAMES    modes, by comma (${MODE_NAMES.join(",")})
-  --queries N     at most N questions of each collection, evenly spread
 
-The passages belong to no user. Questions of a collection with users are asked of that user's memories and of those.`;
+Measures how much nDCG@10 drops when a collection is mixed with unrelated passages. Writes bench/results/haystack.json.
 
-/** What may be lost, in nDCG@10. */
+  --set NAMES     collections, separated by commas (default: scifact,locomo)
+  --from FOLDER   folder of the collections (default: ${COLLECTIONS})
+  --passages FILE unrelated passages (default: ${PASSAGES_FILE})
+  --count N       use only the first N passages (default: all; not recorded if given)
+  --data FOLDER   keep each server's data directory here. The passages are then embedded once for all collections and for
+                  bench/search.ts, and the collections once for this bench and for bench/quality.ts
+  --mode NAMES    modes, separated by commas (default: ${MODE_NAMES.join(",")})
+  --queries N     use at most N questions of each collection, evenly spread
+
+The passages belong to no user. In collections with users, a question searches its user's memories and the passages.`;
+
+/** Maximum acceptable loss of nDCG@10. */
 const LOSS_MAX = 0.03;
 
 interface Judged {
@@ -56,7 +58,7 @@ async function main(): Promise<void> {
   const modes = modesOf(flags.get("--mode"));
   const queriesMax = Number(flags.get("--queries") ?? Number.POSITIVE_INFINITY);
   const count = Number(flags.get("--count") ?? Number.POSITIVE_INFINITY);
-  const hay = await passagesHolding(flags.get("--passages") ?? PASSAGES_FILE, count);
+  const hay = await passagesContent(flags.get("--passages") ?? PASSAGES_FILE, count);
   const kept = flags.get("--data");
   const data = kept ?? mkdtempSync(join(tmpdir(), "mneme-haystack-"));
 
@@ -65,8 +67,8 @@ async function main(): Promise<void> {
     for (const set of (flags.get("--set") ?? "scifact,locomo").split(",")) {
       const folder = join(from, set);
       const queries = spread(await readJudgedQueries(folder, "test"), queriesMax);
-      const alone = await judge(await collectionHolding(set, folder), data, folder, modes, queries, scopeAlone);
-      const holding = await haystackHolding(set, folder, hay, data);
+      const alone = await judge(await collectionContent(set, folder), data, folder, modes, queries, scopeAlone);
+      const holding = await haystackContent(set, folder, hay, data);
       const hidden = await judge(holding, data, folder, modes, queries, scopeAmongPassages);
       for (const mode of modes) rows.push(rowOf(set, mode, queries.length, alone.get(mode), hidden.get(mode)));
     }
@@ -89,7 +91,7 @@ function scopeAmongPassages({ userId }: JudgedQuery): Search["within"] {
 }
 
 async function judge(
-  holding: Holding,
+  holding: ServerContent,
   data: string,
   folder: string,
   modes: readonly ModeName[],
@@ -102,7 +104,7 @@ async function judge(
   const judged = new Map<ModeName, Judged>();
   for (const mode of modes) {
     const progress = new Progress(`${holding.name} ${mode}:`);
-    const asked: Asked[] = [];
+    const asked: SearchReply[] = [];
     for (const [at, query] of queries.entries()) {
       const within = scopeOf(query) ?? {};
       asked.push(await ask(client, { query: query.text, mode, limit: LIMITS.searchResults, within }, documentOf));
@@ -120,7 +122,7 @@ async function judge(
 }
 
 function rowOf(set: string, mode: string, queries: number, alone?: Judged, hidden?: Judged): Row {
-  if (alone === undefined || hidden === undefined) throw new Error(`${set} was not asked in ${mode}`);
+  if (alone === undefined || hidden === undefined) throw new Error(`${set} was not measured in ${mode}`);
   const { mean, low, high } = pairedDifference(hidden.scores.ndcg, alone.scores.ndcg);
   const figures = {
     alone: alone.scores.mean,
@@ -171,7 +173,7 @@ function print(rows: readonly Row[], before: readonly Row[]): void {
     const isWithin = Number(change) >= -LOSS_MAX;
     process.stdout.write(
       `${mode} on ${set} ${Number(change) < 0 ? "loses" : "changes by"} ${Math.abs(Number(change) * 100).toFixed(1)} points` +
-        `${isWithin ? "" : `: more than the ${LOSS_MAX * 100} that it may`}\n`,
+        `${isWithin ? "" : `: more than the limit of ${LOSS_MAX * 100}`}\n`,
     );
   }
 }

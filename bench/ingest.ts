@@ -1,5 +1,6 @@
-// What does storing cost beside embedding? Chunks per second through the whole server, from the first request until the
-// last memory is completed, beside the bare lanes on the same chunks in the same run. `bun bench/ingest.ts --help`.
+// Throughput of ingest: chunks per second through the whole server, from the first request until the last memory is
+// completed, compared with the lanes alone on the same chunks in the same run. `bun bench/ingest.ts --help` lists the
+// flags.
 
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -20,9 +21,12 @@ import { type Row, writeRows } from "./lib/record.ts";
 const MODELS_DIR = resolve(import.meta.dir, "../data/models");
 const DEFAULT_FILE = resolve(import.meta.dir, "../../shared/data/ir/scifact/corpus.jsonl.gz");
 const HELP = `bun bench/ingest.ts [flags]
-  --file PATH   BEIR corpus, JSONL (.gz) (${DEFAULT_FILE})
-  --docs N      documents of one round (500)
-  --rounds N    rounds, each of other documents (3)`;
+
+Measures ingest in chunks per second, and its share of the throughput of the models alone. Writes bench/results/ingest.json.
+
+  --file PATH   BEIR corpus, JSONL (.gz) (default: ${DEFAULT_FILE})
+  --docs N      documents per round (default: 500)
+  --rounds N    number of rounds, each with other documents (default: 3)`;
 const CALLS_AT_ONCE = 8;
 const CHUNKS_PER_CALL = 64;
 const POLL_MS = 20;
@@ -41,7 +45,7 @@ async function main(): Promise<void> {
   });
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
   const file = flags.get("--file") ?? DEFAULT_FILE;
-  if (!existsSync(file)) throw new UsageError(`${file} does not exist; name a file with --file.`);
+  if (!existsSync(file)) throw new UsageError(`${file} does not exist; give a file with --file.`);
   const docs = Number(flags.get("--docs") ?? 500);
   const rounds = Number(flags.get("--rounds") ?? 3);
   const corpus = await readDocuments(file, docs * rounds);
@@ -52,7 +56,7 @@ async function main(): Promise<void> {
     for (let round = 0; round < rounds; round++) {
       const documents = corpus.slice(round * docs, (round + 1) * docs);
       const chunks = chunksOf(documents);
-      // Bare before and after, so that a machine that slows down in between does not flatter either side.
+      // The lanes are measured before and after, so that a machine that slows down meanwhile favours neither side.
       const before = await bareRate(chunks);
       const stored = chunks.length / (await ingestSeconds(server, documents));
       const bare = (before + (await bareRate(chunks))) / 2;
@@ -96,11 +100,11 @@ function chunksOf(documents: readonly Document[]): readonly string[] {
   );
 }
 
-/** Chunks per second of two lanes and nothing else. */
+/** Chunks per second of two lanes alone. */
 async function bareRate(chunks: readonly string[]): Promise<number> {
   const lanes = await createLanes({ modelsDir: MODELS_DIR, log: createLog("warn") });
   try {
-    // Both lanes are up once many small calls went through.
+    // After many small calls, both lanes are up.
     await Promise.all(chunks.slice(0, 16).map((chunk) => lanes.embed([chunk], "ingest")));
     const startedAt = performance.now();
     let next = 0;
@@ -118,7 +122,7 @@ async function bareRate(chunks: readonly string[]): Promise<number> {
   }
 }
 
-/** Seconds from the first request until no memory is in work any more. */
+/** Seconds from the first request until no memory is processing any more. */
 async function ingestSeconds(server: RunningServer, documents: readonly Document[]): Promise<number> {
   const client = new Client(server.url, server.key);
   const startedAt = performance.now();

@@ -18,6 +18,7 @@ import { createLog } from "../src/kit/log.ts";
 import type { Reranker } from "../src/ports/models.ts";
 import { MODES } from "../src/retrieval/modes.ts";
 import { type RetrievalParts, search } from "../src/retrieval/plan.ts";
+import { CachingReranker } from "./lib/caching-reranker.ts";
 import {
   type ChunkedDocument,
   type ChunkTexts,
@@ -36,7 +37,6 @@ import {
 } from "./lib/long-documents.ts";
 import { type Judgements, mean, ndcgAt, recallAt, reciprocalRank } from "./lib/metrics.ts";
 import { lastRows, type Row, sameRow, writeRows } from "./lib/record.ts";
-import { RememberingReranker } from "./lib/remembering-reranker.ts";
 import { rounded, signed } from "./lib/scores.ts";
 
 const SHARED = resolve(import.meta.dir, "../../shared/data");
@@ -162,10 +162,7 @@ async function measure(
   process.stderr.write(`${documents.length} documents, ${chunks} chunks\n`);
   checkShipped(documents);
   const questions = judge(await longDocumentQuestions(), documents);
-  const reranker = new RememberingReranker(
-    models,
-    join(folder, `reranked-${describeReranker(MODELS).modelSha256}.json`),
-  );
+  const reranker = new CachingReranker(models, join(folder, `reranked-${describeReranker(MODELS).modelSha256}.json`));
   const rankings = new Map<string, ReadonlyMap<ModeName, readonly (readonly string[])[]>>();
   for (const name of variants) {
     const choices = { ...SHIPPED_CHOICES, ...VARIANTS[name] };

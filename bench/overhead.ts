@@ -1,5 +1,6 @@
-// What the interface costs: requests per second of GET /v1/memories/{id} (authentication, rate limit, scope, checks, row,
-// text, JSON) beside a bare Elysia route that returns a constant object. `bun bench/overhead.ts --help` names the flags.
+// Overhead of the API: requests per second of GET /v1/memories/{id} (authentication, rate limit, scope, checks, row,
+// text, JSON), compared with a bare Elysia route that returns a constant object. `bun bench/overhead.ts --help` lists
+// the flags.
 
 import { join } from "node:path";
 import { alignRows } from "../src/cli/terminal.ts";
@@ -11,13 +12,16 @@ import { percentile } from "./lib/metrics.ts";
 import { writeRows } from "./lib/record.ts";
 
 const HELP = `bun bench/overhead.ts [flags]
-  --memories N     memories that are read in turn (200)
-  --rounds N       both servers are measured in turn this often (5)
-  --seconds N      per measurement (3)
-  --connections N  (16)
+
+Measures requests per second of reading a memory, and the ratio to a bare Elysia server. Prints a table.
+
+  --memories N     number of memories, which are read in turn (default: 200)
+  --rounds N       number of rounds; each measures both servers (default: 5)
+  --seconds N      duration of one measurement (default: 3)
+  --connections N  concurrent connections (default: 16)
   --record         write bench/results/overhead.json`;
 
-/** Until the compiler has seen what is hot: a server that runs for more than a moment is what is measured. */
+/** Load before measuring, so that the JIT compiler has optimised the hot code. */
 const WARM_UP_SECONDS = 5;
 
 async function main(): Promise<void> {
@@ -46,7 +50,7 @@ async function main(): Promise<void> {
     for (let round = 0; round < rounds; round++) {
       const alone = await load(bare.port, paths, authorization, shape);
       const whole = await load(port, paths, authorization, shape);
-      if (whole.others > 0) throw new Error(`${whole.others} answers were no 200`);
+      if (whole.others > 0) throw new Error(`${whole.others} answers did not have status 200`);
       measured.push({ bare: alone.requestsPerSecond, mneme: whole.requestsPerSecond });
     }
     const ratios = measured.map((round) => round.mneme / round.bare);
@@ -93,7 +97,7 @@ async function storeMemories(
     paths.push(...data.map(({ memory }) => `/v1/memories/${memory.id}`));
   }
   await until(
-    "everything is completed",
+    "all memories to be completed",
     async () => {
       const { body } = await mneme.call("GET", "/v1/memories?status=processing&limit=1");
       return (body as { readonly data: readonly unknown[] }).data.length === 0;

@@ -1,6 +1,6 @@
-// How good are the answers? Ingests judged collections through the public interface, asks their test questions in each
-// mode with and without the graph, and prints nDCG and recall with 95 % intervals, what simpler searches reach on the same
-// server, and the latencies of each stage. `bun bench/quality.ts --help` names the flags.
+// Quality of search: ingests judged collections through the public API and runs their test questions in each mode,
+// with and without the graph. It prints nDCG and recall with 95 % intervals, the same for simpler searches on the same
+// server, and the latency of each stage. `bun bench/quality.ts --help` lists the flags.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,8 +10,8 @@ import { LIMITS } from "../src/domain/limits.ts";
 import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
 import { isoTime, systemClock } from "../src/kit/clock.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
-import { type Asked, ask, missedReranker, type Search } from "./lib/ask.ts";
-import { type Answers, BASELINES, type Baseline, baselineRankings, missingByWords } from "./lib/baselines.ts";
+import { ask, missedReranker, type Search, type SearchReply } from "./lib/ask.ts";
+import { type Answers, BASELINES, type Baseline, baselineRankings, missingByText } from "./lib/baselines.ts";
 import {
   COLLECTIONS,
   collectionNames,
@@ -33,27 +33,35 @@ import {
 } from "./lib/quality-report.ts";
 import { lastRows, type Row, sameRow, writeRows, writeText } from "./lib/record.ts";
 import { scoresOf } from "./lib/scores.ts";
-import { collectionHolding, documentNames, serve } from "./lib/served-collection.ts";
+import { collectionContent, documentNames, serve } from "./lib/served-collection.ts";
 import { Timings } from "./lib/timings.ts";
 
 const HELP = `bun bench/quality.ts [flags]
-  --set NAMES    collections, by comma (all under ${COLLECTIONS})
-  --from FOLDER  where the collections are
+
+Measures nDCG@10, recall and latency of each mode on judged collections. Writes bench/results/quality.json and quality.svg,
+unless a flag below says "not recorded".
+
+  --set NAMES    collections, separated by commas (default: all in ${COLLECTIONS})
+  --from FOLDER  folder of the collections
   --data FOLDER  keep each server's data directory here, so that the next run needs no ingest
-  --mode NAMES   modes, by comma (${MODE_NAMES.join(",")}); such figures are not recorded
-  --graph WHAT   off, on or both: whether searches ask for the graph (both)
-  --queries N    only the first N questions of each collection; such figures are not recorded
-  --chart FILE   write the chart of this run's figures there, recorded or not
-  --url URL      ask this server, which holds the collection already (with --key), instead of own ones
+  --mode NAMES   modes, separated by commas (default: ${MODE_NAMES.join(",")}; not recorded if given)
+  --graph WHAT   whether searches ask for the graph: off, on or both (default: both)
+  --queries N    use only the first N questions of each collection (not recorded)
+  --chart FILE   also write the chart of this run to FILE
+  --url URL      use this running server, which already has the collection, instead of starting servers
+  --key KEY      API key for --url
 
-Baselines come from the same server: vectors alone are fast's order, which is theirs; words alone and equal reciprocal
-rank fusion are put together from the scores that precise shows of its 100 results, out of a pool that holds the 200 best
-by words. Where one of the ten best by words is missing, it is asked again for the memories that it did not return; what is
-missing then is printed. All modes are asked for 100 results.`;
+All modes return 100 results. The baselines come from the same server. "vectors alone" is the ranking of fast. "BM25 alone"
+and "equal RRF" (reciprocal rank fusion) are computed from the signals of precise's results, whose candidates include the
+200 best by BM25. If one of the ten best by BM25 is not among the results, a second search asks for the other memories; the
+bench prints how many are still missing.`;
 
-/** Every mode is asked these first, unmeasured, so that caches and lanes are warm. */
+/** Questions that are asked first in each mode, without measuring, to warm up caches and lanes. */
 const WARM_UP_QUERIES = 10;
-/** Beyond, a mode's row is not recorded. An answer moves its nDCG by 1 at most, so these move the mean by precise's floor at most. */
+/**
+ * Maximum share of searches without reranking; above it, a mode's row is not recorded. One search changes its nDCG by
+ * 1 at most, so this share changes the mean by at most the tolerance of precise in lib/floors.ts.
+ */
 const UNRERANKED_SHARE_MAX = 0.005;
 const GRAPH_CHOICES: Readonly<Record<string, readonly GraphChoice[]>> = {
   off: ["off"],
@@ -100,23 +108,25 @@ async function main(): Promise<void> {
       measured.push(await measureSet(set, folder, plan, new Client(url, flags.get("--key") ?? "")));
       continue;
     }
-    await using server = await serve(await collectionHolding(set, folder), data);
+    await using server = await serve(await collectionContent(set, folder), data);
     measured.push(await measureSet(set, folder, plan, new Client(server.url, server.key)));
   }
 
-  // rows from before there was a choice were asked without the graph
+  // Rows of old runs have no `graph` column; they were measured without the graph.
   const before = lastRows("quality").map((row): Row => ({ graph: "off", ...row }));
   const rows = measured.flatMap(rowsOf);
-  process.stdout.write(`${scoreTable(rows, before)}\n\nms, p50/p95\n${timeTable(measured)}\n\n${words(measured)}\n`);
+  process.stdout.write(
+    `${scoreTable(rows, before)}\n\nms, p50/p95\n${timeTable(measured)}\n\n${summarySentences(measured)}\n`,
+  );
   const today = isoTime(systemClock.now()).slice(0, 10);
   const chart = flags.get("--chart");
   if (chart !== undefined) writeFileSync(chart, qualityChart(rows, today));
   if (Number.isFinite(plan.queriesMax) || flags.has("--mode")) return;
-  const sound = rows.filter(
+  const recorded = rows.filter(
     ({ unreranked = 0, queries }) => Number(unreranked) <= UNRERANKED_SHARE_MAX * Number(queries),
   );
-  const kept = before.filter((row) => sameRow(sound, row, ROW_KEYS) === undefined);
-  const all = [...kept, ...sound].sort((left, right) => String(left.set).localeCompare(String(right.set)));
+  const kept = before.filter((row) => sameRow(recorded, row, ROW_KEYS) === undefined);
+  const all = [...kept, ...recorded].sort((left, right) => String(left.set).localeCompare(String(right.set)));
   const written = [writeRows("quality", all), writeText("quality.svg", qualityChart(all, today))];
   process.stdout.write(`written to ${written.join(" and ")}\n`);
 }
@@ -125,7 +135,7 @@ async function measureSet(set: string, folder: string, plan: Plan, client: Clien
   const queries = (await readJudgedQueries(folder, "test")).slice(0, plan.queriesMax);
   const documentOf = await documentNames(client, folder);
   const modes: MeasuredMode[] = [];
-  const withoutGraph = new Map<ModeName, readonly Asked[]>();
+  const withoutGraph = new Map<ModeName, readonly SearchReply[]>();
   for (const graph of plan.graphs) {
     for (const mode of plan.modes) {
       const label = `${set} ${mode}${graph === "on" ? " with graph" : ""}`;
@@ -161,13 +171,13 @@ function searchOf({ text, userId }: JudgedQuery): Omit<Search, "mode"> {
 
 async function answersTo(
   query: JudgedQuery,
-  fast: Asked | undefined,
-  precise: Asked | undefined,
-  again: (search: Search) => Promise<Asked>,
+  fast: SearchReply | undefined,
+  precise: SearchReply | undefined,
+  again: (search: Search) => Promise<SearchReply>,
 ): Promise<Answers> {
   const poolSize = precise?.stages.find(({ name }) => name === "fuse")?.candidates ?? 0;
   const first = { fast: fast?.passages ?? [], precise: precise?.passages ?? [], poolSize, further: [] };
-  if (missingByWords(first) === 0) return first;
+  if (missingByText(first) === 0) return first;
   const search = searchOf(query);
   const filters = { memory_id: { $nin: [...new Set(first.precise.map(({ memoryId }) => memoryId))] } };
   const { passages } = await again({ ...search, mode: "precise", within: { ...search.within, filters } });
@@ -177,11 +187,11 @@ async function answersTo(
 async function askAll(
   label: string,
   queries: readonly JudgedQuery[],
-  one: (query: JudgedQuery) => Promise<Asked>,
-): Promise<readonly Asked[]> {
+  one: (query: JudgedQuery) => Promise<SearchReply>,
+): Promise<readonly SearchReply[]> {
   const progress = new Progress(`${label}:`);
   for (const query of queries.slice(0, WARM_UP_QUERIES)) await one(query);
-  const asked: Asked[] = [];
+  const asked: SearchReply[] = [];
   for (const [at, query] of queries.entries()) {
     asked.push(await one(query));
     progress.show(at / queries.length, `${at} of ${queries.length} questions`);
@@ -201,24 +211,25 @@ function judgedBaselines(
   };
   return {
     baselines: new Map(BASELINES.map((name) => [name, judge(name)])),
-    wordsMissing: answers.reduce((sum, answer) => sum + missingByWords(answer), 0),
+    wordsMissing: answers.reduce((sum, answer) => sum + missingByText(answer), 0),
   };
 }
 
-// What the floors say, and how far the words baseline is to be believed.
-function words(measured: readonly MeasuredSet[]): string {
+// Sentences about the floors, and about how complete the BM25 baseline is.
+function summarySentences(measured: readonly MeasuredSet[]): string {
   const lines = measured.flatMap(({ set, queries, modes, baselines, wordsMissing }) => [
     ...GRAPH_SIDES.flatMap(({ graph, suffix }) => {
       const judged = new Map(modes.filter((each) => each.graph === graph).map(({ mode, scores }) => [mode, scores]));
       return floorsOf({ set: `${set}${suffix}`, modes: judged, baselines }).map(({ sentence }) => sentence);
     }),
     ...(baselines.size === 0
-      ? [`${set} has no baselines: they need fast and precise without the graph`]
-      : [`BM25 alone on ${set} goes without ${wordsMissing} of the ten best passages of ${queries} questions`]),
+      ? [`${set} has no baselines, because they need fast and precise without the graph`]
+      : [`BM25 alone on ${set} lacks ${wordsMissing} of the ten best passages, over ${queries} questions`]),
     ...modes.flatMap(({ mode, graph, unreranked }) => {
-      const verdict = unreranked > UNRERANKED_SHARE_MAX * queries ? ": not recorded, the machine was too busy" : "";
+      const verdict =
+        unreranked > UNRERANKED_SHARE_MAX * queries ? "; not recorded, because the machine was too busy" : "";
       if (unreranked === 0) return [];
-      return `${unreranked} answers of ${mode} on ${set} (graph ${graph}) came without the reranker${verdict}`;
+      return `${unreranked} searches of ${mode} on ${set} (graph ${graph}) had no reranking${verdict}`;
     }),
   ]);
   return lines.join("\n");

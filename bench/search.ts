@@ -1,5 +1,5 @@
-// How fast is one caller's search, and where does the time go? Asks a server that does nothing else one question after the
-// other in each mode, and adds up what its processes hold in memory. `bun bench/search.ts --help` names the flags.
+// Latency of search for one caller, by stage, and memory of the server's processes. It sends one question after the
+// other to an otherwise idle server, in each mode. `bun bench/search.ts --help` lists the flags.
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -7,27 +7,30 @@ import { Client } from "../src/cli/client.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
 import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
 import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
-import { type Asked, ask, missedReranker } from "./lib/ask.ts";
+import { ask, missedReranker, type SearchReply } from "./lib/ask.ts";
 import { firstQuestions } from "./lib/collection.ts";
-import { PASSAGES_FILE, passagesHolding } from "./lib/haystack.ts";
+import { PASSAGES_FILE, passagesContent } from "./lib/haystack.ts";
 import { modesOf } from "./lib/modes.ts";
-import { familyOf, listenerOf } from "./lib/processes.ts";
+import { listenerOf, processTree } from "./lib/processes.ts";
 import { type Row, writeRows } from "./lib/record.ts";
 import { serve } from "./lib/served-collection.ts";
 import { Timings } from "./lib/timings.ts";
 
 const QUERIES_FILE = resolve(import.meta.dir, "../../shared/data/ir/scifact/queries.jsonl.gz");
 const HELP = `bun bench/search.ts --data FOLDER | --url URL [flags]
-  --data FOLDER   a server of its own over the passages, whose data directory is kept here; the first run fills it
-                  (132,523 passages: half an hour and more)
-  --passages FILE passages in BEIR's layout (${PASSAGES_FILE})
-  --count N       only the first N passages; such figures are not recorded
-  --url URL       a running server instead, whatever it holds
-  --key KEY       an API key for it (else MNEME_API_KEY or MNEME_ADMIN_KEY)
-  --queries FILE  questions, JSONL (.gz) (${QUERIES_FILE})
-  --questions N   how many of them (300)
-  --mode NAMES    modes, by comma (${MODE_NAMES.join(",")})
-  --limit N       results per search (10)
+
+Measures the latency of search by mode and stage, and the memory of the server. Prints tables.
+
+  --data FOLDER   start a server over the passages and keep its data directory here; the first run fills it
+                  (132,523 passages take half an hour or more)
+  --passages FILE passages, BEIR format (default: ${PASSAGES_FILE})
+  --count N       use only the first N passages (not recorded)
+  --url URL       use this running server instead, with any content
+  --key KEY       API key for --url (default: MNEME_API_KEY or MNEME_ADMIN_KEY)
+  --queries FILE  questions, JSONL (.gz) (default: ${QUERIES_FILE})
+  --questions N   number of questions (default: 300)
+  --mode NAMES    modes, separated by commas (default: ${MODE_NAMES.join(",")})
+  --limit N       results per search (default: 10)
   --record        write bench/results/search.json`;
 const WARM_UP_QUERIES = 20;
 const MIB = 1024 * 1024;
@@ -49,7 +52,7 @@ async function main(): Promise<void> {
   if (flags.has("--help")) return void process.stdout.write(`${HELP}\n`);
   const modes = modesOf(flags.get("--mode"));
   const file = flags.get("--queries") ?? QUERIES_FILE;
-  if (!existsSync(file)) throw new UsageError(`No questions at ${file}; name a file with --queries.`);
+  if (!existsSync(file)) throw new UsageError(`${file} does not exist; give a file of questions with --queries.`);
   const questions = await firstQuestions(file, Number(flags.get("--questions") ?? 300));
   const limit = Number(flags.get("--limit") ?? 10);
   const measure = async (client: Client) => {
@@ -66,10 +69,10 @@ async function main(): Promise<void> {
     const key = flags.get("--key") ?? process.env.MNEME_API_KEY ?? process.env.MNEME_ADMIN_KEY ?? "";
     return measure(new Client(url, key));
   }
-  if (data === undefined) throw new UsageError("Name a folder with --data, or a server with --url.");
+  if (data === undefined) throw new UsageError("Give a folder with --data, or a server with --url.");
   const count = Number(flags.get("--count") ?? Number.POSITIVE_INFINITY);
-  await using server = await serve(await passagesHolding(flags.get("--passages") ?? PASSAGES_FILE, count), data);
-  await measure(new Client(server.url, server.key)); // awaited here: the server stops at the end of this block
+  await using server = await serve(await passagesContent(flags.get("--passages") ?? PASSAGES_FILE, count), data);
+  await measure(new Client(server.url, server.key)); // awaited, because the server stops at the end of this block
 }
 
 async function measureMode(
@@ -82,7 +85,7 @@ async function measureMode(
   for (const query of questions.slice(0, WARM_UP_QUERIES)) await one(query);
   const progress = new Progress(`${mode}:`);
   const timings = new Timings();
-  const asked: Asked[] = [];
+  const asked: SearchReply[] = [];
   for (const [at, query] of questions.entries()) {
     const answer = await one(query);
     timings.add(answer);
@@ -109,7 +112,7 @@ async function measureMode(
 function printMemory(port: number): readonly Row[] {
   const server = process.platform === "linux" ? listenerOf(port) : null;
   if (server === null) return [];
-  const rows = familyOf(server).map(({ pid, name, rssBytes }) => ({
+  const rows = processTree(server).map(({ pid, name, rssBytes }) => ({
     process: `${name || "server"} (${pid})`,
     rssMiB: Math.round(rssBytes / MIB),
   }));

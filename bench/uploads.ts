@@ -8,7 +8,7 @@ import { parseCommandLine } from "../src/kit/flags.ts";
 import { lines } from "../test/support/forms.ts";
 import { type RunningServer, startServer } from "../test/support/server.ts";
 import { type Row, writeRows } from "./lib/record.ts";
-import { forgetPeak, memoryOnce, peakBytes, rssBytes, uploadFile } from "./lib/uploading.ts";
+import { peakBytes, resetPeak, rssBytes, uploadFile, waitForMemory } from "./lib/uploading.ts";
 
 const HELP = `bun bench/uploads.ts [flags]
   --bytes N   of each file (${LIMITS.uploadBytes}, the most that is taken)
@@ -41,7 +41,7 @@ async function measure(files: number, bytes: number): Promise<Row> {
   await using server = await startServer({ environment: { MNEME_LOG_LEVEL: "error" } });
   // a small one first, so that code and tables that any upload needs are there
   await prepared(server, await taken(server, "small.txt", 1_000));
-  forgetPeak(server.pid);
+  resetPeak(server.pid);
   const before = rssBytes(server.pid);
   const startedAt = performance.now();
   const ids = await Promise.all(Array.from({ length: files }, (_, at) => taken(server, `large ${at}.txt`, bytes)));
@@ -69,7 +69,7 @@ async function taken(server: RunningServer, filename: string, bytes: number): Pr
 }
 
 async function prepared(server: RunningServer, id: string): Promise<void> {
-  await memoryOnce(
+  await waitForMemory(
     server,
     id,
     ({ status, progress }) => {

@@ -1,10 +1,11 @@
-// How fast and how exact is the nearest-neighbour search, by the scan and by HNSW, at several selectivities?
-// Run: bun bench/vectors.ts [--count 132000] [--queries 200] [--file vectors.f32]; prints one table and writes nothing.
+// Speed and recall of vector search, by exact scan and by HNSW, at several selectivities. Run: bun bench/vectors.ts
+// [--count 132000] [--queries 200] [--file vectors.f32]; it prints one table and writes no file.
 //
-// The file holds float32 rows of 384 components; its last rows are the queries. Without one the vectors are synthetic:
-// 2,000 cluster centres and the points around them (deviation .7 of the centres') are drawn in a latent space of 32
-// dimensions, mapped to 384 by one random matrix, given 10 % noise in all directions, and brought to unit length;
-// queries come from the same clusters. 32 is about the intrinsic dimension reported for sentence embeddings.
+// The file has float32 rows of 384 components; its last rows are the queries. Without a file, the vectors are
+// synthetic. They are drawn in a latent space of 32 dimensions: 2,000 cluster centres, and points around them
+// (deviation .7 of the centres'). A random matrix maps them to 384 dimensions; then 10 % noise is added and they are
+// scaled to unit length. The queries come from the same clusters. 32 is about the intrinsic dimension reported for
+// sentence embeddings.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,11 +17,11 @@ const DIMENSIONS = 384;
 const LATENT_DIMENSIONS = 32;
 const CLUSTERS = 2_000;
 const HITS = 10;
-/** Chunks per round of publishing. */
+/** Chunks per publish call. */
 const ROUND = 4_000;
-/** Shares of the memories that one user owns; the whole project is asked too. */
+/** Share of the memories that each user owns. The whole project is searched too. */
 const SHARES = [0.3, 0.1, 0.01, 0.001];
-/** How long the graph may take to be built and calibrated. */
+/** Maximum time for building and calibrating the HNSW graph. */
 const GRAPH_DEADLINE_MS = 600_000;
 
 const { values: options } = parseArgs({
@@ -32,7 +33,7 @@ const { values: options } = parseArgs({
   },
 });
 
-/** SplitMix-like generator over 32 bits: replayable figures. */
+/** Seeded 32-bit generator (similar to SplitMix), so that figures can be reproduced. */
 function generator(seed: number): { uniform(): number; gaussian(): number } {
   let state = seed >>> 0;
   const uniform = () => {
@@ -51,7 +52,7 @@ function normalise(row: Float32Array): void {
   for (let at = 0; at < row.length; at++) row[at] = (row[at] ?? 0) / length;
 }
 
-/** `[rows, 384]` by the recipe above. */
+/** Synthetic vectors, `[rows, 384]`, as described in the file header. */
 function synthetic(rows: number, seed: number): Float32Array {
   const chance = generator(seed);
   const gaussians = (count: number) => Float32Array.from({ length: count }, () => chance.gaussian());
@@ -73,7 +74,7 @@ function synthetic(rows: number, seed: number): Float32Array {
   return all;
 }
 
-/** The true nearest rows among those that `isIn` accepts, by float32 arithmetic. */
+/** The exact nearest rows among those that `isIn` accepts, in float32 arithmetic. */
 function truth(rows: Float32Array, query: Float32Array, isIn: (row: number) => boolean): Set<number> {
   const best: { row: number; score: number }[] = [];
   for (let row = 0; row < rows.length / DIMENSIONS; row++) {
@@ -105,7 +106,7 @@ console.log(
   `${count} vectors (${options.file ?? `synthetic, seed ${options.seed}`}), ${queryCount} queries, recall@${HITS}`,
 );
 
-/** The user of each row: 1, 2, … for the shares above, 0 for the rest; drawn, not striped. */
+/** The user of each row, drawn at random: 1, 2, … with the shares above, 0 for the rest. */
 const chance = generator(7);
 const users = Uint8Array.from({ length: count }, () => {
   const drawn = chance.uniform();
@@ -197,7 +198,7 @@ try {
   );
   while (!withGraph.stats().hnswReady) {
     if (performance.now() - openedMs > GRAPH_DEADLINE_MS)
-      throw new Error("no graph became ready: calibration refused it");
+      throw new Error("the HNSW graph was not ready in time: its calibration failed or was too slow");
     await Bun.sleep(200);
   }
   const readyMs = performance.now();

@@ -1,5 +1,4 @@
-// What are answers worth? Judges single answers against their golds, and sums them up as the rows that bench/answers.ts
-// prints. Pure.
+// Scores answers against their golds, and aggregates them into the rows that bench/answers.ts prints. Pure.
 
 import type { JudgedQuery } from "./collection.ts";
 import { contains, firstStatement, isVerdict, sharedWords, withoutCitations } from "./golds.ts";
@@ -15,28 +14,28 @@ export interface AnswerSource {
   readonly isCited: boolean;
 }
 
-/** What came back for a question. */
+/** The server's answer to a question. */
 export interface Answered {
   readonly answer: string;
   /** Cited ones first. */
   readonly sources: readonly AnswerSource[];
   readonly tokensUsed: number;
-  /** As the caller sees it. */
+  /** Duration of the request, as measured by the caller. */
   readonly wholeMs: number;
 }
 
-/** A question, what should have been answered, and what was. */
+/** An answer with its question and its gold. */
 export interface JudgedAnswer extends Answered {
   readonly query: JudgedQuery;
   readonly gold: string;
 }
 
-/** One collection, asked in one mode. */
+/** The answers of one collection in one mode. */
 export interface MeasuredAnswers {
   readonly set: string;
   readonly mode: string;
   readonly answerable: readonly JudgedAnswer[];
-  /** Questions whose answer is not stored; empty where a collection has none. */
+  /** Answers to questions whose answer is not stored; empty if the collection has no such questions. */
   readonly unanswerable: readonly Answered[];
 }
 
@@ -46,22 +45,22 @@ export function hasEvidence({ query, sources }: JudgedAnswer): boolean {
   return [...query.judgements.keys()].every((document) => documents.has(document));
 }
 
-/** Whether a judged passage that says the gold is among the answer's sources. */
+/** Whether a judged passage that contains the gold is among the answer's sources. */
 export function holdsGold({ query, sources, gold }: JudgedAnswer): boolean {
   return sources.some(({ document, text }) => query.judgements.has(document) && contains(text, gold));
 }
 
-/** Whether the answer says the gold. */
+/** Whether the answer contains the gold. */
 export function saysGold({ answer, gold }: JudgedAnswer): boolean {
   return contains(withoutCitations(answer), gold);
 }
 
-/** Whether the answer stands on nothing: it says so, or cites no source. */
+/** Whether the answer abstains: it cites no source. */
 export function isAbstention({ sources }: Answered): boolean {
   return !sources.some(({ isCited }) => isCited);
 }
 
-/** Share of the answers that would be none if their best passage had to reach `evidenceMin`, 0..1. */
+/** Share of answers that would abstain if their best passage needed a score of `evidenceMin`, 0..1. */
 export function abstentionAt(evidenceMin: number, answers: readonly Answered[]): number {
   return share(
     answers,
@@ -69,7 +68,7 @@ export function abstentionAt(evidenceMin: number, answers: readonly Answered[]):
   );
 }
 
-/** The figures of one collection in one mode; a share of no question is left out. */
+/** The figures of one collection in one mode. Shares without any question are left out. */
 export function answersRow({ set, mode, answerable, unanswerable }: MeasuredAnswers): Row {
   const spans = answerable.filter(({ gold }) => !isVerdict(gold));
   const verdicts = answerable.filter(({ gold }) => isVerdict(gold));
@@ -116,7 +115,7 @@ export function answersRow({ set, mode, answerable, unanswerable }: MeasuredAnsw
   return { set, mode, ...Object.fromEntries(known.map(([name, value]) => [name, rounded(value, 4)])) };
 }
 
-// NaN of none
+// Share of the items for which `is` holds; NaN for no items.
 function share<Each>(all: readonly Each[], is: (each: Each) => boolean): number {
   return mean(all.map((each) => (is(each) ? 1 : 0)));
 }

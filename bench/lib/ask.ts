@@ -1,36 +1,35 @@
-// One question to a server, and all that benches look at in the answer: the documents it ranks, the signals behind them,
-// and where the time went.
+// Sends one search to a server and extracts what benches need: ranked documents, signals, and stage times.
 
 import { type Client, isRecord } from "../../src/cli/client.ts";
 import type { ModeName } from "../../src/domain/ranking.ts";
 import type { LegSignal, Passage } from "./baselines.ts";
 import type { DocumentOf } from "./served-collection.ts";
 
-/** A search as a bench asks it. */
+/** A search request of a bench. */
 export interface Search {
   readonly query: string;
   readonly mode: ModeName;
   readonly limit: number;
   readonly includeGraph?: boolean;
-  /** Whose memories are searched: `userId`, or `filters`; neither: everybody's. */
+  /** Scope of the search: `userId` or `filters`; absent: all memories. */
   readonly within?: { readonly userId?: string; readonly filters?: unknown };
 }
 
-/** What came back. */
-export interface Asked {
+/** The response to a search. */
+export interface SearchReply {
   readonly passages: readonly (Passage & { readonly score: number; readonly isReranked: boolean })[];
-  /** Best first; a document with several passages stands where its best one does. */
+  /** Best first. A document with several passages has the rank of its best one. */
   readonly documents: readonly string[];
-  /** As the caller sees it. */
+  /** Duration of the request, as measured by the caller. */
   readonly wholeMs: number;
-  /** The stages that the search went through, in their order. */
+  /** Stages of the search, in order. */
   readonly stages: readonly { readonly name: string; readonly ms: number; readonly candidates: number }[];
-  /** Memories that the search could see. */
+  /** Size of the admissible set, in memories. */
   readonly admissible: number;
 }
 
-/** Asks, with `explain`. */
-export async function ask(client: Client, search: Search, documentOf: DocumentOf): Promise<Asked> {
+/** Sends a search with `explain`. */
+export async function ask(client: Client, search: Search, documentOf: DocumentOf): Promise<SearchReply> {
   const { within = {}, ...question } = search;
   const startedAt = performance.now();
   const answer = await client.send("POST", "/v1/memories/search", { ...question, ...within, explain: true });
@@ -61,8 +60,8 @@ export async function ask(client: Client, search: Search, documentOf: DocumentOf
   };
 }
 
-/** Whether the reranker took part and was given up: what a busy machine does to an answer. */
-export function missedReranker({ passages, stages }: Asked): boolean {
+/** Whether reranking was attempted and timed out, as happens on a busy machine. */
+export function missedReranker({ passages, stages }: SearchReply): boolean {
   const wasAsked = stages.some(({ name, candidates }) => name === "rerank" && candidates > 0);
   return wasAsked && !passages.some(({ isReranked }) => isReranked);
 }

@@ -1,30 +1,30 @@
-// Figures of quality as a picture: an SVG text, made by hand so that nothing is needed to draw or to see it. Groups of bars
-// with 95 % intervals, and marks across a group for what simpler searches reach.
+// Bar chart of quality figures as SVG, without a drawing library: groups of bars with 95 % intervals, and horizontal
+// marks across a group for the baselines.
 
 /** A bar with its interval; all values 0..1. */
 export interface Bar {
-  /** Which of the legend's colours it has. */
+  /** Key in `barColours`. */
   readonly kind: string;
   readonly value: number;
   readonly low: number;
   readonly high: number;
 }
 
-/** Bars that stand together, with marks over all of them. */
+/** A group of bars, with marks across the group. */
 export interface Group {
   readonly name: string;
   readonly bars: readonly Bar[];
   readonly marks: readonly { readonly kind: string; readonly value: number }[];
 }
 
-/** What a chart shows. */
+/** Content of a chart. */
 export interface ChartContent {
   readonly title: string;
   readonly subtitle: string;
   readonly groups: readonly Group[];
-  /** Kinds of bars with their colours, in the legend's order. */
+  /** Colours of the kinds of bars, in the order of the legend. */
   readonly barColours: Readonly<Record<string, string>>;
-  /** Kinds of marks with the pattern of their line (`stroke-dasharray`; empty: unbroken), in the legend's order. */
+  /** `stroke-dasharray` of the kinds of marks (empty: solid line), in the order of the legend. */
   readonly markPatterns: Readonly<Record<string, string>>;
 }
 
@@ -39,14 +39,14 @@ const BOTTOM = 44;
 const WIDTH_MIN = 720;
 const GRID_STEP = 0.2;
 const LEGEND_STEP = 22;
-/** Average width of a letter at the legend's size, and what a swatch takes with the space around it. */
+/** Average width of a letter in the legend, and width of a swatch with its margins. */
 const LETTER_WIDTH = 6.4;
 const SWATCH_WIDTH = 44;
 const INK = "#1f2430";
 const QUIET = "#5b6472";
 const GRID = "#e3e6eb";
 
-/** The chart as an SVG document on a light ground. */
+/** Renders the chart as an SVG document with a light background. */
 export function chartSvg({ title, subtitle, groups, barColours, markPatterns }: ChartContent): string {
   const widths = groups.map(({ bars }) => Math.max(1, bars.length) * (BAR_WIDTH + BAR_GAP) - BAR_GAP);
   const plotWidth = widths.reduce((sum, width) => sum + width + GROUP_GAP, 0);
@@ -110,7 +110,7 @@ function intervalOf({ low, high }: Bar, x: number, y: (value: number) => string)
   );
 }
 
-// On white, so that it can be told from a dark bar.
+// With a white outline, so that it is visible on a dark bar.
 function markOf(
   { kind, value }: Group["marks"][number],
   from: number,
@@ -125,7 +125,7 @@ function markOf(
   );
 }
 
-// At the foot of the bar, where neither its interval nor a mark is likely to cross it.
+// At the bottom of the bar, where neither the interval nor a mark is likely to cross it.
 function labelOf(
   { kind, value }: Bar,
   x: number,
@@ -136,7 +136,7 @@ function labelOf(
   return text(x + BAR_WIDTH / 2, Number(y(0)) - 7, short(value), { anchor: "middle", size: 11, colour });
 }
 
-// Luma of ITU-R BT.601, of `#rrggbb`.
+// By the luma (ITU-R BT.601) of `#rrggbb`.
 function isDark(colour: string): boolean {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
   return 0.299 * red + 0.587 * green + 0.114 * blue < 140;

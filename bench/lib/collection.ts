@@ -1,4 +1,5 @@
-// A judged collection in BEIR's layout: corpus.jsonl.gz, queries.jsonl.gz, qrels/<split>.tsv; small ones are not compressed.
+// Reads judged collections in BEIR format: corpus.jsonl.gz, queries.jsonl.gz, qrels/<split>.tsv. Small ones may be
+// uncompressed.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -7,45 +8,46 @@ import { readLines } from "../../src/cli/lines.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 import type { Judgements } from "./metrics.ts";
 
-/** A question with its judged answers. */
+/** A question with its relevance judgements. */
 export interface JudgedQuery {
   readonly id: string;
   readonly text: string;
-  /** The user whose memories are asked; null: everybody's. */
+  /** The user whose memories are searched; null: all memories. */
   readonly userId: string | null;
   readonly judgements: Judgements;
 }
 
-/** Where collections are unless a flag says otherwise: beside a checkout. */
+/** Default folder of the collections: next to the checkout. */
 export const COLLECTIONS = resolve(import.meta.dir, "../../../shared/data/ir");
 
 /**
- * The folder of collections that a bench takes.
- * @param named by its flag `--from`.
- * @throws UsageError when there is none.
+ * The folder of collections for a bench.
+ * @param named value of the flag `--from`
+ * @throws UsageError if the folder does not exist
  */
 export function collectionsFolder(named: string | undefined): string {
   const folder = named ?? COLLECTIONS;
-  if (!existsSync(folder)) throw new UsageError(`No collections at ${folder}; name their folder with --from.`);
+  if (!existsSync(folder))
+    throw new UsageError(`${folder} does not exist; give the folder of the collections with --from.`);
   return folder;
 }
 
-/** The collections that a flag names, by comma; all of the folder where it names none. */
+/** Names of collections from a comma-separated flag; without the flag, all collections of the folder. */
 export function collectionNames(folder: string, named: string | undefined): readonly string[] {
   return named?.split(",") ?? readdirSync(folder).filter((name) => existsSync(corpusFile(join(folder, name))));
 }
 
-/** The file that holds a collection's documents. */
+/** Path of a collection's documents. */
 export function corpusFile(folder: string): string {
   return plainOrGzip(folder, "corpus.jsonl");
 }
 
-/** The file that holds the judgements of a split; it need not be there. */
+/** Path of the judgements of a split; the file may not exist. */
 export function judgementsFile(folder: string, split: string): string {
   return join(folder, "qrels", `${split}.tsv`);
 }
 
-/** The file that holds a collection's questions. */
+/** Path of a collection's questions. */
 export function queriesFile(folder: string): string {
   return plainOrGzip(folder, "queries.jsonl");
 }
@@ -56,8 +58,8 @@ function plainOrGzip(folder: string, name: string): string {
 }
 
 /**
- * The queries of one split, in the order of the queries' file; queries without a relevant document are left out.
- * @throws Error when a file is missing or not in this layout.
+ * The queries of one split, in the order of the queries file. Queries without a relevant document are left out.
+ * @throws Error if a file is missing or has another format
  */
 export async function readJudgedQueries(folder: string, split: string): Promise<readonly JudgedQuery[]> {
   const judgements = readJudgements(judgementsFile(folder, split));
@@ -69,7 +71,7 @@ export async function readJudgedQueries(folder: string, split: string): Promise<
   return queries;
 }
 
-/** At most so many of the queries, evenly spread: neighbours ask of the same conversation. */
+/** At most `countMax` queries, evenly spread, because neighbours are about the same conversation. */
 export function spread(queries: readonly JudgedQuery[], countMax: number): readonly JudgedQuery[] {
   if (queries.length <= countMax) return queries;
   return queries.filter(
@@ -78,8 +80,8 @@ export function spread(queries: readonly JudgedQuery[], countMax: number): reado
 }
 
 /**
- * The queries of a JSONL file (`_id`, `text`, optionally `metadata.userId`).
- * @throws Error on a line in another form.
+ * The queries of a JSONL file (`_id`, `text`, optional `metadata.userId`).
+ * @throws Error on a line in another format
  */
 export async function* readQueries(path: string): AsyncGenerator<Omit<JudgedQuery, "judgements">> {
   for await (const line of readLines(path)) {
@@ -91,9 +93,9 @@ export async function* readQueries(path: string): AsyncGenerator<Omit<JudgedQuer
 }
 
 /**
- * The texts of the first `count` queries of a JSONL file, for memories that belong to nobody: with the queries' users nothing would be
- * searched.
- * @throws Error on a line in another form.
+ * The texts of the first `count` queries of a JSONL file, without their users. For memories without a user: with a
+ * user, a search would find nothing.
+ * @throws Error on a line in another format
  */
 export async function firstQuestions(path: string, count: number): Promise<readonly string[]> {
   const questions: string[] = [];
@@ -106,7 +108,7 @@ export async function firstQuestions(path: string, count: number): Promise<reado
 
 function readJudgements(path: string): ReadonlyMap<string, Judgements> {
   const byQuery = new Map<string, Map<string, number>>();
-  const [, ...rows] = readFileSync(path, "utf8").trimEnd().split("\n"); // the first line names the columns
+  const [, ...rows] = readFileSync(path, "utf8").trimEnd().split("\n"); // skips the header line
   for (const row of rows) {
     const [queryId, documentId, grade] = row.split("\t");
     if (queryId === undefined || documentId === undefined || !(Number(grade) > 0)) continue;

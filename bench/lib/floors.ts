@@ -1,27 +1,29 @@
-// Does a mode keep what it owes? Precise: not more than .005 below the best of the simpler searches on any collection;
-// balanced: not below fast. Says so in words; what to do about it is the reader's business.
+// Checks the quality floors of the modes, and describes the result in a sentence. Floors: precise is at most .005
+// below the best baseline on any collection; balanced is not below fast.
 
 import { BASELINES, type Baseline } from "./baselines.ts";
 import { pairedDifference } from "./intervals.ts";
 import { type Scores, shortFigure, signed } from "./scores.ts";
 
-/** How far precise may lie below the best simpler search: less than the interval of any collection here can tell. */
+/**
+ * Maximum distance of precise below the best baseline. Smaller than what the interval of any collection can resolve.
+ */
 const PRECISE_FLOOR = 0.005;
 
-/** The judged rankings of one collection, all without the graph being asked for or all with it. */
+/** Scores of one collection, all without `includeGraph` or all with it. */
 export interface JudgedModes {
   readonly set: string;
   readonly modes: ReadonlyMap<string, Scores>;
   readonly baselines: ReadonlyMap<Baseline, Scores>;
 }
 
-/** What was found of one floor. */
+/** Result of checking one floor. */
 export interface Floor {
   readonly holds: boolean;
   readonly sentence: string;
 }
 
-/** The floors of a collection; those whose modes were not asked are left out. */
+/** Checks the floors of a collection, except those whose modes were not measured. */
 export function floorsOf({ set, modes, baselines }: JudgedModes): readonly Floor[] {
   const [fast, balanced, precise] = [modes.get("fast"), modes.get("balanced"), modes.get("precise")];
   const best = bestOf(baselines);
@@ -33,7 +35,7 @@ export function floorsOf({ set, modes, baselines }: JudgedModes): readonly Floor
   return floors;
 }
 
-/** The simpler search with the highest mean; null where none was judged. Of equals the first in their order. */
+/** The baseline with the highest mean, the first one of equals; null: there are no baselines. */
 export function bestOf(
   baselines: ReadonlyMap<Baseline, Scores>,
 ): { readonly name: Baseline; readonly scores: Scores } | null {
@@ -49,6 +51,6 @@ function floor(who: string, scores: Scores, other: string, others: Scores, allow
   const { mean, low, high } = pairedDifference(scores.ndcg, others.ndcg);
   const holds = mean >= -allowed;
   const where = mean === 0 ? "level with" : `${shortFigure(Math.abs(mean))} ${mean < 0 ? "below" : "above"}`;
-  const verdict = holds ? "" : `: more than the ${shortFigure(allowed)} that it may`;
+  const verdict = holds ? "" : `: more than the allowed ${shortFigure(allowed)}`;
   return { holds, sentence: `${who} is ${where} ${other} (${signed(low)} to ${signed(high)})${verdict}` };
 }

@@ -1,4 +1,4 @@
-// What should have been answered, and does an answer say it? Golds of a collection, and the arithmetic of comparing: pure.
+// Gold answers of a collection, and comparing an answer with its gold.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,18 +6,18 @@ import { isRecord } from "../../src/cli/client.ts";
 import { readLines } from "../../src/cli/lines.ts";
 import { queriesFile } from "./collection.ts";
 
-/** Golds that a collection does not bring itself: `<set>.tsv`, a question's id and its answer on each line. */
+/** Golds of collections that do not include them: `<set>.tsv` with a question id and its answer per line. */
 const GOLDS_FOLDER = join(import.meta.dir, "../fixtures/golds");
 
-/** Marks that part no word: apostrophes and stops inside one, commas inside a number. */
+/** Characters that do not separate words: apostrophes, full stops within words, commas within numbers. */
 const JOINING = /['’`´]|(?<=\p{L})\.(?=\p{L}|\s|$)|(?<=\p{N}),(?=\p{N}{3})/gu;
 const PARTING = /[\p{P}\p{S}]/gu;
 const ARTICLES = /(?<![\p{L}\p{N}])(?:a|an|the)(?![\p{L}\p{N}])/gu;
 const CITATION = /\s*\[\d+\]/g;
 
 /**
- * The gold answers of a collection by the question's id: `metadata.answer` of its queries, else what was read out of its
- * judged passages and is kept here. Empty where there are none.
+ * The gold answers of a collection by question id: `metadata.answer` of its queries, else the ones in this repository,
+ * which were extracted from its judged passages. Empty: there are none.
  */
 export async function readGolds(set: string, folder: string): Promise<ReadonlyMap<string, string>> {
   const golds = new Map<string, string>();
@@ -36,18 +36,21 @@ export async function readGolds(set: string, folder: string): Promise<ReadonlyMa
   return golds;
 }
 
-/** Whether a gold is a verdict, which no answer contains or lacks as a span of text. */
+/** Whether a gold is yes or no, which cannot be searched for in an answer. */
 export function isVerdict(gold: string): boolean {
   return ["yes", "no"].includes(normalised(gold));
 }
 
-/** Whether a text says the gold, word for word, after `normalised`. */
+/** Whether a text contains the gold word for word, after `normalised`. */
 export function contains(text: string, gold: string): boolean {
   const wanted = normalised(gold);
   return wanted !== "" && ` ${normalised(text)} `.includes(` ${wanted} `);
 }
 
-/** Share of the gold's words that a text has, 0..1: for golds that list what no sentence says in a row. */
+/**
+ * Share of the gold's words that a text contains, 0..1. For golds that are lists, which no sentence contains word for
+ * word.
+ */
 export function sharedWords(text: string, gold: string): number {
   const words = new Set(normalised(text).split(" "));
   const wanted = normalised(gold).split(" ");
@@ -55,20 +58,20 @@ export function sharedWords(text: string, gold: string): number {
 }
 
 /**
- * Lower case, without articles and punctuation, single spaces: what SQuAD's evaluation compares (Rajpurkar et al. 2016), with a
- * space where a mark parted two words.
+ * Lower case, without articles and punctuation, single spaces, like SQuAD's evaluation (Rajpurkar et al. 2016).
+ * Punctuation between two words becomes a space.
  */
 export function normalised(text: string): string {
   const words = text.normalize("NFKC").toLowerCase().replace(JOINING, "").replace(PARTING, " ").replace(ARTICLES, " ");
   return words.replace(/\s+/gu, " ").trim();
 }
 
-/** An answer's text without its `[n]`. */
+/** An answer's text without citations `[n]`. */
 export function withoutCitations(answer: string): string {
   return answer.replace(CITATION, "");
 }
 
-/** What an answer says up to its first `[n]`; all of it where it cites nothing. */
+/** An answer's text up to its first citation `[n]`; all of it without citations. */
 export function firstStatement(answer: string): string {
   const end = answer.search(CITATION);
   return end < 0 ? answer : answer.slice(0, end);

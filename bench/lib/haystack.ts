@@ -1,22 +1,21 @@
-// Passages that answer nothing, in great number: what search is fast in, and what judged collections are hidden in.
+// Large sets of unrelated passages: for measuring the speed of search, and for mixing with judged collections.
 
 import { cpSync, existsSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isRecord } from "../../src/cli/client.ts";
 import { readLines } from "../../src/cli/lines.ts";
 import { UsageError } from "../../src/kit/flags.ts";
-import { collectionHolding, type Holding, ingestCollection, ingestLines, serve } from "./served-collection.ts";
+import { collectionContent, ingestCollection, ingestLines, type ServerContent, serve } from "./served-collection.ts";
 
-/** Book passages of about 900 characters in BEIR's layout. */
+/** Book passages of about 900 characters, in BEIR format. */
 export const PASSAGES_FILE = resolve(import.meta.dir, "../../../shared/data/scale/passages_132k.jsonl.gz");
 
 /**
- * The first passages of a file as what a server is to hold.
- * @param countMax at most so many.
- * @throws UsageError when there is no such file; Error on a line without an id.
+ * The content of a server with the first passages of a file.
+ * @throws UsageError if the file does not exist; Error on a line without an id
  */
-export async function passagesHolding(file: string, countMax: number): Promise<Holding> {
-  if (!existsSync(file)) throw new UsageError(`No passages at ${file}; name a file with --passages.`);
+export async function passagesContent(file: string, countMax: number): Promise<ServerContent> {
+  if (!existsSync(file)) throw new UsageError(`${file} does not exist; give a file of passages with --passages.`);
   const lines: string[] = [];
   const externalIds = new Set<string>();
   for await (const line of readLines(file)) {
@@ -35,16 +34,21 @@ export async function passagesHolding(file: string, countMax: number): Promise<H
 }
 
 /**
- * A collection among passages as what a server is to hold. Passages take long to embed and are the same for every collection:
- * the directory begins as a copy of theirs, which is filled once.
- * @param data folder of kept data directories.
+ * The content of a server with a collection and unrelated passages. Embedding the passages takes long, so they are
+ * ingested once, and the data directory starts as a copy of theirs.
+ * @param data folder of data directories
  */
-export async function haystackHolding(set: string, folder: string, hay: Holding, data: string): Promise<Holding> {
-  const needles = await collectionHolding(set, folder);
+export async function haystackContent(
+  set: string,
+  folder: string,
+  hay: ServerContent,
+  data: string,
+): Promise<ServerContent> {
+  const needles = await collectionContent(set, folder);
   const directory = `${set}-in-${hay.directory}`;
   if (!existsSync(join(data, directory))) {
-    await (await serve(hay, data)).stop(); // filled, and shut in good order
-    // under another name until it is whole, so that what an interrupted run left is not taken for it
+    await (await serve(hay, data)).stop(); // creates and checks the directory, then closes it
+    // Uses a temporary name until it is complete, so that a later run does not use the rest of an interrupted one.
     const unfinished = `${directory}.unfinished`;
     rmSync(join(data, unfinished), { recursive: true, force: true });
     cpSync(join(data, hay.directory), join(data, unfinished), { recursive: true });
@@ -59,6 +63,6 @@ export async function haystackHolding(set: string, folder: string, hay: Holding,
     name: `${set} in ${hay.name}`,
     directory,
     externalIds: new Set([...hay.externalIds, ...needles.externalIds]),
-    fill: () => Promise.reject(new Error(`${directory} is made by copying`)),
+    fill: () => Promise.reject(new Error(`${directory} is created by copying and never filled`)),
   };
 }

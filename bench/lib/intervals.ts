@@ -1,5 +1,6 @@
-// How sure is a mean over questions? Percentile bootstrap (Efron 1979): questions are drawn again with replacement, and
-// the middle 95 % of the means so found is the interval. Pure and seeded: equal figures give equal intervals.
+// 95 % intervals of means over questions, by percentile bootstrap (Efron 1979): questions are resampled with
+// replacement, and the interval is the middle 95 % of the resampled means. Pure and seeded: equal figures give equal
+// intervals.
 
 import { seeded } from "../../test/support/seeded.ts";
 import { mean, percentile } from "./metrics.ts";
@@ -10,12 +11,12 @@ export interface Interval {
   readonly high: number;
 }
 
-/** How far one ranking's mean lies above another's, on the same questions. */
+/** Mean difference of two rankings on the same questions, with its interval. */
 export interface Difference extends Interval {
   readonly mean: number;
 }
 
-/** Beyond a thousand the bounds move by less than the third digit that is printed. */
+/** With more resamples, the bounds change by less than the third printed digit. */
 const RESAMPLES = 1_000;
 const SEED = 20_261_121;
 const TAIL = 0.025;
@@ -33,9 +34,9 @@ export function meanInterval(values: readonly number[]): Interval {
 }
 
 /**
- * By how much `values` lie above `others`, pair by pair: what is hard about a question is hard for both, so that the
- * interval of the difference is narrower than the two intervals suggest.
- * @throws Error when there are not as many of one as of the other.
+ * Mean paired difference `values - others`. Hard questions are hard for both rankings, so the interval of the
+ * difference is narrower than the two separate intervals suggest.
+ * @throws Error if the lists have different lengths
  */
 export function pairedDifference(values: readonly number[], others: readonly number[]): Difference {
   if (values.length !== others.length) throw new Error(`${values.length} values do not pair with ${others.length}`);

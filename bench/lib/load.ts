@@ -1,7 +1,7 @@
-// Load over keep-alive connections, with as little work per request on this side as possible, so that the server is what
-// is measured: raw sockets, one request at a time on each, the answer counted by its Content-Length.
+// Load generator over keep-alive connections. It does as little work per request as possible, so that the server is the
+// bottleneck: raw sockets, one request at a time on each, answers delimited by Content-Length.
 
-/** What a run of load found. */
+/** Result of a load run. */
 export interface LoadResult {
   readonly requestsPerSecond: number;
   /** Answers with another status than 200. */
@@ -10,8 +10,8 @@ export interface LoadResult {
 
 /**
  * Sends GET requests for `seconds` over `connections` connections.
- * @param paths asked for in turn.
- * @throws Error when the server closes a connection or answers without Content-Length.
+ * @param paths requested in turn
+ * @throws Error if the server closes a connection or answers without Content-Length.
  */
 export async function load(
   port: number,
@@ -65,7 +65,7 @@ export async function load(
 const OK = Buffer.from("HTTP/1.1 200");
 const HEAD_END = Buffer.from("\r\n\r\n");
 
-// Where the answer that `received` begins with ends; null while its head is not there yet.
+// End of the first answer in `received`; null while its head is incomplete.
 function answerEnd(received: Buffer): number | null {
   const head = received.indexOf(HEAD_END);
   if (head === -1) return null;

@@ -1,5 +1,5 @@
-// What does a score mean? Fits the curve that turns a final score into the probability that a result is relevant, and
-// goes back along such a curve. Pure.
+// Logistic regression for calibration curves: fits the curve from final score to probability of relevance, and
+// evaluates and inverts it. Pure.
 
 import type { Curve } from "../../src/retrieval/modes.ts";
 
@@ -11,17 +11,19 @@ export interface Sample {
 
 const NEWTON_STEPS = 50;
 
-/** The final score that a calibrated one (0..1, both excluded) was made of. */
+/** Inverse of the calibration curve: the final score of a calibrated one (0..1, both excluded). */
 export function finalScore(calibrated: number, { slope, offset }: Curve): number {
   return (Math.log(calibrated / (1 - calibrated)) - offset) / slope;
 }
 
-/** The probability of relevance of a final score. */
+/** The calibration curve: the probability of relevance of a final score. */
 export function probability(score: number, { slope, offset }: Curve): number {
   return 1 / (1 + Math.exp(-(slope * score + offset)));
 }
 
-/** The curve of maximum likelihood, by Newton's method. Where every result is of one kind there is none to fit. */
+/**
+ * The maximum likelihood curve, by Newton's method. If all samples are relevant or all are not, the fit stops early.
+ */
 export function fitLogistic(samples: readonly Sample[]): Curve {
   let slope = 1;
   let offset = 0;
@@ -38,7 +40,7 @@ export function fitLogistic(samples: readonly Sample[]): Curve {
       curvatureOffset += weight;
     }
     const determinant = curvatureSlope * curvatureOffset - curvatureMixed ** 2;
-    if (!(determinant > 0)) break; // every result is of one kind: there is no curve to fit
+    if (!(determinant > 0)) break; // all samples are of one kind: there is no curve to fit
     slope += (curvatureOffset * gradientSlope - curvatureMixed * gradientOffset) / determinant;
     offset += (curvatureSlope * gradientOffset - curvatureMixed * gradientSlope) / determinant;
   }

@@ -1,11 +1,11 @@
-// How good is a ranking, and how fast was it? Pure arithmetic for the benches.
+// Metrics of rankings and times for the benches. Pure.
 
-/** Judged documents of one query: id to grade; ids that are absent or at 0 are not relevant. */
+/** Relevance judgements of one query: document id to grade. Absent ids and grade 0 are not relevant. */
 export type Judgements = ReadonlyMap<string, number>;
 
 /**
- * Normalised discounted cumulative gain of the first `depth` ids, 0..1, with linear gains and log2 discounts as
- * trec_eval and BEIR compute it (Järvelin & Kekäläinen 2002). 0 when nothing is relevant.
+ * Normalised discounted cumulative gain of the first `depth` ids, 0..1, with linear gains and log2 discounts like in
+ * trec_eval and BEIR (Järvelin & Kekäläinen 2002). 0 if no document is relevant.
  */
 export function ndcgAt(depth: number, ranking: readonly string[], judgements: Judgements): number {
   const gains = ranking.slice(0, depth).map((id) => judgements.get(id) ?? 0);
@@ -14,7 +14,7 @@ export function ndcgAt(depth: number, ranking: readonly string[], judgements: Ju
   return best === 0 ? 0 : discounted(gains) / best;
 }
 
-/** Share of the relevant documents among the first `depth` ids, 0..1. 0 when nothing is relevant. */
+/** Share of the relevant documents that are among the first `depth` ids, 0..1. 0 if no document is relevant. */
 export function recallAt(depth: number, ranking: readonly string[], judgements: Judgements): number {
   const relevant = [...judgements].filter(([, grade]) => grade > 0);
   if (relevant.length === 0) return 0;
@@ -22,13 +22,13 @@ export function recallAt(depth: number, ranking: readonly string[], judgements: 
   return relevant.filter(([id]) => found.has(id)).length / relevant.length;
 }
 
-/** One over the place of the first relevant id, 0..1; 0 when none is ranked. Its mean over questions is the MRR. */
+/** 1 / rank of the first relevant id, 0..1; 0 if no relevant id is ranked. The mean over questions is the MRR. */
 export function reciprocalRank(ranking: readonly string[], judgements: Judgements): number {
   const first = ranking.findIndex((id) => (judgements.get(id) ?? 0) > 0);
   return first === -1 ? 0 : 1 / (first + 1);
 }
 
-/** The value below which `share` (0..1) of the values lie, by nearest rank. NaN for no values. */
+/** The percentile `share` (0..1) of the values, by nearest rank. NaN for no values. */
 export function percentile(share: number, values: readonly number[]): number {
   const sorted = [...values].sort((left, right) => left - right);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;

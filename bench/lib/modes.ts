@@ -1,11 +1,11 @@
-// Which modes does a bench ask? Reads the flag that several benches have.
+// Parses the flag `--mode` of several benches.
 
 import { MODE_NAMES, type ModeName } from "../../src/domain/ranking.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 
 /**
- * Modes by their names, separated by commas; undefined: all of them.
- * @throws UsageError naming the one that does not exist.
+ * Modes from comma-separated names; undefined: all modes.
+ * @throws UsageError with the name of an unknown mode
  */
 export function modesOf(names: string | undefined): readonly ModeName[] {
   if (names === undefined) return MODE_NAMES;

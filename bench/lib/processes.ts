@@ -1,19 +1,19 @@
-// How much memory do a server and its children take? Read from /proc, so Linux only.
+// Memory of a server and its child processes, from /proc (Linux only).
 
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** A process and what it holds in memory. */
+/** A process and its memory. */
 export interface ProcessMemory {
   readonly pid: number;
-  /** Its last arguments, to tell a lane from a reader. */
+  /** Its last arguments, which distinguish the kinds of child processes. */
   readonly name: string;
-  /** Resident set. */
+  /** Resident set size. */
   readonly rssBytes: number;
 }
 
 const PAGE_BYTES = 4096;
 
-/** The process that listens on a local TCP port; null when none (of this user) does. */
+/** The process that listens on a local TCP port; null: no process of this user does. */
 export function listenerOf(port: number): number | null {
   const inodes = new Set<string>();
   for (const table of ["/proc/net/tcp", "/proc/net/tcp6"]) {
@@ -31,10 +31,10 @@ export function listenerOf(port: number): number | null {
 }
 
 /** A process and all its descendants. */
-export function familyOf(root: number): readonly ProcessMemory[] {
+export function processTree(root: number): readonly ProcessMemory[] {
   const parents = new Map(processIds().map((pid) => [pid, parentOf(pid)]));
   const family = [root];
-  // the list grows while it is walked: children of children come after their parents
+  // The list grows during iteration, so that children of children follow their parents.
   for (const member of family) for (const [pid, parent] of parents) if (parent === member) family.push(pid);
   return family.flatMap((pid) => memoryOf(pid) ?? []);
 }
@@ -45,29 +45,29 @@ function processIds(): number[] {
     .map(Number);
 }
 
-// A process can end while it is looked at: then it has no parent, no files and no memory.
-function whileItLives<Value>(look: () => Value, gone: Value): Value {
+// Returns `fallback` if the process ends while it is inspected.
+function ifAlive<Value>(inspect: () => Value, fallback: Value): Value {
   try {
-    return look();
+    return inspect();
   } catch {
-    return gone;
+    return fallback;
   }
 }
 
 function parentOf(pid: number): number | null {
-  return whileItLives(() => {
+  return ifAlive(() => {
     const afterName = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1) ?? "";
     return Number(afterName.split(" ")[1]);
   }, null);
 }
 
 function openFiles(pid: number): string[] {
-  const names = whileItLives(() => readdirSync(`/proc/${pid}/fd`), []);
-  return names.map((name) => whileItLives(() => readlinkSync(`/proc/${pid}/fd/${name}`), ""));
+  const names = ifAlive(() => readdirSync(`/proc/${pid}/fd`), []);
+  return names.map((name) => ifAlive(() => readlinkSync(`/proc/${pid}/fd/${name}`), ""));
 }
 
 function memoryOf(pid: number): ProcessMemory | null {
-  return whileItLives(() => {
+  return ifAlive(() => {
     const pages = Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]);
     const words = readFileSync(`/proc/${pid}/cmdline`, "utf8")
       .split("\0")

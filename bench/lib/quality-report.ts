@@ -1,4 +1,4 @@
-// What a run of bench/quality.ts shows: tables and sentences for the terminal, rows for the file, a chart for the eye.
+// The report of bench/quality.ts: tables for the terminal, rows for the JSON file, and the chart.
 
 import { alignRows } from "../../src/cli/terminal.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
@@ -10,31 +10,31 @@ import { type Row, sameRow } from "./record.ts";
 import { rounded, type Scores, scoreColumns, signed } from "./scores.ts";
 import type { StageTimes } from "./timings.ts";
 
-/** Whether the graph was asked for (`includeGraph`); baselines know none. */
+/** Whether searches asked for the graph (`includeGraph`). */
 export type GraphChoice = "off" | "on";
 
-/** One mode, asked all questions of a collection. */
+/** Results of one mode on a collection. */
 export interface MeasuredMode {
   readonly mode: string;
   readonly graph: GraphChoice;
   readonly scores: Scores;
-  /** Answers whose reranker was given up: too many of them, and the machine was measured, not the mode. */
+  /** Number of searches whose reranking timed out. With many of them, the figures depend on the machine. */
   readonly unreranked: number;
   readonly times: readonly StageTimes[];
 }
 
-/** One collection. */
+/** Results of one collection. */
 export interface MeasuredSet {
   readonly set: string;
   readonly queries: number;
   readonly modes: readonly MeasuredMode[];
-  /** Empty where fast and precise were not both asked without the graph. */
+  /** Empty unless fast and precise were both measured without the graph. */
   readonly baselines: ReadonlyMap<Baseline, Scores>;
-  /** Of the ten best passages by words, how many of all questions together did not come back. */
+  /** Number of top-ten BM25 passages that no search returned, over all questions. */
   readonly wordsMissing: number;
 }
 
-/** What identifies a row of `quality.json`. */
+/** Columns that identify a row of `quality.json`. */
 export const ROW_KEYS = ["set", "mode", "graph"] as const;
 
 const SCORE_COLUMNS = ["nDCG@10", "low", "high", "R@2", "R@5", "R@10", "R@100"];
@@ -66,11 +66,11 @@ export function rowsOf({ set, queries, modes, baselines, wordsMissing }: Measure
   return [...modeRows, ...baselineRows];
 }
 
-/** The table of scores, each beside the same row of the last run. */
+/** The table of scores, with the change since the last run. */
 export function scoreTable(rows: readonly Row[], before: readonly Row[]): string {
   const header = ["set", "mode", "graph", "queries", ...SCORE_COLUMNS, "over the best baseline", "since last run"];
   const body = rows.map((row) => {
-    const last = sameRow(before, row, [...ROW_KEYS, "queries"]); // of fewer questions nothing could be compared
+    const last = sameRow(before, row, [...ROW_KEYS, "queries"]); // runs with another number of questions are not comparable
     return [
       ...["set", "mode", "graph", "queries"].map((column) => String(row[column])),
       ...SCORE_COLUMNS.map((column) => Number(row[column]).toFixed(4)),
@@ -123,7 +123,7 @@ export function qualityChart(rows: readonly Row[], date: string): string {
   const kinds = new Set(groups.flatMap(({ bars }) => bars.map(({ kind }) => kind)));
   return chartSvg({
     title: "nDCG@10 by collection and mode",
-    subtitle: `Through HTTP, test questions (their number beside the name), 95 % bootstrap intervals; ${date}`,
+    subtitle: `Through HTTP, test questions (their number next to the name), 95 % bootstrap intervals; ${date}`,
     groups,
     barColours: Object.fromEntries(
       BARS.filter(({ kind }) => kinds.has(kind)).map(({ kind, colour }) => [kind, colour]),
@@ -132,7 +132,7 @@ export function qualityChart(rows: readonly Row[], date: string): string {
   });
 }
 
-// Darker is more thorough; one hue without the graph, another with it.
+// Darker colours for more thorough modes; one hue without the graph, another one with it.
 const COLOURS = { off: ["#bcd7ee", "#5b9bd5", "#1f5c99"], on: ["#c9e7d3", "#63b88a", "#1f7a4d"] } as const;
 const BARS = (["off", "on"] as const).flatMap((graph) =>
   MODE_NAMES.map((mode, at) => ({

@@ -1,4 +1,4 @@
-// Where a bench's figures go: a JSON file with date, machine and versions beside them, and the figures of the last run.
+// Reads and writes the recorded figures of a bench: a JSON file with date, machine, versions and rows.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
@@ -7,12 +7,12 @@ import { isRecord } from "../../src/cli/client.ts";
 import { isoTime, systemClock } from "../../src/kit/clock.ts";
 import { VERSION } from "../../src/kit/version.ts";
 
-/** One row of a bench: what was measured (texts) and the figures (numbers). */
+/** One row of figures: texts identify what was measured, numbers are figures. */
 export type Row = Readonly<Record<string, string | number>>;
 
 const FOLDER = join(import.meta.dir, "../results");
 
-/** The rows of the last run that was written under this name; none when there was no run. */
+/** The rows of the last recorded run with this name; empty: there is none. */
 export function lastRows(name: string): readonly Row[] {
   const path = join(FOLDER, `${name}.json`);
   if (!existsSync(path)) return [];
@@ -20,7 +20,7 @@ export function lastRows(name: string): readonly Row[] {
   return isRecord(record) && Array.isArray(record.rows) ? (record.rows as Row[]) : [];
 }
 
-/** Writes `bench/results/<name>.json` over the last run's file; version control keeps what was. */
+/** Writes `bench/results/<name>.json`, replacing the last run's file; older ones are in version control. */
 export function writeRows(name: string, rows: readonly Row[]): string {
   const path = join(FOLDER, `${name}.json`);
   mkdirSync(dirname(path), { recursive: true });
@@ -39,14 +39,14 @@ export function writeRows(name: string, rows: readonly Row[]): string {
   return path;
 }
 
-/** Writes `bench/results/<file>`, such as a chart of the rows beside it. */
+/** Writes `bench/results/<file>`, such as a chart of the rows. */
 export function writeText(file: string, text: string): string {
   const path = join(FOLDER, file);
   writeFileSync(path, text);
   return path;
 }
 
-/** A row of the last run with the same texts or numbers under `keys`. */
+/** The row with the same values in the columns `keys`. */
 export function sameRow(rows: readonly Row[], row: Row, keys: readonly string[]): Row | undefined {
   return rows.find((other) => keys.every((key) => other[key] === row[key]));
 }

@@ -1,15 +1,15 @@
-// What is a set of rankings worth? The figures that every bench of quality prints, of rankings of the same questions.
+// Scores of a set of rankings: the figures that every quality bench prints.
 
 import type { JudgedQuery } from "./collection.ts";
 import { type Interval, meanInterval } from "./intervals.ts";
 import { mean, ndcgAt, recallAt } from "./metrics.ts";
 
-/** Depths at which recall is given. */
+/** Depths at which recall is computed. */
 const RECALL_DEPTHS = [2, 5, 10, 100] as const;
 
-/** One way of ranking, judged. */
+/** Scores of one ranking method over all questions. */
 export interface Scores {
-  /** nDCG@10 of each question, in their order: what pairs with another way of ranking. */
+  /** nDCG@10 of each question, in their order, for paired comparison with another method. */
   readonly ndcg: readonly number[];
   readonly mean: number;
   readonly interval: Interval;
@@ -17,12 +17,12 @@ export interface Scores {
   readonly recalls: Readonly<Record<string, number>>;
 }
 
-/** The figures as columns of a row, rounded to the four digits that a thousand questions can carry. */
+/** The scores as columns of a row, rounded to four digits, the precision of a thousand questions. */
 export type ScoreColumns = Readonly<Record<string, number>>;
 
 /**
- * Judges rankings.
- * @param rankings documents, best first, one per question.
+ * Computes the scores of rankings.
+ * @param rankings one list of documents per question, best first
  */
 export function scoresOf(queries: readonly JudgedQuery[], rankings: readonly (readonly string[])[]): Scores {
   const each = (score: (ranking: readonly string[], query: JudgedQuery) => number) =>
@@ -35,18 +35,18 @@ export function scoresOf(queries: readonly JudgedQuery[], rankings: readonly (re
   return { ndcg, mean: mean(ndcg), interval: meanInterval(ndcg), recalls: Object.fromEntries(recalls) };
 }
 
-/** `nDCG@10`, the bounds of its interval as `low` and `high`, and the recalls. */
+/** Columns `nDCG@10`, `low` and `high` (bounds of its interval), and the recalls. */
 export function scoreColumns({ mean: ndcg, interval, recalls }: Scores): ScoreColumns {
   const columns = { "nDCG@10": ndcg, low: interval.low, high: interval.high, ...recalls };
   return Object.fromEntries(Object.entries(columns).map(([name, value]) => [name, rounded(value, 4)]));
 }
 
-/** A figure with so many digits behind the point. */
+/** Rounds a figure to `digits` decimal places. */
 export function rounded(value: number, digits: number): number {
   return Number(value.toFixed(digits));
 }
 
-/** A share as it is written here: `.731`, `-.004`. */
+/** A share without the leading zero: `.731`, `-.004`. */
 export function shortFigure(value: number, digits = 3): string {
   return value.toFixed(digits).replace(/^(-?)0\./, "$1.");
 }

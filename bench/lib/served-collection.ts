@@ -1,5 +1,5 @@
-// A judged collection in a server of its own: how it gets in through the public interface, how a kept data directory is
-// checked for it, and how results are told apart.
+// Serves a judged collection: ingests it through the public API, checks a kept data directory, and maps results to the
+// documents of the collection.
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,30 +14,30 @@ import { type RunningServer, startServer } from "../../test/support/server.ts";
 import { corpusFile } from "./collection.ts";
 import { readSessions, type Session, turnAt } from "./sessions.ts";
 
-/** How often a bench that waits asks the server. */
+/** Polling interval while a bench waits for the server. */
 const POLL_MS = 500;
 
-/** What a server is to hold. */
-export interface Holding {
-  /** For messages. */
+/** The content that a server must have. */
+export interface ServerContent {
+  /** Name in messages. */
   readonly name: string;
-  /** Under the folder of kept data; letters that a folder can have. */
+  /** Name of its data directory within the folder of data directories. */
   readonly directory: string;
-  /** The `externalId` of everything that it is to hold. */
+  /** The `externalId` of every memory. */
   readonly externalIds: ReadonlySet<string>;
-  /** Stores it and waits until all of it is searchable. */
+  /** Stores the content and waits until all of it is searchable. */
   readonly fill: (server: RunningServer) => Promise<void>;
 }
 
 /**
- * A server that holds what it should: one that is filled now, or one over the directory that an earlier run kept.
- * @param data folder of kept data directories; null: the server's is removed when it stops.
- * @param environment more of the server's.
- * @throws UsageError when a kept directory holds something else or not all of it; Error when something is refused. The
+ * Starts a server with the given content: on the data directory of an earlier run, or on a new one, which is filled.
+ * @param data folder of data directories; null: the server's directory is removed when it stops
+ * @param environment additional environment variables of the server
+ * @throws UsageError if a kept directory has other or incomplete content; Error if the server refuses something. The
  *   server is stopped then.
  */
 export async function serve(
-  holding: Holding,
+  holding: ServerContent,
   data: string | null,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RunningServer> {
@@ -61,8 +61,8 @@ export async function serve(
   return server;
 }
 
-/** A collection as what a server is to hold. */
-export async function collectionHolding(name: string, folder: string): Promise<Holding> {
+/** The content of a server with one collection. */
+export async function collectionContent(name: string, folder: string): Promise<ServerContent> {
   return {
     name,
     directory: name,
@@ -72,8 +72,8 @@ export async function collectionHolding(name: string, folder: string): Promise<H
 }
 
 /**
- * Stores a collection and waits until all of it is searchable. Turns of conversations are stored by sessions, one memory of
- * type `conversation` each, as whoever keeps conversations stores them.
+ * Stores a collection and waits until all of it is searchable. Turns of conversations are stored by session, one
+ * memory of type `conversation` each, like an application would store conversations.
  */
 export async function ingestCollection(server: RunningServer, folder: string): Promise<void> {
   const sessions = await readSessions(corpusFile(folder));
@@ -116,7 +116,7 @@ async function externalIdsOfCollection(folder: string): Promise<ReadonlySet<stri
   return externalIds;
 }
 
-async function check({ name, externalIds }: Holding, server: RunningServer): Promise<void> {
+async function check({ name, externalIds }: ServerContent, server: RunningServer): Promise<void> {
   const client = new Client(server.url, server.key);
   await untilSettled(name, client);
   const found = await completedMemories(client);
@@ -126,12 +126,13 @@ async function check({ name, externalIds }: Holding, server: RunningServer): Pro
   process.stderr.write(`${name}: ${found.size} memories in ${server.dataDir}\n`);
   if (missing.size === 0 && foreign === 0) return;
   throw new UsageError(
-    `${server.dataDir} is to hold the ${externalIds.size} memories of ${name}: ${missing.size} of them are not there, and ` +
-      `${foreign} others are. Remove the folder, and it is filled anew.`,
+    `${server.dataDir} must contain the ${externalIds.size} memories of ${name}, but ${missing.size} of them are missing and ` +
+      `it has ${foreign} others. Remove the folder; the next run fills it again.`,
   );
 }
 
-// A server that was stopped while it indexed, or that indexes anew in another format, goes on when it starts.
+// Waits for unfinished work: a server continues interrupted indexing, or indexes again for a new format, when it
+// starts.
 async function untilSettled(name: string, client: Client): Promise<void> {
   const progress = new Progress(`${name}: waiting until everything is searchable`);
   for (;;) {
@@ -142,13 +143,13 @@ async function untilSettled(name: string, client: Client): Promise<void> {
   }
 }
 
-/** Which document of the collection a result of a search shows. */
+/** Maps a search result to a document of the collection. */
 export type DocumentOf = (result: JsonRecord) => string;
 
-/** Which document of the collection a passage belongs to, by the memory's `externalId` and where in it the passage begins. */
+/** Maps a passage to a document of the collection, by the memory's `externalId` and the passage's start in it. */
 export type DocumentAt = (externalId: string, start: number) => string;
 
-/** Tells passages apart: of sessions each is a turn, of anything else the memory is the document. */
+/** Maps passages to documents. In sessions, each turn is a document; otherwise the memory is the document. */
 export async function documentsAt(folder: string): Promise<DocumentAt> {
   const sessions = new Map((await readSessions(corpusFile(folder)))?.map((session) => [session.externalId, session]));
   return (externalId, start) => {
@@ -157,7 +158,7 @@ export async function documentsAt(folder: string): Promise<DocumentAt> {
   };
 }
 
-/** Tells results apart. Memories are read once from the list, since results name them by their ids only. */
+/** Maps results to documents. Reads the list of memories once, because results have memory ids only. */
 export async function documentNames(client: Client, folder: string): Promise<DocumentOf> {
   const documentAt = await documentsAt(folder);
   const memoryOf = await memoryNames(client);
@@ -167,13 +168,13 @@ export async function documentNames(client: Client, folder: string): Promise<Doc
   };
 }
 
-/** Tells results apart by the `externalId` of their memories. */
+/** Maps results to the `externalId` of their memories. */
 export async function memoryNames(client: Client): Promise<DocumentOf> {
   const externalIds = await completedMemories(client);
   return (result) => externalIds.get(String(result.memory_id)) ?? `unknown ${String(result.memory_id)}`;
 }
 
-// `externalId` by id
+// `externalId` by memory id.
 async function completedMemories(client: Client): Promise<ReadonlyMap<string, string>> {
   const externalIds = new Map<string, string>();
   let cursor: unknown = null;

@@ -1,22 +1,24 @@
-// A collection of conversations whose documents are single turns, as the memories they come from: a session each.
+// Reads a collection whose documents are single turns of conversations, and joins the turns of each session to a
+// memory.
 
 import { isRecord } from "../../src/cli/client.ts";
 import { readLines } from "../../src/cli/lines.ts";
 
-/** A session of a conversation, as one memory, and where its judged turns stand in it. */
+/** A session of a conversation as one memory, with the positions of its turns. */
 export interface Session {
   readonly externalId: string;
   readonly userId: string;
-  /** `[date]` on the first line, a turn on each other. */
+  /** `[date]` on the first line, then one turn per line. */
   readonly content: string;
-  /** The turns' documents with the Unicode code points at which they begin, ascending. */
+  /** The documents of the turns with their starts in Unicode code points, ascending. */
   readonly turns: readonly { readonly document: string; readonly start: number }[];
 }
 
 /**
- * The sessions of a collection; null when its documents are no turns (`metadata.session`, `metadata.userId`, `metadata.date`).
- * @param path of a corpus in BEIR's layout, a session's turns in their order.
- * @throws Error when the file is missing or not in this layout.
+ * The sessions of a collection; null: its documents are not turns (no `metadata.session`, `metadata.userId`,
+ * `metadata.date`).
+ * @param path corpus in BEIR format, with the turns of a session in order
+ * @throws Error if the file is missing or has another format
  */
 export async function readSessions(path: string): Promise<readonly Session[] | null> {
   const sessions = new Map<
@@ -39,7 +41,7 @@ export async function readSessions(path: string): Promise<readonly Session[] | n
   return [...sessions].map(([externalId, { userId, content, turns }]) => ({ externalId, userId, content, turns }));
 }
 
-/** The document of the turn that holds a passage which begins at this code point. */
+/** The document of the turn that contains the code point `start`. */
 export function turnAt({ externalId, turns }: Session, start: number): string {
   return turns.findLast((turn) => turn.start <= start)?.document ?? `before the first turn of ${externalId}`;
 }

@@ -1,30 +1,30 @@
-// Where does a search spend its time? Collects the milliseconds of many searches by stage, and sums them up.
+// Collects the times of many searches by stage, and computes percentiles and shares.
 
 import { STAGE_NAMES } from "../../src/domain/ranking.ts";
-import type { Asked } from "./ask.ts";
+import type { SearchReply } from "./ask.ts";
 import { percentile } from "./metrics.ts";
 import { rounded } from "./scores.ts";
 
-/** One stage over all searches. `whole` is what the caller sees, `rest` what of it no stage accounts for. */
+/** Times of one stage over all searches. Stage `whole` is the caller's time; `rest` is the part outside all stages. */
 export interface StageTimes {
   readonly stage: string;
   readonly p50Ms: number;
   readonly p95Ms: number;
-  /** Of the caller's time, 0..1. */
+  /** Share of the caller's time, 0..1. */
   readonly share: number;
 }
 
-/** Milliseconds of every search, by stage. */
+/** Collector of stage times. */
 export class Timings {
   readonly #msByStage = new Map<string, number[]>();
 
-  add({ wholeMs, stages }: Asked): void {
+  add({ wholeMs, stages }: SearchReply): void {
     this.#note("whole", wholeMs);
     for (const { name, ms } of stages) this.#note(name, ms);
     this.#note("rest", wholeMs - stages.reduce((sum, { ms }) => sum + ms, 0));
   }
 
-  /** `whole` first, then the stages in their order, `rest` last. */
+  /** One entry per stage: `whole` first, then the stages in order, `rest` last. */
   summary(): readonly StageTimes[] {
     const wholeMs = sum(this.#msByStage.get("whole"));
     return ["whole", ...STAGE_NAMES, "rest"].flatMap((stage) => {

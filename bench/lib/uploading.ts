@@ -1,5 +1,4 @@
-// How benches upload files, wait for what becomes of them, and see what a process took at most. Peaks are read from /proc, so
-// Linux only.
+// Uploads files, waits for their memories, and reads the peak memory of processes from /proc (Linux only).
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { isRecord, type JsonRecord } from "../../src/cli/client.ts";
@@ -9,14 +8,18 @@ import type { RunningServer } from "../../test/support/server.ts";
 
 const POLL_MS = 20;
 
-/** What a request was answered with. */
-export interface Told {
+/** Reply to an upload. */
+export interface UploadReply {
   readonly status: number;
   readonly body: JsonRecord;
 }
 
 /** Sends a file to uploadMemory. */
-export async function uploadFile(server: RunningServer, filename: string, content: Part["content"]): Promise<Told> {
+export async function uploadFile(
+  server: RunningServer,
+  filename: string,
+  content: Part["content"],
+): Promise<UploadReply> {
   const request = formRequest(`${server.url}/v1/memories/upload`, [{ name: "file", filename, content }], {
     headers: { authorization: `Bearer ${server.key}` },
   });
@@ -26,10 +29,10 @@ export async function uploadFile(server: RunningServer, filename: string, conten
 }
 
 /**
- * Waits until a memory is past a point, and gives it.
- * @throws Error when that takes longer than `timeoutMs`.
+ * Waits until `isPast` holds for a memory, and returns the memory.
+ * @throws Error after `timeoutMs`
  */
-export async function memoryOnce(
+export async function waitForMemory(
   server: RunningServer,
   id: string,
   isPast: (memory: JsonRecord) => boolean,
@@ -39,23 +42,23 @@ export async function memoryOnce(
   for (;;) {
     const { body } = await server.call("GET", `/v1/memories/${id}`);
     if (isRecord(body) && isPast(body)) return body;
-    if (performance.now() > deadline) throw new Error(`${id}: not within ${timeoutMs} ms`);
+    if (performance.now() > deadline) throw new Error(`${id} was not ready within ${timeoutMs} ms`);
     await systemClock.sleep(POLL_MS);
   }
 }
 
-/** Largest resident set of a process since it began, or since `forgetPeak`, in bytes; 0 when it is gone. */
+/** Peak resident set size of a process since its start or since `resetPeak`, in bytes; 0: the process has ended. */
 export function peakBytes(pid: number): number {
   return kibibytesOf(pid, "VmHWM") * 1024;
 }
 
-/** Resident set of a process in bytes; 0 when it is gone. */
+/** Resident set size of a process in bytes; 0: the process has ended. */
 export function rssBytes(pid: number): number {
   return kibibytesOf(pid, "VmRSS") * 1024;
 }
 
-/** Makes `peakBytes` count from now on (proc(5), clear_refs). */
-export function forgetPeak(pid: number): void {
+/** Resets the peak for `peakBytes` (proc(5), clear_refs). */
+export function resetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
@@ -64,6 +67,6 @@ function kibibytesOf(pid: number, field: string): number {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
     return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? 0);
   } catch {
-    return 0; // it ended meanwhile
+    return 0; // the process has ended
   }
 }

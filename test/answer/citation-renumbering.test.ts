@@ -1,5 +1,5 @@
-// Renumbering citations: by first appearance and only to existing sources, in any form that a model writes them and with
-// any fragmentation of its text.
+// Renumbering citations: by first appearance and only to existing sources, in any form that a model writes them and
+// with any fragmentation of its text.
 
 import { describe, expect, test } from "bun:test";
 import { withoutCitations } from "../../src/answer/citation-marks.ts";

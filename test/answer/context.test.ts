@@ -1,5 +1,5 @@
-// Packing passages into the sources of a prompt: a number for each passage, passages of a memory together, no duplicates,
-// and within the token budget.
+// Packing passages into the sources of a prompt: a number for each passage, passages of a memory together, no
+// duplicates, and within the token budget.
 
 import { describe, expect, test } from "bun:test";
 import { type PackOptions, packContext } from "../../src/answer/context.ts";

@@ -1,5 +1,5 @@
-// Question rewriting without a language model: follow-up questions get the topics that they leave out, and self-contained
-// questions stay unchanged.
+// Question rewriting without a language model: follow-up questions get the topics that they leave out, and
+// self-contained questions stay unchanged.
 
 import { describe, expect, test } from "bun:test";
 import { contextualQuestion } from "../../src/answer/contextual-question.ts";

@@ -1,5 +1,5 @@
-// Answers without a language model: quotes that occur in the sources and citations that refer to them, in any language and
-// for any text.
+// Answers without a language model: quotes that occur in the sources and citations that refer to them, in any language
+// and for any text.
 
 import { describe, expect, test } from "bun:test";
 import { type Answer, type AnswerEvent, collectAnswer } from "../../src/answer/events.ts";

@@ -1,5 +1,5 @@
-// Sentence selection with a model's scores, titles and turns: order, complementary sentences, and prefixes that make quotes
-// understandable by themselves.
+// Sentence selection with a model's scores, titles and turns: order, complementary sentences, and prefixes that make
+// quotes understandable by themselves.
 
 import { describe, expect, test } from "bun:test";
 import { collectAnswer } from "../../src/answer/events.ts";

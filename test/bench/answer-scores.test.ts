@@ -1,4 +1,4 @@
-// Figures of answers: what counts as said, found, cited and abstained.
+// Scores of answers: what counts as correct, found, cited and abstained.
 
 import { expect, test } from "bun:test";
 import {
@@ -48,7 +48,7 @@ const VERDICT = judged(
   answered("A is [1].", [source("a", "A is.", true), source("b", "B.", false)]),
 );
 
-test("spans and verdicts are counted apart, shares are of what they are said to be of", () => {
+test("span golds and yes/no golds are counted separately, and each share has its own denominator", () => {
   const row = answersRow({
     set: "some",
     mode: "balanced",
@@ -75,13 +75,13 @@ test("spans and verdicts are counted apart, shares are of what they are said to 
   });
 });
 
-test("a share of nothing is left out", () => {
+test("a share without any question is left out", () => {
   const row = answersRow({ set: "some", mode: "fast", answerable: [SAID], unanswerable: [] });
   expect(row).not.toHaveProperty("abstainedUnanswerable");
   expect(row).not.toHaveProperty("verdictsCiteAll");
 });
 
-test("an answer that cites nothing is an abstention, and one whose best passage falls short would be", () => {
+test("an answer without citations is an abstention; with min_evidence, so is one whose best score is lower", () => {
   const answers = [answered("Nothing.", []), answered("A [1].", [source("a", "A", true, 0.2)]), SAID];
   expect([0, 0.3, 0.6].map((evidenceMin) => abstentionAt(evidenceMin, answers))).toEqual([1 / 3, 2 / 3, 1]);
 });

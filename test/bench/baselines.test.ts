@@ -1,9 +1,9 @@
-// What simpler searches would have found, put together from what two searches show.
+// Baseline rankings, computed from the signals of two searches.
 
 import { describe, expect, test } from "bun:test";
-import { type Answers, baselineRankings, missingByWords, type Passage } from "../../bench/lib/baselines.ts";
+import { type Answers, baselineRankings, missingByText, type Passage } from "../../bench/lib/baselines.ts";
 
-// a passage of a document of its own, `text` and `vector` as [rank, score]
+// A passage of a document of its own; `text` and `vector` are [rank, score].
 function passage(id: string, legs: { vector?: [number, number]; text?: [number, number]; document?: string }): Passage {
   const leg = (value?: [number, number]) => (value === undefined ? null : { rank: value[0], score: value[1] });
   return {
@@ -32,18 +32,18 @@ describe("baselines", () => {
     passage("wordy", { vector: [3, 0.2] }),
   ];
 
-  test("words alone go by the words score and leave out what has no word of the question", () => {
+  test("BM25 alone ranks by BM25 score and leaves out passages without a matching term", () => {
     expect(baselineRankings(answers({ fast, precise }))["BM25 alone"]).toEqual(["wordy", "both", "near"]);
   });
-  test("vectors alone are fast's order", () => {
+  test("vectors alone is the ranking of fast", () => {
     expect(baselineRankings(answers({ fast, precise }))["vectors alone"]).toEqual(["near", "both", "wordy"]);
   });
   test("equal RRF adds 1 / (60 + rank) of both legs", () => {
-    // near 1/61 + 1/63, wordy 1/63 + 1/61, both 2/62: the two extremes win by a hair, being returned first decides between
-    // them; wordless has one leg only, 1/64
+    // near 1/61 + 1/63, wordy 1/63 + 1/61, both 2/62: the two extremes win by a hair, being returned first decides
+    // between them; wordless has one leg only, 1/64
     expect(baselineRankings(answers({ fast, precise }))["equal RRF"]).toEqual(["near", "wordy", "both", "wordless"]);
   });
-  test("a document stands where its best passage does, once", () => {
+  test("a document has the rank of its best passage, once", () => {
     const parts = [
       passage("a1", { text: [3, 0.2], document: "a" }),
       passage("b1", { text: [2, 0.4], document: "b" }),
@@ -51,33 +51,33 @@ describe("baselines", () => {
     ];
     expect(baselineRankings(answers({ precise: parts }))["BM25 alone"]).toEqual(["a", "b"]);
   });
-  test("what a second question brought takes its place by score, not by its rank among the rest", () => {
+  test("results of the second search are ranked by score, not by their rank in that search", () => {
     const further = [passage("late", { vector: [1, 0.05], text: [1, 0.6] })];
     const rankings = baselineRankings(answers({ fast, precise, further }));
     expect(rankings["BM25 alone"]).toEqual(["wordy", "late", "both", "near"]);
     expect(rankings["vectors alone"]).toEqual(["near", "both", "wordy"]);
   });
-  test("no answer is no ranking", () => {
+  test("no results give empty rankings", () => {
     expect(baselineRankings(answers({}))).toEqual({ "BM25 alone": [], "vectors alone": [], "equal RRF": [] });
   });
 });
 
-describe("passages missing by words", () => {
+describe("missing BM25 passages", () => {
   const ranked = (...ranks: number[]) => ranks.map((rank) => passage(`r${rank}`, { text: [rank, 1 / rank] }));
 
-  test("are the ranks up to ten that did not come back", () => {
-    expect(missingByWords({ precise: ranked(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), poolSize: 400, further: [] })).toBe(0);
-    expect(missingByWords({ precise: ranked(1, 2, 3, 5, 6, 8, 9, 10, 11), poolSize: 400, further: [] })).toBe(2);
-    expect(missingByWords({ precise: ranked(11, 12), poolSize: 400, further: [] })).toBe(10);
+  test("are those of the ten best that were not returned", () => {
+    expect(missingByText({ precise: ranked(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), poolSize: 400, further: [] })).toBe(0);
+    expect(missingByText({ precise: ranked(1, 2, 3, 5, 6, 8, 9, 10, 11), poolSize: 400, further: [] })).toBe(2);
+    expect(missingByText({ precise: ranked(11, 12), poolSize: 400, further: [] })).toBe(10);
   });
-  test("are none beyond the pool, nor beyond the last passage with a word of the question", () => {
-    expect(missingByWords({ precise: ranked(1, 2, 3), poolSize: 3, further: [] })).toBe(0);
+  test("do not count beyond the candidates, nor beyond the last passage with a matching term", () => {
+    expect(missingByText({ precise: ranked(1, 2, 3), poolSize: 3, further: [] })).toBe(0);
     const precise = [...ranked(1, 2), passage("wordless", { text: [4, 0] })];
-    expect(missingByWords({ precise, poolSize: 400, further: [] })).toBe(1);
+    expect(missingByText({ precise, poolSize: 400, further: [] })).toBe(1);
   });
-  test("are fewer where a second question brought some, and only those good enough count", () => {
+  test("are fewer after the second search, of which only passages with high enough scores count", () => {
     const precise = ranked(1, 2, 3, 5, 6, 8, 9, 10, 11);
     const further = [passage("fourth", { text: [1, 1 / 4] }), passage("thirtieth", { text: [2, 1 / 30] })];
-    expect(missingByWords({ precise, poolSize: 400, further })).toBe(1);
+    expect(missingByText({ precise, poolSize: 400, further })).toBe(1);
   });
 });

@@ -1,4 +1,4 @@
-// The chart as text: what it draws where, and that names cannot break it.
+// The chart's SVG: positions of its parts, and escaping of names.
 
 import { describe, expect, test } from "bun:test";
 import { type ChartContent, chartSvg } from "../../bench/lib/chart.ts";
@@ -40,7 +40,7 @@ describe("the chart", () => {
     );
     expect(marks).toEqual([top ?? Number.NaN]);
   });
-  test("names figures, collections and kinds", () => {
+  test("shows figures, collections and kinds as text", () => {
     const svg = chart();
     for (const words of [
       ">.500<",
@@ -53,7 +53,7 @@ describe("the chart", () => {
       expect(svg).toContain(words);
     }
   });
-  test("keeps everything within its width, however many groups and kinds there are", () => {
+  test("keeps everything within its width for any number of groups and kinds", () => {
     const groups = Array.from({ length: 12 }, (_, at) => ({
       name: `set ${at}`,
       bars: Array.from({ length: 6 }, () => ({ kind: "fast", value: 0.5, low: 0.4, high: 0.6 })),
@@ -66,7 +66,7 @@ describe("the chart", () => {
     const [height = 0] = attributes(svg, /<svg [^>]*height="([\d.]+)"/g);
     for (const bottom of attributes(svg, / y="([\d.]+)"/g)) expect(bottom).toBeLessThan(height);
   });
-  test("stays well-formed whatever a collection is called, and without any figures", () => {
+  test("is well-formed for any collection name, and without figures", () => {
     const svg = chart({ groups: [{ name: `<script>"&`, bars: [], marks: [] }] });
     expect(svg).not.toContain("<script>");
     expect(svg).toContain("&#60;script&#62;&#34;&#38;");

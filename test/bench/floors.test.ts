@@ -1,11 +1,11 @@
-// The floors of the modes in words: which hold, at the edge and beyond it.
+// Quality floors of the modes: at the limit and beyond it.
 
 import { describe, expect, test } from "bun:test";
 import type { Baseline } from "../../bench/lib/baselines.ts";
 import { floorsOf } from "../../bench/lib/floors.ts";
 import type { Scores } from "../../bench/lib/scores.ts";
 
-// a hundred questions that all score alike
+// A hundred questions with the same score.
 function scores(mean: number): Scores {
   return { ndcg: new Array<number>(100).fill(mean), mean, interval: { low: mean, high: mean }, recalls: {} };
 }
@@ -19,27 +19,27 @@ function floors(modes: Readonly<Record<string, number>>, baselines: Partial<Read
 }
 
 describe("floors", () => {
-  test("precise is held against the best of the simpler searches", () => {
+  test("precise is compared with the best baseline", () => {
     const [floor] = floors({ precise: 0.711 }, { "BM25 alone": 0.68, "vectors alone": 0.66, "equal RRF": 0.715 });
     expect(floor).toEqual({
       holds: true,
       sentence: "precise on scifact is .004 below equal RRF (-.004 to -.004)",
     });
   });
-  test("more than .005 below is too much, and is said", () => {
+  test("more than .005 below breaks the floor", () => {
     const [floor] = floors({ precise: 0.7 }, { "BM25 alone": 0.708, "equal RRF": 0.5 });
     expect(floor?.holds).toBe(false);
     expect(floor?.sentence).toBe(
-      "precise on scifact is .008 below BM25 alone (-.008 to -.008): more than the .005 that it may",
+      "precise on scifact is .008 below BM25 alone (-.008 to -.008): more than the allowed .005",
     );
   });
-  test("balanced may not be below fast at all", () => {
+  test("balanced must not be below fast", () => {
     expect(floors({ fast: 0.6, balanced: 0.599 })[0]?.holds).toBe(false);
     expect(floors({ fast: 0.6, balanced: 0.6 })).toEqual([
       { holds: true, sentence: "balanced on scifact is level with fast (+.000 to +.000)" },
     ]);
   });
-  test("what was not asked is not judged", () => {
+  test("modes that were not measured have no floor", () => {
     expect(floors({ fast: 0.6, precise: 0.7 })).toEqual([]);
     expect(floors({ balanced: 0.7 }, { "equal RRF": 0.1 })).toEqual([]);
   });

@@ -1,4 +1,4 @@
-// When an answer says its gold, and what its parts are.
+// Comparing answers with golds, and reading golds.
 
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import {
   withoutCitations,
 } from "../../bench/lib/golds.ts";
 
-describe("an answer says its gold", () => {
+describe("an answer contains its gold", () => {
   const said: readonly (readonly [text: string, gold: string])[] = [
     ["The band is called Rush [1].", "rush"],
     ["He died in the U.S. in 1974.", "US"],
@@ -34,16 +34,16 @@ describe("an answer says its gold", () => {
   ];
   for (const [text, gold] of unsaid) test(`${gold} not in: ${text}`, () => expect(contains(text, gold)).toBe(false));
 
-  test("in part, where the gold is a list of which no sentence says all", () => {
+  test("in part, if the gold is a list", () => {
     expect(sharedWords("She plays the violin [1]. He plays chess.", "violin, piano, chess")).toBeCloseTo(2 / 3);
   });
 });
 
-test("verdicts are told from spans of text", () => {
+test("yes/no golds are distinguished from spans of text", () => {
   expect(["Yes", "no.", "Norway", "yes and no"].map(isVerdict)).toEqual([true, true, false, false]);
 });
 
-test("citations are no part of what is said, and end the first statement", () => {
+test("citations are removed, and end the first statement", () => {
   const answer = "He was born in 1974 [1]. She was not [2].";
   expect(withoutCitations(answer)).toBe("He was born in 1974. She was not.");
   expect(firstStatement(answer)).toBe("He was born in 1974");
@@ -60,7 +60,7 @@ describe("golds of a collection", () => {
       rmSync(folder, { recursive: true });
     }
   };
-  test("are those that its queries bring", async () => {
+  test("come from its queries", async () => {
     const lines = [
       '{"_id":"a","text":"Who?","metadata":{"answer":"Ada"}}',
       '{"_id":"b","text":"When?","metadata":{"answer":1974}}',
@@ -73,7 +73,7 @@ describe("golds of a collection", () => {
       ]);
     });
   });
-  test("are those kept here where it brings none, and none where none are kept", async () => {
+  test("come from this repository if its queries have none; there may be none at all", async () => {
     await folderWith(['{"_id":"a","text":"Who?","metadata":{}}'], async (folder) => {
       expect((await readGolds("2wikimultihop", folder)).get("fg1")).toBe("Phoolwari");
       expect(await readGolds("scifact", folder)).toEqual(new Map());

@@ -1,4 +1,4 @@
-// Bootstrap intervals: what they must contain, and that equal figures give equal ones.
+// Bootstrap intervals: their width and position, and that they are deterministic.
 
 import { describe, expect, test } from "bun:test";
 import { meanInterval, pairedDifference } from "../../bench/lib/intervals.ts";
@@ -24,14 +24,14 @@ describe("the interval of a mean", () => {
     const width = (of: readonly number[]) => meanInterval(of).high - meanInterval(of).low;
     expect(width([...values, ...values, ...values, ...values])).toBeLessThan(width(values) * 0.65);
   });
-  test("is a point where all figures are equal, and nothing where there are none", () => {
+  test("is a point if all figures are equal, and NaN without figures", () => {
     expect(meanInterval([0.5, 0.5, 0.5])).toEqual({ low: 0.5, high: 0.5 });
     expect(meanInterval([]).low).toBeNaN();
   });
 });
 
 describe("a paired difference", () => {
-  test("is certain where every question gains the same, however they differ among themselves", () => {
+  test("is a point if every question gains the same", () => {
     const {
       mean: gain,
       low,
@@ -42,7 +42,7 @@ describe("a paired difference", () => {
     );
     for (const bound of [gain, low, high]) expect(bound).toBeCloseTo(0.25, 10);
   });
-  test("has the sign of the first less the second", () => {
+  test("has the sign of first minus second", () => {
     const { mean: loss, high } = pairedDifference(
       values.map((value) => value * 0.5),
       values,
@@ -50,5 +50,5 @@ describe("a paired difference", () => {
     expect(loss).toBeCloseTo(-mean(values) / 2, 10);
     expect(high).toBeLessThan(0);
   });
-  test("refuses what does not pair", () => expect(() => pairedDifference([1, 2], [1])).toThrow("2 values"));
+  test("refuses lists of different lengths", () => expect(() => pairedDifference([1, 2], [1])).toThrow("2 values"));
 });

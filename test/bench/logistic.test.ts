@@ -1,4 +1,4 @@
-// Calibration: the curve that made the data is found again, and a calibrated score leads back to what it was made of.
+// Calibration: fitting recovers the curve of synthetic data, and a calibrated score can be inverted.
 
 import { describe, expect, test } from "bun:test";
 import { finalScore, fitLogistic, probability } from "../../bench/lib/logistic.ts";
@@ -7,7 +7,7 @@ import { type Candidate, calibrate } from "../../src/retrieval/rank.ts";
 import { seeded } from "../support/seeded.ts";
 
 describe("fitting", () => {
-  test("finds the curve that the samples were drawn from", () => {
+  test("recovers the curve that the samples were drawn from", () => {
     const curve = { slope: 4, offset: -3 };
     const chance = seeded(11);
     const samples = Array.from({ length: 20_000 }, () => {
@@ -18,7 +18,7 @@ describe("fitting", () => {
     expect(Math.abs(slope - curve.slope)).toBeLessThan(0.3);
     expect(Math.abs(offset - curve.offset)).toBeLessThan(0.3);
   });
-  test("ends with finite numbers where there is no curve to fit", () => {
+  test("returns finite numbers if there is no curve to fit", () => {
     for (const isRelevant of [true, false]) {
       const { slope, offset } = fitLogistic([0.1, 0.5, 0.9].map((score) => ({ score, isRelevant })));
       expect(Number.isFinite(slope) && Number.isFinite(offset)).toBe(true);
@@ -30,7 +30,7 @@ describe("fitting", () => {
 for (const text of [false, true]) {
   for (const graph of [false, true]) {
     for (const rerank of [false, true]) {
-      test(`a calibrated score leads back to its final score: ${JSON.stringify({ text, graph, rerank })}`, () => {
+      test(`inverting a calibrated score gives its final score: ${JSON.stringify({ text, graph, rerank })}`, () => {
         const curve = calibrationCurve({ text, graph, rerank });
         for (const final of [2.4, 1.1, 0.6, 0, -0.3]) {
           const candidate: Candidate = {

@@ -1,4 +1,4 @@
-// The benches' arithmetic against cases worked out by hand.
+// The benches' metrics against cases calculated by hand.
 
 import { describe, expect, test } from "bun:test";
 import { mean, ndcgAt, percentile, recallAt, reciprocalRank } from "../../bench/lib/metrics.ts";
@@ -15,11 +15,11 @@ describe("nDCG", () => {
     // relevant at ranks 1 and 3 of two: (1 + 1/2) / (1 + 1/log2(3))
     expect(ndcgAt(10, ["a", "x", "b"], judged("a", "b"))).toBeCloseTo(0.91972, 5);
   });
-  test("counts nothing beyond its depth, neither found nor ideal", () => {
+  test("ignores everything beyond its depth, in the ranking and in the ideal", () => {
     expect(ndcgAt(2, ["x", "y", "a"], judged("a"))).toBe(0);
     expect(ndcgAt(2, ["a", "b"], judged("a", "b", "c", "d"))).toBe(1);
   });
-  test("takes grades as gains", () => {
+  test("uses grades as gains", () => {
     // (1 + 2/log2(3)) / (2 + 1/log2(3))
     const grades = new Map([
       ["a", 1],
@@ -27,18 +27,18 @@ describe("nDCG", () => {
     ]);
     expect(ndcgAt(10, ["a", "b"], grades)).toBeCloseTo(0.85972, 5);
   });
-  test("is 0 for an empty ranking and where nothing is relevant", () => {
+  test("is 0 for an empty ranking, and without relevant documents", () => {
     expect(ndcgAt(10, [], judged("a"))).toBe(0);
     expect(ndcgAt(10, ["a"], new Map())).toBe(0);
   });
 });
 
 describe("reciprocal rank", () => {
-  test("is one over the place of the first relevant document", () => {
+  test("is 1 / rank of the first relevant document", () => {
     expect(reciprocalRank(["a", "b"], judged("a", "b"))).toBe(1);
     expect(reciprocalRank(["x", "y", "b", "a"], judged("a", "b"))).toBeCloseTo(1 / 3, 12);
   });
-  test("is 0 where none is found", () => {
+  test("is 0 if none is found", () => {
     expect(reciprocalRank(["x"], judged("a"))).toBe(0);
     expect(reciprocalRank([], judged("a"))).toBe(0);
   });
@@ -61,7 +61,7 @@ describe("recall", () => {
       ),
     ).toBe(1);
   });
-  test("is 0 where nothing is relevant", () => expect(recallAt(5, ["a"], new Map())).toBe(0));
+  test("is 0 without relevant documents", () => expect(recallAt(5, ["a"], new Map())).toBe(0));
 });
 
 describe("percentile and mean", () => {
@@ -71,7 +71,7 @@ describe("percentile and mean", () => {
     expect(percentile(0.95, values)).toBe(5);
     expect(percentile(0, values)).toBe(1);
   });
-  test("there is none of no values", () => {
+  test("no values have neither", () => {
     expect(percentile(0.5, [])).toBeNaN();
     expect(mean([])).toBeNaN();
   });

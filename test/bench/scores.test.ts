@@ -1,4 +1,4 @@
-// Figures of rankings and how they are written.
+// Scores of rankings, and their formatting.
 
 import { describe, expect, test } from "bun:test";
 import { scoreColumns, scoresOf, shortFigure, signed } from "../../bench/lib/scores.ts";
@@ -13,7 +13,7 @@ const query = (id: string, ...relevant: string[]) => ({
 describe("scores of rankings", () => {
   const queries = [query("first", "a", "b"), query("second", "c")];
 
-  test("are means over the questions, each judged by its own ranking", () => {
+  test("are means over the questions, each with its own ranking", () => {
     const columns = scoreColumns(scoresOf(queries, [["a", "x", "b"], ["y"]]));
     // (1 + 1/2) / (1 + 1/log2(3)) and 0
     expect(columns["nDCG@10"]).toBeCloseTo(0.4599, 4);
@@ -22,12 +22,12 @@ describe("scores of rankings", () => {
     expect(columns.low).toBe(0);
     expect(columns.high).toBeCloseTo(0.9197, 4);
   });
-  test("a question without a ranking counts as one that found nothing", () => {
+  test("count a question without a ranking as 0", () => {
     expect(scoresOf(queries, [["a", "b"]]).ndcg).toEqual([1, 0]);
   });
 });
 
-test("figures are written without the nought in front, differences with their sign", () => {
+test("figures have no leading zero, and differences have a sign", () => {
   expect([0.7314, -0.0042, 1, 0].map((value) => shortFigure(value))).toEqual([".731", "-.004", "1.000", ".000"]);
   expect([0.0123, -0.5, 0].map((value) => signed(value))).toEqual(["+.012", "-.500", "+.000"]);
 });

@@ -1,5 +1,5 @@
-// Collections in kept data directories: filled once, found again, refused when they are not what is asked for; and a search
-// over such a directory without a server gives what its server gave.
+// Collections in kept data directories: filled once, reused, and refused with other content. A search over such a
+// directory without a server gives the server's results.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { ask } from "../../bench/lib/ask.ts";
-import { haystackHolding, passagesHolding } from "../../bench/lib/haystack.ts";
-import { openRetrieval } from "../../bench/lib/opened.ts";
-import { collectionHolding, documentNames, documentsAt, serve } from "../../bench/lib/served-collection.ts";
+import { haystackContent, passagesContent } from "../../bench/lib/haystack.ts";
+import { openRetrieval } from "../../bench/lib/open-retrieval.ts";
+import { collectionContent, documentNames, documentsAt, serve } from "../../bench/lib/served-collection.ts";
 import { Client } from "../../src/cli/client.ts";
 import { UsageError } from "../../src/kit/flags.ts";
 import { search } from "../../src/retrieval/plan.ts";
@@ -44,7 +44,7 @@ function collection(name: string, documents: readonly object[]): string {
   return folder;
 }
 
-// What a promise was rejected with; undefined where it was not.
+// The error that a promise was rejected with; undefined: it was resolved.
 function refusal(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => undefined,
@@ -54,15 +54,15 @@ function refusal(promise: Promise<unknown>): Promise<unknown> {
 
 describe("a kept collection", () => {
   test(
-    "is filled once, found again, and searched without a server as with one",
+    "is filled once and reused; searching it without a server gives the server's results",
     async () => {
       const folder = collection("first", DOCUMENTS);
       const data = join(root, "data");
-      const holding = await collectionHolding("first", folder);
+      const holding = await collectionContent("first", folder);
       expect([...holding.externalIds]).toEqual(["ferry", "bakery", "title only"]);
       await (await serve(holding, data)).stop();
 
-      const refused = { ...holding, fill: () => Promise.reject(new Error("it is filled already")) };
+      const refused = { ...holding, fill: () => Promise.reject(new Error("the directory must not be filled again")) };
       const server = await serve(refused, data);
       const client = new Client(server.url, server.key);
       const question = { query: QUESTION, mode: "precise", limit: 10 } as const;
@@ -88,30 +88,30 @@ describe("a kept collection", () => {
   );
 
   test(
-    "is refused when it lacks something or holds something else",
+    "is refused with missing or other memories",
     async () => {
       const data = join(root, "other data");
-      await (await serve(await collectionHolding("second", collection("second", DOCUMENTS)), data)).stop();
+      await (await serve(await collectionContent("second", collection("second", DOCUMENTS)), data)).stop();
       const more = collection("second", [...DOCUMENTS, { _id: "late", title: "", text: "Added later." }]);
-      const lacking = await refusal(serve(await collectionHolding("second", more), data));
+      const lacking = await refusal(serve(await collectionContent("second", more), data));
       expect(lacking).toBeInstanceOf(UsageError);
-      expect(String(lacking)).toContain("1 of them are not there, and 0 others are");
+      expect(String(lacking)).toContain("1 of them are missing and it has 0 others");
       const fewer = collection("second", DOCUMENTS.slice(0, 1));
-      const foreign = await refusal(serve(await collectionHolding("second", fewer), data));
-      expect(String(foreign)).toContain("0 of them are not there, and 2 others are");
+      const foreign = await refusal(serve(await collectionContent("second", fewer), data));
+      expect(String(foreign)).toContain("0 of them are missing and it has 2 others");
     },
     TIMEOUT_MS,
   );
 
   test(
-    "is hidden among passages that are stored once, and both are there",
+    "can be mixed with unrelated passages, which are stored once",
     async () => {
       const folder = collection("third", DOCUMENTS);
       const file = join(root, "hay.jsonl");
       writeFileSync(file, HAY.map((each) => `${JSON.stringify(each)}\n`).join(""));
       const data = join(root, "hay data");
-      const hay = await passagesHolding(file, 2);
-      const holding = await haystackHolding("third", folder, hay, data);
+      const hay = await passagesContent(file, 2);
+      const holding = await haystackContent("third", folder, hay, data);
       await using server = await serve(holding, data);
       const client = new Client(server.url, server.key);
       const asked = await ask(
@@ -121,7 +121,7 @@ describe("a kept collection", () => {
       );
       expect(asked.documents[0]).toBe("ferry");
       expect([...asked.documents].sort()).toEqual(["bakery", "ferry", "hay-0", "hay-1", "title only"]);
-      await using passages = await serve(hay, data); // as they were, for the next collection
+      await using passages = await serve(hay, data); // unchanged, for the next collection
       expect(passages.dataDir).toBe(join(data, "passages-2"));
     },
     TIMEOUT_MS,

@@ -1,10 +1,10 @@
-// Times of stages summed up: in the order of the stages, with what none of them accounts for.
+// Summary of stage times: in the order of the stages, with the time outside all stages.
 
 import { expect, test } from "bun:test";
-import type { Asked } from "../../bench/lib/ask.ts";
+import type { SearchReply } from "../../bench/lib/ask.ts";
 import { Timings } from "../../bench/lib/timings.ts";
 
-function asked(wholeMs: number, stages: Readonly<Record<string, number>>): Asked {
+function asked(wholeMs: number, stages: Readonly<Record<string, number>>): SearchReply {
   return {
     passages: [],
     documents: [],
@@ -14,7 +14,7 @@ function asked(wholeMs: number, stages: Readonly<Record<string, number>>): Asked
   };
 }
 
-test("stages come in their order, the caller's time first and the rest last", () => {
+test("lists the caller's time first, then the stages in order, and the rest last", () => {
   const timings = new Timings();
   timings.add(asked(10, { vector: 2, embed: 4 }));
   timings.add(asked(30, { vector: 6, embed: 4, rerank: 12 }));
@@ -27,4 +27,4 @@ test("stages come in their order, the caller's time first and the rest last", ()
   ]);
 });
 
-test("nothing asked is nothing summed up", () => expect(new Timings().summary()).toEqual([]));
+test("is empty without searches", () => expect(new Timings().summary()).toEqual([]));

@@ -1,15 +1,15 @@
-// A reranker that is asked about no pair twice: ways of searching that are compared ask the same of most.
+// A reranker that caches logits, because the compared variants of a search score mostly the same pairs.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { Reranker } from "../../src/ports/models.ts";
 
-/** What a pair got is remembered; from run to run too, where there is a file for it. */
-export class RememberingReranker implements Reranker {
+/** Caches the logit of each pair, optionally in a file for later runs. */
+export class CachingReranker implements Reranker {
   readonly #inner: Reranker;
   readonly #path: string | null;
   readonly #known: Map<string, number>;
 
-  /** @param path of the file, which need not be there; it belongs to one model. null: nothing is kept. */
+  /** @param path cache file of one model, which may not exist yet; null: no file */
   constructor(inner: Reranker, path: string | null) {
     this.#inner = inner;
     this.#path = path;
@@ -21,10 +21,10 @@ export class RememberingReranker implements Reranker {
   }
 
   async score(query: string, passages: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
-    const nameOf = (passage: string) => `${query}\n${passage}`;
-    const unknown = passages.filter((passage) => !this.#known.has(nameOf(passage)));
+    const keyOf = (passage: string) => `${query}\n${passage}`;
+    const unknown = passages.filter((passage) => !this.#known.has(keyOf(passage)));
     const scores = unknown.length === 0 ? [] : await this.#inner.score(query, unknown, signal);
-    for (const [at, passage] of unknown.entries()) this.#known.set(nameOf(passage), scores[at] ?? 0);
-    return Float32Array.from(passages, (passage) => this.#known.get(nameOf(passage)) ?? 0);
+    for (const [at, passage] of unknown.entries()) this.#known.set(keyOf(passage), scores[at] ?? 0);
+    return Float32Array.from(passages, (passage) => this.#known.get(keyOf(passage)) ?? 0);
   }
 }

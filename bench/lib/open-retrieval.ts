@@ -1,5 +1,5 @@
-// What retrieval stands on, opened over a data directory without a server: for benches that need a search which no request
-// can ask for. As src/compose.ts opens it, less all that writes.
+// Opens a data directory for searching in this process, without a server. For benches whose searches no request can
+// ask for. It composes the same parts as src/compose.ts, except those that write.
 
 import { join } from "node:path";
 import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
@@ -24,25 +24,25 @@ import { type RetrievalParts, search } from "../../src/retrieval/plan.ts";
 import type { JudgedQuery } from "./collection.ts";
 
 /** An open data directory. */
-export interface Opened {
+export interface OpenRetrieval {
   readonly parts: RetrievalParts & { readonly memories: Pick<MemoryStore, "userKey"> };
   readonly archive: Pick<Archive, "chunkKeys">;
-  /** The default project, where benches store. */
+  /** The default project, in which benches store. */
   readonly projectId: ProjectId;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
-/** A machine that is shared must not take the reranker away from some questions: patience in place of the mode's. */
+/** Longer than the mode's deadline, so that a busy machine does not skip reranking for some questions. */
 const RERANK_DEADLINE_MS = 60_000;
 
 /**
- * Asks one question after the other, each of its user's memories.
- * @param label of the progress that is shown.
- * @returns one ranking per question, in their order.
+ * Searches for one question after the other, each in its user's memories.
+ * @param label label of the progress display
+ * @returns one ranking per question, in their order
  */
-export async function askOpened(
+export async function searchAll(
   label: string,
-  { parts, projectId }: Pick<Opened, "parts" | "projectId">,
+  { parts, projectId }: Pick<OpenRetrieval, "parts" | "projectId">,
   mode: Mode,
   queries: readonly JudgedQuery[],
   limit: number,
@@ -68,10 +68,10 @@ export async function askOpened(
 }
 
 /**
- * Opens a data directory that no server has open, and waits for the models.
- * @throws UsageError where an index is not whole: a server repairs it at its next start. NativeError when a server holds it.
+ * Opens a data directory that no server uses, and waits for the models.
+ * @throws UsageError if the index is incomplete (a server repairs it when it starts); NativeError if a server uses it
  */
-export async function openRetrieval(dataDir: string): Promise<Opened> {
+export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
   const config = parseConfig(
     [],
     { MNEME_DATA_DIR: dataDir },
@@ -107,9 +107,7 @@ export async function openRetrieval(dataDir: string): Promise<Opened> {
   const projectId = new SqliteAccountStore({ database, clock }).defaultProject();
   const { incomplete } = await index.reconcile(projectId, visiblePages(projectId, memories));
   if (incomplete.length > 0) {
-    throw new UsageError(
-      `${dataDir}: ${incomplete.length} memories are to be indexed again; start a server on it once.`,
-    );
+    throw new UsageError(`${dataDir}: ${incomplete.length} memories must be indexed again; start a server on it once.`);
   }
   await lanes.ready();
   const opened = opening.move();
