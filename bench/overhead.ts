@@ -9,7 +9,7 @@ import { startServer } from "../test/support/server.ts";
 import { until } from "../test/support/until.ts";
 import { load } from "./lib/load.ts";
 import { percentile } from "./lib/metrics.ts";
-import { writeRows } from "./lib/record.ts";
+import { type Row, writeRows } from "./lib/record.ts";
 
 const HELP = `bun bench/overhead.ts [flags]
 
@@ -44,34 +44,7 @@ async function main(): Promise<void> {
   try {
     const authorization = { authorization: `Bearer ${mneme.key}` };
     const port = Number(new URL(mneme.url).port);
-    const measured: { readonly bare: number; readonly mneme: number }[] = [];
-    await load(port, paths, authorization, { ...shape, seconds: WARM_UP_SECONDS });
-    await load(bare.port, paths, authorization, { ...shape, seconds: WARM_UP_SECONDS });
-    for (let round = 0; round < rounds; round++) {
-      const alone = await load(bare.port, paths, authorization, shape);
-      const whole = await load(port, paths, authorization, shape);
-      if (whole.others > 0) throw new Error(`${whole.others} answers did not have status 200`);
-      measured.push({ bare: alone.requestsPerSecond, mneme: whole.requestsPerSecond });
-    }
-    const ratios = measured.map((round) => round.mneme / round.bare);
-    const row = {
-      memories: count,
-      connections: shape.connections,
-      barePerSecond: Math.round(
-        percentile(
-          0.5,
-          measured.map((round) => round.bare),
-        ),
-      ),
-      mnemePerSecond: Math.round(
-        percentile(
-          0.5,
-          measured.map((round) => round.mneme),
-        ),
-      ),
-      ratio: Number(percentile(0.5, ratios).toFixed(3)),
-      ratioLeast: Number(Math.min(...ratios).toFixed(3)),
-    };
+    const row = await measure({ port, bare: bare.port, paths, authorization, count, rounds, shape });
     const lines = alignRows([Object.keys(row), Object.values(row).map(String)], true);
     process.stdout.write(`${lines.join("\n")}\n`);
     if (flags.has("--record")) writeRows("overhead", [row]);
@@ -79,6 +52,40 @@ async function main(): Promise<void> {
     bare.child.kill();
     await bare.child.exited;
   }
+}
+
+interface Measurement {
+  readonly port: number;
+  /** Port of the bare server. */
+  readonly bare: number;
+  readonly paths: readonly string[];
+  readonly authorization: Readonly<Record<string, string>>;
+  readonly count: number;
+  readonly rounds: number;
+  readonly shape: { readonly seconds: number; readonly connections: number };
+}
+
+/** Measures both servers in turn; medians over the rounds. */
+async function measure({ port, bare, paths, authorization, count, rounds, shape }: Measurement): Promise<Row> {
+  const measured: { readonly bare: number; readonly mneme: number }[] = [];
+  await load(port, paths, authorization, { ...shape, seconds: WARM_UP_SECONDS });
+  await load(bare, paths, authorization, { ...shape, seconds: WARM_UP_SECONDS });
+  for (let round = 0; round < rounds; round++) {
+    const alone = await load(bare, paths, authorization, shape);
+    const whole = await load(port, paths, authorization, shape);
+    if (whole.others > 0) throw new Error(`${whole.others} answers did not have status 200`);
+    measured.push({ bare: alone.requestsPerSecond, mneme: whole.requestsPerSecond });
+  }
+  const ratios = measured.map((round) => round.mneme / round.bare);
+  const median = (values: readonly number[]) => percentile(0.5, values);
+  return {
+    memories: count,
+    connections: shape.connections,
+    barePerSecond: Math.round(median(measured.map((round) => round.bare))),
+    mnemePerSecond: Math.round(median(measured.map((round) => round.mneme))),
+    ratio: Number(median(ratios).toFixed(3)),
+    ratioLeast: Number(Math.min(...ratios).toFixed(3)),
+  };
 }
 
 async function storeMemories(

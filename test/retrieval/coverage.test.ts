@@ -1,10 +1,10 @@
-// For which questions full text takes part whatever the mode: those that the models do not read.
+// Which questions are in a language that the models support, and language detection of questions.
 
 import { describe, expect, test } from "bun:test";
 import { queryLanguage } from "../../src/adapters/preparation/query-language.ts";
 import { isLanguageSupported } from "../../src/retrieval/coverage.ts";
 
-describe("whether models read a question", () => {
+describe("isLanguageSupported", () => {
   const cases: readonly (readonly [text: string, language: string, models: readonly string[], isRead: boolean])[] = [
     ["Who flew the red kite?", "en", ["en"], true],
     ["red kite", "und", ["en"], true],

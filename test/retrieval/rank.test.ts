@@ -1,4 +1,4 @@
-// The arithmetic of ranking, by hand-made cases and by properties that hold for any input.
+// The arithmetic of ranking: cases calculated by hand, and properties that hold for any input.
 
 import { describe, expect, test } from "bun:test";
 import type { ChunkKey, MemoryKey } from "../../src/domain/ids.ts";
@@ -23,7 +23,7 @@ const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
 const ROUNDS = 300;
 const { fast, balanced } = MODES;
 
-/** Passages of these cosines; the first has this chunk key, and memory keys are greater by 100. */
+/** A pool with these cosines. Chunk keys start at `firstKey`; memory keys are greater by 100. */
 function hits(cosines: readonly number[], firstKey = 1): Pool {
   return {
     chunkKeys: BigUint64Array.from(cosines, (_, at) => BigInt(at + firstKey)),
@@ -34,7 +34,7 @@ function hits(cosines: readonly number[], firstKey = 1): Pool {
 
 const keys = (candidates: readonly Candidate[]) => candidates.map(({ chunkKey }) => Number(chunkKey));
 
-/** A candidate of this score, after everything else. */
+/** A candidate with this hybrid and final score. */
 function candidate(at: number, score: number): Candidate {
   return {
     chunkKey: BigInt(at) as ChunkKey,
@@ -45,11 +45,11 @@ function candidate(at: number, score: number): Candidate {
   };
 }
 
-describe("how many passages the reranker reads", () => {
+describe("rerankedCount", () => {
   const long = "x".repeat(8 * RERANKED_TOKENS_MAX);
   const short = "x".repeat(36); // with the question of 4 characters 10 tokens
 
-  test("as many as fit, the last one whole", () => {
+  test("counts the texts that fit into the budget", () => {
     const texts = new Array<string>(12).fill(short);
     for (const [tokensMax, count] of [
       [120, 12],
@@ -61,43 +61,43 @@ describe("how many passages the reranker reads", () => {
     }
   });
 
-  test("a long one counts as much as is read of it", () => {
+  test("counts a long text only up to the token limit of a pair", () => {
     expect(rerankedCount("kite", [long, long, long], 2 * RERANKED_TOKENS_MAX)).toBe(2);
     expect(rerankedCount(long, [short, short, short], 2 * RERANKED_TOKENS_MAX)).toBe(2);
   });
 
-  test("one at least, and none of none", () => {
+  test("is at least one, and 0 without texts", () => {
     expect(rerankedCount("kite", [long, long], 0)).toBe(1);
     expect(rerankedCount("kite", [], 100)).toBe(0);
   });
 });
 
-describe("siblings", () => {
+describe("boostSiblings", () => {
   const of = (...memories: readonly number[]) => memories.map((key) => ({ memoryKey: BigInt(key) as MemoryKey }));
 
-  test("gain the share of the distance to their memory's best; a memory of one passage nothing", () => {
-    const lent = boostSiblings(of(1, 2, 1, 1), [0.9, 0.8, 0.4, -0.1], 0.2);
-    expect(lent).toEqual([0.9, 0.8, expect.closeTo(0.5), expect.closeTo(0.1)]);
+  test("adds the share of the distance to the memory's best passage; nothing for a single passage", () => {
+    const boosted = boostSiblings(of(1, 2, 1, 1), [0.9, 0.8, 0.4, -0.1], 0.2);
+    expect(boosted).toEqual([0.9, 0.8, expect.closeTo(0.5), expect.closeTo(0.1)]);
   });
 
-  test("never pass a passage of their memory that was before them, nor lose anything, in any list", () => {
+  test("keeps the order within a memory and lowers no score, in any list", () => {
     const random = seeded(SEED);
     for (let round = 0; round < ROUNDS; round++) {
       const count = Math.floor(random() * 30);
       const passages = of(...Array.from({ length: count }, () => Math.floor(random() * 6)));
       const scores = passages.map(() => random() * 4 - 2);
-      const lent = boostSiblings(passages, scores, random());
+      const boosted = boostSiblings(passages, scores, random());
       for (const [at, { memoryKey }] of passages.entries()) {
-        expect(lent[at]).toBeGreaterThanOrEqual((scores[at] ?? 0) - 1e-12);
+        expect(boosted[at]).toBeGreaterThanOrEqual((scores[at] ?? 0) - 1e-12);
         for (const [other, { memoryKey: key }] of passages.entries()) {
           if (key !== memoryKey || (scores[other] ?? 0) < (scores[at] ?? 0)) continue;
-          expect(lent[other]).toBeGreaterThanOrEqual((lent[at] ?? 0) - 1e-12);
+          expect(boosted[other]).toBeGreaterThanOrEqual((boosted[at] ?? 0) - 1e-12);
         }
       }
     }
   });
 
-  test("lift a passage over another memory's, after the first stage and after the reranker", () => {
+  test("can lift a passage above another memory's, in the hybrid score and after the reranker", () => {
     const pool: Pool = {
       chunkKeys: BigUint64Array.of(1n, 2n, 3n),
       memoryKeys: BigUint64Array.of(101n, 102n, 101n),
@@ -106,20 +106,20 @@ describe("siblings", () => {
     const stage = rankByHybridScore(pool, null, balanced);
     expect(keys(stage)).toEqual([1, 3, 2]);
     expect(stage[1]?.finalScore).toBeCloseTo(0.45 + balanced.siblingBoost * 0.45);
-    // by itself the third would now be last: .54 - .4 * .25 against .5
+    // Without the boost, the third passage would now be last: .54 - .4 * .25 against .5.
     const blended = blendRerank(stage, Float32Array.of(8, -2, 0), balanced);
     expect(keys(blended)).toEqual([1, 3, 2]);
     expect(blended[1]?.finalScore).toBeCloseTo(0.44 + balanced.siblingBoost * (1.3 - 0.44));
   });
 });
 
-describe("the graph", () => {
+describe("graph scores", () => {
   const graph = (certainty: number, ...scores: readonly (readonly [key: number, score: number])[]) => ({
     certainty,
     signals: new Map(scores.map(([key, score], at) => [BigInt(key), { rank: at + 1, score }])),
   });
 
-  test("lifts what it leads to by its weight, and says so; what it does not lead to keeps its score", () => {
+  test("raise linked passages by the graph weight and add a signal; other passages keep their score", () => {
     const found = rankByHybridScore(hits([0.6, 0.5]), null, balanced, graph(1, [2, 0.4]));
     expect(keys(found)).toEqual([2, 1]);
     expect(found[0]?.finalScore).toBeCloseTo(0.5 + balanced.graphWeight * 0.4);
@@ -127,7 +127,7 @@ describe("the graph", () => {
     expect(found[1]?.finalScore).toBeCloseTo(0.6);
   });
 
-  test("leaves the less to words, the surer it is, but where the embedder does not read the question", () => {
+  test("reduce the text weight with graph certainty, except for unsupported languages", () => {
     const words = Float32Array.of(0.5);
     const finalAt = (certainty: number, mode = balanced) =>
       rankByHybridScore(hits([0]), words, mode, graph(certainty))[0]?.finalScore ?? 0;
@@ -138,7 +138,7 @@ describe("the graph", () => {
     }
   });
 
-  test("leaves the less to the reranker, the surer it is", () => {
+  test("reduce the rerank weight with graph certainty", () => {
     const weightAt = (certainty: number) =>
       blendRerank([candidate(1, 0)], Float32Array.of(8), balanced, graph(certainty))[0]?.finalScore ?? 0;
     expect(weightAt(0)).toBeCloseTo(balanced.rerankWeight);
@@ -148,7 +148,7 @@ describe("the graph", () => {
 });
 
 describe("squashLogit", () => {
-  test("is linear within its bounds, flat beyond, and the worst for what is no number", () => {
+  test("is linear within its bounds, constant beyond, and -1 for NaN", () => {
     const cases: [logit: number, squashed: number][] = [
       ...([
         [0, 0],
@@ -170,19 +170,19 @@ describe("squashLogit", () => {
 });
 
 describe("ranksOf", () => {
-  test("ranks from 1, best first; equals keep their order", () => {
+  test("ranks from 1, best first; equal scores keep their order", () => {
     expect(ranksOf([0.1, 0.9, 0.5])).toEqual([3, 1, 2]);
     expect(ranksOf([5, 5, 7, 5])).toEqual([2, 3, 1, 4]);
     expect(ranksOf([])).toEqual([]);
   });
 
-  test("what is no number comes last", () => {
+  test("ranks NaN last", () => {
     expect(ranksOf([Number.NaN, -1, Number.NaN, 0])).toEqual([3, 2, 4, 1]);
   });
 });
 
 describe("pools", () => {
-  test("of two legs, a passage that both found is there once, and the others keep their order", () => {
+  test("of two legs contain a common passage once, and keep the order of the others", () => {
     const near = hits([0.9, 0.8, 0.7]);
     const added = hitsOutsidePool(near, hits([0, 0, 0, 0], 2));
     expect([[...added.chunkKeys], [...added.memoryKeys]]).toEqual([
@@ -195,7 +195,7 @@ describe("pools", () => {
     expect([...joined.cosines].map((cosine) => Number(cosine.toFixed(1)))).toEqual([0.9, 0.8, 0.7, 0.1, 0.2]);
   });
 
-  test("an empty leg adds nothing and takes nothing away", () => {
+  test("do not change with an empty leg", () => {
     const [some, none] = [hits([0.5]), hits([])];
     expect(hitsOutsidePool(some, none).chunkKeys).toHaveLength(0);
     expect([...hitsOutsidePool(none, some).chunkKeys]).toEqual([1n]);
@@ -204,14 +204,14 @@ describe("pools", () => {
 });
 
 describe("rankByHybridScore", () => {
-  test("without words it is the cosine, and the signals say no more", () => {
+  test("without full text, the score is the cosine, and the only signal is vector", () => {
     const found = rankByHybridScore(hits([0.9, 0.4]), null, fast);
     expect(keys(found)).toEqual([1, 2]);
     expect(found[0]?.signals).toEqual({ vector: { rank: 1, score: expect.closeTo(0.9) } });
     expect(found[0]?.finalScore).toBeCloseTo(0.9);
   });
 
-  test("words lift a passage past nearer ones by their weight", () => {
+  test("a BM25 score raises a passage by the text weight", () => {
     const found = rankByHybridScore(hits([0.6, 0.5, 0.4]), Float32Array.from([0, 0, 0.2]), balanced);
     expect(keys(found)).toEqual([3, 1, 2]);
     expect(found.map(({ finalScore }) => finalScore)).toEqual(
@@ -223,24 +223,24 @@ describe("rankByHybridScore", () => {
     });
   });
 
-  test("equal scores keep the order of the vectors", () => {
+  test("equal scores are ordered by vector rank", () => {
     expect(keys(rankByHybridScore(hits([0.5, 0.5, 0.5]), Float32Array.from([0.1, 0.1, 0.1]), balanced))).toEqual([
       1, 2, 3,
     ]);
   });
 
-  test("a passage without a cosine counts by its words alone, shows no vector signal, and ranks no other", () => {
+  test("a passage without a cosine has its BM25 part only, and no vector signal", () => {
     const found = rankByHybridScore(hits([Number.NaN, 0.2, 0.6]), Float32Array.from([0.2, 0, 0]), balanced);
     expect(keys(found)).toEqual([3, 1, 2]);
     expect(found[1]?.finalScore).toBeCloseTo(balanced.textWeight * 0.2);
     expect(found.map(({ signals }) => signals.vector?.rank)).toEqual([1, undefined, 2]);
   });
 
-  test("where the embedder does not read the script, words decide, and cosines among what words leave equal", () => {
+  test("in an unsupported script, BM25 decides and the cosine breaks ties", () => {
     const unread = forUnsupportedLanguage(MODES.precise, false);
     const ranked = rankByHybridScore(hits([0.9, 0.1, 0.5]), Float32Array.from([0, 0.5, 0.5]), unread);
     expect(keys(ranked)).toEqual([3, 2, 1]);
-    // a score keeps its size: a middling cosine stands for the one that says nothing
+    // The typical cosine replaces the real one, so the score keeps its magnitude.
     expect(ranked[0]?.finalScore).toBeCloseTo(0.5 + unread.textWeight * 0.5, 3);
     const read = rankByHybridScore(
       hits([0.9, 0.1, 0.5]),
@@ -250,19 +250,20 @@ describe("rankByHybridScore", () => {
     expect(keys(read)).toEqual([3, 1, 2]);
   });
 
-  test("of equal scores one without a cosine comes last", () => {
+  test("of equal scores, the one without a cosine comes last", () => {
     expect(keys(rankByHybridScore(hits([Number.NaN, 0, Number.NaN]), new Float32Array(3), balanced))).toEqual([
       2, 1, 3,
     ]);
   });
 
-  test("nothing stays nothing", () => expect(rankByHybridScore(hits([]), new Float32Array(), balanced)).toEqual([]));
+  test("an empty pool gives an empty list", () =>
+    expect(rankByHybridScore(hits([]), new Float32Array(), balanced)).toEqual([]));
 });
 
 describe("blendRerank", () => {
   const falling = [0.9, 0.8, 0.7, 0.6].map((score, at) => candidate(at + 1, score));
 
-  test("moves the head by .4 of the squashed logit, and leaves the tail as it was", () => {
+  test("adds .4 times the squashed logit to the head, and leaves the tail unchanged", () => {
     const blended = blendRerank(falling, Float32Array.from([-8, 8]), balanced);
     expect(keys(blended)).toEqual([2, 1, 3, 4]);
     expect(blended[0]).toMatchObject({ finalScore: expect.closeTo(1.2), signals: { rerank: { rank: 1, score: 1 } } });
@@ -270,7 +271,7 @@ describe("blendRerank", () => {
     expect(blended[2]).toBe(falling[2] as Candidate);
   });
 
-  test("the tail stays behind the head, even where the head fell below it", () => {
+  test("the tail stays behind the head, even if its scores are higher", () => {
     const blended = blendRerank(falling, Float32Array.from([-8, -8]), balanced);
     expect(keys(blended)).toEqual([1, 2, 3, 4]);
     expect(blended[1]?.finalScore).toBeLessThan(blended[2]?.finalScore ?? 0);
@@ -278,11 +279,11 @@ describe("blendRerank", () => {
 
   test("no logits change nothing", () => expect(blendRerank(falling, new Float32Array(), balanced)).toEqual(falling));
 
-  test("asks for no early exit where the reranker counts nothing", () => {
+  test("there is no early exit if the reranker has no weight", () => {
     expect(earlyExitFor(falling, { ...balanced, rerankWeight: 0 })).toBeUndefined();
   });
 
-  test.each([0, 0.5, 1])("head starts and logits add up to its order (certainty %d)", (certainty) => {
+  test.each([0, 0.5, 1])("prior scores plus logits give its order (certainty %d)", (certainty) => {
     const graph = { certainty, signals: new Map() };
     const logits = Float32Array.of(-6, 1.5, -0.5, 4);
     const { priorScores } = earlyExitFor(falling, balanced, graph) ?? { priorScores: [] };
@@ -296,13 +297,13 @@ describe("blendRerank", () => {
 });
 
 describe("calibrate", () => {
-  test("is the sigmoid that the curve says", () => {
+  test("is the sigmoid of the curve", () => {
     const curve = { slope: 2, offset: -1 };
     expect(calibrate([candidate(1, 0.5)], curve)).toEqual([0.5]);
     expect(calibrate([candidate(1, 1)], curve)[0]).toBeCloseTo(1 / (1 + Math.exp(-1)));
   });
 
-  test("never rises, where the order says otherwise than the scores", () => {
+  test("never rises down the list, even if the scores do", () => {
     const curve = calibrationCurve({ text: true, graph: false, rerank: true });
     const [first = Number.NaN] = calibrate([candidate(1, 0.1)], curve);
     expect(calibrate([candidate(1, 0.1), candidate(2, 0.9)], curve)).toEqual([first, first]);
@@ -313,7 +314,7 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
   const chance = seeded(SEED);
   const below = (count: number) => Math.floor(chance() * count);
   const drawnCurve = () => calibrationCurve({ text: chance() < 0.5, graph: chance() < 0.5, rerank: chance() < 0.5 });
-  // few distinct values, so that equals are common
+  // Few distinct values, so that equal scores are common.
   const cosine = () => below(9) / 4 - 1;
   const pool = () => {
     const cosines = Array.from({ length: below(40) }, cosine).sort((left, right) => right - left);
@@ -324,7 +325,7 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
     return { cosines, words, logits };
   };
 
-  test("the stages lose no candidate and make none up, and each signal's ranks are 1..n", () => {
+  test("the stages neither lose nor invent candidates, and each signal's ranks are 1..n", () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { cosines, words, logits } = pool();
       const fused = rankByHybridScore(hits(cosines), words, balanced);
@@ -339,7 +340,7 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
     }
   });
 
-  test("the first stage and the reranked head fall, equals in the order before", () => {
+  test("hybrid scores and the reranked head are sorted, with ties by vector rank", () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { cosines, words, logits } = pool();
       const fused = rankByHybridScore(hits(cosines), words, balanced);
@@ -357,7 +358,7 @@ describe(`for any scores and logits (seed ${SEED})`, () => {
     }
   });
 
-  test("calibrated scores lie in 0..1 and never rise, by every curve", () => {
+  test("calibrated scores are in 0..1 and never rise, with every curve", () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { cosines, words, logits } = pool();
       for (const mode of Object.values(MODES)) {

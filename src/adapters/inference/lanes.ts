@@ -1,13 +1,14 @@
 // Both models, as the server uses them: takes calls, distributes their texts over the lanes (child processes that run
-// the models), and assembles the results. schedule.ts decides the order of work; children/ keeps the processes alive.
+// the models), and assembles the results. schedule.ts decides the order of work, calls.ts handles requests and
+// results, and children/ keeps the processes alive.
 
 import { childCommand } from "../../children/command.ts";
-import type { ChildMessage } from "../../children/serve.ts";
 import { ChildGone, type ChildState, type SupervisedChild, superviseChild } from "../../children/supervisor.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { Log } from "../../kit/log.ts";
 import type { EarlyExit, Embedder, Priority, Reranker } from "../../ports/models.ts";
-import { type LaneRequest, MODELS_DIR_VARIABLE, type ModelRuntime, RUNTIME_VARIABLE } from "./lane-protocol.ts";
+import { type Call, deliver, requestOf } from "./calls.ts";
+import { MODELS_DIR_VARIABLE, type ModelRuntime, RUNTIME_VARIABLE } from "./lane-protocol.ts";
 import { describeEmbedder, describeReranker, fingerprintOf } from "./model-files.ts";
 import { rerankPieces } from "./rerank-pieces.ts";
 import { estimateTokens, type LaneRole, Schedule, type Slice, type Unit } from "./schedule.ts";
@@ -91,8 +92,6 @@ const DEATHS_MAX = 2;
 const FAILURES_HOPELESS = 3;
 /** Retry hint for callers when the queues are full; the queues have moved on by then. */
 const RETRY_AFTER_SECONDS = 2;
-/** Maximum difference of a vector's squared length from 1; allows for rounding. */
-const SQUARED_LENGTH_TOLERANCE = 1e-2;
 
 /**
  * Starts the lanes and resolves before they are up. Calls wait until a lane is up.
@@ -112,20 +111,6 @@ interface CallOptions {
   readonly width: number;
   readonly signal: AbortSignal | undefined;
   readonly onBegin: (() => void) | undefined;
-}
-
-/** A running call and its promise. */
-interface Call {
-  readonly priority: Priority;
-  /** Called once, when a lane takes the first unit. */
-  onBegin: (() => void) | undefined;
-  /** Result, filled in as units are answered; `width` values per text. */
-  readonly output: Float32Array;
-  readonly width: number;
-  unitsLeft: number;
-  isSettled: boolean;
-  readonly resolve: (output: Float32Array) => void;
-  readonly reject: (reason: unknown) => void;
 }
 
 interface Lane {
@@ -435,47 +420,6 @@ function statusOf(lane: Lane): LaneStatus {
     inFlight,
     refusal: state.status === "refused" ? state.reason : null,
   };
-}
-
-function requestOf(slice: Slice<Call>): LaneRequest {
-  if (slice.op === "embed")
-    return { op: "embed", texts: slice.units.map((unit) => unit.text), isUrgent: slice.priority === "query" };
-  const [{ query, passages, earlyExit }] = slice.units;
-  return { op: "score", query, passages, earlyExit };
-}
-
-/** Copies the values of an answer into the results of the calls, and settles the calls that are complete. */
-function deliver(slice: Slice<Call>, answer: ChildMessage): void {
-  const values = new Float32Array(answer.payload?.buffer ?? new ArrayBuffer());
-  let at = 0;
-  for (const unit of slice.units) {
-    const { owner } = unit;
-    const indices = unit.op === "embed" ? [unit.index] : unit.indices;
-    for (const index of indices) {
-      const row = values.subarray(at, at + owner.width);
-      at += owner.width;
-      checkRow(row, owner.width, unit.op);
-      owner.output.set(row, index * owner.width);
-    }
-    owner.unitsLeft -= 1;
-    if (owner.unitsLeft > 0 || owner.isSettled) continue;
-    owner.isSettled = true;
-    owner.resolve(owner.output);
-  }
-  invariant(at === values.length, "a lane returned too many values; this is a bug in Mneme");
-}
-
-/** A damaged vector must not reach an index: a search with NaN would find everything at distance 0. */
-function checkRow(row: Float32Array, width: number, op: "embed" | "score"): void {
-  invariant(row.length === width, "a lane returned too few values; this is a bug in Mneme");
-  let squaredLength = 0;
-  for (const value of row) squaredLength += value * value;
-  const isGood =
-    op === "score" ? Number.isFinite(squaredLength) : Math.abs(squaredLength - 1) < SQUARED_LENGTH_TOLERANCE;
-  invariant(
-    isGood,
-    `a lane computed ${op === "score" ? "a score that is not finite" : "a vector without unit length"}; this is a bug in Mneme`,
-  );
 }
 
 function failureOf(error: unknown): unknown {

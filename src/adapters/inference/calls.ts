@@ -1,0 +1,67 @@
+// A call of the models and its result: the request for a slice of its units, and copying the lane's answer into the
+// results of the calls. lanes.ts queues the calls and sends the requests.
+
+import type { ChildMessage } from "../../children/serve.ts";
+import { invariant } from "../../domain/fault.ts";
+import type { Priority } from "../../ports/models.ts";
+import type { LaneRequest } from "./lane-protocol.ts";
+import type { Slice } from "./schedule.ts";
+
+/** Maximum difference of a vector's squared length from 1; allows for rounding. */
+const SQUARED_LENGTH_TOLERANCE = 1e-2;
+
+/** A running call and its promise. */
+export interface Call {
+  readonly priority: Priority;
+  /** Called once, when a lane takes the first unit. */
+  onBegin: (() => void) | undefined;
+  /** Result, filled in as units are answered; `width` values per text. */
+  readonly output: Float32Array;
+  readonly width: number;
+  unitsLeft: number;
+  isSettled: boolean;
+  readonly resolve: (output: Float32Array) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** The request that computes a slice. */
+export function requestOf(slice: Slice<Call>): LaneRequest {
+  if (slice.op === "embed")
+    return { op: "embed", texts: slice.units.map((unit) => unit.text), isUrgent: slice.priority === "query" };
+  const [{ query, passages, earlyExit }] = slice.units;
+  return { op: "score", query, passages, earlyExit };
+}
+
+/** Copies the values of an answer into the results of the calls, and settles the calls that are complete. */
+export function deliver(slice: Slice<Call>, answer: ChildMessage): void {
+  const values = new Float32Array(answer.payload?.buffer ?? new ArrayBuffer());
+  let at = 0;
+  for (const unit of slice.units) {
+    const { owner } = unit;
+    const indices = unit.op === "embed" ? [unit.index] : unit.indices;
+    for (const index of indices) {
+      const row = values.subarray(at, at + owner.width);
+      at += owner.width;
+      checkRow(row, owner.width, unit.op);
+      owner.output.set(row, index * owner.width);
+    }
+    owner.unitsLeft -= 1;
+    if (owner.unitsLeft > 0 || owner.isSettled) continue;
+    owner.isSettled = true;
+    owner.resolve(owner.output);
+  }
+  invariant(at === values.length, "a lane returned too many values; this is a bug in Mneme");
+}
+
+/** A damaged vector must not reach an index: a search with NaN would find everything at distance 0. */
+function checkRow(row: Float32Array, width: number, op: "embed" | "score"): void {
+  invariant(row.length === width, "a lane returned too few values; this is a bug in Mneme");
+  let squaredLength = 0;
+  for (const value of row) squaredLength += value * value;
+  const isGood =
+    op === "score" ? Number.isFinite(squaredLength) : Math.abs(squaredLength - 1) < SQUARED_LENGTH_TOLERANCE;
+  invariant(
+    isGood,
+    `a lane computed ${op === "score" ? "a score that is not finite" : "a vector without unit length"}; this is a bug in Mneme`,
+  );
+}
