@@ -173,7 +173,9 @@ async function measureFilters(
   runs: number,
 ): Promise<Row[]> {
   const ids = memories.list(projectId, { limit: 10 }).items.map(({ id }) => id);
-  const [middle] = memories.getMany(projectId, [BigInt(Math.floor(index.stats().visible / 2)) as MemoryKey]).values();
+  const [middle] = memories
+    .getMany(projectId, [BigInt(Math.floor(index.admit(null, systemClock.now()).memories / 2)) as MemoryKey])
+    .values();
   const createdAt = new Date(middle?.createdAt ?? 0).toISOString();
   const rows: Row[] = [];
   for (const [what, filter] of Object.entries(filters(ids, createdAt))) {

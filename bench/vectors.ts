@@ -155,7 +155,7 @@ async function measure(index: ProjectIndex, path: string): Promise<void> {
     let wanted = 0;
     for (const [number, query] of queries.entries()) {
       const started = performance.now();
-      const hits = await index.nearest(query, within, HITS);
+      const hits = await index.searchVectors(query, within, HITS);
       tookMs.push(performance.now() - started);
       const expected = truths[at]?.[number] ?? new Set<number>();
       wanted += expected.size;

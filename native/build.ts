@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { nativeCacheDirectory, nativeLibraryPath } from "../src/adapters/native/library.ts";
+import { nativeCacheDirectory, nativeLibraryPath, nativeTypesPath } from "../src/adapters/native/library.ts";
 import { systemClock } from "../src/kit/clock.ts";
 
 /** Older builds that stay beside the newest: enough to switch between a few branches. */
@@ -96,14 +96,17 @@ function packageCount(): number {
   return readFileSync(join(CRATE, "Cargo.lock"), "utf8").split("[[package]]").length - 1;
 }
 
-/** Runs cargo and resolves to the library that it built. */
-async function compile(targetDirectory: string): Promise<string> {
+/** Runs cargo and resolves to the library that it built, and to the descriptions of its exported items. */
+async function compile(targetDirectory: string): Promise<{ library: string; types: string }> {
+  const typesFolder = join(targetDirectory, "napi-types");
+  mkdirSync(typesFolder, { recursive: true });
   // cargo tells checkouts that share the folder apart by their files' times alone, and would take another one's build for this one's
   const now = systemClock.now() / 1000;
   for (const root of ["src/lib.rs", "encoder/src/lib.rs"]) utimesSync(join(CRATE, root), now, now);
   const child = spawn("cargo", ["build", "--release", "--locked", "--message-format=json-render-diagnostics"], {
     cwd: CRATE,
-    env: { ...process.env, CARGO_TARGET_DIR: targetDirectory },
+    // napi-derive appends a line per exported item to a file named after the crate
+    env: { ...process.env, CARGO_TARGET_DIR: targetDirectory, NAPI_TYPE_DEF_TMP_FOLDER: typesFolder },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const progress = new Progress();
@@ -143,7 +146,7 @@ async function compile(targetDirectory: string): Promise<string> {
       `${complaints.trimEnd()}\nthe native core did not build (cargo build ended with ${code}); its messages are above`,
     );
   }
-  return library;
+  return { library, types: join(typesFolder, "mneme-native") };
 }
 
 /** Removes the oldest builds beyond those kept. */
@@ -204,8 +207,9 @@ if (!existsSync(path)) {
   mkdirSync(cache, { recursive: true });
   await alone(join(cache, "building"), async () => {
     if (existsSync(path)) return; // another build of the same sources was quicker
-    const library = await compile(join(cache, "target"));
+    const { library, types } = await compile(join(cache, "target"));
     mkdirSync(dirname(path), { recursive: true });
+    copyFileSync(types, nativeTypesPath());
     const beside = `${path}.${process.pid}`;
     copyFileSync(library, beside);
     renameSync(beside, path);

@@ -52,8 +52,8 @@ test.skipIf(disk === null)(
       );
       const [last = 0n] = chunkKeysOf(acknowledged, 1, CHUNKS_EACH);
       const within = index.admit(null, 1);
-      expect((await index.nearest(vectorOf(last), within, 1)).chunkKeys[0]).toBe(last);
-      expect((await index.match(`c${last}`, within, 1)).chunkKeys[0]).toBe(last);
+      expect((await index.searchVectors(vectorOf(last), within, 1)).chunkKeys[0]).toBe(last);
+      expect((await index.searchText(`c${last}`, within, 1)).chunkKeys[0]).toBe(last);
       expect((await index.passages(BigUint64Array.of(last)))[0]?.text).toStartWith(`passage ${last} `);
     };
 

@@ -53,7 +53,7 @@ function show(at: number, memory: FilteredAttributes): void {
 async function verdicts(filter: unknown, memories: readonly (FilteredAttributes | null)[]) {
   const parsed = parseFilter(filter);
   const within = await index.admitWithin(null, 1, filterJson(parsed));
-  const hits = await index.nearest(vectorOf(1n), within, 2_000);
+  const hits = await index.searchVectors(vectorOf(1n), within, 2_000);
   expect(hits.memoryKeys.length).toBe(within.memories);
   const found = [...hits.memoryKeys].map((key) => Number(key) - 1).sort((left, right) => left - right);
   const expected = [...memories.keys()].filter((at) => {

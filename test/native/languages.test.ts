@@ -94,7 +94,7 @@ async function searched(texts: readonly Text[], questions: readonly string[]): P
     const within = index.admit(null, 1);
     const rankings: string[][] = [];
     for (const question of questions) {
-      const { chunkKeys } = await index.match(question, within, DEPTH);
+      const { chunkKeys } = await index.searchText(question, within, DEPTH);
       rankings.push([...chunkKeys].map((key) => texts[Number(key) - 1]?.id ?? "unknown"));
     }
     return rankings;

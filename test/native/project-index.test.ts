@@ -5,7 +5,8 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NativeError } from "../../src/adapters/native/addon.ts";
-import { ProjectIndex, type ProjectIndexOptions } from "../../src/adapters/native/core.ts";
+import type { ProjectIndexOptions } from "../../src/adapters/native/addon-types.ts";
+import { ProjectIndex } from "../../src/adapters/native/core.ts";
 import { filterJson } from "../../src/adapters/native/filter-json.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
@@ -80,8 +81,8 @@ async function found(
   filter?: string,
 ): Promise<bigint[]> {
   const within = filter === undefined ? index.admit(userKey, nowMs) : await index.admitWithin(userKey, nowMs, filter);
-  const near = await index.nearest(vectorOf(1n), within, 1_000);
-  const matching = await index.match("of", within, 1_000);
+  const near = await index.searchVectors(vectorOf(1n), within, 1_000);
+  const matching = await index.searchText("of", within, 1_000);
   const sorted = (memoryKeys: BigUint64Array) => [...memoryKeys].sort((a, b) => (a < b ? -1 : 1));
   expect(sorted(matching.memoryKeys)).toEqual(sorted(near.memoryKeys));
   expect(within.memories).toBe(near.memoryKeys.length);
@@ -145,8 +146,8 @@ describe("visibility", () => {
     await published(index, [1n, 2n]);
     const within = index.admit(null, 1);
     index.hide(keys(1n));
-    expect([...(await index.nearest(vectorOf(1n), within, 10)).memoryKeys]).toEqual([2n]);
-    expect([...(await index.match("of", within, 10)).memoryKeys]).toEqual([2n]);
+    expect([...(await index.searchVectors(vectorOf(1n), within, 10)).memoryKeys]).toEqual([2n]);
+    expect([...(await index.searchText("of", within, 10)).memoryKeys]).toEqual([2n]);
   });
 
   test("nothing is visible after reopening until it is shown again", async () => {
@@ -168,18 +169,20 @@ describe("contents", () => {
     show(index, [1n]);
     for (const { memoryKeys, chunks, vectors } of versions) await index.publish(memoryKeys, chunks, vectors);
     const [one = 0n, two = 0n] = chunkKeysOf(1n, 2, 2);
-    const hits = await index.nearest(vectorOf(two), index.admit(null, 1), 10);
+    const hits = await index.searchVectors(vectorOf(two), index.admit(null, 1), 10);
     expect([...hits.chunkKeys]).toEqual([two, one]);
     expect(hits.scores[0]).toBeCloseTo(1, 2);
-    expect([...(await index.match("of", index.admit(null, 1), 10)).chunkKeys].sort()).toEqual([one, two]);
-    expect((await index.match(`c${chunkKeysOf(1n, 1, 1)[0]}`, index.admit(null, 1), 10)).chunkKeys).toHaveLength(0);
+    expect([...(await index.searchText("of", index.admit(null, 1), 10)).chunkKeys].sort()).toEqual([one, two]);
+    expect((await index.searchText(`c${chunkKeysOf(1n, 1, 1)[0]}`, index.admit(null, 1), 10)).chunkKeys).toHaveLength(
+      0,
+    );
   });
 
   test("a memory published without chunks has none", async () => {
     const index = await open(folder());
     await published(index, [1n, 2n]);
     await index.publish(keys(1n), [], new Float32Array(0));
-    expect([...(await index.nearest(vectorOf(1n), index.admit(null, 1), 10)).memoryKeys]).toEqual([2n]);
+    expect([...(await index.searchVectors(vectorOf(1n), index.admit(null, 1), 10)).memoryKeys]).toEqual([2n]);
     expect(index.stats().chunks).toBe(1);
   });
 
@@ -197,8 +200,8 @@ describe("contents", () => {
     const within = index.admit(2n ** 60n + 1n, 1);
     for (const chunkKey of chunkKeys) {
       for (const hits of [
-        await index.nearest(vectorOf(chunkKey), within, 1),
-        await index.match(`c${chunkKey}`, within, 1),
+        await index.searchVectors(vectorOf(chunkKey), within, 1),
+        await index.searchText(`c${chunkKey}`, within, 1),
       ]) {
         expect([...hits.chunkKeys]).toEqual([chunkKey]);
         expect([...hits.memoryKeys]).toEqual([memoryKey]);
@@ -223,11 +226,11 @@ describe("contents", () => {
       `passage ${one}`,
       `passage ${two}`,
     ]);
-    const [atTwo, stranger, atOne, again] = await index.lexical(`c${two}`, asked);
+    const [atTwo, stranger, atOne, again] = await index.scoreText(`c${two}`, asked);
     expect([stranger, atOne]).toEqual([0, 0]);
     expect(atTwo).toBeGreaterThan(0.1);
     expect(again).toBe(atTwo ?? Number.NaN);
-    const best = await index.match(`c${two}`, index.admit(null, 1), 10);
+    const best = await index.searchText(`c${two}`, index.admit(null, 1), 10);
     expect(best.scores[0]).toBe(atTwo ?? Number.NaN);
   });
 
@@ -245,16 +248,16 @@ describe("contents", () => {
       [three, 3n],
       [9n, 99n],
     ] as const;
-    const similarities = await index.similarities(
+    const similarities = await index.scoreVectors(
       query,
       keys(...asked.map(([chunkKey]) => chunkKey)),
       keys(...asked.map(([, memoryKey]) => memoryKey)),
     );
-    const near = await index.nearest(query, index.admit(null, 1), 10);
+    const near = await index.searchVectors(query, index.admit(null, 1), 10);
     const byChunk = new Map([...near.chunkKeys].map((chunkKey, at) => [chunkKey, near.scores[at]]));
     const [atTwo, atOne] = [byChunk.get(two) ?? 0, byChunk.get(one) ?? 0];
     expect([...similarities]).toEqual([atTwo, Number.NaN, atOne, atTwo, Number.NaN, Number.NaN]);
-    expect(await index.similarities(query, keys(), keys())).toHaveLength(0);
+    expect(await index.scoreVectors(query, keys(), keys())).toHaveLength(0);
     expect(index.stats().memories).toBe(3);
   });
 
@@ -284,10 +287,10 @@ describe("contents", () => {
     const vectors = new Float32Array(chunks.flatMap(({ chunkKey }) => [...vectorOf(chunkKey)]));
     await index.publish(keys(1n), chunks, vectors);
     show(index, [1n]);
-    for (const text of texts) await index.match(text, index.admit(null, 1), 10);
+    for (const text of texts) await index.searchText(text, index.admit(null, 1), 10);
     const [thai] = await index.passages(keys(6n));
     expect(thai?.text).toBe(texts[5] ?? "");
-    expect((await index.match("中文", index.admit(null, 1), 10)).chunkKeys[0]).toBe(6n);
+    expect((await index.searchText("中文", index.admit(null, 1), 10)).chunkKeys[0]).toBe(6n);
   });
 
   test("reconcile names what is missing and what is extra, each side by itself", async () => {
@@ -322,7 +325,7 @@ describe("contents", () => {
     await index.close();
     const reopened = await open(directory);
     show(reopened, memoryKeys);
-    const near = await reopened.nearest(vectorOf(1n), reopened.admit(null, 1), 1_000);
+    const near = await reopened.searchVectors(vectorOf(1n), reopened.admit(null, 1), 1_000);
     expect(near.memoryKeys).toHaveLength(600);
     expect(near.memoryKeys.every((key) => key > 400n)).toBe(true);
   });
@@ -337,7 +340,7 @@ describe("large sets", () => {
     show(index, memoryKeys);
     await until("a graph of all chunks", () => index.stats().hnswReady && index.stats().hnswChunks === 1_200);
     for (const chunk of chunks.filter((_, at) => at % 40 === 0)) {
-      const hits = await index.nearest(vectorOf(chunk.chunkKey), index.admit(null, 1), 1);
+      const hits = await index.searchVectors(vectorOf(chunk.chunkKey), index.admit(null, 1), 1);
       expect([...hits.chunkKeys]).toEqual([chunk.chunkKey]);
     }
   });
@@ -418,19 +421,19 @@ describe("refusals", () => {
     const within = index.admit(null, 1);
     const query = vectorOf(1n);
     const bad: [string, () => unknown][] = [
-      ["a set of another project, nearest", () => index.nearest(query, other.admit(null, 1), 10)],
-      ["a set of another project, match", () => index.match("of", other.admit(null, 1), 10)],
-      ["no hits", () => index.nearest(query, within, 0)],
-      ["too many hits", () => index.match("of", within, 2_001)],
-      ["a zero vector", () => index.nearest(new Float32Array(DIMENSIONS), within, 10)],
-      ["a NaN vector", () => index.nearest(new Float32Array(DIMENSIONS).fill(Number.NaN), within, 10)],
-      ["a short vector", () => index.nearest(query.slice(1), within, 10)],
+      ["a set of another project, nearest", () => index.searchVectors(query, other.admit(null, 1), 10)],
+      ["a set of another project, match", () => index.searchText("of", other.admit(null, 1), 10)],
+      ["no hits", () => index.searchVectors(query, within, 0)],
+      ["too many hits", () => index.searchText("of", within, 2_001)],
+      ["a zero vector", () => index.searchVectors(new Float32Array(DIMENSIONS), within, 10)],
+      ["a NaN vector", () => index.searchVectors(new Float32Array(DIMENSIONS).fill(Number.NaN), within, 10)],
+      ["a short vector", () => index.searchVectors(query.slice(1), within, 10)],
       ["user 0", () => index.admit(0n, 1)],
       ["a negative user", () => index.admit(-1n, 1)],
       ["a user beyond 64 bits", () => index.admit(2n ** 64n, 1)],
       ["no moment", () => index.admit(null, Number.NaN)],
-      ["chunks without their memories", () => index.similarities(query, keys(1n, 2n), keys(1n))],
-      ["similarities to a zero vector", () => index.similarities(new Float32Array(DIMENSIONS), keys(), keys())],
+      ["chunks without their memories", () => index.scoreVectors(query, keys(1n, 2n), keys(1n))],
+      ["similarities to a zero vector", () => index.scoreVectors(new Float32Array(DIMENSIONS), keys(), keys())],
       ["arrays of different lengths", () => index.show(keys(1n), keys(), new Float64Array(1))],
       ["a negative expiry", () => index.show(keys(1n), keys(0n), new Float64Array([-1]))],
       ["a reserved memory key", () => index.show(keys(0n), keys(0n), new Float64Array(1))],
@@ -444,17 +447,17 @@ describe("refusals", () => {
       ["a filter at no moment", () => index.admitWithin(null, -1, ANYTHING)],
     ];
     for (const [what, call] of bad) expect([what, await refusal(call)]).toEqual([what, "invalid"]);
-    expect((await index.nearest(query, within, 2_000)).chunkKeys).toHaveLength(1);
+    expect((await index.searchVectors(query, within, 2_000)).chunkKeys).toHaveLength(1);
   });
 
   test("values of the wrong kind are errors, not aborts", async () => {
     const index = await open(folder());
     const wrong: [string, () => unknown][] = [
       ["keys as numbers", () => index.hide([1, 2] as unknown as BigUint64Array)],
-      ["a query that is no string", () => index.match(7 as unknown as string, index.admit(null, 1), 10)],
+      ["a query that is no string", () => index.searchText(7 as unknown as string, index.admit(null, 1), 10)],
       ["attributes that are no texts", () => index.describe(keys(1n), [{}] as unknown as string[])],
       ["a filter that is no text", () => index.admitWithin(null, 1, {} as unknown as string)],
-      ["a set that is none", () => index.match("of", {} as unknown as { memories: number }, 10)],
+      ["a set that is none", () => index.searchText("of", {} as unknown as { memories: number }, 10)],
       ["chunks that are none", () => index.publish(keys(1n), [{}] as never, new Float32Array(DIMENSIONS))],
       ["nothing at all", () => index.passages(undefined as unknown as BigUint64Array)],
     ];
@@ -498,7 +501,7 @@ describe("refusals", () => {
     const index = await open(directory);
     await published(index, [1n]);
     const within = index.admit(null, 1);
-    const underWay = [index.match("of", within, 10), index.nearest(vectorOf(1n), within, 10)];
+    const underWay = [index.searchText("of", within, 10), index.searchVectors(vectorOf(1n), within, 10)];
     await index.close();
     for (const search of underWay) expect((await search).chunkKeys).toHaveLength(1);
     const calls = [
@@ -506,8 +509,8 @@ describe("refusals", () => {
       () => index.admit(null, 1),
       () => index.admitWithin(null, 1, ANYTHING),
       () => index.describe(keys(1n), ["{}"]),
-      () => index.similarities(vectorOf(1n), keys(1n), keys(1n)),
-      () => index.match("of", within, 10),
+      () => index.scoreVectors(vectorOf(1n), keys(1n), keys(1n)),
+      () => index.searchText("of", within, 10),
       () => index.remove(keys(1n)),
       () => index.stats(),
       () => index.close(),
@@ -533,7 +536,9 @@ describe("refusals", () => {
 
 describe("damage", () => {
   /** Publishes two memories, closes, and lets a test spoil the files. */
-  async function spoiled(spoil: (directory: string) => void): Promise<{ index: ProjectIndex; repairs: string[] }> {
+  async function spoiled(
+    spoil: (directory: string) => void,
+  ): Promise<{ index: ProjectIndex; repairs: readonly string[] }> {
     const directory = folder();
     const index = await open(directory);
     await published(index, [1n, 2n, 3n]);

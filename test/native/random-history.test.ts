@@ -90,7 +90,7 @@ for (const [path, hnswMinChunks] of [
             ? index.admit(userKey, 1)
             : await index.admitWithin(userKey, 1, filterJson(parseFilter(filter)));
         const expected = nearestByHand(query, userKey, only);
-        const near = await index.nearest(query, within, 5);
+        const near = await index.searchVectors(query, within, 5);
         // bf16 may swap neighbours whose cosines agree to the third digit, so scores are compared, not keys.
         expect(near.chunkKeys).toHaveLength(Math.min(5, expected.length));
         for (const [at, chunkKey] of near.chunkKeys.entries()) {
@@ -100,7 +100,7 @@ for (const [path, hnswMinChunks] of [
         const memoryOf = new Map(
           [...shelf].flatMap(([memoryKey, { chunkKeys }]) => chunkKeys.map((key) => [key, memoryKey])),
         );
-        const similarities = await index.similarities(
+        const similarities = await index.scoreVectors(
           query,
           BigUint64Array.from(memoryOf.keys()),
           BigUint64Array.from(memoryOf.values()),
@@ -109,7 +109,7 @@ for (const [path, hnswMinChunks] of [
           expect(similarities[at]).toBeCloseTo(cosine(query, vectorOf(chunkKey)), 2);
         }
         const sorted = (chunkKeys: Iterable<bigint>) => [...chunkKeys].sort((a, b) => (a < b ? -1 : 1));
-        const matching = await index.match("of", within, 2_000);
+        const matching = await index.searchText("of", within, 2_000);
         expect(sorted(matching.chunkKeys)).toEqual(sorted(expected.map((hit) => hit.chunkKey)));
       }
       const everything = BigUint64Array.from([...shelf.values()].flatMap(({ chunkKeys }) => [...chunkKeys]));

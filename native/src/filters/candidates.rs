@@ -269,10 +269,9 @@ impl Candidates {
         ordinals.into_iter().map(|ordinal| shown.memory_keys[ordinal as usize]).collect()
     }
 
-    /// (known memories, visible memories).
-    pub fn counts(&self) -> (usize, usize) {
-        let shown = read(&self.shown);
-        (shown.memory_keys.len(), shown.visible.len())
+    /// Number of memories that have an ordinal, hidden ones included.
+    pub fn len(&self) -> usize {
+        read(&self.shown).memory_keys.len()
     }
 
     /// The attributes of what was not hidden up to now.
@@ -400,7 +399,7 @@ mod tests {
                 assert_eq!(within.memories(), expected.len());
             }
         }
-        assert_eq!(candidates.counts().1, model.len());
+        assert_eq!(read(&candidates.shown).visible.len(), model.len());
     }
 
     #[test]

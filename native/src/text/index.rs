@@ -162,12 +162,6 @@ impl TextIndex {
         self.view().chunks()
     }
 
-    /// Size of the files of the current commit.
-    pub fn bytes(&self) -> u64 {
-        // A figure for the operator: a file that a merge has just removed counts as nothing.
-        self.view().searcher.space_usage().map(|usage| usage.total().get_bytes()).unwrap_or_default()
-    }
-
     /// Lets go of the folder: no more changes. Searches that are under way finish.
     pub fn close(&self) {
         *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;

@@ -24,7 +24,8 @@ import type {
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
 import { NativeError } from "../native/addon.ts";
-import { type MentionedName, ProjectIndex as NativeIndex } from "../native/core.ts";
+import type { MentionedEntity } from "../native/addon-types.ts";
+import { ProjectIndex as NativeIndex } from "../native/core.ts";
 import { filterJson } from "../native/filter-json.ts";
 import type { Archive, ArchivedMemory } from "./duckdb/archive.ts";
 
@@ -104,7 +105,7 @@ async function openProject(id: ProjectId, parts: EmbeddedIndexParts): Promise<Em
   return new EmbeddedProjectIndex(id, index, parts, isNew ? [] : repairs);
 }
 
-const NAME_KINDS: Readonly<Record<MentionedName["kind"], NameKind>> = {
+const NAME_KINDS: Readonly<Record<MentionedEntity["kind"], NameKind>> = {
   t: "title",
   c: "name",
   q: "quote",
@@ -204,36 +205,40 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   }
 
   nearest(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits> {
-    return this.#native.nearest(vector, within, limit);
+    return this.#native.searchVectors(vector, within, limit);
   }
 
   match(query: string, within: AdmissibleSet, limit: number): Promise<Hits> {
-    return this.#native.match(query, within, limit);
+    return this.#native.searchText(query, within, limit);
   }
 
   similarities(vector: Float32Array, hits: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array> {
-    return this.#native.similarities(vector, hits.chunkKeys, hits.memoryKeys);
+    return this.#native.scoreVectors(vector, hits.chunkKeys, hits.memoryKeys);
   }
 
   lexical(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {
-    return this.#native.lexical(query, chunkKeys);
+    return this.#native.scoreText(query, chunkKeys);
   }
 
   related(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<Related> {
-    return this.#native.related(query, seeds, within, limit);
+    return this.#native.searchGraph(query, seeds, within, limit);
   }
 
   nameTexts(ids: Uint32Array): readonly (string | null)[] {
-    return this.#native.nameTexts(ids);
+    return this.#native.entityNames(ids);
   }
 
   async neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood> {
-    const { names, neighbours } = await this.#native.neighbourhood(memoryKey, within, limit);
+    const { entities, neighbours } = await this.#native.neighbourhood(memoryKey, within, limit);
     return {
-      names: names.map(({ name, kind, mentions, memories, chunkKeys: keys }) => {
+      names: entities.map(({ name, kind, mentions, memories, chunkKeys: keys }) => {
         return { name, kind: NAME_KINDS[kind], mentions, memories, chunkKeys: keys };
       }),
-      neighbours: neighbours.map((neighbour) => ({ ...neighbour, memoryKey: neighbour.memoryKey as MemoryKey })),
+      neighbours: neighbours.map(({ memoryKey: key, weight, entities: names }) => ({
+        memoryKey: key as MemoryKey,
+        weight,
+        names,
+      })),
     };
   }
 

@@ -1,12 +1,13 @@
-// How the native core comes into a process, and how its errors come out of it. The only file that loads the addon; what it
-// offers is typed by those who use it.
+// Loads the native core and translates its errors. No other file loads the addon.
+// Its types are in `addon-types.ts`; `core.ts` and `model-encoder.ts` wrap them.
 
 import { createRequire } from "node:module";
+import type { NativeAddon } from "./addon-types.ts";
 import { nativeLibraryPath } from "./library.ts";
 
 const ERROR_CODES = ["damaged", "io", "no_space", "locked", "invalid", "too_dear", "closed", "bug"] as const;
 
-/** What a caller can do about a native error; see native/src/error.rs. */
+/** What a caller can do about a native error; see `native/src/error.rs`. */
 export type NativeErrorCode = (typeof ERROR_CODES)[number];
 
 /** An error of the native core. `detail` is for the log: it may hold paths and values. */
@@ -22,25 +23,22 @@ export class NativeError extends Error {
   }
 }
 
-let loaded: unknown;
+let loaded: NativeAddon | undefined;
 
-/**
- * Loads the addon at its first use, so that a process that never uses it never maps it.
- * `Part` is what the caller knows of it; native/src/bindings/ holds the whole.
- */
-export function loadAddon<Part>(): Part {
+/** The addon. It is loaded at the first use, so that a process that never uses it never maps it. */
+export function addon(): NativeAddon {
   if (loaded === undefined) {
     const path = nativeLibraryPath();
     try {
-      loaded = createRequire(import.meta.url)(path);
+      loaded = createRequire(import.meta.url)(path) as NativeAddon;
     } catch (cause) {
       throw new NativeError("io", `cannot load ${path}; build it with: bun native/build.ts`, { cause });
     }
   }
-  return loaded as Part;
+  return loaded;
 }
 
-/** Takes `<code>: <detail>` apart. Whatever else was thrown comes from the seam itself, and is a bug. */
+/** Splits `<code>: <detail>`. Any other error comes from Node-API itself, and is a bug. */
 function toNativeError(cause: unknown): NativeError {
   if (cause instanceof NativeError) return cause;
   const message = cause instanceof Error ? cause.message : String(cause);
@@ -50,7 +48,7 @@ function toNativeError(cause: unknown): NativeError {
   return new NativeError(code, message.slice(separator + 2), { cause });
 }
 
-/** Calls the addon; what it throws becomes a `NativeError`. */
+/** Calls the addon and turns what it throws into a `NativeError`. */
 export function translated<Result>(call: () => Result): Result {
   try {
     return call();
@@ -59,7 +57,7 @@ export function translated<Result>(call: () => Result): Result {
   }
 }
 
-/** The same for what takes its time. */
+/** The same for calls that return a promise. */
 export async function translatedAsync<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return await call();

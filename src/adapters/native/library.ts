@@ -49,3 +49,8 @@ export function nativeSourceHash(): string {
 export function nativeLibraryPath(): string {
   return process.env.MNEME_NATIVE_PATH ?? join(nativeCacheDirectory(), nativeSourceHash(), "mneme.node");
 }
+
+/** Path of the descriptions of the library's exported items, from which `native/types.ts` makes TypeScript types. */
+export function nativeTypesPath(): string {
+  return join(nativeCacheDirectory(), nativeSourceHash(), "types.jsonl");
+}

@@ -1,28 +1,7 @@
 // Typed wrapper of the native core's model encoder. Its caller decides which models it runs.
 
-import { loadAddon, translated } from "./addon.ts";
-
-/** `native/src/encoder.rs`. */
-interface NativeEncoder {
-  answer(ids: Uint32Array, lengths: Uint32Array, firstLengths: Uint32Array, isUrgent: boolean): Float32Array;
-  judge(
-    ids: Uint32Array,
-    lengths: Uint32Array,
-    firstLengths: Uint32Array,
-    priorScores: Float32Array,
-    tokensMax: number,
-    probeLayers: number,
-    probe: Float32Array,
-  ): Float32Array;
-}
-
-/** The part of the addon that this file uses. */
-interface EncoderAddon {
-  NativeEncoder: { open(path: string): NativeEncoder };
-  isEncoderMadeForThisProcessor(): boolean;
-}
-
-const addon = () => loadAddon<EncoderAddon>();
+import { addon, translated } from "./addon.ts";
+import type { NativeEncoder } from "./addon-types.ts";
 
 /** Whether `ModelEncoder` is faster than a general runtime on this processor. */
 export function isEncoderMadeForThisProcessor(): boolean {
@@ -64,7 +43,7 @@ export class ModelEncoder {
    */
   encode(sequences: readonly TokenSequence[], isUrgent: boolean): Float32Array {
     const { ids, lengths, firstLengths } = concatenated(sequences);
-    return translated(() => this.#native.answer(ids, lengths, firstLengths, isUrgent));
+    return translated(() => this.#native.encode(ids, lengths, firstLengths, isUrgent));
   }
 
   /**
@@ -82,7 +61,7 @@ export class ModelEncoder {
     const { ids, lengths, firstLengths } = concatenated(pairs);
     const priors = Float32Array.from(priorScores);
     return translated(() =>
-      this.#native.judge(ids, lengths, firstLengths, priors, fullTokensMax, probe.layers, probe.numbers),
+      this.#native.scoreWithEarlyExit(ids, lengths, firstLengths, priors, fullTokensMax, probe.layers, probe.numbers),
     );
   }
 }

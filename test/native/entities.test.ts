@@ -1,14 +1,10 @@
-// What the knowledge graph promises its callers, through the addon: two hops with the way told, nothing from outside of the
-// admissible set, the same after reopening. That P is the definition's is proved beside the Rust code.
+// What the knowledge graph promises its callers, through the addon: paths of two hops, nothing from outside the admissible
+// set, equal results after reopening. Tests beside the Rust code compare the scores with their definition.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { NativeError } from "../../src/adapters/native/addon.ts";
-import {
-  type MemoryNames,
-  ProjectIndex,
-  type ProjectIndexOptions,
-  type Related,
-} from "../../src/adapters/native/core.ts";
+import type { GraphHits, KnownEntities, ProjectIndexOptions } from "../../src/adapters/native/addon-types.ts";
+import { ProjectIndex } from "../../src/adapters/native/core.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { DIMENSIONS, FINGERPRINT, SCAN_ONLY, vectorOf } from "./corpus.ts";
 
@@ -49,8 +45,8 @@ async function publish(index: ProjectIndex, ...told: readonly Told[]): Promise<v
     ...{ language: "en", passage: text, place: "" },
   }));
   const vectors = new Float32Array(chunks.flatMap(({ chunkKey }) => [...vectorOf(chunkKey)]));
-  const names: MemoryNames[] = told.map(({ title, phrases = [] }) => ({ title, phrases }));
-  await index.publish(keys(...told.map(({ key }) => key)), chunks, vectors, names);
+  const known: KnownEntities[] = told.map(({ title, phrases = [] }) => ({ title, phrases }));
+  await index.publish(keys(...told.map(({ key }) => key)), chunks, vectors, known);
   show(index, ...told);
 }
 
@@ -69,8 +65,8 @@ const OTHERS: readonly Told[] = Array.from({ length: 30 }, (_, at) => ({
   ...{ key: BigInt(100 + at), title: `Village ${at} Report`, text: `The harvest of village ${at} was good this year.` },
 }));
 
-const waysOf = (index: ProjectIndex, related: Related) => {
-  const [from, through] = [index.nameTexts(related.from), index.nameTexts(related.through)];
+const pathsOf = (index: ProjectIndex, related: GraphHits) => {
+  const [from, through] = [index.entityNames(related.from), index.entityNames(related.through)];
   return [...related.chunkKeys].map((hit, at) => ({ hit, from: from[at], via: related.via[at], through: through[at] }));
 };
 
@@ -79,8 +75,8 @@ describe("related", () => {
     const index = await open();
     await publish(index, FILM, DIRECTOR, ...OTHERS);
     const within = index.admit(null, 1);
-    const related = await index.related("Where was the director of aas ka panchhi born?", NO_SEEDS, within, 10);
-    expect(waysOf(index, related)).toEqual(
+    const related = await index.searchGraph("Where was the director of aas ka panchhi born?", NO_SEEDS, within, 10);
+    expect(pathsOf(index, related)).toEqual(
       [
         { hit: 20n, from: "Aas Ka Panchhi", via: 10n, through: "Mohan Sinha" },
         { hit: 10n, from: "Aas Ka Panchhi", via: 0n, through: null },
@@ -95,8 +91,8 @@ describe("related", () => {
     const index = await open();
     await publish(index, FILM, DIRECTOR, ...OTHERS);
     const seeds = { chunkKeys: keys(1000n, 555n), scores: Float32Array.of(1.5, 2) };
-    const related = await index.related("mohan sinha", seeds, index.admit(null, 1), 10);
-    const ways = waysOf(index, related);
+    const related = await index.searchGraph("mohan sinha", seeds, index.admit(null, 1), 10);
+    const ways = pathsOf(index, related);
     expect(ways.find(({ hit }) => hit === 1000n)).toEqual({ hit: 1000n, from: null, via: 0n, through: null });
     expect(ways.map(({ hit }) => hit)).not.toContain(555n);
   });
@@ -104,14 +100,14 @@ describe("related", () => {
   test("nothing outside of the admissible set is found, passed through or counted", async () => {
     const index = await open();
     await publish(index, { ...FILM, user: 7n }, { ...DIRECTOR, user: 8n }, ...OTHERS);
-    const asked = (user: bigint | null) => index.related("Aas Ka Panchhi", NO_SEEDS, index.admit(user, 1), 10);
+    const asked = (user: bigint | null) => index.searchGraph("Aas Ka Panchhi", NO_SEEDS, index.admit(user, 1), 10);
     expect([...(await asked(null)).memoryKeys].sort()).toEqual([1n, 2n]);
     expect([...(await asked(7n)).memoryKeys]).toEqual([1n]);
     expect((await asked(8n)).memoryKeys).toHaveLength(0);
     expect((await asked(8n)).certainty).toBe(0);
     const before = index.admit(null, 1);
     index.hide(keys(1n));
-    expect((await index.related("Aas Ka Panchhi", NO_SEEDS, before, 10)).memoryKeys).toHaveLength(0);
+    expect((await index.searchGraph("Aas Ka Panchhi", NO_SEEDS, before, 10)).memoryKeys).toHaveLength(0);
   });
 
   test("a question without a name leads nowhere, whatever the seeds", async () => {
@@ -119,7 +115,7 @@ describe("related", () => {
     await publish(index, FILM, DIRECTOR, ...OTHERS);
     const seeds = { chunkKeys: keys(10n), scores: Float32Array.of(1) };
     for (const query of ["what was good this year?", "", "?!", "\u0000", "\ud800", "a ".repeat(50_000)]) {
-      const related = await index.related(query, seeds, index.admit(null, 1), 10);
+      const related = await index.searchGraph(query, seeds, index.admit(null, 1), 10);
       expect([query.slice(0, 9), related.certainty, related.chunkKeys.length]).toEqual([query.slice(0, 9), 0, 0]);
     }
   });
@@ -129,8 +125,13 @@ describe("related", () => {
     const first = await open(directory);
     await publish(first, FILM, DIRECTOR, ...OTHERS);
     const ask = async (index: ProjectIndex) => {
-      const { from, through, ...related } = await index.related("Aas Ka Panchhi", NO_SEEDS, index.admit(null, 1), 10);
-      return { ...related, from: index.nameTexts(from), through: index.nameTexts(through) };
+      const { from, through, ...related } = await index.searchGraph(
+        "Aas Ka Panchhi",
+        NO_SEEDS,
+        index.admit(null, 1),
+        10,
+      );
+      return { ...related, from: index.entityNames(from), through: index.entityNames(through) };
     };
     const whole = await ask(first);
     await publish(first, { ...DIRECTOR, text: "A director.", title: "Somebody Else" });
@@ -152,12 +153,12 @@ describe("related", () => {
     const eleven = { chunkKeys: new BigUint64Array(11), scores: new Float32Array(11) };
     const elsewhere = (await open()).admit(null, 1);
     const refusals = [
-      () => index.related("x", eleven, within, 10),
-      () => index.related("x", { chunkKeys: keys(1n), scores: Float32Array.of(Number.NaN) }, within, 10),
-      () => index.related("x", { chunkKeys: keys(1n), scores: new Float32Array(0) }, within, 10),
-      () => index.related("x", NO_SEEDS, within, 0),
-      () => index.related("x", NO_SEEDS, within, 2_001),
-      () => index.related("x", NO_SEEDS, elsewhere, 10),
+      () => index.searchGraph("x", eleven, within, 10),
+      () => index.searchGraph("x", { chunkKeys: keys(1n), scores: Float32Array.of(Number.NaN) }, within, 10),
+      () => index.searchGraph("x", { chunkKeys: keys(1n), scores: new Float32Array(0) }, within, 10),
+      () => index.searchGraph("x", NO_SEEDS, within, 0),
+      () => index.searchGraph("x", NO_SEEDS, within, 2_001),
+      () => index.searchGraph("x", NO_SEEDS, elsewhere, 10),
       () => index.neighbourhood(1n, within, 0),
       () => index.neighbourhood(2n ** 64n, within, 1),
     ];
@@ -168,16 +169,16 @@ describe("related", () => {
 describe("names", () => {
   test("ids that were never given have no text", async () => {
     const index = await open();
-    expect(index.nameTexts(Uint32Array.of(0, 1, 4_294_967_295))).toEqual([null, null, null]);
+    expect(index.entityNames(Uint32Array.of(0, 1, 4_294_967_295))).toEqual([null, null, null]);
     await publish(index, FILM);
-    expect(index.nameTexts(Uint32Array.of(0, 4_294_967_295))).toEqual([null, null]);
+    expect(index.entityNames(Uint32Array.of(0, 4_294_967_295))).toEqual([null, null]);
   });
 
-  test("a memory's neighbourhood has its names and the memories that share them", async () => {
+  test("a memory's neighbourhood has its entities and the memories that share them", async () => {
     const index = await open();
     await publish(index, FILM, { ...DIRECTOR, phrases: ["Born", "unsaid phrase"] }, ...OTHERS);
-    const { names, neighbours } = await index.neighbourhood(2n, index.admit(null, 1), 50);
-    const told = names.map(({ id, name, kind, mentions, memories }) => ({
+    const { entities, neighbours } = await index.neighbourhood(2n, index.admit(null, 1), 50);
+    const told = entities.map(({ id, name, kind, mentions, memories }) => ({
       name,
       kind,
       mentions,
@@ -188,8 +189,8 @@ describe("names", () => {
     expect(told).toContainEqual({ name: "Rawalpindi", kind: "c", mentions: 1, memories: 1, links: false });
     expect(told).toContainEqual({ name: "born", kind: "k", mentions: 1, memories: 1, links: false });
     expect(told.findIndex(({ links }) => !links)).toBeGreaterThan(told.findLastIndex(({ links }) => links));
-    expect(neighbours).toEqual([{ memoryKey: 1n, weight: expect.any(Number), names: ["Mohan Sinha"] }]);
-    expect(await index.neighbourhood(2n, index.admit(9n, 1), 50)).toEqual({ names: [], neighbours: [] });
-    expect(await index.neighbourhood(77n, index.admit(null, 1), 50)).toEqual({ names: [], neighbours: [] });
+    expect(neighbours).toEqual([{ memoryKey: 1n, weight: expect.any(Number), entities: ["Mohan Sinha"] }]);
+    expect(await index.neighbourhood(2n, index.admit(9n, 1), 50)).toEqual({ entities: [], neighbours: [] });
+    expect(await index.neighbourhood(77n, index.admit(null, 1), 50)).toEqual({ entities: [], neighbours: [] });
   });
 });

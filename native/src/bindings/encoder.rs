@@ -1,0 +1,105 @@
+//! The model encoder for JavaScript: sequences cross as one array of token ids with their lengths.
+
+use std::path::Path;
+
+use mneme_encoder::{EarlyExit, EarlyExitProbe, Encoder, Sequence};
+use napi::bindgen_prelude::{Float32Array, Float32ArraySlice, Uint32ArraySlice};
+use napi_derive::napi;
+
+use crate::bindings::tasks::run;
+use crate::error::{Error, Result};
+
+/// A model that the native core computes.
+#[napi]
+pub struct NativeEncoder {
+    encoder: Encoder,
+}
+
+#[napi]
+impl NativeEncoder {
+    /// Reads a model file. Throws `invalid` for files of another exporter and on processors without AVX2.
+    #[napi(factory, catch_unwind)]
+    pub fn open(path: String) -> napi::Result<NativeEncoder> {
+        let encoder = run(|| Ok(Encoder::open(Path::new(&path))?))?;
+        Ok(NativeEncoder { encoder })
+    }
+
+    /// Computes sequences that follow each other in `ids`. Each has `lengths` tokens, the first `firstLengths` of which belong
+    /// to its first text. Returns one row per sequence: a unit vector or a logit. Blocks the calling thread. A single
+    /// urgent sequence is computed by two threads where that is faster.
+    #[napi(catch_unwind)]
+    pub fn encode(
+        &self,
+        ids: Uint32ArraySlice<'_>,
+        lengths: Uint32ArraySlice<'_>,
+        first_lengths: Uint32ArraySlice<'_>,
+        is_urgent: bool,
+    ) -> napi::Result<Float32Array> {
+        let outputs = run(|| {
+            let width = self.encoder.output_width();
+            let mut outputs = vec![0f32; lengths.len() * width];
+            let sequences = sequences(&ids, &lengths, &first_lengths)?;
+            if is_urgent && let [sequence] = sequences[..] {
+                self.encoder.encode_on_two_threads(sequence, &mut outputs)?;
+                return Ok(outputs);
+            }
+            for (sequence, output) in sequences.iter().zip(outputs.chunks_exact_mut(width)) {
+                self.encoder.encode(*sequence, output)?;
+            }
+            Ok(outputs)
+        });
+        Ok(Float32Array::new(outputs?))
+    }
+
+    /// Computes the logits of the pairs of one list with early exit. Sequences cross as in `encode`. `probe` holds the
+    /// probe's weights, then its bias; it predicts logits after `probeLayers` layers. Pairs are ordered by predicted logit
+    /// plus prior score; the best ones pass through all layers, up to `fullTokensMax` tokens in all but at least one pair.
+    /// Blocks the calling thread.
+    #[napi(catch_unwind)]
+    #[allow(clippy::too_many_arguments, reason = "only arrays that are arguments cross from JavaScript without a copy")]
+    pub fn score_with_early_exit(
+        &self,
+        ids: Uint32ArraySlice<'_>,
+        lengths: Uint32ArraySlice<'_>,
+        first_lengths: Uint32ArraySlice<'_>,
+        prior_scores: Float32ArraySlice<'_>,
+        full_tokens_max: u32,
+        probe_layers: u32,
+        probe: Float32ArraySlice<'_>,
+    ) -> napi::Result<Float32Array> {
+        let logits = run(|| {
+            let (bias, weights) =
+                probe.split_last().ok_or_else(|| Error::invalid("an early-exit probe without numbers"))?;
+            let probe = EarlyExitProbe { layers: probe_layers as usize, weights, bias: *bias };
+            let early_exit =
+                EarlyExit { prior_scores: &prior_scores, full_tokens_max: full_tokens_max as usize, probe };
+            let mut logits = vec![0f32; lengths.len()];
+            let pairs = sequences(&ids, &lengths, &first_lengths)?;
+            self.encoder.score_with_early_exit(&pairs, early_exit, &mut logits)?;
+            Ok(logits)
+        });
+        Ok(Float32Array::new(logits?))
+    }
+}
+
+/// Whether `NativeEncoder` is faster than a general runtime on this processor.
+#[napi(catch_unwind)]
+pub fn is_encoder_made_for_this_processor() -> bool {
+    mneme_encoder::is_made_for_this_processor()
+}
+
+/// Splits `ids` into sequences.
+fn sequences<'a>(mut ids: &'a [u32], lengths: &[u32], first_lengths: &[u32]) -> Result<Vec<Sequence<'a>>> {
+    if first_lengths.len() != lengths.len() {
+        return Err(Error::invalid("lengths and first lengths differ in number"));
+    }
+    let mut sequences = Vec::with_capacity(lengths.len());
+    for (length, first_length) in lengths.iter().zip(first_lengths) {
+        let (own, rest) = ids
+            .split_at_checked(*length as usize)
+            .ok_or_else(|| Error::invalid("there are fewer tokens than the lengths add up to"))?;
+        sequences.push(Sequence { ids: own, first_length: *first_length as usize });
+        ids = rest;
+    }
+    Ok(sequences)
+}

@@ -1,0 +1,173 @@
+//! Graph search and the graph around a memory for JavaScript.
+
+use napi::Env;
+use napi::bindgen_prelude::{
+    BigInt, BigUint64Array, BigUint64ArraySlice, Either, Float32Array, Float32ArraySlice, Null, PromiseRaw,
+    Uint32Array, Uint32ArraySlice,
+};
+use napi_derive::napi;
+
+use crate::bindings::admissible::NativeAdmissible;
+use crate::bindings::conversions::{checked_key, or_null};
+use crate::bindings::index::NativeIndex;
+use crate::bindings::tasks::{ToJs, run};
+use crate::entities::neighbours;
+use crate::entities::walk::{Related, Seed};
+use crate::error::Error;
+
+/// Hits of a graph search: parallel arrays, best first. Each hit has its strongest path, which begins at the query's entity
+/// `from`, passes the chunk `via`, and goes on through that chunk's entity `through`. A part that a path lacks is 0.
+#[napi(object)]
+pub struct GraphHits {
+    pub chunk_keys: BigUint64Array,
+    pub memory_keys: BigUint64Array,
+    pub scores: Float32Array,
+    /// Graph certainty in 0..1: how sure the graph is of the query's entities.
+    pub certainty: f64,
+    /// Entity ids, see `entityNames`.
+    pub from: Uint32Array,
+    /// Chunk keys.
+    pub via: BigUint64Array,
+    /// Entity ids, see `entityNames`.
+    pub through: Uint32Array,
+}
+
+/// An entity that a memory mentions.
+#[napi(object)]
+pub struct MentionedEntity {
+    /// For `entityNames`; 0 while it links nothing.
+    pub id: u32,
+    /// The name as it is written.
+    pub name: String,
+    /// Title, capitalised, quoted, identifier, date, key phrase.
+    #[napi(ts_type = "\"t\" | \"c\" | \"q\" | \"i\" | \"d\" | \"k\"")]
+    pub kind: String,
+    /// Number of mentions in the memory.
+    pub mentions: u32,
+    /// Number of admissible memories that mention it, this one included.
+    pub memories: u32,
+    /// The memory's chunks that mention it, ascending; at most 100.
+    pub chunk_keys: BigUint64Array,
+}
+
+/// A memory that shares entities with another.
+#[napi(object)]
+pub struct Neighbour {
+    pub memory_key: BigInt,
+    /// The sum of the shared entities' idf.
+    pub weight: f64,
+    /// The names of the rarest shared entities, 8 at most.
+    pub entities: Vec<String>,
+}
+
+/// The graph around a memory; entities and neighbours of the greatest weight first.
+#[napi(object)]
+pub struct Neighbourhood {
+    pub entities: Vec<MentionedEntity>,
+    pub neighbours: Vec<Neighbour>,
+}
+
+#[napi]
+impl NativeIndex {
+    /// Graph search: the `limit` (1 to 2,000) admissible chunks that the query's entities and the seeds (at most 10) lead to,
+    /// over at most one other chunk. Scores are 0..1, only above 0. The seeds' keys and scores are parallel.
+    #[napi(catch_unwind)]
+    pub fn search_graph<'env>(
+        &self,
+        env: &'env Env,
+        query: String,
+        seed_keys: BigUint64ArraySlice<'_>,
+        seed_scores: Float32ArraySlice<'_>,
+        within: &NativeAdmissible,
+        limit: u32,
+    ) -> napi::Result<PromiseRaw<'env, GraphHits>> {
+        let (seed_keys, seed_scores) = (seed_keys.to_vec(), seed_scores.to_vec());
+        let within = within.share();
+        self.read(env, move |project| {
+            if seed_keys.len() != seed_scores.len() {
+                return Err(Error::invalid("seeds and their scores differ in number"));
+            }
+            let seeds = seed_keys.into_iter().zip(seed_scores);
+            let seeds: Vec<Seed> = seeds.map(|(chunk_key, score)| Seed { chunk_key, score }).collect();
+            let found = project.search_graph(&query, &seeds, &within, limit as usize)?;
+            let memory_keys = project.memory_keys(found.hits.iter().map(|hit| hit.ordinal));
+            Ok(GraphHitsWithMemories { found, memory_keys })
+        })
+    }
+
+    /// The names of entities by the ids of `searchGraph` and `neighbourhood`, as they were first written; `null` for others.
+    /// Ids are valid until the index is closed.
+    #[napi(catch_unwind)]
+    pub fn entity_names(&self, ids: Uint32ArraySlice<'_>) -> napi::Result<Vec<Either<String, Null>>> {
+        let names = run(|| Ok(self.project()?.entity_names(&ids)))?;
+        Ok(names.into_iter().map(or_null).collect())
+    }
+
+    /// The entities of a memory and the admissible memories that share some of them, at most `limit` (1 to 2,000) of each.
+    /// Empty for a memory that is not admissible.
+    #[napi(catch_unwind)]
+    pub fn neighbourhood<'env>(
+        &self,
+        env: &'env Env,
+        memory_key: BigInt,
+        within: &NativeAdmissible,
+        limit: u32,
+    ) -> napi::Result<PromiseRaw<'env, Neighbourhood>> {
+        let within = within.share();
+        self.read(env, move |project| {
+            let memory_key = checked_key(&memory_key, "memory key")?;
+            let found = project.neighbourhood(memory_key, &within, limit as usize)?;
+            let memory_keys = project.memory_keys(found.neighbours.iter().map(|neighbour| neighbour.ordinal));
+            Ok(NeighbourhoodWithMemories { found, memory_keys })
+        })
+    }
+}
+
+/// Hits of a graph search with the memory key of each.
+struct GraphHitsWithMemories {
+    found: Related,
+    memory_keys: Vec<u64>,
+}
+
+impl ToJs for GraphHitsWithMemories {
+    type Js = GraphHits;
+    fn to_js(self) -> GraphHits {
+        let Related { hits, certainty } = self.found;
+        GraphHits {
+            chunk_keys: hits.iter().map(|hit| hit.chunk_key).collect::<Vec<_>>().into(),
+            memory_keys: self.memory_keys.into(),
+            scores: hits.iter().map(|hit| hit.score).collect::<Vec<_>>().into(),
+            certainty: f64::from(certainty),
+            from: hits.iter().map(|hit| hit.from).collect::<Vec<_>>().into(),
+            via: hits.iter().map(|hit| hit.via.map_or(0, |(chunk_key, _)| chunk_key)).collect::<Vec<_>>().into(),
+            through: hits.iter().map(|hit| hit.through).collect::<Vec<_>>().into(),
+        }
+    }
+}
+
+/// The graph around a memory with the memory key of each neighbour.
+struct NeighbourhoodWithMemories {
+    found: neighbours::Neighbourhood,
+    memory_keys: Vec<u64>,
+}
+
+impl ToJs for NeighbourhoodWithMemories {
+    type Js = Neighbourhood;
+    fn to_js(self) -> Neighbourhood {
+        let neighbours::Neighbourhood { names, neighbours } = self.found;
+        let entities = names.into_iter().map(|entity| MentionedEntity {
+            id: entity.id,
+            name: entity.name,
+            kind: entity.kind.to_string(),
+            mentions: entity.mentions,
+            memories: entity.memories,
+            chunk_keys: entity.chunk_keys.into(),
+        });
+        let neighbours = neighbours.into_iter().zip(self.memory_keys).map(|(neighbour, memory_key)| Neighbour {
+            memory_key: BigInt::from(memory_key),
+            weight: f64::from(neighbour.weight),
+            entities: neighbour.names,
+        });
+        Neighbourhood { entities: entities.collect(), neighbours: neighbours.collect() }
+    }
+}

@@ -1,0 +1,260 @@
+//! An open project for JavaScript: opening, visibility, admissible sets, comparison and closing.
+//! Publishing is in `publish`, searches are in `search` and `graph`.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use napi::Env;
+use napi::bindgen_prelude::{BigInt, BigUint64Array, BigUint64ArraySlice, Float64ArraySlice, PromiseRaw, ToNapiValue};
+use napi_derive::napi;
+
+use crate::bindings::admissible::NativeAdmissible;
+use crate::bindings::conversions::{checked_ms, checked_user};
+use crate::bindings::tasks::{ToJs, WritingThread, js_error, run, run_on_worker};
+use crate::error::{Error, Result};
+use crate::filters::candidates::Showing;
+use crate::project::{self, Project, ProjectOptions};
+
+/// How a project is opened.
+#[napi(object)]
+pub struct ProjectIndexOptions {
+    /// The project's folder; created if it does not exist.
+    pub directory: String,
+    /// Components of a vector, 1 to 4,096.
+    pub dimensions: u32,
+    /// Hash of the embedding model, 1 to 480 bytes. A project written with another model or other dimensions refuses to
+    /// open (`invalid`; the error names both).
+    pub fingerprint: String,
+    /// Up to this many admissible chunks a vector search scans all of them; beyond it uses HNSW.
+    pub hnsw_min_chunks: u32,
+}
+
+/// How the indexed chunks differ from those that should be indexed. All keys ascend.
+#[napi(object)]
+pub struct Differences {
+    /// Expected chunks without a vector.
+    pub missing_vectors: BigUint64Array,
+    /// Expected chunks without postings.
+    pub missing_postings: BigUint64Array,
+    /// Chunks that have a vector but are not expected.
+    pub extra_vectors: BigUint64Array,
+    /// Chunks that have postings but are not expected.
+    pub extra_postings: BigUint64Array,
+    /// The memories of the chunks that are not expected.
+    pub surplus_memories: BigUint64Array,
+}
+
+/// Statistics of an open project.
+#[napi(object)]
+pub struct ProjectIndexStats {
+    /// Memories that the index has seen since it was opened.
+    pub memories: f64,
+    /// Chunks with a vector.
+    pub chunks: f64,
+    /// Records of the vector log that no longer count.
+    pub dead_chunks: f64,
+    /// Size of the vector log.
+    pub log_bytes: f64,
+    /// Chunks in the HNSW graph; 0 while there is none.
+    pub hnsw_chunks: f64,
+    /// Whether a graph is ready for large sets.
+    pub hnsw_ready: bool,
+}
+
+/// An open project.
+#[napi]
+pub struct NativeIndex {
+    open: Mutex<Option<Open>>,
+    repairs: Vec<String>,
+}
+
+struct Open {
+    project: Arc<Project>,
+    writing: WritingThread,
+}
+
+/// Opens or creates a project, on a worker thread. Nothing is visible until it is shown.
+#[napi(catch_unwind)]
+pub fn open_project<'env>(env: &'env Env, options: ProjectIndexOptions) -> napi::Result<PromiseRaw<'env, NativeIndex>> {
+    run_on_worker(env, move || {
+        let (project, repairs) = Project::open(ProjectOptions {
+            directory: PathBuf::from(options.directory),
+            dimensions: options.dimensions as usize,
+            fingerprint: options.fingerprint,
+            hnsw_min_chunks: options.hnsw_min_chunks as usize,
+        })?;
+        Ok(OpenedProject { project, repairs })
+    })
+}
+
+#[napi]
+impl NativeIndex {
+    /// What was found damaged and dropped when the project was opened, one sentence each.
+    #[napi(catch_unwind)]
+    pub fn repairs(&self) -> Vec<String> {
+        self.repairs.clone()
+    }
+
+    /// Sets the attributes of memories for filters, one JSON object each, on a worker thread. They stay until the memories
+    /// are hidden.
+    #[napi(catch_unwind)]
+    pub fn describe<'env>(
+        &self,
+        env: &'env Env,
+        memory_keys: BigUint64ArraySlice<'_>,
+        attributes: Vec<String>,
+    ) -> napi::Result<PromiseRaw<'env, ()>> {
+        let memory_keys = memory_keys.to_vec();
+        self.read(env, move |project| project.describe(&memory_keys, &attributes))
+    }
+
+    /// Makes memories searchable, or changes their user and expiry. Three arrays of equal length; user key 0 is no user,
+    /// expiry 0 is never. With `attributes`, of the same length, `describe` runs first.
+    #[napi(catch_unwind)]
+    pub fn show(
+        &self,
+        memory_keys: BigUint64ArraySlice<'_>,
+        user_keys: BigUint64ArraySlice<'_>,
+        expires_at_ms: Float64ArraySlice<'_>,
+        attributes: Option<Vec<String>>,
+    ) -> napi::Result<()> {
+        run(|| {
+            if memory_keys.len() != user_keys.len() || memory_keys.len() != expires_at_ms.len() {
+                return Err(Error::invalid("memory keys, user keys and expiries differ in number"));
+            }
+            let keys = memory_keys.iter().zip(user_keys.iter());
+            let showings = keys.zip(expires_at_ms.iter()).map(|((memory_key, user_key), expires_at_ms)| {
+                let expires_at_ms = checked_ms(*expires_at_ms)?;
+                Ok(Showing { memory_key: *memory_key, user_key: *user_key, expires_at_ms })
+            });
+            let (project, showings) = (self.project()?, showings.collect::<Result<Vec<_>>>()?);
+            attributes.map_or(Ok(()), |attributes| project.describe(&memory_keys, &attributes))?;
+            project.show(&showings)
+        })
+    }
+
+    /// Makes memories unsearchable at once, also for searches in progress. Their attributes are forgotten.
+    #[napi(catch_unwind)]
+    pub fn hide(&self, memory_keys: BigUint64ArraySlice<'_>) -> napi::Result<()> {
+        run(|| {
+            self.project()?.hide(&memory_keys);
+            Ok(())
+        })
+    }
+
+    /// The visible memories of one user, or of the whole project without `userKey`, that have not expired at `nowMs`.
+    #[napi(catch_unwind)]
+    pub fn admit(&self, user_key: Option<BigInt>, now_ms: f64) -> napi::Result<NativeAdmissible> {
+        run(|| self.project()?.admit(checked_user(user_key)?, checked_ms(now_ms)?)).map(ToJs::to_js)
+    }
+
+    /// Like `admit`, restricted to memories that match a filter (JSON text), on a worker thread.
+    #[napi(catch_unwind)]
+    pub fn admit_within<'env>(
+        &self,
+        env: &'env Env,
+        user_key: Option<BigInt>,
+        now_ms: f64,
+        filter: String,
+    ) -> napi::Result<PromiseRaw<'env, NativeAdmissible>> {
+        let (user_key, now_ms) = run(|| Ok((checked_user(user_key)?, checked_ms(now_ms)?)))?;
+        self.read(env, move |project| project.admit_within(user_key, now_ms, &filter))
+    }
+
+    /// Compares the chunks that should be indexed with those that are. About 50 ms per 100,000.
+    #[napi(catch_unwind)]
+    pub fn reconcile<'env>(
+        &self,
+        env: &'env Env,
+        expected: BigUint64ArraySlice<'_>,
+    ) -> napi::Result<PromiseRaw<'env, Differences>> {
+        let expected = expected.to_vec();
+        self.read(env, move |project| Ok(project.reconcile(&expected)))
+    }
+
+    /// Current statistics.
+    #[napi(catch_unwind)]
+    pub fn stats(&self) -> napi::Result<ProjectIndexStats> {
+        let stats = run(|| Ok(self.project()?.stats()))?;
+        Ok(ProjectIndexStats {
+            memories: stats.memories as f64,
+            chunks: stats.chunks as f64,
+            dead_chunks: stats.dead_chunks as f64,
+            log_bytes: stats.log_bytes as f64,
+            hnsw_chunks: stats.hnsw_chunks as f64,
+            hnsw_ready: stats.is_hnsw_ready,
+        })
+    }
+
+    /// Waits for the changes in progress, then releases threads and files. Later calls are refused (`closed`).
+    #[napi(catch_unwind)]
+    pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
+        let closing = self.change(env, |project| {
+            project.close();
+            Ok(())
+        });
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+        closing
+    }
+}
+
+impl NativeIndex {
+    /// The project; `Closed` after `close`.
+    pub(super) fn project(&self) -> Result<Arc<Project>> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.as_ref().map(|open| Arc::clone(&open.project)).ok_or_else(closed)
+    }
+
+    /// Runs a read on a worker thread.
+    pub(super) fn read<'env, Output: ToJs>(
+        &self,
+        env: &'env Env,
+        work: impl FnOnce(&Project) -> Result<Output> + Send + 'static,
+    ) -> napi::Result<PromiseRaw<'env, Output::Js>> {
+        let project = self.project().map_err(js_error)?;
+        run_on_worker(env, move || work(&project))
+    }
+
+    /// Queues a change for the project's writing thread.
+    pub(super) fn change<'env, Output: ToNapiValue + Send + 'static>(
+        &self,
+        env: &'env Env,
+        work: impl FnOnce(&Project) -> Result<Output> + Send + 'static,
+    ) -> napi::Result<PromiseRaw<'env, Output>> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(open) = open.as_ref() else { return Err(js_error(closed())) };
+        let project = Arc::clone(&open.project);
+        open.writing.run(env, move || work(&project))
+    }
+}
+
+fn closed() -> Error {
+    Error::Closed("the index is closed".to_owned())
+}
+
+/// A project that was just opened, and what was repaired.
+struct OpenedProject {
+    project: Project,
+    repairs: Vec<String>,
+}
+
+impl ToJs for OpenedProject {
+    type Js = NativeIndex;
+    fn to_js(self) -> NativeIndex {
+        let open = Open { project: Arc::new(self.project), writing: WritingThread::start() };
+        NativeIndex { open: Mutex::new(Some(open)), repairs: self.repairs }
+    }
+}
+
+impl ToJs for project::Differences {
+    type Js = Differences;
+    fn to_js(self) -> Differences {
+        Differences {
+            missing_vectors: self.missing_vectors.into(),
+            missing_postings: self.missing_postings.into(),
+            extra_vectors: self.extra_vectors.into(),
+            extra_postings: self.extra_postings.into(),
+            surplus_memories: self.surplus_memories.into(),
+        }
+    }
+}

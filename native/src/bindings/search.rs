@@ -1,0 +1,141 @@
+//! Vector search, full-text search and stored passages for JavaScript.
+
+use napi::Env;
+use napi::bindgen_prelude::{
+    BigUint64Array, BigUint64ArraySlice, Either, Float32Array, Float32ArraySlice, Null, PromiseRaw,
+};
+use napi_derive::napi;
+
+use crate::bindings::admissible::NativeAdmissible;
+use crate::bindings::conversions::or_null;
+use crate::bindings::index::NativeIndex;
+use crate::bindings::tasks::ToJs;
+use crate::error::Result;
+use crate::hit::Hit;
+use crate::project::Project;
+use crate::text::index;
+
+/// Hits of a search: parallel arrays, best first.
+#[napi(object)]
+pub struct Hits {
+    pub chunk_keys: BigUint64Array,
+    pub memory_keys: BigUint64Array,
+    pub scores: Float32Array,
+}
+
+/// What is stored of a chunk to be shown.
+#[napi(object)]
+pub struct StoredPassage {
+    /// The text.
+    pub text: String,
+    /// Where it stands in its memory, as it was published.
+    pub place: String,
+}
+
+#[napi]
+impl NativeIndex {
+    /// Vector search: the `limit` (1 to 2,000) admissible chunks with the highest cosine similarity to a unit vector
+    /// `[dimensions]`.
+    #[napi(catch_unwind)]
+    pub fn search_vectors<'env>(
+        &self,
+        env: &'env Env,
+        vector: Float32ArraySlice<'_>,
+        within: &NativeAdmissible,
+        limit: u32,
+    ) -> napi::Result<PromiseRaw<'env, Hits>> {
+        let (vector, within) = (vector.to_vec(), within.share());
+        self.read(env, move |project| with_memories(project, project.search_vectors(&vector, &within, limit as usize)?))
+    }
+
+    /// Full-text search: the `limit` (1 to 2,000) admissible chunks with the highest BM25 score (0..1); only scores above
+    /// 0.
+    #[napi(catch_unwind)]
+    pub fn search_text<'env>(
+        &self,
+        env: &'env Env,
+        query: String,
+        within: &NativeAdmissible,
+        limit: u32,
+    ) -> napi::Result<PromiseRaw<'env, Hits>> {
+        let within = within.share();
+        self.read(env, move |project| with_memories(project, project.search_text(&query, &within, limit as usize)?))
+    }
+
+    /// The cosine similarity of exactly these chunks, each with its memory, to a unit vector `[dimensions]`; NaN where
+    /// there is no such chunk.
+    #[napi(catch_unwind)]
+    pub fn score_vectors<'env>(
+        &self,
+        env: &'env Env,
+        vector: Float32ArraySlice<'_>,
+        chunk_keys: BigUint64ArraySlice<'_>,
+        memory_keys: BigUint64ArraySlice<'_>,
+    ) -> napi::Result<PromiseRaw<'env, Float32Array>> {
+        let (vector, chunk_keys, memory_keys) = (vector.to_vec(), chunk_keys.to_vec(), memory_keys.to_vec());
+        self.read(env, move |project| project.score_vectors(&vector, &chunk_keys, &memory_keys).map(Scores))
+    }
+
+    /// The BM25 score of exactly these chunks; 0 where no word matches or there is no such chunk.
+    #[napi(catch_unwind)]
+    pub fn score_text<'env>(
+        &self,
+        env: &'env Env,
+        query: String,
+        chunk_keys: BigUint64ArraySlice<'_>,
+    ) -> napi::Result<PromiseRaw<'env, Float32Array>> {
+        let chunk_keys = chunk_keys.to_vec();
+        self.read(env, move |project| project.score_text(&query, &chunk_keys).map(Scores))
+    }
+
+    /// The stored passages of chunks, in their order; `null` where there is no such chunk.
+    #[napi(catch_unwind)]
+    pub fn passages<'env>(
+        &self,
+        env: &'env Env,
+        chunk_keys: BigUint64ArraySlice<'_>,
+    ) -> napi::Result<PromiseRaw<'env, Vec<Either<StoredPassage, Null>>>> {
+        let chunk_keys = chunk_keys.to_vec();
+        self.read(env, move |project| project.passages(&chunk_keys))
+    }
+}
+
+/// Hits with the memory key of each.
+struct HitsWithMemories {
+    hits: Vec<Hit>,
+    memory_keys: Vec<u64>,
+}
+
+fn with_memories(project: &Project, hits: Vec<Hit>) -> Result<HitsWithMemories> {
+    let memory_keys = project.memory_keys(hits.iter().map(|hit| hit.ordinal));
+    Ok(HitsWithMemories { hits, memory_keys })
+}
+
+impl ToJs for HitsWithMemories {
+    type Js = Hits;
+    fn to_js(self) -> Hits {
+        Hits {
+            chunk_keys: self.hits.iter().map(|hit| hit.chunk_key).collect::<Vec<_>>().into(),
+            memory_keys: self.memory_keys.into(),
+            scores: self.hits.iter().map(|hit| hit.score).collect::<Vec<_>>().into(),
+        }
+    }
+}
+
+/// One score per chunk.
+struct Scores(Vec<f32>);
+
+impl ToJs for Scores {
+    type Js = Float32Array;
+    fn to_js(self) -> Float32Array {
+        self.0.into()
+    }
+}
+
+impl ToJs for Vec<Option<index::StoredPassage>> {
+    type Js = Vec<Either<StoredPassage, Null>>;
+    fn to_js(self) -> Self::Js {
+        let passage = |stored: index::StoredPassage| StoredPassage { text: stored.text, place: stored.place };
+        self.into_iter().map(|stored| or_null(stored.map(passage))).collect()
+    }
+}
