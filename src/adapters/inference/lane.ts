@@ -1,12 +1,12 @@
 // A lane: the child process that runs the models. It tokenises texts, runs the encoders and sends the outputs back. The
-// server decides what runs when and on which lane (lanes.ts); encoder.ts chooses the runtime.
+// server decides what runs when and on which lane (lanes.ts); open-encoder.ts chooses the runtime.
 
 import type { JsonObject } from "../../children/frames.ts";
 import { type ChildMessage, ChildRefusal, serveChild } from "../../children/serve.ts";
 import { invariant } from "../../domain/fault.ts";
 import { loadWordPiece, type WordPiece } from "../../kit/wordpiece.ts";
 import type { EarlyExit } from "../../ports/models.ts";
-import { type Encoder, openEncoder } from "./encoder.ts";
+import type { Encoder } from "./encoder.ts";
 import { MODELS_DIR_VARIABLE, type ModelRuntime, REQUEST_TEXTS_MAX, RUNTIME_VARIABLE } from "./lane-protocol.ts";
 import {
   describeEmbedder,
@@ -17,6 +17,7 @@ import {
   type RerankerDescription,
   verifyModelFiles,
 } from "./model-files.ts";
+import { openEncoder } from "./open-encoder.ts";
 
 /**
  * Loads both models, verifies their files, and serves requests until the server is gone.

@@ -1,5 +1,5 @@
-// Reads the description (`model.json`) of a model folder and verifies the checksums of its files. encoder.ts loads the
-// models.
+// Reads the description (`model.json`) of a model folder and verifies the checksums of its files. open-encoder.ts loads
+// the models.
 
 import { createHash } from "node:crypto";
 import { createReadStream, readFileSync } from "node:fs";

@@ -4,20 +4,8 @@
 import { listItem, type NumeralKind, numeral } from "../office/lists.ts";
 import { type Block, type BlockSink, LIST, onOneLine, readable } from "../text-writer.ts";
 import { fenced, Line, preformatted } from "./line.ts";
+import type { PageBlock, PageSink } from "./page-block.ts";
 import type { PageCell, PageTable } from "./page-table.ts";
-
-/** A block, and its form inside a table cell. */
-export interface PageBlock extends Block {
-  /** The text without Markdown. */
-  readonly plain: string;
-  readonly isItem: boolean;
-  readonly isCode: boolean;
-}
-
-/** Receives the blocks of a page. */
-export interface PageSink extends BlockSink {
-  write(block: PageBlock): void;
-}
 
 /** An open list. */
 export type List =

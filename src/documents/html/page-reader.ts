@@ -13,8 +13,9 @@ import {
   spansOf,
 } from "./attribute-values.ts";
 import { type ElementHandler, setOf } from "./element-stack.ts";
-import { Flow, type PageBlock, type PageSink } from "./flow.ts";
+import { Flow } from "./flow.ts";
 import type { Attributes } from "./markup.ts";
+import type { PageBlock, PageSink } from "./page-block.ts";
 import { PageTable } from "./page-table.ts";
 import { mayBeContent, type Scope, visibilityOf } from "./visibility.ts";
 

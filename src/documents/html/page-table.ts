@@ -4,7 +4,7 @@
 import type { Budget } from "../budget.ts";
 import { type Cell, fitsLine, TableRows } from "../office/table.ts";
 import { onOneLine } from "../text-writer.ts";
-import type { PageBlock, PageSink } from "./flow.ts";
+import type { PageBlock, PageSink } from "./page-block.ts";
 
 /** Maximum column span of a cell. Browsers allow 1,000; real pages stay below 100. */
 const SPAN_MAX = 100;

@@ -1,0 +1,127 @@
+// Opens a model with the fastest encoder that gives the right outputs: the native core's own encoder or onnxruntime.
+// The native encoder is used only if it reproduces the model's reference outputs. Both have the same interface.
+
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import {
+  type EarlyExitProbe,
+  isEncoderMadeForThisProcessor,
+  ModelEncoder,
+  type TokenSequence,
+} from "../native/model-encoder.ts";
+import { type ProbeReference, readEarlyExitProbe } from "./early-exit-probe.ts";
+import type { Encoder } from "./encoder.ts";
+import type { ModelRuntime } from "./lane-protocol.ts";
+import type { ModelDescription } from "./model-files.ts";
+
+/** Number of references that are compared: enough to notice wrong outputs, and fast. */
+const REFERENCES_MAX = 4;
+/**
+ * Minimum tokens of a compared reference. The kernel computes rows in blocks of eight, four and one; 13 tokens need all
+ * three block sizes.
+ */
+const REFERENCE_TOKENS_MIN = 13;
+
+/**
+ * Maximum distance of an output from its reference: Euclidean distance of unit vectors, difference of logits. Int8
+ * rounding turns a difference in the last bit of a sum into up to .2, in more precise sums as well. An encoder that
+ * computes something else is off by 1 or more.
+ */
+const DIFFERENCE_MAX = { vector: 0.25, logit: 0.4 };
+/** The same for a logit estimated by the early-exit probe: typically off by .1, by .4 at most in 800 pairs. */
+const ESTIMATE_DIFFERENCE_MAX = 0.8;
+
+/** Opens a model whose files were verified. `runtime` is the operator's setting. */
+export async function openEncoder(model: ModelDescription, runtime: ModelRuntime): Promise<Encoder> {
+  const native = runtime === "auto" && isEncoderMadeForThisProcessor() ? openNative(model) : null;
+  if (native !== null && typeof native !== "string") return native;
+  return (await import("./onnxruntime-encoder.ts")).openWithOnnxruntime(model, native);
+}
+
+/** The native core's encoder; or the reason why it cannot be used for this model. */
+function openNative(model: ModelDescription): Encoder | string {
+  try {
+    const encoder = ModelEncoder.open(model.modelPath);
+    const references = readReferences(join(dirname(model.modelPath), "reference.json"));
+    if (references.length === 0 || !reproducesReferences(encoder, references)) {
+      throw new Error("its outputs differ from the model's reference.json");
+    }
+    return {
+      provider: "cpu-avx2",
+      encode: async (sequences, isUrgent) => encoder.encode(sequences, isUrgent),
+      ...openEarlyExit(model, encoder),
+    };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return `${model.id} runs in onnxruntime, not in the faster native encoder: ${reason}`;
+  }
+}
+
+function openEarlyExit(
+  model: ModelDescription,
+  encoder: ModelEncoder,
+): Pick<Encoder, "scoreWithEarlyExit" | "warning"> {
+  try {
+    const found = readEarlyExitProbe(model);
+    if (found === null) return { scoreWithEarlyExit: null, warning: null };
+    const { probe, references } = found;
+    if (!reproducesEstimates(encoder, probe, references)) {
+      throw new Error("its estimates differ from the references in early-exit.json");
+    }
+    const scoreWithEarlyExit: Encoder["scoreWithEarlyExit"] = async (pairs, earlyExit) =>
+      encoder.scoreWithEarlyExit(pairs, earlyExit, probe);
+    return { scoreWithEarlyExit, warning: null };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { scoreWithEarlyExit: null, warning: `${model.id} runs without early exit: ${reason}` };
+  }
+}
+
+/** Whether the encoder's early-exit estimates equal those computed when the probe was fitted. */
+function reproducesEstimates(
+  encoder: ModelEncoder,
+  probe: EarlyExitProbe,
+  references: readonly ProbeReference[],
+): boolean {
+  const [first] = references;
+  if (first === undefined) return false;
+  // One pair is always read by all layers. A copy of the first one with a huge prior score takes that place.
+  const earlyExit = { priorScores: [1e6, ...references.map(() => 0)], fullTokensMax: 0 };
+  const logits = encoder.scoreWithEarlyExit([first, ...references], earlyExit, probe).subarray(1);
+  return references.every(
+    ({ logitEstimate }, at) => Math.abs(logitEstimate - (logits[at] ?? Number.NaN)) <= ESTIMATE_DIFFERENCE_MAX,
+  );
+}
+
+/** Input and output of a model, recorded at export. */
+interface Reference {
+  readonly token_ids: readonly number[];
+  readonly token_type_ids?: readonly number[];
+  readonly vector?: readonly number[];
+  readonly logit?: number;
+}
+
+/** The shortest references that are long enough. @throws when the file has another shape */
+function readReferences(path: string): readonly Reference[] {
+  const references = JSON.parse(readFileSync(path, "utf8")) as readonly Reference[];
+  const longEnough = references.filter(({ token_ids }) => token_ids.length >= REFERENCE_TOKENS_MIN);
+  return longEnough.sort((a, b) => a.token_ids.length - b.token_ids.length).slice(0, REFERENCES_MAX);
+}
+
+function reproducesReferences(encoder: ModelEncoder, references: readonly Reference[]): boolean {
+  const sequences = references.map(({ token_ids, token_type_ids }) => {
+    const second = token_type_ids?.indexOf(1) ?? -1;
+    return { ids: Int32Array.from(token_ids), firstLength: second === -1 ? token_ids.length : second };
+  });
+  const outputs = encoder.encode(sequences, false);
+  const width = outputs.length / references.length;
+  return references.every(({ vector, logit }, row) => {
+    const expected = vector ?? [logit ?? Number.NaN];
+    const output = outputs.subarray(row * width, (row + 1) * width);
+    return (
+      expected.length === width &&
+      Math.hypot(...expected.map((value, at) => value - (output[at] ?? 0))) <=
+        DIFFERENCE_MAX[vector ? "vector" : "logit"]
+    );
+  });
+}

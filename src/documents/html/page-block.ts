@@ -1,0 +1,16 @@
+// The blocks that a page consists of. flow.ts writes them, page-table.ts collects those of its cells.
+
+import type { Block, BlockSink } from "../text-writer.ts";
+
+/** A block, and its form inside a table cell. */
+export interface PageBlock extends Block {
+  /** The text without Markdown. */
+  readonly plain: string;
+  readonly isItem: boolean;
+  readonly isCode: boolean;
+}
+
+/** Receives the blocks of a page. */
+export interface PageSink extends BlockSink {
+  write(block: PageBlock): void;
+}
