@@ -1,6 +1,6 @@
-// What does reading a document cost, and whom does it slow down? Each file of a folder is uploaded to a server of its own: time
-// until its text is read and until it is searchable, and peak memory of the child that reads it, while another client searches.
-// `bun bench/documents.ts --help`.
+// Measures what reading a document costs and how it affects searches. Uploads each file of a folder to a server: time
+// until its text is read and until it is searchable, and peak memory of the reading child, while another client
+// searches. `bun bench/documents.ts --help`.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
@@ -20,16 +20,19 @@ const SHARED = resolve(import.meta.dir, "../../shared/data");
 const HELP = `bun bench/documents.ts [flags]
   --folder PATH  files, in folders by kind (${join(SHARED, "documents")})
   --texts PATH   BEIR collection that is searched meanwhile (${join(SHARED, "ir/scifact")})
-  --docs N       of its documents that are stored first (300)
-  --only TEXT    files whose path holds it
-  --read-only    delete each once its text is read: nothing is embedded, so that reading alone is seen
+  --docs N       number of its documents to store first (300)
+  --only TEXT    only files whose path contains TEXT
+  --read-only    delete each file once its text is read, so that nothing is embedded
   --record       write bench/results/documents.json`;
 const IDLE_SEARCHES = 300;
 const WARM_UP_SEARCHES = 20;
-/** Of one document, from the upload until it is searchable. */
+/** Timeout of one document, from the upload until it is searchable. */
 const EACH_MS = 900_000;
-/** Between two looks at the children: a reader is seen many times before it ends, and its peak is the kernel's own figure. */
-const LOOK_MS = 25;
+/**
+ * Time between two checks of the children. It only has to be shorter than the life of a child: the kernel records the
+ * peak.
+ */
+const CHECK_EVERY_MS = 25;
 const MIB = 1024 * 1024;
 
 async function main(): Promise<void> {
@@ -116,7 +119,7 @@ async function questionsOf(file: string): Promise<readonly string[]> {
   return questions;
 }
 
-/** The other client: one fast search after the other. */
+/** The searching client: one fast search after the other. */
 class Searcher {
   #next = 0;
 
@@ -125,7 +128,7 @@ class Searcher {
     private readonly questions: readonly string[],
   ) {}
 
-  /** Milliseconds of each search; as many as said, or until `isDone`. */
+  /** Runs up to `count` searches, until `isDone`; returns their times in milliseconds. */
   async ask(count: number, isDone: () => boolean = () => false): Promise<number[]> {
     const taken: number[] = [];
     while (taken.length < count && !isDone()) {
@@ -185,25 +188,25 @@ function isRead({ status, progress }: Readonly<Record<string, unknown>>): boolea
   return isRecord(progress) && progress.stage !== "queued" && progress.stage !== "reading";
 }
 
-/** Watches the children of a server that come and go. */
+/** Watches the memory of short-lived children of a server. */
 class ChildPeaks {
   readonly #known: ReadonlySet<number>;
   readonly #timer: ReturnType<typeof setInterval>;
   #peakBytes = 0;
 
   constructor(server: number) {
-    // those that are there before are lanes and the process that prepares texts
+    // existing children are the lanes and the preparation process
     this.#known = new Set(processTree(server).map(({ pid }) => pid));
     this.#timer = setInterval(() => {
       for (const pid of childrenOf(server)) {
-        // a child that was not begun yet has its parent's name and memory
-        const isBegun = contentOf(`/proc/${pid}/cmdline`).includes("\0child\0");
-        if (isBegun && !this.#known.has(pid)) this.#peakBytes = Math.max(this.#peakBytes, peakBytes(pid));
+        // before exec, a child has the command line and memory of its parent
+        const hasStarted = contentOf(`/proc/${pid}/cmdline`).includes("\0child\0");
+        if (hasStarted && !this.#known.has(pid)) this.#peakBytes = Math.max(this.#peakBytes, peakBytes(pid));
       }
-    }, LOOK_MS);
+    }, CHECK_EVERY_MS);
   }
 
-  /** Ends the watch; the largest resident set that any new child had, in bytes. */
+  /** Stops watching; returns the largest resident set of any new child in bytes. */
   stop(): number {
     clearInterval(this.#timer);
     return this.#peakBytes;
@@ -221,7 +224,7 @@ function contentOf(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    return ""; // the thread ended meanwhile
+    return ""; // the thread has ended
   }
 }
 

@@ -1,5 +1,5 @@
-// How much does the server's own process grow when files arrive? Texts of the largest size that is taken are uploaded, one and four
-// at once; peaks are those of the main process, by the kernel's own count. `bun bench/uploads.ts --help`.
+// Measures how much the server process grows when files arrive. Uploads texts of the largest accepted size, one and
+// four at once. Peaks are those of the main process, recorded by the kernel. `bun bench/uploads.ts --help`.
 
 import { isRecord } from "../src/cli/client.ts";
 import { alignRows } from "../src/cli/terminal.ts";
@@ -11,11 +11,11 @@ import { type Row, writeRows } from "./lib/record.ts";
 import { peakBytes, resetPeak, rssBytes, uploadFile, waitForMemory } from "./lib/uploading.ts";
 
 const HELP = `bun bench/uploads.ts [flags]
-  --bytes N   of each file (${LIMITS.uploadBytes}, the most that is taken)
+  --bytes N   size of each file (${LIMITS.uploadBytes}, the largest accepted)
   --record    write bench/results/uploads.json`;
 const AT_ONCE = [1, 4];
 const MIB = 1024 * 1024;
-/** Until the text of a file was read and prepared, or refused. */
+/** Timeout until the text of a file is read and prepared, or refused. */
 const READ_MS = 600_000;
 
 async function main(): Promise<void> {
@@ -36,10 +36,10 @@ async function main(): Promise<void> {
   if (flags.has("--record")) process.stdout.write(`written to ${writeRows("uploads", rows)}\n`);
 }
 
-/** A server of its own each time: what an earlier upload left in memory must not hide what a later one takes. */
+/** Measures with a new server each time, so that memory of earlier uploads does not hide what later ones need. */
 async function measure(files: number, bytes: number): Promise<Row> {
   await using server = await startServer({ environment: { MNEME_LOG_LEVEL: "error" } });
-  // a small one first, so that code and tables that any upload needs are there
+  // a small upload first, so that all code and tables are loaded
   await prepared(server, await taken(server, "small.txt", 1_000));
   resetPeak(server.pid);
   const before = rssBytes(server.pid);
@@ -47,10 +47,10 @@ async function measure(files: number, bytes: number): Promise<Row> {
   const ids = await Promise.all(Array.from({ length: files }, (_, at) => taken(server, `large ${at}.txt`, bytes)));
   const takenSeconds = (performance.now() - startedAt) / 1000;
   const takenGrowth = peakBytes(server.pid) - before;
-  // one large text is in work at a time: the others wait until it is published
+  // one large text is processed at a time; the others wait until it is published
   await Promise.any(ids.map((id) => prepared(server, id)));
   const preparedGrowth = peakBytes(server.pid) - before;
-  // its texts would be embedded for hours
+  // embedding the texts would take hours
   await server.kill();
   return {
     files,

@@ -1,45 +1,48 @@
-// The child process that reads one file and ends: a file that makes a reader run wild costs one process. How a file is read stands in
-// read-file.ts; who starts the child, and when it is too much, in adapters/documents/document-reader.ts.
+// The child process that reads one file and ends, so that a hostile file costs one process. read-file.ts reads the
+// file; the server starts and limits the child in adapters/documents/document-reader.ts.
 
 import { writeSync } from "node:fs";
 import { dieWithParent } from "../children/parent-death.ts";
 import { ReadFailure } from "../ports/document-reader.ts";
-import { decodeQuestion, encodeAnswer, encodePages, encodeRefusal } from "./document-protocol.ts";
+import { decodeRequest, encodeFailure, encodePages, encodeResponse } from "./document-protocol.ts";
 import { readFileText } from "./read-file.ts";
 
-/** How often it is told how many pages were read, at most. */
-const PAGES_EVERY_MS = 200;
+/** Minimum time between two reports of page progress. */
+const PROGRESS_EVERY_MS = 200;
 
-/** Reads the file that standard input names, and answers on standard output; how far it is, it says on standard error. */
+/**
+ * Reads the file of the request on standard input. Responds on standard output, and reports page progress on standard
+ * error.
+ */
 export async function runDocumentChild(): Promise<void> {
   dieWithParent();
   const output = Bun.stdout.writer();
-  for (const part of await answer()) {
+  for (const part of await response()) {
     output.write(part);
-    await output.flush(); // a part at a time: nothing of the text is held twice
+    await output.flush(); // part by part, so that the text is not copied
   }
   await output.end();
 }
 
-async function answer(): Promise<Iterable<Uint8Array | string>> {
+async function response(): Promise<Iterable<Uint8Array | string>> {
   try {
-    const text = await readFileText(decodeQuestion(await Bun.stdin.text()), teller());
-    if (text instanceof ReadFailure) return [encodeRefusal(text)];
-    return encodeAnswer(text.pieces, text.title, text.marks);
+    const text = await readFileText(decodeRequest(await Bun.stdin.text()), progressReporter());
+    if (text instanceof ReadFailure) return [encodeFailure(text)];
+    return encodeResponse(text.pieces, text.title, text.marks);
   } catch (error) {
-    return [encodeRefusal(error)];
+    return [encodeFailure(error)];
   }
 }
 
-function teller(): (done: number, total: number) => void {
-  let toldAt = Number.NEGATIVE_INFINITY;
+function progressReporter(): (done: number, total: number) => void {
+  let reportedAt = Number.NEGATIVE_INFINITY;
   return (done, total) => {
-    if (performance.now() - toldAt < PAGES_EVERY_MS) return;
-    toldAt = performance.now();
+    if (performance.now() - reportedAt < PROGRESS_EVERY_MS) return;
+    reportedAt = performance.now();
     try {
       writeSync(2, encodePages({ done, total }));
     } catch {
-      return; // nobody listens, or not fast enough: the file is read all the same
+      return; // the pipe is closed or full; reading continues without progress
     }
   };
 }

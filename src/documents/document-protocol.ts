@@ -1,62 +1,63 @@
-// What the server and the child that reads one file say to each other: the file goes in as one line of JSON, its text comes back behind
-// another, as UTF-8 to the end of the stream. No frames: there is one question and one answer, and a text has any size. Beside it, on
-// standard error, lines tell how many pages were read.
+// The protocol between the server and the child process that reads one file. The request is one line of JSON on
+// standard input. The response on standard output is one line of JSON and then the text in UTF-8 to the end of the
+// stream; it needs no frames, since there is one request and one response. Lines on standard error report page
+// progress.
 
 import { invariant } from "../domain/fault.ts";
 import type { FailureCode, PageProgress } from "../domain/memory.ts";
 import { type DocumentFile, type DocumentText, ReadFailure, type TextMark } from "../ports/document-reader.ts";
 import type { PlaceMark } from "./document.ts";
 
-/** What a child throws when a file cannot be read at the moment, for no reason that lies in it. */
+/** Thrown if a file cannot be read at the moment, for reasons outside the file. */
 export class FileUnavailable extends Error {
   override readonly name = "FileUnavailable";
 }
 
-/** The first line of an answer: one of these. */
-interface AnswerHead {
+/** The first line of a response, with one of these outcomes. */
+interface ResponseHead {
   /** Bytes of the text that follows. */
   readonly bytes?: number;
   readonly title?: string | null;
   readonly marks?: readonly TextMark[];
-  /** The file is at fault; `code` and `message` are for its owner. */
+  /** The file is at fault; the uploader sees `code` and `message`. */
   readonly failure?: { readonly code: FailureCode; readonly message: string };
-  /** What a reader threw: a fault of the file as well, that no reader has words for. */
+  /** Message of an unexpected error in a reader. The file counts as damaged. */
   readonly broken?: string;
-  /** The machine is at fault. */
+  /** Message of an error outside the file. */
   readonly unavailable?: string;
 }
 
-/** What came of a file, before it is told in words. */
+/** The outcome of reading a file. */
 export type DocumentOutcome =
   | { readonly kind: "text"; readonly text: DocumentText }
   | { readonly kind: "failure"; readonly failure: ReadFailure }
   | { readonly kind: "broken"; readonly message: string }
   | { readonly kind: "unavailable"; readonly message: string };
 
-/** UTF-8 bytes that a byte of a text becomes at most: those of windows-1252 and UTF-16 three and one and a half. */
+/** Maximum UTF-8 bytes per byte of a text file: three for windows-1252, one and a half for UTF-16. */
 const TEXT_BYTES_PER_BYTE = 3;
-/** What readers of packed formats make of a file at most, their titles and marks included. */
-const PACKED_TEXT_BYTES_MAX = 256 * 1024 * 1024;
+/** Maximum text of compressed formats in bytes, including titles and marks. */
+const COMPRESSED_TEXT_BYTES_MAX = 256 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 
-/** The most that a child may answer about a file of this size, in bytes. */
-export function answerBytesMax(fileBytes: number): number {
-  return PACKED_TEXT_BYTES_MAX + fileBytes * TEXT_BYTES_PER_BYTE;
+/** Maximum length of the response for a file of this size, in bytes. */
+export function responseBytesMax(fileBytes: number): number {
+  return COMPRESSED_TEXT_BYTES_MAX + fileBytes * TEXT_BYTES_PER_BYTE;
 }
 
-/** The question about a file. */
-export function encodeQuestion(file: DocumentFile): string {
+/** The request to read a file. */
+export function encodeRequest(file: DocumentFile): string {
   return `${JSON.stringify(file)}\n`;
 }
 
-/** The file that a question is about. */
-export function decodeQuestion(line: string): DocumentFile {
+/** The file of a request. */
+export function decodeRequest(line: string): DocumentFile {
   const { path, bytes, filename, mediaType } = JSON.parse(line) as DocumentFile;
   return { path, bytes, filename, mediaType };
 }
 
-/** The parts of the answer that gives a text. @param pieces of the text; pairs of surrogates are not split between two. */
-export function* encodeAnswer(
+/** The parts of a response with a text. @param pieces pieces of the text; no surrogate pair is split between two */
+export function* encodeResponse(
   pieces: readonly string[],
   title: string | null,
   marks: readonly PlaceMark[],
@@ -66,46 +67,46 @@ export function* encodeAnswer(
   yield* pieces;
 }
 
-/** The answer that gives no text. */
-export function encodeRefusal(error: unknown): string {
+/** The response without a text. */
+export function encodeFailure(error: unknown): string {
   if (error instanceof ReadFailure) return headLine({ failure: { code: error.code, message: error.message } });
   const message = error instanceof Error ? error.message : String(error);
   return headLine(error instanceof FileUnavailable ? { unavailable: message } : { broken: message });
 }
 
-/** A line that tells how many pages were read. */
+/** A line of page progress. */
 export function encodePages({ done, total }: PageProgress): string {
   return `pages ${done} ${total}\n`;
 }
 
-/** What a line of a child's standard error tells of pages; null for any other: libraries write there as well. */
+/** Parses a line of standard error; null if it is no page progress, since libraries write there as well. */
 export function decodePages(line: string): PageProgress | null {
   const [, done, total] = /^pages (\d{1,9}) (\d{1,9})$/.exec(line) ?? [];
   return done === undefined || total === undefined ? null : { done: Number(done), total: Number(total) };
 }
 
-/** Reads a whole answer; null when it broke off. */
-export function decodeAnswer(answer: Uint8Array): DocumentOutcome | null {
-  const end = answer.indexOf(LINE_FEED);
+/** Parses a complete response; null if it is cut off. */
+export function decodeResponse(response: Uint8Array): DocumentOutcome | null {
+  const end = response.indexOf(LINE_FEED);
   if (end === -1) return null;
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  const head = JSON.parse(decoder.decode(answer.subarray(0, end))) as AnswerHead;
+  const head = JSON.parse(decoder.decode(response.subarray(0, end))) as ResponseHead;
   if (head.failure !== undefined) {
     return { kind: "failure", failure: new ReadFailure(head.failure.code, head.failure.message) };
   }
   if (head.broken !== undefined) return { kind: "broken", message: head.broken };
   if (head.unavailable !== undefined) return { kind: "unavailable", message: head.unavailable };
-  const text = answer.subarray(end + 1);
+  const text = response.subarray(end + 1);
   if (text.byteLength !== head.bytes) return null;
   const content = decoder.decode(text);
   return { kind: "text", text: { content, title: head.title ?? null, marks: head.marks ?? [] } };
 }
 
-function headLine(head: AnswerHead): string {
+function headLine(head: ResponseHead): string {
   return `${JSON.stringify(head)}\n`;
 }
 
-// Marks ascend, so one walk over the text places them all.
+/** Converts marks to code points, in one pass over the text, since marks ascend. */
 function inCodePoints(pieces: readonly string[], marks: readonly PlaceMark[]): TextMark[] {
   const placed: TextMark[] = [];
   let pieceStart = 0;
@@ -115,7 +116,7 @@ function inCodePoints(pieces: readonly string[], marks: readonly PlaceMark[]): T
     let at = 0;
     for (; next < marks.length; next++) {
       const mark = marks[next];
-      invariant(mark !== undefined, "a mark is there");
+      invariant(mark !== undefined, "the index of a mark is within the list");
       const target = mark.at - pieceStart;
       if (target > piece.length) break;
       points += codePoints(piece, at, target);

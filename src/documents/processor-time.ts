@@ -1,13 +1,12 @@
-// How long has a document been worked on? Counted in the time that the processor gave to this process, so that a machine that
-// is busy with something else makes a document slow, and not unreadable.
+// Measures processor time, so that limits for a document do not depend on the load of the machine.
 
 import { type Clock, systemClock } from "../kit/clock.ts";
 
-/** Milliseconds of processor time of this process so far, of all its threads. */
+/** Processor time of this process so far, in milliseconds, over all threads. */
 export function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** Counts processor time; sleeps by the machine's clock. */
+/** A clock of processor time. Its sleep uses the clock of the machine. */
 export const processorClock: Clock = { now: processorMs, sleep: (ms, signal) => systemClock.sleep(ms, signal) };

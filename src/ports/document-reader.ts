@@ -18,26 +18,26 @@ export interface FileFormats {
 export interface DocumentFile {
   readonly path: string;
   readonly bytes: number;
-  /** As its uploader named it. */
+  /** As the uploader named the file. */
   readonly filename: string;
   readonly mediaType: string;
 }
 
-/** What a file says beside its text. */
+/** What a file has beside its text. */
 export interface DocumentFacts {
-  /** The title that the file has of itself; null: to be found in the text. */
+  /** The title in the file's own properties; null: taken from the text later. */
   readonly title: string | null;
-  /** Where the pages, slides or sheets begin, ascending; empty where the format has none. */
+  /** Where pages, slides or sheets begin, ascending; empty if the format has none. */
   readonly marks: readonly TextMark[];
 }
 
-/** What a file says. */
+/** The text of a file. */
 export interface DocumentText extends DocumentFacts {
   /** With at least one visible character; no NUL and no lone surrogate. */
   readonly content: string;
 }
 
-/** From this place in a text on, in Unicode code points, it stands there in its document. */
+/** From `at` on (in Unicode code points), the text comes from this place in the document. */
 export interface TextMark {
   readonly at: number;
   readonly place: DocumentPlace;
@@ -46,13 +46,13 @@ export interface TextMark {
 /** Reads files. */
 export interface DocumentReader {
   /**
-   * Rejects only for what lies outside the file (a passing failure).
-   * @param onPages told now and then how many pages were read, where the format has any that can be counted
+   * Reads a file. Rejects only for reasons outside the file, which are temporary.
+   * @param onPages called from time to time with the number of pages read, if the format has pages
    */
   read(file: DocumentFile, onPages?: (pages: PageProgress) => void): Promise<DocumentText | ReadFailure>;
 }
 
-/** Why a file could not be read; its message is shown to the caller. */
+/** Why a file could not be read. The uploader sees the message. */
 export class ReadFailure extends Error {
   override readonly name = "ReadFailure";
 

@@ -1,4 +1,4 @@
-// What tables in text files are read as: separators, names of columns, quotes, ragged rows, and that no cell is lost.
+// Tests tables in text files: separators, column names, quotes, rows of different lengths, and that no cell is lost.
 
 import { describe, expect, test } from "bun:test";
 import { csvText } from "../../src/documents/csv/csv.ts";
@@ -11,7 +11,7 @@ const cellsIn = (pieces: Iterable<string>, separator: Separator | null) =>
 
 describe("a table", () => {
   for (const separator of [",", ";", "\t", "|"]) {
-    test(`separated by ${JSON.stringify(separator)} has rows that name their columns`, () => {
+    test(`separated by ${JSON.stringify(separator)} has rows with column names`, () => {
       const rows = [
         ["id", "city", "rent"],
         ["1", "Oslo", "9.50"],
@@ -23,7 +23,7 @@ describe("a table", () => {
     });
   }
 
-  test("says its separator itself", () => {
+  test("may declare its separator", () => {
     expect(read("sep=;\nname;a,b\nAda;1,5\n")).toBe("name | a,b\nname: Ada | a,b: 1,5");
   });
 
@@ -35,11 +35,11 @@ describe("a table", () => {
     expect(read('n,remark,z\n1,"a, ""b""\nc",2\n')).toBe('n | remark | z\nn: 1 | remark: a, "b" c | z: 2');
   });
 
-  test("leaves empty cells and lines out", () => {
+  test("omits empty cells and lines", () => {
     expect(read("a,b,c\n\n1,,3\n,,\n\n4,5,\n")).toBe("a | b | c\na: 1 | c: 3\na: 4 | b: 5");
   });
 
-  test("with ragged rows loses nothing: what has no name stands alone", () => {
+  test("with rows of different lengths loses nothing: cells without a column name stand alone", () => {
     expect(read("id,name\n1,Ada\n2\n3,Bo,extra\n4,Cy\n")).toBe(
       "id | name\nid: 1 | name: Ada\nid: 2\nid: 3 | name: Bo | extra\nid: 4 | name: Cy",
     );
@@ -51,23 +51,23 @@ describe("a table", () => {
     );
   });
 
-  test("with its names in a comment has these names", () => {
+  test("may have its column names in a comment", () => {
     expect(read("#time,value\n1,2\n3,4\n")).toBe("time | value\ntime: 1 | value: 2\ntime: 3 | value: 4");
   });
 
-  test("of one column is its lines", () => {
+  test("of one column is returned line by line", () => {
     expect(read("milk\neggs\nbread, white\nsalt\n")).toBe("milk\neggs\nbread, white\nsalt");
   });
 
-  test("that is no table is left as it is", () => {
+  test("that is prose is returned unchanged", () => {
     const prose = "Dear Ada, thank you.\nWe met in May, in Rome, in the rain.\nYours\nBo";
     expect(read(prose)).toBe(prose);
   });
 
-  test("without a visible character is nothing", () => expect(read(",,\n ,\n")).toBe(""));
+  test("without a visible character is empty", () => expect(read(",,\n ,\n")).toBe(""));
 });
 
-describe("the first row names the columns", () => {
+describe("the first row is a header", () => {
   const named = (text: string) => read(text).split("\n")[1]?.includes(": ") ?? false;
   const cases: readonly (readonly [string, string, boolean])[] = [
     ["above numbers", "item,price\ntea,3\njam,4", true],
@@ -83,7 +83,7 @@ describe("the first row names the columns", () => {
 });
 
 describe("cells", () => {
-  test("come back one by one, whatever the separator, the quotes, and where the text is cut into pieces", () => {
+  test("are all returned, whatever the separator, the quotes, and the borders of pieces", () => {
     const seed = 20_261_121;
     const random = seeded(seed);
     const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
@@ -113,7 +113,7 @@ describe("cells", () => {
     }
   });
 
-  test("stand in their row's line with the names of their columns", () => {
+  test("are in the line of their row, with column names", () => {
     const seed = 7;
     const random = seeded(seed);
     const word = () =>
@@ -139,14 +139,14 @@ describe("cells", () => {
     }
   });
 
-  test("in quotes go on to the closing one, up to their limit", () => {
+  test("in quotes extend to the closing quote, up to their limit", () => {
     const atLimit = `"${"x".repeat(QUOTED_UNITS_MAX - 1)}"`;
     expect(cellsIn([`${atLimit},b\n`], ",")[0]?.map(({ length }) => length)).toEqual([QUOTED_UNITS_MAX - 1, 1]);
     const beyond = `"${"x".repeat(QUOTED_UNITS_MAX)}"`;
     expect(cellsIn([`${beyond},b\n`], ",")[0]?.[0]).toBe(beyond);
   });
 
-  test("behind a quote that nobody closes are still cells", () => {
+  test("after an unclosed quote are still separate cells", () => {
     expect(cellsIn(['a,"b\nc,d\n'], ",")).toEqual([
       ["a", '"b'],
       ["c", "d"],
@@ -157,7 +157,7 @@ describe("cells", () => {
     ]);
   });
 
-  test("of a very long row come in parts that know their columns", () => {
+  test("of a very long row come in parts with the right columns", () => {
     const records = [...recordsOf([Array.from({ length: CELLS_MAX + 2 }, (_, at) => at).join(",")], ",")];
     expect(records.map(({ firstColumn, cells }) => [firstColumn, cells.length, cells[0]])).toEqual([
       [0, CELLS_MAX, "0"],
@@ -166,7 +166,7 @@ describe("cells", () => {
   });
 });
 
-describe("hostile tables end quickly", () => {
+describe("hostile tables are read in linear time", () => {
   const size = 2_000_000;
   const cases: Readonly<Record<string, string>> = {
     "of quotes": '"'.repeat(size),
@@ -185,7 +185,7 @@ describe("hostile tables end quickly", () => {
     });
   }
 
-  test("names of columns do not make a text many times as long as its file without a limit", () => {
+  test("column names do not lengthen the text without limit", () => {
     const names = Array.from({ length: 100 }, (_, at) => `${"name".repeat(18)} ${at}`);
     const row = `${Array.from({ length: 100 }, () => "7").join(",")}\n`;
     let length = 0;

@@ -1,4 +1,5 @@
-// Which formats are told by what they hold, which by their names, and what is taken for none of them.
+// Tests format detection: which formats are detected by content, which by file name, and which files have no known
+// format.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -27,14 +28,14 @@ const xlsx = zipOf("[Content_Types].xml", "xl/workbook.xml", "xl/worksheets/shee
 const pptx = zipOf("[Content_Types].xml", "ppt/presentation.xml");
 const pdf = latin1("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n");
 
-describe("content decides, whatever the name says", () => {
+describe("the content decides, whatever the file name is", () => {
   const cases: readonly (readonly [string, string | Uint8Array, string | null])[] = [
     ["a PDF", pdf, "pdf"],
-    ["a PDF behind some bytes of a mailer", Buffer.concat([latin1("\0\0mail\r\n"), pdf]), "pdf"],
+    ["a PDF behind bytes of a mail program", Buffer.concat([latin1("\0\0mail\r\n"), pdf]), "pdf"],
     ["a DOCX", docx, "docx"],
     ["an XLSX", xlsx, "xlsx"],
     ["a PPTX", pptx, "pptx"],
-    ["an archive of documents, stored as they are", zipOf("letters/a.docx", "[Content_Types].xml.bak"), null],
+    ["a ZIP archive of documents", zipOf("letters/a.docx", "[Content_Types].xml.bak"), null],
     ["a binary workbook", zipOf("[Content_Types].xml", "xl/workbook.bin"), null],
     ["an EPUB", zipOf("mimetype", "META-INF/container.xml"), null],
     ["a legacy Office document", oleContainer("WordDocument"), null],
@@ -57,20 +58,20 @@ describe("content decides, whatever the name says", () => {
   ];
   for (const [what, content, format] of cases) {
     for (const filename of ["upload", "notes.txt", "report.pdf"]) {
-      test(`${what} named ${filename} is ${format ?? "none of the formats"}`, async () => {
+      test(`${what} named ${filename} is ${format ?? "of no known format"}`, async () => {
         expect(await detected(content, filename)).toBe(format);
       });
     }
   }
 
-  test("an Office document behind a password has the type of its name", async () => {
+  test("an encrypted Office document has the media type of its extension", async () => {
     const encrypted = oleContainer("EncryptedPackage");
     expect(await detected(encrypted, "plan.xlsx")).toBe("xlsx");
     expect(await detected(encrypted, "plan")).toBe("encrypted");
   });
 });
 
-describe("the name decides between texts", () => {
+describe("the file name decides between text formats", () => {
   const list = "name,age\nAda,36\nGrace,85\n";
   for (const [filename, format] of [
     ["a.txt", "txt"],
@@ -84,24 +85,24 @@ describe("the name decides between texts", () => {
     test(`a list named ${filename} is ${format}`, async () => expect(await detected(list, filename)).toBe(format));
   }
 
-  test("without one that says something, its lines do", async () => {
+  test("without a known extension, the lines decide", async () => {
     expect(await detected("# Plan\n\nBuy milk.\n", "upload")).toBe("md");
     expect(await detected("Buy milk, eggs and bread.\nCall Ada.\n", "upload")).toBe("txt");
   });
 
-  test("a link at a page's beginning makes no JSON of it", async () => {
+  test("a page that begins with a link is no JSON", async () => {
     expect(await detected("[Mneme](https://example.org) remembers.", "README.md")).toBe("md");
     expect(await detected(`[Mneme](https://example.org) remembers. ${"On. ".repeat(30_000)}`, "a")).toBe("txt");
   });
 
-  test("a text about files is a text", async () => {
+  test("a text that mentions signatures of formats is a text", async () => {
     expect(await detected("A PDF begins with %PDF-1.7 and ends with %%EOF.", "a.txt")).toBe("txt");
     expect(await detected("MZ are the initials of Mark Zbikowski.", "a.txt")).toBe("txt");
     expect(await detected("BZh is how bzip2 begins, ID3 how tags do.", "a.txt")).toBe("txt");
   });
 });
 
-describe("texts in every encoding are texts", () => {
+describe("texts are detected in every encoding", () => {
   const text = "Grüße aus Köln: naïve, déjà vu.\n";
   const utf16 = Buffer.from(text.repeat(20), "utf16le");
   const cases: readonly (readonly [string, Uint8Array])[] = [
@@ -118,7 +119,7 @@ describe("texts in every encoding are texts", () => {
     test(what, async () => expect(await detected(bytes, "a.txt")).toBe("txt"));
   }
 
-  test("bytes without a text are none, unless a document's name says that they were one", async () => {
+  test("binary data has no format, unless it is named like a document", async () => {
     const random = seeded(7);
     const noise = Uint8Array.from({ length: 5_000 }, () => Math.floor(random() * 256));
     noise[0] = 0;
@@ -128,15 +129,15 @@ describe("texts in every encoding are texts", () => {
   });
 });
 
-describe("what is damaged", () => {
-  test("is still told by what is left of it", async () => {
+describe("a damaged file", () => {
+  test("is detected by its remaining bytes", async () => {
     expect(await detected(docx.subarray(0, docx.byteLength - 30), "a")).toBe("docx");
     expect(await detected(docx.subarray(0, 60), "a.docx")).toBe("docx");
     expect(await detected(docx.subarray(0, 60), "a.zip")).toBeNull();
     expect(await detected(zipOf(), "a.xlsx")).toBe("xlsx");
   });
 
-  test("never breaks: any cut, and any changed byte", async () => {
+  test("never throws, whatever bytes are cut off or changed", async () => {
     const seed = 20_261_121;
     const random = seeded(seed);
     for (const whole of [docx, oleContainer("EncryptedPackage"), pdf]) {
@@ -152,7 +153,7 @@ describe("what is damaged", () => {
     }
   });
 
-  test("takes no longer than its bytes: thousands of comments before nothing", async () => {
+  test("is detected in linear time: many comments before no element", async () => {
     const startedAt = performance.now();
     expect(await detected("<!-- -->".repeat(100_000), "a.txt")).toBe("txt");
     expect(performance.now() - startedAt).toBeLessThan(5_000);

@@ -1,5 +1,4 @@
-// What the reading of files promises: texts of any size arrive whole, and what a file does to the child that reads it stays with that
-// file.
+// Tests reading in child processes: texts of any size arrive completely, and a hostile file affects only itself.
 
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +9,7 @@ import {
   createDocumentReader,
   type DocumentReaderOptions,
 } from "../../src/adapters/documents/document-reader.ts";
-import { decodeAnswer, decodePages, encodeAnswer, encodePages } from "../../src/documents/document-protocol.ts";
+import { decodePages, decodeResponse, encodePages, encodeResponse } from "../../src/documents/document-protocol.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { type DocumentFile, ReadFailure } from "../../src/ports/document-reader.ts";
 import { buildPdf } from "./pdf/build-pdf.ts";
@@ -45,7 +44,7 @@ const failureOf = (outcome: unknown) => {
 
 describe("reading files", () => {
   test(
-    "gives a file's text and title, one file after the other",
+    "returns text and title of each file",
     async () => {
       const reader = open();
       const outcomes = await Promise.all([
@@ -65,7 +64,7 @@ describe("reading files", () => {
   );
 
   test(
-    "a large text arrives whole, one that grew in reading too",
+    "returns a large text completely, even if it is longer than its file",
     async () => {
       const line = "Grüße aus Köln an die Tagung.\n";
       const bytes = Buffer.from(line.repeat(Math.ceil((40 * MIB) / line.length)), "latin1");
@@ -78,10 +77,10 @@ describe("reading files", () => {
   );
 
   test(
-    "one that kills its child twice is unreadable, and the next one is read",
+    "a file that kills its child twice is unreadable, and the next file is read",
     async () => {
       const reader = open(fragile);
-      const files = ["A deadly file.", "An answer broken off.", "Next."].map((text) => reader.read(fileOf(text)));
+      const files = ["A deadly file.", "An response broken off.", "Next."].map((text) => reader.read(fileOf(text)));
       const [deadly, brokenOff, next] = await Promise.all(files);
       const failure = {
         code: "unreadable_document",
@@ -94,13 +93,13 @@ describe("reading files", () => {
   );
 
   const excesses = [
-    ["computes for ever", "endless", { processorMsMax: 1_000 }, "it takes more than 1 s"],
-    ["waits for ever", "asleep", { timeoutMs: () => 1_500 }, "it takes too much time"],
-    ["grows and grows", "greedy", { memoryBytesMax: 512 * MIB }, "it takes more than 512 MiB of memory"],
+    ["computes endlessly", "endless", { processorMsMax: 1_000 }, "it takes more than 1 s"],
+    ["waits endlessly", "asleep", { timeoutMs: () => 1_500 }, "it takes too much time"],
+    ["takes more and more memory", "greedy", { memoryBytesMax: 512 * MIB }, "it takes more than 512 MiB of memory"],
   ] as const;
   for (const [what, content, limits, why] of excesses) {
     test(
-      `one that ${what} is given up, and the next one is read`,
+      `a file whose child ${what} is unreadable, and the next file is read`,
       async () => {
         const reader = open({ ...fragile, ...limits });
         const outcomes = [reader.read(fileOf(content)), reader.read(fileOf("Next."))];
@@ -115,7 +114,7 @@ describe("reading files", () => {
   }
 
   test(
-    "one that breaks a parser is damaged; trouble with the disk is no fault of the file",
+    "a file that breaks a parser is damaged; an error of the disk rejects instead",
     async () => {
       const reader = open(fragile);
       expect(failureOf(await reader.read(fileOf("faulty"))).message).toContain("it is damaged");
@@ -126,7 +125,7 @@ describe("reading files", () => {
   );
 
   test(
-    "closing ends what is under way",
+    "closing rejects running and waiting calls",
     async () => {
       const reader = open(fragile);
       const calls = [reader.read(fileOf("asleep")), reader.read(fileOf("Next."))];
@@ -138,16 +137,16 @@ describe("reading files", () => {
   );
 });
 
-test("a PDF tells how many of its pages were read, before its text is there", async () => {
-  const told: unknown[] = [];
+test("reports how many pages of a PDF were read", async () => {
+  const progress: unknown[] = [];
   const page = [{ text: "A page of words that can be found.", x: 50, y: 60, size: 10 }];
   const file = fileOf(buildPdf({ pages: [page, page] }), "application/pdf");
-  const outcome = await open().read(file, (pages) => told.push(pages));
+  const outcome = await open().read(file, (pages) => progress.push(pages));
   expect(outcome).toHaveProperty("content");
-  expect(told[0]).toEqual({ done: 1, total: 2 });
+  expect(progress[0]).toEqual({ done: 1, total: 2 });
 }, 90_000);
 
-test("lines that tell of pages are told from whatever else stands among them", () => {
+test("recognises lines of page progress among other lines", () => {
   expect(decodePages(encodePages({ done: 12, total: 5_000 }).trimEnd())).toEqual({ done: 12, total: 5_000 });
   for (const line of [
     "",
@@ -162,7 +161,7 @@ test("lines that tell of pages are told from whatever else stands among them", (
   }
 });
 
-test("an answer gives back text, title and marks, the marks in code points of the whole text", () => {
+test("a response returns text, title and marks, with marks in code points of the whole text", () => {
   const pieces = ["🎉 one\n", "", "two 🎉🎉", "\nthree"];
   const marks = [
     { at: 0, page: 1 },
@@ -170,8 +169,8 @@ test("an answer gives back text, title and marks, the marks in code points of th
     { at: 11, slide: 3 },
     { at: 16, sheet: "Äpfel" },
   ];
-  const answer = Buffer.concat([...encodeAnswer(pieces, "T", marks)].map((part) => Buffer.from(part)));
-  expect(decodeAnswer(answer)).toEqual({
+  const response = Buffer.concat([...encodeResponse(pieces, "T", marks)].map((part) => Buffer.from(part)));
+  expect(decodeResponse(response)).toEqual({
     kind: "text",
     text: {
       content: "🎉 one\ntwo 🎉🎉\nthree",
@@ -184,5 +183,5 @@ test("an answer gives back text, title and marks, the marks in code points of th
       ],
     },
   });
-  for (let end = 0; end < answer.byteLength; end++) expect(decodeAnswer(answer.subarray(0, end))).toBeNull();
+  for (let end = 0; end < response.byteLength; end++) expect(decodeResponse(response.subarray(0, end))).toBeNull();
 });

@@ -1,4 +1,4 @@
-// Which encodings texts are read in: those that say so, and those that do not.
+// Tests detection and decoding of character encodings, with and without byte order marks.
 
 import { describe, expect, test } from "bun:test";
 import { decoded, encodingNamed, encodingOf } from "../../src/documents/encoding/encoding.ts";
@@ -11,7 +11,7 @@ function read(bytes: Uint8Array): string | null {
   return encoding === null ? null : readIn(bytes, encoding);
 }
 
-/** Bytes of a text in UTF-32, without a mark. */
+/** A text in UTF-32 without a byte order mark. */
 function utf32(text: string): Buffer {
   const points = [...text].map((character) => character.codePointAt(0) ?? 0);
   const bytes = Buffer.alloc(points.length * 4);
@@ -19,11 +19,11 @@ function utf32(text: string): Buffer {
   return bytes;
 }
 
-/** By language and text: its bytes in Base64, by the name that Python has for the encoding. */
+/** Texts by language; for each text its bytes in Base64, by the Python name of the encoding. */
 type EncodedTexts = Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>>;
 const SHORT_UNITS = 12;
 
-// Written for Mneme, and encoded by Python's codecs: prose, tables and single short sentences.
+// The texts were written for Mneme and encoded with Python codecs: prose, tables and short sentences.
 for (const [language, texts] of Object.entries(ENCODED as EncodedTexts)) {
   describe(`texts in the language ${language}`, () => {
     for (const [text, encodings] of Object.entries(texts)) {
@@ -41,7 +41,7 @@ for (const [language, texts] of Object.entries(ENCODED as EncodedTexts)) {
         const marked = Buffer.from(`\ufeff${text}`, "utf16le");
         expect(read(Buffer.from(text))).toBe(text);
         expect(read(Buffer.from(`\ufeff${text}`))).toBe(text);
-        // a few ideographs without a mark have no byte that speaks for UTF-16
+        // a few CJK characters without a byte order mark do not look like UTF-16
         if (text.length >= SHORT_UNITS) {
           expect(read(utf16)).toBe(text);
           expect(read(Buffer.from(utf16).swap16())).toBe(text);
@@ -55,35 +55,35 @@ for (const [language, texts] of Object.entries(ENCODED as EncodedTexts)) {
   });
 }
 
-describe("what surrounds a text", () => {
-  test("long ASCII before the first word that needs an encoding changes nothing", () => {
+describe("text around the deciding bytes", () => {
+  test("long ASCII text before the first non-ASCII word changes nothing", () => {
     const polish = Buffer.from("b3b96b61", "hex");
     const bytes = Buffer.concat([Buffer.from("A plain line.\n".repeat(50_000)), polish]);
     expect(read(bytes)?.slice(-4)).toBe("łąka");
   });
 
-  test("a word in quotes or between separators is read as one that stands alone", () => {
+  test("a word in quotes or between separators is detected like a single word", () => {
     expect(read(Buffer.from("22fc626572223b22df2220646965204772f6df65", "hex"))).toBe('"über";"ß" die Größe');
   });
 
-  test("a broken place within UTF-8 makes no other encoding of it", () => {
+  test("damaged UTF-8 is still UTF-8", () => {
     const bytes = Buffer.concat([Buffer.from("Grüße aus Köln. ".repeat(10)), Buffer.from([0xff])]);
     expect(encodingOf(bytes, true)).toBe("utf-8");
     expect(read(bytes)?.endsWith("\ufffd")).toBe(true);
   });
 
-  test("a character that is cut at the end is no broken place, where more bytes follow", () => {
+  test("a character that is cut off at the end is no damage if more bytes follow", () => {
     const bytes = Buffer.from("aé").subarray(0, 2);
     expect(encodingOf(bytes, false)).toBe("utf-8");
   });
 });
 
-describe("what is decoded", () => {
+describe("decoded text", () => {
   test("has lines ended by \\n, no NUL and no byte order mark", () => {
     expect(readIn(Buffer.from("a\r\nb\rc\n\0d\ufeffe"), "utf-8")).toBe("a\nb\nc\nde");
   });
 
-  test("has no half of a surrogate pair", () => {
+  test("has no lone surrogates", () => {
     expect(readIn(Buffer.from("a\ud83db\udc00", "utf16le"), "utf-16le")).toBe("a\ufffdb\ufffd");
     const unpaired = Buffer.alloc(8);
     unpaired.writeUInt32LE(0xd800, 0);
@@ -91,7 +91,7 @@ describe("what is decoded", () => {
     expect(readIn(unpaired, "utf-32le")).toBe("\ufffd\ufffd");
   });
 
-  test("is the same in pieces: characters and ends of lines that lie on their borders are whole", () => {
+  test("is correct at the borders of pieces, for characters and ends of lines", () => {
     const step = 4 * 1024 * 1024;
     for (const [encoding, character] of [
       ["utf-8", Buffer.from("é")],
@@ -111,7 +111,7 @@ describe("what is decoded", () => {
     expect(readIn(lines, "utf-8").slice(-3)).toBe("x\ny");
   });
 
-  test("goes by any label of the Encoding Standard, and by no other", () => {
+  test("accepts all labels of the Encoding Standard, and no others", () => {
     expect(encodingNamed("SJIS")).toBe("shift_jis");
     expect(encodingNamed("latin1")).toBe("windows-1252");
     expect(encodingNamed("klingon")).toBeNull();
@@ -119,8 +119,8 @@ describe("what is decoded", () => {
   });
 });
 
-describe("bytes that are no text", () => {
-  test("have no encoding", () => {
+describe("binary data", () => {
+  test("has no encoding", () => {
     const random = seeded(11);
     for (const length of [64, 1_000, 50_000]) {
       const noise = Uint8Array.from({ length }, () => Math.floor(random() * 256));
@@ -130,7 +130,7 @@ describe("bytes that are no text", () => {
     expect(encodingOf(Buffer.from("7f454c4602010100000000000000000003003e00", "hex"), true)).toBeNull();
   });
 
-  test("end quickly with a clear result, however they are made", () => {
+  test("is handled in bounded time, whatever the bytes are", () => {
     const size = 3 * 1024 * 1024;
     for (const byte of [0, 0x1b, 0x20, 0x80, 0x81, 0xa1, 0xfe, 0xff]) {
       const encoding = encodingOf(new Uint8Array(size).fill(byte), true);

@@ -1,5 +1,4 @@
-// What the reader of pages promises: what a page says stands in the text as Markdown, what is around it does not, and no page
-// breaks it.
+// Tests HTML pages: the content becomes Markdown, what surrounds it is left out, and broken and hostile pages are read.
 
 import { describe, expect, test } from "bun:test";
 import { READING_LIMITS } from "../../src/documents/budget.ts";
@@ -186,7 +185,7 @@ describe("code", () => {
   });
 });
 
-describe("what is not read", () => {
+describe("skipped elements", () => {
   const kept = "<p>A sentence that is the content of this page.";
   for (const dropped of [
     "<script>gone()</script>",
@@ -247,17 +246,17 @@ describe("what is not read", () => {
 
 describe("titles", () => {
   const titleOf = (page: string) => read(`${page}<p>text`).title;
-  test("is what the page says", () => expect(titleOf("<title> A &amp;\n B </title>")).toBe("A & B"));
-  test("is none where the page has none", () => expect(titleOf("<h1>A</h1>")).toBeNull());
-  test("is none where it is empty", () => expect(titleOf("<title> </title>")).toBeNull());
-  test("is the main heading where the site's name is beside it", () => {
+  test("is the text of the title element", () => expect(titleOf("<title> A &amp;\n B </title>")).toBe("A & B"));
+  test("is null if the page has none", () => expect(titleOf("<h1>A</h1>")).toBeNull());
+  test("is null if it is empty", () => expect(titleOf("<title> </title>")).toBeNull());
+  test("is the main heading if the title also has the name of the site", () => {
     expect(titleOf("<title>How to swim - Example Site</title><h1>How to swim</h1>")).toBe("How to swim");
     expect(titleOf("<title>Example | Ducks</title><h1>ducks</h1>")).toBe("ducks");
   });
-  test("is not cut within what it says", () => {
+  test("is not cut in the middle of a phrase", () => {
     expect(titleOf("<title>How to swim in the lake</title><h1>How to swim</h1>")).toBe("How to swim in the lake");
   });
-  test("is not that of a drawing", () => {
+  test("is not the title of an SVG drawing", () => {
     expect(titleOf("<svg><title>Icon</title></svg><title>Page</title>")).toBe("Page");
   });
 });
@@ -279,7 +278,7 @@ describe("broken pages", () => {
     "NULs and lone surrogates are put out": ["<p>a\0b\ud800c", "ab\ufffdc"],
   });
 
-  test("a page may come in pieces, cut anywhere", () => {
+  test("a page in pieces is read like a whole one", () => {
     const page =
       '<title>T&amp;t</title><p class="x">a &eacute; <b>b</b><!-- c --><script>d</script></p><pre>\r\ne\n f</pre><img alt="g &lt; h">';
     const whole = read(page);
@@ -288,7 +287,7 @@ describe("broken pages", () => {
     for (let at = 1; at < page.length; at++) expect(read(page.slice(0, at), page.slice(at))).toEqual(whole);
   });
 
-  test("a page without text says so", () => {
+  test("a page without text is a failure with a message", () => {
     for (const page of ["", " \n", "<p>", "<script>a</script>", "<p>\u00ad&nbsp;\u200b", "<!--"]) {
       expect(failureOf(page)).toBe("The file holds no text.");
     }
@@ -321,10 +320,10 @@ describe("hostile pages", () => {
     test(`${name} is read`, () => expect(textOf(page)).toContain("text"));
   }
 
-  test("open and closed again", () => {
+  test("elements are opened and closed many times", () => {
     expect(textOf(`${"<div>".repeat(many)}text${"</div>".repeat(many)}<p>more`)).toBe("text\n\nmore");
   });
-  test("ends that find no beginning", () => {
+  test("end tags without start tags", () => {
     expect(textOf(`<div>${"<b>".repeat(many)}<p>${"</i></b></div></td></x>".repeat(many)}text`)).toBe("text");
   });
   test("an attribute of ten megabytes", () => {
@@ -333,7 +332,7 @@ describe("hostile pages", () => {
     expect(textOf(`<p ${value.slice(0, 1_000_000)}>text`)).toBe("text");
     expect(textOf(`<${value.replaceAll(" ", "x").slice(0, 1_000_000)}>text`)).toBe("text");
   });
-  test("megabytes of one sign", () => {
+  test("megabytes of one character", () => {
     for (const sign of [
       "&",
       "<",
@@ -358,12 +357,12 @@ describe("hostile pages", () => {
     }
     expect(textOf(`<pre>text\n${" ".repeat(1_000_000)}\n${"`".repeat(1_000_000)}</pre>`)).toContain("text");
   });
-  test("scripts, comments and quotes without end, over and over", () => {
+  test("scripts, comments and quotes without end, repeated", () => {
     for (const part of ["<script>", "<!-- ", '<a b="', "<title>", "<style>a", "<![CDATA["]) {
       expect(textOf(`<p>text</p>${part.repeat(many)}`)).toStartWith("text");
     }
   });
-  test("cells that take all the columns and rows there are", () => {
+  test("cells with the largest spans", () => {
     const cell = '<td colspan="1000" rowspan="65534">a';
     const wide = `<table>${`<tr>${cell.repeat(100)}`.repeat(1000)}</table>`;
     expect(failureOf(wide)).toBe("The file holds more than 2,000,000 cells, the most that is read.");
@@ -375,7 +374,7 @@ describe("hostile pages", () => {
     const page = `<table><tr><td rowspan=0>${"long ".repeat(1_000)}<td>a${"<tr><td>b".repeat(10_000)}</table>`;
     expect(textOf(page).length).toBeLessThan(100_000);
   });
-  test("more text than is read", () => {
+  test("more text than the limit", () => {
     const limits = { ...READING_LIMITS, textUnits: 100 };
     expect(failureOf(`<p>${"a".repeat(100)}`, limits)).toBe("it was read");
     expect(failureOf(`<p>${"a".repeat(101)}`, limits)).toBe(

@@ -1,4 +1,4 @@
-// What JSON files are read as: paths, records, conversations, numbers as they are written, and that anything ends.
+// Tests JSON files: paths, records, conversations, unchanged numbers, invalid and hostile input.
 
 import { describe, expect, test } from "bun:test";
 import { jsonText } from "../../src/documents/json/json-text.ts";
@@ -8,13 +8,13 @@ const read = (...pieces: string[]) => jsonText(pieces).join("");
 const lines = (...expected: string[]) => expected.join("\n");
 
 describe("values", () => {
-  test("stand behind their paths", () => {
+  test("follow their paths", () => {
     expect(read('{"a": {"b": [{"c": "value", "d": true}]}, "e": null}')).toBe(
       lines("a.b[0].c: value", "a.b[0].d: true", "", "e: null"),
     );
   });
 
-  test("are as they are written: large numbers, zeros, empty ones", () => {
+  test("are written unchanged: large numbers, zeros, empty values", () => {
     expect(read('{"n": 9007199254740993, "z": 1.0, "e": -1E+400, "s": "", "l": [], "o": {}}')).toBe(
       lines("n: 9007199254740993", "z: 1.0", "e: -1E+400", 's: ""', "l: []", "o: {}"),
     );
@@ -22,17 +22,17 @@ describe("values", () => {
 
   test("with the same key are all kept", () => expect(read('{"a": 1, "a": 2}')).toBe("a: 1\na: 2"));
 
-  test("are decoded, without what cannot be stored", () => {
+  test("are decoded, without NUL and lone surrogates", () => {
     expect(read('{"\\u00e9": "\\ud83d\\ude00 a\\nb \\"c\\" \\ud800 \\u0000"}')).toBe('é: 😀 a\nb "c" \ufffd ');
   });
 
-  test("under keys that a path cannot hold are told by quotes", () => {
+  test("under unusual keys have quoted keys in the path", () => {
     expect(read('{"a.b": {"c d": 1, "": 2, "[0]": 3}}')).toBe(
       lines('["a.b"].c d: 1', '["a.b"][""]: 2', '["a.b"]["[0]"]: 3'),
     );
   });
 
-  test("alone are a text", () => {
+  test("may be the whole file", () => {
     expect(read('"word"')).toBe("word");
     expect(read(" 12 ")).toBe("12");
     expect(read("[]")).toBe("[]");
@@ -40,7 +40,7 @@ describe("values", () => {
 });
 
 describe("lists", () => {
-  test("of short values are one line, long ones a line each", () => {
+  test("of short values are one line; long values have a line each", () => {
     expect(read('{"tags": ["red", "green", 3]}')).toBe("tags: red, green, 3");
     const long = "long ".repeat(30).trim();
     expect(read(`{"notes": ["short", "${long}", "last"]}`)).toBe(
@@ -49,7 +49,7 @@ describe("lists", () => {
     expect(read("[[1, 2], [3]]")).toBe("[0]: 1, 2\n[1]: 3");
   });
 
-  test("of many values are lines of a length that can be read", () => {
+  test("of many values are lines of limited length", () => {
     const numbers = Array.from({ length: 5_000 }, (_, at) => at);
     const written = read(JSON.stringify({ numbers })).split("\n");
     expect(written.every((line) => line.length < 450)).toBe(true);
@@ -61,7 +61,7 @@ describe("lists", () => {
     expect(written.flatMap((line) => line.slice(line.indexOf(": ") + 2).split(", "))).toEqual(numbers.map(String));
   });
 
-  test("of objects are a paragraph for each, with what belongs to it", () => {
+  test("of objects have a paragraph per object", () => {
     const orders = [
       {
         id: 1,
@@ -89,7 +89,7 @@ describe("lists", () => {
     );
   });
 
-  test("of objects within a record that do not fit on a line are paragraphs too", () => {
+  test("of objects within a record have paragraphs if they do not fit on a line", () => {
     const text = "word ".repeat(80).trim();
     expect(read(JSON.stringify([{ id: 1, parts: [{ label: "a", text }], end: 1 }]))).toBe(
       lines("[0].id: 1", "", "[0].parts[0].label: a", `[0].parts[0].text: ${text}`, "", "[0].end: 1"),
@@ -98,9 +98,9 @@ describe("lists", () => {
 });
 
 describe("JSON Lines", () => {
-  test("are a paragraph a line", () => expect(read('{"a": 1}\n{"a": 2}\n\n')).toBe("[0].a: 1\n\n[1].a: 2"));
+  test("have a paragraph per line", () => expect(read('{"a": 1}\n{"a": 2}\n\n')).toBe("[0].a: 1\n\n[1].a: 2"));
 
-  test("with a broken line keep that one as it is", () => {
+  test("with an invalid line keep this line unchanged", () => {
     expect(read('{"a": 1}\n{"a": 2,\n{"a": 3}\n{"a"')).toBe('[0].a: 1\n\n{"a": 2,\n\n[2].a: 3\n\n{"a"');
   });
 });
@@ -112,7 +112,7 @@ describe("conversations", () => {
     expect(read([...turns, "{"].join("\n"))).toBe("user: Hi\nassistant: Hello\n\n{");
   });
 
-  test("are a line a turn, with its time", () => {
+  test("have a line per turn, with its time", () => {
     const turns = [
       { role: "user", content: "Where were you?", timestamp: "2023-05-08 13:56" },
       { speaker: "Ada", text: "In Rome.\nNote: it rained.", id: 7, mood: "happy" },
@@ -136,24 +136,24 @@ describe("conversations", () => {
     );
   });
 
-  test("name the speaker by name before role, and find words in either field", () => {
+  test("prefer the name to the role of a speaker, and find the text in either field", () => {
     expect(read('[{"role": "user", "name": "Ada", "content": "", "text": "Hi"}]')).toBe("Ada: Hi (role: user)");
   });
 
-  test("with pictures among their words are written whole", () => {
+  test("with pictures are written completely", () => {
     const parts = [{ image: "cat.png" }, { text: "Look." }];
     const written = read(JSON.stringify([{ role: "user", content: parts }]));
     expect(written).toContain("cat.png");
     expect(written).toContain("Look.");
   });
 
-  test("are not every list with a name", () => {
+  test("are not recognised in other lists with names", () => {
     expect(read('[{"name": "Ada", "age": 36}]')).toBe("[0].name: Ada\n[0].age: 36");
     expect(read('[{"text": "A title", "type": "Title"}]')).toBe("[0].text: A title\n[0].type: Title");
   });
 });
 
-describe("what is no JSON comes back as it is", () => {
+describe("invalid JSON is returned unchanged", () => {
   for (const text of [
     '{"a": 1',
     "{a: 1}",
@@ -171,11 +171,11 @@ describe("what is no JSON comes back as it is", () => {
     test(JSON.stringify(text), () => expect(read(text)).toBe(text));
   }
 
-  test("a text in pieces too", () => expect(jsonText(['{"a": ', "nothing"])).toEqual(['{"a": nothing']));
+  test("also if the text is in pieces", () => expect(jsonText(['{"a": ', "nothing"])).toEqual(['{"a": nothing']));
 });
 
 describe("any value", () => {
-  test("stands in the text with its whole path, once", () => {
+  test("is in the text once, with its whole path", () => {
     const seed = 20_261_121;
     const random = seeded(seed);
     let made: [string, string][] = [];
@@ -184,7 +184,7 @@ describe("any value", () => {
       const kind = random();
       const size = 1 + Math.floor(random() * 4);
       if (depth < 5 && kind < 0.3) {
-        // lists of objects, whose values have lines of their own
+        // values of objects in lists have lines of their own
         return Array.from({ length: size }, (_, at) => ({
           deep: { value: valueAt(`${path}[${at}].deep.value`, depth + 1), no: [[]] },
         }));
@@ -208,7 +208,7 @@ describe("any value", () => {
   });
 });
 
-describe("hostile files end quickly, in a text that is not many times as long", () => {
+describe("hostile files are read in linear time, into a text of limited length", () => {
   const deep = 100_000;
   const key = "k".repeat(1_000_000);
   const cases: Readonly<Record<string, string>> = {
@@ -228,7 +228,7 @@ describe("hostile files end quickly, in a text that is not many times as long", 
     test(what, () => expect(read(text).length).toBeLessThan(40 * text.length));
   }
 
-  test("paths do not make a text longer without a limit", () => {
+  test("paths do not lengthen the text without limit", () => {
     const steps = 15;
     const open = `{"${"k".repeat(80)}":`.repeat(steps);
     const inner = Array.from({ length: 100_000 }, () => '"a":1').join(",");

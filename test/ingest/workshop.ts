@@ -12,7 +12,7 @@ import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/s
 import { SqliteFindingStore } from "../../src/adapters/embedded/sqlite/finding-store.ts";
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
 import { openSpool } from "../../src/adapters/uploads/spool.ts";
-import { decodeAnswer, encodeAnswer } from "../../src/documents/document-protocol.ts";
+import { decodeResponse, encodeResponse } from "../../src/documents/document-protocol.ts";
 import { readFileText } from "../../src/documents/read-file.ts";
 import type { ChunkPlace } from "../../src/domain/chunk.ts";
 import { Fault, invariant } from "../../src/domain/fault.ts";
@@ -104,8 +104,8 @@ class WatchedDocuments implements DocumentReader {
       this.onPages();
     });
     if (text instanceof ReadFailure) return text;
-    const answer = [...encodeAnswer(text.pieces, text.title, text.marks)].map((part) => Buffer.from(part));
-    const outcome = decodeAnswer(Buffer.concat(answer));
+    const answer = [...encodeResponse(text.pieces, text.title, text.marks)].map((part) => Buffer.from(part));
+    const outcome = decodeResponse(Buffer.concat(answer));
     invariant(outcome?.kind === "text", "an answer with a text is read as one");
     return outcome.text;
   }

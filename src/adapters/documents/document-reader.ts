@@ -1,76 +1,79 @@
-// The server's side of reading files: a child process for each, what it may take of the machine, and what is said of a file that takes
-// more. How a file becomes text stands in documents/.
+// Reads each file in a child process of its own, from the side of the server: starts the child, limits its resources,
+// and turns its end into a result. How a file becomes text is in src/documents.
 
 import { childCommand } from "../../children/command.ts";
 import { lowerPriority } from "../../children/priority.ts";
 import { processorMs, residentBytes } from "../../children/process-usage.ts";
 import { inheritedEnvironment } from "../../children/supervisor.ts";
 import {
-  answerBytesMax,
   type DocumentOutcome,
-  decodeAnswer,
   decodePages,
-  encodeQuestion,
+  decodeResponse,
+  encodeRequest,
   FileUnavailable,
+  responseBytesMax,
 } from "../../documents/document-protocol.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { PageProgress } from "../../domain/memory.ts";
 import type { Log } from "../../kit/log.ts";
 import { type DocumentFile, type DocumentReader, type DocumentText, ReadFailure } from "../../ports/document-reader.ts";
 
-/** How files are read. */
+/** Options of the document reader. */
 export interface DocumentReaderOptions {
   readonly log: Log;
-  /** Resident bytes of the child of one file, at most. */
+  /** Maximum resident memory of a child. */
   readonly memoryBytesMax?: number;
-  /** Processor time of the child of one file, at most. */
+  /** Maximum processor time of a child. */
   readonly processorMsMax?: number;
-  /** Time until a file of so many bytes is given up, whatever its child does. */
+  /** Maximum time for a file of this size. */
   readonly timeoutMs?: (fileBytes: number) => number;
-  /** Program and arguments of the child; tests put one in that breaks. */
+  /** Program and arguments of the child. Tests use a child that fails. */
   readonly command?: readonly string[];
 }
 
 /** Reads files, each in a child process of its own. */
 export interface ClosableDocumentReader extends DocumentReader {
-  /** @throws Fault `model_unavailable` when no child can be had or the reader is closed; FileUnavailable for trouble with the disk */
+  /**
+   * @throws Fault `overloaded` if too many files wait, `model_unavailable` if no child can be started or the reader is
+   * closed; FileUnavailable for disk errors
+   */
   read(file: DocumentFile, onPages?: (pages: PageProgress) => void): Promise<DocumentText | ReadFailure>;
-  /** Ends what is under way, which rejects. */
+  /** Stops all calls; they reject. */
   close(): Promise<void>;
 }
 
 const MEMORY_BYTES_MAX = 1024 * 1024 * 1024;
-/** A reader gives a file up after 30 s by itself and says why; this is for what does not look at the time. */
+/** Readers stop after 30 s by themselves with a message. This limit is for code that does not check the time. */
 const PROCESSOR_MS_MAX = 45_000;
-/** Between two looks at what the child takes: a child that unpacks as fast as it can grows by 50 MB meanwhile. */
-const LOOK_MS = 100;
-/** Reading yields to searches. */
+/** Time between two checks of the child. A child that decompresses at full speed grows by 50 MB in this time. */
+const CHECK_EVERY_MS = 100;
+/** Lower priority than searches. */
 const NICENESS = 10;
-/** Times that a child may die over one file for no known reason, before that file is given up: once can be chance. */
+/** Number of children that may die of one file for unknown reasons: the first time can be chance. */
 const DEATHS_MAX = 2;
-/** Files that wait at most; ingestion makes one call at a time. */
+/** Maximum number of waiting files. Ingestion makes one call at a time. */
 const WAITING_MAX = 64;
-/** Longer than any line that tells of pages. */
+/** Longer than any line with page progress. */
 const PAGES_LINE_UNITS_MAX = 64;
 const MIB = 1024 * 1024;
 
-/** Room for a machine that is busy with something else. */
+/** Default time limit. It is generous, since the machine may be busy. */
 function timeoutOf(fileBytes: number): number {
   return 120_000 + 2_000 * Math.ceil(fileBytes / MIB);
 }
 
-/** Files are read one after the other: each may take a core and a gigabyte. */
+/** Creates a reader that reads one file at a time: each may need a core and a gigabyte. */
 export function createDocumentReader(options: DocumentReaderOptions): ClosableDocumentReader {
   return new ChildPerDocument(options);
 }
 
 type OnPages = (pages: PageProgress) => void;
 
-/** What a child left behind. */
+/** How a child ended. */
 type Ended =
-  | { readonly kind: "answered"; readonly outcome: DocumentOutcome }
-  /** It took more than it may. */
-  | { readonly kind: "stopped"; readonly tooMuch: string }
+  | { readonly kind: "responded"; readonly outcome: DocumentOutcome }
+  /** It exceeded a limit. */
+  | { readonly kind: "stopped"; readonly exceeded: string }
   | { readonly kind: "died"; readonly why: string };
 
 class ChildPerDocument implements ClosableDocumentReader {
@@ -107,14 +110,14 @@ class ChildPerDocument implements ClosableDocumentReader {
       if (this.#isClosed) throw closed();
       const ended = await this.#runChild(file, onPages);
       if (this.#isClosed) throw closed();
-      if (ended.kind === "answered") return this.#told(file, ended.outcome);
-      this.#warn(file, ended.kind === "died" ? ended.why : ended.tooMuch);
-      if (ended.kind === "stopped") return unreadable(`it takes ${ended.tooMuch}`);
+      if (ended.kind === "responded") return this.#resultOf(file, ended.outcome);
+      this.#warn(file, ended.kind === "died" ? ended.why : ended.exceeded);
+      if (ended.kind === "stopped") return unreadable(`it takes ${ended.exceeded}`);
       if (deaths === DEATHS_MAX) return unreadable("reading it breaks off");
     }
   }
 
-  #told(file: DocumentFile, outcome: DocumentOutcome): DocumentText | ReadFailure {
+  #resultOf(file: DocumentFile, outcome: DocumentOutcome): DocumentText | ReadFailure {
     switch (outcome.kind) {
       case "text":
         return outcome.text;
@@ -131,29 +134,31 @@ class ChildPerDocument implements ClosableDocumentReader {
   async #runChild(file: DocumentFile, onPages: OnPages): Promise<Ended> {
     const child = this.#spawn();
     this.#child = child;
-    let tooMuch: string | null = null;
+    let exceeded: string | null = null;
     const stop = (why: string) => {
-      tooMuch ??= why;
+      exceeded ??= why;
       child.kill("SIGKILL");
     };
-    const looks = setInterval(() => {
+    const checks = setInterval(() => {
       const excess = this.#excessOf(child.pid);
       if (excess !== null) stop(excess);
-    }, LOOK_MS);
+    }, CHECK_EVERY_MS);
     const timer = setTimeout(() => stop("too much time"), (this.#options.timeoutMs ?? timeoutOf)(file.bytes));
     try {
-      const telling = tellPages(child.stderr, onPages);
-      await ask(child.stdin, file);
-      const answer = await bytesOf(child.stdout, answerBytesMax(file.bytes), () => stop("more text than it can hold"));
+      const progress = reportPages(child.stderr, onPages);
+      await sendRequest(child.stdin, file);
+      const response = await bytesOf(child.stdout, responseBytesMax(file.bytes), () =>
+        stop("more text than it can hold"),
+      );
       const exitCode = await child.exited;
-      await telling;
-      if (tooMuch !== null) return { kind: "stopped", tooMuch };
-      const outcome = exitCode === 0 ? decodeAnswer(answer) : null;
+      await progress;
+      if (exceeded !== null) return { kind: "stopped", exceeded };
+      const outcome = exitCode === 0 ? decodeResponse(response) : null;
       return outcome === null
         ? { kind: "died", why: `exit code ${exitCode}, signal ${child.signalCode}` }
-        : { kind: "answered", outcome };
+        : { kind: "responded", outcome };
     } finally {
-      clearInterval(looks);
+      clearInterval(checks);
       clearTimeout(timer);
       child.kill("SIGKILL");
       this.#child = null;
@@ -175,7 +180,7 @@ class ChildPerDocument implements ClosableDocumentReader {
     }
   }
 
-  /** What a child takes too much of; null while all is well. */
+  /** The limit that a child exceeds, in words; null if none. */
   #excessOf(pid: number): string | null {
     const { memoryBytesMax = MEMORY_BYTES_MAX, processorMsMax = PROCESSOR_MS_MAX } = this.#options;
     if (residentBytes(pid) > memoryBytesMax) return `more than ${Math.round(memoryBytesMax / MIB)} MiB of memory`;
@@ -184,22 +189,22 @@ class ChildPerDocument implements ClosableDocumentReader {
   }
 
   #warn({ bytes, mediaType }: DocumentFile, why: string): void {
-    this.#options.log.warn({ why, bytes, mediaType }, "a file cannot be read");
+    this.#options.log.warn({ reason: why, bytes, mediaType }, "A file could not be read.");
   }
 }
 
-// A child that died before it was asked is told by its exit.
-async function ask(input: Bun.FileSink, file: DocumentFile): Promise<void> {
+/** Sends the request. Ignores errors: if the child has died, its exit code is reported. */
+async function sendRequest(input: Bun.FileSink, file: DocumentFile): Promise<void> {
   try {
-    await input.write(encodeQuestion(file));
+    await input.write(encodeRequest(file));
     await input.end();
   } catch {
     return;
   }
 }
 
-// To the end, so that a child which writes much there is not held up. What is no whole line yet is kept up to a line's length.
-async function tellPages(stream: ReadableStream<Uint8Array>, onPages: OnPages): Promise<void> {
+/** Reports page progress from standard error. Reads to the end, so that a child that writes a lot does not block. */
+async function reportPages(stream: ReadableStream<Uint8Array>, onPages: OnPages): Promise<void> {
   const decoder = new TextDecoder();
   let rest = "";
   for await (const part of stream) {
@@ -212,7 +217,7 @@ async function tellPages(stream: ReadableStream<Uint8Array>, onPages: OnPages): 
   }
 }
 
-/** All bytes of a stream; what was read so far when there are more than `bytesMax`, which `onTooMany` is told. */
+/** All bytes of a stream. Beyond `bytesMax` it calls `onTooMany` and returns the bytes so far. */
 async function bytesOf(
   stream: ReadableStream<Uint8Array>,
   bytesMax: number,

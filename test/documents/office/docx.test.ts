@@ -1,4 +1,4 @@
-// What Word documents say: structure, lists, tables, notes, and what is left out.
+// Tests Word documents: structure, lists, tables, notes, and what is left out.
 
 import { describe, expect, test } from "bun:test";
 import { readDocx } from "../../../src/documents/office/docx.ts";
@@ -45,7 +45,7 @@ async function read(body: string, more = {}): Promise<string> {
 }
 
 describe("a Word document", () => {
-  test("has its headings at their level, whatever the language of its styles", async () => {
+  test("has heading levels, whatever the language of its styles", async () => {
     const text = await read(
       styled("Eins", "berschrift1") +
         styled("Zwei", "Eigene") +
@@ -57,7 +57,7 @@ describe("a Word document", () => {
     expect(text).toBe("# Eins\n\n# Zwei\n\n## 三\n\n###### Vier\n\n### Fünf\n\nText");
   });
 
-  test("has its lists with the labels and levels that Word shows", async () => {
+  test("has list labels and levels as Word shows them", async () => {
     const text = await read(
       item("bullet", 1) +
         item("below", 1, 1) +
@@ -76,7 +76,7 @@ describe("a Word document", () => {
     );
   });
 
-  test("has tables whose rows name their columns, with what merged cells share", async () => {
+  test("has table rows with column names and the text of merged cells", async () => {
     const text = await read(
       table(
         3,
@@ -100,7 +100,7 @@ describe("a Word document", () => {
     );
   });
 
-  test("names columns by two rows where the first spans the second", async () => {
+  test("combines two header rows if the first one spans columns", async () => {
     const text = await read(
       table(
         3,
@@ -112,7 +112,7 @@ describe("a Word document", () => {
     expect(text).toBe("2023\nCity | Spring | Autumn\nCity: Bern | 2023 Spring: 12 | 2023 Autumn: 14");
   });
 
-  test("keeps what a cell holds apart where it is too much for a line, with the column's name", async () => {
+  test("writes cells with long content as blocks with the column name", async () => {
     const inner = table(2, texts("Part", "Price"), texts("Bolt", "3"));
     const text = await read(
       table(
@@ -127,7 +127,7 @@ describe("a Word document", () => {
     );
   });
 
-  test("takes a table of one cell for the frame that it is", async () => {
+  test("reads a table of one cell as a frame", async () => {
     expect(await read(table(1, row(cell(styled("In a box", "berschrift1") + paragraph("Text")))))).toBe(
       "# In a box\n\nText",
     );
@@ -151,7 +151,7 @@ describe("a Word document", () => {
     expect(text).toBe("Claim and more [note: Source A.] [note: Source B.] [comment by Ada L.: Really? Yes.]");
   });
 
-  test("reads as if its tracked changes were accepted", async () => {
+  test("is read with all tracked changes accepted", async () => {
     const text = await read(
       `<w:p>${run("We ")}<w:del><w:r><w:delText>never </w:delText></w:r></w:del><w:ins>${run("always ")}</w:ins><w:moveFrom>${run("gone ")}</w:moveFrom><w:moveTo>${run("pay.")}</w:moveTo></w:p>` +
         `<w:p><w:pPr><w:rPr><w:del/></w:rPr></w:pPr>${run("One ")}</w:p>${paragraph("line.")}` +
@@ -161,7 +161,7 @@ describe("a Word document", () => {
     expect(text).toBe("We always pay.\n\nOne line.\n\nPlain.\n\na | b");
   });
 
-  test("shows the results of fields and links, not their codes, and leaves tables of contents out", async () => {
+  test("has the results of fields and links, not their codes, and no tables of contents", async () => {
     const field = (kind: string) => `<w:r><w:fldChar w:fldCharType="${kind}"/></w:r>`;
     const text = await read(
       styled("Chapter 1 … 3", "Verz") +
@@ -172,7 +172,7 @@ describe("a Word document", () => {
     expect(text).toBe("See our page on page 4\n\nA field that never ends hides nothing.");
   });
 
-  test("has text boxes once, after the paragraph that they belong to", async () => {
+  test("has text boxes once, after their paragraph", async () => {
     const box = `<w:txbxContent>${paragraph("Boxed")}${table(2, texts("k", "v"))}</w:txbxContent>`;
     const text = await read(
       `<w:p>${run("Anchor")}<w:r><mc:AlternateContent><mc:Choice Requires="wps"><w:drawing>${box}</w:drawing></mc:Choice><mc:Fallback><w:pict>${box}</w:pict></mc:Fallback></mc:AlternateContent></w:r>${run(" goes on")}</w:p>`,
@@ -180,7 +180,7 @@ describe("a Word document", () => {
     expect(text).toBe("Anchor goes on\n\nBoxed\n\nk | v");
   });
 
-  test("has equations on a line, and characters as people read them", async () => {
+  test("has equations on one line, and readable characters", async () => {
     const power = (base: string, to: string) =>
       `<m:sSup><m:e><m:r><m:t>${base}</m:t></m:r></m:e><m:sup><m:r><m:t>${to}</m:t></m:r></m:sup></m:sSup>`;
     const text = await read(
@@ -191,7 +191,7 @@ describe("a Word document", () => {
     expect(text).toBe("Area A=(d^2 π)/4\n\nDonaudampf-er\t1\nnext✓α\n\n漢");
   });
 
-  test("is read with other prefixes, strict namespaces, absolute targets and names in other letters", async () => {
+  test("is read with other prefixes, strict namespaces, absolute targets and names in upper case", async () => {
     const strict = "http://purl.oclc.org/ooxml";
     const body = `<x:document xmlns:x="${strict}/wordprocessingml/main"><x:body><x:p><x:pPr><x:pStyle x:val="H"/></x:pPr><x:r><x:t>Strict</x:t></x:r></x:p></x:body></x:document>`;
     const styles = `<styles xmlns="${strict}/wordprocessingml/main" xmlns:q="${strict}/wordprocessingml/main"><style q:type="paragraph" q:styleId="H"><name q:val="heading 1"/></style></styles>`;
@@ -204,21 +204,21 @@ describe("a Word document", () => {
     expect(textOf(await readDocx(file))).toBe("# Strict");
   });
 
-  test("is read without its parts that only help, and from where documents usually lie", async () => {
+  test("is read without optional parts, with its main part at the usual place", async () => {
     const file = archiveOf({
       "word/document.xml": xml("w:document", `<w:body>${styled("Kept", "Heading2")}${item("item", 4)}</w:body>`),
     });
     expect(textOf(await readDocx(file))).toBe("## Kept\n\nitem");
   });
 
-  test("is read in UTF-16, and from archives that tell sizes in 64 bits", async () => {
+  test("is read in UTF-16, and from ZIP64 archives", async () => {
     const main = Buffer.from(`\ufeff${xml("w:document", `<w:body>${paragraph("Grüße")}</w:body>`)}`, "utf16le");
     const file = archiveOf({ "word/document.xml": main });
     expect(textOf(await readDocx(file))).toBe("Grüße");
     expect(textOf(await readDocx(inZip64(file)))).toBe("Grüße");
   });
 
-  test("has the title of its properties, unless a program made it up", async () => {
+  test("has the title of its properties, unless it is a default of a program", async () => {
     const core = (title: string) => ({
       "word/document.xml": xml("w:document", `<w:body>${paragraph("x")}</w:body>`),
       "docProps/core.xml": `<c:coreProperties xmlns:c="c" xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>${title}</dc:title></c:coreProperties>`,
@@ -232,13 +232,13 @@ describe("a Word document", () => {
     expect(await titleOf(" ")).toBeNull();
   });
 
-  test("fails with a reason where it holds no text", async () => {
+  test("fails with a message if it has no text", async () => {
     const outcome = await readDocx(docx("<w:p><w:r><w:drawing/></w:r></w:p>"));
     expect(outcome).toMatchObject({ code: "unreadable_document", message: "The file holds no text." });
   });
 });
 
-/** An archive of one part whose list tells sizes and place as ZIP64 does (APPNOTE 4.5.3). */
+/** A ZIP64 archive of one part: sizes and offset are in the extra field (APPNOTE 4.5.3). */
 function inZip64(file: Uint8Array): Uint8Array {
   const bytes = Buffer.from(file);
   const end = bytes.length - 22;

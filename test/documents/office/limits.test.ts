@@ -1,5 +1,5 @@
-// What readers of Office documents refuse: damaged and encrypted files, and what is more than is read, each with a message that
-// says so. Every bound at its edge and one past it.
+// Tests what the Office readers refuse: damaged and encrypted files, and files beyond a limit. Checks each limit at its
+// edge and one past.
 
 import { describe, expect, test } from "bun:test";
 import { strToU8 } from "fflate";
@@ -12,7 +12,7 @@ import { archiveOf, docx, failureOf, pptx, references, rowsOf, textOf, xlsx, xml
 const limited = (limits: Partial<ReadingLimits>): ReadingLimits => ({ ...READING_LIMITS, ...limits });
 const word = (text: string) => `<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`;
 
-describe("more than is read", () => {
+describe("limits", () => {
   test("parts of the archive", async () => {
     const file = docx(word("x"));
     expect(textOf(await readDocx(file, limited({ entries: 3 })))).toBe("x");
@@ -21,7 +21,7 @@ describe("more than is read", () => {
     );
   });
 
-  test("decompressed bytes, counted over all parts that are read", async () => {
+  test("decompressed bytes of all parts that are read", async () => {
     const main = xml("w:document", `<w:body>${word("x".repeat(2_000_000))}</w:body>`);
     const file = archiveOf({ "word/document.xml": main });
     const bytes = strToU8(main).byteLength;
@@ -32,7 +32,7 @@ describe("more than is read", () => {
     );
   });
 
-  test("a ratio that nothing but a bomb has, once it matters", async () => {
+  test("compression ratio, from the minimum size on", async () => {
     const file = archiveOf({
       "word/document.xml": xml("w:document", `<w:body>${word("x".repeat(5_000_000))}</w:body>`),
     });
@@ -45,7 +45,7 @@ describe("more than is read", () => {
     expect(textOf(await readDocx(small))).toHaveLength(500_000);
   });
 
-  test("characters of text, those of notes that are shown again and again included", async () => {
+  test("characters of text, including repeated notes and cells", async () => {
     const file = docx(word("12345") + word("678"));
     expect(textOf(await readDocx(file, limited({ textUnits: 8 })))).toBe("12345\n\n678");
     expect(failureOf(await readDocx(file, limited({ textUnits: 7 })))).toBe(
@@ -67,7 +67,7 @@ describe("more than is read", () => {
     );
   });
 
-  test("cells, over all sheets", async () => {
+  test("cells of all sheets", async () => {
     const sheet = { name: "S", content: rowsOf([1, 2], [3]) };
     const file = xlsx([sheet, sheet]);
     expect(textOf(await readXlsx(file, limited({ cells: 6 })))).toContain("1 | 2");
@@ -84,9 +84,9 @@ describe("more than is read", () => {
     );
   });
 
-  test("elements inside one another", async () => {
+  test("nested elements", async () => {
     const nested = (depth: number) => docx(`${"<w:sdt>".repeat(depth)}${word("deep")}${"</w:sdt>".repeat(depth)}`);
-    // document, body, paragraph, run and text are around it
+    // five levels around: document, body, paragraph, run and text
     expect(textOf(await readDocx(nested(READING_LIMITS.depth - 5)))).toBe("deep");
     expect(failureOf(await readDocx(nested(READING_LIMITS.depth - 4)))).toBe(
       "The part word/document.xml of the file is nested deeper than 512 levels, the most that is read.",
@@ -100,10 +100,10 @@ describe("more than is read", () => {
   });
 });
 
-describe("a file that cannot be read", () => {
+describe("an unreadable file", () => {
   const good = docx(word("Hello"));
 
-  test("is cut off, or none of an Office program", async () => {
+  test("is cut off, or no Office document", async () => {
     const message = "The file is damaged: it is cut off, and the list of its parts is missing.";
     expect(failureOf(await readDocx(good.subarray(0, good.length - 30)))).toBe(message);
     for (const bytes of [new Uint8Array(), strToU8("<html>"), new Uint8Array(100)]) {
@@ -113,7 +113,7 @@ describe("a file that cannot be read", () => {
     }
   });
 
-  test("misses the part that it begins with", async () => {
+  test("has no main part", async () => {
     const empty = archiveOf({ "a.txt": "x" });
     expect(failureOf(await readDocx(empty))).toBe("The file is damaged: its part word/document.xml is missing.");
     expect(failureOf(await readXlsx(empty))).toBe("The file is damaged: its part xl/workbook.xml is missing.");
@@ -123,7 +123,7 @@ describe("a file that cannot be read", () => {
     );
   });
 
-  test("misses a sheet or slide", async () => {
+  test("lacks a sheet or slide", async () => {
     const workbook = archiveOf({
       "xl/workbook.xml": xml("workbook", '<sheets><sheet name="Costs" r:id="s"/></sheets>'),
     });
@@ -135,7 +135,7 @@ describe("a file that cannot be read", () => {
     expect(failureOf(await readPptx(presentation))).toBe("The file is damaged: its slide 1 is missing.");
   });
 
-  test("misses the texts of its cells", async () => {
+  test("lacks its shared strings", async () => {
     const content = '<sheetData><row><c t="s"><v>0</v></c></row></sheetData>';
     expect(failureOf(await readXlsx(xlsx([{ name: "S", content }])))).toBe(
       "The file is damaged: the part that holds the texts of its cells is missing.",
@@ -144,7 +144,7 @@ describe("a file that cannot be read", () => {
 
   test("has a part whose bytes were changed", async () => {
     const stored = docx(word("Hello"));
-    // the first byte of what is compressed: a block of a kind that does not exist
+    // the first compressed byte: an invalid block type
     const broken = stored.slice();
     const name = Buffer.from(broken).indexOf("word/document.xml");
     broken[name + "word/document.xml".length] = 0xff;
@@ -159,7 +159,7 @@ describe("a file that cannot be read", () => {
     );
   });
 
-  test("has a part that ends early, is no XML, or declares entities", async () => {
+  test("has a part that is cut off, is no XML, or declares entities", async () => {
     const main = (content: string) => readDocx(archiveOf({ "word/document.xml": content }));
     expect(failureOf(await main(xml("w:document", `<w:body>${word("x")}`).slice(0, -20)))).toBe(
       "The file is damaged: its part word/document.xml is cut off.",
@@ -170,7 +170,7 @@ describe("a file that cannot be read", () => {
     );
   });
 
-  test("is encrypted, whole or in parts", async () => {
+  test("is encrypted completely or in parts", async () => {
     const message = "The file is encrypted. Upload it without a password.";
     const ole = new Uint8Array(2_048);
     ole.set([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]);
@@ -180,7 +180,7 @@ describe("a file that cannot be read", () => {
     expect(failureOf(await readDocx(marked))).toBe(message);
   });
 
-  test("leads outside or in circles, and nothing is fetched for it", async () => {
+  test("has external or circular relationships, and nothing is fetched", async () => {
     const file = archiveOf({
       "_rels/.rels":
         '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="a" Type="x/officeDocument" Target="http://localhost:1/evil.xml" TargetMode="External"/><Relationship Id="b" Type="x/officeDocument" Target="../../../../etc/passwd"/></Relationships>',

@@ -1,5 +1,5 @@
-// Office documents that were damaged at random: whatever is done to one, its reader answers with a document or a failure, soon.
-// MNEME_TEST_MUTATIONS sets how many per document, MNEME_TEST_SEED replays a run.
+// Reads randomly damaged Office documents: each reader returns a document or a failure within a bounded time.
+// MNEME_TEST_MUTATIONS sets the number per document; MNEME_TEST_SEED repeats a run.
 
 import { expect, test } from "bun:test";
 import { strToU8, unzipSync, zipSync } from "fflate";
@@ -13,7 +13,7 @@ import { docx, pptx, rowsOf, xlsx, xml } from "./office-file.ts";
 
 const MUTATIONS = Number(process.env.MNEME_TEST_MUTATIONS ?? 60);
 const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
-/** What one document may take. */
+/** Time limit of one document. */
 const EACH_MS = 10_000;
 
 const paragraph = (text: string, more = "") => `<w:p>${more}<w:r><w:rPr><w:b/></w:rPr><w:t>${text}</w:t></w:r></w:p>`;
@@ -75,7 +75,7 @@ const READERS = { docx: readDocx, xlsx: readXlsx, pptx: readPptx };
 
 for (const kind of ["docx", "xlsx", "pptx"] as const) {
   test(
-    `a ${kind} file is read or refused whatever is done to its bytes (${MUTATIONS} times, seed ${SEED})`,
+    `a ${kind} file with damaged bytes is read or refused (${MUTATIONS} times, seed ${SEED})`,
     async () => {
       const random = seeded(SEED);
       for (let mutation = 0; mutation < MUTATIONS; mutation++) {
@@ -87,7 +87,7 @@ for (const kind of ["docx", "xlsx", "pptx"] as const) {
   );
 
   test(
-    `a ${kind} file is read or refused whatever stands in its parts (${MUTATIONS} times, seed ${SEED})`,
+    `a ${kind} file with a damaged part is read or refused (${MUTATIONS} times, seed ${SEED})`,
     async () => {
       const random = seeded(SEED + 1);
       const parts = unzipSync(SAMPLES[kind]);
@@ -123,7 +123,7 @@ async function expectAnswer(answer: Promise<ReadDocument | ReadFailure>, what: s
   expect(places.every((at) => at < text.length)).toBe(true);
 }
 
-/** Cut off, with bits flipped, with a piece put elsewhere or repeated, or with a number changed. */
+/** Truncates, flips bits, copies or repeats a piece, or changes a number. */
 function mutated(bytes: Uint8Array, random: () => number): Uint8Array {
   const at = () => Math.floor(random() * bytes.length);
   const from = at();

@@ -1,4 +1,4 @@
-// What presentations say: slides, lists, tables, diagrams, notes, and what every slide repeats and nobody reads.
+// Tests presentations: slides, lists, tables, diagrams, notes, and skipped placeholders.
 
 import { describe, expect, test } from "bun:test";
 import { readPptx } from "../../../src/documents/office/pptx.ts";
@@ -12,7 +12,7 @@ const title = (text: string) => shape('type="title"', paragraph(text));
 const read = async (...slides: string[]) => textOf(await readPptx(pptx(slides.map((content) => ({ content })))));
 
 describe("a presentation", () => {
-  test("has its slides in the order in which they are shown, each under its title, with marks", async () => {
+  test("has slides in presentation order, each with title and mark", async () => {
     const outcome = await readPptx(
       pptx([
         { content: shape(null, paragraph("Text 🎉")) + title("First") },
@@ -32,7 +32,7 @@ describe("a presentation", () => {
     });
   });
 
-  test("has lists with their levels and numbers, and leaves out what stands on every slide", async () => {
+  test("has lists with levels and numbers, and no slide numbers, dates and footers", async () => {
     const numbered = (text: string) =>
       paragraph(text, '<a:pPr><a:buAutoNum type="alphaLcParenR" startAt="2"/></a:pPr>');
     const text = await read(
@@ -53,7 +53,7 @@ describe("a presentation", () => {
     expect(text).toBe("## T\n\nIntro\n\n- Point\n  - Below\n- b) one\n- c) two");
   });
 
-  test("has tables whose rows name their columns, shapes of groups, and equations", async () => {
+  test("has table rows with column names, grouped shapes, and equations", async () => {
     const cell = (text: string, properties = "") =>
       `<a:tc ${properties}><a:txBody>${paragraph(text)}</a:txBody></a:tc>`;
     const table = `<p:graphicFrame><a:graphic><a:graphicData><a:tbl><a:tblPr firstRow="1"/><a:tblGrid/>
@@ -71,7 +71,7 @@ describe("a presentation", () => {
     );
   });
 
-  test("has diagrams as lists, each point below the one that it belongs to", async () => {
+  test("has diagrams as nested lists", async () => {
     const point = (id: string, text: string, type = "node") =>
       `<dgm:pt modelId="${id}" type="${type}"><dgm:t>${paragraph(text)}</dgm:t></dgm:pt>`;
     const connection = (from: string, to: string, order: number) =>
@@ -89,7 +89,7 @@ describe("a presentation", () => {
     expect(text).toBe("## T\n\n- First\n  - Child\n- Second\n- Loose");
   });
 
-  test("has speaker notes and comments of both kinds, with who wrote them", async () => {
+  test("has speaker notes and comments of both kinds, with authors", async () => {
     const notes = `<p:cSld><p:spTree>${shape('type="sldImg"')}${shape('type="body"', paragraph("Say hello."), paragraph("Smile."))}${shape('type="sldNum"', paragraph("3"))}</p:spTree></p:cSld>`;
     const slide = {
       content: title("T"),

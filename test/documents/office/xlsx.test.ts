@@ -1,4 +1,4 @@
-// What workbooks say: sheets, values as they are shown, rows that name their columns, notes.
+// Tests workbooks: sheets, formatted values, rows with column names, comments.
 
 import { describe, expect, test } from "bun:test";
 import { readXlsx } from "../../../src/documents/office/xlsx.ts";
@@ -20,7 +20,7 @@ const STYLES = xml(
 );
 
 describe("a workbook", () => {
-  test("has its sheets in their order, each with its name and mark, hidden ones too, empty ones and charts not", async () => {
+  test("has sheets in order with name and mark, including hidden ones, without empty ones and charts", async () => {
     const outcome = await readXlsx(
       archiveOf({
         "_rels/.rels": references(["r1", "officeDocument", "xl/workbook.xml"]),
@@ -74,13 +74,13 @@ describe("a workbook", () => {
     );
   });
 
-  test("counts days from 1904 where the workbook does", async () => {
+  test("counts days from 1904 if the workbook does", async () => {
     const content = '<sheetData><row r="1"><c r="A1" s="1"><v>0</v></c></row></sheetData>';
     const file = xlsx([{ name: "S", content }], { "styles.xml": STYLES }, '<workbookPr date1904="1"/>');
     expect(textOf(await readXlsx(file))).toBe("## S\n\n1904-01-01");
   });
 
-  test("names the columns in each row, a caption above them not", async () => {
+  test("has column names in each row, but not in a caption", async () => {
     const text = await textOfSheet(
       rowsOf(
         ["Sales of the year", null, null],
@@ -103,7 +103,7 @@ describe("a workbook", () => {
     );
   });
 
-  test("takes bold rows, filtered ranges and tables for headers, years above numbers too", async () => {
+  test("recognises headers by bold type, filters and tables, and years above numbers", async () => {
     const bold = (name: string, text: string) => `<c r="${name}" s="4" t="inlineStr"><is><t>${text}</t></is></c>`;
     const plain = (name: string, text: string) => `<c r="${name}" t="inlineStr"><is><t>${text}</t></is></c>`;
     const file = xlsx(
@@ -133,7 +133,7 @@ describe("a workbook", () => {
     ]);
   });
 
-  test("shares what is merged: labels down their rows, names over their columns", async () => {
+  test("repeats merged labels in their rows, and merged names over their columns", async () => {
     const text = await textOfSheet(
       `${rowsOf(
         ["City", "2023", null],
@@ -147,21 +147,21 @@ describe("a workbook", () => {
     );
   });
 
-  test("reads cells at the far end of a sheet without filling what lies between", async () => {
+  test("reads distant cells without memory for the cells between", async () => {
     const text = await textOfSheet(
       '<dimension ref="A1:XFD1048576"/><sheetData><row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>2</v></c></row></sheetData><mergeCells><mergeCell ref="A1:XFD1048576"/></mergeCells>',
     );
     expect(text).toBe("1\n\n1 | 2");
   });
 
-  test("finds cells that do not tell their place", async () => {
+  test("reads cells without a reference", async () => {
     const text = await textOfSheet(
       '<sheetData><row><c><v>1</v></c><c/><c t="inlineStr"><is><t>a</t></is></c></row><row><c><v>2</v></c></row></sheetData>',
     );
     expect(text).toBe("1 | a\n2");
   });
 
-  test("has what people noted on cells at the end of the row, and threads only once", async () => {
+  test("has comments at the end of the row, and threads only once", async () => {
     const file = xlsx(
       [
         {

@@ -1,4 +1,4 @@
-// What is made of a PDF: text in reading order, as Markdown. The files are made here, so that each test shows what it reads.
+// Tests the text of PDFs: reading order, and structure as Markdown. The tests generate their files.
 
 import { describe, expect, test } from "bun:test";
 import type { ReadDocument } from "../../../src/documents/document.ts";
@@ -34,7 +34,7 @@ const PROSE = [
 const PROSE_TEXT = PROSE.join(" ");
 
 describe("paragraphs", () => {
-  test("lines become one paragraph, and a wider gap begins the next", async () => {
+  test("consecutive lines are a paragraph, and a wider gap begins the next one", async () => {
     const text = await textOf([...lines(PROSE, 60, 100), ...lines(PROSE, 60, 180)]);
     expect(text).toBe(`${PROSE_TEXT}\n\n${PROSE_TEXT}`);
   });
@@ -49,7 +49,7 @@ describe("paragraphs", () => {
     expect(text.split("\n\n")).toHaveLength(2);
   });
 
-  test("a word that the line's end has cut is whole again; a hyphen of its own stays", async () => {
+  test("a hyphenated word at the end of a line is rejoined; other hyphens stay", async () => {
     const text = await textOf(
       lines(
         [
@@ -69,7 +69,7 @@ describe("paragraphs", () => {
     }
   });
 
-  test("lines that end before the edge stay lines", async () => {
+  test("short lines stay separate lines", async () => {
     const text = await textOf([
       ...lines(["Harbour Office", "12 Quay Street", "Porttown"], 60, 60),
       ...lines(PROSE, 60, 140),
@@ -77,7 +77,7 @@ describe("paragraphs", () => {
     expect(text).toStartWith("Harbour Office\n12 Quay Street\nPorttown\n\n");
   });
 
-  test("a paragraph that goes on behind a footnote on the next page is put together, with the page's mark in it", async () => {
+  test("a paragraph that continues on the next page after a footnote is joined, with the page mark inside", async () => {
     const document = await read({
       pages: [
         [
@@ -94,7 +94,7 @@ describe("paragraphs", () => {
     expect(text.slice(at)).toStartWith("which are those");
   });
 
-  test("what is drawn twice to look bold is read once", async () => {
+  test("text that is drawn twice to look bold is read once", async () => {
     const text = await textOf([
       { text: "Harbour", x: 60, y: 100 },
       { text: "Harbour", x: 60.3, y: 100 },
@@ -102,7 +102,7 @@ describe("paragraphs", () => {
     expect(text).toBe("Harbour");
   });
 
-  test("a raised mark stays on its line", async () => {
+  test("a superscript stays on its line", async () => {
     const text = await textOf([
       { text: "The harbour", x: 60, y: 100 },
       { text: "7", x: 113, y: 95, size: 6 },
@@ -112,14 +112,14 @@ describe("paragraphs", () => {
     expect(text).toStartWith("The harbour7 was built");
   });
 
-  test("no line of a text becomes a heading, table or fence by its signs", async () => {
+  test("lines that look like Markdown headings, tables or fences are escaped", async () => {
     const text = await textOf([...lines(["# of barges", "| open", "```"], 60, 100, 10), ...lines(PROSE, 60, 200)]);
     expect(text).toStartWith("\\# of barges\n\\| open\n\\```");
   });
 });
 
 describe("headings", () => {
-  test("larger type is a heading, with a level for each size", async () => {
+  test("larger type is a heading, with a level per size", async () => {
     const text = await textOf([
       { text: "The harbour", x: 60, y: 60, size: 24 },
       { text: "Its walls", x: 60, y: 100, size: 16 },
@@ -130,7 +130,7 @@ describe("headings", () => {
     expect(text).toBe(`# The harbour\n\n## Its walls\n\n${PROSE_TEXT}\n\n## Its lights\n\n${PROSE_TEXT}`);
   });
 
-  test("bold lines are headings below those; a number says how deep", async () => {
+  test("bold lines are headings below these; a section number determines the depth", async () => {
     const text = await textOf([
       { text: "The harbour", x: 60, y: 60, size: 24 },
       { text: "2 Its walls", x: 60, y: 100, font: "bold" },
@@ -158,7 +158,7 @@ describe("columns", () => {
     "is left over, and they are gone at noon.",
   ];
 
-  test("are read one after the other, below what stands across them", async () => {
+  test("are read one after the other, after text across them", async () => {
     const text = await textOf([
       { text: "A title that stands across both of the columns", x: 120, y: 60, size: 18 },
       ...lines([...left, ...left], 60, 100),
@@ -169,7 +169,7 @@ describe("columns", () => {
     expect(text).toContain(right.join(" "));
   });
 
-  test("three of them too", async () => {
+  test("may be three", async () => {
     const third = PROSE.map((line) => line.slice(0, 26));
     const columns = [60, 230, 400].map((x, at) =>
       lines(
@@ -182,7 +182,7 @@ describe("columns", () => {
     expect(text.match(/[012](?=\p{L})/gu)?.join("")).toBe("000001111122222");
   });
 
-  test("above and below a line across them are read apart", async () => {
+  test("are read separately above and below a line across them", async () => {
     const text = await textOf([
       ...lines(left, 60, 100),
       ...lines(right, 320, 100),
@@ -211,7 +211,7 @@ describe("columns", () => {
 });
 
 describe("lists", () => {
-  test("bullets of any kind and numbers become items, with their further lines", async () => {
+  test("bullets and numbers are list items, with their further lines", async () => {
     const items = (["\u2022", "\uf0b7", "\u25aa"] as const).flatMap((bullet, at): Drawn[] => [
       { text: bullet, x: 60, y: 100 + at * 24, font: "unicode" },
       { text: "Barges bring the stone down from the hills in the north of", x: 75, y: 100 + at * 24 },
@@ -224,7 +224,7 @@ describe("lists", () => {
     );
   });
 
-  test("a sign of a font that says nothing of its letters is a bullet where the page can be read", async () => {
+  test("a single character of an undecodable font is a bullet on a decodable page", async () => {
     const text = await textOf([
       { text: "x", x: 60, y: 100, font: "symbols" },
       { text: "Security", x: 75, y: 100 },
@@ -239,7 +239,7 @@ describe("tables", () => {
   const row = (cells: readonly string[], y: number, font: Drawn["font"] = "text"): readonly Drawn[] =>
     cells.flatMap((text, at) => (text === "" ? [] : [{ text, x: 60 + at * 120, y, font }]));
 
-  test("rows carry the names of their columns", async () => {
+  test("rows have column names", async () => {
     const text = await textOf([
       ...row(["Name", "Berths", "Depth"], 100, "bold"),
       ...row(["Porttown", "12", "7.5 m"], 116),
@@ -248,7 +248,7 @@ describe("tables", () => {
     expect(text).toBe("Name: Porttown | Berths: 12 | Depth: 7.5 m\nName: Newquay | Depth: 4 m");
   });
 
-  test("figures below names make those a header without bold type", async () => {
+  test("names above figures are a header even without bold type", async () => {
     const text = await textOf([
       ...row(["Harbour", "Berths", "Depth"], 100),
       ...row(["Porttown", "12", "7"], 116),
@@ -257,14 +257,14 @@ describe("tables", () => {
     expect(text).toStartWith("Harbour: Porttown | Berths: 12 | Depth: 7\n");
   });
 
-  test("without a header the values stand alone, and a pair is a name and its value", async () => {
+  test("without a header values stand alone, and a row of two cells is a name and a value", async () => {
     const three = [...row(["Porttown", "stone", "tidal"], 100), ...row(["Newquay", "wood", "locked"], 116)];
     expect(await textOf(three)).toBe("Porttown | stone | tidal\nNewquay | wood | locked");
     const pairs = [...row(["Harbour master", "Ada Quay"], 100), ...row(["Telephone", "555 0100"], 116)];
     expect(await textOf(pairs)).toBe("Harbour master: Ada Quay\nTelephone: 555 0100");
   });
 
-  test("the lines of a cell become one, and a title above belongs to no column", async () => {
+  test("lines of a cell are joined, and a title above belongs to no column", async () => {
     const text = await textOf([
       { text: "Table 1: Harbours of the coast", x: 100, y: 80 },
       ...row(["Name", "Remarks", "Berths"], 100, "bold"),
@@ -277,7 +277,7 @@ describe("tables", () => {
     );
   });
 
-  test("dots to a page number are left out, entry by entry", async () => {
+  test("dot leaders in a table of contents are shortened", async () => {
     const text = await textOf(
       lines(["Walls . . . . . . . . . . . . . . . . 7", "Lights . . . . . . . . . . . . . . . 19"], 60, 100),
     );
@@ -285,7 +285,7 @@ describe("tables", () => {
   });
 });
 
-describe("what is not part of the text", () => {
+describe("headers, footers and stamps", () => {
   const page = (number: number): readonly Drawn[] => [
     { text: "The Harbours of the Coast", x: 200, y: 30, size: 8 },
     ...lines(
@@ -296,18 +296,18 @@ describe("what is not part of the text", () => {
     { text: `Page ${number} of 5`, x: 280, y: 780, size: 8 },
   ];
 
-  test("running headers and page numbers are left out; the first page's header stays", async () => {
+  test("running headers and page numbers are left out; the header of the first page stays", async () => {
     const text = await textOf(...[1, 2, 3, 4, 5].map(page));
     expect(text.match(/The Harbours of the Coast/g)).toHaveLength(1);
     expect(text).not.toContain("Page ");
     expect(text.match(/The harbour was built/g)).toHaveLength(5);
   });
 
-  test("a lone number at the bottom is the page's", async () => {
+  test("a lone number at the bottom is a page number", async () => {
     expect(await textOf([...lines(PROSE, 60, 100), { text: "17", x: 300, y: 770 }])).toBe(PROSE_TEXT);
   });
 
-  test("figures that stand at the same place on each page are kept where they differ otherwise", async () => {
+  test("figures at the same position on each page stay if they are no page numbers", async () => {
     const pages = [1, 2, 3, 4].map((number) => [
       ...lines(PROSE, 60, 100),
       { text: `Balance carried forward: ${number * 111}.20`, x: 60, y: 760 },
@@ -316,7 +316,7 @@ describe("what is not part of the text", () => {
     for (const number of [1, 2, 3, 4]) expect(text).toContain(`Balance carried forward: ${number * 111}.20`);
   });
 
-  test("text along the edge is read after the page's own, and is no heading", async () => {
+  test("text along the edge is read after the other text, and is no heading", async () => {
     const text = await textOf([
       { text: "arXiv:2004.04906v3", x: 30, y: 500, size: 20, degrees: 90 },
       ...lines(PROSE, 60, 100),
@@ -326,12 +326,12 @@ describe("what is not part of the text", () => {
 });
 
 describe("scripts", () => {
-  test("a turned page is read as it is looked at", async () => {
+  test("a rotated page is read as it is displayed", async () => {
     const turned = PROSE.map((text, at) => ({ text, x: 100 + at * 12, y: 700, degrees: 90 }));
     expect((await read({ pages: [turned], rotate: 90 })).pieces.join("")).toBe(PROSE_TEXT);
   });
 
-  test("text from right to left is read in its order, with words from left to right in it", async () => {
+  test("right-to-left text is read in logical order, including left-to-right words", async () => {
     const drawn = (text: string, x: number): Drawn => ({
       text: [...text].reverse().join(""),
       x,
@@ -354,7 +354,7 @@ describe("scripts", () => {
     expect(text).toBe("\u0627\u0644\u0639\u0631\u0628\u064a\u0629");
   });
 
-  test("the character maps that a Japanese PDF only names are there, and its lines join without spaces", async () => {
+  test("predefined Japanese character maps are available, and lines join without spaces", async () => {
     const text = await textOf([
       { text: "82a082a282a482a682a8", x: 60, y: 100, font: "shift-jis" },
       { text: "8d60", x: 60, y: 112, font: "shift-jis" },
@@ -366,7 +366,7 @@ describe("scripts", () => {
 describe("the title", () => {
   const page = lines(PROSE, 60, 100);
 
-  test("is the one in the file's properties", async () => {
+  test("is taken from the properties of the file", async () => {
     expect((await read({ pages: [page], title: "Harbours of the Coast" })).title).toBe("Harbours of the Coast");
   });
 
@@ -385,7 +385,7 @@ describe("the title", () => {
 });
 
 describe("places", () => {
-  test("each page with text has a mark where it begins, and pages are reported as they are done", async () => {
+  test("each page with text has a mark, and progress is reported per page", async () => {
     const done: string[] = [];
     const plan = { pages: [lines(["First page."], 60, 100), [], lines(["Third page."], 60, 100)] };
     const { pieces, marks } = await read(plan, { onProgress: (pages, total) => done.push(`${pages}/${total}`) });
@@ -397,7 +397,7 @@ describe("places", () => {
     expect(done).toEqual(["1/3", "2/3", "3/3"]);
   });
 
-  test("a long text comes in pieces", async () => {
+  test("a long text is returned in pieces", async () => {
     const { pieces } = await read({
       pages: Array.from({ length: 40 }, (_, at) =>
         lines(
@@ -411,7 +411,7 @@ describe("places", () => {
     expect(pieces.join("").match(/harbour/g)).toHaveLength(40 * 60);
   });
 
-  test("the bytes are left as they were, be they a Buffer or not", async () => {
+  test("the bytes stay unchanged, in a Buffer or not", async () => {
     const bytes = buildPdf({ pages: [lines(PROSE, 60, 100)] });
     const before = bytes.slice();
     for (const given of [bytes, Buffer.from(bytes.buffer)]) {
@@ -421,28 +421,28 @@ describe("places", () => {
   });
 });
 
-describe("what cannot be read", () => {
+describe("an unreadable file", () => {
   const page = lines(PROSE, 60, 100);
 
-  test("no PDF", async () => {
+  test("is no PDF", async () => {
     for (const bytes of [new Uint8Array(), Buffer.from("no PDF at all"), Buffer.from("%PDF-1.7\n")]) {
       expect(await failureOf(bytes)).toBe("The file is damaged: it cannot be opened as a PDF.");
     }
   });
 
-  test("a password", async () => {
+  test("has a password", async () => {
     const locked = buildPdf({ pages: [page], isLocked: true });
     expect(await failureOf(locked)).toBe("The file is encrypted. Upload it without a password.");
   });
 
-  test("pictures only, and nothing at all", async () => {
+  test("has only pictures, or nothing at all", async () => {
     expect(await failureOf(buildPdf({ pages: [[]], hasPicture: true }))).toBe(
       "The file holds no text; it seems to be a scan; text recognition is not built in.",
     );
     expect(await failureOf(buildPdf({ pages: [[], []] }))).toBe("The file holds no text.");
   });
 
-  test("fonts that do not say which letters they show, of which the text tells where other pages can be read", async () => {
+  test("has fonts without a mapping to characters; with other readable pages, a note in the text tells it", async () => {
     const undecodable: readonly Drawn[] = [{ text: "a text of some length", x: 60, y: 100, font: "symbols" }];
     expect(await failureOf(buildPdf({ pages: [undecodable] }))).toBe(
       "The file's fonts do not say which letters they show, and text recognition is not built in.",
@@ -453,13 +453,13 @@ describe("what cannot be read", () => {
     );
   });
 
-  test("a page that is missing, of which the text tells", async () => {
+  test("lacks a page; with other pages, a note in the text tells it", async () => {
     expect((await read({ pages: [page], isLastLost: true })).pieces.join("")).toBe(
       `${PROSE_TEXT}\n\n[Page 2 is damaged and cannot be read.]`,
     );
   });
 
-  test("more pages than the limit; exactly as many are read", async () => {
+  test("has more pages than the limit; a file with exactly the limit is read", async () => {
     const many = (copies: number) => buildPdf({ pages: [page], copies });
     expect(await failureOf(many(PDF_PAGES_MAX + 1))).toBe(
       "The file has 5,001 pages; at most 5,000 are read. Upload it in parts.",
@@ -475,7 +475,7 @@ describe("what cannot be read", () => {
     expect(stopped instanceof ReadFailure ? stopped.message : "").not.toContain("at most");
   });
 
-  test("a file that takes too long, with the page at which it was given up", async () => {
+  test("takes too long; the message names the page", async () => {
     let now = 0;
     const clock: Clock = { now: () => (now += 1_000), sleep: (ms, signal) => systemClock.sleep(ms, signal) };
     const bytes = buildPdf({ pages: Array.from({ length: 40 }, () => page) });
