@@ -256,7 +256,7 @@ async function exactSearch(
   const { parts, archive, projectId } = opened;
   const index = await parts.index.project(projectId);
   const { chunkKeys, memoryKeys } = await archive.chunkKeys(projectId);
-  const passageOfChunk = passagesOfMemories(
+  const passageOfChunk = await passagesOfMemories(
     opened,
     Array.from(memoryKeys, (key) => key as MemoryKey),
     passages,
@@ -270,7 +270,7 @@ async function exactSearch(
     for (let first = 0; first < chunkKeys.length; first += CHUNKS_PER_CALL) {
       const end = first + CHUNKS_PER_CALL;
       const part = { chunkKeys: chunkKeys.slice(first, end), memoryKeys: memoryKeys.slice(first, end) };
-      cosines.set(await index.similarities(vector, part), first);
+      cosines.set(await index.scoreVectors(vector, part), first);
     }
     const order = [...cosines.keys()].sort((left, right) => (cosines[right] ?? 0) - (cosines[left] ?? 0));
     nearest.push(new Map((filters[at] ?? []).map((filter) => [filter, bestWithin(filter, order, passageOfChunk)])));
@@ -279,12 +279,12 @@ async function exactSearch(
   return nearest;
 }
 
-function passagesOfMemories(
+async function passagesOfMemories(
   { parts, projectId }: OpenRetrieval,
   memoryKeys: readonly MemoryKey[],
   passages: ReadonlyMap<string, BookPassage>,
-): readonly (BookPassage | undefined)[] {
-  const memories = parts.memories.getMany(projectId, [...new Set(memoryKeys)]);
+): Promise<readonly (BookPassage | undefined)[]> {
+  const memories = await parts.memories.getMany(projectId, [...new Set(memoryKeys)]);
   return memoryKeys.map((key) => passages.get(memories.get(key)?.externalId ?? ""));
 }
 

@@ -32,7 +32,7 @@ Measures the time of filter conditions in the native attribute index, and time a
   --runs N      runs per filter (default: 200)
   --seed N      seed for the attributes (default: 1)
   --record      write bench/results/filters.json`;
-/** Memories per page, like in compose.ts when it opens a project. */
+/** Memories per page, like in src/compose/storage.ts when it opens a project. */
 const PAGE = 500;
 const WARM_UP_RUNS = 5;
 /** A filter stops after this total time, but not before `RUNS_MIN` runs. */

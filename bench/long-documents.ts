@@ -17,7 +17,8 @@ import { parseCommandLine, UsageError } from "../src/kit/flags.ts";
 import { createLog } from "../src/kit/log.ts";
 import type { Reranker } from "../src/ports/models.ts";
 import { MODES } from "../src/retrieval/modes.ts";
-import { type RetrievalParts, search } from "../src/retrieval/plan.ts";
+import type { RetrievalParts } from "../src/retrieval/request.ts";
+import { search } from "../src/retrieval/search.ts";
 import { CachingReranker } from "./lib/caching-reranker.ts";
 import {
   type ChunkedDocument,

@@ -3,8 +3,7 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { SqliteAccountStore } from "./adapters/embedded/sqlite/account-store.ts";
-import { openDatabase, type SqliteDatabase } from "./adapters/embedded/sqlite/database.ts";
+import { openStores, type SqliteStores } from "./adapters/embedded/sqlite/stores.ts";
 import { checkFuture } from "./api/drafts.ts";
 import { keyView, listView, projectView } from "./api/views.ts";
 import { Fault } from "./domain/fault.ts";
@@ -15,9 +14,11 @@ import type { Page } from "./domain/page.ts";
 import { DEFAULT_SETTINGS, type Plan } from "./domain/project.ts";
 import type { KeyScope } from "./domain/scope.ts";
 import type { Clock } from "./kit/clock.ts";
+import type { Eventually } from "./kit/eventually.ts";
 import { UsageError } from "./kit/flags.ts";
 import type { AccountStore } from "./ports/account-store.ts";
 import type { Listing } from "./ports/user-store.ts";
+import { newWebhookSecret } from "./webhooks/signature.ts";
 
 /** Body of createKey, without what may be left out. */
 export interface KeyBody {
@@ -59,96 +60,93 @@ export function openLocalAccounts(dataDir: string, clock: Clock): Accounts {
       `${dataDir} holds no data of Mneme: name the server's with --data-dir, or a server with --url, or start one first.`,
     );
   }
-  return new LocalAccounts(openDatabase(path), clock);
+  return new LocalAccounts(openStores({ path, clock, newWebhookSecret }), clock);
 }
 
 class LocalAccounts implements Accounts {
-  readonly #store: AccountStore;
+  readonly #accounts: AccountStore;
 
   constructor(
-    private readonly database: SqliteDatabase,
+    private readonly stores: SqliteStores,
     private readonly clock: Clock,
   ) {
-    this.#store = new SqliteAccountStore({ database, clock });
+    this.#accounts = stores.accounts;
   }
 
   async listKeys(projectId: string | null): Promise<object> {
-    const project = this.#projectOf(projectId);
-    return listView(
-      everything((listing) => this.#store.listKeys(project, listing)),
-      keyView,
-    );
+    const project = await this.#projectOf(projectId);
+    return listView(await everyPage((listing) => this.#accounts.listKeys(project, listing)), keyView);
   }
 
   async createKey(projectId: string | null, { name, scopes, userId, expires_at }: KeyBody): Promise<object> {
     const expiresAt = expires_at === null ? null : checkFuture(expires_at, this.clock.now(), "expires_at");
     const draft = { name, scopes, userId, expiresAt };
-    const { key, secret } = this.#store.issueKey(this.#projectOf(projectId), draft);
+    const { key, secret } = await this.#accounts.issueKey(await this.#projectOf(projectId), draft);
     return { ...keyView(key), key: secret };
   }
 
   async rotateKey(projectId: string | null, id: string, graceSeconds: number): Promise<object> {
-    const rotated = this.#store.rotateKey(this.#holderOf(projectId, id), id as KeyId, graceSeconds * 1000);
+    const project = await this.#projectOfKey(projectId, id);
+    const rotated = await this.#accounts.rotateKey(project, id as KeyId, graceSeconds * 1000);
     if (rotated === null) throw keyNotFound(id);
     return { ...keyView(rotated.key), key: rotated.secret };
   }
 
   async removeKey(projectId: string | null, id: string): Promise<void> {
-    if (!this.#store.removeKey(this.#holderOf(projectId, id), id as KeyId)) throw keyNotFound(id);
+    const project = await this.#projectOfKey(projectId, id);
+    if (!(await this.#accounts.removeKey(project, id as KeyId))) throw keyNotFound(id);
   }
 
   async listProjects(): Promise<object> {
-    return listView(
-      everything((listing) => this.#store.listProjects(listing)),
-      projectView,
-    );
+    return listView(await everyPage((listing) => this.#accounts.listProjects(listing)), projectView);
   }
 
   async createProject(body: { readonly name: string; readonly plan: Plan }): Promise<object> {
-    return this.database.atomically(() => {
-      const project = this.#store.createProject({ ...body, settings: DEFAULT_SETTINGS });
-      return { ...projectView(project), key: this.#store.issueKey(project.id, FIRST_KEY).secret };
+    return this.stores.transactions.run(async ({ accounts }) => {
+      const project = await accounts.createProject({ ...body, settings: DEFAULT_SETTINGS });
+      return { ...projectView(project), key: (await accounts.issueKey(project.id, FIRST_KEY)).secret };
     });
   }
 
   async changePlan(projectId: string, plan: Plan): Promise<object> {
-    const changed = this.#store.changeProject(projectId as ProjectId, { plan });
+    const changed = await this.#accounts.changeProject(projectId as ProjectId, { plan });
     if (changed === null) throw projectNotFound(projectId);
     return projectView(changed);
   }
 
   async removeProject(projectId: string): Promise<void> {
-    if (!this.#store.removeProject(projectId as ProjectId)) throw projectNotFound(projectId);
+    if (!(await this.#accounts.removeProject(projectId as ProjectId))) throw projectNotFound(projectId);
   }
 
   close(): void {
-    this.database.close();
+    this.stores.close();
   }
 
-  #projectOf(projectId: string | null): ProjectId {
-    if (projectId === null) return this.#store.defaultProject();
-    const project = this.#store.project(projectId as ProjectId);
+  async #projectOf(projectId: string | null): Promise<ProjectId> {
+    if (projectId === null) return this.#accounts.defaultProject();
+    const project = await this.#accounts.project(projectId as ProjectId);
     if (project === null) throw projectNotFound(projectId);
     return project.id;
   }
 
-  // Who works on the file may work on every project, and a key's id says which it is.
-  #holderOf(projectId: string | null, id: string): ProjectId {
-    const projects = projectId === null ? this.#store.projects() : [this.#projectOf(projectId)];
-    const holder = projects.find((project) => this.#store.key(project, id as KeyId) !== null);
-    if (holder === undefined) throw keyNotFound(id);
-    return holder;
+  // A person with access to the file may work on every project, and the id of a key tells which project it belongs to.
+  async #projectOfKey(projectId: string | null, id: string): Promise<ProjectId> {
+    const projects = projectId === null ? await this.#accounts.projects() : [await this.#projectOf(projectId)];
+    for (const project of projects) {
+      if ((await this.#accounts.key(project, id as KeyId)) !== null) return project;
+    }
+    throw keyNotFound(id);
   }
 }
 
-function everything<Item>(list: (listing: Listing) => Page<Item>): Page<Item> {
+async function everyPage<Item>(list: (listing: Listing) => Eventually<Page<Item>>): Promise<Page<Item>> {
   const items: Item[] = [];
-  let page: Page<Item> | null = null;
+  let cursor: string | null = null;
   do {
-    const cursor: string | null = page?.cursor ?? null;
-    page = list({ limit: LIMITS.pageItems, ...(cursor === null ? {} : { cursor }) });
+    const page: Page<Item> = await list({ limit: LIMITS.pageItems, ...(cursor === null ? {} : { cursor }) });
     items.push(...page.items);
-  } while (page.cursor !== null);
+    cursor = page.cursor;
+  } while (cursor !== null);
   return { items, cursor: null };
 }
 

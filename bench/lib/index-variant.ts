@@ -139,11 +139,11 @@ export async function openVariant(
         language: document.memory.language ?? "und",
         chunks: document.chunks.map((chunk, at) => withTexts(chunk, texts[at])),
         vectors: smoothed(vectors, embedder.dimensions, variant.neighbourWeight),
-        names: { title: document.memory.title, phrases: document.memory.tags ?? [] },
+        entities: { title: document.memory.title, phrases: document.memory.tags ?? [] },
       },
     ]);
   }
-  project.show(
+  await project.show(
     documents.map(({ memory }) => ({ memoryKey: memory.key, userKey: null, expiresAt: null, attributes: "{}" })),
   );
   const opened = opening.move();

@@ -1,17 +1,15 @@
 // Opens a data directory for searching in this process, without a server. For benches whose searches no request can
-// ask for. It composes the same parts as src/compose.ts, except those that write.
+// ask for. It composes the same parts as src/compose/storage.ts, except those that write.
 
 import { join } from "node:path";
 import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
-import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
-import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
-import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
+import { openStores } from "../../src/adapters/embedded/sqlite/stores.ts";
 import { createLanes } from "../../src/adapters/inference/lanes.ts";
 import { lockDirectory } from "../../src/adapters/native/core.ts";
 import { queryLanguage } from "../../src/adapters/preparation/query-language.ts";
 import { Progress } from "../../src/cli/terminal.ts";
-import { visiblePages } from "../../src/compose.ts";
+import { visiblePages } from "../../src/compose/storage.ts";
 import { parseConfig } from "../../src/config.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import type { Ranking } from "../../src/domain/ranking.ts";
@@ -20,7 +18,9 @@ import { UsageError } from "../../src/kit/flags.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { MemoryStore } from "../../src/ports/memory-store.ts";
 import type { Mode } from "../../src/retrieval/modes.ts";
-import { type RetrievalParts, search } from "../../src/retrieval/plan.ts";
+import type { RetrievalParts } from "../../src/retrieval/request.ts";
+import { search } from "../../src/retrieval/search.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import type { JudgedQuery } from "./collection.ts";
 
 /** An open data directory. */
@@ -50,7 +50,7 @@ export async function searchAll(
   const progress = new Progress(`${label}:`);
   const rankings: Ranking[] = [];
   for (const [at, { text, userId }] of queries.entries()) {
-    const user = userId === null ? null : { id: userId, key: parts.memories.userKey(projectId, userId) };
+    const user = userId === null ? null : { id: userId, key: await parts.memories.userKey(projectId, userId) };
     const request = {
       query: text,
       mode: "precise",
@@ -82,9 +82,9 @@ export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
   await using opening = new AsyncDisposableStack();
   const lock = lockDirectory(dataDir);
   opening.defer(() => lock.release());
-  const database = openDatabase(join(dataDir, "mneme.sqlite"));
-  opening.defer(() => database.close());
-  const memories = new SqliteMemoryStore({ database, clock });
+  const stores = openStores({ path: join(dataDir, "mneme.sqlite"), clock, newWebhookSecret });
+  opening.defer(() => stores.close());
+  const { memories } = stores;
   const archive = await Archive.open({ path: join(dataDir, "memories.duckdb"), log });
   opening.defer(() => archive.close());
   const lanes = await createLanes({
@@ -100,11 +100,11 @@ export async function openRetrieval(dataDir: string): Promise<OpenRetrieval> {
     dimensions: lanes.dimensions,
     fingerprint: lanes.fingerprint,
     hnswMinChunks: config.hnswMinChunks,
-    reserveChunkKeys: (count) => memories.reserveChunkKeys(count),
+    reserveChunkKeys: (count) => stores.jobs.reserveChunkKeys(count),
   });
   opening.defer(() => index.close());
 
-  const projectId = new SqliteAccountStore({ database, clock }).defaultProject();
+  const projectId = await stores.accounts.defaultProject();
   const { incomplete } = await index.reconcile(projectId, visiblePages(projectId, memories));
   if (incomplete.length > 0) {
     throw new UsageError(`${dataDir}: ${incomplete.length} memories must be indexed again; start a server on it once.`);

@@ -1,74 +1,95 @@
-// What makes a repeated POST harmless: whether a request with an Idempotency-Key is new, the same again, or another one
-// under a key that is taken. Which operations take the header, and what their answers look like, is the API's business.
+// Makes repeated POST requests harmless: tells whether a request with an Idempotency-Key is new, a repetition, or another request under
+// a key that is taken. Which operations accept the header is the API's business.
 
 import { createHash, type Hash } from "node:crypto";
 import { Fault, invariant } from "../domain/fault.ts";
 import { type IdPrefix, isId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
+import type { Eventually } from "../kit/eventually.ts";
 import type { IdempotencySlot, IdempotencyStore } from "../ports/idempotency-store.ts";
-import type { Transactions } from "../ports/transactions.ts";
+import type { Transaction, Transactions } from "../ports/transactions.ts";
 
-/** What a request did, as `commit` is told. */
+/** The outcome of a request's change. */
 export interface Outcome {
-  /** HTTP status; what is 400 or more is not remembered. */
+  /** HTTP status. An outcome of 400 or more is not remembered. */
   readonly status: number;
-  /** The JSON to answer a repetition with: without one-time secrets, and without what the request itself brings. */
+  /** The JSON for answering a repetition: without one-time secrets, and without what the request itself contains. */
   readonly remembered: unknown;
-  /** Further subjects (see `subjectsOf`) that `remembered` does not show: the chat and the user of a message, for one. */
+  /** Further subjects (see `subjectsOf`) that `remembered` does not show, for instance the chat and the user of a message. */
   readonly subjects?: readonly string[];
 }
 
-/** What is to be done about a request; `end` of one that runs has to be called in the end, however it ends. */
+/** What to do about a request. */
 export type Begun =
   | { readonly kind: "replay"; readonly status: number; readonly body: string }
   | {
       readonly kind: "run";
       /**
-       * Makes the request's change and remembers its answer, both in one transaction: after a crash there are both or none.
-       * What throws, or is no success, is not remembered, and a repetition runs anew. To be called before `end`, once;
-       * never called, nothing is remembered. `work` must not await.
+       * Makes the request's change and remembers its answer in one transaction: after a crash there are both or none. If `work`
+       * throws, or its outcome is no success, nothing is remembered and a repetition runs again. To be called once, before `end`.
        */
-      commit<O extends Outcome>(work: () => O): O;
-      /** The request is over: the next one with its key may run, or is given its answer. A second call does nothing. */
+      commit<O extends Outcome>(work: (transaction: Transaction) => Eventually<O>): Promise<O>;
+      /** The request is over: the next request with its key may run or is replayed. Must be called; a second call does nothing. */
       end(): void;
     };
 
-/** Requests under an Idempotency-Key; one per process. */
+/** Requests under an Idempotency-Key; one instance per process. */
 export class Idempotency {
-  readonly #store: IdempotencyStore;
+  readonly #store: Pick<IdempotencyStore, "recall">;
   readonly #transactions: Transactions;
   readonly #inFlight = new InFlight();
 
-  constructor(parts: { readonly store: IdempotencyStore; readonly transactions: Transactions }) {
+  constructor(parts: { readonly store: Pick<IdempotencyStore, "recall">; readonly transactions: Transactions }) {
     this.#store = parts.store;
     this.#transactions = parts.transactions;
   }
 
   /**
-   * Takes a request in, once all that can be checked without doing it was checked.
+   * Begins a request, after everything that can be checked without doing it was checked.
    * @param fingerprint `fingerprintOf` of path parameters, query and body.
-   * @throws Fault `idempotency_conflict` when another request has this key, or the same one is still running.
+   * @throws Fault `idempotency_conflict` if another request has this key, or the same one is still running
    */
-  begin(slot: IdempotencySlot, fingerprint: Uint8Array): Begun {
-    const answer = this.#store.recall(slot);
-    if (answer !== null) {
-      if (Buffer.from(answer.fingerprint).equals(fingerprint)) {
-        const { status, body } = answer;
-        if (body !== null) return { kind: "replay", status, body };
-        throw conflict("made something that was deleted since; use a new key to make it again");
-      }
+  async begin(slot: IdempotencySlot, fingerprint: Uint8Array): Promise<Begun> {
+    const known = await this.#replay(slot, fingerprint);
+    if (known !== null) return known;
+    const flight = this.#inFlight.begin(slotKeyOf(slot));
+    if (flight === null) throw conflict("belongs to a request that is still running; repeat it when that has ended");
+    try {
+      // the request that ran before may have ended since the first look
+      const answered = await this.#replay(slot, fingerprint);
+      if (answered === null) return this.#run(slot, fingerprint, flight);
+      flight.end();
+      return answered;
+    } catch (error) {
+      flight.end();
+      throw error;
+    }
+  }
+
+  async #replay(slot: IdempotencySlot, fingerprint: Uint8Array): Promise<Begun | null> {
+    const answer = await this.#store.recall(slot);
+    if (answer === null) return null;
+    if (!Buffer.from(answer.fingerprint).equals(fingerprint)) {
       throw conflict(
         "was used for another request; use a new key for each request, and the same to repeat it unchanged",
       );
     }
-    const flight = this.#inFlight.begin(slotKeyOf(slot));
-    if (flight === null) throw conflict("belongs to a request that is still running; repeat it when that has ended");
+    const { status, body } = answer;
+    if (body !== null) return { kind: "replay", status, body };
+    throw conflict("made something that was deleted since; use a new key to make it again");
+  }
+
+  #run(slot: IdempotencySlot, fingerprint: Uint8Array, flight: { end(): void }): Begun {
     let isRunning = true;
     return {
       kind: "run",
       commit: (work) => {
         invariant(isRunning, `a request to ${slot.route} was to be stored after its end`);
-        return this.#commit(slot, fingerprint, work);
+        return this.#transactions.run(async (transaction) => {
+          const outcome = await work(transaction);
+          if (outcome.status < 400) await remember(transaction, slot, fingerprint, outcome);
+          return outcome;
+        });
       },
       end: () => {
         isRunning = false;
@@ -76,31 +97,30 @@ export class Idempotency {
       },
     };
   }
-
-  #commit<O extends Outcome>(slot: IdempotencySlot, fingerprint: Uint8Array, work: () => O): O {
-    return this.#transactions.atomically(() => {
-      const outcome = work();
-      if (outcome.status >= 400) return outcome;
-      const { status, remembered, subjects = [] } = outcome;
-      const body = JSON.stringify(remembered);
-      this.#store.remember(slot, { fingerprint, status, body }, [...new Set([...subjectsOf(remembered), ...subjects])]);
-      return outcome;
-    });
-  }
 }
 
-/** The book of what is being done: nothing is in it twice. */
+async function remember(
+  { idempotency }: Transaction,
+  slot: IdempotencySlot,
+  fingerprint: Uint8Array,
+  { status, remembered, subjects = [] }: Outcome,
+): Promise<void> {
+  const all = new Set([...subjectsOf(remembered), ...subjects]);
+  await idempotency.remember(slot, { fingerprint, status, body: JSON.stringify(remembered) }, [...all]);
+}
+
+/** The slots of requests that are running: no slot is in it twice. */
 export class InFlight {
   readonly #slotKeys = new Set<string>();
 
-  /** Enters `slotKey` until `end`; null when it is in the book already. */
+  /** Enters `slotKey` until `end`. Returns null if it is entered already. */
   begin(slotKey: string): { end(): void } | null {
     if (this.#slotKeys.has(slotKey)) return null;
     this.#slotKeys.add(slotKey);
     let isUnderWay = true;
     return {
       end: () => {
-        // a late second call must not end the next one of this key
+        // a late second call must not end the next request with this key
         if (isUnderWay) this.#slotKeys.delete(slotKey);
         isUnderWay = false;
       },

@@ -140,7 +140,7 @@ export function createApp(parts: AppParts): App {
       return { status: 200, body, ended };
     };
 
-  const commit: Commit = (work) => parts.transactions.atomically(work);
+  const commit: Commit = (work) => parts.transactions.run(work);
 
   const run = (
     operation: Operation,
@@ -175,7 +175,7 @@ export function createApp(parts: AppParts): App {
       if (operation.takesFile) upload = await parts.uploads.receive(request);
       const body = upload === null ? await bodyOf(operation, schema, request, reserved) : check(schema, upload.fields);
       // a body can take minutes: whoever lost the right meanwhile changes nothing
-      const confirmed = gate.confirm(request);
+      const confirmed = await gate.confirm(request);
       authorise(operation, confirmed);
       const received = new Received(request, { ...given, principal: confirmed, body, upload });
       return await perform(operation, request, admission, received);
@@ -191,34 +191,39 @@ export function createApp(parts: AppParts): App {
     admission: Admission,
     received: Received,
   ): Eventually<Response> => {
-    const answered = (answer: Answer) => respond(request, admission, answer);
-    const begun = begin(parts.idempotency, operation, request, received);
-    if (begun === null) return andThen(operation.run(received), answered);
-    if (begun.kind === "run") return runOnce(operation, received, begun).then(answered);
-    const { status, body } = begun;
-    return andThen(operation.replay({ status, body: JSON.parse(body) }, received), (answer) =>
-      respond(request, admission, answer, { "idempotent-replayed": "true" }),
-    );
+    const key = operation.isIdempotent === true ? request.headers.get("idempotency-key") : null;
+    if (key !== null) return performUnderKey(key, operation, request, admission, received);
+    return andThen(operation.run(received), (answer) => respond(request, admission, answer));
   };
 
-  // `onRequest` runs before routing and before any body is read; a plugin's guard would miss unknown routes.
-  const elysia = new Elysia({
-    normalize: false,
-    strictPath: true,
-    handler: { standardHostname: false }, // its shortcut misreads the path behind host names of one to three letters
-  }).onRequest(({ request }) => {
-    const admission = admissionOf(request);
+  const performUnderKey = async (
+    key: string,
+    operation: Operation,
+    request: Request,
+    admission: Admission,
+    received: Received,
+  ): Promise<Response> => {
+    const begun = await begin(parts.idempotency, key, operation, received);
+    if (begun.kind === "run") return respond(request, admission, await runOnce(operation, received, begun));
+    const { status, body } = begun;
+    const answer = await operation.replay({ status, body: JSON.parse(body) }, received);
+    return respond(request, admission, answer, { "idempotent-replayed": "true" });
+  };
+
+  /** Preflights, and what has to come before routing and before any body is read: authentication. null: the request may go on. */
+  const intercept = (request: Request, admission: Admission): Eventually<Response | null> => {
     const isVersioned = admission.path === "/v1" || admission.path.startsWith("/v1/");
     if (parts.cors.isPreflight(request)) {
       if (isVersioned) gate.showFailures(admission, request);
       return respond(request, admission, { status: 204, body: null }, { ...parts.cors.preflight(request) });
     }
-    if (!isVersioned) return;
-    try {
-      gate.authenticate(admission, request);
-    } catch (error) {
-      return fail(request, admission, error);
-    }
+    return isVersioned ? andThen(gate.authenticate(admission, request), () => null) : null;
+  };
+
+  const elysia = new Elysia({
+    normalize: false,
+    strictPath: true,
+    handler: { standardHostname: false }, // its shortcut misreads the path behind host names of one to three letters
   });
 
   elysia.onError(({ request, error, code }) => {
@@ -280,7 +285,7 @@ export function createApp(parts: AppParts): App {
     const response = orElse<Response>(
       () => {
         if (admission.path === "") throw new Fault("invalid_request", "The Host header is malformed.");
-        return elysia.fetch(request);
+        return andThen(intercept(request, admission), (response) => response ?? elysia.fetch(request));
       },
       (error) => fail(request, admission, error),
     );
@@ -346,10 +351,8 @@ class Received implements Call<unknown, unknown> {
   }
 }
 
-/** What the request's Idempotency-Key says is to be done; null without one. */
-function begin(idempotency: Idempotency, operation: Operation, request: Request, call: ReplayCall): Begun | null {
-  const key = operation.isIdempotent === true ? request.headers.get("idempotency-key") : null;
-  if (key === null) return null;
+/** Finds out whether a request under an Idempotency-Key has to run or is a repetition. */
+function begin(idempotency: Idempotency, key: string, operation: Operation, call: ReplayCall): Promise<Begun> {
   const { params, query, body, upload, principal } = call;
   const slot = {
     projectId: principal.projectId,
@@ -368,8 +371,8 @@ async function runOnce(
   begun: Extract<Begun, { kind: "run" }>,
 ): Promise<Answer> {
   received.commit = (work) =>
-    begun.commit(() => {
-      const answer = work();
+    begun.commit(async (transaction) => {
+      const answer = await work(transaction);
       return { ...answer, remembered: answer.remembered ?? answer.body };
     });
   let answer: Answer | null = null;

@@ -41,7 +41,7 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       answers: { 201: schema.Chat },
       isIdempotent: true,
       run: async ({ principal, body, commit }) =>
-        commit(() => ({ status: 201, body: chatView(chats.create(principal, body)) })),
+        commit(async (tx) => ({ status: 201, body: chatView(await chats.create(tx, principal, body)) })),
     }),
 
     operation({
@@ -55,7 +55,7 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       answers: { 200: schema.ChatList },
       faults: ["invalid_cursor"],
       run: async ({ principal, query }) => {
-        const page = chats.list(principal, { limit: LIMITS.pageItemsDefault, ...query });
+        const page = await chats.list(principal, { limit: LIMITS.pageItemsDefault, ...query });
         return { status: 200, body: listView(page, chatView) };
       },
     }),
@@ -71,7 +71,7 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       answers: { 200: schema.ChatHistory },
       faults: ["chat_not_found"],
       run: async ({ principal, params }) => {
-        const { chat, messages } = chats.history(principal, chatId(params.id));
+        const { chat, messages } = await chats.history(principal, chatId(params.id));
         return { status: 200, body: { ...chatView(chat), messages: messages.map(messageView) } };
       },
     }),
@@ -89,7 +89,10 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       faults: ["chat_not_found"],
       run: async ({ principal, params, body, commit }) => {
         const id = chatId(params.id);
-        return commit(() => ({ status: 200, body: chatView(chats.retitle(principal, id, body.title)) }));
+        return commit(async (tx) => ({
+          status: 200,
+          body: chatView(await chats.retitle(tx, principal, id, body.title)),
+        }));
       },
     }),
 
@@ -105,8 +108,8 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       faults: ["chat_not_found"],
       run: async ({ principal, params, commit }) => {
         const id = chatId(params.id);
-        return commit(() => {
-          chats.remove(principal, id);
+        return commit(async (tx) => {
+          await chats.remove(tx, principal, id);
           return { status: 204, body: null };
         });
       },
@@ -124,7 +127,8 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       faults: ["chat_not_found", "invalid_cursor"],
       run: async ({ principal, params, query }) => {
         const listing = { limit: LIMITS.messagesPageDefault, ...query };
-        return { status: 200, body: listView(chats.messages(principal, chatId(params.id), listing), messageView) };
+        const page = await chats.messages(principal, chatId(params.id), listing);
+        return { status: 200, body: listView(page, messageView) };
       },
     }),
 
@@ -141,16 +145,18 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       faults: MESSAGE_FAULTS,
       isIdempotent: true,
       run: async ({ principal, params, body, commit, signal }) => {
-        const chat = chats.get(principal, chatId(params.id));
-        const events = chats.send(principal, chat.id, questionOf(body), {
+        const chat = await chats.get(principal, chatId(params.id));
+        const events = await chats.send(principal, chat.id, questionOf(body), {
           signal,
-          keep: (store, tokensUsed) => commit(() => keptAnswer(chat, store(), tokensUsed)),
+          keep: async (store, tokensUsed) => {
+            await commit(async (tx) => keptAnswer(chat, await store(tx), tokensUsed));
+          },
         });
         for await (const event of events) if (event.type === "message") return messageAnswer(event.message);
         invariant(false, "an answer ends with its message");
       },
-      replay: ({ body }, { principal, params }) =>
-        messageAnswer(keptMessage(chats, principal, params.id, body).message),
+      replay: async ({ body }, { principal, params }) =>
+        messageAnswer((await keptMessage(chats, principal, params.id, body)).message),
     }),
 
     operation({
@@ -167,18 +173,20 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
       faults: MESSAGE_FAULTS,
       isIdempotent: true,
       run: async ({ principal, params, body, commit, stream, signal }) => {
-        const chat = chats.get(principal, chatId(params.id));
-        const events = chats.send(principal, chat.id, questionOf(body), {
+        const chat = await chats.get(principal, chatId(params.id));
+        const events = await chats.send(principal, chat.id, questionOf(body), {
           signal,
-          keep: (store, tokensUsed) => commit(() => keptAnswer(chat, store(), tokensUsed)),
+          keep: async (store, tokensUsed) => {
+            await commit(async (tx) => keptAnswer(chat, await store(tx), tokensUsed));
+          },
         });
         return stream(messageEvents(events), async () => {
           await events.return(undefined);
         });
       },
       // the finished answer, in one piece
-      replay: ({ body }, { principal, params, stream }) =>
-        stream(replayedEvents(keptMessage(chats, principal, params.id, body)), () => undefined),
+      replay: async ({ body }, { principal, params, stream }) =>
+        stream(replayedEvents(await keptMessage(chats, principal, params.id, body)), () => undefined),
     }),
   ];
 }
@@ -233,9 +241,14 @@ function keptAnswer(chat: Chat, message: Message, tokensUsed: number): Answer {
   return { ...messageAnswer(message), remembered: { id: message.id, tokensUsed }, subjects };
 }
 
-function keptMessage(chats: ChatService, viewer: Viewer, chat: string | undefined, remembered: unknown): KeptMessage {
+async function keptMessage(
+  chats: ChatService,
+  viewer: Viewer,
+  chat: string | undefined,
+  remembered: unknown,
+): Promise<KeptMessage> {
   const { id, tokensUsed } = remembered as Pick<Message, "id"> & Pick<KeptMessage, "tokensUsed">;
-  return { message: chats.message(viewer, chatId(chat), id), tokensUsed };
+  return { message: await chats.message(viewer, chatId(chat), id), tokensUsed };
 }
 
 function chatId(text: string | undefined): ChatId {

@@ -8,10 +8,11 @@ import type { SlidingWindow, WindowState } from "../account/sliding-window.ts";
 import { Fault } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Principal } from "../domain/scope.ts";
+import { andThen, type Eventually } from "../kit/eventually.ts";
 
 /** What the gate stands on. */
 export interface GateParts {
-  readonly authenticate: (secret: string) => Principal | null;
+  readonly authenticate: (secret: string) => Eventually<Principal | null>;
   readonly newRequestId: () => string;
   /** Counts requests by key and route. */
   readonly callers: SlidingWindow;
@@ -79,12 +80,16 @@ export class Gate {
    * Finds out who asks. A failure counts for the address that it came from; a valid key always passes.
    * @throws Fault `missing_api_key`, `invalid_api_key`, or `rate_limit_exceeded` after too many failures
    */
-  authenticate(admission: Admission, request: Request): void {
+  authenticate(admission: Admission, request: Request): Eventually<void> {
     const header = request.headers.get("authorization");
     const secret = header === null ? undefined : BEARER.exec(header)?.[1];
-    admission.principal = secret === undefined ? null : this.#parts.authenticate(secret);
-    if (admission.principal !== null) return;
+    return andThen(secret === undefined ? null : this.#parts.authenticate(secret), (principal) => {
+      admission.principal = principal;
+      if (principal === null) this.#refuse(admission, request, header);
+    });
+  }
 
+  #refuse(admission: Admission, request: Request, header: string | null): never {
     admission.window = this.#parts.failures.admit(this.#failureKeyOf(admission, request), AUTH_FAILURES_PER_MINUTE);
     if (!admission.window.isAdmitted) {
       throw tooMany("Too many requests without a valid API key came from this address", admission.window);
@@ -100,9 +105,9 @@ export class Gate {
    * Whoever holds the request's key by now.
    * @throws Fault `invalid_api_key` when it opens nothing any more
    */
-  confirm(request: Request): Principal {
+  async confirm(request: Request): Promise<Principal> {
     const secret = BEARER.exec(request.headers.get("authorization") ?? "")?.[1];
-    const principal = secret === undefined ? null : this.#parts.authenticate(secret);
+    const principal = secret === undefined ? null : await this.#parts.authenticate(secret);
     if (principal === null)
       throw new Fault("invalid_api_key", "This API key was revoked while the request was on its way.");
     return principal;

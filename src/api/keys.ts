@@ -35,7 +35,9 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
           userId: body.userId ?? null,
           expiresAt: body.expires_at ? checkFuture(body.expires_at, clock.now(), "expires_at") : null,
         };
-        return commit(() => issuedAnswer(201, keys.create(principal, projectId(body.projectId), draft)));
+        return commit(async (tx) =>
+          issuedAnswer(201, await keys.create(tx, principal, projectId(body.projectId), draft)),
+        );
       },
     }),
 
@@ -52,7 +54,7 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
       faults: ["invalid_cursor", "project_not_found"],
       run: async ({ principal, query }) => {
         const { projectId: named, ...rest } = query;
-        const page = keys.list(principal, projectId(named), { limit: LIMITS.pageItemsDefault, ...rest });
+        const page = await keys.list(principal, projectId(named), { limit: LIMITS.pageItemsDefault, ...rest });
         return { status: 200, body: listView(page, keyView) };
       },
     }),
@@ -80,8 +82,9 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
             expiresAt: expires_at === null ? null : checkFuture(expires_at, clock.now(), "expires_at"),
           }),
         };
-        return commit(() => {
-          return { status: 200, body: keyView(keys.change(principal, projectId(query.projectId), id, change)) };
+        return commit(async (tx) => {
+          const key = await keys.change(tx, principal, projectId(query.projectId), id, change);
+          return { status: 200, body: keyView(key) };
         });
       },
     }),
@@ -102,7 +105,9 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
       run: async ({ principal, params, query, body, commit }) => {
         const id = keyId(params.id);
         const graceMs = (body.grace_seconds ?? 0) * 1000;
-        return commit(() => issuedAnswer(200, keys.rotate(principal, projectId(query.projectId), id, graceMs)));
+        return commit(async (tx) =>
+          issuedAnswer(200, await keys.rotate(tx, principal, projectId(query.projectId), id, graceMs)),
+        );
       },
     }),
 
@@ -119,8 +124,8 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
       faults: ["key_not_found", "project_not_found"],
       run: async ({ principal, params, query, commit }) => {
         const id = keyId(params.id);
-        return commit(() => {
-          keys.remove(principal, projectId(query.projectId), id);
+        return commit(async (tx) => {
+          await keys.remove(tx, principal, projectId(query.projectId), id);
           return { status: 204, body: null };
         });
       },

@@ -4,7 +4,7 @@ import { Fault, invariant } from "../domain/fault.ts";
 import type { MemoryId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Memory, MemoryDraft, Progress } from "../domain/memory.ts";
-import { type Principal, userOf } from "../domain/scope.ts";
+import type { Principal } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import { andThen } from "../kit/eventually.ts";
 import { shortened } from "../kit/shortened.ts";
@@ -46,12 +46,9 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       faults: ["too_many_tags", "metadata_too_large", "document_quota_exceeded", "storage_quota_exceeded"],
       isIdempotent: true,
       run: async ({ principal, body, commit }) => {
-        const draft = ownedDraft(principal, draftOf(body, clock.now()));
-        const desk = await memories.open(principal);
-        return commit(() => {
-          const [accepted] = desk.create([draft]);
-          invariant(accepted, "one draft gives one row");
-          if (accepted instanceof Fault) throw accepted;
+        const draft = draftOf(body, clock.now());
+        return commit(async (tx) => {
+          const accepted = only(await memories.create(tx, principal, [draft]));
           const shown = view(accepted.memory, draft.content);
           return { status: statusOf(accepted), body: shown, remembered: { ...shown, content: null } };
         });
@@ -83,16 +80,9 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
             { param: "memories" },
           );
         }
-        const items = body.memories.map((item, index) => checkItem(principal, item, index, clock.now()));
-        const drafts = items.filter((item): item is MemoryDraft => !(item instanceof Fault));
-        const desk = await memories.open(principal);
-        return commit(() => {
-          const stored = desk.create(drafts).values();
-          const outcomes = items.map((item) => {
-            const outcome = item instanceof Fault ? item : stored.next().value;
-            invariant(outcome, "every draft has an outcome");
-            return outcome;
-          });
+        const items = body.memories.map((item, index) => checkItem(item, index, clock.now()));
+        return commit(async (tx) => {
+          const outcomes = await memories.create(tx, principal, items, (index) => `memories[${index}].userId`);
           const accepted = outcomes.filter((outcome) => !(outcome instanceof Fault)).length;
           if (accepted === 0) throw noneAccepted(outcomes.filter((outcome) => outcome instanceof Fault));
           const shown = (withContent: boolean) => ({
@@ -122,13 +112,7 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       answers: { 200: schema.MemoryList },
       faults: ["invalid_cursor"],
       run: async ({ principal, query }) => {
-        const { userId: named, ...conditions } = query;
-        const userId = userOf(principal, named);
-        const page = await memories.list(principal, {
-          limit: LIMITS.pageItemsDefault,
-          ...conditions,
-          ...(userId !== undefined && { userId }),
-        });
+        const page = await memories.list(principal, { limit: LIMITS.pageItemsDefault, ...query });
         return { status: 200, body: listView(page, (item) => memoryView(item, progressOf)) };
       },
     }),
@@ -172,11 +156,9 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       run: async ({ principal, params, body, commit }) => {
         const id = memoryId(params.id);
         const change = changeOf(body, clock.now());
-        if (change.userId !== undefined) userOf(principal, change.userId);
-        const desk = await memories.open(principal);
         let changed: Accepted | null = null;
-        const { status } = commit(() => {
-          changed = desk.change(id, change);
+        const { status } = await commit(async (tx) => {
+          changed = await memories.change(tx, principal, id, change);
           if (changed === null) throw absent(id);
           return { status: changed.outcome === "rewritten" ? 202 : 200, body: null };
         });
@@ -200,10 +182,9 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       isIdempotent: true,
       run: async ({ principal, params, commit }) => {
         const id = memoryId(params.id);
-        const desk = await memories.open(principal);
         const before = await memories.get(principal, id);
-        return commit(() => {
-          const memory = desk.retry(id);
+        return commit(async (tx) => {
+          const memory = await memories.retry(tx, principal, id);
           if (memory === null) throw absent(id);
           const shown = view(memory, before?.content ?? "");
           return { status: 202, body: shown, remembered: { ...shown, content: "" } };
@@ -226,10 +207,9 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
       run: async ({ principal, params, query, commit }) => {
         const id = memoryId(params.id);
         const purges = query.purge ?? false;
-        const desk = await memories.open(principal);
         let removed: Memory | null = null;
-        const answer = commit(() => {
-          removed = desk.remove(id, { purges });
+        const answer = await commit(async (tx) => {
+          removed = await memories.remove(tx, principal, id, { purges });
           if (removed === null) throw absent(id);
           return { status: 204, body: null };
         });
@@ -242,14 +222,12 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
   ];
 }
 
-/** The draft with the user that it is stored for. @throws Fault `insufficient_scope` */
-export function ownedDraft<D extends { readonly userId?: string }>(
-  principal: Principal,
-  draft: D,
-  param = "userId",
-): D {
-  const userId = userOf(principal, draft.userId, param);
-  return userId === undefined ? draft : { ...draft, userId };
+/** The outcome of a single draft. @throws the Fault that refused it */
+export function only(outcomes: readonly (Accepted | Fault)[]): Accepted {
+  const [outcome] = outcomes;
+  invariant(outcome, "one draft has one outcome");
+  if (outcome instanceof Fault) throw outcome;
+  return outcome;
 }
 
 /** 200 for an update that left the text as it was, 202 for what is (or still is) processed. */
@@ -257,10 +235,10 @@ export function statusOf({ outcome, memory }: Accepted): 200 | 202 {
   return outcome === "updated" && memory.state.status === "completed" ? 200 : 202;
 }
 
-function checkItem(principal: Principal, item: unknown, index: number, nowMs: number): MemoryDraft | Fault {
+function checkItem(item: unknown, index: number, nowMs: number): MemoryDraft | Fault {
   const at = `memories[${index}]`;
   try {
-    return ownedDraft(principal, draftOf(check(schema.CreateMemory, item, at), nowMs, at), `${at}.userId`);
+    return draftOf(check(schema.CreateMemory, item, at), nowMs, at);
   } catch (error) {
     if (error instanceof Fault) return error;
     throw error;

@@ -2,13 +2,13 @@
 // upload.ts, what becomes of the file ingest's business.
 
 import { Fault, invariant } from "../domain/fault.ts";
-import type { Memory, MemoryDraft } from "../domain/memory.ts";
+import type { Memory, ReceivedFile } from "../domain/memory.ts";
 import type { Accepted } from "../ports/memory-store.ts";
 import { parseStorable } from "./body.ts";
 import { check } from "./check.ts";
 import { attributesOf } from "./drafts.ts";
-import { type MemoryOperationsParts, ownedDraft, statusOf, withStoredContent } from "./memories.ts";
-import { type Operation, operation } from "./operation.ts";
+import { type MemoryOperationsParts, only, statusOf, withStoredContent } from "./memories.ts";
+import { type Answer, type Operation, operation } from "./operation.ts";
 import { Body, JsonMap, NoQuery, Optional } from "./schema/fields.ts";
 import * as schema from "./schema/memories.ts";
 import type { Upload } from "./upload.ts";
@@ -33,21 +33,23 @@ export function uploadOperation({ memories, progressOf, clock }: MemoryOperation
     isIdempotent: true,
     run: async ({ principal, body, upload, commit }) => {
       invariant(upload, "uploadMemory is called with a file");
-      const draft = ownedDraft(principal, draftOf(body, upload, clock.now()));
-      const desk = await memories.open(principal);
-      let stored: Accepted | null = null;
-      const answer = commit(() => {
-        const [accepted] = desk.create([draft]);
-        invariant(accepted, "one draft gives one row");
-        if (accepted instanceof Fault) throw accepted;
-        stored = accepted;
-        return { status: statusOf(accepted), body: view(accepted.memory, "") };
+      const attributes = attributesIn(body, clock.now());
+      let answer: Answer | null = null;
+      const { memory, outcome } = await memories.withUpload(receivedFile(upload), async (file) => {
+        let stored: Accepted | null = null;
+        answer = await commit(async (tx) => {
+          const accepted = only(await memories.create(tx, principal, [{ ...attributes, content: "", upload: file }]));
+          stored = accepted;
+          return { status: statusOf(accepted), body: view(accepted.memory, "") };
+        });
+        invariant(stored, "what was committed was stored");
+        return stored;
       });
-      invariant(stored, "what was committed was stored");
-      const { memory, outcome }: Accepted = stored;
+      invariant(answer, "what was stored was answered");
+      const { status }: Answer = answer;
       if (outcome !== "updated") return answer;
       const [shown] = await memories.withContents([memory]);
-      return { status: answer.status, body: view(memory, shown?.content ?? "") };
+      return { status, body: view(memory, shown?.content ?? "") };
     },
     // 202: nothing was read yet, and the answer said so
     replay: ({ status, body }, { principal }) =>
@@ -62,8 +64,11 @@ type Fields = Parameters<typeof attributesOf>[0];
 /** Forms have texts only: what is a list or an object in JSON bodies is its JSON here. */
 const Structured = Body({ tags: schema.CreateMemory.properties.tags, metadata: Optional(JsonMap) });
 
-/** An empty text counts as left out, as forms of web pages send every field. */
-function draftOf(texts: Readonly<Record<string, string | undefined>>, upload: Upload, nowMs: number): MemoryDraft {
+/** The attributes in a form's fields. An empty text counts as left out, since forms of web pages send every field. */
+function attributesIn(
+  texts: Readonly<Record<string, string | undefined>>,
+  nowMs: number,
+): ReturnType<typeof attributesOf> {
   const { tags, metadata, ...plain } = Object.fromEntries(
     Object.entries(texts).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== ""),
   );
@@ -71,16 +76,12 @@ function draftOf(texts: Readonly<Record<string, string | undefined>>, upload: Up
     ...(tags !== undefined && { tags: parsed(tags, "tags") }),
     ...(metadata !== undefined && { metadata: parsed(metadata, "metadata") }),
   });
-  const { path, filename, mediaType, bytes } = upload.file;
-  return {
-    ...attributesOf({ ...plain, ...structured } as Fields, nowMs),
-    content: "",
-    upload: {
-      path,
-      sha256: Buffer.from(upload.sha256, "hex"),
-      source: { filename, media_type: mediaType, bytes },
-    },
-  };
+  return attributesOf({ ...plain, ...structured } as Fields, nowMs);
+}
+
+function receivedFile({ sha256, file }: Upload): Omit<ReceivedFile, "file"> & { readonly path: string } {
+  const { path, filename, mediaType, bytes } = file;
+  return { path, sha256: Buffer.from(sha256, "hex"), source: { filename, media_type: mediaType, bytes } };
 }
 
 /** The JSON of a field. @throws Fault `invalid_request` */

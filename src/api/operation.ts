@@ -5,6 +5,7 @@ import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { FaultCode } from "../domain/fault.ts";
 import type { KeyScope, Principal } from "../domain/scope.ts";
 import type { Eventually } from "../kit/eventually.ts";
+import type { Transaction } from "../ports/transactions.ts";
 import type { SseEvent, StreamEnd } from "./sse.ts";
 import type { Upload } from "./upload.ts";
 
@@ -46,10 +47,10 @@ export interface Call<Query, Body> {
   /** Aborts when the caller hangs up. */
   readonly signal: AbortSignal;
   /**
-   * Runs `work` in one transaction, and remembers its answer in the same one where the request has an Idempotency-Key: every
-   * operation that changes something makes its change and its answer in here, once.
+   * Runs `work` in one transaction. With an Idempotency-Key the answer is remembered in the same transaction. Every operation that
+   * changes something makes its change and its answer in here, once.
    */
-  readonly commit: (work: () => Answer) => Answer;
+  readonly commit: (work: (transaction: Transaction) => Eventually<Answer>) => Promise<Answer>;
   /** Answers with Server-Sent Events; `onEnd` is called once, however the stream ends; what it throws is logged. */
   readonly stream: (events: AsyncIterable<SseEvent>, onEnd: (how: StreamEnd) => void | Promise<void>) => Answer;
 }

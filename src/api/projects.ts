@@ -24,7 +24,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       answers: { 200: schema.Project },
       faults: ["project_not_found"],
       run: async ({ principal, query }) => {
-        return { status: 200, body: projectView(projects.get(principal, optionalId(query.projectId))) };
+        return { status: 200, body: projectView(await projects.get(principal, optionalId(query.projectId))) };
       },
     }),
 
@@ -42,8 +42,9 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       faults: ["unsafe_url", "project_not_found"],
       run: async ({ principal, query, body, commit }) => {
         await projects.checkAddress(principal, body, optionalId(query.projectId) ?? principal.projectId);
-        return commit(() => {
-          return { status: 200, body: projectView(projects.change(principal, optionalId(query.projectId), body)) };
+        return commit(async (tx) => {
+          const project = await projects.change(tx, principal, optionalId(query.projectId), body);
+          return { status: 200, body: projectView(project) };
         });
       },
     }),
@@ -63,8 +64,8 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       isIdempotent: true,
       run: async ({ principal, body, commit }) => {
         await projects.checkAddress(principal, body, null);
-        return commit(() => {
-          const { project, issued } = projects.create(body);
+        return commit(async (tx) => {
+          const { project, issued } = await projects.create(tx, body);
           const shown = projectView(project);
           return { status: 201, body: { ...shown, key: issued.secret }, remembered: shown };
         });
@@ -83,7 +84,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       answers: { 200: schema.ProjectList },
       faults: ["invalid_cursor"],
       run: async ({ query }) => {
-        const page = projects.list({ limit: LIMITS.pageItemsDefault, ...query });
+        const page = await projects.list({ limit: LIMITS.pageItemsDefault, ...query });
         return { status: 200, body: listView(page, projectView) };
       },
     }),
@@ -100,7 +101,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       answers: { 200: schema.Project },
       faults: ["project_not_found"],
       run: async ({ principal, params }) => {
-        return { status: 200, body: projectView(projects.get(principal, projectId(params.id), "id")) };
+        return { status: 200, body: projectView(await projects.get(principal, projectId(params.id), "id")) };
       },
     }),
 
@@ -119,7 +120,9 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       run: async ({ principal, params, body, commit }) => {
         const id = projectId(params.id);
         await projects.checkAddress(principal, body, id);
-        return commit(() => ({ status: 200, body: projectView(projects.change(principal, id, body, "id")) }));
+        return commit(async (tx) => {
+          return { status: 200, body: projectView(await projects.change(tx, principal, id, body, "id")) };
+        });
       },
     }),
 
@@ -136,8 +139,8 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       faults: ["project_not_found", "invalid_state"],
       run: async ({ principal, params, commit }) => {
         const id = projectId(params.id);
-        const answer = commit(() => {
-          projects.remove(principal, id);
+        const answer = await commit(async (tx) => {
+          await projects.remove(tx, principal, id);
           return { status: 204, body: null };
         });
         void projects.purgeRemoved();
@@ -155,7 +158,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
       isForConfinedKeys: false,
       query: NoQuery,
       answers: { 200: schema.Usage },
-      run: async ({ principal }) => ({ status: 200, body: usageView(projects.usage(principal)) }),
+      run: async ({ principal }) => ({ status: 200, body: usageView(await projects.usage(principal)) }),
     }),
   ];
 }

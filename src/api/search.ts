@@ -1,11 +1,10 @@
 // Search in both its forms, and query: questions to what is stored.
 
-import type { QueryQuota } from "../account/query-quota.ts";
 import { type AnswerEvent, collectAnswer } from "../answer/events.ts";
 import { Fault } from "../domain/fault.ts";
 import { type Filter, parseFilter } from "../domain/filter.ts";
 import { LIMITS } from "../domain/limits.ts";
-import { type Principal, userOf } from "../domain/scope.ts";
+import type { Principal } from "../domain/scope.ts";
 import type { AnswerService, Question } from "../services/answers.ts";
 import type { SearchQuestion, SearchService } from "../services/search.ts";
 import { parseStorable } from "./body.ts";
@@ -20,7 +19,6 @@ import { queryView, searchView, sourceView } from "./views.ts";
 export interface SearchOperationsParts {
   readonly search: SearchService;
   readonly answers: AnswerService;
-  readonly quota: QueryQuota;
 }
 
 /** What a search asks for, whichever form it came in. */
@@ -35,7 +33,7 @@ interface SearchBody {
 }
 
 /** The operations searchMemories (POST and GET) and queryMemories. */
-export function searchOperations({ search, answers, quota }: SearchOperationsParts): readonly Operation[] {
+export function searchOperations({ search, answers }: SearchOperationsParts): readonly Operation[] {
   const searchFor = async (
     principal: Principal,
     body: SearchBody,
@@ -43,7 +41,6 @@ export function searchOperations({ search, answers, quota }: SearchOperationsPar
     signal: AbortSignal,
   ): Promise<Answer> => {
     checkNotBlank(body.query, "query", "say what to search for");
-    const userId = userOf(principal, body.userId);
     const mode = body.mode ?? "balanced";
     const question: SearchQuestion = {
       query: body.query,
@@ -52,9 +49,9 @@ export function searchOperations({ search, answers, quota }: SearchOperationsPar
       scoreMin: body.min_score ?? 0,
       includeGraph: body.includeGraph ?? false,
       filter,
-      ...(userId !== undefined && { userId }),
+      ...(body.userId != null && { userId: body.userId }),
     };
-    const ranking = await search.search(principal.projectId, question, signal);
+    const ranking = await search.search(principal, question, signal);
     return { status: 200, body: searchView(ranking, mode, body.explain === true) };
   };
 
@@ -104,7 +101,6 @@ export function searchOperations({ search, answers, quota }: SearchOperationsPar
       faults: ["invalid_filter", "query_quota_exceeded", "model_unavailable", "llm_error", "llm_timeout"],
       run: async ({ principal, body, commit, stream, signal }) => {
         checkNotBlank(body.query, "query", "ask a question");
-        const userId = userOf(principal, body.userId);
         const question: Question = {
           text: body.query,
           mode: body.mode ?? "balanced",
@@ -113,37 +109,39 @@ export function searchOperations({ search, answers, quota }: SearchOperationsPar
           includeGraph: body.includeGraph ?? false,
           instructions: body.instructions ?? null,
           model: body.model ?? null,
-          ...(userId !== undefined && { userId }),
+          ...(body.userId != null && { userId: body.userId }),
         };
-        const run = answers.answer(principal, question, signal);
-        const place = quota.take(principal.projectId);
+        const run = await answers.ask(principal, question, signal);
         let isCounted = false;
-        const count = () => {
-          if (!isCounted) place.count(run.tokens());
+        const count = async () => {
+          if (isCounted) return;
           isCounted = true;
-          return { status: 200, body: null };
+          await commit(async (tx) => {
+            await run.count(tx);
+            return { status: 200, body: null };
+          });
         };
         if (body.stream === true) {
           let isBegun = false;
-          const events = answerEvents(run.events, (event) => {
+          const events = answerEvents(run.events, async (event) => {
             isBegun = true;
-            if (event.type === "usage") commit(count);
+            if (event.type === "usage") await count();
           });
-          return stream(events, (how) => {
-            // who hangs up in the middle of an answer was answered
+          return stream(events, async (how) => {
+            // a caller who hangs up in the middle of an answer has got a part of it: that counts
             try {
-              if (how === "aborted" && isBegun) commit(count);
+              if (how === "aborted" && isBegun) await count();
             } finally {
-              place.release();
+              run.release();
             }
           });
         }
         try {
           const answered = await collectAnswer(run.events);
-          commit(count);
+          await count();
           return { status: 200, body: queryView(answered) };
         } finally {
-          place.release();
+          run.release();
         }
       },
     }),
@@ -152,10 +150,10 @@ export function searchOperations({ search, answers, quota }: SearchOperationsPar
 
 async function* answerEvents(
   events: AsyncIterable<AnswerEvent>,
-  onEvent: (event: AnswerEvent) => void,
+  onEvent: (event: AnswerEvent) => Promise<void>,
 ): AsyncGenerator<SseEvent> {
   for await (const event of events) {
-    onEvent(event);
+    await onEvent(event);
     switch (event.type) {
       case "text":
         yield { name: "text", data: { content: event.content } };

@@ -31,9 +31,9 @@ export function userOperations(users: UserService): readonly Operation[] {
           ...rest,
           ...(metadata !== undefined && { metadata: metadata && checkMetadata(metadata, "metadata") }),
         };
-        return commit(() => ({
+        return commit(async (tx) => ({
           status: 200,
-          body: userView(users.upsert(principal, draft)),
+          body: userView(await users.upsert(tx, principal, draft)),
           subjects: [userSubject(draft.id)],
         }));
       },
@@ -50,7 +50,7 @@ export function userOperations(users: UserService): readonly Operation[] {
       answers: { 200: schema.UserList },
       faults: ["invalid_cursor"],
       run: async ({ principal, query }) => {
-        const page = users.list(principal, { limit: LIMITS.pageItemsDefault, ...query });
+        const page = await users.list(principal, { limit: LIMITS.pageItemsDefault, ...query });
         return { status: 200, body: listView(page, userView) };
       },
     }),
@@ -66,7 +66,7 @@ export function userOperations(users: UserService): readonly Operation[] {
       answers: { 200: schema.User },
       faults: ["user_not_found"],
       run: async ({ principal, params }) => {
-        return { status: 200, body: userView(users.get(principal, checkCallerId(params.userId, "userId"))) };
+        return { status: 200, body: userView(await users.get(principal, checkCallerId(params.userId, "userId"))) };
       },
     }),
 
@@ -82,9 +82,8 @@ export function userOperations(users: UserService): readonly Operation[] {
       faults: ["user_not_found"],
       run: async ({ principal, params, query, commit }) => {
         const userId = checkCallerId(params.userId, "userId");
-        const index = await users.openIndex(principal);
-        return commit(() => {
-          users.remove(principal, userId, query.cascade ?? false, index);
+        return commit(async (tx) => {
+          await users.remove(tx, principal, userId, query.cascade ?? false);
           return { status: 204, body: null };
         });
       },
@@ -105,8 +104,9 @@ export function userOperations(users: UserService): readonly Operation[] {
       run: async ({ principal, params, body, commit }) => {
         const userId = checkCallerId(params.userId, "userId");
         const data = checkJsonSize(body.data ?? {}, LIMITS.eventDataBytes, "data");
-        return commit(() => {
-          return { status: 201, body: eventView(users.addEvent(principal, userId, { type: body.type, data })) };
+        return commit(async (tx) => {
+          const event = await users.addEvent(tx, principal, userId, { type: body.type, data });
+          return { status: 201, body: eventView(event) };
         });
       },
     }),
@@ -123,7 +123,7 @@ export function userOperations(users: UserService): readonly Operation[] {
       faults: ["user_not_found", "invalid_cursor"],
       run: async ({ principal, params, query }) => {
         const listing = { limit: LIMITS.pageItemsDefault, ...query };
-        const page = users.events(principal, checkCallerId(params.userId, "userId"), listing);
+        const page = await users.events(principal, checkCallerId(params.userId, "userId"), listing);
         return { status: 200, body: listView(page, eventView) };
       },
     }),

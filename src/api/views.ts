@@ -108,11 +108,16 @@ export function searchView(
 }
 
 /** A MemoryGraph. */
-export function memoryGraphView({ memory, names, relations, neighbours }: MemoryGraph): View<typeof graph.MemoryGraph> {
+export function memoryGraphView({
+  memory,
+  entities,
+  relations,
+  neighbours,
+}: MemoryGraph): View<typeof graph.MemoryGraph> {
   return {
     memory_id: memory.id,
     status: memory.state.status,
-    entities: names.map(({ name, kind, mentions, memories, chunkKeys }) => {
+    entities: entities.map(({ name, kind, mentions, memories, chunkKeys }) => {
       return { name, kind, mentions, memories, chunk_ids: chunkKeys.map(chunkIdOf) };
     }),
     relations: relations.map(({ subject, predicate, object }) => ({ subject, predicate, object })),
@@ -120,7 +125,7 @@ export function memoryGraphView({ memory, names, relations, neighbours }: Memory
       memory_id: neighbour.memory.id,
       title: neighbour.memory.title,
       score: neighbour.score,
-      entities: neighbour.names,
+      entities: neighbour.entities,
     })),
   };
 }

@@ -30,7 +30,7 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
         await webhooks.checkAddress(body.url);
         const { url, events, description, enabled } = body;
         const draft = { url, events, description: description ?? null, isEnabled: enabled ?? true };
-        return commit(() => secretAnswer(201, webhooks.create(principal.projectId, draft)));
+        return commit(async (tx) => secretAnswer(201, await webhooks.create(tx, principal.projectId, draft)));
       },
     }),
 
@@ -44,7 +44,7 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
       answers: { 200: schema.WebhookList },
       faults: ["invalid_cursor"],
       run: async ({ principal, query }) => {
-        const page = webhooks.list(principal.projectId, { limit: LIMITS.pageItemsDefault, ...query });
+        const page = await webhooks.list(principal.projectId, { limit: LIMITS.pageItemsDefault, ...query });
         return { status: 200, body: listView(page, webhookView) };
       },
     }),
@@ -59,7 +59,7 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
       answers: { 200: schema.Webhook },
       faults: ["webhook_not_found"],
       run: async ({ principal, params }) => {
-        return { status: 200, body: webhookView(webhooks.get(principal.projectId, webhookId(params.id))) };
+        return { status: 200, body: webhookView(await webhooks.get(principal.projectId, webhookId(params.id))) };
       },
     }),
 
@@ -77,10 +77,12 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
         const id = webhookId(params.id);
         const { enabled, ...rest } = body;
         refuseEmptyChange(body);
-        webhooks.get(principal.projectId, id);
+        await webhooks.get(principal.projectId, id);
         await webhooks.checkAddress(body.url);
         const change = { ...rest, ...(enabled !== undefined && { isEnabled: enabled }) };
-        return commit(() => ({ status: 200, body: webhookView(webhooks.change(principal.projectId, id, change)) }));
+        return commit(async (tx) => {
+          return { status: 200, body: webhookView(await webhooks.change(tx, principal.projectId, id, change)) };
+        });
       },
     }),
 
@@ -95,8 +97,8 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
       faults: ["webhook_not_found"],
       run: async ({ principal, params, commit }) => {
         const id = webhookId(params.id);
-        return commit(() => {
-          webhooks.remove(principal.projectId, id);
+        return commit(async (tx) => {
+          await webhooks.remove(tx, principal.projectId, id);
           return { status: 204, body: null };
         });
       },
@@ -114,7 +116,9 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
       isIdempotent: true,
       run: async ({ principal, params, commit }) => {
         const id = webhookId(params.id);
-        return commit(() => ({ status: 202, body: deliveryView(webhooks.test(principal.projectId, id)) }));
+        return commit(async (tx) => {
+          return { status: 202, body: deliveryView(await webhooks.test(tx, principal.projectId, id)) };
+        });
       },
     }),
 
@@ -129,7 +133,7 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
       faults: ["webhook_not_found"],
       run: async ({ principal, params, commit }) => {
         const id = webhookId(params.id);
-        return commit(() => secretAnswer(200, webhooks.rotateSecret(principal.projectId, id)));
+        return commit(async (tx) => secretAnswer(200, await webhooks.rotateSecret(tx, principal.projectId, id)));
       },
     }),
 
@@ -144,7 +148,7 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
       faults: ["webhook_not_found", "invalid_cursor"],
       run: async ({ principal, params, query }) => {
         const listing = { limit: LIMITS.pageItemsDefault, ...query };
-        const page = webhooks.deliveries(principal.projectId, webhookId(params.id), listing);
+        const page = await webhooks.deliveries(principal.projectId, webhookId(params.id), listing);
         return { status: 200, body: listView(page, deliveryView) };
       },
     }),
@@ -162,8 +166,9 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
       run: async ({ principal, params, commit }) => {
         const id = webhookId(params.id);
         const delivery: DeliveryId = pathId("dlv", params.deliveryId, "delivery_not_found", "deliveryId");
-        return commit(() => {
-          return { status: 202, body: deliveryView(webhooks.redeliver(principal.projectId, id, delivery)) };
+        return commit(async (tx) => {
+          const again = await webhooks.redeliver(tx, principal.projectId, id, delivery);
+          return { status: 202, body: deliveryView(again) };
         });
       },
     }),

@@ -84,7 +84,7 @@ export function failureText(error: unknown): string {
 async function runServe(argv: readonly string[], distribution: Distribution): Promise<number> {
   const config = parseConfig(argv, process.env, placeOf(distribution));
   await distribution.unpack?.(config);
-  const [{ serve }, { compose }] = await Promise.all([import("./serve.ts"), import("../compose.ts")]);
+  const [{ serve }, { compose }] = await Promise.all([import("./serve.ts"), import("../compose/service.ts")]);
   return serve(config, compose, () => distribution.afterOpening?.(config));
 }
 

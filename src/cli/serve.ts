@@ -1,8 +1,8 @@
-// `mneme serve`: starts the server, reports its state on standard output, and stops it on a signal. compose.ts builds
+// `mneme serve`: starts the server, reports its state on standard output, and stops it on a signal. src/compose/service.ts builds
 // the service.
 
 import type { Server } from "bun";
-import type { compose as Compose, Service } from "../compose.ts";
+import type { compose as Compose, Service } from "../compose/service.ts";
 import type { Config } from "../config.ts";
 import { systemClock } from "../kit/clock.ts";
 import { UsageError } from "../kit/flags.ts";

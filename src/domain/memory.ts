@@ -77,10 +77,10 @@ export interface MemorySource {
   readonly bytes: number;
 }
 
-/** A received file whose text has not been read yet. */
+/** An uploaded file that is kept, and whose text was not read yet. */
 export interface ReceivedFile {
-  /** Temporary location, until a memory takes the file over. */
-  readonly path: string;
+  /** Its name in UploadFiles. */
+  readonly file: string;
   readonly sha256: Uint8Array;
   readonly source: MemorySource;
 }

@@ -2,7 +2,7 @@
 // minutes. Which jobs have a large text, and whose turn it is; what is done with the others is worker.ts's business.
 
 import type { Clock } from "../kit/clock.ts";
-import type { Job } from "../ports/memory-store.ts";
+import type { Job } from "../ports/job-store.ts";
 
 /** A longer text, in UTF-8 bytes, is large: four of this size, the most that are embedded at once, are 8 MiB. */
 const LARGE_TEXT_BYTES = 2 * 1024 * 1024;

@@ -2,10 +2,10 @@
 
 import type { Chunk } from "../domain/chunk.ts";
 import type { Extracted, Memory } from "../domain/memory.ts";
-import type { ChunkIndex, KnownNames } from "../ports/chunk-index.ts";
+import type { ChunkIndex, KnownEntities } from "../ports/chunk-index.ts";
 import type { TextMark } from "../ports/document-reader.ts";
 import type { Finding } from "../ports/finding-store.ts";
-import type { Job } from "../ports/memory-store.ts";
+import type { Job } from "../ports/job-store.ts";
 import type { Embedder } from "../ports/models.ts";
 import type { Prepared, PrepareInput } from "../ports/preparer.ts";
 import type { ReadyMemory } from "./publisher.ts";
@@ -14,7 +14,7 @@ import { SessionSmoother } from "./smoothing.ts";
 /** Chunks of one memory that are embedded before others have their turn: about a second of two lanes, which it fills. */
 const EMBED_SLICE_CHUNKS = 64;
 /** A language model finds some dozens of entities, and a caller may give 50 tags. */
-const KNOWN_NAMES_MAX = 64;
+const KNOWN_ENTITIES_MAX = 64;
 
 /**
  * Texts of jobs in their order: from the row, or from the index where the row handed its text over before. null where
@@ -90,7 +90,7 @@ export async function embedChunks(
   embedder: Embedder,
   chunks: readonly Chunk[],
   signal: AbortSignal,
-  goesOn: (chunksDone: number) => boolean,
+  goesOn: (chunksDone: number) => Promise<boolean>,
 ): Promise<Float32Array | null> {
   const vectors = new Float32Array(chunks.length * embedder.dimensions);
   const smoother = new SessionSmoother(vectors, chunks, embedder.dimensions);
@@ -99,7 +99,7 @@ export async function embedChunks(
     vectors.set(await embedder.embed(slice, "ingest", signal), first * embedder.dimensions);
     const chunksDone = first + slice.length;
     smoother.advance(chunksDone);
-    if (chunksDone < chunks.length && !goesOn(chunksDone)) return null;
+    if (chunksDone < chunks.length && !(await goesOn(chunksDone))) return null;
   }
   return vectors;
 }
@@ -108,11 +108,11 @@ export async function embedChunks(
  * What a memory is known to name: its title, its tags (given, or key phrases of its text), and what a language model found in it;
  * names that the text itself shows are the index's to find.
  */
-function knownNames({ title, tags }: Extracted, finding: Finding | null): KnownNames {
+function knownEntities({ title, tags }: Extracted, finding: Finding | null): KnownEntities {
   const entities = finding?.entities.map(({ name }) => name) ?? [];
   const related = finding?.relations.flatMap(({ subject, object }) => [subject, object]) ?? [];
   const phrases = [...new Set([...entities, ...related, ...tags])];
-  return { title, phrases: phrases.slice(0, KNOWN_NAMES_MAX) };
+  return { title, phrases: phrases.slice(0, KNOWN_ENTITIES_MAX) };
 }
 
 /** Puts together what publishing needs. */
@@ -133,7 +133,7 @@ export function readyMemory(read: FoundJob, prepared: Prepared, vectors: Float32
       language: prepared.extracted.language,
       chunks: prepared.chunks,
       vectors,
-      names: knownNames(prepared.extracted, finding),
+      entities: knownEntities(prepared.extracted, finding),
     },
   };
 }

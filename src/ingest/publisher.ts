@@ -3,8 +3,9 @@
 
 import type { ProjectId } from "../domain/ids.ts";
 import type { Log } from "../kit/log.ts";
-import type { ChunkIndex, Publication } from "../ports/chunk-index.ts";
-import type { Completion, Job, MemoryStore } from "../ports/memory-store.ts";
+import type { ChunkIndex, ProjectIndex, Publication, VisibleMemory } from "../ports/chunk-index.ts";
+import type { Completion, Job } from "../ports/job-store.ts";
+import type { Transactions } from "../ports/transactions.ts";
 
 /** A memory with everything that publishing needs. */
 export interface ReadyMemory {
@@ -20,10 +21,11 @@ const ROUND_WAIT_MS = 400;
 
 /** What a publisher stands on. */
 export interface PublisherParts {
-  readonly memories: Pick<MemoryStore, "complete"> & {
-    /** Extends the leases of jobs; returns those that are still held. */
-    readonly renew: (jobs: readonly Job[]) => readonly Job[];
-  };
+  readonly transactions: Transactions;
+  /** Extends the leases of jobs. Returns those that are still held. */
+  readonly renew: (jobs: readonly Job[]) => Promise<readonly Job[]>;
+  /** These are published: their rows are completed, or refused the result. */
+  readonly onCompleted: (completions: readonly Completion[]) => void;
   readonly index: ChunkIndex;
   readonly log: Log;
   /** A round failed for these: they are to be tried again or given up. */
@@ -117,9 +119,9 @@ export class Publisher {
 }
 
 /**
- * One round for one project: indexes first, then the rows, then visibility. A crash before the rows leaves the memories
- * in `processing`, so the round is repeated; what the rows refuse (deleted or rewritten meanwhile) is taken back. Work on an
- * older content than the row's is dropped before it can overwrite the newer one, which may be published already.
+ * One round for one project: indexes first, then visibility and rows. After a crash before the commit the memories are still `processing`,
+ * and the round is repeated. What the rows refuse (deleted or rewritten meanwhile) is removed again. Work on an older content than the
+ * row's is dropped before it can replace the newer one, which may be published already.
  */
 async function publishRound(
   parts: PublisherParts,
@@ -127,18 +129,40 @@ async function publishRound(
   offered: readonly ReadyMemory[],
 ): Promise<void> {
   const jobs = offered.map((memory) => memory.completion.job);
-  // a project that is gone has no index to open
-  if (parts.memories.renew(jobs).length === 0) return parts.onVoid(offered);
+  // a project that was removed has no index to open
+  if ((await parts.renew(jobs)).length === 0) return parts.onVoid(offered);
   const index = await parts.index.project(projectId);
-  const held = new Set(parts.memories.renew(jobs));
+  const held = new Set(await parts.renew(jobs));
   const ready = offered.filter((memory) => held.has(memory.completion.job));
   parts.onVoid(offered.filter((memory) => !held.has(memory.completion.job)));
   if (ready.length === 0) return;
   await index.publish(ready.map((memory) => memory.publication));
-  const visible = parts.memories.complete(ready.map((memory) => memory.completion));
-  // No await in between: whoever reads `completed` finds the memory.
-  index.show(visible);
+  const completions = ready.map((memory) => memory.completion);
+  const visible = await completeRows(parts.transactions, index, completions);
+  parts.onCompleted(completions);
   const shown = new Set(visible.map((memory) => memory.memoryKey));
   const refused = ready.map((memory) => memory.publication.memoryKey).filter((key) => !shown.has(key));
   if (refused.length > 0) await index.retract(refused);
+}
+
+/**
+ * Makes the rows `completed` and shows the memories. They are shown before the commit, so that whoever reads `completed` finds the memory;
+ * until then the rows keep it out of every result.
+ */
+async function completeRows(
+  transactions: Transactions,
+  index: ProjectIndex,
+  completions: readonly Completion[],
+): Promise<readonly VisibleMemory[]> {
+  let shown: readonly VisibleMemory[] = [];
+  try {
+    return await transactions.run(async ({ jobs }) => {
+      shown = await jobs.complete(completions);
+      await index.show(shown);
+      return shown;
+    });
+  } catch (error) {
+    await index.hide(shown.map(({ memoryKey }) => memoryKey));
+    throw error;
+  }
 }

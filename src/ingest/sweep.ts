@@ -1,51 +1,69 @@
-// How deletions and expiry reach the indexes, and what was kept long enough goes for good. When is worker.ts's business.
+// Carries deletions and expiry into the indexes, and erases what was kept long enough. worker.ts decides when.
 
 import type { ProjectId } from "../domain/ids.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
+import type { RetirementStore } from "../ports/retirement-store.ts";
+import type { UploadFiles } from "../ports/upload-files.ts";
 
-/** Memories of one step. */
+/** Memories per step. */
 const SWEEP_MEMORIES = 1_000;
 
-/** What sweeping stands on. */
+/** What a sweep needs. */
 export interface SweepParts {
-  readonly memories: MemoryStore;
+  readonly retirement: RetirementStore;
   readonly index: ChunkIndex;
+  readonly files: Pick<UploadFiles, "remove">;
   readonly log: Log;
 }
 
 /**
- * Removes what was deleted or has expired from the indexes, and texts and rows whose retention has ended. A project whose index
- * fails is logged and left for the next sweep; it holds up no other, nor the purge.
+ * Removes deleted and expired memories from the indexes, and the texts and rows whose retention has ended. A project whose index fails is
+ * logged and left to the next sweep; the other projects and the purge go on.
  */
 export async function sweep(parts: SweepParts): Promise<void> {
   await retractRetired(parts);
   for (;;) {
-    const keys = parts.memories.purgeable(SWEEP_MEMORIES);
+    const keys = await parts.retirement.purgeable(SWEEP_MEMORIES);
     if (keys.length === 0) break;
     await parts.index.purge(keys);
-    parts.memories.erase(keys);
+    for (const file of await parts.retirement.erase(keys)) await parts.files.remove(file);
   }
 }
 
-// Each round takes memories out of the index, or learns of a project where that fails: it ends.
-async function retractRetired({ memories, index, log }: SweepParts): Promise<void> {
+// Each round takes memories out of an index, or learns that a project's index fails: so this ends.
+async function retractRetired({ retirement, index, log }: SweepParts): Promise<void> {
   const failing = new Set<ProjectId>();
   for (;;) {
-    const retired = memories.retired(SWEEP_MEMORIES, [...failing]);
+    const retired = await retirement.retired(SWEEP_MEMORIES, [...failing]);
     if (retired.every(({ projectId }) => failing.has(projectId))) return;
     for (const [projectId, ofProject] of Map.groupBy(retired, (memory) => memory.projectId)) {
       const keys = ofProject.map((memory) => memory.memoryKey);
       try {
         const project = await index.project(projectId);
-        project.hide(keys);
+        await project.hide(keys);
         await project.retract(keys);
-        memories.markRetracted(keys);
+        await retirement.markRetracted(keys);
       } catch (err) {
         failing.add(projectId);
         log.warn({ project: projectId, err }, "deleted memories could not be removed from an index yet; trying again");
       }
     }
   }
+}
+
+/**
+ * Removes kept files that no row refers to.
+ * @param ageMs younger files stay: the row that refers to one may not be committed yet. 0 at a start, when nobody stores.
+ * @returns how many
+ */
+export async function removeUnreferencedFiles(
+  files: Pick<UploadFiles, "names" | "remove">,
+  memories: Pick<MemoryStore, "unreferencedFiles">,
+  ageMs: number,
+): Promise<number> {
+  const unreferenced = await memories.unreferencedFiles(await files.names(ageMs));
+  for (const name of unreferenced) await files.remove(name);
+  return unreferenced.length;
 }

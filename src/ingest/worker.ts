@@ -8,12 +8,14 @@ import type { Clock } from "../kit/clock.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
-import { type DocumentFile, type DocumentReader, ReadFailure } from "../ports/document-reader.ts";
+import { type DocumentReader, ReadFailure } from "../ports/document-reader.ts";
 import type { Finding } from "../ports/finding-store.ts";
-import type { Job, JobFilter, MemoryStore } from "../ports/memory-store.ts";
+import type { Job, JobFilter, UploadedFile } from "../ports/job-store.ts";
 import type { Embedder } from "../ports/models.ts";
 import { type Prepared, PrepareFailure, type Preparer } from "../ports/preparer.ts";
-import type { Enricher } from "./enrich/enricher.ts";
+import type { Stores, Transactions } from "../ports/transactions.ts";
+import type { UploadFiles } from "../ports/upload-files.ts";
+import type { Enricher, Inquiry } from "./enrich/enricher.ts";
 import { LargeTexts } from "./large-texts.ts";
 import {
   contentsOf,
@@ -27,7 +29,7 @@ import {
 } from "./pipeline.ts";
 import { placedChunks } from "./places.ts";
 import { Publisher } from "./publisher.ts";
-import { sweep } from "./sweep.ts";
+import { removeUnreferencedFiles, sweep } from "./sweep.ts";
 
 /** Jobs per claim and their texts in bytes: enough that a round trip to the preparation process is small beside the work. */
 const CLAIM_JOBS = 64;
@@ -61,7 +63,9 @@ const LOOSE_FILES_MS = 60 * 60_000;
 
 /** What the worker stands on. */
 export interface IngestParts {
-  readonly memories: MemoryStore;
+  readonly stores: Pick<Stores, "memories" | "jobs" | "retirement">;
+  readonly transactions: Transactions;
+  readonly files: UploadFiles;
   readonly index: ChunkIndex;
   readonly documents: DocumentReader;
   readonly enricher: Enricher;
@@ -95,14 +99,14 @@ export class IngestWorker {
     this.#parts = parts;
     this.#large = new LargeTexts(parts.clock, parts.largeTextBytes);
     this.#publisher = new Publisher({
-      memories: {
-        complete: (completions) => {
-          const visible = parts.memories.complete(completions);
-          for (const { job } of completions) this.#release(job);
-          this.wake();
-          return visible;
-        },
-        renew: (jobs) => parts.memories.renew(jobs, LEASE_MS),
+      transactions: parts.transactions,
+      renew: async (jobs) => parts.stores.jobs.renew(jobs, LEASE_MS),
+      onCompleted: (completions) => {
+        for (const { job } of completions) {
+          this.#release(job);
+          if (job.upload !== null) void parts.files.remove(job.upload.name);
+        }
+        this.wake();
       },
       index: parts.index,
       log: parts.log,
@@ -112,7 +116,7 @@ export class IngestWorker {
         if (ready.length > 0) this.wake();
       },
       onFailed: (ready, cause) => {
-        for (const memory of ready) this.#giveBack(memory.completion.job, cause);
+        for (const memory of ready) void this.#giveBack(memory.completion.job, cause);
       },
     });
   }
@@ -136,7 +140,7 @@ export class IngestWorker {
     await this.#fileTurn;
     await Promise.all(this.#inquiries);
     for (const job of [...this.#held.values()]) {
-      this.#end(job, () => this.#parts.memories.retryLater(job, 0, false)); // a stop is no failed attempt
+      await this.#end(job, () => this.#parts.stores.jobs.retryLater(job, 0, false)); // a stop is no failed attempt
     }
   }
 
@@ -144,13 +148,13 @@ export class IngestWorker {
     while (!this.#stop.signal.aborted) {
       this.#wake = new AbortController();
       try {
-        const jobs = this.#hasRoom() ? this.#claim() : [];
+        const jobs = this.#hasRoom() ? await this.#claim() : [];
         if (jobs.length > 0) {
           await this.#startJobs(jobs);
           continue;
         }
-        const nextMs = () => this.#parts.memories.nextJobInMs(this.#passedOver()) ?? SWEEP_MS;
-        const waitMs = this.#hasRoom() ? nextMs() : SWEEP_MS;
+        const nextMs = async () => (await this.#parts.stores.jobs.nextJobInMs(this.#passedOver())) ?? SWEEP_MS;
+        const waitMs = this.#hasRoom() ? await nextMs() : SWEEP_MS;
         await this.#parts.clock.sleep(Math.min(Math.max(waitMs, 1), SWEEP_MS), this.#wake.signal);
       } catch (err) {
         this.#parts.log.error({ err }, "no memory could be claimed; trying again");
@@ -169,8 +173,8 @@ export class IngestWorker {
   }
 
   // A memory that was claimed too often without an end took the whole server down each time.
-  #claim(): readonly Job[] {
-    const claimed = this.#parts.memories.claim({
+  async #claim(): Promise<readonly Job[]> {
+    const claimed = await this.#parts.stores.jobs.claim({
       jobs: CLAIM_JOBS,
       contentBytes: CLAIM_CONTENT_BYTES,
       leaseMs: LEASE_MS,
@@ -179,7 +183,8 @@ export class IngestWorker {
     const jobs = claimed.filter((job) => job.attempt <= ATTEMPTS_MAX);
     for (const job of jobs) this.#held.set(job.memory.key, job);
     for (const job of claimed) {
-      if (job.attempt > ATTEMPTS_MAX) this.#giveUp(job, `Processing broke off ${ATTEMPTS_MAX} times without a reason.`);
+      if (job.attempt > ATTEMPTS_MAX)
+        void this.#giveUp(job, `Processing broke off ${ATTEMPTS_MAX} times without a reason.`);
     }
     return jobs.filter((job) => job.upload !== null || this.#large.admits(job) || this.#putOff(job));
   }
@@ -191,7 +196,7 @@ export class IngestWorker {
   // It is another large text's turn: the job comes back without counting as tried.
   #putOff(job: Job): false {
     const delayMs = this.#large.putOff(job);
-    this.#end(job, () => this.#parts.memories.retryLater(job, delayMs, false));
+    void this.#end(job, () => this.#parts.stores.jobs.retryLater(job, delayMs, false));
     return false;
   }
 
@@ -214,37 +219,38 @@ export class IngestWorker {
       const read: ReadJob[] = [];
       for (const [position, job] of claimed.entries()) {
         const content = texts[position] ?? null;
-        if (content === null) this.#giveUp(job, "The text of this memory is no longer stored. Send it again.");
+        if (content === null) void this.#giveUp(job, "The text of this memory is no longer stored. Send it again.");
         else read.push({ job, content, title: job.facts?.title ?? null, marks: job.facts?.marks ?? [] });
       }
       await this.#extract(read);
     } catch (cause) {
-      for (const job of claimed) this.#giveBack(job, cause);
+      for (const job of claimed) void this.#giveBack(job, cause);
     }
   }
 
-  async #startFile(job: Job, file: DocumentFile): Promise<void> {
+  async #startFile(job: Job, file: UploadedFile): Promise<void> {
     while (!this.#hasRoomForTexts() && !this.#stop.signal.aborted) {
       await this.#parts.clock.sleep(ROOM_LOOK_MS, this.#stop.signal);
     }
     this.#waitingFiles -= 1;
     if (this.#stop.signal.aborted) return;
     if (this.#parts.enricher.fullProjects().includes(job.projectId)) {
-      this.#end(job, () => this.#parts.memories.retryLater(job, 0, false)); // it is claimed again when there is room
+      await this.#end(job, () => this.#parts.stores.jobs.retryLater(job, 0, false)); // it is claimed again when there is room
       return;
     }
     if (!this.#large.admits(job)) return void this.#putOff(job);
     try {
       this.#report(job, "reading");
-      const reading = this.#parts.documents.read(file, (pages) => this.#amend(job, { pages }));
+      const document = { ...file, path: this.#parts.files.pathOf(file.name) };
+      const reading = this.#parts.documents.read(document, (pages) => this.#amend(job, { pages }));
       const text = await unlessStopped(reading, this.#stop.signal);
       if (text === null) return;
-      if (text instanceof ReadFailure) return this.#giveUp(job, text.message, text.code);
+      if (text instanceof ReadFailure) return await this.#giveUp(job, text.message, text.code);
       if (!this.#large.admitsText(job, textBytesOf(text.content))) return void this.#putOff(job);
       this.#report(job, "preparing");
       await this.#extract([{ job, ...text }]);
     } catch (cause) {
-      this.#giveBack(job, cause);
+      await this.#giveBack(job, cause);
     }
   }
 
@@ -253,23 +259,23 @@ export class IngestWorker {
     const found: FoundJob[] = [];
     for (const each of read) {
       try {
-        const finding = this.#find(each);
-        if (finding instanceof Promise) {
+        const pending = await this.#find(each);
+        if (pending.isAsked) {
           if (this.#large.end(each.job)) this.wake(); // nobody waits for another project's language model
-          this.#inBackground(this.#prepareWhenFound(each, finding));
-        } else found.push({ ...each, finding });
+          this.#inBackground(this.#prepareWhenFound(each, pending.finding));
+        } else found.push({ ...each, finding: pending.finding });
       } catch (cause) {
-        this.#giveBack(each.job, cause);
+        await this.#giveBack(each.job, cause);
       }
     }
     try {
       if (found.length > 0) await this.#prepare(found);
     } catch (cause) {
-      for (const { job } of found) this.#giveBack(job, cause);
+      for (const { job } of found) await this.#giveBack(job, cause);
     }
   }
 
-  #find(read: ReadJob): Eventually<Finding | null> {
+  #find(read: ReadJob): Promise<Inquiry> {
     return this.#parts.enricher.find(read, {
       signal: this.#stop.signal,
       isHeld: () => this.#isHeld(read.job),
@@ -281,11 +287,11 @@ export class IngestWorker {
     try {
       const finding = await pending;
       this.wake(); // there is room for the project's next
-      if (!this.#isHeld(read.job)) this.#release(read.job);
+      if (!(await this.#isHeld(read.job))) this.#release(read.job);
       else if (this.#large.admitsText(read.job, textBytesOf(read.content))) await this.#prepare([{ ...read, finding }]);
       else this.#putOff(read.job); // what was found is kept
     } catch (cause) {
-      this.#giveBack(read.job, cause);
+      await this.#giveBack(read.job, cause);
     }
   }
 
@@ -295,8 +301,8 @@ export class IngestWorker {
   }
 
   // Not one that was deleted or rewritten.
-  #isHeld(job: Job): boolean {
-    return this.#parts.memories.renew([job], LEASE_MS).length > 0;
+  async #isHeld(job: Job): Promise<boolean> {
+    return (await this.#parts.stores.jobs.renew([job], LEASE_MS)).length > 0;
   }
 
   // Embedding goes on in the background while the next texts are prepared.
@@ -309,7 +315,7 @@ export class IngestWorker {
       const outcome = outcomes[position];
       if (outcome === undefined || outcome instanceof PrepareFailure) {
         const code = job.upload === null ? "processing_error" : "unreadable_document";
-        this.#giveUp(job, outcome?.message ?? "The text could not be prepared.", code);
+        await this.#giveUp(job, outcome?.message ?? "The text could not be prepared.", code);
       } else {
         void this.#embed(each, { ...outcome, chunks: placedChunks(outcome.chunks, marks) });
       }
@@ -339,7 +345,7 @@ export class IngestWorker {
       if (!this.#stop.signal.aborted) this.#publisher.add(readyMemory(read, prepared, vectors));
     } catch (cause) {
       this.#embeddingMemories -= 1;
-      this.#giveBack(job, cause);
+      await this.#giveBack(job, cause);
       this.#publisher.schedule();
     } finally {
       this.#embeddingTokens -= tokens;
@@ -372,15 +378,12 @@ export class IngestWorker {
   }
 
   // A passing failure: the job comes back later, until it has come back too often.
-  #giveBack(job: Job, cause: unknown): void {
+  async #giveBack(job: Job, cause: unknown): Promise<void> {
     if (this.#stop.signal.aborted) return;
-    if (isOutage(cause)) {
-      this.#end(job, () => this.#parts.memories.retryLater(job, OUTAGE_RETRY_MS, false));
-      return;
-    }
+    if (isOutage(cause)) return this.#end(job, () => this.#parts.stores.jobs.retryLater(job, OUTAGE_RETRY_MS, false));
     if (job.attempt >= ATTEMPTS_MAX) {
       this.#parts.log.error({ memory: job.memory.id, err: cause }, "a memory failed after its last attempt");
-      this.#giveUp(
+      await this.#giveUp(
         job,
         `Processing failed ${ATTEMPTS_MAX} times; the server's log says why. Send the memory again later.`,
       );
@@ -391,24 +394,26 @@ export class IngestWorker {
       { memory: job.memory.id, attempt: job.attempt, delayMs, err: cause },
       "a memory will be tried again",
     );
-    this.#end(job, () => this.#parts.memories.retryLater(job, delayMs));
+    await this.#end(job, () => this.#parts.stores.jobs.retryLater(job, delayMs));
     this.wake();
   }
 
-  #giveUp(job: Job, message: string, code: FailureCode = "processing_error"): void {
-    this.#end(job, () => this.#parts.memories.fail(job, code, message));
+  async #giveUp(job: Job, message: string, code: FailureCode = "processing_error"): Promise<void> {
+    await this.#end(job, async () => {
+      await this.#parts.stores.jobs.fail(job, code, message);
+    });
   }
 
   // Where the end cannot be written down (a full disk), it is tried again until it can; the lease fences it, should it have
   // run out meanwhile.
-  #end(job: Job, write: () => void): void {
+  async #end(job: Job, write: () => Eventually<void>): Promise<void> {
     this.#release(job);
     try {
-      write();
+      await write();
     } catch (err) {
-      this.#parts.log.error({ memory: job.memory.id, err }, "a job's end could not be stored; trying again");
-      void this.#parts.clock.sleep(UNSTORED_RETRY_MS, this.#stop.signal).then(() => {
-        if (!this.#stop.signal.aborted) this.#end(job, write);
+      this.#parts.log.error({ memory: job.memory.id, err }, "the end of a job could not be stored; trying again");
+      void this.#parts.clock.sleep(UNSTORED_RETRY_MS, this.#stop.signal).then(async () => {
+        if (!this.#stop.signal.aborted) await this.#end(job, write);
         this.wake();
       });
     }
@@ -418,7 +423,7 @@ export class IngestWorker {
     while (!this.#stop.signal.aborted) {
       await this.#parts.clock.sleep(RENEW_MS, this.#stop.signal);
       try {
-        this.#parts.memories.renew([...this.#held.values()], LEASE_MS);
+        await this.#parts.stores.jobs.renew([...this.#held.values()], LEASE_MS);
       } catch (err) {
         this.#parts.log.warn({ err }, "leases could not be renewed; their jobs may be done twice, which harms nothing");
       }
@@ -430,9 +435,11 @@ export class IngestWorker {
     let looseFilesAt = this.#parts.clock.now(); // whoever starts a server has looked just before
     while (!this.#stop.signal.aborted) {
       try {
-        await sweep(this.#parts);
+        const { stores, index, files, log } = this.#parts;
+        await sweep({ retirement: stores.retirement, index, files, log });
         if (this.#parts.clock.now() - looseFilesAt >= LOOSE_FILES_MS) {
-          this.#parts.memories.removeLooseFiles(); // what a removed project, or an intake that was undone, left behind
+          // left by a removed project, or by an upload whose transaction was undone
+          await removeUnreferencedFiles(files, stores.memories, LOOSE_FILES_MS);
           looseFilesAt = this.#parts.clock.now();
         }
       } catch (err) {

@@ -1,6 +1,8 @@
 // Metrics: counters, gauges and histograms, rendered in the Prometheus text format 0.0.4
 // (prometheus.io/docs/instrumenting/exposition_formats). The callers define what is counted.
 
+import type { Eventually } from "./eventually.ts";
+
 /** Content-Type of `Metrics.text()`. */
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -34,7 +36,7 @@ export interface GaugeSample {
 
 interface Metric {
   readonly name: string;
-  readonly lines: () => readonly string[];
+  readonly lines: () => Eventually<readonly string[]>;
 }
 
 /** The metrics of one process. */
@@ -55,13 +57,18 @@ export class Metrics {
   }
 
   /**
-   * Declares a gauge. `read` runs whenever the metrics are rendered, so it must be quick; an error it throws reaches
-   * the caller of `text`.
+   * Declares a gauge. `read` runs whenever the metrics are rendered, so it must be quick. Its errors reach the caller of
+   * `text`.
    * @throws Error like `counter`
    */
-  gauge(name: string, help: string, labelNames: readonly string[], read: () => Iterable<GaugeSample>): void {
-    this.#declare(name, help, "gauge", labelNames, () =>
-      [...read()].map(({ labels, value }) => {
+  gauge(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: () => Eventually<Iterable<GaugeSample>>,
+  ): void {
+    this.#declare(name, help, "gauge", labelNames, async () =>
+      [...(await read())].map(({ labels, value }) => {
         checkLabels(name, labelNames, labels);
         return sampleLine(name, labelNames, labels, value);
       }),
@@ -93,8 +100,9 @@ export class Metrics {
   }
 
   /** All metrics with help and type, in the order of their declaration. */
-  text(): string {
-    return this.#metrics.flatMap(({ lines }) => lines()).join("\n") + (this.#metrics.length === 0 ? "" : "\n");
+  async text(): Promise<string> {
+    const lines = await Promise.all(this.#metrics.map((metric) => metric.lines()));
+    return lines.flat().join("\n") + (lines.length === 0 ? "" : "\n");
   }
 
   #declare(
@@ -102,7 +110,7 @@ export class Metrics {
     help: string,
     type: "counter" | "gauge" | "histogram",
     labelNames: readonly string[],
-    samples: () => readonly string[],
+    samples: () => Eventually<readonly string[]>,
   ): void {
     assertThat(/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name), `${JSON.stringify(name)} is not a valid metric name`);
     assertThat(
@@ -112,7 +120,7 @@ export class Metrics {
     );
     assertThat(!this.#metrics.some((metric) => metric.name === name), `the metric ${name} is declared twice`);
     const head = [`# HELP ${name} ${escapeHelp(help)}`, `# TYPE ${name} ${type}`];
-    this.#metrics.push({ name, lines: () => [...head, ...samples()] });
+    this.#metrics.push({ name, lines: async () => [...head, ...(await samples())] });
   }
 }
 

@@ -1,19 +1,22 @@
-// What is searched: texts, vectors and postings of published memories. Implemented by adapters/embedded.
+// What is searched: texts, vectors, postings and entities of published memories. Implemented by adapters/embedded.
 //
-// Owed by an implementation:
-// - `publish` replaces all that a memory had before and is idempotent: after a crash anywhere it can be repeated. When
-//   it resolves, texts, vectors and postings are durable. It does not make a memory visible.
-// - Visibility follows the memory's row: `show` after the row became completed, `hide` before a caller is told that it is
-//   gone. Both act at once, on searches that are under way too.
-// - Filters see what `show` said of a memory last, from the return of `show` on, and agree with `matchesFilter` on it.
-// - Every leg works inside the admissible set that `admit` or `admitWithin` made: nothing outside it is returned, and nothing inside it is
-//   missed because something outside ranked higher. Scores of one leg are comparable only among themselves.
-// - Writes take effect in the order of their calls: what is retracted or purged after it was published stays away.
-// - A project's data cannot be reached through another project.
+// What an implementation owes:
+// - `publish` replaces everything that a memory had before. It can be repeated after a crash at any point. When it resolves, texts,
+//   vectors and postings are durable. It does not make a memory visible.
+// - Visibility follows the memory's row and is separate from content. A search that begins after `show` has resolved can find the
+//   memory, and filters see the attributes that `show` gave. A search that begins after `hide` has resolved does not find it. Of
+//   several calls for one memory the last one counts.
+// - A memory can be shown a moment before its row is committed as completed, and hidden a moment after its row was deleted. So the rows
+//   have the last word: callers read them again before they show a result.
+// - Every search stays inside the admissible set that it is given. It returns nothing from outside, and it misses nothing inside because
+//   something outside ranked higher. Scores of one kind of search are comparable only among themselves.
+// - Changes take effect in the order of their calls: what is retracted or purged after it was published stays away.
+// - The data of a project cannot be reached through another project.
 
 import type { Chunk, ChunkPlace } from "../domain/chunk.ts";
 import type { Filter } from "../domain/filter.ts";
 import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
+import type { Eventually } from "../kit/eventually.ts";
 
 /** A memory that is ready to be published: its text, its chunks and one vector per chunk. */
 export interface Publication {
@@ -25,15 +28,15 @@ export interface Publication {
   readonly chunks: readonly Chunk[];
   /** `[chunks.length, dimensions]`, unit length. */
   readonly vectors: Float32Array;
-  /** What the memory is known to name; the rest is found in its passages. */
-  readonly names: KnownNames;
+  /** Entities that are known beside the text; further ones are extracted from the passages. */
+  readonly entities: KnownEntities;
 }
 
-/** Names of a memory that are known without reading its passages. */
-export interface KnownNames {
-  /** Given or found. */
+/** Entities of a memory that are known without reading its passages. */
+export interface KnownEntities {
+  /** Given by the caller or extracted. */
   readonly title: string | null;
-  /** Key phrases and entities, at most 64: they count where they stand in a passage. */
+  /** Key phrases and entities, at most 64. They count in the passages that contain them. */
   readonly phrases: readonly string[];
 }
 
@@ -43,65 +46,74 @@ export interface VisibleMemory {
   readonly userKey: UserKey | null;
   /** Unix milliseconds; null: never. */
   readonly expiresAt: number | null;
-  /** What filters see of it, see `filteredAttributesJson`. */
+  /**
+   * What filters see: JSON text as `filteredAttributesJson` (domain/filter.ts) makes it. It stays text because opening a project
+   * shows all of its memories: the row store builds this text inside its query and the index parses it natively, so that no
+   * JavaScript object per memory is made in between.
+   */
   readonly attributes: string;
 }
 
-/** The set of memories that one request may see; made once, used by every leg. */
+/** The set of memories that one request may see. Made once and used by every search of the request. */
 export interface AdmissibleSet {
-  /** How many memories it holds. */
+  /** Number of memories in it. */
   readonly memories: number;
 }
 
-/** Hits of one leg, best first; the three arrays run in parallel. */
+/** Hits of one search, best first; the arrays run in parallel. */
 export interface Hits {
   readonly chunkKeys: BigUint64Array;
   readonly memoryKeys: BigUint64Array;
   readonly scores: Float32Array;
 }
 
-/** Where the walk through the graph begins: the best passages by other signals, and how good each is. */
+/** Where a graph search begins: the best passages by other signals, with their scores. The arrays run in parallel. */
 export interface Seeds {
   readonly chunkKeys: BigUint64Array;
   readonly scores: Float32Array;
 }
 
-/** What the graph leads to from a question, best first; the arrays run in parallel. */
-export interface Related extends Hits {
-  /** How sure the graph is of the question's names, 0..1; 0: there are no hits. */
+/** Hits of a graph search, best first. */
+export interface GraphHits extends Hits {
+  /** How sure the graph is of the query's entities, 0..1; 0: there are no hits. */
   readonly certainty: number;
-  /**
-   * The strongest way to each hit: from a name of the question (`from`, 0: none), over a passage (`via`, 0: none) and a name in
-   * it (`through`, 0: none). A seed that nothing else leads to has none of the three.
-   */
-  readonly from: Uint32Array;
-  readonly via: BigUint64Array;
-  readonly through: Uint32Array;
+  /** The strongest path to the hit at this position. */
+  pathTo(position: number): GraphPath;
 }
 
-/** Where names come from: titles, capitals (or words of scripts that have none), quotation marks, …, what is known of the memory. */
-export type NameKind = "title" | "name" | "quote" | "identifier" | "date" | "phrase";
+/** How a graph search reached a passage. A seed that nothing else leads to has none of the three. */
+export interface GraphPath {
+  /** The query's entity where the path begins. */
+  readonly from: string | null;
+  /** The passage in between, where the path has two steps. */
+  readonly via: ChunkKey | null;
+  /** The entity of that passage that leads on. */
+  readonly through: string | null;
+}
 
-/** A name in a memory. */
-export interface NamedThere {
+/** Where an entity was found: a title, capitalised words (or words of scripts without capitals), quotation marks and so on. */
+export type EntityKind = "title" | "name" | "quote" | "identifier" | "date" | "phrase";
+
+/** An entity of one memory. */
+export interface MemoryEntity {
   readonly name: string;
-  readonly kind: NameKind;
-  /** How often it stands in the memory's passages. */
+  readonly kind: EntityKind;
+  /** Number of mentions in the memory's passages. */
   readonly mentions: number;
-  /** Memories of the admissible set that name it, this one included. */
+  /** Number of memories in the admissible set that mention it, this one included. */
   readonly memories: number;
   readonly chunkKeys: BigUint64Array;
 }
 
-/** What a memory names, and the memories that name the same. */
+/** The entities of a memory, and the memories that share some of them. */
 export interface Neighbourhood {
-  /** Most telling first. */
-  readonly names: readonly NamedThere[];
-  /** Nearest first; `weight` above 0, comparable within one neighbourhood. */
+  /** Rarest first. */
+  readonly entities: readonly MemoryEntity[];
+  /** Nearest first; `weight` is above 0 and comparable within one neighbourhood. */
   readonly neighbours: readonly {
     readonly memoryKey: MemoryKey;
     readonly weight: number;
-    readonly names: readonly string[];
+    readonly entities: readonly string[];
   }[];
 }
 
@@ -112,72 +124,68 @@ export interface Passage {
   readonly place: ChunkPlace;
 }
 
-/** What differed between the truth and the derived indexes of a project. */
+/** How the index of a project differed from the rows. */
 export interface Reconciliation {
-  /** Memories whose texts, vectors or postings are incomplete: they have to be published again. */
+  /** Memories whose texts, vectors or postings are incomplete. They have to be published again. */
   readonly incomplete: readonly MemoryKey[];
-  /** Memories that are not completed and yet had vectors or postings; those are gone now. */
+  /** Number of memories that had vectors or postings without being completed. Those entries were removed. */
   readonly removed: number;
-  /** What an implementation found damaged and set aside, one sentence each. */
+  /** What was found damaged and set aside, one sentence each. */
   readonly repairs: readonly string[];
 }
 
-/** The searchable part of one project. */
+/** The index of one project. */
 export interface ProjectIndex {
   publish(publications: readonly Publication[]): Promise<void>;
-  /** Removes vectors and postings durably; the texts stay until `ChunkIndex.purge`. */
+  /** Removes vectors and postings durably. The texts stay until `ChunkIndex.purge`. */
   retract(memoryKeys: readonly MemoryKey[]): Promise<void>;
-  show(memories: readonly VisibleMemory[]): void;
-  hide(memoryKeys: readonly MemoryKey[]): void;
+  /** Makes memories visible, or changes the attributes of visible ones. */
+  show(memories: readonly VisibleMemory[]): Eventually<void>;
+  hide(memoryKeys: readonly MemoryKey[]): Eventually<void>;
 
-  /** @param userKey null: every user's memories. */
-  admit(userKey: UserKey | null, nowMs: number): AdmissibleSet;
-  /** Those of them that lie within a filter. @throws Fault `invalid_filter` for one that takes seconds */
+  /** The visible memories of a user, or of all users (`userKey` null), that have not expired at `nowMs`. */
+  admit(userKey: UserKey | null, nowMs: number): Eventually<AdmissibleSet>;
+  /** The same, restricted to those that match a filter. @throws Fault `invalid_filter` for a filter that would take seconds */
   admitWithin(userKey: UserKey | null, nowMs: number, filter: Filter): Promise<AdmissibleSet>;
-  /** Nearest chunks by cosine similarity. */
-  nearest(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits>;
-  /** Best chunks by words; score in 0..1, absolute (see retrieval/modes.ts), only above 0. */
-  match(query: string, within: AdmissibleSet, limit: number): Promise<Hits>;
+  /** Vector search: the chunks with the highest cosine similarity. */
+  searchVectors(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits>;
+  /** The cosine similarity of exactly these chunks; NaN for one that no longer exists. */
+  scoreVectors(vector: Float32Array, chunks: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array>;
+  /** Full-text search: the chunks with the highest BM25 score (0..1, absolute, see retrieval/modes.ts); only scores above 0. */
+  searchText(query: string, within: AdmissibleSet, limit: number): Promise<Hits>;
+  /** The BM25 score of exactly these chunks; 0 where no word matches. */
+  scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
   /**
-   * What names lead to: from those of the query and from the seeds, over passages of the admissible set only, two steps far.
-   * Scores in 0..1, the best `certainty`; only above 0.
+   * Graph search: two steps from the query's entities and from the seeds, over passages of the admissible set. Scores are 0..1, the
+   * best equals `certainty`; only scores above 0.
    * @param seeds at most 10
    */
-  related(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<Related>;
-  /** Names by the ids in `Related`, as they were first written; null for 0. Ids hold while the project is open. */
-  nameTexts(ids: Uint32Array): readonly (string | null)[];
-  /** The names of one memory and the memories of the admissible set that share some, at most `limit` of each. */
+  searchGraph(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<GraphHits>;
+  /** The entities of one memory and the memories of the admissible set that share some; at most `limit` of each. */
   neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood>;
-  /** The cosine similarity of exactly these chunks, NaN for one that is gone. */
-  similarities(vector: Float32Array, chunks: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array>;
-  /** The words score of exactly these chunks, 0 where nothing matches. */
-  lexical(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
-  /** What to show of these chunks, in their order; null for one that is gone. */
+  /** What to show of these chunks, in their order; null for one that no longer exists. */
   passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]>;
-
-  /** Memories and chunks that the index holds, for metrics and `/ready`. */
-  stats(): { readonly memories: number; readonly chunks: number };
 }
 
-/** All projects' indexes. */
+/** The indexes of all projects. */
 export interface ChunkIndex {
   /**
-   * Opens (or makes) a project's index; the same instance for the same project.
-   * @throws Fault `project_not_found` for one that was dropped
+   * Opens a project's index, or creates it. Returns the same instance for the same project.
+   * @throws Fault `project_not_found` for a project that was dropped
    */
   project(id: ProjectId): Promise<ProjectIndex>;
-  /** Contents of published memories, by key; a key that is not stored is absent from the map. */
+  /** Texts of published memories, by key. Keys without a stored text are left out. */
   contents(memoryKeys: readonly MemoryKey[]): Promise<ReadonlyMap<MemoryKey, string>>;
-  /** Removes the texts of memories that were retracted, for good. */
+  /** Removes the texts of retracted memories for good. */
   purge(memoryKeys: readonly MemoryKey[]): Promise<void>;
   /**
-   * Compares what should be there with what is, shows what is whole, and names what has to be published again.
-   * @param completed memories that the rows call completed, deleted ones not among them, in pages: other work goes on between
-   *   two of them.
+   * Compares the index of a project with its rows at a start. Shows memories that are whole and returns those that have to be published
+   * again.
+   * @param completed the project's completed memories in pages; other work goes on between two pages.
    */
-  reconcile(id: ProjectId, completed: Iterable<readonly VisibleMemory[]>): Promise<Reconciliation>;
-  /** Removes a project's vectors and postings for good, and opens it no more; its texts go with `purge`. Idempotent. */
+  reconcile(id: ProjectId, completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation>;
+  /** Removes a project's vectors and postings for good; its texts go with `purge`. The project cannot be opened again. Idempotent. */
   drop(id: ProjectId): Promise<void>;
-  /** Closes every project; afterwards every call fails. */
+  /** Closes every project. Afterwards every call fails. */
   close(): Promise<void>;
 }

@@ -6,8 +6,9 @@
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Extracted } from "../domain/memory.ts";
+import type { Eventually } from "../kit/eventually.ts";
+import type { Job } from "./job-store.ts";
 import type { LlmUsage } from "./language-model.ts";
-import type { Job } from "./memory-store.ts";
 
 /** An entity that a text names. */
 export interface Entity {
@@ -43,13 +44,13 @@ export interface FindingStore {
    * was found holds for the job's version only: whoever sends a memory again, or has it tried again, has the model asked again.
    * null: it was not asked.
    */
-  asked(job: Job): Asked | null;
+  asked(job: Job): Eventually<Asked | null>;
   /** Keeps what was found; nothing for a job whose memory is gone or newer. */
-  keep(job: Job, finding: Finding | null): void;
+  keep(job: Job, finding: Finding | null): Eventually<void>;
   /** The relations that were found in the content that a memory has now; none where no model was asked. */
-  relations(memoryKey: MemoryKey): readonly Relation[];
+  relations(memoryKey: MemoryKey): Eventually<readonly Relation[]>;
   /** Counts tokens for the job's memory, and for its project's day and month (UTC). */
-  countTokens(job: Job, usage: LlmUsage): void;
+  countTokens(job: Job, usage: LlmUsage): Eventually<void>;
   /** Tokens, of prompts and completions together, that ingestion took since the project's day (UTC) began. */
-  tokensToday(projectId: ProjectId): number;
+  tokensToday(projectId: ProjectId): Eventually<number>;
 }

@@ -4,6 +4,7 @@
 // answers, so that a repeated request can never make a second one.
 
 import type { ProjectId } from "../domain/ids.ts";
+import type { Eventually } from "../kit/eventually.ts";
 
 /** Under what an answer is remembered. */
 export interface IdempotencySlot {
@@ -33,11 +34,11 @@ export interface WholeAnswer extends RememberedAnswer {
 /** Remembered answers. Synchronous: a call takes microseconds. */
 export interface IdempotencyStore {
   /** null: nothing is remembered there, or not any more (LIMITS.idempotencyMs). */
-  recall(slot: IdempotencySlot): RememberedAnswer | null;
+  recall(slot: IdempotencySlot): Eventually<RememberedAnswer | null>;
   /** @param subjects ids that the answer speaks of, see `forget`. */
-  remember(slot: IdempotencySlot, answer: WholeAnswer, subjects: readonly string[]): void;
+  remember(slot: IdempotencySlot, answer: WholeAnswer, subjects: readonly string[]): Eventually<void>;
   /** Empties answers that speak of these ids, which were erased for good; their slots stay taken. */
-  forget(projectId: ProjectId, subjects: readonly string[]): void;
+  forget(projectId: ProjectId, subjects: readonly string[]): Eventually<void>;
   /** Removes answers older than LIMITS.idempotencyMs. */
-  prune(): void;
+  prune(): Eventually<void>;
 }

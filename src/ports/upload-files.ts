@@ -1,8 +1,9 @@
-// Where the files of uploads lie: first as something that arrives and that nobody refers to, then under a name that a memory's
-// row refers to, until its text is read. Implemented by adapters/uploads on a folder.
+// Where the files of uploads lie until their text is read: first as incoming files, then as kept files that a memory's row names.
+// Implemented by adapters/uploads on a folder.
 //
-// Owed by an implementation: files are readable by their owner only; what arrived and was never kept is gone after the next
-// start; `keep` is durable and atomic, and its file is on the disk in full when it returns.
+// What an implementation owes: files are readable by their owner only. An incoming file that was never kept is gone after the next
+// start. `keep` is durable and atomic: the file is complete on disk when it resolves. A file is kept before the row that names it is
+// committed; whoever finds kept files without a row removes them (`names`, MemoryStore.unreferencedFiles).
 
 /** A file while it arrives. */
 export interface IncomingFile {
@@ -19,16 +20,12 @@ export interface IncomingFile {
 export interface UploadFiles {
   /** Begins an empty file. @throws Fault `overloaded` when the disk is full */
   begin(): Promise<IncomingFile>;
-  /**
-   * Moves a file that has ended to its place under `name`, in place of one that may lie there. Synchronous, so that it can be
-   * part of a transaction: some milliseconds, whatever its size.
-   * @throws Fault `overloaded` when the disk is full
-   */
-  keep(path: string, name: string): void;
-  /** Where a kept file lies. */
+  /** Moves an incoming file that has ended to its permanent place. Returns its new name. @throws Fault `overloaded` when the disk is full */
+  keep(path: string): Promise<string>;
+  /** The local path of a kept file, for reading it. */
   pathOf(name: string): string;
-  /** Removes a kept file in the background; one that is not there counts as removed. */
-  remove(name: string): void;
-  /** The names of all kept files. */
-  names(): readonly string[];
+  /** Removes a kept file; one that does not exist counts as removed. Never rejects: the next sweep tries again. */
+  remove(name: string): Promise<void>;
+  /** The names of the kept files that were last written at least `ageMs` ago. */
+  names(ageMs: number): Promise<readonly string[]>;
 }

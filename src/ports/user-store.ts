@@ -8,6 +8,7 @@ import type { ProjectId, UserKey } from "../domain/ids.ts";
 import type { JsonObject } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import type { User, UserDraft, UserEvent } from "../domain/user.ts";
+import type { Eventually } from "../kit/eventually.ts";
 
 /** Which part of a list. */
 export interface Listing {
@@ -18,24 +19,28 @@ export interface Listing {
 /** Rows of users and events. Synchronous: a call takes microseconds. */
 export interface UserStore {
   /** Makes the user known, or changes what is given; see UserDraft. */
-  upsert(projectId: ProjectId, draft: UserDraft): User;
+  upsert(projectId: ProjectId, draft: UserDraft): Eventually<User>;
   /** null: not known. */
-  get(projectId: ProjectId, userId: string): User | null;
+  get(projectId: ProjectId, userId: string): Eventually<User | null>;
   /** The key of a known user, or of one that is not known any more; null for one that was never named. */
-  keyOf(projectId: ProjectId, userId: string): UserKey | null;
+  keyOf(projectId: ProjectId, userId: string): Eventually<UserKey | null>;
   /** @throws Fault `invalid_cursor` */
-  list(projectId: ProjectId, listing: Listing): Page<User>;
+  list(projectId: ProjectId, listing: Listing): Eventually<Page<User>>;
   /** The profile goes and the user is no longer known; what the user owns stays. False: it was not known. */
-  forget(projectId: ProjectId, userId: string): boolean;
+  forget(projectId: ProjectId, userId: string): Eventually<boolean>;
 
   /** Logs an event; makes the user known. */
   addEvent(
     projectId: ProjectId,
     userId: string,
     event: { readonly type: string; readonly data: JsonObject },
-  ): UserEvent;
+  ): Eventually<UserEvent>;
   /** Newest first; empty for a user that was never named. @throws Fault `invalid_cursor` */
-  events(projectId: ProjectId, userId: string, listing: Listing & { readonly type?: string }): Page<UserEvent>;
+  events(
+    projectId: ProjectId,
+    userId: string,
+    listing: Listing & { readonly type?: string },
+  ): Eventually<Page<UserEvent>>;
   /** Removes all events of a user for good. */
-  removeEvents(projectId: ProjectId, userId: string): void;
+  removeEvents(projectId: ProjectId, userId: string): Eventually<void>;
 }

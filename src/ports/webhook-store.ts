@@ -7,6 +7,7 @@
 import type { DeliveryId, ProjectId, WebhookId } from "../domain/ids.ts";
 import type { Page } from "../domain/page.ts";
 import type { Delivery, DeliveryAttempt, Webhook, WebhookChange, WebhookDraft } from "../domain/webhook.ts";
+import type { Eventually } from "../kit/eventually.ts";
 import type { Listing } from "./user-store.ts";
 
 /** A webhook with its secret: shown on creation and rotation only. */
@@ -41,35 +42,35 @@ export interface AttemptOutcome {
 /** Rows of webhooks and deliveries. Synchronous: a call takes microseconds. */
 export interface WebhookStore {
   /** @throws Fault `webhook_limit_reached` beyond LIMITS.webhooksPerProject */
-  create(projectId: ProjectId, draft: WebhookDraft): WebhookWithSecret;
-  get(projectId: ProjectId, id: WebhookId): Webhook | null;
+  create(projectId: ProjectId, draft: WebhookDraft): Eventually<WebhookWithSecret>;
+  get(projectId: ProjectId, id: WebhookId): Eventually<Webhook | null>;
   /** @throws Fault `invalid_cursor` */
-  list(projectId: ProjectId, listing: Listing): Page<Webhook>;
+  list(projectId: ProjectId, listing: Listing): Eventually<Page<Webhook>>;
   /** Switching off fails what is pending; switching on revives nothing. null: there is no such webhook. */
-  change(projectId: ProjectId, id: WebhookId, change: WebhookChange): Webhook | null;
+  change(projectId: ProjectId, id: WebhookId, change: WebhookChange): Eventually<Webhook | null>;
   /** Its deliveries go with it; false: there was none. */
-  remove(projectId: ProjectId, id: WebhookId): boolean;
+  remove(projectId: ProjectId, id: WebhookId): Eventually<boolean>;
   /** null: there is no such webhook. */
-  rotateSecret(projectId: ProjectId, id: WebhookId): WebhookWithSecret | null;
+  rotateSecret(projectId: ProjectId, id: WebhookId): Eventually<WebhookWithSecret | null>;
 
   /** A `webhook.test` event for this webhook alone, whether it is enabled or not; null: there is no such webhook. */
-  addTest(projectId: ProjectId, id: WebhookId): Delivery | null;
+  addTest(projectId: ProjectId, id: WebhookId): Eventually<Delivery | null>;
   /** null: there is no such delivery of this webhook. */
-  delivery(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Delivery | null;
+  delivery(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Eventually<Delivery | null>;
   /** @throws Fault `invalid_cursor` */
-  deliveries(projectId: ProjectId, id: WebhookId, listing: Listing): Page<Delivery>;
+  deliveries(projectId: ProjectId, id: WebhookId, listing: Listing): Eventually<Page<Delivery>>;
   /** One further attempt, now; null: there is no such delivery of this webhook. */
-  redeliver(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Delivery | null;
+  redeliver(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Eventually<Delivery | null>;
 
   /**
    * Deliveries whose time has come, oldest first, of all projects; of one webhook no more than the few that wait longest, so that none
    * hides another's. Of webhooks that are switched off there is only what was asked for by name since.
    */
-  due(limit: number, except: ReadonlySet<DeliveryId>): readonly DueDelivery[];
+  due(limit: number, except: ReadonlySet<DeliveryId>): Eventually<readonly DueDelivery[]>;
   /** Milliseconds until the next delivery is due; 0: now; null: none waits. */
-  nextDueInMs(): number | null;
+  nextDueInMs(): Eventually<number | null>;
   /** Writes an attempt down; a delivery that is gone meanwhile is passed over. */
-  record(id: DeliveryId, outcome: AttemptOutcome): void;
+  record(id: DeliveryId, outcome: AttemptOutcome): Eventually<void>;
   /** Removes deliveries that ended before this time (Unix milliseconds), oldest first, a bounded number a call. */
-  prune(beforeMs: number): void;
+  prune(beforeMs: number): Eventually<void>;
 }

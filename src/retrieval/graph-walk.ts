@@ -3,33 +3,40 @@
 
 import { type ChunkKey, chunkIdOf, type MemoryKey } from "../domain/ids.ts";
 import type { Signal } from "../domain/ranking.ts";
-import type { AdmissibleSet, ProjectIndex, Related, Seeds } from "../ports/chunk-index.ts";
+import type { GraphHits, Seeds } from "../ports/chunk-index.ts";
 import { GRAPH_SEEDS_MAX } from "./modes.ts";
 import type { Candidate, GraphScores } from "./rank.ts";
+import type { Search } from "./request.ts";
 
 /** Result of a walk through the graph of entities and passages. */
 export class GraphWalk implements GraphScores {
   readonly signals: ReadonlyMap<bigint, Signal>;
-  readonly #index: ProjectIndex;
-  readonly #related: Related;
+  readonly #found: GraphHits;
 
   /** Call `walkGraph` instead. */
-  constructor(index: ProjectIndex, related: Related) {
-    this.#index = index;
-    this.#related = related;
+  constructor(found: GraphHits) {
+    this.#found = found;
     this.signals = new Map(
-      Array.from(related.chunkKeys, (key, at) => [key, { rank: at + 1, score: related.scores[at] ?? 0 }]),
+      Array.from(found.chunkKeys, (key, at) => [key, { rank: at + 1, score: found.scores[at] ?? 0 }]),
     );
   }
 
-  /** How sure the graph is of the question's entities, 0..1. */
+  /** How sure the graph is of the query's entities, 0..1. */
   get certainty(): number {
-    return this.#related.certainty;
+    return this.#found.certainty;
   }
 
   /** Passages found, best first. */
-  get hits(): Pick<Related, "chunkKeys" | "memoryKeys"> {
-    return this.#related;
+  get hits(): Pick<GraphHits, "chunkKeys" | "memoryKeys"> {
+    return this.#found;
+  }
+
+  /** Memories of the passages that the paths to these candidates lead through. */
+  memoriesOnPaths(candidates: readonly Candidate[]): readonly MemoryKey[] {
+    return candidates.flatMap(({ signals: { graph } }) => {
+      const via = graph === undefined ? null : this.#found.pathTo(graph.rank - 1).via;
+      return via === null ? [] : (this.#memoryOf(via) ?? []);
+    });
   }
 
   /**
@@ -37,35 +44,36 @@ export class GraphWalk implements GraphScores {
    * leads through a passage whose memory must not be shown (any more), only its own id.
    */
   path({ rank }: Signal, isShown: (memoryKey: MemoryKey) => boolean): readonly string[] {
-    const { chunkKeys, memoryKeys, from, via, through } = this.#related;
-    const at = rank - 1;
-    const own = chunkIdOf((chunkKeys[at] ?? 0n) as ChunkKey);
-    const viaChunk = via[at] ?? 0n;
-    if (viaChunk !== 0n) {
-      const memoryKey = memoryKeys[chunkKeys.indexOf(viaChunk)];
-      if (memoryKey === undefined || !isShown(memoryKey as MemoryKey)) return [own];
+    const position = rank - 1;
+    const own = chunkIdOf((this.#found.chunkKeys[position] ?? 0n) as ChunkKey);
+    const { from, via, through } = this.#found.pathTo(position);
+    if (via !== null) {
+      const memoryKey = this.#memoryOf(via);
+      if (memoryKey === undefined || !isShown(memoryKey)) return [own];
     }
-    const [first, second] = this.#index.nameTexts(Uint32Array.of(from[at] ?? 0, through[at] ?? 0));
-    const steps = [first, viaChunk === 0n ? null : chunkIdOf(viaChunk as ChunkKey), second];
-    return [...steps.filter((step) => typeof step === "string"), own];
+    const steps = [from, via === null ? null : chunkIdOf(via), through];
+    return [...steps.filter((step) => step !== null), own];
+  }
+
+  #memoryOf(chunkKey: ChunkKey): MemoryKey | undefined {
+    const { chunkKeys, memoryKeys } = this.#found;
+    return memoryKeys[chunkKeys.indexOf(chunkKey)] as MemoryKey | undefined;
   }
 }
 
 /**
- * Walks the graph from the entities of a query and from its best passages so far.
+ * Walks the graph from the entities of the query and from its best passages so far.
  * @param best candidates, best first
  */
 export async function walkGraph(
-  index: ProjectIndex,
-  query: string,
+  { request, index, within }: Search,
   best: readonly Candidate[],
-  within: AdmissibleSet,
   limit: number,
 ): Promise<GraphWalk> {
-  const seeds = best.slice(0, GRAPH_SEEDS_MAX);
-  const starts: Seeds = {
-    chunkKeys: BigUint64Array.from(seeds, ({ chunkKey }) => chunkKey),
-    scores: Float32Array.from(seeds, ({ hybridScore }) => hybridScore),
+  const starts = best.slice(0, GRAPH_SEEDS_MAX);
+  const seeds: Seeds = {
+    chunkKeys: BigUint64Array.from(starts, ({ chunkKey }) => chunkKey),
+    scores: Float32Array.from(starts, ({ hybridScore }) => hybridScore),
   };
-  return new GraphWalk(index, await index.related(query, starts, within, limit));
+  return new GraphWalk(await index.searchGraph(request.query, seeds, within, limit));
 }

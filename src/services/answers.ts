@@ -1,7 +1,7 @@
-// How a question becomes an answer: it is made to stand by itself, searched for within the caller's scope, and answered from what was
-// found: by the project's language model, or without one in sentences of what is stored. The same events feed a JSON body and a
-// stream.
+// Answers questions: makes the question self-contained, searches within the caller's scope, and answers from what was found, by the
+// project's language model or without one in quoted sentences. The same events feed a JSON body and a stream.
 
+import type { QueryQuota, QuotaPlace } from "../account/query-quota.ts";
 import { contextualQuestion } from "../answer/contextual-question.ts";
 import type { AnswerEvent, CitedPassage } from "../answer/events.ts";
 import { extractiveAnswer } from "../answer/extractive-answer.ts";
@@ -13,14 +13,15 @@ import type { Filter } from "../domain/filter.ts";
 import { LIMITS } from "../domain/limits.ts";
 import { DEFAULT_SETTINGS } from "../domain/project.ts";
 import type { ModeName, RankedPassage } from "../domain/ranking.ts";
-import type { Viewer } from "../domain/scope.ts";
+import { userOf, type Viewer } from "../domain/scope.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { LlmUsage } from "../ports/language-model.ts";
+import type { Transaction } from "../ports/transactions.ts";
 import { MODES } from "../retrieval/modes.ts";
 import { Generation, type GenerationParts, usageOf } from "./generation.ts";
 import type { SearchService } from "./search.ts";
 
-/** A question as a caller words it. */
+/** A question as a caller asks it. */
 export interface Question {
   readonly text: string;
   readonly mode: ModeName;
@@ -35,26 +36,29 @@ export interface Question {
   readonly model: string | null;
 }
 
-/** An answer that comes about. */
+/** An answer in progress. It holds a place in the project's monthly quota until `release`. */
 export interface AnswerRun {
-  /** What retrieval throws comes before the first of them. Stops when the caller's signal aborts. */
+  /** Errors of retrieval come before the first event. Stops when the caller's signal aborts. */
   readonly events: AsyncGenerator<AnswerEvent>;
-  /** Tokens that language models took for it so far; estimated where it was broken off. */
-  readonly tokens: () => LlmUsage;
-  /** The passages that it may have told without citing them, best first: what a language model was given. Sentences are cited as quoted. */
+  /** The passages that a language model was given, best first: the answer may tell of them without citing them. */
   readonly context: () => readonly RankedPassage[];
+  /** Counts the question and the tokens taken so far, in the transaction that keeps the answer. */
+  readonly count: (transaction: Transaction) => Promise<void>;
+  /** Must be called however the answer ends. A second call does nothing. */
+  readonly release: () => void;
 }
 
-/** What the service stands on. */
+/** What the service needs. */
 export interface AnswerServiceParts {
-  readonly search: Pick<SearchService, "search" | "admits" | "isShown">;
+  readonly search: Pick<SearchService, "search" | "admits" | "stillShown">;
   readonly accounts: Pick<AccountStore, "project">;
+  readonly quota: QueryQuota;
   readonly generation: GenerationParts;
-  /** Who reads sentences, where the mode has passages read and no language model answers. */
+  /** Scores sentences where the mode reranks and no language model answers. */
   readonly reading: SentenceScorerParts;
 }
 
-/** A model is given passages to choose from: what says the same as a better one is left out. */
+/** A model gets more passages than sources are shown, since near-duplicates are dropped. */
 const PASSAGES_PER_SOURCE = 1.5;
 
 const NO_TOKENS: LlmUsage = { prompt: 0, completion: 0 };
@@ -70,26 +74,56 @@ export class AnswerService {
   }
 
   /**
-   * Begins an answer; no work is done before its first event is asked for.
-   * @param history earlier turns of the conversation, oldest first
-   * @throws Fault `invalid_request` for a model where none is configured, and for instructions that leave no room for sources
+   * Begins an answer and takes a place in the quota. No further work is done before the first event is requested.
+   * @throws Fault `invalid_request` for a model where none is configured, and for instructions that leave no room for sources;
+   *   `insufficient_scope` if a confined viewer names another user; `query_quota_exceeded`
    */
-  answer(viewer: Viewer, question: Question, signal: AbortSignal, history: readonly Turn[] = []): AnswerRun {
-    const { generation, evidenceMin } = this.check(viewer, question);
+  async ask(viewer: Viewer, question: Question, signal: AbortSignal): Promise<AnswerRun> {
+    userOf(viewer, question.userId);
+    const answering = await this.check(viewer, question);
+    const place = await this.takePlace(viewer);
+    return this.#begin(viewer, question, answering, { signal, place, history: [] });
+  }
+
+  /** Takes a place in the project's monthly quota. @throws Fault `query_quota_exceeded` */
+  takePlace(viewer: Viewer): Promise<QuotaPlace> {
+    return this.#parts.quota.take(viewer.projectId);
+  }
+
+  /**
+   * Begins an answer on a place that was taken before. No further work is done before the first event is requested.
+   * @param terms `history`: earlier turns of the conversation, oldest first
+   * @throws Fault `invalid_request`, see `ask`
+   */
+  async answer(viewer: Viewer, question: Question, terms: AskTerms): Promise<AnswerRun> {
+    return this.#begin(viewer, question, await this.check(viewer, question), terms);
+  }
+
+  #begin(
+    viewer: Viewer,
+    question: Question,
+    { generation, evidenceMin }: Answering,
+    { signal, place, history }: AskTerms,
+  ): AnswerRun {
     let context: readonly RankedPassage[] = [];
     const onContext = (passages: readonly RankedPassage[]) => {
       context = passages;
     };
     return {
       events: this.#events(viewer, question, { generation, evidenceMin, history, signal, onContext }),
-      tokens: () => generation?.spent ?? NO_TOKENS,
       context: () => context,
+      count: (transaction) => place.count(transaction, generation?.spent ?? NO_TOKENS),
+      release: () => place.release(),
     };
   }
 
-  /** What `answer` would refuse, where it is begun later. @returns what answers. @throws as `answer` does */
-  check(viewer: Viewer, { model, instructions }: Pick<Question, "model" | "instructions">): Answering {
-    const settings = this.#parts.accounts.project(viewer.projectId)?.settings ?? DEFAULT_SETTINGS;
+  /**
+   * Refuses what can be refused before any work. Returns what will answer.
+   * @throws Fault `invalid_request`, see `ask`
+   */
+  async check(viewer: Viewer, { model, instructions }: Pick<Question, "model" | "instructions">): Promise<Answering> {
+    const project = await this.#parts.accounts.project(viewer.projectId);
+    const settings = project?.settings ?? DEFAULT_SETTINGS;
     const generation = Generation.of(this.#parts.generation, viewer.projectId, settings, model);
     generation?.checkInstructions(instructions);
     return { generation, evidenceMin: settings.min_evidence };
@@ -101,15 +135,14 @@ export class AnswerService {
     const query = await this.#standaloneQuestion(viewer, question, terms);
     const limit = generation === null ? maxSources : Math.ceil(maxSources * PASSAGES_PER_SOURCE);
     const request = { ...scope, query, limit: Math.min(limit, LIMITS.searchResults), scoreMin: 0 };
-    const { results } = await this.#parts.search.search(viewer.projectId, request, signal);
+    const { results } = await this.#parts.search.search(viewer, request, signal);
     const passages = evidenceAmong(results, terms.evidenceMin);
     if (passages.length === 0) return yield* this.#withoutEvidence(text, generation);
 
-    const live = (sources: readonly CitedPassage[]) =>
-      sources.filter(({ passage }) => this.#parts.search.isShown(viewer.projectId, request, passage));
+    const live = (sources: readonly CitedPassage[]) => this.#parts.search.stillShown(viewer, request, sources);
     for await (const event of this.#answered(question, query, passages, terms)) {
-      // what was deleted meanwhile is shown no more
-      yield event.type === "sources" ? { ...event, sources: live(event.sources) } : event;
+      // sources that were deleted meanwhile are left out
+      yield event.type === "sources" ? { ...event, sources: await live(event.sources) } : event;
     }
   }
 
@@ -133,14 +166,21 @@ export class AnswerService {
     yield usageOf(generation?.spent ?? NO_TOKENS);
   }
 
-  // A model is asked only where there is something to be found.
+  // A language model is asked only if there is anything that could be found.
   async #standaloneQuestion(viewer: Viewer, question: Question, terms: AnswerTerms): Promise<string> {
     const { generation, history, signal } = terms;
     if (history.length === 0) return question.text;
     const local = contextualQuestion(history, question.text);
-    if (generation === null || !(await this.#parts.search.admits(viewer.projectId, question))) return local;
+    if (generation === null || !(await this.#parts.search.admits(viewer, question))) return local;
     return generation.standalone(history, question.text, local, signal);
   }
+}
+
+/** What an answer is begun with, beside its question. */
+interface AskTerms {
+  readonly signal: AbortSignal;
+  readonly place: QuotaPlace;
+  readonly history: readonly Turn[];
 }
 
 /** What answers the questions of a project. */
@@ -157,7 +197,7 @@ interface AnswerTerms extends Answering {
   readonly onContext: (passages: readonly RankedPassage[]) => void;
 }
 
-/** What an answer can be made of: nothing where the best is too little, and nothing of passages in which nothing is said. */
+/** Passages that an answer can use: none if the best one scores too low; passages without any sentence are left out. */
 function evidenceAmong(results: readonly RankedPassage[], evidenceMin: number): readonly RankedPassage[] {
   if (results[0] === undefined || results[0].score < evidenceMin) return [];
   return results.filter(({ text }) => sentencesOf(text).next().done === false);

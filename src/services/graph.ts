@@ -1,5 +1,5 @@
-// What a memory is linked to: the names in it, the facts that a language model read in it, and the memories that name the
-// same. Decides who may see which of them.
+// The knowledge graph around a memory: its entities, the relations that a language model extracted, and the memories that share entities
+// with it. Decides which of them a viewer may see.
 
 import { invariant } from "../domain/fault.ts";
 import type { ChunkKey, MemoryId, MemoryKey } from "../domain/ids.ts";
@@ -7,40 +7,41 @@ import { LIMITS } from "../domain/limits.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { Viewer } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
-import type { ChunkIndex, NameKind } from "../ports/chunk-index.ts";
+import type { ChunkIndex, EntityKind, Neighbourhood } from "../ports/chunk-index.ts";
 import type { FindingStore, Relation } from "../ports/finding-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 
-/** A name in a memory. */
-export interface MemoryName {
+/** An entity of a memory. */
+export interface GraphEntity {
   readonly name: string;
-  readonly kind: NameKind;
-  /** How often it stands in the memory's passages. */
+  readonly kind: EntityKind;
+  /** Number of mentions in the memory's passages. */
   readonly mentions: number;
-  /** Memories with it that the viewer may see, this one included. */
+  /** Number of memories with it that the viewer may see, this one included. */
   readonly memories: number;
   readonly chunkKeys: readonly ChunkKey[];
 }
 
-/** A memory that names the same. */
+/** A memory that shares entities with another. */
 export interface Neighbour {
   readonly memory: Memory;
-  /** Above 0, the nearest 1. */
+  /** Above 0; the nearest has 1. */
   readonly score: number;
-  readonly names: readonly string[];
+  /** Names of the shared entities. */
+  readonly entities: readonly string[];
 }
 
 /** A memory's place in the graph. */
 export interface MemoryGraph {
   readonly memory: Memory;
-  /** Most telling first. */
-  readonly names: readonly MemoryName[];
+  /** Rarest first. */
+  readonly entities: readonly GraphEntity[];
   readonly relations: readonly Relation[];
   /** Nearest first. */
   readonly neighbours: readonly Neighbour[];
 }
 
-/** What the service stands on. */
+/** What the service needs. */
 export interface GraphServiceParts {
   readonly memories: Pick<MemoryStore, "get" | "getMany" | "userKey">;
   readonly index: ChunkIndex;
@@ -57,51 +58,54 @@ export class GraphService {
   }
 
   /**
-   * The graph around a memory, as far as the viewer may see it; nothing of it while the memory is not completed. null: the
-   * memory is not there, or not the viewer's.
+   * The graph around a memory, as far as the viewer may see it; empty while the memory is not completed. Returns null if the memory
+   * does not exist or is not the viewer's. Shows nothing that was deleted or changed hands before this call.
    * @param limit of neighbours.
    */
   async around(viewer: Viewer, id: MemoryId, limit: number): Promise<MemoryGraph | null> {
     const { memories, index, findings, clock } = this.#parts;
-    const memory = memories.get(viewer.projectId, id);
-    if (memory === null || (viewer.userId !== null && memory.userId !== viewer.userId)) return null;
-    if (memory.state.status !== "completed") return nothingAround(memory);
-    const userKey = viewer.userId === null ? null : memories.userKey(viewer.projectId, viewer.userId);
-    invariant(viewer.userId === null || userKey !== null, "whose memory was found has a key");
+    const memory = await memories.get(viewer.projectId, id);
+    if (!isVisible(viewer, memory)) return null;
+    if (memory.state.status !== "completed") return emptyGraph(memory);
+    const userKey = viewer.userId === null ? null : await memories.userKey(viewer.projectId, viewer.userId);
+    invariant(viewer.userId === null || userKey !== null, "a user who owns a memory has a key");
     const project = await index.project(viewer.projectId);
-    const within = project.admit(userKey, clock.now());
+    const within = await project.admit(userKey, clock.now());
     const found = await project.neighbourhood(memory.key, within, LIMITS.neighbours);
 
-    // no await from here on: the rows have the last word on what is there and whose it is
-    const now = memories.get(viewer.projectId, id);
-    if (now === null || (viewer.userId !== null && now.userId !== viewer.userId)) return null;
-    if (now.version !== memory.version || now.state.status !== "completed") return nothingAround(now);
-    const rows = memories.getMany(
-      viewer.projectId,
-      found.neighbours.map(({ memoryKey }) => memoryKey),
-    );
+    // the rows are read again after the index: they have the last word
+    const relations = await findings.relations(memory.key);
+    const neighbourKeys = found.neighbours.map(({ memoryKey }) => memoryKey);
+    const rows = await memories.getMany(viewer.projectId, [memory.key, ...neighbourKeys]);
+    const now = rows.get(memory.key) ?? null;
+    if (!isVisible(viewer, now)) return null;
+    if (now.version !== memory.version || now.state.status !== "completed") return emptyGraph(now);
     return {
       memory: now,
-      names: found.names.map((name) => ({ ...name, chunkKeys: Array.from(name.chunkKeys, (key) => key as ChunkKey) })),
-      relations: findings.relations(now.key),
+      entities: found.entities.map((entity) => ({ ...entity, chunkKeys: [...entity.chunkKeys] as ChunkKey[] })),
+      relations,
       neighbours: neighboursOf(found.neighbours, rows, viewer).slice(0, limit),
     };
   }
 }
 
-function nothingAround(memory: Memory): MemoryGraph {
-  return { memory, names: [], relations: [], neighbours: [] };
+function isVisible(viewer: Viewer, memory: Memory | null): memory is Memory {
+  return memory !== null && (viewer.userId === null || memory.userId === viewer.userId);
+}
+
+function emptyGraph(memory: Memory): MemoryGraph {
+  return { memory, entities: [], relations: [], neighbours: [] };
 }
 
 function neighboursOf(
-  found: readonly { readonly memoryKey: MemoryKey; readonly weight: number; readonly names: readonly string[] }[],
+  found: Neighbourhood["neighbours"],
   rows: ReadonlyMap<MemoryKey, Memory>,
   viewer: Viewer,
 ): Neighbour[] {
-  const shown = found.flatMap(({ memoryKey, weight, names }) => {
-    const memory = rows.get(memoryKey);
-    const isShown = memory?.state.status === "completed" && (viewer.userId === null || memory.userId === viewer.userId);
-    return isShown ? [{ memory, score: weight, names }] : [];
+  const shown = found.flatMap(({ memoryKey, weight, entities }) => {
+    const memory = rows.get(memoryKey) ?? null;
+    const isShown = isVisible(viewer, memory) && memory.state.status === "completed";
+    return isShown ? [{ memory, score: weight, entities }] : [];
   });
   const greatest = shown[0]?.score ?? 1;
   return shown.map((neighbour) => ({ ...neighbour, score: neighbour.score / greatest }));

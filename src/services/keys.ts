@@ -1,4 +1,4 @@
-// Who may hand out which keys: everybody what they hold themselves, in their own project; an admin anything anywhere.
+// API keys and who may grant which: everybody the scopes that they hold, in their own project; an admin any scope in any project.
 
 import { Fault } from "../domain/fault.ts";
 import type { KeyId, ProjectId } from "../domain/ids.ts";
@@ -7,9 +7,10 @@ import type { Page } from "../domain/page.ts";
 import { allows, type KeyScope, mayGrant, type Principal, userOf } from "../domain/scope.ts";
 import { shortened } from "../kit/shortened.ts";
 import type { AccountStore } from "../ports/account-store.ts";
+import type { Transaction } from "../ports/transactions.ts";
 import type { Listing } from "../ports/user-store.ts";
 
-/** Keys of one project. Synchronous: what changes something runs inside the caller's transaction. */
+/** Keys of one project. */
 export class KeyService {
   readonly #accounts: AccountStore;
 
@@ -18,70 +19,91 @@ export class KeyService {
   }
 
   /** @throws Fault `insufficient_scope`, `project_not_found` */
-  create(principal: Principal, projectId: ProjectId | null, draft: KeyDraft): IssuedKey {
-    const project = projectFor(this.#accounts, principal, projectId);
+  async create(
+    { accounts }: Transaction,
+    principal: Principal,
+    projectId: ProjectId | null,
+    draft: KeyDraft,
+  ): Promise<IssuedKey> {
+    const project = await projectFor(accounts, principal, projectId);
     refuseUngrantable(principal, draft.scopes);
     userOf(principal, draft.userId);
-    return this.#accounts.issueKey(project, draft);
+    return accounts.issueKey(project, draft);
   }
 
   /** @throws Fault `insufficient_scope`, `project_not_found`, `invalid_cursor` */
-  list(principal: Principal, projectId: ProjectId | null, listing: Listing): Page<ApiKey> {
-    return this.#accounts.listKeys(projectFor(this.#accounts, principal, projectId), listing);
+  async list(principal: Principal, projectId: ProjectId | null, listing: Listing): Promise<Page<ApiKey>> {
+    return this.#accounts.listKeys(await projectFor(this.#accounts, principal, projectId), listing);
   }
 
   /** @throws Fault `insufficient_scope`, `project_not_found`, `key_not_found` */
-  change(principal: Principal, projectId: ProjectId | null, id: KeyId, change: KeyChange): ApiKey {
-    const project = projectFor(this.#accounts, principal, projectId);
-    this.#refuseStronger(principal, project, id);
+  async change(
+    { accounts }: Transaction,
+    principal: Principal,
+    projectId: ProjectId | null,
+    id: KeyId,
+    change: KeyChange,
+  ): Promise<ApiKey> {
+    const project = await projectFor(accounts, principal, projectId);
+    await refuseStronger(accounts, principal, project, id);
     refuseUngrantable(principal, change.scopes ?? []);
-    return this.#accounts.changeKey(project, id, change) ?? unknownKey(id);
+    return (await accounts.changeKey(project, id, change)) ?? unknownKey(id);
   }
 
   /** @throws Fault `insufficient_scope`, `project_not_found`, `key_not_found` */
-  rotate(principal: Principal, projectId: ProjectId | null, id: KeyId, graceMs: number): IssuedKey {
-    const project = projectFor(this.#accounts, principal, projectId);
-    this.#refuseStronger(principal, project, id);
-    return this.#accounts.rotateKey(project, id, graceMs) ?? unknownKey(id);
+  async rotate(
+    { accounts }: Transaction,
+    principal: Principal,
+    projectId: ProjectId | null,
+    id: KeyId,
+    graceMs: number,
+  ): Promise<IssuedKey> {
+    const project = await projectFor(accounts, principal, projectId);
+    await refuseStronger(accounts, principal, project, id);
+    return (await accounts.rotateKey(project, id, graceMs)) ?? unknownKey(id);
   }
 
   /** @throws Fault `insufficient_scope`, `project_not_found`, `key_not_found` */
-  remove(principal: Principal, projectId: ProjectId | null, id: KeyId): void {
-    const project = projectFor(this.#accounts, principal, projectId);
-    this.#refuseStronger(principal, project, id);
-    if (!this.#accounts.removeKey(project, id)) unknownKey(id);
-  }
-
-  // Rotating a key shows a secret with its rights, and changing or ending it is a right over it: only who could have made
-  // it may do so.
-  #refuseStronger(principal: Principal, projectId: ProjectId, id: KeyId): void {
-    const key = this.#accounts.key(projectId, id) ?? unknownKey(id);
-    refuseUngrantable(principal, key.scopes);
+  async remove({ accounts }: Transaction, principal: Principal, projectId: ProjectId | null, id: KeyId): Promise<void> {
+    const project = await projectFor(accounts, principal, projectId);
+    await refuseStronger(accounts, principal, project, id);
+    if (!(await accounts.removeKey(project, id))) unknownKey(id);
   }
 }
 
+// Rotating a key shows a secret with its scopes; changing or removing it is power over it. Only those who could have made the key may do so.
+async function refuseStronger(
+  accounts: AccountStore,
+  principal: Principal,
+  projectId: ProjectId,
+  id: KeyId,
+): Promise<void> {
+  const key = (await accounts.key(projectId, id)) ?? unknownKey(id);
+  refuseUngrantable(principal, key.scopes);
+}
+
 /**
- * The project that a request is about: the one it names, else the key's own.
- * @param param where the request names it.
- * @throws Fault `insufficient_scope` when a key without `admin` names another, `project_not_found`
+ * The project that a request concerns: the one it names, else the key's own.
+ * @param param where the request names the project.
+ * @throws Fault `insufficient_scope` if a key without `admin` names another project; `project_not_found`
  */
-export function projectFor(
+export async function projectFor(
   accounts: AccountStore,
   principal: Principal,
   named: ProjectId | null,
   param = "projectId",
-): ProjectId {
+): Promise<ProjectId> {
   if (named === null || named === principal.projectId) return principal.projectId;
   if (!allows(principal, "admin")) {
     throw new Fault("insufficient_scope", "Only a key with the scope 'admin' may name another project.", {
       param,
     });
   }
-  if (accounts.project(named) === null) throw unknownProject(named, param);
+  if ((await accounts.project(named)) === null) throw unknownProject(named, param);
   return named;
 }
 
-/** The fault of a project that is not there. */
+/** The Fault for a project that does not exist. */
 export function unknownProject(id: string, param = "id"): Fault {
   return new Fault("project_not_found", `There is no project '${shortened(id)}'.`, { param });
 }

@@ -1,18 +1,20 @@
-// What callers do with memories: store, read, list, change, delete. Decides the order of steps and who may see what; no HTTP
-// and no SQL here.
+// Memories: storing, reading, listing, changing, deleting. Decides the order of steps and which memories a caller may see; HTTP is api/,
+// rows and files are behind ports.
 
 import { Fault, invariant } from "../domain/fault.ts";
 import { filteredAttributesJson } from "../domain/filter.ts";
 import type { MemoryId, MemoryKey, ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
-import type { Memory, MemoryChange, MemoryDraft } from "../domain/memory.ts";
+import type { Memory, MemoryChange, MemoryDraft, ReceivedFile } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import { userOf, type Viewer } from "../domain/scope.ts";
-import type { Eventually } from "../kit/eventually.ts";
+import { andThen, type Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
-import type { ChunkIndex, ProjectIndex } from "../ports/chunk-index.ts";
+import type { ChunkIndex } from "../ports/chunk-index.ts";
 import type { Accepted, MemoryListing, MemoryStore } from "../ports/memory-store.ts";
-import type { Transactions } from "../ports/transactions.ts";
+import type { RetirementStore } from "../ports/retirement-store.ts";
+import type { Transaction } from "../ports/transactions.ts";
+import type { UploadFiles } from "../ports/upload-files.ts";
 import { ContentCache } from "./content-cache.ts";
 
 /** A memory with its text, as callers see it. */
@@ -21,17 +23,21 @@ export interface MemoryWithContent {
   readonly content: string;
 }
 
-/** What the service stands on. */
+/** What the service needs. */
 export interface MemoryServiceParts {
-  readonly memories: MemoryStore;
+  readonly memories: Pick<MemoryStore, "get" | "list" | "waitingContents">;
+  readonly retirement: Pick<RetirementStore, "markRetracted" | "erase">;
+  readonly files: Pick<UploadFiles, "keep" | "remove">;
   readonly index: ChunkIndex;
-  readonly transactions: Transactions;
   readonly log: Log;
   /** Tells the ingest worker that there may be work. */
   readonly wakeIngest: () => void;
 }
 
-/** Memories of one project, as far as a viewer may see them: those of others are as absent as those that never were. */
+/**
+ * Memories of one project, as far as a viewer may see them. Memories of other users are treated as absent. Methods that change
+ * something take part in the caller's transaction; what searches may see, and the worker, follow its commit.
+ */
 export class MemoryService {
   readonly #parts: MemoryServiceParts;
   readonly #contents = new ContentCache(LIMITS.contentCacheBytes);
@@ -40,40 +46,37 @@ export class MemoryService {
     this.#parts = parts;
   }
 
-  /** Where a viewer's changes are made, synchronously, so that they can be part of the caller's transaction. */
-  async open(viewer: Viewer): Promise<MemoryDesk> {
-    return new MemoryDesk(viewer, this.#parts, await this.#parts.index.project(viewer.projectId), this.#contents);
-  }
-
-  /** The contents of memories as the caller just read them, in their order. */
+  /** Reads the contents of memories that the caller has just read, in their order. */
   async withContents(memories: readonly Memory[]): Promise<readonly MemoryWithContent[]> {
-    const held = new Map<MemoryKey, string>();
+    const cached = new Map<MemoryKey, string>();
     for (const memory of memories) {
       const content = this.#contents.get(memory);
-      if (content !== null) held.set(memory.key, content);
+      if (content !== null) cached.set(memory.key, content);
     }
-    const unread = memories.filter((memory) => !held.has(memory.key));
-    const read = unread.length === 0 ? held : await this.#read(unread);
-    return memories.map((memory) => ({ memory, content: held.get(memory.key) ?? read.get(memory.key) ?? "" }));
+    const missing = memories.filter((memory) => !cached.has(memory.key));
+    const read = missing.length === 0 ? cached : await this.#read(missing);
+    return memories.map((memory) => ({ memory, content: cached.get(memory.key) ?? read.get(memory.key) ?? "" }));
   }
 
-  /** One memory, or null when it is absent, deleted, expired, another project's, or not the viewer's to see. */
+  /** Returns null if the memory is absent, deleted, expired, of another project, or not the viewer's to see. */
   get(viewer: Viewer, id: MemoryId): Eventually<MemoryWithContent | null> {
-    const memory = visibleMemory(this.#parts.memories, viewer, id);
-    if (memory === null) return null;
-    const content = this.#contents.get(memory);
-    if (content !== null) return { memory, content };
-    return this.withContents([memory]).then(([shown]) => shown ?? null);
+    return andThen(visibleMemory(this.#parts.memories, viewer, id), (memory) => {
+      if (memory === null) return null;
+      const content = this.#contents.get(memory);
+      if (content !== null) return { memory, content };
+      return this.withContents([memory]).then(([shown]) => shown ?? null);
+    });
   }
 
   /**
    * One page, newest first.
-   * @throws Fault `invalid_cursor`; `insufficient_scope` when a confined viewer asks for another user's
+   * @throws Fault `invalid_cursor`; `insufficient_scope` if a confined viewer asks for another user's memories
    */
   async list(viewer: Viewer, listing: Omit<MemoryListing, "contentBytesMax">): Promise<Page<MemoryWithContent>> {
-    const userId = userOf(viewer, listing.userId);
-    const page = this.#parts.memories.list(viewer.projectId, {
-      ...listing,
+    const { userId: named, ...conditions } = listing;
+    const userId = userOf(viewer, named);
+    const page = await this.#parts.memories.list(viewer.projectId, {
+      ...conditions,
       ...(userId !== undefined && { userId }),
       contentBytesMax: LIMITS.pageContentBytes,
     });
@@ -81,26 +84,108 @@ export class MemoryService {
   }
 
   /**
-   * Removes for good what was deleted with `purges`: vectors, postings and texts, then the rows. What fails or is left by a crash the
-   * worker's sweep ends; never rejects for that. A publication of the same memory that is under way leaves nothing: its lease is void, or its
-   * writes were ordered before these.
+   * Stores drafts, in their order. A Fault stands in the place of one that was refused, see MemoryStore.accept.
+   * @param userParam names the field with the user of the draft at this position, for its Fault.
+   */
+  async create(
+    transaction: Transaction,
+    viewer: Viewer,
+    drafts: readonly (MemoryDraft | Fault)[],
+    userParam: (position: number) => string = () => "userId",
+  ): Promise<readonly (Accepted | Fault)[]> {
+    const owned = drafts.map((draft, position) => ownedDraft(viewer, draft, userParam(position)));
+    const admitted = owned.filter((draft): draft is MemoryDraft => !(draft instanceof Fault));
+    const results = (await transaction.memories.accept(viewer.projectId, admitted)).values();
+    return owned.map((draft) => {
+      const result = draft instanceof Fault ? draft : results.next().value;
+      invariant(result, "every draft has an outcome");
+      if (!(result instanceof Fault)) this.#follow(transaction, viewer.projectId, result);
+      return result;
+    });
+  }
+
+  /**
+   * Keeps an uploaded file while `store` stores the memory that refers to it. The file is removed again if no row refers to it in the
+   * end, because `store` failed or the memory has this content already.
+   * @throws Fault `overloaded` if the disk is full; and what `store` throws
+   */
+  async withUpload(
+    upload: Omit<ReceivedFile, "file"> & { readonly path: string },
+    store: (file: ReceivedFile) => Promise<Accepted>,
+  ): Promise<Accepted> {
+    const { path, ...rest } = upload;
+    const { files } = this.#parts;
+    const file = await files.keep(path);
+    let isReferred = false;
+    try {
+      const accepted = await store({ ...rest, file });
+      isReferred = accepted.outcome !== "updated";
+      return accepted;
+    } finally {
+      if (!isReferred) await files.remove(file);
+    }
+  }
+
+  /**
+   * Changes a memory. Returns null if it does not exist for this viewer.
+   * @throws Fault, see MemoryStore.change; `insufficient_scope` if a confined viewer would give it to another user
+   */
+  async change(transaction: Transaction, viewer: Viewer, id: MemoryId, change: MemoryChange): Promise<Accepted | null> {
+    refuseGivingAway(viewer, change.userId);
+    if ((await visibleMemory(transaction.memories, viewer, id)) === null) return null;
+    const accepted = await transaction.memories.change(viewer.projectId, id, change);
+    if (accepted !== null) this.#follow(transaction, viewer.projectId, accepted);
+    return accepted;
+  }
+
+  /**
+   * Processes a failed memory again. Returns null if it does not exist for this viewer.
+   * @throws Fault `invalid_state` for any other status
+   */
+  async retry(transaction: Transaction, viewer: Viewer, id: MemoryId): Promise<Memory | null> {
+    if ((await visibleMemory(transaction.memories, viewer, id)) === null) return null;
+    const memory = await transaction.memories.retry(viewer.projectId, id);
+    if (memory !== null) transaction.afterCommit(this.#parts.wakeIngest);
+    return memory;
+  }
+
+  /**
+   * Soft delete: the memory is out of every read and search when the transaction has ended. With `purges` the caller goes on with
+   * `purgeNow` then. Returns null if the memory does not exist for this viewer.
+   */
+  async remove(
+    transaction: Transaction,
+    viewer: Viewer,
+    id: MemoryId,
+    options: { readonly purges: boolean },
+  ): Promise<Memory | null> {
+    if ((await visibleMemory(transaction.memories, viewer, id)) === null) return null;
+    const memory = await transaction.memories.remove(viewer.projectId, id, options);
+    if (memory !== null) this.#hideAfterCommit(transaction, viewer.projectId, [memory.key]);
+    return memory;
+  }
+
+  /**
+   * Erases memories that were deleted with `purges`: vectors, postings and texts, then the rows. Never rejects: what fails here is
+   * done by the worker's sweep. A publication of the same memory that is still running leaves nothing behind: its lease is void, or its
+   * writes come before these.
    */
   async purgeNow(projectId: ProjectId, keys: readonly MemoryKey[]): Promise<void> {
-    const { index, memories, log } = this.#parts;
+    const { index, retirement, files, log } = this.#parts;
     try {
       const project = await index.project(projectId);
       await project.retract(keys);
-      memories.markRetracted(keys);
+      await retirement.markRetracted(keys);
       await index.purge(keys);
-      memories.erase(keys);
+      for (const file of await retirement.erase(keys)) await files.remove(file);
     } catch (err) {
       log.warn({ err, memories: keys.length }, "deleted memories could not be purged yet; the sweep tries again");
     }
   }
 
-  // A text that waits in its row is not kept: the row is quick to read.
+  // Contents that wait in their rows are not cached: rows are fast to read.
   async #read(memories: readonly Memory[]): Promise<ReadonlyMap<MemoryKey, string>> {
-    const waiting = this.#parts.memories.waitingContents(memories.map((memory) => memory.key));
+    const waiting = await this.#parts.memories.waitingContents(memories.map((memory) => memory.key));
     const published = memories.filter((memory) => !waiting.has(memory.key));
     if (published.length === 0) return waiting;
     const archived = await this.#parts.index.contents(published.map((memory) => memory.key));
@@ -110,108 +195,44 @@ export class MemoryService {
     }
     return new Map([...waiting, ...archived]);
   }
-}
 
-/**
- * A viewer's changes. Each is one transaction, or part of the caller's; visibility and the worker follow when that is
- * durable, in the same turn: a search sees either the old row in full or none of it.
- */
-export class MemoryDesk {
-  readonly #viewer: Viewer;
-  readonly #parts: MemoryServiceParts;
-  readonly #index: ProjectIndex;
-  readonly #contents: ContentCache;
-
-  /** Use `MemoryService.open`. */
-  constructor(viewer: Viewer, parts: MemoryServiceParts, index: ProjectIndex, contents: ContentCache) {
-    this.#viewer = viewer;
-    this.#parts = parts;
-    this.#index = index;
-    this.#contents = contents;
-  }
-
-  /** Stores drafts, in their order; a Fault stands where one was refused, see MemoryStore.accept. */
-  create(drafts: readonly MemoryDraft[]): readonly (Accepted | Fault)[] {
-    const owned = drafts.map((draft) => ownedDraft(this.#viewer, draft));
-    return this.#parts.transactions.atomically(() => {
-      const admitted = owned.filter((draft): draft is MemoryDraft => !(draft instanceof Fault));
-      const results = this.#parts.memories.accept(this.#viewer.projectId, admitted).values();
-      return owned.map((draft) => {
-        const result = draft instanceof Fault ? draft : results.next().value;
-        invariant(result, "every draft has an outcome");
-        if (!(result instanceof Fault)) this.#follow(result);
-        return result;
-      });
-    });
-  }
-
-  /**
-   * Changes a memory; null: it is not there.
-   * @throws Fault, see MemoryStore.change; `insufficient_scope` when a confined viewer would give it away
-   */
-  change(id: MemoryId, change: MemoryChange): Accepted | null {
-    refuseGivingAway(this.#viewer, change.userId);
-    return this.#parts.transactions.atomically(() => {
-      if (visibleMemory(this.#parts.memories, this.#viewer, id) === null) return null;
-      const accepted = this.#parts.memories.change(this.#viewer.projectId, id, change);
-      if (accepted !== null) this.#follow(accepted);
-      return accepted;
-    });
-  }
-
-  /** A failed memory is tried again; null: it is not there. @throws Fault `invalid_state` for any other status */
-  retry(id: MemoryId): Memory | null {
-    return this.#parts.transactions.atomically(() => {
-      if (visibleMemory(this.#parts.memories, this.#viewer, id) === null) return null;
-      const memory = this.#parts.memories.retry(this.#viewer.projectId, id);
-      if (memory !== null) this.#parts.transactions.afterCommit(this.#parts.wakeIngest);
-      return memory;
-    });
-  }
-
-  /**
-   * Soft delete: out of every read and search once it is durable; null: it is not there. With `purges` the caller goes on
-   * with `MemoryService.purgeNow` as soon as that is so.
-   */
-  remove(id: MemoryId, options: { readonly purges: boolean }): Memory | null {
-    return this.#parts.transactions.atomically(() => {
-      if (visibleMemory(this.#parts.memories, this.#viewer, id) === null) return null;
-      const memory = this.#parts.memories.remove(this.#viewer.projectId, id, options);
-      if (memory !== null) this.#hideAfterCommit([memory.key]);
-      return memory;
-    });
-  }
-
-  #follow({ memory, outcome }: Accepted): void {
-    const { transactions, wakeIngest } = this.#parts;
+  #follow(transaction: Transaction, projectId: ProjectId, { memory, outcome, releasedFile }: Accepted): void {
+    const { index, files, wakeIngest } = this.#parts;
+    if (releasedFile !== null) transaction.afterCommit(() => void files.remove(releasedFile));
     if (outcome === "updated" && memory.state.status === "completed") {
       const { key: memoryKey, userKey, expiresAt } = memory;
       const attributes = filteredAttributesJson(memory);
-      transactions.afterCommit(() => this.#index.show([{ memoryKey, userKey, expiresAt, attributes }]));
+      transaction.afterCommit(async () => {
+        const project = await index.project(projectId);
+        await project.show([{ memoryKey, userKey, expiresAt, attributes }]);
+      });
     }
-    if (outcome === "rewritten") this.#hideAfterCommit([memory.key]);
-    if (outcome === "created") transactions.afterCommit(wakeIngest);
+    if (outcome === "rewritten") this.#hideAfterCommit(transaction, projectId, [memory.key]);
+    if (outcome === "created") transaction.afterCommit(wakeIngest);
   }
 
-  #hideAfterCommit(keys: readonly MemoryKey[]): void {
-    this.#parts.transactions.afterCommit(() => {
-      this.#index.hide(keys);
+  #hideAfterCommit(transaction: Transaction, projectId: ProjectId, keys: readonly MemoryKey[]): void {
+    transaction.afterCommit(async () => {
+      const project = await this.#parts.index.project(projectId);
+      await project.hide(keys);
       for (const key of keys) this.#contents.forget(key);
       this.#parts.wakeIngest();
     });
   }
 }
 
-/** The memory with this id as the viewer may see it; null: it is not there, or not theirs. */
-function visibleMemory(memories: MemoryStore, viewer: Viewer, id: MemoryId): Memory | null {
-  const memory = memories.get(viewer.projectId, id);
-  return memory === null || (viewer.userId !== null && memory.userId !== viewer.userId) ? null : memory;
+/** The memory with this id as the viewer may see it. Returns null if it does not exist or belongs to another user. */
+function visibleMemory(memories: Pick<MemoryStore, "get">, viewer: Viewer, id: MemoryId): Eventually<Memory | null> {
+  return andThen(memories.get(viewer.projectId, id), (memory) => {
+    return memory === null || (viewer.userId !== null && memory.userId !== viewer.userId) ? null : memory;
+  });
 }
 
-/** A draft with the user that it is for; the Fault that userOf throws where the viewer cannot act for that one. */
-function ownedDraft(viewer: Viewer, draft: MemoryDraft): MemoryDraft | Fault {
+/** A draft with the user that it is stored for; a Fault if the viewer cannot act for that user. A draft that is a Fault stays one. */
+function ownedDraft(viewer: Viewer, draft: MemoryDraft | Fault, param: string): MemoryDraft | Fault {
+  if (draft instanceof Fault) return draft;
   try {
-    const userId = userOf(viewer, draft.userId);
+    const userId = userOf(viewer, draft.userId, param);
     return userId === undefined ? draft : { ...draft, userId };
   } catch (error) {
     if (error instanceof Fault) return error;

@@ -1,13 +1,14 @@
-// What a caller may search in: turns names of the request into a scope, then hands over to retrieval.
+// Searches: turns the viewer and the user that a request names into a scope, then hands over to retrieval.
 
 import type { Filter } from "../domain/filter.ts";
-import type { ProjectId } from "../domain/ids.ts";
 import type { ModeName, RankedPassage, Ranking } from "../domain/ranking.ts";
+import { userOf, type Viewer } from "../domain/scope.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 import { admissibleSet, type Confinement, isWithin } from "../retrieval/admissible.ts";
-import { type RetrievalParts, search } from "../retrieval/plan.ts";
+import type { RetrievalParts } from "../retrieval/request.ts";
+import { search } from "../retrieval/search.ts";
 
-/** A search as a caller words it. */
+/** A search as a caller asks for it. */
 export interface SearchQuestion {
   readonly query: string;
   readonly mode: ModeName;
@@ -20,42 +21,57 @@ export interface SearchQuestion {
   readonly filter: Filter | null;
 }
 
-/** What of a question says where it may look. */
+/** The part of a question that says where it may look. */
 export type Confined = Pick<SearchQuestion, "userId" | "filter">;
 
-/** Searches within a project. */
-export class SearchService {
-  readonly #parts: RetrievalParts & { readonly memories: Pick<MemoryStore, "userKey"> };
+/** What the service needs. */
+export type SearchServiceParts = RetrievalParts & { readonly memories: Pick<MemoryStore, "userKey"> };
 
-  constructor(parts: RetrievalParts & { readonly memories: Pick<MemoryStore, "userKey"> }) {
+/** Searches of one project. */
+export class SearchService {
+  readonly #parts: SearchServiceParts;
+
+  constructor(parts: SearchServiceParts) {
     this.#parts = parts;
   }
 
   /**
-   * Ranked passages; stops when `signal` aborts.
-   * @throws Fault `overloaded` or `model_unavailable`.
+   * Ranked passages. Stops when `signal` aborts.
+   * @throws Fault `insufficient_scope` if a confined viewer names another user; `overloaded`, `model_unavailable`
    */
-  async search(projectId: ProjectId, question: SearchQuestion, signal: AbortSignal): Promise<Ranking> {
+  async search(viewer: Viewer, question: SearchQuestion, signal: AbortSignal): Promise<Ranking> {
     const { userId: _, ...request } = question;
-    return search(this.#parts, { ...request, ...this.#confinementOf(projectId, question), signal });
+    return search(this.#parts, { ...request, ...(await this.#confinementOf(viewer, question)), signal });
   }
 
-  /** Whether there is any memory that a search so confined can find. */
-  async admits(projectId: ProjectId, confined: Confined): Promise<boolean> {
+  /** Whether any memory exists that a search with this confinement can find. */
+  async admits(viewer: Viewer, confined: Confined): Promise<boolean> {
     const { index, clock } = this.#parts;
-    const project = await index.project(projectId);
-    const within = await admissibleSet({ index: project, clock }, this.#confinementOf(projectId, confined));
+    const project = await index.project(viewer.projectId);
+    const within = await admissibleSet({ index: project, clock }, await this.#confinementOf(viewer, confined));
     return within !== null && within.memories > 0;
   }
 
-  /** Whether a passage that was found is still one that a search so confined may show. */
-  isShown(projectId: ProjectId, confined: Confined, { memory: { key, version } }: RankedPassage): boolean {
-    const memory = this.#parts.memories.getMany(projectId, [key]).get(key);
-    return memory?.version === version && isWithin(this.#confinementOf(projectId, confined), memory);
+  /** Those of the passages found that a search with this confinement may still show. */
+  async stillShown<Found extends { readonly passage: RankedPassage }>(
+    viewer: Viewer,
+    confined: Confined,
+    found: readonly Found[],
+  ): Promise<readonly Found[]> {
+    const confinement = await this.#confinementOf(viewer, confined);
+    const keys = [...new Set(found.map(({ passage }) => passage.memory.key))];
+    const rows = await this.#parts.memories.getMany(viewer.projectId, keys);
+    return found.filter(({ passage: { memory } }) => {
+      const now = rows.get(memory.key);
+      return now?.version === memory.version && isWithin(confinement, now);
+    });
   }
 
-  #confinementOf(projectId: ProjectId, { userId, filter }: Confined): Confinement {
-    const user = userId === undefined ? null : { id: userId, key: this.#parts.memories.userKey(projectId, userId) };
+  async #confinementOf(viewer: Viewer, { userId: named, filter }: Confined): Promise<Confinement> {
+    const { projectId } = viewer;
+    const userId = userOf(viewer, named);
+    const user =
+      userId === undefined ? null : { id: userId, key: await this.#parts.memories.userKey(projectId, userId) };
     return { scope: { projectId, user }, filter };
   }
 }

@@ -1,4 +1,4 @@
-// What callers do with webhooks: addresses are checked before they are stored, and again when they are called.
+// Webhooks. Addresses are checked before they are stored, and again whenever they are called.
 
 import { Fault } from "../domain/fault.ts";
 import type { DeliveryId, ProjectId, WebhookId } from "../domain/ids.ts";
@@ -6,20 +6,19 @@ import type { Page } from "../domain/page.ts";
 import type { Delivery, Webhook, WebhookChange, WebhookDraft } from "../domain/webhook.ts";
 import { shortened } from "../kit/shortened.ts";
 import type { AddressGuard } from "../ports/outbound.ts";
-import type { Transactions } from "../ports/transactions.ts";
+import type { Transaction } from "../ports/transactions.ts";
 import type { Listing } from "../ports/user-store.ts";
 import type { WebhookStore, WebhookWithSecret } from "../ports/webhook-store.ts";
 
-/** What the service stands on. */
+/** What the service needs. */
 export interface WebhookServiceParts {
   readonly webhooks: WebhookStore;
   readonly guard: AddressGuard;
-  readonly transactions: Transactions;
-  /** Tells the dispatcher that there may be something to deliver. */
+  /** Tells the dispatcher that there may be deliveries. */
   readonly wakeDispatcher: () => void;
 }
 
-/** Webhooks of one project. Synchronous but for `checkAddress`: what changes something runs inside the caller's transaction. */
+/** Webhooks of one project. */
 export class WebhookService {
   readonly #parts: WebhookServiceParts;
 
@@ -27,64 +26,75 @@ export class WebhookService {
     this.#parts = parts;
   }
 
-  /** To be awaited before a webhook gets this address. @throws Fault `unsafe_url` */
+  /** Checks an address before a webhook gets it. @throws Fault `unsafe_url` */
   async checkAddress(url: string | undefined): Promise<void> {
     if (url !== undefined) await this.#parts.guard.check(url, "url");
   }
 
   /** @throws Fault `webhook_limit_reached` */
-  create(projectId: ProjectId, draft: WebhookDraft): WebhookWithSecret {
-    return this.#parts.webhooks.create(projectId, draft);
+  async create({ webhooks }: Transaction, projectId: ProjectId, draft: WebhookDraft): Promise<WebhookWithSecret> {
+    return webhooks.create(projectId, draft);
   }
 
   /** @throws Fault `webhook_not_found` */
-  get(projectId: ProjectId, id: WebhookId): Webhook {
-    return this.#parts.webhooks.get(projectId, id) ?? unknownWebhook(id);
+  async get(projectId: ProjectId, id: WebhookId): Promise<Webhook> {
+    return (await this.#parts.webhooks.get(projectId, id)) ?? unknownWebhook(id);
   }
 
   /** @throws Fault `invalid_cursor` */
-  list(projectId: ProjectId, listing: Listing): Page<Webhook> {
+  async list(projectId: ProjectId, listing: Listing): Promise<Page<Webhook>> {
     return this.#parts.webhooks.list(projectId, listing);
   }
 
   /** @throws Fault `webhook_not_found` */
-  change(projectId: ProjectId, id: WebhookId, change: WebhookChange): Webhook {
-    return this.#parts.webhooks.change(projectId, id, change) ?? unknownWebhook(id);
+  async change(
+    { webhooks }: Transaction,
+    projectId: ProjectId,
+    id: WebhookId,
+    change: WebhookChange,
+  ): Promise<Webhook> {
+    return (await webhooks.change(projectId, id, change)) ?? unknownWebhook(id);
   }
 
   /** @throws Fault `webhook_not_found` */
-  remove(projectId: ProjectId, id: WebhookId): void {
-    if (!this.#parts.webhooks.remove(projectId, id)) unknownWebhook(id);
+  async remove({ webhooks }: Transaction, projectId: ProjectId, id: WebhookId): Promise<void> {
+    if (!(await webhooks.remove(projectId, id))) unknownWebhook(id);
   }
 
   /** @throws Fault `webhook_not_found` */
-  rotateSecret(projectId: ProjectId, id: WebhookId): WebhookWithSecret {
-    return this.#parts.webhooks.rotateSecret(projectId, id) ?? unknownWebhook(id);
+  async rotateSecret({ webhooks }: Transaction, projectId: ProjectId, id: WebhookId): Promise<WebhookWithSecret> {
+    return (await webhooks.rotateSecret(projectId, id)) ?? unknownWebhook(id);
   }
 
   /** Sends a `webhook.test` event. @throws Fault `webhook_not_found` */
-  test(projectId: ProjectId, id: WebhookId): Delivery {
-    const delivery = this.#parts.webhooks.addTest(projectId, id) ?? unknownWebhook(id);
-    this.#parts.transactions.afterCommit(this.#parts.wakeDispatcher);
+  async test(transaction: Transaction, projectId: ProjectId, id: WebhookId): Promise<Delivery> {
+    const delivery = (await transaction.webhooks.addTest(projectId, id)) ?? unknownWebhook(id);
+    transaction.afterCommit(this.#parts.wakeDispatcher);
     return delivery;
   }
 
   /** @throws Fault `webhook_not_found`, `invalid_cursor` */
-  deliveries(projectId: ProjectId, id: WebhookId, listing: Listing): Page<Delivery> {
-    this.get(projectId, id);
+  async deliveries(projectId: ProjectId, id: WebhookId, listing: Listing): Promise<Page<Delivery>> {
+    await this.get(projectId, id);
     return this.#parts.webhooks.deliveries(projectId, id, listing);
   }
 
-  /** One further attempt of the same delivery. @throws Fault `webhook_not_found`, `delivery_not_found` */
-  redeliver(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Delivery {
-    this.get(projectId, id);
-    const delivery = this.#parts.webhooks.redeliver(projectId, id, deliveryId);
+  /** Attempts the same delivery once more. @throws Fault `webhook_not_found`, `delivery_not_found` */
+  async redeliver(
+    transaction: Transaction,
+    projectId: ProjectId,
+    id: WebhookId,
+    deliveryId: DeliveryId,
+  ): Promise<Delivery> {
+    const { webhooks } = transaction;
+    if ((await webhooks.get(projectId, id)) === null) unknownWebhook(id);
+    const delivery = await webhooks.redeliver(projectId, id, deliveryId);
     if (delivery === null) {
       throw new Fault("delivery_not_found", `There is no delivery '${shortened(deliveryId)}' of this webhook.`, {
         param: "deliveryId",
       });
     }
-    this.#parts.transactions.afterCommit(this.#parts.wakeDispatcher);
+    transaction.afterCommit(this.#parts.wakeDispatcher);
     return delivery;
   }
 }

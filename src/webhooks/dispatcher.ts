@@ -71,8 +71,8 @@ export class WebhookDispatcher {
     while (!this.#stop.signal.aborted) {
       this.#wake = new AbortController();
       try {
-        this.#beginDue();
-        await clock.sleep(this.#waitMs(), this.#wake.signal);
+        await this.#beginDue();
+        await clock.sleep(await this.#waitMs(), this.#wake.signal);
       } catch (err) {
         log.error({ err }, "due webhook deliveries could not be read; trying again");
         await clock.sleep(STORE_RETRY_MS, this.#stop.signal);
@@ -81,10 +81,10 @@ export class WebhookDispatcher {
   }
 
   // Fills the free places, oldest first, passing over what is for busy hosts.
-  #beginDue(): void {
+  async #beginDue(): Promise<void> {
     const seen = new Set(this.#underWay.keys());
     while (this.#underWay.size < UNDER_WAY_MAX) {
-      const found = this.#parts.store.due(LOOK_DELIVERIES, seen);
+      const found = await this.#parts.store.due(LOOK_DELIVERIES, seen);
       if (found.length === 0) return;
       for (const delivery of found) {
         seen.add(delivery.id);
@@ -98,10 +98,10 @@ export class WebhookDispatcher {
     return this.#underWay.size < UNDER_WAY_MAX && toHost.length < PER_HOST_MAX;
   }
 
-  #waitMs(): number {
+  async #waitMs(): Promise<number> {
     // the end of an attempt wakes
     if (this.#underWay.size >= UNDER_WAY_MAX) return IDLE_MS;
-    const dueInMs = this.#parts.store.nextDueInMs() ?? IDLE_MS;
+    const dueInMs = (await this.#parts.store.nextDueInMs()) ?? IDLE_MS;
     // attempts under way are due until they are written down, and hide when the next one is
     if (dueInMs === 0 && this.#underWay.size > 0) return BUSY_LOOK_MS;
     return Math.min(Math.max(dueInMs, 1), IDLE_MS);
@@ -138,7 +138,7 @@ export class WebhookDispatcher {
     const { store, clock, log } = this.#parts;
     for (;;) {
       try {
-        store.record(id, outcome);
+        await store.record(id, outcome);
         return;
       } catch (err) {
         log.error({ delivery: id, err }, "an attempt to deliver could not be written down; trying again");
@@ -152,7 +152,7 @@ export class WebhookDispatcher {
     const { store, clock, log } = this.#parts;
     while (!this.#stop.signal.aborted) {
       try {
-        store.prune(clock.now() - KEPT_MS);
+        await store.prune(clock.now() - KEPT_MS);
       } catch (err) {
         log.warn({ err }, "ended webhook deliveries could not be removed; trying again later");
       }

@@ -13,6 +13,7 @@ import {
 } from "../../src/account/idempotency.ts";
 import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
 import { SqliteIdempotencyStore } from "../../src/adapters/embedded/sqlite/idempotency-store.ts";
+import { openStores, type SqliteStores } from "../../src/adapters/embedded/sqlite/stores.ts";
 import { SqliteUserStore } from "../../src/adapters/embedded/sqlite/user-store.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
@@ -177,8 +178,8 @@ describe("an Idempotency-Key", () => {
   });
 
   for (const key of ["", " ", "a b", "a\t", "a\n", "é", "\u007f", "\u00a0", "x".repeat(257)]) {
-    test(`is refused as ${JSON.stringify(key.slice(0, 8))} of ${key.length} characters`, () => {
-      const fault = thrownBy(() => checkIdempotencyKey(key));
+    test(`is refused as ${JSON.stringify(key.slice(0, 8))} of ${key.length} characters`, async () => {
+      const fault = await thrownBy(() => checkIdempotencyKey(key));
       expect([fault.code, fault.param]).toEqual(["invalid_request", "Idempotency-Key"]);
     });
   }
@@ -204,15 +205,19 @@ describe("a request under an Idempotency-Key", () => {
   let folder: ReturnType<typeof temporaryFolder>;
   let clock: ManualClock;
   let database: SqliteDatabase;
+  let stores: SqliteStores;
   let store: SqliteIdempotencyStore;
   let users: SqliteUserStore;
   let idempotency: Idempotency;
 
   const start = () => {
-    database = openDatabase(join(folder.path, "mneme.sqlite"));
+    const path = join(folder.path, "mneme.sqlite");
+    stores = openStores({ path, clock, newWebhookSecret: () => "whsec_" });
+    // a connection of the test's own, to look at rows and to change them beside
+    database = openDatabase(path);
     store = new SqliteIdempotencyStore({ database, clock });
     users = new SqliteUserStore({ database, clock });
-    idempotency = new Idempotency({ store, transactions: database });
+    idempotency = new Idempotency({ store: stores.idempotency, transactions: stores.transactions });
   };
   beforeEach(() => {
     folder = temporaryFolder();
@@ -223,21 +228,22 @@ describe("a request under an Idempotency-Key", () => {
       .run({ id: project });
   });
   afterEach(() => {
+    stores.close();
     database.close();
     folder.remove();
   });
 
-  const running = (of = slot, print = fingerprint): Extract<Begun, { kind: "run" }> => {
-    const begun = idempotency.begin(of, print);
+  const running = async (of = slot, print = fingerprint): Promise<Extract<Begun, { kind: "run" }>> => {
+    const begun = await idempotency.begin(of, print);
     if (begun.kind === "replay") throw new Error(`replayed: ${begun.body}`);
     return begun;
   };
   /** One whole request that logs an event for the user `u`: what it does twice can be counted. */
-  const request = (of = slot, status = 201) => {
-    const begun = running(of);
+  const request = async (of = slot, status = 201) => {
+    const begun = await running(of);
     try {
-      return begun.commit(() => {
-        const { id } = users.addEvent(of.projectId, "u", { type: "made", data: {} });
+      return await begun.commit(async (tx) => {
+        const { id } = await tx.users.addEvent(of.projectId, "u", { type: "made", data: {} });
         return { status, remembered: { id, userId: "u" }, secret: "shown once" };
       });
     } finally {
@@ -247,10 +253,10 @@ describe("a request under an Idempotency-Key", () => {
   const changes = () => users.events(project, "u", { limit: 100 }).items.length;
   const conflictOf = (of = slot, print = fingerprint) => thrownBy(() => idempotency.begin(of, print));
 
-  test("runs once, and its repetition gets what was remembered", () => {
-    const { remembered, secret } = request();
+  test("runs once, and its repetition gets what was remembered", async () => {
+    const { remembered, secret } = await request();
     expect(secret).toBe("shown once");
-    expect(idempotency.begin(slot, fingerprint)).toEqual({
+    expect(await idempotency.begin(slot, fingerprint)).toEqual({
       kind: "replay",
       status: 201,
       body: JSON.stringify(remembered),
@@ -258,42 +264,42 @@ describe("a request under an Idempotency-Key", () => {
     expect(changes()).toBe(1);
   });
 
-  test("is replayed after a restart", () => {
-    request();
+  test("is replayed after a restart", async () => {
+    await request();
     database.close();
     start();
-    expect(idempotency.begin(slot, fingerprint).kind).toBe("replay");
-    expect(conflictOf(slot, otherFingerprint).code).toBe("idempotency_conflict");
+    expect((await idempotency.begin(slot, fingerprint)).kind).toBe("replay");
+    expect((await conflictOf(slot, otherFingerprint)).code).toBe("idempotency_conflict");
   });
 
-  test("is a conflict when the key was used for another one", () => {
-    request();
-    const fault = conflictOf(slot, otherFingerprint);
+  test("is a conflict when the key was used for another one", async () => {
+    await request();
+    const fault = await conflictOf(slot, otherFingerprint);
     expect([fault.code, fault.param]).toEqual(["idempotency_conflict", "Idempotency-Key"]);
-    expect(idempotency.begin(slot, fingerprint).kind).toBe("replay");
+    expect((await idempotency.begin(slot, fingerprint)).kind).toBe("replay");
   });
 
-  test("is a conflict while the first is running, the same or another, and is replayed from the commit on", () => {
-    const first = running();
-    expect([conflictOf(), conflictOf(slot, otherFingerprint)].map(({ code }) => code)).toEqual([
+  test("is a conflict while the first is running, the same or another, and is replayed from the commit on", async () => {
+    const first = await running();
+    expect([await conflictOf(), await conflictOf(slot, otherFingerprint)].map(({ code }) => code)).toEqual([
       "idempotency_conflict",
       "idempotency_conflict",
     ]);
-    first.commit(() => ({ status: 201, remembered: {} }));
-    expect(idempotency.begin(slot, fingerprint).kind).toBe("replay");
+    await first.commit(() => ({ status: 201, remembered: {} }));
+    expect((await idempotency.begin(slot, fingerprint)).kind).toBe("replay");
     first.end();
-    expect(idempotency.begin(slot, fingerprint).kind).toBe("replay");
+    expect((await idempotency.begin(slot, fingerprint)).kind).toBe("replay");
   });
 
   test("made many times at once changes one thing", async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, async () => {
         try {
-          const begun = idempotency.begin(slot, fingerprint);
+          const begun = await idempotency.begin(slot, fingerprint);
           if (begun.kind === "replay") return "replay";
           await Promise.resolve();
-          begun.commit(() => {
-            users.addEvent(project, "u", { type: "made", data: {} });
+          await begun.commit(async (tx) => {
+            await tx.users.addEvent(project, "u", { type: "made", data: {} });
             return { status: 201, remembered: {} };
           });
           begun.end();
@@ -308,72 +314,76 @@ describe("a request under an Idempotency-Key", () => {
     expect(changes()).toBe(1);
   });
 
-  test("that is refused while it works leaves neither change nor answer, and can be made again", () => {
-    const begun = running();
+  test("that is refused while it works leaves neither change nor answer, and can be made again", async () => {
+    const begun = await running();
     const refuse = () =>
-      begun.commit(() => {
-        users.addEvent(project, "u", { type: "made", data: {} });
+      begun.commit(async (tx) => {
+        await tx.users.addEvent(project, "u", { type: "made", data: {} });
         throw new Fault("document_quota_exceeded", "full");
       });
-    expect(thrownBy(refuse).code).toBe("document_quota_exceeded");
+    expect((await thrownBy(refuse)).code).toBe("document_quota_exceeded");
     begun.end();
     expect(changes()).toBe(0);
-    expect(request(slot, 202).status).toBe(202);
+    expect((await request(slot, 202)).status).toBe(202);
   });
 
-  test("whose answer is no success is not remembered", () => {
-    request(slot, 429);
+  test("whose answer is no success is not remembered", async () => {
+    await request(slot, 429);
     expect(store.recall(slot)).toBeNull();
-    request(slot, 400);
-    expect(idempotency.begin(slot, otherFingerprint).kind).toBe("run");
+    await request(slot, 400);
+    expect((await idempotency.begin(slot, otherFingerprint)).kind).toBe("run");
   });
 
-  test("that ends without a commit is not remembered", () => {
-    running().end();
-    running(slot, otherFingerprint).end();
+  test("that ends without a commit is not remembered", async () => {
+    (await running()).end();
+    (await running(slot, otherFingerprint)).end();
     expect(store.recall(slot)).toBeNull();
   });
 
-  test("whose transaction is undone from outside is not remembered", () => {
-    const begun = running();
-    const undone = () =>
-      database.atomically(() => {
-        begun.commit(() => ({ status: 201, remembered: {} }));
-        throw new Error("the disk is full");
+  test("whose transaction is undone is not remembered", async () => {
+    const begun = await running();
+    const undone = begun.commit((tx) => {
+      tx.afterCommit(() => {
+        throw new Error("never reached");
       });
-    expect(undone).toThrow("the disk is full");
+      throw new Error("the disk is full");
+    });
+    await expect(undone).rejects.toThrow("the disk is full");
     begun.end();
-    expect(idempotency.begin(slot, fingerprint).kind).toBe("run");
+    expect((await idempotency.begin(slot, fingerprint)).kind).toBe("run");
   });
 
-  test("cannot store anything after its end, when another one may run, nor twice", () => {
-    const begun = running();
+  test("cannot store anything after its end, when another one may run, nor twice", async () => {
+    const begun = await running();
     begun.end();
-    const late = () => begun.commit(() => ({ status: 201, remembered: {} }));
-    expect(late).toThrow("this is a bug in Mneme");
-    const next = running();
+    const late = async () => begun.commit(() => ({ status: 201, remembered: {} }));
+    await expect(late()).rejects.toThrow("this is a bug in Mneme");
+    const next = await running();
     begun.end();
-    expect(conflictOf().code).toBe("idempotency_conflict");
+    expect((await conflictOf()).code).toBe("idempotency_conflict");
     const commit = () =>
-      next.commit(() => ({ status: 201, remembered: users.upsert(project, { id: "u", name: "Ada" }) }));
-    commit();
+      next.commit(async (tx) => ({
+        status: 201,
+        remembered: await tx.users.upsert(project, { id: "u", name: "Ada" }),
+      }));
+    await commit();
     users.forget(project, "u");
-    expect(commit).toThrow("this is a bug in Mneme");
+    await expect(commit()).rejects.toThrow("this is a bug in Mneme");
     expect(users.get(project, "u")).toBeNull();
   });
 
-  test("is remembered for 24 hours, and is a new one after them, with any body", () => {
-    request();
+  test("is remembered for 24 hours, and is a new one after them, with any body", async () => {
+    await request();
     clock.advance(LIMITS.idempotencyMs);
-    expect(idempotency.begin(slot, fingerprint).kind).toBe("replay");
+    expect((await idempotency.begin(slot, fingerprint)).kind).toBe("replay");
     clock.advance(1);
-    const begun = running(slot, otherFingerprint);
-    begun.commit(() => ({ status: 201, remembered: { second: true } }));
+    const begun = await running(slot, otherFingerprint);
+    await begun.commit(() => ({ status: 201, remembered: { second: true } }));
     begun.end();
-    expect(idempotency.begin(slot, otherFingerprint)).toMatchObject({ body: '{"second":true}' });
+    expect(await idempotency.begin(slot, otherFingerprint)).toMatchObject({ body: '{"second":true}' });
   });
 
-  test("meets none of another project, route, key or confined user", () => {
+  test("meets none of another project, route, key or confined user", async () => {
     const slots: readonly IdempotencySlot[] = [
       slot,
       { ...slot, userId: "u" },
@@ -382,35 +392,35 @@ describe("a request under an Idempotency-Key", () => {
       { ...slot, route: "POST /v1/chats" },
       { ...slot, key: "K" },
     ];
-    const begun = slots.map((one) => running(one));
+    const begun = await Promise.all(slots.map((one) => running(one)));
     for (const one of begun) one.end();
-    for (const one of slots) request(one);
+    for (const one of slots) await request(one);
     expect(changes()).toBe(slots.length);
   });
 
-  test("makes nothing again when what its answer speaks of, in its body or beside it, was erased", () => {
+  test("makes nothing again when what its answer speaks of, in its body or beside it, was erased", async () => {
     const slots = ["a", "b", "c"].map((key) => ({ ...slot, key }));
     const [byId, byUser, beside] = slots as [IdempotencySlot, IdempotencySlot, IdempotencySlot];
-    const { remembered } = request(byId);
+    const { remembered } = await request(byId);
     store.forget(project, [remembered.id]);
-    expect(conflictOf(byId)).toMatchObject({ code: "idempotency_conflict" });
-    request(byUser);
+    expect(await conflictOf(byId)).toMatchObject({ code: "idempotency_conflict" });
+    await request(byUser);
     store.forget(project, [userSubject("u")]);
-    expect(conflictOf(byUser)).toMatchObject({ code: "idempotency_conflict" });
-    const begun = running(beside);
-    begun.commit(() => ({ status: 201, remembered: { content: "x" }, subjects: ["chat_a"] }));
+    expect(await conflictOf(byUser)).toMatchObject({ code: "idempotency_conflict" });
+    const begun = await running(beside);
+    await begun.commit(() => ({ status: 201, remembered: { content: "x" }, subjects: ["chat_a"] }));
     begun.end();
     store.forget(project, ["chat_b"]);
-    expect(idempotency.begin(beside, fingerprint).kind).toBe("replay");
+    expect((await idempotency.begin(beside, fingerprint)).kind).toBe("replay");
     store.forget(project, ["chat_a"]);
-    expect(conflictOf(beside)).toMatchObject({ code: "idempotency_conflict" });
+    expect(await conflictOf(beside)).toMatchObject({ code: "idempotency_conflict" });
     expect(changes()).toBe(2);
   });
 });
 
-function thrownBy(work: () => unknown): Fault {
+async function thrownBy(work: () => unknown): Promise<Fault> {
   try {
-    work();
+    await work();
   } catch (error) {
     if (error instanceof Fault) return error;
     throw error;

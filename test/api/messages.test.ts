@@ -8,7 +8,7 @@ import { QueryQuota } from "../../src/account/query-quota.ts";
 import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
 import { SqliteChatStore } from "../../src/adapters/embedded/sqlite/chat-store.ts";
 import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
-import { SqliteIdempotencyStore } from "../../src/adapters/embedded/sqlite/idempotency-store.ts";
+import { openStores } from "../../src/adapters/embedded/sqlite/stores.ts";
 import type { AnswerEvent } from "../../src/answer/events.ts";
 import type { Message } from "../../src/domain/chat.ts";
 import { Fault } from "../../src/domain/fault.ts";
@@ -308,8 +308,11 @@ describe("an answer that takes its time", () => {
   /** A chat service on a real store, whose answers say what the test tells them to. */
   function openChats() {
     const folder = mkdtempSync(join(tmpdir(), "mneme-test-"));
-    const database = openDatabase(join(folder, "mneme.sqlite"));
     const time = new ManualClock();
+    const path = join(folder, "mneme.sqlite");
+    const stores = openStores({ path, clock: time, newWebhookSecret: () => "whsec_" });
+    // a connection of the test's own, to look at rows
+    const database = openDatabase(path);
     const accounts = new SqliteAccountStore({ database, clock: time });
     const viewer = { projectId: accounts.defaultProject(), userId: null };
     const chats = new SqliteChatStore({ database, clock: time });
@@ -335,43 +338,58 @@ describe("an answer that takes its time", () => {
       yield { type: "sources", sources: [] };
       yield { type: "usage", tokensUsed: 0 };
     }
+    const quota = new QueryQuota(stores.accounts, time);
     const service = new ChatService({
-      chats,
+      chats: stores.chats,
       answers: {
-        check: () => ({ generation: null, evidenceMin: 0 }),
-        answer: (_viewer, { text }, signal) => ({
+        check: async () => ({ generation: null, evidenceMin: 0 }),
+        takePlace: ({ projectId }) => quota.take(projectId),
+        answer: async (_viewer, { text }, { signal, place }) => ({
           events: say(text, signal),
-          tokens: () => ({ prompt: 0, completion: 0 }),
           context: () => [],
+          count: (tx) => place.count(tx, { prompt: 0, completion: 0 }),
+          release: () => place.release(),
         }),
       },
-      quota: new QueryQuota(accounts, time),
-      idempotency: new SqliteIdempotencyStore({ database, clock: time }),
-      transactions: database,
+      transactions: stores.transactions,
       describeSource: () => ({}),
     });
-    const chat = service.create(viewer, {});
+    const chat = chats.create(viewer.projectId, { userId: null, title: null });
     return {
       asked,
       cue: (text: string, cue: Cue) => cueOf(text).resolve(cue),
       send: (text: string, signal = new AbortController().signal) =>
-        service.send(
-          viewer,
-          chat.id,
-          { text, mode: "fast", maxSources: 8, filter: null, instructions: null },
-          { signal, keep: (store) => database.atomically(store) },
+        eventsOf(
+          service.send(
+            viewer,
+            chat.id,
+            { text, mode: "fast", maxSources: 8, filter: null, instructions: null },
+            { signal, keep: async (store) => void (await stores.transactions.run(store)) },
+          ),
         ),
-      remove: () => service.remove(viewer, chat.id),
+      remove: () => stores.transactions.run((tx) => service.remove(tx, viewer, chat.id)),
       stored: () =>
         chats
           .history(viewer.projectId, chat.id)
           .map(({ role, content, isInterrupted }) => [role, content, ...(isInterrupted ? ["interrupted"] : [])]),
       queries: () => accounts.usage(viewer.projectId).queries,
       [Symbol.dispose]: () => {
+        stores.close();
         database.close();
         rmSync(folder, { recursive: true, force: true });
       },
     };
+  }
+
+  /** The events of a message whose sending is awaited with the first of them. */
+  function eventsOf(sending: Promise<AsyncGenerator<MessageEvent>>) {
+    sending.catch(() => undefined as unknown); // whoever asks for an event gets the error
+    const events = {
+      next: async () => (await sending).next(),
+      return: async (value: undefined) => (await sending).return(value),
+      [Symbol.asyncIterator]: () => events,
+    };
+    return events;
   }
 
   const all = (events: AsyncIterable<MessageEvent>) => Array.fromAsync(events);
@@ -496,7 +514,7 @@ describe("an answer that takes its time", () => {
     using chats = openChats();
     const answered = all(chats.send("gone"));
     await until("the answer begins", () => chats.asked.length === 1);
-    chats.remove();
+    await chats.remove();
     chats.cue("gone", "end");
     await expect(answered).rejects.toMatchObject({ code: "chat_not_found" });
     expect([chats.stored(), chats.queries()]).toEqual([[], 0]);
@@ -506,11 +524,11 @@ describe("an answer that takes its time", () => {
     using chats = openChats();
     const waiting = Array.from({ length: LIMITS.messagesWaitingPerChat + 1 }, (_, at) => all(chats.send(`m${at}`)));
     const refused = expect.objectContaining({ code: "overloaded", retryAfterSeconds: expect.any(Number) });
-    expect(() => chats.send("too many")).toThrow(refused);
+    await expect(chats.send("too many").next()).rejects.toEqual(refused);
     chats.cue("m0", "end");
     await waiting[0];
     const oneMore = all(chats.send("one more"));
-    expect(() => chats.send("too many")).toThrow(refused);
+    await expect(chats.send("too many").next()).rejects.toEqual(refused);
     for (const text of [...waiting.slice(1).map((_, at) => `m${at + 1}`), "one more"]) chats.cue(text, "end");
     await Promise.all([...waiting, oneMore]);
     expect(chats.stored()).toHaveLength(2 * (LIMITS.messagesWaitingPerChat + 2));

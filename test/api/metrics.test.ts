@@ -67,31 +67,31 @@ function match(pattern: RegExp, line: string | undefined): RegExpExecArray {
   return found;
 }
 
-const family = (metrics: { text(): string }, name: string) => {
-  const found = parse(metrics.text()).find((each) => each.name === name);
+const family = async (metrics: { text(): Promise<string> }, name: string) => {
+  const found = parse(await metrics.text()).find((each) => each.name === name);
   if (found === undefined) throw new Error(`there is no ${name}`);
   return found;
 };
 
 describe("the page", () => {
-  test("of nothing is empty", () => {
-    expect(new Metrics().text()).toBe("");
+  test("of nothing is empty", async () => {
+    expect(await new Metrics().text()).toBe("");
     expect(METRICS_CONTENT_TYPE).toBe("text/plain; version=0.0.4; charset=utf-8");
   });
 
-  test("has help and type in front of each metric, in the order of their declaration", () => {
+  test("has help and type in front of each metric, in the order of their declaration", async () => {
     const metrics = new Metrics();
     metrics.counter("b_total", "Counts b.");
     metrics.gauge("a", "Is a.", [], () => []);
     metrics.histogram("c_seconds", "Measures c.", [1]);
-    expect(parse(metrics.text()).map(({ name, help, type }) => [name, help, type])).toEqual([
+    expect(parse(await metrics.text()).map(({ name, help, type }) => [name, help, type])).toEqual([
       ["b_total", "Counts b.", "counter"],
       ["a", "Is a.", "gauge"],
       ["c_seconds", "Measures c.", "histogram"],
     ]);
   });
 
-  test("gives back label values and help as they were, whatever they hold", () => {
+  test("gives back label values and help as they were, whatever they hold", async () => {
     const seed = 20_261_121;
     const random = seeded(seed);
     const characters = ["\\", '"', "\n", "n", "{", "}", ",", "=", " ", "é", "\u2028", "#"];
@@ -100,7 +100,7 @@ describe("the page", () => {
       const metrics = new Metrics();
       const [help, first, second] = [anyText(), anyText(), anyText()];
       metrics.counter("odd_total", help, ["first", "second"])(first, second).add(3);
-      const { samples, help: shown } = family(metrics, "odd_total");
+      const { samples, help: shown } = await family(metrics, "odd_total");
       expect([seed, shown, samples]).toEqual([
         seed,
         help,
@@ -109,41 +109,41 @@ describe("the page", () => {
     }
   });
 
-  test("writes what is no finite number as the format has it", () => {
+  test("writes what is no finite number as the format has it", async () => {
     const metrics = new Metrics();
     const values = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN, 1e21, -0.5];
     metrics.gauge("any", "Any.", ["at"], () => values.map((value, at) => ({ labels: [String(at)], value })));
-    expect(family(metrics, "any").samples.map(({ value }) => value)).toEqual(values);
-    expect(metrics.text()).toContain("+Inf");
+    expect((await family(metrics, "any")).samples.map(({ value }) => value)).toEqual(values);
+    expect(await metrics.text()).toContain("+Inf");
   });
 });
 
 describe("counters", () => {
-  test("begin at 0 where they have no labels, and only grow", () => {
+  test("begin at 0 where they have no labels, and only grow", async () => {
     const metrics = new Metrics();
     const counter = metrics.counter("things_total", "Things.");
-    expect(family(metrics, "things_total").samples).toEqual([{ name: "things_total", labels: {}, value: 0 }]);
+    expect((await family(metrics, "things_total")).samples).toEqual([{ name: "things_total", labels: {}, value: 0 }]);
     counter().add();
     counter().add(2.5);
-    expect(family(metrics, "things_total").samples[0]?.value).toBe(3.5);
+    expect((await family(metrics, "things_total")).samples[0]?.value).toBe(3.5);
     expect(() => counter().add(-1)).toThrow("must not decrease");
   });
 
-  test("count each set of labels apart", () => {
+  test("count each set of labels apart", async () => {
     const metrics = new Metrics();
     const counter = metrics.counter("things_total", "Things.", ["a", "b"]);
     counter('x","', "y").add();
     counter("x", '","y').add();
     counter("x", '","y').add();
-    expect(family(metrics, "things_total").samples.map(({ value }) => value)).toEqual([1, 2]);
+    expect((await family(metrics, "things_total")).samples.map(({ value }) => value)).toEqual([1, 2]);
     expect(() => counter("x")).toThrow("takes the labels a, b");
   });
 
-  test("take labels beyond a thousand together, and lose no count", () => {
+  test("take labels beyond a thousand together, and lose no count", async () => {
     const metrics = new Metrics();
     const counter = metrics.counter("things_total", "Things.", ["name"]);
     for (let at = 0; at < 3_000; at++) counter(`name ${at % 1_500}`).add();
-    const { samples } = family(metrics, "things_total");
+    const { samples } = await family(metrics, "things_total");
     expect(samples).toHaveLength(1_000);
     expect(samples.reduce((sum, { value }) => sum + value, 0)).toBe(3_000);
     expect(samples.find(({ labels }) => labels.name === "other")?.value).toBe(2 * 501);
@@ -151,33 +151,33 @@ describe("counters", () => {
 });
 
 describe("gauges", () => {
-  test("are read whenever the page is made", () => {
+  test("are read whenever the page is made", async () => {
     const metrics = new Metrics();
     let value = 1;
     metrics.gauge("level", "Level.", [], () => [{ labels: [], value }]);
-    expect(family(metrics, "level").samples[0]?.value).toBe(1);
+    expect((await family(metrics, "level")).samples[0]?.value).toBe(1);
     value = 7;
-    expect(family(metrics, "level").samples[0]?.value).toBe(7);
+    expect((await family(metrics, "level")).samples[0]?.value).toBe(7);
   });
 
-  test("tell who asks for the page when they cannot be read", () => {
+  test("tell who asks for the page when they cannot be read", async () => {
     const metrics = new Metrics();
     metrics.gauge("level", "Level.", ["of"], () => {
       throw new Error("the store is closed");
     });
-    expect(() => metrics.text()).toThrow("the store is closed");
+    await expect(metrics.text()).rejects.toThrow("the store is closed");
     const wrong = new Metrics();
     wrong.gauge("level", "Level.", ["of"], () => [{ labels: [], value: 1 }]);
-    expect(() => wrong.text()).toThrow("takes the labels of");
+    await expect(wrong.text()).rejects.toThrow("takes the labels of");
   });
 });
 
 describe("histograms", () => {
-  test("count a value into every bucket that it is not beyond, bounds included", () => {
+  test("count a value into every bucket that it is not beyond, bounds included", async () => {
     const metrics = new Metrics();
     const histogram = metrics.histogram("took_seconds", "Took.", [0.1, 1], ["of"]);
     for (const value of [0.05, 0.1, 0.11, 1, 1.01, 400]) histogram("x").observe(value);
-    const { samples } = family(metrics, "took_seconds");
+    const { samples } = await family(metrics, "took_seconds");
     expect(samples.slice(0, 3)).toEqual([
       { name: "took_seconds_bucket", labels: { of: "x", le: "0.1" }, value: 2 },
       { name: "took_seconds_bucket", labels: { of: "x", le: "1" }, value: 4 },
@@ -206,19 +206,19 @@ describe("declarations are refused", () => {
 });
 
 describe("requests", () => {
-  test("are counted by operation and status, and timed by operation in seconds", () => {
+  test("are counted by operation and status, and timed by operation in seconds", async () => {
     const metrics = new Metrics();
     const requests = new RequestMetrics(metrics);
     requests.observe("createMemory", 202, 4);
     requests.observe("createMemory", 202, 30);
     requests.observe("createMemory", 400, 0.4);
     requests.observe("none", 404, 12_000);
-    expect(family(metrics, "mneme_http_requests_total").samples).toEqual([
+    expect((await family(metrics, "mneme_http_requests_total")).samples).toEqual([
       { name: "mneme_http_requests_total", labels: { operation: "createMemory", status: "202" }, value: 2 },
       { name: "mneme_http_requests_total", labels: { operation: "createMemory", status: "400" }, value: 1 },
       { name: "mneme_http_requests_total", labels: { operation: "none", status: "404" }, value: 1 },
     ]);
-    const { samples } = family(metrics, "mneme_http_request_duration_seconds");
+    const { samples } = await family(metrics, "mneme_http_request_duration_seconds");
     const of = (operation: string, le: string) =>
       samples.find(({ labels }) => labels.operation === operation && labels.le === le)?.value;
     expect([of("createMemory", "0.001"), of("createMemory", "0.005"), of("createMemory", "0.05")]).toEqual([1, 2, 3]);
@@ -259,16 +259,16 @@ describe("over HTTP", () => {
     );
   const page = async () => {
     const text = await (await send("GET", "/metrics")).text();
-    return { text: () => text };
+    return { text: async () => text };
   };
   /** How many requests were answered, by operation and status, and by operation in the histogram. */
   const counted = async () => {
     const counts = new Map<string, number>();
     const shown = await page();
-    for (const { labels, value } of family(shown, "mneme_http_requests_total").samples) {
+    for (const { labels, value } of (await family(shown, "mneme_http_requests_total")).samples) {
       counts.set(`${labels.operation} ${labels.status}`, value);
     }
-    for (const { name, labels, value } of family(shown, "mneme_http_request_duration_seconds").samples) {
+    for (const { name, labels, value } of (await family(shown, "mneme_http_request_duration_seconds")).samples) {
       if (name.endsWith("_count")) counts.set(`${labels.operation} timed`, value);
     }
     return (what: string) => counts.get(what) ?? 0;
@@ -329,7 +329,7 @@ describe("over HTTP", () => {
 
   test("memories are counted every 5 s at most, whoever asks", async () => {
     const memories = async () =>
-      family(await page(), "mneme_memories").samples.reduce((sum, { value }) => sum + value, 0);
+      (await family(await page(), "mneme_memories")).samples.reduce((sum, { value }) => sum + value, 0);
     clock.advance(5_000);
     const before = await memories();
     await mneme.call("POST", "/v1/memories", { content: "One more." });

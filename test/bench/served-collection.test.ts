@@ -12,7 +12,7 @@ import { openRetrieval } from "../../bench/lib/open-retrieval.ts";
 import { collectionContent, documentNames, documentsAt, serve } from "../../bench/lib/served-collection.ts";
 import { Client } from "../../src/cli/client.ts";
 import { UsageError } from "../../src/kit/flags.ts";
-import { search } from "../../src/retrieval/plan.ts";
+import { search } from "../../src/retrieval/search.ts";
 
 const TIMEOUT_MS = 120_000;
 const QUESTION = "When does the ferry to the island leave?";

@@ -2,175 +2,184 @@
 // `open`.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { Fault } from "../../src/domain/fault.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
-import type { Clock } from "../../src/kit/clock.ts";
 import type {
   IdempotencySlot,
   IdempotencyStore,
   RememberedAnswer,
   WholeAnswer,
 } from "../../src/ports/idempotency-store.ts";
-import type { Transactions } from "../../src/ports/transactions.ts";
 import { seeded } from "../support/seeded.ts";
 import { ManualClock } from "./manual-clock.ts";
-
-/** An empty store with two projects. */
-export interface OpenedIdempotencyStore {
-  readonly store: IdempotencyStore;
-  readonly transactions: Transactions;
-  readonly projects: readonly [ProjectId, ProjectId];
-  /** Answers that are stored, those that are too old included. */
-  storedAnswers(): number;
-  /** Subjects that are stored, of any answer. */
-  storedSubjects(): number;
-  close(): void;
-}
+import { addTwoProjects, inTurn, messageOf, type OpenedStores, type OpenStores, openEmpty } from "./stores.ts";
 
 /** Runs the contract against the stores that `open` makes. */
-export function idempotencyStoreContract(name: string, open: (clock: Clock) => OpenedIdempotencyStore): void {
-  describe(`${name} as IdempotencyStore`, () => {
+export function idempotencyStoreContract(implementation: string, open: OpenStores): void {
+  describe(`${implementation} as IdempotencyStore`, () => {
     let clock: ManualClock;
-    let opened: OpenedIdempotencyStore;
+    let stores: OpenedStores;
+    let projects: readonly [ProjectId, ProjectId];
     let store: IdempotencyStore;
     let slot: IdempotencySlot;
 
-    beforeEach(() => {
+    beforeEach(async () => {
       clock = new ManualClock();
-      opened = open(clock);
-      store = opened.store;
-      slot = { projectId: opened.projects[0], userId: null, route: "POST /v1/memories", key: "k" };
+      stores = openEmpty(open, clock);
+      store = stores.idempotency;
+      projects = await addTwoProjects(stores);
+      slot = { projectId: projects[0], userId: null, route: "POST /v1/memories", key: "k" };
     });
-    afterEach(() => opened.close());
+    afterEach(() => stores.close());
 
-    test("an answer comes back as it was remembered", () => {
-      expect(store.recall(slot)).toBeNull();
+    test("an answer comes back as it was remembered", async () => {
+      expect(await store.recall(slot)).toBeNull();
       const answer = { fingerprint: new Uint8Array([0, 255, 7]), status: 202, body: '{"id":"mem_ü😀"}' };
-      store.remember(slot, answer, ["mem_a", "mem_a", "user:ü"]);
-      expect(store.recall(slot)).toEqual(answer);
+      await store.remember(slot, answer, ["mem_a", "mem_a", "user:ü"]);
+      expect(await store.recall(slot)).toEqual(answer);
     });
 
-    test("project, confined user, route and key each make a slot of their own", () => {
+    test("project, confined user, route and key each make a slot of their own", async () => {
       const slots: readonly IdempotencySlot[] = [
         slot,
-        { ...slot, projectId: opened.projects[1] },
+        { ...slot, projectId: projects[1] },
         { ...slot, userId: "u" },
         { ...slot, userId: "U" },
         { ...slot, route: "POST /v1/chats" },
         { ...slot, key: "K" },
       ];
-      slots.forEach((one, at) => {
-        expect(store.recall(one)).toBeNull();
-        store.remember(one, answerOf(at), []);
+      await inTurn(slots, async (one, at) => {
+        expect(await store.recall(one)).toBeNull();
+        await store.remember(one, answerOf(at), []);
       });
-      expect(slots.map((one) => store.recall(one)?.body)).toEqual(slots.map((_, at) => answerOf(at).body));
+      expect(await inTurn(slots, async (one) => (await store.recall(one))?.body)).toEqual(
+        slots.map((_, at) => answerOf(at).body),
+      );
     });
 
-    test("an answer is recalled for 24 hours, and not longer", () => {
-      store.remember(slot, answerOf(1), []);
+    test("an answer is recalled for 24 hours, and not longer", async () => {
+      await store.remember(slot, answerOf(1), []);
       clock.advance(LIMITS.idempotencyMs);
-      expect(store.recall(slot)).toEqual(answerOf(1));
+      expect(await store.recall(slot)).toEqual(answerOf(1));
       clock.advance(1);
-      expect(store.recall(slot)).toBeNull();
+      expect(await store.recall(slot)).toBeNull();
     });
 
-    test("an answer that is too old is replaced, its subjects with it", () => {
-      store.remember(slot, answerOf(1), ["mem_a", "mem_b"]);
+    test("an answer that is too old is replaced, its subjects with it", async () => {
+      await store.remember(slot, answerOf(1), ["mem_a", "mem_b"]);
       clock.advance(LIMITS.idempotencyMs + 1);
-      store.remember(slot, answerOf(2), ["mem_c"]);
-      expect(store.recall(slot)).toEqual(answerOf(2));
-      expect([opened.storedAnswers(), opened.storedSubjects()]).toEqual([1, 1]);
-      store.forget(slot.projectId, ["mem_a"]);
-      expect(store.recall(slot)).toEqual(answerOf(2));
+      await store.remember(slot, answerOf(2), ["mem_c"]);
+      expect(await store.recall(slot)).toEqual(answerOf(2));
+      expect([stores.stored("answers"), stores.stored("subjects")]).toEqual([1, 1]);
+      await store.forget(slot.projectId, ["mem_a"]);
+      expect(await store.recall(slot)).toEqual(answerOf(2));
     });
 
-    test("a second answer for a slot is refused, and the change that it answers undone", () => {
-      store.remember(slot, answerOf(1), []);
+    test("a second answer for a slot is refused, and the change that it answers undone", async () => {
+      await store.remember(slot, answerOf(1), []);
       clock.advance(LIMITS.idempotencyMs);
       const elsewhere = { ...slot, key: "other" };
       const twice = () =>
-        opened.transactions.atomically(() => {
-          store.remember(elsewhere, answerOf(2), []);
-          store.remember(slot, answerOf(3), ["mem_a"]);
+        stores.transactions.run(async ({ idempotency }) => {
+          await idempotency.remember(elsewhere, answerOf(2), []);
+          await idempotency.remember(slot, answerOf(3), ["mem_a"]);
         });
-      expect(twice).toThrow("this is a bug in Mneme");
-      expect(store.recall(slot)).toEqual(answerOf(1));
-      expect(store.recall(elsewhere)).toBeNull();
-      expect(opened.storedSubjects()).toBe(0);
+      expect(await messageOf(twice)).toContain("this is a bug in Mneme");
+      expect(await store.recall(slot)).toEqual(answerOf(1));
+      expect(await store.recall(elsewhere)).toBeNull();
+      expect(stores.stored("subjects")).toBe(0);
     });
 
-    test("what is remembered in a transaction that is undone is not remembered", () => {
+    test("what is remembered in a transaction that is undone is not remembered", async () => {
       const undone = () =>
-        opened.transactions.atomically(() => {
-          store.remember(slot, answerOf(1), ["mem_a"]);
+        stores.transactions.run(async ({ idempotency }) => {
+          await idempotency.remember(slot, answerOf(1), ["mem_a"]);
           throw new Error("refused after all");
         });
-      expect(undone).toThrow("refused after all");
-      expect(store.recall(slot)).toBeNull();
-      expect(opened.storedSubjects()).toBe(0);
+      expect(await messageOf(undone)).toContain("refused after all");
+      expect(await store.recall(slot)).toBeNull();
+      expect(stores.stored("subjects")).toBe(0);
     });
 
-    test("forget empties each answer of the project that speaks of a subject, and no other; slots stay taken", () => {
+    test("forget empties each answer of the project that speaks of a subject, and no other; slots stay taken", async () => {
       const keys = ["a", "ab", "b", "none"].map((key) => ({ ...slot, key }));
-      for (const one of keys) store.remember(one, answerOf(1), one.key === "none" ? [] : one.key.split(""));
-      const foreign = { ...slot, projectId: opened.projects[1] };
-      store.remember(foreign, answerOf(1), ["a"]);
-      store.forget(slot.projectId, []);
-      expect(opened.storedAnswers()).toBe(5);
-      store.forget(slot.projectId, ["a", "unknown"]);
-      expect(keys.map((one) => store.recall(one))).toEqual([
+      for (const one of keys) await store.remember(one, answerOf(1), one.key === "none" ? [] : one.key.split(""));
+      const foreign = { ...slot, projectId: projects[1] };
+      await store.remember(foreign, answerOf(1), ["a"]);
+      await store.forget(slot.projectId, []);
+      expect(stores.stored("answers")).toBe(5);
+      await store.forget(slot.projectId, ["a", "unknown"]);
+      expect(await inTurn(keys, async (one) => await store.recall(one))).toEqual([
         { ...answerOf(1), body: null },
         { ...answerOf(1), body: null },
         answerOf(1),
         answerOf(1),
       ]);
-      expect(store.recall(foreign)).toEqual(answerOf(1));
+      expect(await store.recall(foreign)).toEqual(answerOf(1));
     });
 
-    test("prune removes what is too old to be recalled, and nothing else", () => {
-      store.remember(slot, answerOf(1), ["mem_a"]);
+    test("a memory that is erased empties the answers that speak of it", async () => {
+      const [accepted] = await stores.memories.accept(slot.projectId, [{ content: "a" }]);
+      if (accepted === undefined || accepted instanceof Fault) throw new Error("the memory was refused");
+      const { id, key } = accepted.memory;
+      const [about, other] = [slot, { ...slot, key: "other" }];
+      await store.remember(about, answerOf(1), [id, "mem_b"]);
+      await store.remember(other, answerOf(2), ["mem_b"]);
+      await stores.memories.remove(slot.projectId, id, { purges: true });
+      await stores.retirement.markRetracted([key]);
+      expect(await store.recall(about)).toEqual(answerOf(1));
+      await stores.retirement.erase([key]);
+      expect(await inTurn([about, other], (one) => store.recall(one))).toEqual([
+        { ...answerOf(1), body: null },
+        answerOf(2),
+      ]);
+    });
+
+    test("prune removes what is too old to be recalled, and nothing else", async () => {
+      await store.remember(slot, answerOf(1), ["mem_a"]);
       clock.advance(1);
       const younger = { ...slot, key: "younger" };
-      store.remember(younger, answerOf(2), ["mem_b"]);
+      await store.remember(younger, answerOf(2), ["mem_b"]);
       clock.advance(LIMITS.idempotencyMs - 1);
-      store.prune();
-      expect(opened.storedAnswers()).toBe(2);
+      await store.prune();
+      expect(stores.stored("answers")).toBe(2);
       clock.advance(1);
-      store.prune();
-      expect([opened.storedAnswers(), opened.storedSubjects()]).toEqual([1, 1]);
-      expect(store.recall(younger)).toEqual(answerOf(2));
+      await store.prune();
+      expect([stores.stored("answers"), stores.stored("subjects")]).toEqual([1, 1]);
+      expect(await store.recall(younger)).toEqual(answerOf(2));
     });
 
     const seed = Number(process.env.MNEME_TEST_SEED ?? 20_261_124);
     const steps = Number(process.env.MNEME_TEST_STEPS ?? 400);
-    test(`answers as the oracle does over ${steps} random steps (seed ${seed})`, () => {
+    test(`answers as the oracle does over ${steps} random steps (seed ${seed})`, async () => {
       const random = seeded(seed);
       const integer = (below: number) => Math.floor(random() * below);
       const subject = () => `mem_${integer(6)}`;
       let remembered: { slot: IdempotencySlot; answer: RememberedAnswer; subjects: string[]; at: number }[] = [];
       const isOld = (at: number) => at < clock.now() - LIMITS.idempotencyMs;
       for (let step = 0; step < steps; step++) {
-        const projectId = opened.projects[integer(2)] ?? slot.projectId;
+        const projectId = projects[integer(2)] ?? slot.projectId;
         const one = { ...slot, projectId, userId: integer(2) === 0 ? null : "u", key: `k${integer(4)}` };
         const found = remembered.find((other) => Bun.deepEquals(other.slot, one) && !isOld(other.at));
-        expect(store.recall(one)).toEqual(found?.answer ?? null);
+        expect(await store.recall(one)).toEqual(found?.answer ?? null);
         const action = integer(8);
         if (action === 0) {
           const subjects = [subject(), subject()];
-          store.forget(projectId, subjects);
+          await store.forget(projectId, subjects);
           remembered = remembered.map((other) =>
             other.slot.projectId === projectId && other.subjects.some((name) => subjects.includes(name))
               ? { ...other, answer: { ...other.answer, body: null } }
               : other,
           );
         } else if (action === 1) {
-          store.prune();
+          await store.prune();
           remembered = remembered.filter((other) => !isOld(other.at));
-          expect(opened.storedAnswers()).toBe(remembered.length);
+          expect(stores.stored("answers")).toBe(remembered.length);
         } else if (action === 2) clock.advance(integer(LIMITS.idempotencyMs / 2));
         else if (found === undefined) {
           const [answer, subjects] = [answerOf(step), [subject(), subject()]];
-          store.remember(one, answer, subjects);
+          await store.remember(one, answer, subjects);
           remembered = remembered.filter((other) => !Bun.deepEquals(other.slot, one));
           remembered.push({ slot: one, answer, subjects, at: clock.now() });
         }

@@ -5,11 +5,13 @@ import { expect } from "bun:test";
 import { Fault, type FaultCode } from "../../src/domain/fault.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import type { Extracted, Memory, MemoryChange, MemoryDraft } from "../../src/domain/memory.ts";
-import { PLANS } from "../../src/domain/project.ts";
-import type { Accepted, Job, MemoryStore } from "../../src/ports/memory-store.ts";
+import { DEFAULT_SETTINGS, PLANS } from "../../src/domain/project.ts";
+import type { Eventually } from "../../src/kit/eventually.ts";
+import type { Job } from "../../src/ports/job-store.ts";
+import type { Accepted } from "../../src/ports/memory-store.ts";
 import type { ManualClock } from "./manual-clock.ts";
 import { MemoryOracle, type OracleFilter, type OracleMemory, type OracleOutcome } from "./memory-oracle.ts";
-import type { OpenedMemoryStore } from "./memory-store.ts";
+import type { EventReader, OpenedStores } from "./stores.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const EXTRACTED: Extracted = { title: "Extracted", type: "note", tags: ["found"], language: "en" };
@@ -23,26 +25,39 @@ export class RandomWalk {
   readonly #oracle: MemoryOracle;
   #jobs: { readonly job: Job; readonly memory: OracleMemory }[] = [];
 
-  constructor(
-    private readonly opened: OpenedMemoryStore,
+  private constructor(
+    private readonly stores: OpenedStores,
+    private readonly projects: readonly [ProjectId, ProjectId],
+    private readonly events: EventReader,
     private readonly clock: ManualClock,
     private readonly random: () => number,
   ) {
     const { documents, storageBytes } = PLANS.free;
-    const bytesOccupied = storageBytes - BYTES_LEFT;
     this.#oracle = new MemoryOracle([
       { documents: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY, bytesOccupied: 0 },
-      { documents, bytes: storageBytes, bytesOccupied },
+      { documents, bytes: storageBytes, bytesOccupied: storageBytes - BYTES_LEFT },
     ]);
-    const [, second] = opened.projects;
-    opened.setPlan(second, "free");
-    opened.occupy(second, bytesOccupied);
-    for (const project of [0, 1] as const) opened.setRetention(opened.projects[project], RETENTION_DAYS[project]);
+  }
+
+  /** Sets the plans and retentions of two empty projects. */
+  static async begin(
+    stores: OpenedStores,
+    projects: readonly [ProjectId, ProjectId],
+    events: EventReader,
+    clock: ManualClock,
+    random: () => number,
+  ): Promise<RandomWalk> {
+    const [first, second] = projects;
+    const settingsOf = (project: 0 | 1) => ({ ...DEFAULT_SETTINGS, retention_days: RETENTION_DAYS[project] });
+    await stores.accounts.changeProject(first, { settings: settingsOf(0) });
+    await stores.accounts.changeProject(second, { plan: "free", settings: settingsOf(1) });
+    stores.occupy(second, PLANS.free.storageBytes - BYTES_LEFT);
+    return new RandomWalk(stores, projects, events, clock, random);
   }
 
   /** Takes `steps` steps; throws at the first that the oracle would not have taken. */
-  run(steps: number): void {
-    const operations: readonly (() => void)[] = [
+  async run(steps: number): Promise<void> {
+    const operations: readonly (() => unknown)[] = [
       () => this.#accept(),
       () => this.#accept(),
       () => this.#change(),
@@ -59,13 +74,9 @@ export class RandomWalk {
       () => this.#reopen(),
     ];
     for (let step = 0; step < steps; step++) {
-      operations[this.#integer(operations.length)]?.();
-      this.#compare();
+      await operations[this.#integer(operations.length)]?.();
+      await this.#compare();
     }
-  }
-
-  get #store(): MemoryStore {
-    return this.opened.store;
   }
 
   #integer(below: number): number {
@@ -81,10 +92,10 @@ export class RandomWalk {
   }
 
   #projectOf(memory: OracleMemory): ProjectId {
-    return this.opened.projects[memory.project as 0 | 1];
+    return this.projects[memory.project as 0 | 1];
   }
 
-  #accept(): void {
+  async #accept(): Promise<void> {
     const project = this.#integer(2) as 0 | 1;
     const now = this.clock.now();
     const drafts: MemoryDraft[] = Array.from({ length: 1 + this.#integer(3) }, () => ({
@@ -96,7 +107,7 @@ export class RandomWalk {
       ...this.#maybe({ tags: [`g${this.#integer(3)}`, `g${this.#integer(3)}`] }),
       ...(this.random() < 0.2 && { expiresAt: now + 1 + this.#integer(5_000) }),
     }));
-    const accepted = this.#store.accept(this.opened.projects[project], drafts);
+    const accepted = await this.stores.memories.accept(this.projects[project], drafts);
     expect(accepted).toHaveLength(drafts.length);
     for (const [index, draft] of drafts.entries()) {
       const result = accepted[index];
@@ -105,7 +116,7 @@ export class RandomWalk {
     }
   }
 
-  #change(): void {
+  async #change(): Promise<void> {
     const memory = this.#anyMemory();
     if (memory === undefined) return;
     const now = this.clock.now();
@@ -120,25 +131,25 @@ export class RandomWalk {
       ...(this.random() < 0.2 && { expiresAt: orNull(now + 1 + this.#integer(5_000)) }),
     };
     const expected = this.#oracle.change(memory, change, now);
-    expect(shown(attempt(() => this.#store.change(this.#projectOf(memory), memory.id, change)))).toEqual(
-      shown(expected),
-    );
+    expect(
+      shown(await attempt(async () => await this.stores.memories.change(this.#projectOf(memory), memory.id, change))),
+    ).toEqual(shown(expected));
   }
 
-  #retry(): void {
+  async #retry(): Promise<void> {
     const memory = this.#anyMemory();
     if (memory === undefined) return;
     const isLive = this.#oracle.isLive(memory, this.clock.now());
     const refusal = this.#oracle.retry(memory, this.clock.now());
-    const retried = attempt(() => this.#store.retry(this.#projectOf(memory), memory.id));
+    const retried = await attempt(async () => await this.stores.memories.retry(this.#projectOf(memory), memory.id));
     if (refusal !== null) expect(retried).toMatchObject({ code: refusal });
     else if (isLive) expect(retried).toMatchObject({ key: memory.key, version: memory.version });
     else expect(retried).toBeNull();
   }
 
-  #claim(): void {
+  async #claim(): Promise<void> {
     const [jobs, contentBytes, leaseMs] = [1 + this.#integer(4), 1 + this.#integer(30), 1 + this.#integer(3_000)];
-    const claimed = this.#store.claim({ jobs, contentBytes, leaseMs });
+    const claimed = await this.stores.jobs.claim({ jobs, contentBytes, leaseMs });
     const expected = this.#oracle.claim(jobs, contentBytes, leaseMs, this.clock.now());
     expect(claimed.map((job) => [job.memory.key, job.attempt, job.content])).toEqual(
       expected.map((memory) => [memory.key, memory.attempts, memory.isContentWaiting ? memory.content : null]),
@@ -152,7 +163,7 @@ export class RandomWalk {
   }
 
   // Any job ever claimed, so that most attempts come from a holder who is out.
-  #finish(): void {
+  async #finish(): Promise<void> {
     const now = this.clock.now();
     const chosen = this.#jobs[this.#jobs.length - 1 - this.#integer(Math.min(6, this.#jobs.length))];
     if (chosen === undefined) return;
@@ -160,48 +171,50 @@ export class RandomWalk {
     const isHeld = this.#oracle.isHeld(memory, job.lease, job.memory.version, now);
     switch (this.#integer(4)) {
       case 0:
-        expect(this.#store.fail(job, "processing_error", "x")).toBe(isHeld);
+        expect(await this.stores.jobs.fail(job, "processing_error", "x")).toBe(isHeld);
         if (isHeld) this.#oracle.fail(memory);
         break;
       case 1:
-        this.#store.retryLater(job, 500);
+        await this.stores.jobs.retryLater(job, 500);
         if (isHeld) Object.assign(memory, { claimableAt: now + 500, lease: null });
         break;
       case 2:
-        expect(this.#store.renew([job], 700)).toHaveLength(isHeld ? 1 : 0);
+        expect(await this.stores.jobs.renew([job], 700)).toHaveLength(isHeld ? 1 : 0);
         if (isHeld) memory.claimableAt = now + 700;
         break;
       default:
-        expect(this.#store.complete([{ job, extracted: EXTRACTED, extractedBy: "local", chunkCount: 1 }])).toHaveLength(
-          isHeld ? 1 : 0,
-        );
+        expect(
+          await this.stores.jobs.complete([{ job, extracted: EXTRACTED, extractedBy: "local", chunkCount: 1 }]),
+        ).toHaveLength(isHeld ? 1 : 0);
         if (isHeld) this.#oracle.complete(memory, EXTRACTED);
     }
   }
 
-  #remove(): void {
+  async #remove(): Promise<void> {
     const memory = this.#anyMemory();
     if (memory === undefined || this.random() < 0.5) return;
     const purges = this.random() < 0.3;
     const isLive = this.#oracle.isLive(memory, this.clock.now());
-    expect(this.#store.remove(this.#projectOf(memory), memory.id, { purges }) !== null).toBe(isLive);
+    expect((await this.stores.memories.remove(this.#projectOf(memory), memory.id, { purges })) !== null).toBe(isLive);
     if (isLive) this.#oracle.remove(memory, this.clock.now(), purges);
   }
 
-  #removeAllOf(): void {
+  async #removeAllOf(): Promise<void> {
     if (this.random() < 0.7) return;
     const [project, userId] = [this.#integer(2) as 0 | 1, `u${this.#integer(3)}`];
     const expected = this.#oracle.removeAllOf(project, userId, this.clock.now());
-    expect(this.#store.removeAllOf(this.opened.projects[project], userId)).toEqual(expected.map(({ key }) => key));
+    expect(await this.stores.memories.removeAllOf(this.projects[project], userId)).toEqual(
+      expected.map(({ key }) => key),
+    );
   }
 
-  #retire(): void {
+  async #retire(): Promise<void> {
     const now = this.clock.now();
     const expected = this.#oracle.retired(now);
-    const retired = this.#store.retired(10_000);
+    const retired = await this.stores.retirement.retired(10_000);
     expect(retired.map(({ memoryKey }) => memoryKey).sort()).toEqual(expected.map(({ key }) => key).sort());
     const gone = expected.filter(() => this.random() < 0.5);
-    this.#store.markRetracted(gone.map(({ key }) => key));
+    await this.stores.retirement.markRetracted(gone.map(({ key }) => key));
     for (const memory of gone) memory.isRetracted = true;
     const purgeable = this.#oracle.memories.filter(
       ({ isRetracted, isPurgeAsked, deletedAt, project }) =>
@@ -209,41 +222,43 @@ export class RandomWalk {
         deletedAt !== null &&
         (isPurgeAsked || deletedAt < now - (RETENTION_DAYS[project] ?? 0) * DAY_MS),
     );
-    expect([...this.#store.purgeable(10_000)].sort()).toEqual(purgeable.map(({ key }) => key).sort());
-    this.#store.erase(purgeable.map(({ key }) => key));
+    expect([...(await this.stores.retirement.purgeable(10_000))].sort()).toEqual(
+      purgeable.map(({ key }) => key).sort(),
+    );
+    await this.stores.retirement.erase(purgeable.map(({ key }) => key));
     this.#oracle.memories = this.#oracle.memories.filter((memory) => !purgeable.includes(memory));
   }
 
-  #reopen(): void {
+  async #reopen(): Promise<void> {
     const memory = this.#anyMemory();
     if (memory === undefined) return;
-    this.#store.reopen([memory.key]);
+    await this.stores.jobs.reopen([memory.key]);
     if (memory.status !== "completed" || !this.#oracle.isLive(memory, this.clock.now())) return;
     const version = memory.version + 1;
     Object.assign(memory, { version, status: "processing", attempts: 0, claimableAt: this.clock.now() });
   }
 
-  #compare(): void {
+  async #compare(): Promise<void> {
     const now = this.clock.now();
-    for (const project of [0, 1] as const) this.#compareProject(project, now);
+    for (const project of [0, 1] as const) await this.#compareProject(project, now);
     const live = [...this.#oracle.live(0, now), ...this.#oracle.live(1, now)];
     const count = (status: string) => live.filter((memory) => memory.status === status).length;
-    expect(this.#store.counts()).toEqual({
+    expect(await this.stores.memories.counts()).toEqual({
       processing: count("processing"),
       completed: count("completed"),
       failed: count("failed"),
     });
-    expect(this.#store.nextJobInMs()).toBe(this.#oracle.nextJobInMs(now));
+    expect(await this.stores.jobs.nextJobInMs()).toBe(this.#oracle.nextJobInMs(now));
     // several that expired by the same statement come in no order
-    const told = this.opened.told().map(({ event, memory }) => `${event} ${memory.key}`);
+    const told = (await this.events.read()).map(({ event, memory }) => `${event} ${memory.key}`);
     expect(told.sort()).toEqual(this.#oracle.events.map(({ event, key }) => `${event} ${key}`).sort());
     this.#oracle.events = [];
   }
 
-  #compareProject(project: 0 | 1, now: number): void {
-    const id = this.opened.projects[project];
+  async #compareProject(project: 0 | 1, now: number): Promise<void> {
+    const id = this.projects[project];
     const expected = this.#oracle.live(project, now);
-    expect<object[]>(this.#listAll(id, {}).map(comparable)).toEqual(
+    expect<object[]>((await this.#listAll(id, {})).map(comparable)).toEqual(
       expected.map((memory) => ({
         key: memory.key,
         version: memory.version,
@@ -262,18 +277,17 @@ export class RandomWalk {
       ...this.#maybe({ tag: ["g0", "g1", "found"][this.#integer(3)] ?? "" }),
       ...this.#maybe({ q: ["ÄRGER", "übel", "r 1", "XTR"][this.#integer(4)] ?? "" }),
     };
-    expect(this.#listAll(id, filter).map(({ key }) => key)).toEqual(
+    expect((await this.#listAll(id, filter)).map(({ key }) => key)).toEqual(
       this.#oracle.live(project, now, filter).map(({ key }) => key),
     );
     const completed = expected.filter(({ status }) => status === "completed").toReversed();
-    expect(
-      this.#store
-        .visible(id)
-        .map(({ memoryKey }) => memoryKey)
-        .sort(),
-    ).toEqual(completed.map(({ key }) => key).sort());
+    expect((await this.stores.memories.visible(id)).map(({ memoryKey }) => memoryKey).sort()).toEqual(
+      completed.map(({ key }) => key).sort(),
+    );
     const from = completed[this.#integer(completed.length + 1)]?.key ?? null;
-    expect(this.#store.visible(id, { afterKey: from, limit: 5 }).map(({ memoryKey }) => memoryKey)).toEqual(
+    expect(
+      (await this.stores.memories.visible(id, { afterKey: from, limit: 5 })).map(({ memoryKey }) => memoryKey),
+    ).toEqual(
       completed
         .filter(({ key }) => from === null || key > from)
         .slice(0, 5)
@@ -281,12 +295,12 @@ export class RandomWalk {
     );
   }
 
-  #listAll(project: ProjectId, filter: OracleFilter): Memory[] {
+  async #listAll(project: ProjectId, filter: OracleFilter): Promise<Memory[]> {
     const items: Memory[] = [];
     let cursor: string | null = null;
     do {
       const limit = 1 + this.#integer(20);
-      const page = this.#store.list(project, { ...filter, limit, ...(cursor !== null && { cursor }) });
+      const page = await this.stores.memories.list(project, { ...filter, limit, ...(cursor !== null && { cursor }) });
       items.push(...page.items);
       cursor = page.cursor;
     } while (cursor !== null);
@@ -294,9 +308,9 @@ export class RandomWalk {
   }
 }
 
-function attempt<T>(call: () => T): T | Fault {
+async function attempt<T>(call: () => Eventually<T>): Promise<T | Fault> {
   try {
-    return call();
+    return await call();
   } catch (error) {
     if (error instanceof Fault) return error;
     throw error;

@@ -1,73 +1,67 @@
 // What every UserStore owes (src/ports/user-store.ts), as tests: each implementation passes them with its own `open`.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { Fault } from "../../src/domain/fault.ts";
 import { isId, type ProjectId } from "../../src/domain/ids.ts";
 import type { Page } from "../../src/domain/page.ts";
 import type { User, UserDraft, UserEvent } from "../../src/domain/user.ts";
-import type { Clock } from "../../src/kit/clock.ts";
+import type { Eventually } from "../../src/kit/eventually.ts";
 import type { UserStore } from "../../src/ports/user-store.ts";
 import { seeded } from "../support/seeded.ts";
 import { ManualClock } from "./manual-clock.ts";
-
-/** An empty store with two projects. */
-export interface OpenedUserStore {
-  readonly store: UserStore;
-  readonly projects: readonly [ProjectId, ProjectId];
-  close(): void;
-}
+import { addTwoProjects, codeOf, inTurn, type OpenedStores, type OpenStores, openEmpty } from "./stores.ts";
 
 /** Ids that a store could take for one another, or for something of its own. */
 const LIKENESSES = ["u", "U", "u ", " u", "é", "e\u0301", "ß", "ss", "'; --", '["u"]', "%", "_", "😀", "0", "null"];
 
 /** Runs the contract against the stores that `open` makes. */
-export function userStoreContract(name: string, open: (clock: Clock) => OpenedUserStore): void {
-  describe(`${name} as UserStore`, () => {
+export function userStoreContract(implementation: string, open: OpenStores): void {
+  describe(`${implementation} as UserStore`, () => {
     let clock: ManualClock;
-    let opened: OpenedUserStore;
+    let stores: OpenedStores;
     let store: UserStore;
     let project: ProjectId;
     let other: ProjectId;
 
-    beforeEach(() => {
+    beforeEach(async () => {
       clock = new ManualClock();
-      opened = open(clock);
-      store = opened.store;
-      [project, other] = opened.projects;
+      stores = openEmpty(open, clock);
+      store = stores.users;
+      [project, other] = await addTwoProjects(stores);
     });
-    afterEach(() => opened.close());
+    afterEach(() => stores.close());
 
-    const listed = (of = project) => store.list(of, { limit: 100 }).items.map((user) => user.id);
-    const log = (userId: string, type = "seen", of = project) => store.addEvent(of, userId, { type, data: {} });
+    const listed = async (of = project) => (await store.list(of, { limit: 100 })).items.map((user) => user.id);
+    const log = async (userId: string, type = "seen", of = project) =>
+      await store.addEvent(of, userId, { type, data: {} });
 
     describe("upsert", () => {
-      test("makes a user known, with null for what was not given", () => {
-        const user = store.upsert(project, { id: "u" });
+      test("makes a user known, with null for what was not given", async () => {
+        const user = await store.upsert(project, { id: "u" });
         expect(user).toEqual({ id: "u", name: null, email: null, metadata: null, createdAt: clock.now() });
-        expect(store.get(project, "u")).toEqual(user);
-        expect(listed()).toEqual(["u"]);
+        expect(await store.get(project, "u")).toEqual(user);
+        expect(await listed()).toEqual(["u"]);
       });
 
-      test("keeps what is absent, clears what is null, replaces metadata whole; created_at stays", () => {
+      test("keeps what is absent, clears what is null, replaces metadata whole; created_at stays", async () => {
         const createdAt = clock.now();
         const metadata = { plan: "pro", nested: { list: [1, null, "x", 9_007_199_254_740_991] } };
-        store.upsert(project, { id: "u", name: "Ada", email: "ada@example.org", metadata });
+        await store.upsert(project, { id: "u", name: "Ada", email: "ada@example.org", metadata });
         clock.advance(5);
-        expect(store.upsert(project, { id: "u" })).toEqual({
+        expect(await store.upsert(project, { id: "u" })).toEqual({
           id: "u",
           name: "Ada",
           email: "ada@example.org",
           metadata,
           createdAt,
         });
-        expect(store.upsert(project, { id: "u", name: null, metadata: { other: true } })).toEqual({
+        expect(await store.upsert(project, { id: "u", name: null, metadata: { other: true } })).toEqual({
           id: "u",
           name: null,
           email: "ada@example.org",
           metadata: { other: true },
           createdAt,
         });
-        expect(store.upsert(project, { id: "u", email: null, metadata: null })).toEqual({
+        expect(await store.upsert(project, { id: "u", email: null, metadata: null })).toEqual({
           id: "u",
           name: null,
           email: null,
@@ -76,116 +70,118 @@ export function userStoreContract(name: string, open: (clock: Clock) => OpenedUs
         });
       });
 
-      test("tells null from an empty object and an empty text", () => {
-        const user = store.upsert(project, { id: "u", name: "", metadata: {} });
+      test("tells null from an empty object and an empty text", async () => {
+        const user = await store.upsert(project, { id: "u", name: "", metadata: {} });
         expect(user).toMatchObject({ name: "", metadata: {} });
-        expect(store.get(project, "u")).toEqual(user);
+        expect(await store.get(project, "u")).toEqual(user);
       });
 
-      test("does not move a user in the list", () => {
-        for (const id of ["a", "b", "a"]) store.upsert(project, { id, name: id });
-        expect(listed()).toEqual(["b", "a"]);
+      test("does not move a user in the list", async () => {
+        for (const id of ["a", "b", "a"]) await store.upsert(project, { id, name: id });
+        expect(await listed()).toEqual(["b", "a"]);
       });
 
-      test("compares ids byte for byte", () => {
-        for (const id of LIKENESSES) store.upsert(project, { id, name: `name of ${id}` });
-        expect(listed()).toEqual(LIKENESSES.toReversed());
-        for (const id of LIKENESSES) expect(store.get(project, id)?.name).toBe(`name of ${id}`);
-        expect(new Set(LIKENESSES.map((id) => store.keyOf(project, id))).size).toBe(LIKENESSES.length);
+      test("compares ids byte for byte", async () => {
+        for (const id of LIKENESSES) await store.upsert(project, { id, name: `name of ${id}` });
+        expect(await listed()).toEqual(LIKENESSES.toReversed());
+        for (const id of LIKENESSES) expect((await store.get(project, id))?.name).toBe(`name of ${id}`);
+        expect(new Set(await inTurn(LIKENESSES, async (id) => await store.keyOf(project, id))).size).toBe(
+          LIKENESSES.length,
+        );
       });
     });
 
     describe("projects", () => {
-      test("never see each other's users", () => {
-        store.upsert(project, { id: "u", name: "Ada" });
-        expect(store.get(other, "u")).toBeNull();
-        expect(store.keyOf(other, "u")).toBeNull();
-        expect(listed(other)).toEqual([]);
-        expect(store.forget(other, "u")).toBe(false);
-        store.upsert(other, { id: "u", name: "Grace" });
-        expect(store.keyOf(other, "u")).not.toBe(store.keyOf(project, "u"));
-        expect(store.get(project, "u")?.name).toBe("Ada");
-        expect(store.forget(other, "u")).toBe(true);
-        expect(store.get(project, "u")?.name).toBe("Ada");
+      test("never see each other's users", async () => {
+        await store.upsert(project, { id: "u", name: "Ada" });
+        expect(await store.get(other, "u")).toBeNull();
+        expect(await store.keyOf(other, "u")).toBeNull();
+        expect(await listed(other)).toEqual([]);
+        expect(await store.forget(other, "u")).toBe(false);
+        await store.upsert(other, { id: "u", name: "Grace" });
+        expect(await store.keyOf(other, "u")).not.toBe(await store.keyOf(project, "u"));
+        expect((await store.get(project, "u"))?.name).toBe("Ada");
+        expect(await store.forget(other, "u")).toBe(true);
+        expect((await store.get(project, "u"))?.name).toBe("Ada");
       });
 
-      test("never see each other's events", () => {
-        log("u");
-        expect(store.events(other, "u", { limit: 10 }).items).toEqual([]);
-        log("u", "seen", other);
-        store.removeEvents(other, "u");
-        expect(store.events(project, "u", { limit: 10 }).items).toHaveLength(1);
+      test("never see each other's events", async () => {
+        await log("u");
+        expect((await store.events(other, "u", { limit: 10 })).items).toEqual([]);
+        await log("u", "seen", other);
+        await store.removeEvents(other, "u");
+        expect((await store.events(project, "u", { limit: 10 })).items).toHaveLength(1);
       });
     });
 
     describe("forget", () => {
-      test("says false for who is not known, and forgets once", () => {
-        expect(store.forget(project, "u")).toBe(false);
-        store.upsert(project, { id: "u" });
-        expect(store.forget(project, "u")).toBe(true);
-        expect(store.forget(project, "u")).toBe(false);
-        expect(store.get(project, "u")).toBeNull();
-        expect(listed()).toEqual([]);
+      test("says false for who is not known, and forgets once", async () => {
+        expect(await store.forget(project, "u")).toBe(false);
+        await store.upsert(project, { id: "u" });
+        expect(await store.forget(project, "u")).toBe(true);
+        expect(await store.forget(project, "u")).toBe(false);
+        expect(await store.get(project, "u")).toBeNull();
+        expect(await listed()).toEqual([]);
       });
 
-      test("leaves the user's key and events", () => {
-        const event = log("u");
-        const key = store.keyOf(project, "u");
-        store.forget(project, "u");
-        expect(store.keyOf(project, "u")).toBe(key);
-        expect(store.events(project, "u", { limit: 10 }).items).toEqual([event]);
+      test("leaves the user's key and events", async () => {
+        const event = await log("u");
+        const key = await store.keyOf(project, "u");
+        await store.forget(project, "u");
+        expect(await store.keyOf(project, "u")).toBe(key);
+        expect((await store.events(project, "u", { limit: 10 })).items).toEqual([event]);
       });
 
-      test("lets a user who is named again begin anew: same key, empty profile, at the head of the list", () => {
-        store.upsert(project, { id: "u", name: "Ada", email: "ada@example.org", metadata: { a: 1 } });
-        store.upsert(project, { id: "later" });
-        const key = store.keyOf(project, "u");
-        store.forget(project, "u");
+      test("lets a user who is named again begin anew: same key, empty profile, at the head of the list", async () => {
+        await store.upsert(project, { id: "u", name: "Ada", email: "ada@example.org", metadata: { a: 1 } });
+        await store.upsert(project, { id: "later" });
+        const key = await store.keyOf(project, "u");
+        await store.forget(project, "u");
         clock.advance(1_000);
-        log("u");
-        expect(store.get(project, "u")).toEqual({
+        await log("u");
+        expect(await store.get(project, "u")).toEqual({
           id: "u",
           name: null,
           email: null,
           metadata: null,
           createdAt: clock.now(),
         });
-        expect(store.keyOf(project, "u")).toBe(key);
-        expect(listed()).toEqual(["u", "later"]);
+        expect(await store.keyOf(project, "u")).toBe(key);
+        expect(await listed()).toEqual(["u", "later"]);
       });
     });
 
     describe("events", () => {
-      test("are kept as they were logged, newest first, and make the user known", () => {
+      test("are kept as they were logged, newest first, and make the user known", async () => {
         const data = { page: "/start", nested: { list: [true, null, 0.5] } };
-        const first = store.addEvent(project, "u", { type: "page view", data });
+        const first = await store.addEvent(project, "u", { type: "page view", data });
         expect(first).toEqual({ id: first.id, userId: "u", type: "page view", data, createdAt: clock.now() });
         expect(isId("evt", first.id)).toBe(true);
-        expect(listed()).toEqual(["u"]);
+        expect(await listed()).toEqual(["u"]);
         clock.advance(1);
-        const second = log("u");
-        expect(store.events(project, "u", { limit: 10 })).toEqual({ items: [second, first], cursor: null });
+        const second = await log("u");
+        expect(await store.events(project, "u", { limit: 10 })).toEqual({ items: [second, first], cursor: null });
       });
 
-      test("can be listed by type", () => {
-        const [a, , c] = [log("u", "a"), log("u", "A"), log("u", "a"), log("v", "a")];
-        expect(store.events(project, "u", { limit: 10, type: "a" }).items).toEqual([c, a] as UserEvent[]);
-        expect(store.events(project, "u", { limit: 10, type: "b" }).items).toEqual([]);
+      test("can be listed by type", async () => {
+        const [a, , c] = [await log("u", "a"), await log("u", "A"), await log("u", "a"), await log("v", "a")];
+        expect((await store.events(project, "u", { limit: 10, type: "a" })).items).toEqual([c, a] as UserEvent[]);
+        expect((await store.events(project, "u", { limit: 10, type: "b" })).items).toEqual([]);
       });
 
-      test("of a user who was never named are none", () => {
-        expect(store.events(project, "nobody", { limit: 10 })).toEqual({ items: [], cursor: null });
-        expect(store.keyOf(project, "nobody")).toBeNull();
+      test("of a user who was never named are none", async () => {
+        expect(await store.events(project, "nobody", { limit: 10 })).toEqual({ items: [], cursor: null });
+        expect(await store.keyOf(project, "nobody")).toBeNull();
       });
 
-      test("go for good with removeEvents, and nobody else's with them", () => {
-        log("u");
-        const kept = log("v");
-        store.removeEvents(project, "u");
-        store.removeEvents(project, "nobody");
-        expect(store.events(project, "u", { limit: 10 }).items).toEqual([]);
-        expect(store.events(project, "v", { limit: 10 }).items).toEqual([kept]);
-        expect(listed()).toEqual(["v", "u"]);
+      test("go for good with removeEvents, and nobody else's with them", async () => {
+        await log("u");
+        const kept = await log("v");
+        await store.removeEvents(project, "u");
+        await store.removeEvents(project, "nobody");
+        expect((await store.events(project, "u", { limit: 10 })).items).toEqual([]);
+        expect((await store.events(project, "v", { limit: 10 })).items).toEqual([kept]);
+        expect(await listed()).toEqual(["v", "u"]);
       });
     });
 
@@ -194,42 +190,32 @@ export function userStoreContract(name: string, open: (clock: Clock) => OpenedUs
         if (page.cursor === null) throw new Error("the page has no cursor");
         return page.cursor;
       };
-      const refused = (read: () => unknown) => {
-        try {
-          read();
-        } catch (error) {
-          if (error instanceof Fault) return error.code;
-          throw error;
-        }
-        return "nothing was thrown";
-      };
-
-      test("is refused by another project, list, user and type, and when it is damaged", () => {
+      test("is refused by another project, list, user and type, and when it is damaged", async () => {
         for (const of of [project, other]) {
-          for (const user of ["u", "v"]) for (const type of ["a", "a", "b", "b"]) log(user, type, of);
+          for (const user of ["u", "v"]) for (const type of ["a", "a", "b", "b"]) await log(user, type, of);
         }
-        const users = cursorOf(store.list(project, { limit: 1 }));
-        const events = cursorOf(store.events(project, "u", { limit: 1 }));
-        const typed = cursorOf(store.events(project, "u", { limit: 1, type: "a" }));
+        const users = cursorOf(await store.list(project, { limit: 1 }));
+        const events = cursorOf(await store.events(project, "u", { limit: 1 }));
+        const typed = cursorOf(await store.events(project, "u", { limit: 1, type: "a" }));
         const reads: readonly (() => unknown)[] = [
-          () => store.list(other, { limit: 1, cursor: users }),
-          () => store.list(project, { limit: 1, cursor: events }),
-          () => store.list(project, { limit: 1, cursor: `${users}A` }),
-          () => store.list(project, { limit: 1, cursor: "" }),
-          () => store.events(project, "u", { limit: 1, cursor: users }),
-          () => store.events(other, "u", { limit: 1, cursor: events }),
-          () => store.events(project, "v", { limit: 1, cursor: events }),
-          () => store.events(project, "u", { limit: 1, cursor: events, type: "a" }),
-          () => store.events(project, "u", { limit: 1, cursor: typed, type: "b" }),
-          () => store.events(project, "u", { limit: 1, cursor: typed }),
+          async () => await store.list(other, { limit: 1, cursor: users }),
+          async () => await store.list(project, { limit: 1, cursor: events }),
+          async () => await store.list(project, { limit: 1, cursor: `${users}A` }),
+          async () => await store.list(project, { limit: 1, cursor: "" }),
+          async () => await store.events(project, "u", { limit: 1, cursor: users }),
+          async () => await store.events(other, "u", { limit: 1, cursor: events }),
+          async () => await store.events(project, "v", { limit: 1, cursor: events }),
+          async () => await store.events(project, "u", { limit: 1, cursor: events, type: "a" }),
+          async () => await store.events(project, "u", { limit: 1, cursor: typed, type: "b" }),
+          async () => await store.events(project, "u", { limit: 1, cursor: typed }),
         ];
-        expect(reads.map(refused)).toEqual(reads.map(() => "invalid_cursor"));
+        expect(await inTurn(reads, codeOf)).toEqual(reads.map(() => "invalid_cursor"));
       });
 
-      test("goes with any limit, and is null at the end", () => {
-        for (const id of ["a", "b", "c"]) store.upsert(project, { id });
-        const first = store.list(project, { limit: 1 });
-        const rest = store.list(project, { limit: 2, cursor: cursorOf(first) });
+      test("goes with any limit, and is null at the end", async () => {
+        for (const id of ["a", "b", "c"]) await store.upsert(project, { id });
+        const first = await store.list(project, { limit: 1 });
+        const rest = await store.list(project, { limit: 2, cursor: cursorOf(first) });
         expect([...first.items, ...rest.items].map((user) => user.id)).toEqual(["c", "b", "a"]);
         expect(rest.cursor).toBeNull();
       });
@@ -237,8 +223,8 @@ export function userStoreContract(name: string, open: (clock: Clock) => OpenedUs
 
     const seed = Number(process.env.MNEME_TEST_SEED ?? 20_261_122);
     const steps = Number(process.env.MNEME_TEST_STEPS ?? 600);
-    test(`answers as the oracle does over ${steps} random steps, pages included (seed ${seed})`, () => {
-      new RandomWalk(opened, clock, seeded(seed)).run(steps);
+    test(`answers as the oracle does over ${steps} random steps, pages included (seed ${seed})`, async () => {
+      await new RandomWalk(store, [project, other], clock, await seeded(seed)).run(steps);
     });
   });
 }
@@ -248,7 +234,7 @@ type Placed<T> = { readonly place: number; readonly item: T };
 
 /** A list that somebody reads page by page while it changes. */
 interface Reader {
-  readonly read: (cursor: string | undefined, limit: number) => Page<unknown>;
+  readonly read: (cursor: string | undefined, limit: number) => Eventually<Page<unknown>>;
   readonly all: () => readonly Placed<unknown>[];
   cursor: string | undefined;
   before: number;
@@ -262,13 +248,14 @@ class RandomWalk {
   #places = 0;
 
   constructor(
-    private readonly opened: OpenedUserStore,
+    private readonly store: UserStore,
+    private readonly projects: readonly ProjectId[],
     private readonly clock: ManualClock,
     private readonly random: () => number,
   ) {}
 
-  run(steps: number): void {
-    const operations: readonly (() => void)[] = [
+  async run(steps: number): Promise<void> {
+    const operations: readonly (() => unknown)[] = [
       () => this.#upsert(),
       () => this.#upsert(),
       () => this.#addEvent(),
@@ -282,10 +269,10 @@ class RandomWalk {
       () => this.#readOn(),
       () => this.clock.advance(this.#integer(1_000)),
     ];
-    for (let step = 0; step < steps; step++) this.#pick(operations)();
+    for (let step = 0; step < steps; step++) await this.#pick(operations)();
   }
 
-  #upsert(): void {
+  async #upsert(): Promise<void> {
     const [project, id] = [this.#project(), this.#userId()];
     const draft: UserDraft = {
       id,
@@ -295,29 +282,29 @@ class RandomWalk {
     };
     const user = { ...this.#named(project, id).item, ...draft };
     this.#users.set(owner(project, id), { ...this.#named(project, id), item: user });
-    expect(this.#store.upsert(project, draft)).toEqual(user);
-    expect(this.#store.get(project, id)).toEqual(user);
+    expect(await this.store.upsert(project, draft)).toEqual(user);
+    expect(await this.store.get(project, id)).toEqual(user);
   }
 
-  #addEvent(): void {
+  async #addEvent(): Promise<void> {
     const [project, userId] = [this.#project(), this.#userId()];
     const { type, data } = { type: this.#pick(["a", "b"]), data: { n: this.#integer(100) } };
     this.#named(project, userId);
-    const item = this.#store.addEvent(project, userId, { type, data });
+    const item = await this.store.addEvent(project, userId, { type, data });
     expect(item).toEqual({ id: item.id, userId, type, data, createdAt: this.clock.now() });
     this.#events.push({ place: this.#nextPlace(), item, owner: owner(project, userId) });
   }
 
-  #forget(): void {
+  async #forget(): Promise<void> {
     const [project, userId] = [this.#project(), this.#userId()];
-    expect(this.#store.forget(project, userId)).toBe(this.#users.delete(owner(project, userId)));
-    expect(this.#store.get(project, userId)).toBeNull();
+    expect(await this.store.forget(project, userId)).toBe(this.#users.delete(owner(project, userId)));
+    expect(await this.store.get(project, userId)).toBeNull();
   }
 
-  #removeEvents(): void {
+  async #removeEvents(): Promise<void> {
     if (this.#integer(4) > 0) return;
     const [project, userId] = [this.#project(), this.#userId()];
-    this.#store.removeEvents(project, userId);
+    await this.store.removeEvents(project, userId);
     this.#events = this.#events.filter((event) => event.owner !== owner(project, userId));
   }
 
@@ -330,9 +317,9 @@ class RandomWalk {
       );
     const isOfUsers = this.#integer(2) === 0;
     this.#readers.push({
-      read: (cursor, limit) => {
+      read: async (cursor, limit) => {
         const listing = { limit, ...(cursor !== undefined && { cursor }), ...(type !== undefined && { type }) };
-        return isOfUsers ? this.#store.list(project, listing) : this.#store.events(project, userId, listing);
+        return isOfUsers ? await this.store.list(project, listing) : await this.store.events(project, userId, listing);
       },
       all: isOfUsers ? users : events,
       cursor: undefined,
@@ -340,7 +327,7 @@ class RandomWalk {
     });
   }
 
-  #readOn(): void {
+  async #readOn(): Promise<void> {
     const reader = this.#pick(this.#readers);
     if (reader === undefined) return;
     const limit = 1 + this.#integer(3);
@@ -348,7 +335,7 @@ class RandomWalk {
       .all()
       .filter(({ place }) => place < reader.before)
       .sort((a, b) => b.place - a.place);
-    const page = reader.read(reader.cursor, limit);
+    const page = await reader.read(reader.cursor, limit);
     expect(page.items).toEqual(left.slice(0, limit).map(({ item }) => item));
     expect(page.cursor !== null).toBe(left.length > limit);
     reader.cursor = page.cursor ?? undefined;
@@ -366,12 +353,8 @@ class RandomWalk {
     return made;
   }
 
-  get #store(): UserStore {
-    return this.opened.store;
-  }
-
   #project(): ProjectId {
-    return this.#pick(this.opened.projects);
+    return this.#pick(this.projects);
   }
 
   #userId(): string {

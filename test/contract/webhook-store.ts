@@ -1,23 +1,16 @@
 // What every WebhookStore owes (src/ports/webhook-store.ts), as tests: each implementation passes them with its own `open`.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { Fault, type FaultCode } from "../../src/domain/fault.ts";
 import { type DeliveryId, isId, type ProjectId, type WebhookId } from "../../src/domain/ids.ts";
 import { LIMITS } from "../../src/domain/limits.ts";
 import type { Page } from "../../src/domain/page.ts";
 import type { Delivery, DeliveryAttempt, Webhook, WebhookDraft } from "../../src/domain/webhook.ts";
-import type { Clock } from "../../src/kit/clock.ts";
+import type { Eventually } from "../../src/kit/eventually.ts";
 import type { Listing } from "../../src/ports/user-store.ts";
 import type { AttemptOutcome, DueDelivery, WebhookStore } from "../../src/ports/webhook-store.ts";
 import { seeded } from "../support/seeded.ts";
 import { ManualClock } from "./manual-clock.ts";
-
-/** An empty store with two projects. */
-export interface OpenedWebhookStore {
-  readonly store: WebhookStore;
-  readonly projects: readonly [ProjectId, ProjectId];
-  close(): void;
-}
+import { addTwoProjects, codeOf, type OpenedStores, type OpenStores, openEmpty, times } from "./stores.ts";
 
 const MINUTE_MS = 60_000;
 const NOWHERE = "wh_00000000000000000000000000" as WebhookId;
@@ -26,30 +19,32 @@ const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_124);
 const STEPS = Number(process.env.MNEME_TEST_STEPS ?? 400);
 
 /** Runs the contract against the stores that `open` makes. */
-export function webhookStoreContract(name: string, open: (clock: Clock) => OpenedWebhookStore): void {
-  describe(`${name} as WebhookStore`, () => {
+export function webhookStoreContract(implementation: string, open: OpenStores): void {
+  describe(`${implementation} as WebhookStore`, () => {
     let clock: ManualClock;
-    let opened: OpenedWebhookStore;
+    let stores: OpenedStores;
     let store: WebhookStore;
     let project: ProjectId;
     let other: ProjectId;
 
-    beforeEach(() => {
+    beforeEach(async () => {
       clock = new ManualClock();
-      opened = open(clock);
-      store = opened.store;
-      [project, other] = opened.projects;
+      stores = openEmpty(open, clock);
+      store = stores.webhooks;
+      [project, other] = await addTwoProjects(stores);
     });
-    afterEach(() => opened.close());
+    afterEach(() => stores.close());
 
-    const make = (draft: Partial<WebhookDraft> = {}, into = project): Webhook =>
-      store.create(into, { ...DRAFT, ...draft }).webhook;
-    const addTest = (webhook: Webhook, of = project): Delivery => present(store.addTest(of, webhook.id));
-    const reread = (delivery: Delivery, of = project): Delivery =>
-      present(store.delivery(of, delivery.webhookId, delivery.id));
-    const due = (limit = 100, except: readonly DeliveryId[] = []): readonly DueDelivery[] =>
-      store.due(limit, new Set(except));
-    const dueIds = (limit = 100, except: readonly DeliveryId[] = []) => due(limit, except).map(({ id }) => id);
+    const make = async (draft: Partial<WebhookDraft> = {}, into = project): Promise<Webhook> =>
+      (await store.create(into, { ...DRAFT, ...draft })).webhook;
+    const addTest = async (webhook: Webhook, of = project): Promise<Delivery> =>
+      present(await store.addTest(of, webhook.id));
+    const reread = async (delivery: Delivery, of = project): Promise<Delivery> =>
+      present(await store.delivery(of, delivery.webhookId, delivery.id));
+    const due = async (limit = 100, except: readonly DeliveryId[] = []): Promise<readonly DueDelivery[]> =>
+      await store.due(limit, new Set(except));
+    const dueIds = async (limit = 100, except: readonly DeliveryId[] = []) =>
+      (await due(limit, except)).map(({ id }) => id);
     const attemptNow = (attempt: Partial<DeliveryAttempt> = {}): DeliveryAttempt => ({
       at: clock.now(),
       statusCode: 500,
@@ -57,76 +52,76 @@ export function webhookStoreContract(name: string, open: (clock: Clock) => Opene
       ms: 12,
       ...attempt,
     });
-    const record = (delivery: Delivery, outcome: Partial<AttemptOutcome> = {}) =>
-      store.record(delivery.id, { attempt: attemptNow(), next: "failed", disables: false, ...outcome });
+    const record = async (delivery: Delivery, outcome: Partial<AttemptOutcome> = {}) =>
+      await store.record(delivery.id, { attempt: attemptNow(), next: "failed", disables: false, ...outcome });
 
     describe("create", () => {
-      test("stores what was given and gives it back without its secret", () => {
+      test("stores what was given and gives it back without its secret", async () => {
         const draft: WebhookDraft = {
           url: "https://hooks.example.com/in?a=1",
           events: ["memory.completed", "memory.deleted"],
           description: "grüße 😀",
           isEnabled: false,
         };
-        const { webhook, secret } = store.create(project, draft);
+        const { webhook, secret } = await store.create(project, draft);
         expect(webhook).toEqual({ ...draft, id: webhook.id, createdAt: clock.now() });
         expect(isId("wh", webhook.id)).toBe(true);
         expect(secret).toStartWith("whsec_");
-        expect(store.get(project, webhook.id)).toEqual(webhook);
-        expect(JSON.stringify(store.list(project, { limit: 9 }))).not.toContain(secret);
+        expect(await store.get(project, webhook.id)).toEqual(webhook);
+        expect(JSON.stringify(await store.list(project, { limit: 9 }))).not.toContain(secret);
       });
 
-      test("gives every webhook an id and a secret of its own", () => {
-        const made = Array.from({ length: LIMITS.webhooksPerProject }, () => store.create(project, DRAFT));
+      test("gives every webhook an id and a secret of its own", async () => {
+        const made = await times(LIMITS.webhooksPerProject, async () => await store.create(project, DRAFT));
         expect(new Set(made.map(({ webhook }) => webhook.id)).size).toBe(made.length);
         expect(new Set(made.map(({ secret }) => secret)).size).toBe(made.length);
       });
 
-      test("refuses one more than the limit of a project, and takes it once another is gone", () => {
-        const made = Array.from({ length: LIMITS.webhooksPerProject }, () => make());
-        expect(faultOf(() => make())).toBe("webhook_limit_reached");
-        make({}, other);
-        expect(store.remove(project, present(made[3]).id)).toBe(true);
-        make();
-        expect(faultOf(() => make())).toBe("webhook_limit_reached");
+      test("refuses one more than the limit of a project, and takes it once another is gone", async () => {
+        const made = await times(LIMITS.webhooksPerProject, async () => await make());
+        expect(await codeOf(async () => await make())).toBe("webhook_limit_reached");
+        await make({}, other);
+        expect(await store.remove(project, present(made[3]).id)).toBe(true);
+        await make();
+        expect(await codeOf(async () => await make())).toBe("webhook_limit_reached");
       });
     });
 
-    test("a webhook and its deliveries do not exist for another project", () => {
-      const webhook = make();
-      const delivery = addTest(webhook);
-      record(delivery);
-      expect(store.get(other, webhook.id)).toBeNull();
-      expect(store.change(other, webhook.id, { isEnabled: false })).toBeNull();
-      expect(store.rotateSecret(other, webhook.id)).toBeNull();
-      expect(store.addTest(other, webhook.id)).toBeNull();
-      expect(store.delivery(other, webhook.id, delivery.id)).toBeNull();
-      expect(store.redeliver(other, webhook.id, delivery.id)).toBeNull();
-      expect(store.remove(other, webhook.id)).toBe(false);
-      expect(store.list(other, { limit: 9 })).toEqual({ items: [], cursor: null });
-      expect(store.deliveries(other, webhook.id, { limit: 9 })).toEqual({ items: [], cursor: null });
-      expect(store.get(project, webhook.id)).toEqual(webhook);
-      expect(reread(delivery).status).toBe("failed");
+    test("a webhook and its deliveries do not exist for another project", async () => {
+      const webhook = await make();
+      const delivery = await addTest(webhook);
+      await record(delivery);
+      expect(await store.get(other, webhook.id)).toBeNull();
+      expect(await store.change(other, webhook.id, { isEnabled: false })).toBeNull();
+      expect(await store.rotateSecret(other, webhook.id)).toBeNull();
+      expect(await store.addTest(other, webhook.id)).toBeNull();
+      expect(await store.delivery(other, webhook.id, delivery.id)).toBeNull();
+      expect(await store.redeliver(other, webhook.id, delivery.id)).toBeNull();
+      expect(await store.remove(other, webhook.id)).toBe(false);
+      expect(await store.list(other, { limit: 9 })).toEqual({ items: [], cursor: null });
+      expect(await store.deliveries(other, webhook.id, { limit: 9 })).toEqual({ items: [], cursor: null });
+      expect(await store.get(project, webhook.id)).toEqual(webhook);
+      expect((await reread(delivery)).status).toBe("failed");
     });
 
-    test("a delivery does not exist for another webhook", () => {
-      const [first, second] = [make(), make()];
-      const delivery = addTest(first);
-      expect(store.delivery(project, second.id, delivery.id)).toBeNull();
-      expect(store.redeliver(project, second.id, delivery.id)).toBeNull();
-      expect(store.deliveries(project, second.id, { limit: 9 }).items).toEqual([]);
+    test("a delivery does not exist for another webhook", async () => {
+      const [first, second] = [await make(), await make()];
+      const delivery = await addTest(first);
+      expect(await store.delivery(project, second.id, delivery.id)).toBeNull();
+      expect(await store.redeliver(project, second.id, delivery.id)).toBeNull();
+      expect((await store.deliveries(project, second.id, { limit: 9 })).items).toEqual([]);
     });
 
-    test("what does not exist is null", () => {
-      const webhook = make();
-      expect(store.get(project, NOWHERE)).toBeNull();
-      expect(store.change(project, NOWHERE, {})).toBeNull();
-      expect(store.rotateSecret(project, NOWHERE)).toBeNull();
-      expect(store.addTest(project, NOWHERE)).toBeNull();
-      expect(store.remove(project, NOWHERE)).toBe(false);
-      expect(store.delivery(project, webhook.id, NO_DELIVERY)).toBeNull();
-      expect(store.redeliver(project, webhook.id, NO_DELIVERY)).toBeNull();
-      expect(store.deliveries(project, NOWHERE, { limit: 9 })).toEqual({ items: [], cursor: null });
+    test("what does not exist is null", async () => {
+      const webhook = await make();
+      expect(await store.get(project, NOWHERE)).toBeNull();
+      expect(await store.change(project, NOWHERE, {})).toBeNull();
+      expect(await store.rotateSecret(project, NOWHERE)).toBeNull();
+      expect(await store.addTest(project, NOWHERE)).toBeNull();
+      expect(await store.remove(project, NOWHERE)).toBe(false);
+      expect(await store.delivery(project, webhook.id, NO_DELIVERY)).toBeNull();
+      expect(await store.redeliver(project, webhook.id, NO_DELIVERY)).toBeNull();
+      expect(await store.deliveries(project, NOWHERE, { limit: 9 })).toEqual({ items: [], cursor: null });
     });
 
     describe("change", () => {
@@ -140,72 +135,72 @@ export function webhookStoreContract(name: string, open: (clock: Clock) => Opene
         {},
       ];
       for (const change of changes) {
-        test(`of ${JSON.stringify(change)} leaves the rest`, () => {
-          const before = make({ description: "before" });
+        test(`of ${JSON.stringify(change)} leaves the rest`, async () => {
+          const before = await make({ description: "before" });
           clock.advance(5);
-          const changed = present(store.change(project, before.id, change));
+          const changed = present(await store.change(project, before.id, change));
           expect(changed).toEqual({ ...before, ...change });
-          expect(store.get(project, before.id)).toEqual(changed);
+          expect(await store.get(project, before.id)).toEqual(changed);
         });
       }
 
-      test("to another address sends what is pending there", () => {
-        const webhook = make();
-        addTest(webhook);
-        store.change(project, webhook.id, { url: "https://moved.example" });
-        expect(due().map(({ url }) => url)).toEqual(["https://moved.example"]);
+      test("to another address sends what is pending there", async () => {
+        const webhook = await make();
+        await addTest(webhook);
+        await store.change(project, webhook.id, { url: "https://moved.example" });
+        expect((await due()).map(({ url }) => url)).toEqual(["https://moved.example"]);
       });
 
-      test("to switched off fails what is pending without an attempt, and switching on again revives nothing", () => {
-        const webhook = make();
-        const [waiting, retried] = [addTest(webhook), addTest(webhook)];
-        record(retried, { next: { at: clock.now() + MINUTE_MS } });
-        store.change(project, webhook.id, { isEnabled: false });
-        expect(reread(waiting)).toEqual({ ...waiting, status: "failed", nextAttemptAt: null });
-        expect(reread(retried)).toMatchObject({ status: "failed", nextAttemptAt: null });
-        expect(reread(retried).attempts).toHaveLength(1);
-        store.change(project, webhook.id, { isEnabled: true });
+      test("to switched off fails what is pending without an attempt, and switching on again revives nothing", async () => {
+        const webhook = await make();
+        const [waiting, retried] = [await addTest(webhook), await addTest(webhook)];
+        await record(retried, { next: { at: clock.now() + MINUTE_MS } });
+        await store.change(project, webhook.id, { isEnabled: false });
+        expect(await reread(waiting)).toEqual({ ...waiting, status: "failed", nextAttemptAt: null });
+        expect(await reread(retried)).toMatchObject({ status: "failed", nextAttemptAt: null });
+        expect((await reread(retried)).attempts).toHaveLength(1);
+        await store.change(project, webhook.id, { isEnabled: true });
         clock.advance(2 * MINUTE_MS);
-        expect(due()).toEqual([]);
-        expect(store.nextDueInMs()).toBeNull();
+        expect(await due()).toEqual([]);
+        expect(await store.nextDueInMs()).toBeNull();
       });
 
-      test("to switched off leaves other webhooks' deliveries alone", () => {
-        const [first, second] = [make(), make()];
-        addTest(first);
-        const kept = addTest(second);
-        store.change(project, first.id, { isEnabled: false });
-        expect(dueIds()).toEqual([kept.id]);
+      test("to switched off leaves other webhooks' deliveries alone", async () => {
+        const [first, second] = [await make(), await make()];
+        await addTest(first);
+        const kept = await addTest(second);
+        await store.change(project, first.id, { isEnabled: false });
+        expect(await dueIds()).toEqual([kept.id]);
       });
     });
 
-    test("rotating gives another secret, which signs what is pending", () => {
-      const { webhook, secret } = store.create(project, DRAFT);
-      addTest(webhook);
-      expect(due().map((delivery) => delivery.secret)).toEqual([secret]);
-      const rotated = present(store.rotateSecret(project, webhook.id));
+    test("rotating gives another secret, which signs what is pending", async () => {
+      const { webhook, secret } = await store.create(project, DRAFT);
+      await addTest(webhook);
+      expect((await due()).map((delivery) => delivery.secret)).toEqual([secret]);
+      const rotated = present(await store.rotateSecret(project, webhook.id));
       expect(rotated.webhook).toEqual(webhook);
       expect(rotated.secret).toStartWith("whsec_");
       expect(rotated.secret).not.toBe(secret);
-      expect(due().map((delivery) => delivery.secret)).toEqual([rotated.secret]);
+      expect((await due()).map((delivery) => delivery.secret)).toEqual([rotated.secret]);
     });
 
-    test("removing takes the deliveries along, and an attempt that ends afterwards is passed over", () => {
-      const webhook = make();
-      const delivery = addTest(webhook);
-      expect(store.remove(project, webhook.id)).toBe(true);
-      expect(store.remove(project, webhook.id)).toBe(false);
-      expect(store.get(project, webhook.id)).toBeNull();
-      expect(store.delivery(project, webhook.id, delivery.id)).toBeNull();
-      expect(due()).toEqual([]);
-      record(delivery, { next: "delivered", disables: true });
-      expect(store.delivery(project, webhook.id, delivery.id)).toBeNull();
+    test("removing takes the deliveries along, and an attempt that ends afterwards is passed over", async () => {
+      const webhook = await make();
+      const delivery = await addTest(webhook);
+      expect(await store.remove(project, webhook.id)).toBe(true);
+      expect(await store.remove(project, webhook.id)).toBe(false);
+      expect(await store.get(project, webhook.id)).toBeNull();
+      expect(await store.delivery(project, webhook.id, delivery.id)).toBeNull();
+      expect(await due()).toEqual([]);
+      await record(delivery, { next: "delivered", disables: true });
+      expect(await store.delivery(project, webhook.id, delivery.id)).toBeNull();
     });
 
     describe("addTest", () => {
-      test("is a pending webhook.test that is due now and names the webhook", () => {
-        const { webhook, secret } = store.create(project, { ...DRAFT, events: [] });
-        const delivery = addTest(webhook);
+      test("is a pending webhook.test that is due now and names the webhook", async () => {
+        const { webhook, secret } = await store.create(project, { ...DRAFT, events: [] });
+        const delivery = await addTest(webhook);
         expect(delivery).toEqual({
           id: delivery.id,
           webhookId: webhook.id,
@@ -216,8 +211,8 @@ export function webhookStoreContract(name: string, open: (clock: Clock) => Opene
           nextAttemptAt: clock.now(),
         });
         expect(isId("dlv", delivery.id)).toBe(true);
-        expect(reread(delivery)).toEqual(delivery);
-        const [sent] = due();
+        expect(await reread(delivery)).toEqual(delivery);
+        const [sent] = await due();
         expect(sent).toEqual({
           id: delivery.id,
           url: webhook.url,
@@ -228,83 +223,83 @@ export function webhookStoreContract(name: string, open: (clock: Clock) => Opene
         });
       });
 
-      test("is due although the webhook is switched off", () => {
-        const delivery = addTest(make({ isEnabled: false }));
-        expect(dueIds()).toEqual([delivery.id]);
+      test("is due although the webhook is switched off", async () => {
+        const delivery = await addTest(await make({ isEnabled: false }));
+        expect(await dueIds()).toEqual([delivery.id]);
       });
 
-      test("is for this webhook alone", () => {
-        make();
-        const webhook = make();
-        make({}, other);
-        const delivery = addTest(webhook);
-        expect(dueIds()).toEqual([delivery.id]);
+      test("is for this webhook alone", async () => {
+        await make();
+        const webhook = await make();
+        await make({}, other);
+        const delivery = await addTest(webhook);
+        expect(await dueIds()).toEqual([delivery.id]);
       });
     });
 
     describe("due", () => {
-      test("gives what waits longest first, of all projects, and nothing before its time", () => {
-        const [first, second] = [make(), make({}, other)];
-        const late = addTest(first);
-        record(late, { next: { at: clock.now() + 10 } });
+      test("gives what waits longest first, of all projects, and nothing before its time", async () => {
+        const [first, second] = [await make(), await make({}, other)];
+        const late = await addTest(first);
+        await record(late, { next: { at: clock.now() + 10 } });
         clock.advance(5);
-        const early = addTest(second, other);
-        expect(dueIds()).toEqual([early.id]);
+        const early = await addTest(second, other);
+        expect(await dueIds()).toEqual([early.id]);
         clock.advance(4);
-        expect(dueIds()).toEqual([early.id]);
+        expect(await dueIds()).toEqual([early.id]);
         clock.advance(1);
-        expect(dueIds()).toEqual([early.id, late.id]);
+        expect(await dueIds()).toEqual([early.id, late.id]);
       });
 
-      test("gives no more than asked for and none of the excepted", () => {
-        const deliveries = Array.from({ length: 5 }, () => addTest(make()));
+      test("gives no more than asked for and none of the excepted", async () => {
+        const deliveries = await times(5, async () => await addTest(await make()));
         const ids = deliveries.map(({ id }) => id);
-        expect(dueIds(3)).toEqual(ids.slice(0, 3));
-        expect(dueIds(3, ids.slice(0, 2))).toEqual(ids.slice(2));
-        expect(dueIds(3, ids)).toEqual([]);
+        expect(await dueIds(3)).toEqual(ids.slice(0, 3));
+        expect(await dueIds(3, ids.slice(0, 2))).toEqual(ids.slice(2));
+        expect(await dueIds(3, ids)).toEqual([]);
       });
 
-      test("gives every webhook's, however much another one has waiting", () => {
-        const [flooded, quiet] = [make(), make({}, other)];
-        for (let count = 0; count < 200; count++) addTest(flooded);
+      test("gives every webhook's, however much another one has waiting", async () => {
+        const [flooded, quiet] = [await make(), await make({}, other)];
+        for (let count = 0; count < 200; count++) await addTest(flooded);
         clock.advance(1);
-        const delivery = addTest(quiet, other);
-        expect(dueIds(10)).toContain(delivery.id);
+        const delivery = await addTest(quiet, other);
+        expect(await dueIds(10)).toContain(delivery.id);
       });
 
-      test("gives all of a webhook's in the end, in the order in which they were made", () => {
-        const webhook = make();
-        const ids = Array.from({ length: 25 }, () => addTest(webhook).id);
+      test("gives all of a webhook's in the end, in the order in which they were made", async () => {
+        const webhook = await make();
+        const ids = await times(25, async () => (await addTest(webhook)).id);
         const sent: DeliveryId[] = [];
-        for (let [next] = due(); next !== undefined; [next] = due()) {
+        for (let [next] = await due(); next !== undefined; [next] = await due()) {
           sent.push(next.id);
-          store.record(next.id, { attempt: attemptNow({ statusCode: 200 }), next: "delivered", disables: false });
+          await store.record(next.id, { attempt: attemptNow({ statusCode: 200 }), next: "delivered", disables: false });
         }
         expect(sent).toEqual(ids);
       });
     });
 
-    test("nextDueInMs is the time until the next one, 0 when one waits, null when none does", () => {
-      const webhook = make();
-      expect(store.nextDueInMs()).toBeNull();
-      const delivery = addTest(webhook);
-      expect(store.nextDueInMs()).toBe(0);
+    test("nextDueInMs is the time until the next one, 0 when one waits, null when none does", async () => {
+      const webhook = await make();
+      expect(await store.nextDueInMs()).toBeNull();
+      const delivery = await addTest(webhook);
+      expect(await store.nextDueInMs()).toBe(0);
       clock.advance(7);
-      expect(store.nextDueInMs()).toBe(0);
-      record(delivery, { next: { at: clock.now() + 300 } });
-      expect(store.nextDueInMs()).toBe(300);
+      expect(await store.nextDueInMs()).toBe(0);
+      await record(delivery, { next: { at: clock.now() + 300 } });
+      expect(await store.nextDueInMs()).toBe(300);
       clock.advance(299);
-      expect(store.nextDueInMs()).toBe(1);
-      record(delivery, { next: "delivered" });
-      expect(store.nextDueInMs()).toBeNull();
+      expect(await store.nextDueInMs()).toBe(1);
+      await record(delivery, { next: "delivered" });
+      expect(await store.nextDueInMs()).toBeNull();
     });
 
     describe("record", () => {
-      test("writes the attempt down, and that the delivery arrived", () => {
-        const delivery = addTest(make());
+      test("writes the attempt down, and that the delivery arrived", async () => {
+        const delivery = await addTest(await make());
         const attempt = attemptNow({ statusCode: 204 });
-        record(delivery, { attempt, next: "delivered" });
-        expect(reread(delivery)).toEqual({
+        await record(delivery, { attempt, next: "delivered" });
+        expect(await reread(delivery)).toEqual({
           ...delivery,
           status: "delivered",
           attempts: [attempt],
@@ -312,166 +307,181 @@ export function webhookStoreContract(name: string, open: (clock: Clock) => Opene
         });
       });
 
-      test("keeps a delivery pending until its next attempt, and counts", () => {
-        const delivery = addTest(make());
+      test("keeps a delivery pending until its next attempt, and counts", async () => {
+        const delivery = await addTest(await make());
         const first = attemptNow({ statusCode: null, error: "timed out after 10 s" });
-        record(delivery, { attempt: first, next: { at: clock.now() + MINUTE_MS } });
-        expect(reread(delivery)).toMatchObject({ status: "pending", nextAttemptAt: clock.now() + MINUTE_MS });
+        await record(delivery, { attempt: first, next: { at: clock.now() + MINUTE_MS } });
+        expect(await reread(delivery)).toMatchObject({ status: "pending", nextAttemptAt: clock.now() + MINUTE_MS });
         clock.advance(MINUTE_MS);
-        expect(due().map(({ attempts }) => attempts)).toEqual([1]);
+        expect((await due()).map(({ attempts }) => attempts)).toEqual([1]);
         const second = attemptNow();
-        record(delivery, { attempt: second });
-        expect(reread(delivery)).toMatchObject({ status: "failed", attempts: [first, second], nextAttemptAt: null });
-        expect(due()).toEqual([]);
+        await record(delivery, { attempt: second });
+        expect(await reread(delivery)).toMatchObject({
+          status: "failed",
+          attempts: [first, second],
+          nextAttemptAt: null,
+        });
+        expect(await due()).toEqual([]);
       });
 
-      test("keeps the newest attempts of a delivery that is sent again and again", () => {
-        const webhook = make();
-        const delivery = addTest(webhook);
+      test("keeps the newest attempts of a delivery that is sent again and again", async () => {
+        const webhook = await make();
+        const delivery = await addTest(webhook);
         for (let count = 0; count < 50; count++) {
           clock.advance(1);
-          store.redeliver(project, webhook.id, delivery.id);
-          record(delivery, { attempt: attemptNow({ ms: count }) });
+          await store.redeliver(project, webhook.id, delivery.id);
+          await record(delivery, { attempt: attemptNow({ ms: count }) });
         }
-        const kept = reread(delivery).attempts.map(({ ms }) => ms);
+        const kept = (await reread(delivery)).attempts.map(({ ms }) => ms);
         expect(kept.length).toBeLessThan(50);
         expect(kept).toEqual(Array.from({ length: kept.length }, (_, index) => 50 - kept.length + index));
       });
 
-      test("switches the webhook off when its receiver is gone, and fails what else is pending", () => {
-        const [webhook, unaffected] = [make(), make()];
-        const [gone, waiting, elsewhere] = [addTest(webhook), addTest(webhook), addTest(unaffected)];
-        record(gone, { attempt: attemptNow({ statusCode: 410 }), disables: true });
-        expect(store.get(project, webhook.id)).toEqual({ ...webhook, isEnabled: false });
-        expect(reread(gone)).toMatchObject({ status: "failed", nextAttemptAt: null });
-        expect(reread(waiting)).toMatchObject({ status: "failed", attempts: [], nextAttemptAt: null });
-        expect(store.get(project, unaffected.id)?.isEnabled).toBe(true);
-        expect(dueIds()).toEqual([elsewhere.id]);
+      test("switches the webhook off when its receiver is gone, and fails what else is pending", async () => {
+        const [webhook, unaffected] = [await make(), await make()];
+        const [gone, waiting, elsewhere] = [await addTest(webhook), await addTest(webhook), await addTest(unaffected)];
+        await record(gone, { attempt: attemptNow({ statusCode: 410 }), disables: true });
+        expect(await store.get(project, webhook.id)).toEqual({ ...webhook, isEnabled: false });
+        expect(await reread(gone)).toMatchObject({ status: "failed", nextAttemptAt: null });
+        expect(await reread(waiting)).toMatchObject({ status: "failed", attempts: [], nextAttemptAt: null });
+        expect((await store.get(project, unaffected.id))?.isEnabled).toBe(true);
+        expect(await dueIds()).toEqual([elsewhere.id]);
       });
 
-      test("of an attempt that was under way when the webhook was switched off: arrived is arrived, failed is not retried", () => {
-        const webhook = make();
-        const [arrived, failed] = [addTest(webhook), addTest(webhook)];
-        store.change(project, webhook.id, { isEnabled: false });
-        record(arrived, { attempt: attemptNow({ statusCode: 200 }), next: "delivered" });
-        record(failed, { next: { at: clock.now() + 5_000 } });
-        expect(reread(arrived).status).toBe("delivered");
-        expect(reread(failed)).toMatchObject({ status: "failed", nextAttemptAt: null });
-        expect(reread(failed).attempts).toHaveLength(1);
+      test("of an attempt that was under way when the webhook was switched off: arrived is arrived, failed is not retried", async () => {
+        const webhook = await make();
+        const [arrived, failed] = [await addTest(webhook), await addTest(webhook)];
+        await store.change(project, webhook.id, { isEnabled: false });
+        await record(arrived, { attempt: attemptNow({ statusCode: 200 }), next: "delivered" });
+        await record(failed, { next: { at: clock.now() + 5_000 } });
+        expect((await reread(arrived)).status).toBe("delivered");
+        expect(await reread(failed)).toMatchObject({ status: "failed", nextAttemptAt: null });
+        expect((await reread(failed)).attempts).toHaveLength(1);
       });
 
-      test("passes over a delivery that there is none of", () => {
-        store.record(NO_DELIVERY, { attempt: attemptNow(), next: "failed", disables: true });
-        expect(store.delivery(project, NOWHERE, NO_DELIVERY)).toBeNull();
+      test("passes over a delivery that there is none of", async () => {
+        await store.record(NO_DELIVERY, { attempt: attemptNow(), next: "failed", disables: true });
+        expect(await store.delivery(project, NOWHERE, NO_DELIVERY)).toBeNull();
       });
     });
 
     describe("redeliver", () => {
       for (const next of ["failed", "delivered"] as const) {
-        test(`of one that is ${next} is a single further attempt under the same id, due now`, () => {
-          const webhook = make();
-          const delivery = addTest(webhook);
-          record(delivery, { next });
-          const before = reread(delivery);
+        test(`of one that is ${next} is a single further attempt under the same id, due now`, async () => {
+          const webhook = await make();
+          const delivery = await addTest(webhook);
+          await record(delivery, { next });
+          const before = await reread(delivery);
           clock.advance(MINUTE_MS);
-          const again = store.redeliver(project, webhook.id, delivery.id);
+          const again = await store.redeliver(project, webhook.id, delivery.id);
           expect(again).toEqual({ ...before, status: "pending", nextAttemptAt: clock.now() });
-          expect(due()).toMatchObject([{ id: delivery.id, attempts: 0, isRetried: false }]);
+          expect(await due()).toMatchObject([{ id: delivery.id, attempts: 0, isRetried: false }]);
         });
       }
 
-      test("of one that is pending makes it due now and leaves it its retries", () => {
-        const webhook = make();
-        const delivery = addTest(webhook);
-        record(delivery, { next: { at: clock.now() + 30 * MINUTE_MS } });
-        expect(due()).toEqual([]);
-        store.redeliver(project, webhook.id, delivery.id);
-        expect(due()).toMatchObject([{ id: delivery.id, attempts: 1, isRetried: true }]);
+      test("of one that is pending makes it due now and leaves it its retries", async () => {
+        const webhook = await make();
+        const delivery = await addTest(webhook);
+        await record(delivery, { next: { at: clock.now() + 30 * MINUTE_MS } });
+        expect(await due()).toEqual([]);
+        await store.redeliver(project, webhook.id, delivery.id);
+        expect(await due()).toMatchObject([{ id: delivery.id, attempts: 1, isRetried: true }]);
       });
 
-      test("of one with an attempt under way that fails is a further attempt", () => {
-        const webhook = make();
-        const delivery = addTest(webhook);
+      test("of one with an attempt under way that fails is a further attempt", async () => {
+        const webhook = await make();
+        const delivery = await addTest(webhook);
         const underWay = attemptNow();
         clock.advance(10);
-        store.redeliver(project, webhook.id, delivery.id);
-        record(delivery, { attempt: underWay, next: { at: clock.now() + MINUTE_MS } });
-        expect(reread(delivery)).toMatchObject({ status: "pending", attempts: [underWay] });
-        expect(dueIds()).toEqual([delivery.id]);
+        await store.redeliver(project, webhook.id, delivery.id);
+        await record(delivery, { attempt: underWay, next: { at: clock.now() + MINUTE_MS } });
+        expect(await reread(delivery)).toMatchObject({ status: "pending", attempts: [underWay] });
+        expect(await dueIds()).toEqual([delivery.id]);
       });
 
-      test("is sent although the webhook is switched off", () => {
-        const webhook = make();
-        const delivery = addTest(webhook);
-        store.change(project, webhook.id, { isEnabled: false });
-        store.redeliver(project, webhook.id, delivery.id);
-        expect(dueIds()).toEqual([delivery.id]);
+      test("is sent although the webhook is switched off", async () => {
+        const webhook = await make();
+        const delivery = await addTest(webhook);
+        await store.change(project, webhook.id, { isEnabled: false });
+        await store.redeliver(project, webhook.id, delivery.id);
+        expect(await dueIds()).toEqual([delivery.id]);
       });
     });
 
     describe("prune", () => {
-      test("removes what ended before, not what is pending, ended later, or was sent again since", () => {
-        const webhook = make();
-        const [ended, pending, later, again] = [addTest(webhook), addTest(webhook), addTest(webhook), addTest(webhook)];
-        record(ended);
-        record(pending, { next: { at: clock.now() + 10 * MINUTE_MS } });
-        record(again, { next: "delivered" });
+      test("removes what ended before, not what is pending, ended later, or was sent again since", async () => {
+        const webhook = await make();
+        const [ended, pending, later, again] = [
+          await addTest(webhook),
+          await addTest(webhook),
+          await addTest(webhook),
+          await addTest(webhook),
+        ];
+        await record(ended);
+        await record(pending, { next: { at: clock.now() + 10 * MINUTE_MS } });
+        await record(again, { next: "delivered" });
         clock.advance(MINUTE_MS);
         const before = clock.now();
-        record(later);
-        store.redeliver(project, webhook.id, again.id);
-        record(again, { next: "delivered" });
-        store.prune(before);
-        const kept = store.deliveries(project, webhook.id, { limit: 9 }).items.map(({ id }) => id);
+        await record(later);
+        await store.redeliver(project, webhook.id, again.id);
+        await record(again, { next: "delivered" });
+        await store.prune(before);
+        const kept = (await store.deliveries(project, webhook.id, { limit: 9 })).items.map(({ id }) => id);
         expect(kept).toEqual([again.id, later.id, pending.id]);
-        expect(store.delivery(project, webhook.id, ended.id)).toBeNull();
+        expect(await store.delivery(project, webhook.id, ended.id)).toBeNull();
       });
 
-      test("removes everything in the end, however much it is", () => {
-        const webhook = make();
-        for (let count = 0; count < 1_200; count++) addTest(webhook);
-        store.change(project, webhook.id, { isEnabled: false });
+      test("removes everything in the end, however much it is", async () => {
+        const webhook = await make();
+        for (let count = 0; count < 1_200; count++) await addTest(webhook);
+        await store.change(project, webhook.id, { isEnabled: false });
         clock.advance(1);
-        for (let call = 0; call < 20; call++) store.prune(clock.now());
-        expect(store.deliveries(project, webhook.id, { limit: 1 }).items).toEqual([]);
+        for (let call = 0; call < 20; call++) await store.prune(clock.now());
+        expect((await store.deliveries(project, webhook.id, { limit: 1 })).items).toEqual([]);
       });
     });
 
     describe("cursors", () => {
       const cursorOf = (page: Page<unknown>): string => present(page.cursor);
 
-      test("of another list, project or webhook are refused, and damaged ones", () => {
-        const [first, second, theirs] = [make(), make(), make({}, other)];
-        for (const webhook of [first, first, second, second]) addTest(webhook);
-        for (let count = 0; count < 2; count++) addTest(theirs, other);
-        make({}, other);
-        const ofWebhooks = cursorOf(store.list(project, { limit: 1 }));
-        const ofFirst = cursorOf(store.deliveries(project, first.id, { limit: 1 }));
+      test("of another list, project or webhook are refused, and damaged ones", async () => {
+        const [first, second, theirs] = [await make(), await make(), await make({}, other)];
+        for (const webhook of [first, first, second, second]) await addTest(webhook);
+        for (let count = 0; count < 2; count++) await addTest(theirs, other);
+        await make({}, other);
+        const ofWebhooks = cursorOf(await store.list(project, { limit: 1 }));
+        const ofFirst = cursorOf(await store.deliveries(project, first.id, { limit: 1 }));
         const invalid: readonly (readonly [string, () => unknown])[] = [
-          ["webhooks to deliveries", () => store.deliveries(project, first.id, { limit: 1, cursor: ofWebhooks })],
-          ["deliveries to webhooks", () => store.list(project, { limit: 1, cursor: ofFirst })],
-          ["another webhook", () => store.deliveries(project, second.id, { limit: 1, cursor: ofFirst })],
-          ["another project's webhooks", () => store.list(other, { limit: 1, cursor: ofWebhooks })],
-          ["another project's deliveries", () => store.deliveries(other, first.id, { limit: 1, cursor: ofFirst })],
-          ["damaged", () => store.list(project, { limit: 1, cursor: `${ofWebhooks}x` })],
-          ["empty", () => store.deliveries(project, first.id, { limit: 1, cursor: "" })],
+          [
+            "webhooks to deliveries",
+            async () => await store.deliveries(project, first.id, { limit: 1, cursor: ofWebhooks }),
+          ],
+          ["deliveries to webhooks", async () => await store.list(project, { limit: 1, cursor: ofFirst })],
+          ["another webhook", async () => await store.deliveries(project, second.id, { limit: 1, cursor: ofFirst })],
+          ["another project's webhooks", async () => await store.list(other, { limit: 1, cursor: ofWebhooks })],
+          [
+            "another project's deliveries",
+            async () => await store.deliveries(other, first.id, { limit: 1, cursor: ofFirst }),
+          ],
+          ["damaged", async () => await store.list(project, { limit: 1, cursor: `${ofWebhooks}x` })],
+          ["empty", async () => await store.deliveries(project, first.id, { limit: 1, cursor: "" })],
         ];
-        for (const [what, call] of invalid) expect(faultOf(call), what).toBe("invalid_cursor");
+        for (const [what, call] of invalid) expect(await codeOf(call), what).toBe("invalid_cursor");
       });
 
-      test("are null at the end, also when the page is exactly full", () => {
-        const webhook = make();
-        make();
-        addTest(webhook);
-        addTest(webhook);
-        expect(store.list(project, { limit: 2 }).cursor).toBeNull();
-        expect(store.deliveries(project, webhook.id, { limit: 2 }).cursor).toBeNull();
-        expect(store.deliveries(project, webhook.id, { limit: 1 }).cursor).not.toBeNull();
+      test("are null at the end, also when the page is exactly full", async () => {
+        const webhook = await make();
+        await make();
+        await addTest(webhook);
+        await addTest(webhook);
+        expect((await store.list(project, { limit: 2 })).cursor).toBeNull();
+        expect((await store.deliveries(project, webhook.id, { limit: 2 })).cursor).toBeNull();
+        expect((await store.deliveries(project, webhook.id, { limit: 1 })).cursor).not.toBeNull();
       });
     });
 
-    test(`lists walked while things come and go show each thing once, newest first (seed ${SEED}, ${STEPS} steps)`, () => {
-      new ListHistory(opened, clock, seeded(SEED)).run(STEPS);
+    test(`lists walked while things come and go show each thing once, newest first (seed ${SEED}, ${STEPS} steps)`, async () => {
+      await new ListHistory(store, [project, other], clock, await seeded(SEED)).run(STEPS);
     });
   });
 }
@@ -486,7 +496,7 @@ const DRAFT: WebhookDraft = {
 /** A walk through one list: what is still to come is what the list held below `last`, whatever happens between pages. */
 interface Walk {
   readonly what: string;
-  readonly read: (listing: Listing) => Page<{ readonly id: string }>;
+  readonly read: (listing: Listing) => Eventually<Page<{ readonly id: string }>>;
   /** Ids of the list as it is now, newest first. */
   readonly expected: () => readonly string[];
   cursor: string | null;
@@ -501,68 +511,69 @@ class ListHistory {
   #walks: Walk[] = [];
 
   constructor(
-    private readonly opened: OpenedWebhookStore,
+    private readonly store: WebhookStore,
+    private readonly projects: readonly ProjectId[],
     private readonly clock: ManualClock,
     private readonly random: () => number,
   ) {}
 
-  run(steps: number): void {
+  async run(steps: number): Promise<void> {
     const actions = [this.#create, this.#remove, this.#deliver, this.#deliver, this.#begin, this.#page, this.#page];
     for (let step = 0; step < steps; step++) {
-      this.#pick(actions)?.call(this);
-      if (this.random() < 0.05) this.#prune();
+      await this.#pick(actions)?.call(this);
+      if (this.random() < 0.05) await this.#prune();
       this.clock.advance(Math.floor(this.random() * 3));
     }
   }
 
-  #create(): void {
-    const project = present(this.#pick(this.opened.projects));
+  async #create(): Promise<void> {
+    const project = present(this.#pick(this.projects));
     const held = this.#webhooks.filter((webhook) => webhook.project === project).length;
     if (held === LIMITS.webhooksPerProject) return;
-    const { id } = this.opened.store.create(project, DRAFT).webhook;
+    const { id } = (await this.store.create(project, DRAFT)).webhook;
     this.#order.set(id, this.#order.size);
     this.#webhooks.push({ project, id, deliveries: [] });
   }
 
-  #remove(): void {
+  async #remove(): Promise<void> {
     const webhook = this.#pick(this.#webhooks);
     if (webhook === undefined || this.random() < 0.7) return;
-    expect(this.opened.store.remove(webhook.project, webhook.id)).toBe(true);
+    expect(await this.store.remove(webhook.project, webhook.id)).toBe(true);
     this.#webhooks.splice(this.#webhooks.indexOf(webhook), 1);
     webhook.deliveries = [];
   }
 
-  #deliver(): void {
+  async #deliver(): Promise<void> {
     const webhook = this.#pick(this.#webhooks);
     if (webhook === undefined) return;
     for (let count = Math.floor(this.random() * 8); count > 0; count--) {
-      const { id } = present(this.opened.store.addTest(webhook.project, webhook.id));
+      const { id } = present(await this.store.addTest(webhook.project, webhook.id));
       this.#order.set(id, this.#order.size);
       webhook.deliveries.push(id);
     }
   }
 
   // Ends some deliveries of one webhook and removes them.
-  #prune(): void {
+  async #prune(): Promise<void> {
     const webhook = this.#pick(this.#webhooks);
     if (webhook === undefined) return;
     const ended = webhook.deliveries.filter(() => this.random() < 0.3);
     const attempt = { at: this.clock.now(), statusCode: 200, error: null, ms: 1 };
-    for (const id of ended) this.opened.store.record(id, { attempt, next: "delivered", disables: false });
+    for (const id of ended) await this.store.record(id, { attempt, next: "delivered", disables: false });
     this.clock.advance(1);
-    this.opened.store.prune(this.clock.now());
+    await this.store.prune(this.clock.now());
     webhook.deliveries = webhook.deliveries.filter((id) => !ended.includes(id));
   }
 
   #begin(): void {
-    const { store } = this.opened;
-    const project = present(this.#pick(this.opened.projects));
+    const { store } = this;
+    const project = present(this.#pick(this.projects));
     const webhook = this.#pick(this.#webhooks);
     const place = { cursor: null, last: null };
     this.#walks.push({
       ...place,
       what: `webhooks of ${project}`,
-      read: (listing) => store.list(project, listing),
+      read: async (listing) => await store.list(project, listing),
       expected: () =>
         this.#webhooks
           .filter((candidate) => candidate.project === project)
@@ -573,17 +584,17 @@ class ListHistory {
     this.#walks.push({
       ...place,
       what: `deliveries of ${webhook.id}`,
-      read: (listing) => store.deliveries(webhook.project, webhook.id, listing),
+      read: async (listing) => await store.deliveries(webhook.project, webhook.id, listing),
       expected: () => webhook.deliveries.toReversed(),
     });
   }
 
-  #page(): void {
+  async #page(): Promise<void> {
     const walk = this.#pick(this.#walks);
     if (walk === undefined) return;
     const limit = 1 + Math.floor(this.random() * 5);
     const { last, cursor } = walk;
-    const page = walk.read({ limit, ...(cursor !== null && { cursor }) });
+    const page = await walk.read({ limit, ...(cursor !== null && { cursor }) });
     const left = walk.expected().filter((id) => last === null || this.#placeOf(id) < this.#placeOf(last));
     expect(
       page.items.map(({ id }) => id),
@@ -607,14 +618,4 @@ class ListHistory {
 function present<Value>(value: Value | null | undefined): Value {
   if (value === null || value === undefined) throw new Error("it is not there");
   return value;
-}
-
-function faultOf(call: () => unknown): FaultCode {
-  try {
-    call();
-  } catch (error) {
-    if (error instanceof Fault) return error.code;
-    throw error;
-  }
-  throw new Error("nothing was refused");
 }

@@ -163,7 +163,7 @@ describe("a text is paid for once", () => {
 
   test("although it is indexed again", async () => {
     const memory = await stored({ content: "Some text." });
-    shop.memories.reopen([memory.key]);
+    shop.jobs.reopen([memory.key]);
     shop.worker.wake();
     expect(await shop.settled(memory)).toMatchObject({ ...FOUND, version: 2, state: { extraction: "llm" } });
     expect(asked.length).toBe(1);

@@ -6,8 +6,8 @@ import { Enricher } from "../../src/ingest/enrich/enricher.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { AccountStore } from "../../src/ports/account-store.ts";
 import type { FindingStore } from "../../src/ports/finding-store.ts";
+import type { Job } from "../../src/ports/job-store.ts";
 import { type LanguageModel, LlmError } from "../../src/ports/language-model.ts";
-import type { Job } from "../../src/ports/memory-store.ts";
 import { SettableClock } from "../support/service.ts";
 
 const MIB = 1024 * 1024;
@@ -33,10 +33,11 @@ function find(enricher: Enricher, projectId: string, content: string) {
   const job = { projectId, memory: { id: "mem_1", given: [], title: null } } as unknown as Job;
   const context = {
     signal: new AbortController().signal,
-    isHeld: () => true,
+    isHeld: async () => true,
     onNote: (note: string) => notes.push(note),
   };
-  return { finding: enricher.find({ job, content, title: null }, context), notes };
+  const inquiry = enricher.find({ job, content, title: null }, context);
+  return { inquiry, finding: inquiry.then(({ finding }) => finding), notes };
 }
 
 test("what a project has waiting is bounded: more of it is extracted locally at once, and other projects still ask", async () => {
@@ -47,9 +48,10 @@ test("what a project has waiting is bounded: more of it is extracted locally at 
   });
   const huge = "x".repeat(40 * MIB);
   const first = find(enricher, "prj_a", huge);
+  await first.inquiry;
   const second = find(enricher, "prj_a", "A note.");
   const other = find(enricher, "prj_b", "A note.");
-  expect(second.finding).toBeNull();
+  expect(await second.inquiry).toEqual({ isAsked: false, finding: null });
   expect(second.notes).toEqual(["Too much text waits for the language model: extracted locally."]);
   expect(enricher.fullProjects()).toEqual(["prj_a"] as never);
   release();

@@ -113,7 +113,7 @@ describe("a file whose text turns out to be large", () => {
     await file.end();
     const source = { filename: "pans.csv", media_type: "text/csv", bytes: bytes.byteLength };
     const sha256 = createHash("sha256").update(bytes).digest();
-    const [read] = shop.accept({ content: "", upload: { path: file.path, sha256, source } });
+    const [read] = shop.accept({ content: "", upload: { file: await shop.files.keep(file.path), sha256, source } });
     await until("it was read and put off", () => reads === 1 && shop.worker.progressOf(read.key).stage === "queued");
     const [later] = shop.accept({ content: textOf("Teapot") });
     gate.open();

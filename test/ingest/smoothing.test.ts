@@ -70,7 +70,7 @@ describe("smoothing", () => {
     const content = `[8 May 2023]\n${turns(100)}[9 May 2023]\n${turns(93)}`;
     const { chunks } = prepare(input(content, { type: "conversation" }), models);
     expect(chunks).toHaveLength(193);
-    const vectors = await embedChunks(new HashEmbedder(), chunks, new AbortController().signal, () => true);
+    const vectors = await embedChunks(new HashEmbedder(), chunks, new AbortController().signal, async () => true);
     const raw = chunks.map(({ embedded }) => hashVector(embedded));
     expectClose(
       vectors ?? new Float32Array(),
@@ -84,7 +84,7 @@ describe("smoothing", () => {
   test("leaves the chunks of other texts alone", async () => {
     const { chunks } = prepare(input("The committee met on Tuesday. ".repeat(200)), models);
     expect(chunks.length).toBeGreaterThan(1);
-    const vectors = await embedChunks(new HashEmbedder(), chunks, new AbortController().signal, () => true);
+    const vectors = await embedChunks(new HashEmbedder(), chunks, new AbortController().signal, async () => true);
     expect(vectors).toEqual(Float32Array.from(chunks.flatMap(({ own }) => [...hashVector(own)])));
   });
 });

@@ -5,12 +5,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { SqliteJobStore } from "../../src/adapters/embedded/sqlite/job-store.ts";
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
 import { openSpool } from "../../src/adapters/uploads/spool.ts";
+import { removeUnreferencedFiles } from "../../src/ingest/sweep.ts";
 import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { killMidway } from "../support/kill-midway.ts";
-import { until } from "../support/until.ts";
 
 const FIXTURE = join(import.meta.dir, "fixtures/keeping.ts");
 
@@ -25,22 +26,23 @@ for (const [point, lines] of [
     writeFileSync(join(folder, "uploads/incoming/half"), "half of a file");
 
     const database = openDatabase(join(folder, "mneme.sqlite"));
-    const files = openSpool(join(folder, "uploads"), createLog("silent"));
-    const memories = new SqliteMemoryStore({ database, clock: systemClock, files });
-    const moved = files.names().length;
+    const files = openSpool(join(folder, "uploads"), { clock: systemClock, log: createLog("silent") });
+    const memories = new SqliteMemoryStore({ database, clock: systemClock });
+    const jobStore = new SqliteJobStore({ database, clock: systemClock });
+    const moved = (await files.names(0)).length;
     expect(readdirSync(join(folder, "uploads/incoming"))).toEqual([]);
-    const loose = memories.removeLooseFiles();
-    await until("loose files are gone", () => files.names().length === moved - loose);
-    if (printed.includes("moved")) expect(loose).toBe(1);
+    const removed = await removeUnreferencedFiles(files, memories, 0);
+    expect(await files.names(0)).toHaveLength(moved - removed);
+    if (printed.includes("moved")) expect(removed).toBe(1);
 
-    memories.voidLeases();
-    const jobs = memories.claim({ jobs: 1_000, contentBytes: 1_000_000, leaseMs: 1_000 });
+    jobStore.voidLeases();
+    const jobs = jobStore.claim({ jobs: 1_000, contentBytes: 1_000_000, leaseMs: 1_000 });
     // one more than was printed, should the kill have come between a row and its line
     const stored = jobs.map((job) => job.memory.id as string);
     expect(stored.slice(0, ids.length)).toEqual(ids);
-    expect(files.names()).toHaveLength(stored.length);
+    expect(await files.names(0)).toHaveLength(stored.length);
     for (const [at, { upload }] of jobs.entries()) {
-      expect(readFileSync(upload?.path ?? "", "utf8")).toBe(`upload ${at}`);
+      expect(readFileSync(files.pathOf(upload?.name ?? ""), "utf8")).toBe(`upload ${at}`);
     }
     database.close();
     rmSync(folder, { recursive: true });

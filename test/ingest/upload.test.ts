@@ -3,9 +3,10 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { mediaTypeOf } from "../../src/documents/detect.ts";
 import type { Memory, MemoryDraft, PageProgress, ReceivedFile } from "../../src/domain/memory.ts";
+import { removeUnreferencedFiles } from "../../src/ingest/sweep.ts";
 import { oleContainer, zipOf } from "../documents/fixtures/containers.ts";
 import { archiveOf, references, xml } from "../documents/office/office-file.ts";
 import { buildPdf } from "../documents/pdf/build-pdf.ts";
@@ -28,7 +29,11 @@ async function received(filename: string, content: string | Uint8Array): Promise
   await file.end();
   const media_type = await mediaTypeOf(file.path, filename);
   if (media_type === null) throw new Error(`${filename} is none of the formats`);
-  return { path: file.path, sha256: sha256(bytes), source: { filename, media_type, bytes: bytes.byteLength } };
+  return {
+    file: await shop.files.keep(file.path),
+    sha256: sha256(bytes),
+    source: { filename, media_type, bytes: bytes.byteLength },
+  };
 }
 
 async function upload(filename: string, content: string | Uint8Array, more: Partial<MemoryDraft> = {}) {
@@ -87,7 +92,7 @@ describe("a file that can be read", () => {
       expect(done.title).toBe(title);
       expect(done.source?.filename).toBe(filename);
       expect(done.contentBytes).toBe(Buffer.byteLength(text));
-      await until("the file is gone", () => shop.files.names().length === 0);
+      await until("the file is gone", async () => (await shop.files.names(0)).length === 0);
     });
   }
 
@@ -119,7 +124,7 @@ describe("a file that can be read", () => {
     const before = await pages();
     expect(new Set(before)).toEqual(new Set([1, 2]));
 
-    shop.memories.reopen([memory.key]);
+    shop.jobs.reopen([memory.key]);
     shop.worker.wake();
     expect((await shop.settled(memory)).title).toBe("Metals of the town");
     expect(await pages()).toEqual(before);
@@ -127,7 +132,7 @@ describe("a file that can be read", () => {
     shop.memories.change(shop.projectId, memory.id, { content: "Only this is left." });
     shop.worker.wake();
     expect((await shop.settled(memory)).title).toBe("Only this is left.");
-    shop.memories.reopen([memory.key]);
+    shop.jobs.reopen([memory.key]);
     shop.worker.wake();
     expect((await shop.settled(memory)).title).toBe("Only this is left.");
     expect(await pages()).toEqual([undefined]);
@@ -140,7 +145,7 @@ describe("a file that can be read", () => {
     test(`${filename} is ${isPassedOver ? "" : "not "}passed over where long texts are: ${isPassedOver ? "it is one" : "nobody knows yet"}`, async () => {
       await shop.worker.stop();
       const memory = await upload(filename, isPassedOver ? "Hello there." : buildPdf({ pages: [[]] }));
-      const claimed = shop.memories.claim({ jobs: 9, contentBytes: 9, leaseMs: 1_000, textBytesMax: 9 });
+      const claimed = shop.jobs.claim({ jobs: 9, contentBytes: 9, leaseMs: 1_000, textBytesMax: 9 });
       expect(claimed.map((job) => job.memory.key)).toEqual(isPassedOver ? [] : [memory.key]);
     });
   }
@@ -187,7 +192,7 @@ describe("a file that cannot be read", () => {
     test(`${filename} fails with ${code} and keeps its file`, async () => {
       const failed = await shop.settled(await upload(filename, content), "failed");
       expect(errorOf(failed)).toEqual({ code, message: expect.stringMatching(message) });
-      expect(shop.files.names()).toHaveLength(1);
+      expect(await shop.files.names(0)).toHaveLength(1);
       expect(await shop.searchable()).toEqual([]);
     });
   }
@@ -204,15 +209,15 @@ describe("a file that cannot be read", () => {
     shop.worker.wake();
     await until("it was tried", () => tries === 1);
     await shop.settled(memory, "failed");
-    expect(shop.files.names()).toHaveLength(1);
+    expect(await shop.files.names(0)).toHaveLength(1);
   });
 
   test("whose file was taken away says so", async () => {
     const gate = holdReading();
     const memory = await upload("a.txt", "Hello.");
     await until("it is about to be read", () => gate.waiting > 0);
-    for (const name of shop.files.names()) shop.files.remove(name);
-    await until("the file is gone", () => shop.files.names().length === 0);
+    for (const name of await shop.files.names(0)) await shop.files.remove(name);
+    await until("the file is gone", async () => (await shop.files.names(0)).length === 0);
     gate.open();
     expect(errorOf(await shop.settled(memory, "failed"))?.message).toContain("Upload it again");
   });
@@ -248,8 +253,9 @@ describe("a known externalId", () => {
     const again = await received("a.txt", "Hello.");
     const [result] = shop.memories.accept(shop.projectId, [{ content: "", upload: again, ...named, title: "New" }]);
     expect(result).toMatchObject({ outcome: "updated", memory: { id: memory.id, title: "New" } });
-    expect(existsSync(again.path)).toBeTrue(); // who received it discards it
-    expect(shop.files.names()).toEqual([]);
+    // the service removes a file that no row refers to
+    expect(await shop.files.names(0)).toEqual([again.file]);
+    expect(shop.memories.unreferencedFiles([again.file])).toEqual([again.file]);
   });
 
   test("with another file takes its place, also while the first one is read", async () => {
@@ -263,7 +269,7 @@ describe("a known externalId", () => {
     expect(done.source?.filename).toBe("new.txt");
     expect(await contentOf(memory)).toBe("The new text.");
     expect(await shop.searchable()).toEqual(["The new text."]);
-    await until("both files are gone", () => shop.files.names().length === 0);
+    await until("both files are gone", async () => (await shop.files.names(0)).length === 0);
   });
 
   test("with the same bytes under another format is new content", async () => {
@@ -282,19 +288,23 @@ describe("a known externalId", () => {
     shop.accept({ content: "Typed by hand.", ...named });
     const done = await shop.settled(memory);
     expect(done.source).toBeNull();
-    await until("the file is gone", () => shop.files.names().length === 0);
+    await until("the file is gone", async () => (await shop.files.names(0)).length === 0);
   });
 
   test("of a failed upload with the same file is tried again", async () => {
     const memory = await upload("scan.pdf", "%PDF-1.7\n", named);
     await shop.settled(memory, "failed");
+    const names = await shop.files.names(0);
     const [result] = shop.memories.accept(shop.projectId, [
       { content: "", upload: await received("scan.pdf", "%PDF-1.7\n"), ...named },
     ]);
-    expect(result).toMatchObject({ outcome: "rewritten" });
+    const [before] = names;
+    expect(result).toMatchObject({ outcome: "rewritten", releasedFile: before });
     shop.worker.wake();
     await shop.settled(memory, "failed");
-    await until("one file is kept", () => shop.files.names().length === 1);
+    const kept = (await shop.files.names(0)).filter((name) => name !== before);
+    expect(kept).toHaveLength(1);
+    expect(shop.memories.unreferencedFiles(kept)).toEqual([]);
   });
 });
 
@@ -303,18 +313,18 @@ describe("a deletion", () => {
     const memory = await upload("scan.pdf", "%PDF-1.7\n");
     await shop.settled(memory, "failed");
     shop.memories.remove(shop.projectId, memory.id);
-    expect(shop.memories.removeLooseFiles()).toBe(0);
+    expect(await removeUnreferencedFiles(shop.files, shop.memories, 0)).toBe(0);
     shop.memories.remove(shop.projectId, memory.id, { purges: true });
-    expect(shop.files.names()).toHaveLength(1);
+    expect(await shop.files.names(0)).toHaveLength(1);
   });
 
   test("that purges takes the file with the row", async () => {
     const memory = await upload("scan.pdf", "%PDF-1.7\n");
     await shop.settled(memory, "failed");
     shop.memories.remove(shop.projectId, memory.id, { purges: true });
-    shop.memories.markRetracted([memory.key]);
-    shop.memories.erase([memory.key]);
-    await until("the file is gone", () => shop.files.names().length === 0);
+    shop.retirement.markRetracted([memory.key]);
+    for (const file of shop.retirement.erase([memory.key])) await shop.files.remove(file);
+    await until("the file is gone", async () => (await shop.files.names(0)).length === 0);
   });
 
   test("while it is read leaves nothing behind", async () => {
@@ -323,9 +333,9 @@ describe("a deletion", () => {
     await until("it is about to be read", () => gate.waiting > 0);
     shop.memories.remove(shop.projectId, memory.id, { purges: true });
     gate.open();
-    await until("the file is gone", () => {
+    await until("the file is gone", async () => {
       shop.clock.advance(30_000);
-      return shop.files.names().length === 0;
+      return (await shop.files.names(0)).length === 0;
     });
     expect(await shop.searchable()).toEqual([]);
   });
@@ -334,15 +344,14 @@ describe("a deletion", () => {
 describe("an intake that is undone", () => {
   test("leaves no memory, and no file after the next look", async () => {
     const file = await received("a.txt", "Hello.");
-    const undone = () =>
-      shop.database.atomically(() => {
-        shop.memories.accept(shop.projectId, [{ content: "", upload: file }]);
-        throw new Error("the answer could not be remembered");
-      });
-    expect(undone).toThrow("could not be remembered");
+    const undone = shop.transactions.run(async ({ memories }) => {
+      await memories.accept(shop.projectId, [{ content: "", upload: file }]);
+      throw new Error("the answer could not be remembered");
+    });
+    await expect(undone).rejects.toThrow("could not be remembered");
     expect(used()).toEqual({ documents: 0, bytes: 0 });
-    expect(shop.memories.removeLooseFiles()).toBe(1);
-    await until("the file is gone", () => shop.files.names().length === 0);
+    expect(await removeUnreferencedFiles(shop.files, shop.memories, 0)).toBe(1);
+    await until("the file is gone", async () => (await shop.files.names(0)).length === 0);
   });
 
   test("for a quota keeps nothing", async () => {
@@ -351,7 +360,7 @@ describe("an intake that is undone", () => {
     const file = { ...(await received("a.txt", "Hello.")), source };
     const [refused] = shop.memories.accept(shop.projectId, [{ content: "", upload: file }]);
     expect(refused).toMatchObject({ code: "storage_quota_exceeded" });
-    expect(existsSync(file.path)).toBeTrue();
-    expect(shop.files.names()).toEqual([]);
+    // the service removes a file that no row refers to
+    expect(shop.memories.unreferencedFiles([file.file])).toEqual([file.file]);
   });
 });

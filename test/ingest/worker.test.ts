@@ -8,6 +8,7 @@ import type { ProjectId } from "../../src/domain/ids.ts";
 import type { Memory } from "../../src/domain/memory.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
 import { sweep } from "../../src/ingest/sweep.ts";
+import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
 import { until } from "../support/until.ts";
@@ -20,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => shop.close());
 
 const contentOf = async ({ key }: Memory) => (await shop.index.contents([key])).get(key);
-const chunksInIndex = async () => (await shop.index.project(shop.projectId)).stats().chunks;
+const chunksInIndex = () => shop.storedChunks();
 
 describe("a text of many chunks", () => {
   // some 75,000 tokens: more than may be embedded at once, in five slices or more
@@ -205,7 +206,7 @@ describe("a deletion", () => {
       shop.clock.advance(30_000);
       return (await contentOf(doomed)) === undefined;
     });
-    await until("its row is gone", () => shop.memories.purgeable(10).length === 0);
+    await until("its row is gone", () => shop.retirement.purgeable(10).length === 0);
     expect(await contentOf(other)).toBe("Keep me.");
   });
 
@@ -217,7 +218,7 @@ describe("a deletion", () => {
       shop.clock.advance(30_000);
       return (await contentOf(doomed)) === undefined;
     });
-    await until("its row is gone", () => shop.memories.purgeable(10).length === 0);
+    await until("its row is gone", () => shop.retirement.purgeable(10).length === 0);
     expect(await contentOf(other)).toBe("Keep me.");
     expect(await shop.searchable()).toEqual(["Keep me."]);
   });
@@ -255,8 +256,9 @@ describe("a sweep", () => {
         if (accepted instanceof Fault) throw accepted;
         return accepted.memory;
       });
-  const sweepOnce = () => sweep({ memories: shop.memories, index: shop.index, log: createLog("silent") });
-  const stillToGo = () => shop.memories.retired(10_000).map(({ memoryKey }) => memoryKey);
+  const sweepOnce = () =>
+    sweep({ retirement: shop.retirement, index: shop.index, files: shop.files, log: createLog("silent") });
+  const stillToGo = () => shop.retirement.retired(10_000).map(({ memoryKey }) => memoryKey);
   const damaged = async (): Promise<never> => {
     throw new Error("the index is damaged");
   };
@@ -290,7 +292,7 @@ describe("a sweep", () => {
       const mend = breakIndex(shop.projectId);
       await sweepOnce();
       expect(stillToGo()).toEqual(broken.map(({ key }) => key));
-      expect(shop.memories.purgeable(10)).toEqual([]);
+      expect(shop.retirement.purgeable(10)).toEqual([]);
       expect([...shop.memories.waitingContents(others.map(({ key }) => key)).values()]).toEqual([]);
 
       mend();
@@ -314,10 +316,10 @@ describe("a sweep", () => {
     expect(stillToGo().sort()).toEqual(broken.map(({ key }) => key).sort());
   });
 
-  test("looks for files that nobody needs once an hour", async () => {
+  test("looks for files that no row refers to once an hour", async () => {
     const lost = await shop.files.begin();
     await lost.end();
-    shop.files.keep(lost.path, "lost-1");
+    const name = await shop.files.keep(lost.path);
     const [doomed] = shop.accept({ content: "Swept before." });
     await shop.settled(doomed);
     shop.memories.remove(shop.projectId, doomed.id);
@@ -326,10 +328,13 @@ describe("a sweep", () => {
       shop.clock.advance(30_000);
       return false;
     });
-    expect(shop.files.names()).toEqual(["lost-1"]);
+    expect(await shop.files.names(0)).toEqual([name]);
 
-    shop.clock.advance(60 * 60_000);
-    await until("the file is gone", () => shop.files.names().length === 0);
+    shop.clock.advance(systemClock.now()); // the file was written at the system's time
+    await until("the file is gone", async () => {
+      shop.clock.advance(60 * 60_000);
+      return (await shop.files.names(0)).length === 0;
+    });
   });
 });
 
@@ -400,7 +405,7 @@ describe("stopping", () => {
       gate.open();
       await stopped;
 
-      shop.memories.voidLeases();
+      shop.jobs.voidLeases();
       shop.startWorker();
       for (const memory of accepted) await shop.settled(memory);
       expect(await shop.searchable()).toEqual(["Half done too.", "Half done."]);
@@ -412,6 +417,6 @@ describe("stopping", () => {
     await shop.worker.stop();
     const [memory] = shop.accept({ content: "Too late." });
     shop.clock.advance(600_000);
-    expect(shop.memories.claim({ jobs: 1, contentBytes: 1, leaseMs: 1 })[0]?.memory.id).toBe(memory.id);
+    expect(shop.jobs.claim({ jobs: 1, contentBytes: 1, leaseMs: 1 })[0]?.memory.id).toBe(memory.id);
   });
 });

@@ -8,9 +8,16 @@ import { join } from "node:path";
 import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
 import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
-import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { SqliteChatStore } from "../../src/adapters/embedded/sqlite/chat-store.ts";
+import { openDatabase, type SqliteDatabase, throwUncaught } from "../../src/adapters/embedded/sqlite/database.ts";
 import { SqliteFindingStore } from "../../src/adapters/embedded/sqlite/finding-store.ts";
+import { SqliteIdempotencyStore } from "../../src/adapters/embedded/sqlite/idempotency-store.ts";
+import { SqliteJobStore } from "../../src/adapters/embedded/sqlite/job-store.ts";
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
+import { SqliteRetirementStore } from "../../src/adapters/embedded/sqlite/retirement-store.ts";
+import { SqliteTransactions, WriteQueue } from "../../src/adapters/embedded/sqlite/transactions.ts";
+import { SqliteUserStore } from "../../src/adapters/embedded/sqlite/user-store.ts";
+import { SqliteWebhookStore } from "../../src/adapters/embedded/sqlite/webhook-store.ts";
 import { openSpool } from "../../src/adapters/uploads/spool.ts";
 import { decodeResponse, encodeResponse } from "../../src/documents/document-protocol.ts";
 import { readFileText } from "../../src/documents/read-file.ts";
@@ -37,6 +44,7 @@ import {
 } from "../../src/ports/document-reader.ts";
 import type { Embedder, Priority } from "../../src/ports/models.ts";
 import type { Prepared, PrepareFailure, PrepareInput, Preparer } from "../../src/ports/preparer.ts";
+import type { Stores, Transactions } from "../../src/ports/transactions.ts";
 import type { UploadFiles } from "../../src/ports/upload-files.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
@@ -127,7 +135,7 @@ class WatchedIndex implements ChunkIndex {
   async restart(id: ProjectId, completed: readonly VisibleMemory[]): Promise<Reconciliation> {
     await this.#index.close();
     this.#index = this.#open();
-    return this.#index.reconcile(id, [completed]);
+    return this.#index.reconcile(id, onePage(completed));
   }
 
   async project(id: ProjectId): Promise<ProjectIndex> {
@@ -143,15 +151,13 @@ class WatchedIndex implements ChunkIndex {
       hide: (keys) => project.hide(keys),
       admit: (userKey, nowMs) => project.admit(userKey, nowMs),
       admitWithin: (userKey, nowMs, filter) => project.admitWithin(userKey, nowMs, filter),
-      nearest: (vector, within, limit) => project.nearest(vector, within, limit),
-      match: (query, within, limit) => project.match(query, within, limit),
-      similarities: (vector, hits) => project.similarities(vector, hits),
-      lexical: (query, keys) => project.lexical(query, keys),
-      related: (query, seeds, within, limit) => project.related(query, seeds, within, limit),
-      nameTexts: (ids) => project.nameTexts(ids),
+      searchVectors: (vector, within, limit) => project.searchVectors(vector, within, limit),
+      searchText: (query, within, limit) => project.searchText(query, within, limit),
+      scoreVectors: (vector, hits) => project.scoreVectors(vector, hits),
+      scoreText: (query, keys) => project.scoreText(query, keys),
+      searchGraph: (query, seeds, within, limit) => project.searchGraph(query, seeds, within, limit),
       neighbourhood: (key, within, limit) => project.neighbourhood(key, within, limit),
       passages: (keys) => project.passages(keys),
-      stats: () => project.stats(),
     };
   }
 
@@ -174,6 +180,10 @@ class WatchedIndex implements ChunkIndex {
   }
 }
 
+async function* onePage<Item>(page: Item): AsyncGenerator<Item> {
+  yield page;
+}
+
 /** Everything a test of ingest needs; `close` takes it down. */
 export interface Workshop {
   readonly clock: ManualClock;
@@ -181,6 +191,9 @@ export interface Workshop {
   readonly accounts: SqliteAccountStore;
   readonly findings: SqliteFindingStore;
   readonly memories: SqliteMemoryStore;
+  readonly jobs: SqliteJobStore;
+  readonly retirement: SqliteRetirementStore;
+  readonly transactions: Transactions;
   readonly index: WatchedIndex;
   readonly files: UploadFiles;
   readonly documents: WatchedDocuments;
@@ -197,6 +210,8 @@ export interface Workshop {
   settled(memory: Memory, status?: "completed" | "failed"): Promise<Memory>;
   /** All passages that a search without limits sees, sorted. */
   searchable(): Promise<readonly string[]>;
+  /** Number of chunks that the index still has a vector or a passage of. */
+  storedChunks(): Promise<number>;
   /** Where they stand, in the order of one memory's chunks. */
   places(): Promise<readonly ChunkPlace[]>;
   close(): Promise<void>;
@@ -221,9 +236,22 @@ export async function openWorkshop(
   const clock = new ManualClock();
   const log = createLog("silent");
   const database = openDatabase(join(folder, "mneme.sqlite"));
-  const files = openSpool(join(folder, "uploads"), log);
-  const memories = new SqliteMemoryStore({ database, clock, files });
+  const files = openSpool(join(folder, "uploads"), { clock, log });
+  const memories = new SqliteMemoryStore({ database, clock });
+  const jobs = new SqliteJobStore({ database, clock });
+  const retirement = new SqliteRetirementStore({ database, clock });
   const accounts = new SqliteAccountStore({ database, clock });
+  const findings = new SqliteFindingStore({ database, clock });
+  const stores: Stores = {
+    ...{ memories, jobs, retirement, findings, accounts },
+    users: new SqliteUserStore({ database, clock }),
+    chats: new SqliteChatStore({ database, clock }),
+    webhooks: new SqliteWebhookStore({ database, clock, newSecret: () => "whsec_" }),
+    idempotency: new SqliteIdempotencyStore({ database, clock }),
+  };
+  // tests call the stores beside the worker, on the same connection
+  const queue = new WriteQueue();
+  const transactions = new SqliteTransactions({ database, stores, queue, onEffectFailure: throwUncaught });
   const projectId = accounts.defaultProject();
   const archive = await Archive.open({ path: join(folder, "memories.duckdb"), log });
   const documents = new WatchedDocuments();
@@ -237,23 +265,26 @@ export async function openWorkshop(
         dimensions: DIMENSIONS,
         fingerprint: embedder.fingerprint,
         hnswMinChunks: 1_000_000,
-        reserveChunkKeys: (count) => memories.reserveChunkKeys(count),
+        reserveChunkKeys: (count) => jobs.reserveChunkKeys(count),
       }),
   );
-  const findings = new SqliteFindingStore({ database, clock });
   const operator = { baseUrl: model === null ? null : "http://llm.test/v1", model: "a test's", apiKey: null };
   const newWorker = () => {
     const enricher = new Enricher({ accounts, findings, model: model ?? NO_MODEL, operator, clock, log });
-    return new IngestWorker({ memories, index, documents, enricher, preparer, embedder, clock, log, ...limits });
+    return new IngestWorker({
+      ...{ stores, transactions, files, index, documents, enricher, preparer, embedder, clock, log },
+      ...limits,
+    });
   };
 
   const passages = async () => {
     const project = await index.project(projectId);
-    const hits = await project.nearest(hashVector(""), project.admit(null, clock.now()), 1_000);
+    const hits = await project.searchVectors(hashVector(""), await project.admit(null, clock.now()), 1_000);
     return project.passages(hits.chunkKeys);
   };
   const workshop: Workshop = {
-    ...{ clock, database, accounts, findings, memories, index, files, documents, preparer, embedder, projectId },
+    ...{ clock, database, accounts, findings, memories, jobs, retirement, transactions },
+    ...{ index, files, documents, preparer, embedder, projectId },
     worker: newWorker(),
     startWorker: () => {
       workshop.worker = newWorker();
@@ -262,6 +293,7 @@ export async function openWorkshop(
     accept: <Drafts extends readonly MemoryDraft[]>(...drafts: Drafts) => {
       const accepted = memories.accept(projectId, drafts).map((result) => {
         if (result instanceof Fault) throw result;
+        if (result.releasedFile !== null) void files.remove(result.releasedFile); // as the service does
         return result.memory;
       });
       workshop.worker.wake();
@@ -276,6 +308,25 @@ export async function openWorkshop(
         return null;
       }),
     searchable: async () => (await passages()).map((passage) => passage?.text ?? "(gone)").sort(),
+    storedChunks: async () => {
+      const { next } = database
+        .prepare<{ next: bigint }>("SELECT next FROM sequences WHERE name = 'chunk_key'")
+        .get({}) ?? { next: 1n };
+      const chunkKeys = BigUint64Array.from({ length: Number(next) - 1 }, (_, at) => BigInt(at + 1));
+      const project = await index.project(projectId);
+      const stored = new Set<bigint>();
+      for (const passage of await project.passages(chunkKeys)) if (passage !== null) stored.add(passage.chunkKey);
+      const memoryKeys = database
+        .prepare<{ last: bigint | null }>("SELECT max(memory_key) AS last FROM memories")
+        .get({});
+      for (let key = 1n; key <= (memoryKeys?.last ?? 0n); key++) {
+        const scores = await project.scoreVectors(hashVector(""), { chunkKeys, memoryKeys: chunkKeys.map(() => key) });
+        scores.forEach((score, at) => {
+          if (!Number.isNaN(score)) stored.add(chunkKeys[at] ?? 0n);
+        });
+      }
+      return stored.size;
+    },
     places: async () => {
       const places = (await passages()).flatMap((passage) => (passage === null ? [] : [passage.place]));
       return places.sort((one, other) => one.ordinal - other.ordinal);
@@ -288,7 +339,7 @@ export async function openWorkshop(
       if (kept === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
-  memories.voidLeases(); // as a server's start does
+  jobs.voidLeases(); // as a server's start does
   workshop.worker.start();
   return workshop;
 }

@@ -344,7 +344,7 @@ test("calls and tokens are counted by outcome", async () => {
   await counted.complete(request(llm.baseUrl), NEVER);
   llm.answer(status(500));
   await failureOf(counted.complete(request(llm.baseUrl), NEVER));
-  const lines = metrics.text().split("\n");
+  const lines = (await metrics.text()).split("\n");
   expect(lines).toContain('mneme_llm_calls_total{outcome="answered"} 1');
   expect(lines).toContain('mneme_llm_calls_total{outcome="failed"} 1');
   expect(lines).toContain('mneme_llm_tokens_total{kind="prompt"} 40');

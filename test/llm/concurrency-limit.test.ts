@@ -88,14 +88,14 @@ describe("a project", () => {
     await settled();
     const failure = await failureOf(ask(model));
     expect(failure).toMatchObject({ reason: "overloaded", isTransient: true, usage: { prompt: 0, completion: 0 } });
-    const lines = metrics.text().split("\n");
+    const lines = (await metrics.text()).split("\n");
     expect(lines).toContain('mneme_llm_running{purpose="query"} 2');
     expect(lines).toContain(`mneme_llm_waiting{purpose="query"} ${WAITING_MAX}`);
     expect(lines).toContain('mneme_llm_turned_away_total{purpose="query"} 1');
     finishOne("query");
     await settled();
     ask(model);
-    expect(metrics.text().split("\n")).toContain(`mneme_llm_waiting{purpose="query"} ${WAITING_MAX}`);
+    expect((await metrics.text()).split("\n")).toContain(`mneme_llm_waiting{purpose="query"} ${WAITING_MAX}`);
   });
 
   test("is refused if no slot is free in time", async () => {
@@ -121,12 +121,12 @@ describe("a cancelled call", () => {
     const pending = fragments.next();
     const last = ask(model);
     await settled();
-    expect(metrics.text()).toContain('mneme_llm_waiting{purpose="query"} 3');
+    expect(await metrics.text()).toContain('mneme_llm_waiting{purpose="query"} 3');
     stop.abort();
     expect((await failureOf(asked)).reason).toBe("stopped");
     await fragments.return();
     expect(await pending).toEqual({ value: undefined, done: true });
-    expect(metrics.text()).toContain('mneme_llm_waiting{purpose="query"} 1');
+    expect(await metrics.text()).toContain('mneme_llm_waiting{purpose="query"} 1');
     finishOne("query");
     finishOne("query");
     await settled();
@@ -158,7 +158,7 @@ describe("a cancelled call", () => {
       finishOne("query");
       await reading;
     }
-    expect(metrics.text()).toContain('mneme_llm_running{purpose="query"} 0');
+    expect(await metrics.text()).toContain('mneme_llm_running{purpose="query"} 0');
   });
 });
 
@@ -196,7 +196,7 @@ describe("ingestion", () => {
     times(2, () => ask(model, "ingestion"));
     ask(model);
     expect((await failureOf(ask(model))).reason).toBe("overloaded"); // the query's waiting time is over
-    expect(metrics.text()).toContain('mneme_llm_waiting{purpose="ingestion"} 1');
+    expect(await metrics.text()).toContain('mneme_llm_waiting{purpose="ingestion"} 1');
     finishOne("ingestion");
     await until("its turn has come", () => runningOf("ingestion").length === 1);
   });

@@ -348,7 +348,7 @@ describe("a consumer that stops reading", () => {
     const raw = await endpoint(talking);
     const metrics = new Metrics();
     for await (const _ of countCalls(model({ timeouts: PATIENT }), metrics).stream(request(raw.baseUrl), NEVER)) break;
-    const lines = metrics.text().split("\n");
+    const lines = (await metrics.text()).split("\n");
     expect(lines).toContain('mneme_llm_calls_total{outcome="stopped"} 1');
     expect(lines).toContain('mneme_llm_tokens_total{kind="prompt"} 6');
     expect(lines).toContain('mneme_llm_first_text_seconds_count{purpose="ingestion"} 1');

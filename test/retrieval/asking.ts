@@ -4,7 +4,8 @@ import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import type { Ranking } from "../../src/domain/ranking.ts";
 import type { SearchScope } from "../../src/domain/scope.ts";
 import type { Reranker } from "../../src/ports/models.ts";
-import { type SearchRequest, search } from "../../src/retrieval/plan.ts";
+import type { SearchRequest } from "../../src/retrieval/request.ts";
+import { search } from "../../src/retrieval/search.ts";
 import type { Workshop } from "../ingest/workshop.ts";
 
 /** To whom all passages are alike. */

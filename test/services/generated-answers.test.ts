@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { QueryQuota } from "../../src/account/query-quota.ts";
 import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
-import { SqliteChatStore } from "../../src/adapters/embedded/sqlite/chat-store.ts";
 import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { openStores, type SqliteStores } from "../../src/adapters/embedded/sqlite/stores.ts";
 import { countCalls } from "../../src/adapters/llm/call-metrics.ts";
 import { limitConcurrency } from "../../src/adapters/llm/concurrency-limit.ts";
 import type { AnswerEvent } from "../../src/answer/events.ts";
@@ -58,6 +58,8 @@ const TOLD: readonly Told[] = STREAMS.flatMap(({ name, bytes, text }) => {
 const unasked: Reranker = { score: () => Promise.reject(new Error("the reranker was asked")) };
 
 let folder: ReturnType<typeof temporaryFolder>;
+let stores: SqliteStores;
+/** A connection of the test's own, to look at rows. */
 let database: SqliteDatabase;
 let accounts: SqliteAccountStore;
 let viewer: Viewer;
@@ -66,7 +68,9 @@ let languageModel: LanguageModel;
 const metrics = new Metrics();
 beforeAll(async () => {
   folder = temporaryFolder();
-  database = openDatabase(join(folder.path, "mneme.sqlite"));
+  const path = join(folder.path, "mneme.sqlite");
+  stores = openStores({ path, clock: systemClock, newWebhookSecret: () => "whsec_" });
+  database = openDatabase(path);
   accounts = new SqliteAccountStore({ database, clock: systemClock });
   viewer = { projectId: accounts.defaultProject(), userId: null };
   endpoint = await cuttingEndpoint(TOLD.map(({ bytes }) => bytes));
@@ -75,6 +79,7 @@ beforeAll(async () => {
 });
 afterAll(() => {
   endpoint.close();
+  stores.close();
   database.close();
   folder.remove();
 });
@@ -86,9 +91,10 @@ function answersOf(stream: number, cut: Cut, at: number): AnswerService {
     search: {
       search: async () => ({ results: PASSAGES, stages: [], admissible: PASSAGES.length }),
       admits: async () => true,
-      isShown: () => true,
+      stillShown: async (_viewer, _confined, found) => found,
     },
-    accounts,
+    accounts: stores.accounts,
+    quota: new QueryQuota(stores.accounts, systemClock),
     generation: { model: languageModel, operator, contextTokens: 8_192, clock: systemClock },
     reading: { reranker: unasked, embedder: { languages: ["en"] }, languageOf: () => "en" },
   });
@@ -100,12 +106,13 @@ for (const [stream, { name, bytes, answer, from }] of TOLD.entries()) {
       const finishAt = finishOf(bytes);
       const problems = await abreast(bytes.length + 1 - from, async (step) => {
         const at = from + step;
-        const { events } = answersOf(stream, cut, at).answer(viewer, QUESTION, NEVER);
+        const { events, release } = await answersOf(stream, cut, at).ask(viewer, QUESTION, NEVER);
         const problem = problemOf(await told(events), answer, at >= finishAt);
+        release();
         return problem === null ? [] : [`${at}: ${problem}`];
       });
       expect(problems.flat()).toEqual([]);
-      expect(running()).toBe(0);
+      expect(await running()).toBe(0);
     }, 120_000); // some 2,000 connections
   }
 }
@@ -113,21 +120,22 @@ for (const [stream, { name, bytes, answer, from }] of TOLD.entries()) {
 describe("a chat", () => {
   const chats = (answers: AnswerService) =>
     new ChatService({
-      ...{ chats: new SqliteChatStore({ database, clock: systemClock }), answers, transactions: database },
-      ...{ quota: new QueryQuota(accounts, systemClock), idempotency: { forget: () => undefined } },
+      ...{ chats: stores.chats, answers, transactions: stores.transactions },
       describeSource: ({ isCited }) => ({ cited: isCited }),
     });
   const queries = () => accounts.usage(viewer.projectId).queries;
-  const opened = (stream: number, cut: Cut, at: number) => {
+  const opened = async (stream: number, cut: Cut, at: number) => {
     const service = chats(answersOf(stream, cut, at));
-    const { id } = service.create(viewer, {});
+    const { id } = await stores.transactions.run((tx) => service.create(tx, viewer, {}));
     const stop = new AbortController();
-    const keep = (store: () => unknown) => void database.atomically(store);
-    const events = service.send(viewer, id, QUESTION, { signal: stop.signal, keep });
-    const stored = () =>
-      service
-        .history(viewer, id)
-        .messages.map(({ role, content, isInterrupted }) => ({ role, content, isInterrupted }));
+    const events = await service.send(viewer, id, QUESTION, {
+      signal: stop.signal,
+      keep: async (store) => void (await stores.transactions.run(store)),
+    });
+    const stored = async () => {
+      const { messages } = await service.history(viewer, id);
+      return messages.map(({ role, content, isInterrupted }) => ({ role, content, isInterrupted }));
+    };
     return { events, stored, hangUp: () => stop.abort() };
   };
   const asked = { role: "user", content: "Since when?", isInterrupted: false } as const;
@@ -138,13 +146,14 @@ describe("a chat", () => {
       let whole = 0;
       const problems = await abreast(Math.ceil(bytes.length / STEP) + 1, async (step) => {
         const at = Math.min(bytes.length, step * STEP);
-        const { events, stored } = opened(stream, CUT_NAMES[step % CUT_NAMES.length] ?? "reset", at);
+        const { events, stored } = await opened(stream, CUT_NAMES[step % CUT_NAMES.length] ?? "reset", at);
         const { said, last, fault } = await heard(events);
         const isWhole = last === "message";
         if (isWhole) whole++;
         const expected = isWhole ? [asked, { role: "assistant", content: answer, isInterrupted: false }] : [asked];
         const isRight = answer.startsWith(said) && (isWhole ? said === answer : fault === "llm_error");
-        return isRight && Bun.deepEquals(stored(), expected) ? [] : [{ at, said, fault, stored: stored() }];
+        const found = await stored();
+        return isRight && Bun.deepEquals(found, expected) ? [] : [{ at, said, fault, stored: found }];
       });
       expect(problems.flat()).toEqual([]);
       expect(whole).toBeGreaterThan(0);
@@ -154,10 +163,10 @@ describe("a chat", () => {
 
   test("keeps what was said when the caller hangs up behind any event, once, marked as interrupted", async () => {
     for (const [stream, { bytes, answer }] of TOLD.entries()) {
-      const texts = (await heard(opened(stream, "reset", bytes.length).events)).texts;
+      const texts = (await heard((await opened(stream, "reset", bytes.length)).events)).texts;
       for (let after = 1; after <= texts.length; after++) {
         for (const how of ["return", "signal"]) {
-          const { events, stored, hangUp } = opened(stream, "reset", bytes.length);
+          const { events, stored, hangUp } = await opened(stream, "reset", bytes.length);
           let said = "";
           for (let count = 0; count < after; count++) {
             const { value } = await events.next();
@@ -169,11 +178,11 @@ describe("a chat", () => {
           }
           await events.return(undefined);
           expect(answer).toStartWith(said);
-          expect(stored()).toEqual([asked, { role: "assistant", content: said, isInterrupted: true }]);
+          expect(await stored()).toEqual([asked, { role: "assistant", content: said, isInterrupted: true }]);
         }
       }
     }
-    expect(running()).toBe(0);
+    expect(await running()).toBe(0);
   }, 60_000);
 });
 
@@ -242,8 +251,8 @@ function textOf(events: readonly AnswerEvent[]): string {
 }
 
 /** Calls that hold a place. */
-function running(): number {
-  const line = /^mneme_llm_running\{purpose="query"\} (\d+)$/m.exec(metrics.text());
+async function running(): Promise<number> {
+  const line = /^mneme_llm_running\{purpose="query"\} (\d+)$/m.exec(await metrics.text());
   return Number(line?.[1]);
 }
 

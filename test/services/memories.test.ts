@@ -5,12 +5,12 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";
 import { parseFilter } from "../../src/domain/filter.ts";
 import type { MemoryId } from "../../src/domain/ids.ts";
-import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
+import type { Memory, MemoryChange, MemoryDraft } from "../../src/domain/memory.ts";
 import type { Viewer } from "../../src/domain/scope.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { Accepted } from "../../src/ports/memory-store.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
-import { type MemoryDesk, MemoryService } from "../../src/services/memories.ts";
+import { MemoryService } from "../../src/services/memories.ts";
 import { Gate, hashVector, openWorkshop, type Workshop } from "../ingest/workshop.ts";
 
 let shop: Workshop;
@@ -22,14 +22,14 @@ let contentReads: number;
 beforeEach(async () => {
   shop = await openWorkshop();
   [wakes, contentReads] = [0, 0];
-  const { memories, index, database } = shop;
+  const { memories, retirement, files, index } = shop;
   const read = index.contents.bind(index);
   index.contents = (keys) => {
     contentReads += 1;
     return read(keys);
   };
   service = new MemoryService({
-    ...{ memories, index, transactions: database, log: createLog("silent") },
+    ...{ memories, retirement, files, index, log: createLog("silent") },
     wakeIngest: () => {
       wakes += 1;
       shop.worker.wake();
@@ -46,9 +46,21 @@ function taken(result: Accepted | Fault | null | undefined): Memory {
   return result.memory;
 }
 
-function codeOf(call: () => unknown): string {
+/** A viewer's changes, each in a transaction of its own. */
+function changesOf(viewer: Viewer) {
+  const { transactions } = shop;
+  return {
+    create: (drafts: readonly MemoryDraft[]) => transactions.run((tx) => service.create(tx, viewer, drafts)),
+    change: (id: MemoryId, change: MemoryChange) => transactions.run((tx) => service.change(tx, viewer, id, change)),
+    retry: (id: MemoryId) => transactions.run((tx) => service.retry(tx, viewer, id)),
+    remove: (id: MemoryId, options: { readonly purges: boolean }) =>
+      transactions.run((tx) => service.remove(tx, viewer, id, options)),
+  };
+}
+
+async function codeOf(call: () => Promise<unknown>): Promise<string> {
   try {
-    call();
+    await call();
   } catch (error) {
     if (error instanceof Fault) return `${error.code} ${error.param}`;
     throw error;
@@ -57,24 +69,22 @@ function codeOf(call: () => unknown): string {
 }
 
 async function completed(draft: MemoryDraft, viewer = everybody): Promise<Memory> {
-  const desk = await service.open(viewer);
-  return shop.settled(taken(desk.create([draft])[0]));
+  return shop.settled(taken((await changesOf(viewer).create([draft]))[0]));
 }
 
 async function searchableBy(userId: string): Promise<number> {
   const project = await shop.index.project(shop.projectId);
-  const within = project.admit(shop.memories.userKey(shop.projectId, userId), shop.clock.now());
-  return (await project.nearest(hashVector(""), within, 100)).chunkKeys.length;
+  const within = await project.admit(shop.memories.userKey(shop.projectId, userId), shop.clock.now());
+  return (await project.searchVectors(hashVector(""), within, 100)).chunkKeys.length;
 }
 
 describe("a change within the caller's transaction", () => {
   test("becomes visible when that is durable, and wakes the worker", async () => {
     const memory = await completed({ content: "Kept.", userId: "u" });
-    const desk = await service.open(everybody);
     const before = wakes;
-    shop.database.atomically(() => {
-      desk.change(memory.id, { userId: "v" });
-      desk.create([{ content: "New." }]);
+    await shop.transactions.run(async (tx) => {
+      await service.change(tx, everybody, memory.id, { userId: "v" });
+      await service.create(tx, everybody, [{ content: "New." }]);
       expect(wakes).toBe(before);
     });
     expect(wakes).toBe(before + 1);
@@ -83,17 +93,15 @@ describe("a change within the caller's transaction", () => {
 
   test("that is undone changes no visibility and wakes nobody", async () => {
     const memory = await completed({ content: "Kept.", userId: "u" });
-    const desk = await service.open(everybody);
     const before = wakes;
-    expect(() =>
-      shop.database.atomically(() => {
-        desk.change(memory.id, { userId: "v" });
-        desk.change(memory.id, { content: "Rewritten." });
-        desk.remove(memory.id, { purges: false });
-        desk.create([{ content: "New." }]);
-        throw new Error("changed my mind");
-      }),
-    ).toThrow("changed my mind");
+    const undone = shop.transactions.run(async (tx) => {
+      await service.change(tx, everybody, memory.id, { userId: "v" });
+      await service.change(tx, everybody, memory.id, { content: "Rewritten." });
+      await service.remove(tx, everybody, memory.id, { purges: false });
+      await service.create(tx, everybody, [{ content: "New." }]);
+      throw new Error("changed my mind");
+    });
+    await expect(undone).rejects.toThrow("changed my mind");
     expect(wakes).toBe(before);
     expect(await shop.searchable()).toEqual(["Kept."]);
     expect(await searchableBy("u")).toBe(1);
@@ -110,12 +118,19 @@ describe("a change", () => {
   test("of any attribute is seen by filters at once and after a restart", async () => {
     const memory = await completed({ content: "Kept.", type: "note", tags: ["a"], metadata: { n: 1, only: true } });
     const untouched = await completed({ content: "Other.", type: "note", metadata: { n: 1 } });
-    const desk = await service.open(everybody);
+    const changes = changesOf(everybody);
     const createdAt = new Date(memory.createdAt).toISOString();
     shop.clock.advance(1_000);
     const updatedAt = new Date(shop.clock.now()).toISOString();
-    desk.change(memory.id, { title: "New", type: "mail", tags: ["b"], language: "fr", externalId: "e", userId: "u" });
-    desk.change(memory.id, { metadata: { n: 2 } });
+    await changes.change(memory.id, {
+      title: "New",
+      type: "mail",
+      tags: ["b"],
+      language: "fr",
+      externalId: "e",
+      userId: "u",
+    });
+    await changes.change(memory.id, { metadata: { n: 2 } });
     const cases: [filter: unknown, memories: number][] = [
       [{ type: "note" }, 1],
       [{ type: "mail" }, 1],
@@ -152,18 +167,17 @@ describe("a change", () => {
       await completed({ content: "Removed.", type: "note" }),
       await completed({ content: "Rewritten.", type: "note" }),
     ];
-    const desk = await service.open(everybody);
-    expect(() =>
-      shop.database.atomically(() => {
-        desk.change(kept.id, { type: "mail" });
-        throw new Error("changed my mind");
-      }),
-    ).toThrow("changed my mind");
+    const changes = changesOf(everybody);
+    const undone = shop.transactions.run(async (tx) => {
+      await service.change(tx, everybody, kept.id, { type: "mail" });
+      throw new Error("changed my mind");
+    });
+    await expect(undone).rejects.toThrow("changed my mind");
     expect([await within({ type: "note" }), await within({ type: "mail" })]).toEqual([3, 0]);
-    desk.remove(removed.id, { purges: false });
+    await changes.remove(removed.id, { purges: false });
     const gate = new Gate();
     shop.preparer.before = () => gate.pass();
-    desk.change(rewritten.id, { content: "Written anew.", type: "mail" });
+    await changes.change(rewritten.id, { content: "Written anew.", type: "mail" });
     expect([await within({ type: { $ne: "x" } }), await within({ type: "mail" })]).toEqual([1, 0]);
     gate.open();
     await shop.settled(rewritten);
@@ -172,8 +186,8 @@ describe("a change", () => {
 
   test("of the expiry reaches searches at once", async () => {
     const memory = await completed({ content: "Soon gone." });
-    const desk = await service.open(everybody);
-    desk.change(memory.id, { expiresAt: shop.clock.now() + 10 });
+    const changes = changesOf(everybody);
+    await changes.change(memory.id, { expiresAt: shop.clock.now() + 10 });
     expect(await shop.searchable()).toEqual(["Soon gone."]);
     shop.clock.advance(10);
     expect(await shop.searchable()).toEqual([]);
@@ -181,8 +195,8 @@ describe("a change", () => {
 
   test("of the content is searchable again only when it is completed", async () => {
     const memory = await completed({ content: "Old text." });
-    const desk = await service.open(everybody);
-    const { outcome } = desk.change(memory.id, { content: "New text." }) ?? {};
+    const changes = changesOf(everybody);
+    const { outcome } = (await changes.change(memory.id, { content: "New text." })) ?? {};
     expect(outcome).toBe("rewritten");
     expect(await shop.searchable()).toEqual([]);
     await shop.settled(memory);
@@ -192,14 +206,14 @@ describe("a change", () => {
 
   test("by retry works on a failed memory again", async () => {
     shop.preparer.refuse = () => new PrepareFailure("Not this time.");
-    const desk = await service.open(everybody);
-    const memory = taken(desk.create([{ content: "Second chance." }])[0]);
+    const changes = changesOf(everybody);
+    const memory = taken((await changes.create([{ content: "Second chance." }]))[0]);
     await shop.settled(memory, "failed");
     shop.preparer.refuse = () => null;
-    expect(desk.retry(memory.id)?.state.status).toBe("processing");
+    expect((await changes.retry(memory.id))?.state.status).toBe("processing");
     await shop.settled(memory);
     expect(await shop.searchable()).toEqual(["Second chance."]);
-    expect(codeOf(() => desk.retry(memory.id))).toBe("invalid_state undefined");
+    expect(await codeOf(() => changes.retry(memory.id))).toBe("invalid_state undefined");
   });
 });
 
@@ -207,19 +221,19 @@ describe("a purge", () => {
   test("leaves neither text nor vectors nor row behind when it resolves", async () => {
     const memory = await completed({ content: "Forget me now." });
     await service.get(everybody, memory.id);
-    const desk = await service.open(everybody);
-    expect(desk.remove(memory.id, { purges: true })?.key).toBe(memory.key);
+    const changes = changesOf(everybody);
+    expect((await changes.remove(memory.id, { purges: true }))?.key).toBe(memory.key);
     await service.purgeNow(shop.projectId, [memory.key]);
     expect((await shop.index.contents([memory.key])).size).toBe(0);
-    expect((await shop.index.project(shop.projectId)).stats().chunks).toBe(0);
+    expect(await shop.storedChunks()).toBe(0);
     expect(shop.database.prepare("SELECT 1 FROM memories").all({})).toEqual([]);
-    expect(desk.remove(memory.id, { purges: true })).toBeNull();
+    expect(await changes.remove(memory.id, { purges: true })).toBeNull();
   });
 
   test("spares what was not deleted", async () => {
     const memory = await completed({ content: "Still here." });
     const other = await completed({ content: "Gone." });
-    (await service.open(everybody)).remove(other.id, { purges: true });
+    await changesOf(everybody).remove(other.id, { purges: true });
     await service.purgeNow(shop.projectId, [other.key]);
     expect(await shop.searchable()).toEqual(["Still here."]);
     expect((await service.get(everybody, memory.id))?.content).toBe("Still here.");
@@ -230,12 +244,12 @@ describe("a viewer who is confined to one user", () => {
   let mine: Memory;
   let theirs: Memory;
   let nobodys: Memory;
-  let desk: MemoryDesk;
+  let changes: ReturnType<typeof changesOf>;
   beforeEach(async () => {
     mine = await completed({ content: "Mine.", userId: "u", externalId: "e" });
     theirs = await completed({ content: "Theirs.", userId: "v", externalId: "e" });
     nobodys = await completed({ content: "Nobody's." });
-    desk = await service.open(confined);
+    changes = changesOf(confined);
   });
 
   test("reads and lists that user's memories only, whether named or not", async () => {
@@ -259,16 +273,16 @@ describe("a viewer who is confined to one user", () => {
 
   test("finds others' memories absent when changing, retrying or deleting", async () => {
     for (const { id } of [theirs, nobodys, { id: "mem_x" as MemoryId }]) {
-      expect(desk.change(id, { title: "x" })).toBeNull();
-      expect(desk.retry(id)).toBeNull();
-      expect(desk.remove(id, { purges: true })).toBeNull();
+      expect(await changes.change(id, { title: "x" })).toBeNull();
+      expect(await changes.retry(id)).toBeNull();
+      expect(await changes.remove(id, { purges: true })).toBeNull();
     }
     expect((await service.get(everybody, theirs.id))?.memory).toEqual(theirs);
-    expect(desk.remove(mine.id, { purges: false })?.key).toBe(mine.key);
+    expect((await changes.remove(mine.id, { purges: false }))?.key).toBe(mine.key);
   });
 
-  test("stores for that user, and is refused singly for another", () => {
-    const [own, foreign, named] = desk.create([
+  test("stores for that user, and is refused singly for another", async () => {
+    const [own, foreign, named] = await changes.create([
       { content: "Implied." },
       { content: "Foreign.", userId: "v", externalId: "e" },
       { content: "Mine.", userId: "u", externalId: "e" },
@@ -278,26 +292,26 @@ describe("a viewer who is confined to one user", () => {
     expect(taken(named).key).toBe(mine.key);
   });
 
-  test("cannot give a memory away, to somebody or to nobody", () => {
-    expect(codeOf(() => desk.change(mine.id, { userId: "v" }))).toBe("insufficient_scope userId");
-    expect(codeOf(() => desk.change(mine.id, { userId: null }))).toBe("insufficient_scope userId");
-    expect(desk.change(mine.id, { userId: "u", title: "T" })?.memory.title).toBe("T");
+  test("cannot give a memory away, to somebody or to nobody", async () => {
+    expect(await codeOf(() => changes.change(mine.id, { userId: "v" }))).toBe("insufficient_scope userId");
+    expect(await codeOf(() => changes.change(mine.id, { userId: null }))).toBe("insufficient_scope userId");
+    expect((await changes.change(mine.id, { userId: "u", title: "T" }))?.memory.title).toBe("T");
   });
 });
 
 describe("contents that were read", () => {
   test("are read again without asking the index, until they change or go", async () => {
     const memory = await completed({ content: "Read twice." });
-    const desk = await service.open(everybody);
+    const changes = changesOf(everybody);
     const contents = async () => (await service.get(everybody, memory.id))?.content;
     expect([await contents(), await contents(), contentReads]).toEqual(["Read twice.", "Read twice.", 1]);
-    desk.change(memory.id, { title: "T" });
+    await changes.change(memory.id, { title: "T" });
     expect([await contents(), contentReads]).toEqual(["Read twice.", 1]);
-    desk.change(memory.id, { content: "Read anew." });
+    await changes.change(memory.id, { content: "Read anew." });
     expect(await contents()).toBe("Read anew.");
     await shop.settled(memory);
     expect([await contents(), await contents(), contentReads]).toEqual(["Read anew.", "Read anew.", 2]);
-    desk.remove(memory.id, { purges: false });
+    await changes.remove(memory.id, { purges: false });
     expect(await contents()).toBeUndefined();
   });
 
@@ -306,8 +320,43 @@ describe("contents that were read", () => {
     const second = await completed({ content: "Second." });
     await service.get(everybody, second.id);
     await shop.worker.stop();
-    const waiting = taken((await service.open(everybody)).create([{ content: "Waiting." }])[0]);
+    const waiting = taken((await changesOf(everybody).create([{ content: "Waiting." }]))[0]);
     const shown = await service.withContents([waiting, first, second]);
     expect(shown.map(({ content }) => content)).toEqual(["Waiting.", "First.", "Second."]);
+  });
+});
+
+describe("an uploaded file", () => {
+  const incoming = async () => {
+    const file = await shop.files.begin();
+    await file.write(Buffer.from("Hello."));
+    await file.end();
+    const source = { filename: "a.txt", media_type: "text/plain", bytes: 6 };
+    return { path: file.path, sha256: new Uint8Array(32).fill(7), source };
+  };
+  const store = async (more: Partial<MemoryDraft> = {}) =>
+    service.withUpload(await incoming(), async (upload) => {
+      const [accepted] = await changesOf(everybody).create([{ content: "", upload, ...more }]);
+      if (accepted === undefined || accepted instanceof Fault) throw accepted ?? new Error("nothing came back");
+      return accepted;
+    });
+  const filesOf = async () => (await shop.files.names(0)).length;
+  beforeEach(() => shop.worker.stop());
+
+  test("is kept while the row that was stored refers to it", async () => {
+    expect((await store()).outcome).toBe("created");
+    expect(await filesOf()).toBe(1);
+  });
+
+  test("is removed again where the memory has this content already", async () => {
+    await store({ externalId: "e" });
+    expect((await store({ externalId: "e", title: "New" })).outcome).toBe("updated");
+    expect(await filesOf()).toBe(1);
+  });
+
+  test("is removed again where storing fails", async () => {
+    const failing = service.withUpload(await incoming(), () => Promise.reject(new Error("no room")));
+    await expect(failing).rejects.toThrow("no room");
+    expect(await filesOf()).toBe(0);
   });
 });

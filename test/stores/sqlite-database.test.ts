@@ -7,8 +7,10 @@ import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, writeFile
 import { join } from "node:path";
 import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
 import { openDatabase, type SqliteDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
+import { SqliteJobStore } from "../../src/adapters/embedded/sqlite/job-store.ts";
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
 import { MIGRATIONS } from "../../src/adapters/embedded/sqlite/migrations.ts";
+import { SqliteRetirementStore } from "../../src/adapters/embedded/sqlite/retirement-store.ts";
 import { StoreError, type StoreErrorCode } from "../../src/adapters/embedded/store-error.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
@@ -169,7 +171,7 @@ describe("afterCommit", () => {
   const opened = (failures: unknown[] = []) => {
     const database = openDatabase(path, (error) => failures.push(error));
     const done: string[] = [];
-    return { database, done, note: (what: string) => database.afterCommit(() => done.push(what)) };
+    return { database, done, note: (what: string) => database.afterCommit(() => void done.push(what)) };
   };
 
   test("runs its effects in order, once the outermost transaction is durable", () => {
@@ -319,14 +321,14 @@ describe("a file of schema version 1", () => {
       source: null,
       given: [],
     });
-    expect(store.claim({ jobs: 9, contentBytes: 9, leaseMs: 9 })).toMatchObject([
-      { content: "text", memory: { id: "mem_2", metadata: { k: 1 } } },
-    ]);
+    expect(
+      new SqliteJobStore({ database, clock: systemClock }).claim({ jobs: 9, contentBytes: 9, leaseMs: 9 }),
+    ).toMatchObject([{ content: "text", memory: { id: "mem_2", metadata: { k: 1 } } }]);
     expect(store.retry(project, "mem_3" as MemoryId)?.state.status).toBe("processing");
     expect(store.accept(project, [{ content: "text", externalId: "e", userId: "u" }])).toMatchObject([
       { outcome: "updated", memory: { id: "mem_1" } },
     ]);
-    expect(store.purgeable(9)).toEqual([4n as MemoryKey]);
+    expect(new SqliteRetirementStore({ database, clock: systemClock }).purgeable(9)).toEqual([4n as MemoryKey]);
     expect(new SqliteAccountStore({ database, clock: systemClock }).authenticate(secret)).toMatchObject({
       keyId: "key_a",
       projectId: "prj_a",

@@ -1,4 +1,4 @@
-// The contract of WebhookStore, on SQLite, and what holds of its file.
+// The contract of WebhookStore, on SQLite and in memory, and what holds of its file.
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
@@ -9,6 +9,8 @@ import type { Clock } from "../../src/kit/clock.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { ManualClock } from "../contract/manual-clock.ts";
 import { webhookStoreContract } from "../contract/webhook-store.ts";
+import { openInMemory } from "../in-memory/open.ts";
+import { openSqlite } from "./open-sqlite.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const PROJECTS = ["prj_00000000000000000000000000", "prj_00000000000000000000000001"] as const;
@@ -25,18 +27,8 @@ function openStore(path: string, clock: Clock): { database: SqliteDatabase; stor
   return { database, store: new SqliteWebhookStore({ database, clock, newSecret: newWebhookSecret }) };
 }
 
-webhookStoreContract("SQLite", (clock) => {
-  const folder = temporaryFolder();
-  const { database, store } = openStore(join(folder.path, "mneme.sqlite"), clock);
-  return {
-    store,
-    projects: [PROJECTS[0] as ProjectId, PROJECTS[1] as ProjectId],
-    close: () => {
-      database.close();
-      folder.remove();
-    },
-  };
-});
+webhookStoreContract("SQLite", openSqlite);
+webhookStoreContract("In-memory", openInMemory);
 
 test("webhooks and deliveries are there after a reopen", () => {
   const folder = temporaryFolder();

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
 import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
-import { compose, type Service } from "../../src/compose.ts";
+import { compose, type Service } from "../../src/compose/service.ts";
 import { type Config, parseConfig } from "../../src/config.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import type { KeyScope } from "../../src/domain/scope.ts";

@@ -1,5 +1,5 @@
-// What is searched, on one machine: texts in DuckDB, postings and vectors in the native core, one folder per project.
-// Keeps the two in step; what either does inside is its own business (duckdb/archive.ts, native/core.ts).
+// ChunkIndex on one machine: texts in DuckDB (duckdb/archive.ts); vectors, postings and entities in the native core (native/core.ts), one
+// folder per project.
 
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -9,17 +9,18 @@ import type { ChunkPlace } from "../../domain/chunk.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { Filter } from "../../domain/filter.ts";
 import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../../domain/ids.ts";
+import type { Eventually } from "../../kit/eventually.ts";
 import type {
   AdmissibleSet,
   ChunkIndex,
+  EntityKind,
+  GraphHits,
   Hits,
-  NameKind,
   Neighbourhood,
   Passage,
   ProjectIndex,
   Publication,
   Reconciliation,
-  Related,
   Seeds,
   VisibleMemory,
 } from "../../ports/chunk-index.ts";
@@ -39,15 +40,15 @@ export interface EmbeddedIndexParts {
   readonly fingerprint: string;
   /** Vectors are searched exactly up to this many admissible chunks. */
   readonly hnswMinChunks: number;
-  /** Reserves chunk keys that were never used; returns the first of the run. */
-  readonly reserveChunkKeys: (count: number) => bigint;
+  /** Reserves chunk keys that were never used. Returns the first of the run. */
+  readonly reserveChunkKeys: (count: number) => Eventually<bigint>;
 }
 
 /** `ChunkIndex` over DuckDB and the native core. */
 export class EmbeddedChunkIndex implements ChunkIndex {
   readonly #parts: EmbeddedIndexParts;
   readonly #projects = new Map<ProjectId, Promise<EmbeddedProjectIndex>>();
-  /** Who asked for one of these before it went must not make its folder anew. */
+  /** Projects that were dropped: a caller that held the id must not create the folder again. */
   readonly #dropped = new Set<ProjectId>();
 
   constructor(parts: EmbeddedIndexParts) {
@@ -74,7 +75,7 @@ export class EmbeddedChunkIndex implements ChunkIndex {
     return this.#parts.archive.remove(memoryKeys);
   }
 
-  async reconcile(id: ProjectId, completed: Iterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
+  async reconcile(id: ProjectId, completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
     const index = await this.project(id);
     return index.reconcile(completed);
   }
@@ -105,7 +106,7 @@ async function openProject(id: ProjectId, parts: EmbeddedIndexParts): Promise<Em
   return new EmbeddedProjectIndex(id, index, parts, isNew ? [] : repairs);
 }
 
-const NAME_KINDS: Readonly<Record<MentionedEntity["kind"], NameKind>> = {
+const ENTITY_KINDS: Readonly<Record<MentionedEntity["kind"], EntityKind>> = {
   t: "title",
   c: "name",
   q: "quote",
@@ -128,11 +129,11 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     this.#repairs = repairs;
   }
 
-  // Texts and derived indexes are written side by side: a memory is called completed after both, and whichever of the
-  // two a crash left alone is found by `reconcile` or overwritten by the repeated round.
+  // Texts and derived indexes are written side by side. A memory becomes completed after both. If a crash leaves only one of them, the
+  // repeated publication replaces it, or `reconcile` finds it.
   async publish(publications: readonly Publication[]): Promise<void> {
     const chunkCount = publications.reduce((sum, publication) => sum + publication.chunks.length, 0);
-    let nextKey = this.#parts.reserveChunkKeys(chunkCount);
+    let nextKey = await this.#parts.reserveChunkKeys(chunkCount);
     const keyed = publications.map((publication) => ({
       publication,
       chunks: publication.chunks.map((chunk) => ({ chunkKey: nextKey++ as ChunkKey, chunk })),
@@ -169,10 +170,10 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     invariant(vectors.length === chunkCount * this.#parts.dimensions, "a publication brings one vector per chunk");
 
     const memoryKeys = BigUint64Array.from(publications, (publication) => publication.memoryKey);
-    const names = publications.map((publication) => publication.names);
+    const entities = publications.map((publication) => publication.entities);
     await Promise.all([
       this.#parts.archive.replace(archived),
-      this.#native.publish(memoryKeys, indexed, vectors, names),
+      this.#native.publish(memoryKeys, indexed, vectors, entities),
     ]);
   }
 
@@ -204,41 +205,51 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     }
   }
 
-  nearest(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits> {
+  searchVectors(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits> {
     return this.#native.searchVectors(vector, within, limit);
   }
 
-  match(query: string, within: AdmissibleSet, limit: number): Promise<Hits> {
+  searchText(query: string, within: AdmissibleSet, limit: number): Promise<Hits> {
     return this.#native.searchText(query, within, limit);
   }
 
-  similarities(vector: Float32Array, hits: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array> {
+  scoreVectors(vector: Float32Array, hits: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array> {
     return this.#native.scoreVectors(vector, hits.chunkKeys, hits.memoryKeys);
   }
 
-  lexical(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {
+  scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array> {
     return this.#native.scoreText(query, chunkKeys);
   }
 
-  related(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<Related> {
-    return this.#native.searchGraph(query, seeds, within, limit);
-  }
-
-  nameTexts(ids: Uint32Array): readonly (string | null)[] {
-    return this.#native.entityNames(ids);
+  async searchGraph(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<GraphHits> {
+    const { chunkKeys, memoryKeys, scores, certainty, from, via, through } = await this.#native.searchGraph(
+      query,
+      seeds,
+      within,
+      limit,
+    );
+    return {
+      chunkKeys,
+      memoryKeys,
+      scores,
+      certainty,
+      // names are looked up for the few hits that are shown
+      pathTo: (position) => {
+        const ids = Uint32Array.of(from[position] ?? 0, through[position] ?? 0);
+        const [first = null, second = null] = this.#native.entityNames(ids);
+        const passed = via[position] ?? 0n;
+        return { from: first, via: passed === 0n ? null : (passed as ChunkKey), through: second };
+      },
+    };
   }
 
   async neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood> {
     const { entities, neighbours } = await this.#native.neighbourhood(memoryKey, within, limit);
     return {
-      names: entities.map(({ name, kind, mentions, memories, chunkKeys: keys }) => {
-        return { name, kind: NAME_KINDS[kind], mentions, memories, chunkKeys: keys };
+      entities: entities.map(({ name, kind, mentions, memories, chunkKeys: keys }) => {
+        return { name, kind: ENTITY_KINDS[kind], mentions, memories, chunkKeys: keys };
       }),
-      neighbours: neighbours.map(({ memoryKey: key, weight, entities: names }) => ({
-        memoryKey: key as MemoryKey,
-        weight,
-        names,
-      })),
+      neighbours: neighbours.map((neighbour) => ({ ...neighbour, memoryKey: neighbour.memoryKey as MemoryKey })),
     };
   }
 
@@ -254,15 +265,10 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     });
   }
 
-  stats(): { readonly memories: number; readonly chunks: number } {
-    const { memories, chunks } = this.#native.stats();
-    return { memories, chunks };
-  }
-
-  // Described first, shown when all is compared: nothing is searchable that filters do not see.
-  async reconcile(completed: Iterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
+  // Attributes are described first and memories shown at the end, so that nothing is searchable that filters do not see.
+  async reconcile(completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
     const described: Showable[] = [];
-    for (const memories of completed) {
+    for await (const memories of completed) {
       const page = memories.map(({ memoryKey, userKey, expiresAt }) => ({ memoryKey, userKey, expiresAt }));
       described.push(page);
       const keys = BigUint64Array.from(page, (memory) => memory.memoryKey);
@@ -283,7 +289,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       if (owner !== undefined) incomplete.add(owner);
     }
 
-    // Of completed memories the surplus goes when they are published again, of the others now: a crash left it.
+    // A crash can leave surplus entries. Of completed memories they go when the memory is published again, of others now.
     const foreign = found.surplusMemories.filter((key) => !visible.has(key));
     if (foreign.length > 0) await this.#native.remove(foreign);
     for (const key of found.surplusMemories) if (visible.has(key)) incomplete.add(key);
@@ -304,7 +310,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   }
 }
 
-/** What is shown of memories whose attributes the native core knows. */
+/** Memories to show whose attributes the native core knows already. */
 type Showable = readonly Omit<VisibleMemory, "attributes">[];
 
 function showable(memories: Showable): [BigUint64Array, BigUint64Array, Float64Array] {

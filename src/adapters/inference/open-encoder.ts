@@ -3,7 +3,12 @@
 
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type EarlyExitProbe, isEncoderMadeForThisProcessor, ModelEncoder } from "../native/model-encoder.ts";
+import {
+  type EarlyExitProbe,
+  isEncoderMadeForThisProcessor,
+  ModelEncoder,
+  type TokenSequence,
+} from "../native/model-encoder.ts";
 import { type ProbeReference, readEarlyExitProbe } from "./early-exit-probe.ts";
 import type { Encoder } from "./encoder.ts";
 import type { ModelRuntime } from "./lane-protocol.ts";

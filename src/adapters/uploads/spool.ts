@@ -1,26 +1,28 @@
-// The folder of uploads: `incoming/` holds what arrives, the folder itself what memories refer to. What the files mean is
-// the business of those who ask for them.
+// UploadFiles in a folder: `incoming/` holds files that still arrive, the folder itself files that memories refer to.
 
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { type FileHandle, open, rm } from "node:fs/promises";
+import { mkdirSync, rmSync } from "node:fs";
+import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { Fault, invariant } from "../../domain/fault.ts";
+import type { Clock } from "../../kit/clock.ts";
 import type { Log } from "../../kit/log.ts";
 import type { IncomingFile, UploadFiles } from "../../ports/upload-files.ts";
 
-/** A full disk is mended by a person. */
+/** Somebody has to make room on a full disk, which takes a while. */
 const FULL_DISK_RETRY_SECONDS = 60;
 
 /**
- * Opens the folder, makes it when it is missing, and removes what arrived before and was never kept: whoever calls holds
- * the data directory.
+ * Opens the folder, makes it when it is missing, and removes incoming files of earlier runs. The caller holds the data directory.
  * @throws Error of the operating system when the folder cannot be made or read
  */
-export function openSpool(directory: string, log: Log): UploadFiles {
+export function openSpool(
+  directory: string,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): UploadFiles {
   const incoming = join(directory, INCOMING);
   rmSync(incoming, { recursive: true, force: true });
   mkdirSync(incoming, { recursive: true, mode: 0o700 });
-  return new Spool(directory, incoming, log);
+  return new Spool(directory, incoming, clock, log);
 }
 
 const INCOMING = "incoming";
@@ -29,6 +31,7 @@ class Spool implements UploadFiles {
   constructor(
     private readonly directory: string,
     private readonly incoming: string,
+    private readonly clock: Clock,
     private readonly log: Log,
   ) {}
 
@@ -39,30 +42,41 @@ class Spool implements UploadFiles {
     return new SpooledFile(path, handle, this.log);
   }
 
-  keep(path: string, name: string): void {
+  async keep(path: string): Promise<string> {
+    const name = basename(path);
     try {
-      renameSync(path, this.pathOf(name));
-      // both folders: after a power cut the file is in its place, and not in the other as well
-      for (const folder of [this.directory, this.incoming]) syncFolder(folder);
+      await rename(path, this.pathOf(name));
+      // both folders: after a power cut the file is in its new place only
+      for (const folder of [this.directory, this.incoming]) await syncFolder(folder);
     } catch (error) {
       throw fullOr(error);
     }
+    return name;
   }
 
   pathOf(name: string): string {
-    invariant(name === basename(name) && name !== "" && name !== INCOMING, `an upload was to lie at "${name}"`);
+    invariant(name === basename(name) && name !== "" && name !== INCOMING, `"${name}" is no name of a kept file`);
     return join(this.directory, name);
   }
 
-  remove(name: string): void {
-    const path = this.pathOf(name);
-    rm(path, { force: true }).catch((err: unknown) => {
-      this.log.warn({ err, name }, "the file of an upload could not be removed; the next start tries again");
-    });
+  async remove(name: string): Promise<void> {
+    try {
+      await rm(this.pathOf(name), { force: true });
+    } catch (err) {
+      this.log.warn({ err, name }, "the file of an upload could not be removed; trying again later");
+    }
   }
 
-  names(): readonly string[] {
-    return readdirSync(this.directory).filter((name) => name !== INCOMING);
+  async names(ageMs: number): Promise<readonly string[]> {
+    const names = (await readdir(this.directory)).filter((name) => name !== INCOMING);
+    if (ageMs <= 0) return names;
+    const writtenBefore = this.clock.now() - ageMs;
+    const old: string[] = [];
+    for (const name of names) {
+      const file = await stat(this.pathOf(name)).catch(ifMissing);
+      if (file !== null && file.mtimeMs <= writtenBefore) old.push(name);
+    }
+    return old;
   }
 }
 
@@ -102,13 +116,19 @@ class SpooledFile implements IncomingFile {
   }
 }
 
-function syncFolder(path: string): void {
-  const folder = openSync(path, "r");
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
   try {
-    fsyncSync(folder);
+    await folder.sync();
   } finally {
-    closeSync(folder);
+    await folder.close();
   }
+}
+
+/** For a file that was removed meanwhile. */
+function ifMissing(error: unknown): null {
+  if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+  throw error;
 }
 
 async function orFull<T>(work: Promise<T>): Promise<T> {
@@ -119,7 +139,7 @@ async function orFull<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-// A full disk is nobody's mistake and passes; everything else is the server's own trouble.
+// A full disk is a passing condition that callers are told about; any other error is the server's own.
 function fullOr(error: unknown): unknown {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code !== "ENOSPC" && code !== "EDQUOT") return error;

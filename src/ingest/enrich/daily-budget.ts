@@ -24,12 +24,15 @@ export class DailyBudget {
    */
   async reserve(projectId: ProjectId, tokens: number, ceiling: number | null): Promise<Reservation | null> {
     for (;;) {
+      const reservedBefore = this.#reserved.get(projectId) ?? 0;
+      const spent = ceiling === null ? 0 : await this.findings.tokensToday(projectId);
       const reserved = this.#reserved.get(projectId) ?? 0;
       if (ceiling !== null) {
-        const spent = this.findings.tokensToday(projectId);
         if (spent >= ceiling) return null;
-        if (reserved > 0 && spent + reserved >= ceiling) {
-          await this.#ended.promise;
+        // a call that ended during the read counts with the larger number: `spent` may not have it yet
+        const running = Math.max(reservedBefore, reserved);
+        if (running > 0 && spent + running >= ceiling) {
+          if (reserved > 0) await this.#ended.promise;
           continue;
         }
       }

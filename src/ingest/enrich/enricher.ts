@@ -7,10 +7,10 @@ import { endpointOf, estimatedTokens, type LlmEndpoint, type OperatorLlm } from 
 import { EXTRACTED_FIELDS, type ExtractedField } from "../../domain/memory.ts";
 import type { ProjectSettings } from "../../domain/project.ts";
 import type { Clock } from "../../kit/clock.ts";
-import type { Eventually } from "../../kit/eventually.ts";
 import type { Log } from "../../kit/log.ts";
 import type { AccountStore } from "../../ports/account-store.ts";
 import type { Finding, FindingStore } from "../../ports/finding-store.ts";
+import type { Job } from "../../ports/job-store.ts";
 import {
   type LanguageModel,
   type LlmAnswer,
@@ -19,7 +19,6 @@ import {
   type LlmMessage,
   type LlmRequest,
 } from "../../ports/language-model.ts";
-import type { Job } from "../../ports/memory-store.ts";
 import { DailyBudget } from "./daily-budget.ts";
 import { Breaker, Gate } from "./gate.ts";
 import { question, REPLY_TOKENS_MAX, repair, replySchema } from "./question.ts";
@@ -63,10 +62,21 @@ export interface ReadMemory {
 export interface EnrichContext {
   readonly signal: AbortSignal;
   /** Whether the memory still is as it was claimed: asked before each call. */
-  readonly isHeld: () => boolean;
+  readonly isHeld: () => Promise<boolean>;
   /** Takes a sentence about why no language model extracts. */
   readonly onNote: (note: string) => void;
 }
+
+/** Whether a language model is asked about a memory, and what it extracts. */
+export type Inquiry =
+  | {
+      readonly isAsked: false;
+      /** What was extracted in an earlier attempt; null: nothing, so everything is extracted locally. */
+      readonly finding: Finding | null;
+    }
+  | { readonly isAsked: true; readonly finding: Promise<Finding | null> };
+
+const NOT_ASKED: Inquiry = { isAsked: false, finding: null };
 
 /** Asks language models about memories. */
 export class Enricher {
@@ -93,27 +103,30 @@ export class Enricher {
   }
 
   /**
-   * What a language model finds for the attributes of a memory that are missing; null: nothing, so all of them are extracted
-   * locally. At once where none needs to be asked. Rejects when the store cannot be read or written, and when `signal` aborts.
+   * Has a language model extract the missing attributes of a memory, if one is to be asked. Rejects, or `finding` does, if the
+   * store cannot be read or written, and when `signal` aborts.
    */
-  find(read: ReadMemory, context: EnrichContext): Eventually<Finding | null> {
+  async find(read: ReadMemory, context: EnrichContext): Promise<Inquiry> {
     const { job, title } = read;
     const given = job.memory.given;
     const missing = EXTRACTED_FIELDS.filter(
       (field) => !given.includes(field) && !(field === "title" && title !== null),
     );
-    if (missing.length === 0) return null;
-    const asked = this.#parts.findings.asked(job);
-    if (asked !== null) return missing.some((field) => asked.finding?.[field] !== undefined) ? asked.finding : null;
-    const settings = this.#parts.accounts.project(job.projectId)?.settings;
-    if (settings === undefined || !settings.smart_ingestion.enabled) return null;
+    if (missing.length === 0) return NOT_ASKED;
+    const asked = await this.#parts.findings.asked(job);
+    if (asked !== null) {
+      const isOfUse = missing.some((field) => asked.finding?.[field] !== undefined);
+      return { isAsked: false, finding: isOfUse ? asked.finding : null };
+    }
+    const settings = (await this.#parts.accounts.project(job.projectId))?.settings;
+    if (settings === undefined || !settings.smart_ingestion.enabled) return NOT_ASKED;
     const endpoint = endpointOf(settings.llm, this.#parts.operator);
-    if (endpoint === null) return null;
+    if (endpoint === null) return NOT_ASKED;
     if (!this.#hasRoomFor(read)) {
       context.onNote("Too much text waits for the language model: extracted locally.");
-      return null;
+      return NOT_ASKED;
     }
-    return this.#wait(read, new Inquiry(missing, endpoint, settings), context);
+    return { isAsked: true, finding: this.#wait(read, new Question(missing, endpoint, settings), context) };
   }
 
   #hasRoomFor({ job, content }: ReadMemory): boolean {
@@ -123,7 +136,7 @@ export class Enricher {
     return fitsProject && (held === 0 || held + content.length <= HELD_CHARACTERS_MAX);
   }
 
-  async #wait(read: ReadMemory, inquiry: Inquiry, context: EnrichContext): Promise<Finding | null> {
+  async #wait(read: ReadMemory, inquiry: Question, context: EnrichContext): Promise<Finding | null> {
     const { projectId } = read.job;
     const waiting = this.#waiting.get(projectId) ?? { memories: 0, characters: 0 };
     const hold = (sign: 1 | -1) => {
@@ -142,7 +155,7 @@ export class Enricher {
   }
 
   // One question, and one repetition of it where the reply is of no use.
-  async #inquire(read: ReadMemory, inquiry: Inquiry, context: EnrichContext): Promise<Finding | null> {
+  async #inquire(read: ReadMemory, inquiry: Question, context: EnrichContext): Promise<Finding | null> {
     const { job } = read;
     const caller = job.memory.given.includes("title") ? job.memory.title : read.title;
     const first = question({ content: read.content, title: caller }, inquiry.missing, crypto.randomUUID());
@@ -153,10 +166,10 @@ export class Enricher {
       const reply = readReply(text, inquiry.missing);
       if (!("problem" in reply)) {
         this.#breaker.succeeded(inquiry.repliesKey(job));
-        this.#parts.findings.keep(job, reply.finding);
+        await this.#parts.findings.keep(job, reply.finding);
         return reply.finding;
       }
-      if (isLast) this.#gaveNothing(job, inquiry, reply.problem, context);
+      if (isLast) await this.#gaveNothing(job, inquiry, reply.problem, context);
       messages = repair(first, text, reply.problem);
     }
     return null;
@@ -165,7 +178,7 @@ export class Enricher {
   // null: no answer, for whatever reason; it was said.
   async #ask(
     job: Job,
-    inquiry: Inquiry,
+    inquiry: Question,
     messages: readonly LlmMessage[],
     context: EnrichContext,
   ): Promise<string | null> {
@@ -181,7 +194,7 @@ export class Enricher {
     try {
       context.signal.throwIfAborted();
       // what waited for its turn may be gone, or the endpoint left alone by now
-      if (!context.isHeld() || this.#isLeftAlone(job, inquiry, context)) return null;
+      if (!(await context.isHeld()) || this.#isLeftAlone(job, inquiry, context)) return null;
       return await this.#call(job, inquiry, messages, context);
     } finally {
       leave();
@@ -192,7 +205,7 @@ export class Enricher {
   // Keeps its place at the gate through a pause that the endpoint asks for: so the endpoint has its pause from all.
   async #call(
     job: Job,
-    inquiry: Inquiry,
+    inquiry: Question,
     messages: readonly LlmMessage[],
     context: EnrichContext,
   ): Promise<string | null> {
@@ -207,7 +220,7 @@ export class Enricher {
     } as const;
     for (const isLast of [false, true]) {
       const answer = await this.#answer(request, context.signal);
-      this.#parts.findings.countTokens(job, answer.usage);
+      await this.#parts.findings.countTokens(job, answer.usage);
       if (!(answer instanceof LlmError)) {
         this.#breaker.succeeded(inquiry.endpointKey);
         return answer.text;
@@ -215,7 +228,7 @@ export class Enricher {
       if (answer.reason === "stopped") throw answer;
       const isPause = answer.retryAfterMs !== null && answer.retryAfterMs <= PAUSE_MS_MAX;
       if (isLast || !isPause) {
-        this.#failed(job, inquiry, answer, context);
+        await this.#failed(job, inquiry, answer, context);
         return null;
       }
       await this.#parts.clock.sleep(answer.retryAfterMs, context.signal);
@@ -235,14 +248,14 @@ export class Enricher {
     }
   }
 
-  #isLeftAlone(job: Job, inquiry: Inquiry, { onNote }: EnrichContext): boolean {
+  #isLeftAlone(job: Job, inquiry: Question, { onNote }: EnrichContext): boolean {
     const isOpen = this.#breaker.isOpen(inquiry.endpointKey) || this.#breaker.isOpen(inquiry.repliesKey(job));
     if (isOpen) onNote("The language model failed several times and is left alone for a while: extracted locally.");
     return isOpen;
   }
 
-  #failed(job: Job, inquiry: Inquiry, error: LlmError, { onNote }: EnrichContext): void {
-    this.#parts.findings.keep(job, null);
+  async #failed(job: Job, inquiry: Question, error: LlmError, { onNote }: EnrichContext): Promise<void> {
+    await this.#parts.findings.keep(job, null);
     const { reason, message, isTransient } = error;
     this.#parts.log.warn(
       { memory: job.memory.id, project: job.projectId, reason, isTransient, error: message },
@@ -257,8 +270,8 @@ export class Enricher {
     if (this.#breaker.failed(key, error.retryAfterMs)) this.#logLeftAlone(job);
   }
 
-  #gaveNothing(job: Job, inquiry: Inquiry, problem: string, { onNote }: EnrichContext): void {
-    this.#parts.findings.keep(job, null);
+  async #gaveNothing(job: Job, inquiry: Question, problem: string, { onNote }: EnrichContext): Promise<void> {
+    await this.#parts.findings.keep(job, null);
     this.#parts.log.warn(
       { memory: job.memory.id, project: job.projectId, problem },
       "the language model's replies are of no use; a memory is extracted locally",
@@ -283,7 +296,7 @@ export class Enricher {
 }
 
 /** What is asked about one memory, and of whom. */
-class Inquiry {
+class Question {
   readonly ceiling: number | null;
   readonly replyTokensMax: number;
   /** Names the endpoint, for what all its callers share. */

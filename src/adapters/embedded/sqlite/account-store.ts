@@ -10,7 +10,7 @@ import type { Clock } from "../../../kit/clock.ts";
 import type { AccountStore } from "../../../ports/account-store.ts";
 import type { Listing } from "../../../ports/user-store.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { KeyRows } from "./key-rows.ts";
+import { type KeyLastUses, KeyRows } from "./key-rows.ts";
 import { ProjectRows } from "./project-rows.ts";
 import { type RandomBytes, systemRandom } from "./random.ts";
 import { UsageRows } from "./usage-rows.ts";
@@ -28,11 +28,13 @@ export class SqliteAccountStore implements AccountStore {
     readonly random?: RandomBytes;
     /** Writes down which memories of a project have expired, before they are counted; default: whatever was written. */
     readonly expire?: (projectId: ProjectId) => void;
+    /** Shared by the stores of several connections: one authenticates, another stores when keys were last used. */
+    readonly lastUses?: KeyLastUses;
   }) {
-    const { database, clock, random = systemRandom, expire = () => {} } = options;
+    const { database, clock, random = systemRandom, expire = () => {}, lastUses = new Map() } = options;
     this.#database = database;
     this.#projects = new ProjectRows(database, clock, random);
-    this.#keys = new KeyRows(database, clock, random);
+    this.#keys = new KeyRows(database, clock, random, lastUses);
     this.#usage = new UsageRows(database, clock, expire);
   }
 

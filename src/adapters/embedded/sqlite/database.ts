@@ -1,9 +1,9 @@
-// How the SQLite file is opened, asked and closed: the only importer of `bun:sqlite`. It knows nothing of memories; the
-// tables are migrations.ts, what is asked of them is each store's own business.
+// Opens, queries and closes the SQLite file: the only importer of `bun:sqlite`. The tables are migrations.ts; each store has its own
+// queries. Transactions that several stores share are transactions.ts.
 
 import { type Statement as BunStatement, Database, SQLiteError, type SQLQueryBindings } from "bun:sqlite";
 import { chmodSync, closeSync, openSync } from "node:fs";
-import type { Transactions } from "../../../ports/transactions.ts";
+import type { Eventually } from "../../../kit/eventually.ts";
 import { refuseNewerVersion, StoreError, type StoreErrorCode, storeError } from "../store-error.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
@@ -12,7 +12,7 @@ const BUSY_TIMEOUT_MS = 5_000;
 /** The write-ahead log is cut back to this after it grew for one large transaction. */
 const JOURNAL_BYTES_MAX = 64 * 1024 * 1024;
 
-/** What a statement's named parameters can be bound to; names are written without their `$`. */
+/** Values of a statement's named parameters; names are written without their `$`. */
 export type Bindings = Readonly<Record<string, string | bigint | number | null | Uint8Array>>;
 
 /** A prepared statement. Integers come back as bigint. Every method throws StoreError when the file fails it. */
@@ -24,24 +24,34 @@ export interface Statement<Row, Params extends Bindings> {
   run(params: Params): number;
 }
 
-/** Takes what an effect of `afterCommit` threw. */
+/** Receives what an effect registered with `afterCommit` threw or rejected with. */
 export type EffectFailure = (error: unknown) => void;
 
-/** What a statement that changes rows has in it; one of these words elsewhere only makes it count as one that does. */
+/** What follows a commit. It may be asynchronous where the transaction is one of transactions.ts. */
+export type Effect = () => Eventually<void>;
+
+/** Matches statements that change rows. A false match only makes a cache forget too early. */
 const WRITING = /\b(?:INSERT|UPDATE|DELETE|REPLACE)\b/i;
 
-/** One open SQLite file: durable at every commit, safe to share with other processes. */
-export class SqliteDatabase implements Transactions {
-  readonly #statements = new Map<string, Statement<unknown, Bindings>>();
-  /** What is to run once the transaction under way is durable. */
-  #effects: (() => void)[] = [];
-  #writes = 0;
+/** Counts the changes that this process has committed, over all connections to one file. */
+export class ChangeCount {
+  /** Changes so far; while it stays the same, this process has changed nothing. */
+  value = 0;
+}
 
-  /** Use `openDatabase`. */
+/** One connection to the SQLite file: durable at every commit, safe beside other connections and processes. */
+export class SqliteDatabase {
+  readonly #statements = new Map<string, Statement<unknown, Bindings>>();
+  /** Effects of the open transaction, in the order of registration. */
+  #effects: Effect[] = [];
+
+  /** Use `openDatabase` or `openReader`. */
   constructor(
     readonly path: string,
     private readonly connection: Database,
     private readonly onEffectFailure: EffectFailure,
+    /** Shared by all connections of this process to the file. */
+    readonly changes: ChangeCount,
   ) {}
 
   /** A statement for this SQL; prepared once, then kept, so SQL texts must be constants and values parameters. */
@@ -49,48 +59,60 @@ export class SqliteDatabase implements Transactions {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
       const prepared = this.#attempt(() => this.connection.prepare<unknown, SQLQueryBindings[]>(sql));
-      statement = this.#guarded(prepared, WRITING.test(sql) ? 1 : 0);
+      statement = this.#guarded(prepared, WRITING.test(sql));
       this.#statements.set(sql, statement);
     }
     return statement as Statement<Row, Params>;
   }
 
-  /** Whether a transaction is under way: what is read now may be undone. */
+  /** Whether a transaction is open on this connection: what is read now may still be undone. */
   get isInTransaction(): boolean {
     return this.connection.inTransaction;
   }
 
-  /** Writing statements run so far, undone and failed ones included: while it stays, this process has changed nothing. */
-  get writes(): number {
-    return this.#writes;
-  }
-
   /**
-   * See Transactions.atomically. A call inside another that throws is undone alone, should the outer one catch that and
-   * go on.
+   * Runs `work` in one transaction, or as a part of the open one. A part that throws is undone alone, if the caller catches the error
+   * and goes on.
    */
   atomically<T>(work: () => T): T {
     if (this.connection.inTransaction) return this.#partly(work);
-    // IMMEDIATE: a transaction that reads first cannot find, when it writes, that another process came between
-    this.#run("BEGIN IMMEDIATE");
+    this.begin();
     let result: T;
+    let effects: readonly Effect[];
     try {
       result = work();
-      this.#run("COMMIT");
+      effects = this.commit();
     } catch (error) {
-      this.#effects = [];
-      // a full disk has SQLite roll back by itself
-      if (this.connection.inTransaction) this.#run("ROLLBACK");
+      this.rollback();
       throw error;
     }
-    const effects = this.#effects;
-    this.#effects = [];
     for (const effect of effects) this.#perform(effect);
     return result;
   }
 
-  /** See Transactions.afterCommit. What an effect throws goes to `onEffectFailure`: the transaction stands, and the other effects run. */
-  afterCommit(effect: () => void): void {
+  /** Opens a transaction. `commit` or `rollback` ends it. */
+  begin(): void {
+    // IMMEDIATE: a transaction that reads first must not find another process's change when it writes
+    this.#run("BEGIN IMMEDIATE");
+  }
+
+  /** Makes the open transaction durable and returns its effects, which the caller runs now. */
+  commit(): readonly Effect[] {
+    this.#run("COMMIT");
+    this.changes.value += 1;
+    const effects = this.#effects;
+    this.#effects = [];
+    return effects;
+  }
+
+  /** Undoes the open transaction, if there still is one: on a full disk SQLite undoes it by itself. */
+  rollback(): void {
+    this.#effects = [];
+    if (this.connection.inTransaction) this.#run("ROLLBACK");
+  }
+
+  /** Runs `effect` after the open transaction has become durable; at once if none is open. Not at all if it is undone. */
+  afterCommit(effect: Effect): void {
     if (this.connection.inTransaction) this.#effects.push(effect);
     else this.#perform(effect);
   }
@@ -135,9 +157,10 @@ export class SqliteDatabase implements Transactions {
     }
   }
 
-  #perform(effect: () => void): void {
+  #perform(effect: Effect): void {
     try {
-      effect();
+      const ending = effect();
+      if (ending instanceof Promise) ending.catch(this.onEffectFailure);
     } catch (error) {
       this.onEffectFailure(error);
     }
@@ -147,7 +170,7 @@ export class SqliteDatabase implements Transactions {
     this.#attempt(() => this.connection.run(sql));
   }
 
-  #guarded(statement: BunStatement<unknown, SQLQueryBindings[]>, writes: 0 | 1): Statement<unknown, Bindings> {
+  #guarded(statement: BunStatement<unknown, SQLQueryBindings[]>, writes: boolean): Statement<unknown, Bindings> {
     return {
       all: (params) => this.#attempt(() => statement.all(params), writes),
       get: (params) => this.#attempt(() => statement.get(params) ?? null, writes),
@@ -155,12 +178,14 @@ export class SqliteDatabase implements Transactions {
     };
   }
 
-  #attempt<T>(call: () => T, writes: 0 | 1 = 0): T {
-    this.#writes += writes;
+  #attempt<T>(call: () => T, writes = false): T {
     try {
       return call();
     } catch (error) {
       throw toStoreError(this.path, error);
+    } finally {
+      // outside a transaction the statement is committed by now; inside, `commit` counts
+      if (writes && !this.connection.inTransaction) this.changes.value += 1;
     }
   }
 }
@@ -179,7 +204,7 @@ export function openDatabase(path: string, onEffectFailure: EffectFailure = thro
     chmodSync(path, 0o600);
     connection = new Database(path, { readwrite: true, create: true, safeIntegers: true, strict: true });
     configure(connection);
-    const database = new SqliteDatabase(path, connection, onEffectFailure);
+    const database = new SqliteDatabase(path, connection, onEffectFailure, new ChangeCount());
     database.migrate();
     return database;
   } catch (error) {
@@ -188,7 +213,24 @@ export function openDatabase(path: string, onEffectFailure: EffectFailure = thro
   }
 }
 
-function throwUncaught(error: unknown): void {
+/**
+ * Opens a second connection to the same file that cannot write. It sees committed changes only, so it can be used while a transaction
+ * is open on `writer`.
+ * @throws StoreError
+ */
+export function openReader(writer: SqliteDatabase): SqliteDatabase {
+  try {
+    const connection = new Database(writer.path, { readonly: true, safeIntegers: true, strict: true });
+    connection.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    connection.run("PRAGMA temp_store = MEMORY");
+    return new SqliteDatabase(writer.path, connection, throwUncaught, writer.changes);
+  } catch (error) {
+    throw toStoreError(writer.path, error);
+  }
+}
+
+/** Turns a failure into an uncaught exception. */
+export function throwUncaught(error: unknown): void {
   queueMicrotask(() => {
     throw error;
   });

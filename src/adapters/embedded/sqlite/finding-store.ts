@@ -3,8 +3,8 @@
 import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Asked, Finding, FindingStore, Relation } from "../../../ports/finding-store.ts";
+import type { Job } from "../../../ports/job-store.ts";
 import type { LlmUsage } from "../../../ports/language-model.ts";
-import type { Job } from "../../../ports/memory-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { OPEN_PROJECT } from "./memory-row.ts";
 import { countUsage } from "./usage-rows.ts";

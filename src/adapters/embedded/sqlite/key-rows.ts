@@ -9,7 +9,6 @@ import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
 import type { KeyScope, Principal } from "../../../domain/scope.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Listing } from "../../../ports/user-store.ts";
-import { StoreError } from "../store-error.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { OPEN_PROJECT } from "./memory-row.ts";
 import { newId, type RandomBytes } from "./random.ts";
@@ -23,8 +22,6 @@ const SHOWN_LAST = 4;
 const ACCESS_TRUSTED_MS = 10;
 /** Keys that are remembered at once; beyond, remembering starts anew. */
 const HOLDERS_MAX = 10_000;
-/** When keys were last used is written down at most this often. */
-const LAST_USED_EVERY_MS = 60_000;
 
 const OPERATOR_NAME = "operator";
 const OPERATOR_SCOPES: readonly KeyScope[] = ["*", "admin"];
@@ -111,21 +108,22 @@ const REMOVE_OTHER_OPERATORS = "DELETE FROM api_keys WHERE is_operator = 1 AND k
 const MAKE_OPERATOR = `UPDATE api_keys SET name = $name, scopes = $scopes, user_id = NULL, redacted = $redacted,
   is_operator = 1, expires_at = NULL WHERE key_key = $key`;
 
+/** When keys were last used, by `key_key`, in Unix milliseconds; only what `flush` has not stored yet. */
+export type KeyLastUses = Map<bigint, number>;
+
 /** The part of AccountStore that is about keys; what each method owes stands there. */
 export class KeyRows {
-  /** When keys were last used, as far as it is not written down yet, by `key_key`. */
-  readonly #lastUsed = new Map<bigint, number>();
-  #lastUsedWrittenAt = Number.NEGATIVE_INFINITY;
   /** By SHA-256, in hexadecimal; true under `#access`. A query for each request would cost ten times the look-up. */
   readonly #holders = new Map<string, Holder>();
   #access = 0n;
-  #writes = -1;
+  #changesSeen = -1;
   #accessReadAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly database: SqliteDatabase,
     private readonly clock: Clock,
     private readonly random: RandomBytes,
+    private readonly lastUses: KeyLastUses,
   ) {}
 
   /** See AccountStore.authenticate. */
@@ -133,8 +131,7 @@ export class KeyRows {
     const now = this.clock.now();
     const holder = this.#holderOf(secret, now);
     if (holder === null) return null;
-    this.#lastUsed.set(holder.key, now);
-    if (now - this.#lastUsedWrittenAt >= LAST_USED_EVERY_MS) this.#tryToFlush(now);
+    this.lastUses.set(holder.key, now);
     return holder.principal;
   }
 
@@ -165,10 +162,10 @@ export class KeyRows {
   // What this process changed counts at once, what another did after a few milliseconds: looking into the file for every
   // request costs more than all the rest of authentication.
   #forgetIfAccessChanged(): void {
-    const { writes } = this.database;
+    const changes = this.database.changes.value;
     const now = performance.now();
-    if (writes === this.#writes && now - this.#accessReadAt < ACCESS_TRUSTED_MS) return;
-    this.#writes = writes;
+    if (changes === this.#changesSeen && now - this.#accessReadAt < ACCESS_TRUSTED_MS) return;
+    this.#changesSeen = changes;
     this.#accessReadAt = now;
     const access = this.database.prepare<{ next: bigint }>(ACCESS).get({})?.next ?? 0n;
     if (access !== this.#access || this.#holders.size >= HOLDERS_MAX) this.#holders.clear();
@@ -177,13 +174,13 @@ export class KeyRows {
 
   /** See AccountStore.flush. */
   flush(): void {
-    if (this.#lastUsed.size === 0) return;
+    if (this.lastUses.size === 0) return;
     this.database.atomically(() => {
-      for (const [key, at] of this.#lastUsed) {
+      for (const [key, at] of this.lastUses) {
         this.database.prepare<never, { key: bigint; at: number }>(WRITE_LAST_USED).run({ key, at });
       }
     });
-    this.#lastUsed.clear();
+    this.lastUses.clear();
   }
 
   /** See AccountStore.hasAdminKey. */
@@ -353,19 +350,9 @@ export class KeyRows {
     return `${SECRET_PREFIX}${Buffer.from(this.random(SECRET_RANDOM_BYTES)).toString("base64url")}`;
   }
 
-  #tryToFlush(now: number): void {
-    this.#lastUsedWrittenAt = now;
-    try {
-      this.flush();
-    } catch (error) {
-      // a full or busy disk must not keep requests out; what waits is written with the next minute's
-      if (!(error instanceof StoreError)) throw error;
-    }
-  }
-
   #toKey(row: KeyRow): ApiKey {
     const written = row.last_used_at === null ? null : Number(row.last_used_at);
-    const waiting = this.#lastUsed.get(row.key_key);
+    const waiting = this.lastUses.get(row.key_key);
     return {
       id: row.id as KeyId,
       projectId: row.project_id as ProjectId,

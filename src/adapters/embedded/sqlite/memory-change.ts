@@ -1,5 +1,5 @@
-// How a memory that is there changes: its attributes, its owner, its content, and that it is tried again. How one comes to
-// be is memory-intake.ts; what follows for the work on it, memory-jobs.ts.
+// How an existing memory changes: its attributes, owner and content, and retries. New memories are made by memory-intake.ts; the jobs
+// that follow are job-store.ts.
 
 import { createHash } from "node:crypto";
 import { Fault, invariant } from "../../../domain/fault.ts";
@@ -15,7 +15,7 @@ import type { Clock } from "../../../kit/clock.ts";
 import type { Accepted } from "../../../ports/memory-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
-import { type MemoryFiles, marksOfFile } from "./memory-files.ts";
+import { marksOfFile, unreadSource, uploadedFileOf } from "./memory-files.ts";
 import type { MemoryOutbox } from "./memory-outbox.ts";
 import { foldTitle, LIVE, MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, TO_WORK, toMemory } from "./memory-row.ts";
 import type { ProjectQuotas } from "./project-quotas.ts";
@@ -43,10 +43,10 @@ const UPDATE = `UPDATE memories SET user_key = $userKey, external_id = $external
 const PUT_CONTENT = `INSERT INTO waiting_contents (memory_key, content) VALUES ($key, $content)
   ON CONFLICT (memory_key) DO UPDATE SET content = excluded.content`;
 
-/** A row with what a change of it has to know. */
+/** A row with what a change needs besides. */
 export type KnownRow = MemoryRow & { readonly content_sha256: Uint8Array; readonly project_id: string };
 
-/** The columns that hold what callers can give, as they are stored. */
+/** Columns for attributes that callers can give, as they are stored. */
 export type AttributeColumns = {
   readonly title: string | null;
   readonly titleFolded: string | null;
@@ -58,7 +58,7 @@ export type AttributeColumns = {
   readonly expiresAt: number | null;
 };
 
-/** What tells one content from another after it was handed over to the index. */
+/** Size and hash of a content. They tell whether a content is new after the text itself has left the row. */
 export type ContentMarks = { readonly contentBytes: number; readonly contentSha256: Uint8Array };
 
 /** Changes memories. */
@@ -69,7 +69,6 @@ export class MemoryChanges {
     private readonly expiry: MemoryExpiry,
     private readonly quotas: ProjectQuotas,
     private readonly outbox: MemoryOutbox,
-    private readonly files: MemoryFiles,
   ) {}
 
   /** See MemoryStore.change. */
@@ -99,10 +98,10 @@ export class MemoryChanges {
     });
   }
 
-  /** The live memory that holds this pair; the expiry of one that holds it no longer is written down. */
+  /** The live memory with this pair. A memory that has it but has expired is recorded as expired first. */
   holderOf(projectId: ProjectId, userId: string | null, externalId: string): KnownRow | null {
     const userKey = userId === null ? null : userKeyOf(this.database, projectId, userId);
-    if (userId !== null && userKey === null) return null; // nobody ever named that user
+    if (userId !== null && userKey === null) return null; // a user that was never named
     const holder = this.database
       .prepare<KnownRow, { project: string; userOrNone: bigint; externalId: string }>(FIND_BY_EXTERNAL_ID)
       .get({ project: projectId, userOrNone: userKey ?? 0n, externalId });
@@ -111,7 +110,7 @@ export class MemoryChanges {
     return null;
   }
 
-  /** Changes a row; what speaks against it comes back as a Fault, and then nothing was written but others' expiry. */
+  /** Changes a row. Returns a Fault if the change is refused; then nothing was written except the expiry of other memories. */
   apply(known: KnownRow, change: MemoryChange & { readonly upload?: ReceivedFile }): Accepted | Fault {
     const work = newWork(known, change);
     const refusal = this.#conflict(known, change) ?? this.#overQuota(known, work);
@@ -120,12 +119,11 @@ export class MemoryChanges {
     const [key, now] = [known.memory_key, this.clock.now()];
     if (work !== null) {
       const { content, marks, upload } = work;
-      const source = upload === null ? null : this.files.keep(upload, known.id, Number(known.version) + 1);
+      const source = upload === null ? null : unreadSource(upload);
       this.database
         .prepare<never, ContentMarks & { key: bigint; now: number; source: string | null }>(REWORK)
         .run({ key, now, source, ...marks });
       putContent(this.database, key, content);
-      this.files.release(known);
     }
     const row = this.database.prepare<MemoryRow, AttributeColumns & Owner & { key: bigint; now: number }>(UPDATE).get({
       key,
@@ -137,7 +135,8 @@ export class MemoryChanges {
     invariant(row !== null, `memory ${known.id} was gone within its own change`);
     const memory = toMemory(row);
     if (work === null) this.outbox.record(known.project_key, "memory.updated", memory);
-    return { memory, outcome: work === null ? "updated" : "rewritten" };
+    if (work === null) return { memory, outcome: "updated", releasedFile: null };
+    return { memory, outcome: "rewritten", releasedFile: uploadedFileOf(known)?.name ?? null };
   }
 
   #find(projectId: ProjectId, id: MemoryId): KnownRow | null {
@@ -169,12 +168,12 @@ export class MemoryChanges {
   }
 }
 
-/** Stores a content that waits for its work, in place of the one that waited before. */
+/** Stores a content that waits to be processed. Replaces one that waited before. */
 export function putContent(database: SqliteDatabase, key: bigint, content: string): void {
   database.prepare<never, { key: bigint; content: string }>(PUT_CONTENT).run({ key, content });
 }
 
-/** The marks of a content. Cost: SHA-256 over its UTF-8. */
+/** Size and hash of a text. Cost: SHA-256 over its UTF-8. */
 export function marksOf(content: string): ContentMarks {
   return {
     contentBytes: Buffer.byteLength(content, "utf8"),
@@ -183,9 +182,8 @@ export function marksOf(content: string): ContentMarks {
 }
 
 /**
- * The attributes after a change: what it sets replaces and counts as given, what it sets to null is cleared and does not,
- * what it leaves out stays as `known` has it. With `isRework` the values that no caller ever gave are cleared, so that they
- * are extracted afresh.
+ * The attributes after a change. A value replaces and counts as given; null clears; what is left out stays as in `known`. With
+ * `isRework` the values that no caller ever gave are cleared, so that they are extracted again.
  */
 export function attributesOf(change: MemoryChange, known: MemoryRow | null, isRework: boolean): AttributeColumns {
   const givenBefore = known === null ? [] : (JSON.parse(known.given) as readonly ExtractedField[]);
@@ -211,7 +209,7 @@ type Owner = { readonly userKey: bigint | null; readonly externalId: string | nu
 
 type NewWork = { readonly content: string; readonly marks: ContentMarks; readonly upload: ReceivedFile | null };
 
-// The same content again is no new work, unless it came to nothing before.
+// The same content is not processed again, unless processing failed before.
 function newWork(known: KnownRow, change: Pick<MemoryChange, "content"> & { upload?: ReceivedFile }): NewWork | null {
   const { content, upload = null } = change;
   if (content === undefined) return null;

@@ -1,82 +1,47 @@
-// Which files belong to which memories: a memory whose text was not read yet refers to one in the column `source`. Where files
-// lie is the business of the port; when they come and go follows the rows.
+// What a row says about the file of an upload, in its column `source`. The row only names the file; where files lie, and when they
+// are kept and removed, is decided by those who call the stores.
 
 import { createHash } from "node:crypto";
-import { invariant } from "../../../domain/fault.ts";
 import type { MemorySource, ReceivedFile } from "../../../domain/memory.ts";
-import type { DocumentFile } from "../../../ports/document-reader.ts";
-import type { UploadFiles } from "../../../ports/upload-files.ts";
+import type { UploadedFile } from "../../../ports/job-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import type { ContentMarks } from "./memory-change.ts";
 import { type MemoryRow, type StoredSource, storedSource } from "./memory-row.ts";
 
-/** Names that one statement asks for: a list of them all would be megabytes where many files wait. */
+/** Names per statement, so that a list of many thousand files does not become one parameter of megabytes. */
 const STEP_FILES = 500;
 
-// a name begins with the id of its memory, which has no hyphen
-const LOOSE = `SELECT value AS name FROM json_each($names) WHERE NOT EXISTS (
-    SELECT 1 FROM memories WHERE memories.id = substr(value, 1, instr(value, '-') - 1)
-      AND json_extract(memories.source, '$.file') = value)`;
+const UNREFERENCED = `SELECT value AS name FROM json_each($names) WHERE NOT EXISTS (
+    SELECT 1 FROM memories WHERE source ->> '$.file' = value AND source ->> '$.file' IS NOT NULL)`;
 
-/** Keeps the files of memories, and lets them go. */
-export class MemoryFiles {
-  constructor(
-    private readonly database: SqliteDatabase,
-    /** null: this store takes no uploads. */
-    private readonly files: UploadFiles | null,
-  ) {}
-
-  /**
-   * Keeps a file for this version of a memory, within the transaction that makes the version; returns what the column
-   * `source` then holds. Where the transaction is undone the file is loose.
-   * @throws Fault `overloaded` when the disk is full
-   */
-  keep(upload: ReceivedFile, memoryId: string, version: number): string {
-    const file = `${memoryId}-${version}`;
-    this.#port().keep(upload.path, file);
-    const stored: StoredSource = { ...upload.source, file };
-    return JSON.stringify(stored);
-  }
-
-  /** The file that is to be read for a memory; null: none. */
-  documentOf(row: MemoryRow): DocumentFile | null {
-    const source = storedSource(row);
-    if (source?.file === undefined) return null;
-    return {
-      path: this.#port().pathOf(source.file),
-      bytes: source.bytes,
-      filename: source.filename,
-      mediaType: source.media_type,
-    };
-  }
-
-  /** Lets go of the file that a row refers to, once the transaction under way is durable. */
-  release(row: Pick<MemoryRow, "source">): void {
-    const file = storedSource(row)?.file;
-    if (file !== undefined) this.database.afterCommit(() => this.#port().remove(file));
-  }
-
-  /** See MemoryStore.removeLooseFiles. */
-  removeLoose(): number {
-    const names = this.files?.names() ?? [];
-    let removed = 0;
-    for (let first = 0; first < names.length; first += STEP_FILES) {
-      const loose = this.database
-        .prepare<{ name: string }, { names: string }>(LOOSE)
-        .all({ names: JSON.stringify(names.slice(first, first + STEP_FILES)) });
-      for (const { name } of loose) this.#port().remove(name);
-      removed += loose.length;
-    }
-    return removed;
-  }
-
-  #port(): UploadFiles {
-    invariant(this.files, "a file was stored where none can be");
-    return this.files;
-  }
+/** The column `source` of a memory whose file was not read yet. */
+export function unreadSource({ file, source }: ReceivedFile): string {
+  const stored: StoredSource = { ...source, file };
+  return JSON.stringify(stored);
 }
 
-/** The marks of a file: never those of a text, and others where the same bytes would be read in another way. */
+/** The file whose text has to be read for a memory; null: none. */
+export function uploadedFileOf(row: Pick<MemoryRow, "source">): UploadedFile | null {
+  const source = storedSource(row);
+  if (source?.file === undefined) return null;
+  return { name: source.file, bytes: source.bytes, filename: source.filename, mediaType: source.media_type };
+}
+
+/** See MemoryStore.unreferencedFiles. */
+export function unreferencedFiles(database: SqliteDatabase, names: readonly string[]): readonly string[] {
+  const unreferenced: string[] = [];
+  for (let first = 0; first < names.length; first += STEP_FILES) {
+    const rows = database
+      .prepare<{ name: string }, { names: string }>(UNREFERENCED)
+      .all({ names: JSON.stringify(names.slice(first, first + STEP_FILES)) });
+    unreferenced.push(...rows.map(({ name }) => name));
+  }
+  return unreferenced;
+}
+
+/**
+ * Size and hash of a file. The hash covers the media type too: the same bytes are another content if they are read in another way.
+ */
 export function marksOfFile({ sha256, source }: ReceivedFile): ContentMarks {
   return {
     contentBytes: source.bytes,
@@ -84,7 +49,7 @@ export function marksOfFile({ sha256, source }: ReceivedFile): ContentMarks {
   };
 }
 
-/** What the column `source` holds once the file was read. */
+/** The column `source` once the file was read: without the file's name. */
 export function readSource(row: Pick<MemoryRow, "source">): string | null {
   const source = storedSource(row);
   if (source === null) return null;

@@ -1,5 +1,5 @@
-// How drafts become rows: new memories, and updates of those that an `externalId` names. How those change is
-// memory-change.ts; what happens to the jobs that follow, memory-jobs.ts.
+// How drafts become rows: new memories, and updates of those that an `externalId` names. Updates are made by memory-change.ts;
+// the jobs that follow are job-store.ts.
 
 import { Fault, invariant } from "../../../domain/fault.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
@@ -15,7 +15,7 @@ import {
   marksOf,
   putContent,
 } from "./memory-change.ts";
-import { type MemoryFiles, marksOfFile } from "./memory-files.ts";
+import { marksOfFile, unreadSource } from "./memory-files.ts";
 import { MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, toMemory } from "./memory-row.ts";
 import type { ProjectQuotas } from "./project-quotas.ts";
 import { newId, type RandomBytes } from "./random.ts";
@@ -29,7 +29,7 @@ const INSERT = `INSERT INTO memories (id, project_key, user_key, external_id, ve
     $tags, $language, $metadata, $given, $contentBytes, $contentSha256, $source, $now, $now, $expiresAt, $now)
   RETURNING ${MEMORY_COLUMNS}`;
 
-/** Takes drafts in. */
+/** Stores drafts. */
 export class MemoryIntake {
   constructor(
     private readonly database: SqliteDatabase,
@@ -37,11 +37,10 @@ export class MemoryIntake {
     private readonly random: RandomBytes,
     private readonly changes: MemoryChanges,
     private readonly quotas: ProjectQuotas,
-    private readonly files: MemoryFiles,
   ) {}
 
   /**
-   * Stores all drafts in one transaction, in their order, so that a draft can update one before it.
+   * Stores all drafts in one transaction, in their order, so that a draft can update an earlier one.
    * @throws Fault `project_not_found` when there is no such project (any more), StoreError when the file cannot be written
    */
   accept(projectId: ProjectId, drafts: readonly MemoryDraft[]): readonly (Accepted | Fault)[] {
@@ -69,7 +68,7 @@ export class MemoryIntake {
     const id = newId("mem", now, this.random);
     const row = this.database.prepare<MemoryRow, AttributeColumns & Identity & ContentMarks>(INSERT).get({
       id,
-      source: draft.upload === undefined ? null : this.files.keep(draft.upload, id, 1),
+      source: draft.upload === undefined ? null : unreadSource(draft.upload),
       projectKey,
       userKey: draft.userId === undefined ? null : nameUser(this.database, projectKey, draft.userId, now),
       externalId: draft.externalId ?? null,
@@ -79,7 +78,7 @@ export class MemoryIntake {
     });
     invariant(row !== null, "an inserted memory gave no row back");
     putContent(this.database, row.memory_key, draft.content);
-    return { memory: toMemory(row), outcome: "created" };
+    return { memory: toMemory(row), outcome: "created", releasedFile: null };
   }
 }
 

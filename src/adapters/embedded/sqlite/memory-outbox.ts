@@ -1,17 +1,26 @@
-// Where it is written down that something happened to a memory, for whoever is to be told. Who that is, and how the news
-// reaches them, is outbox.ts.
+// Where the stores report what happens to memories. Which webhooks are notified is decided in outbox.ts.
 
 import type { Memory } from "../../../domain/memory.ts";
 import type { WebhookEvent } from "../../../domain/webhook.ts";
+import type { Clock } from "../../../kit/clock.ts";
+import type { SqliteDatabase } from "./database.ts";
 
-/** What can happen to a memory. */
+/** Events of memories. */
 export type MemoryEvent = Exclude<WebhookEvent, "webhook.test">;
 
-/** Takes events in the transaction that changes the memory: both become durable, or neither. */
+/** Records events in the transaction that changes the memory: both become durable, or neither. */
 export interface MemoryOutbox {
   /** @param memory as it is after the change; for `memory.deleted` as it was. */
   record(projectKey: bigint, event: MemoryEvent, memory: Memory): void;
 }
 
-/** For stores whose events nobody waits for. */
+/** Records nothing. */
 export const NO_OUTBOX: MemoryOutbox = { record: () => undefined };
+
+/** What the stores of memories, jobs and retirement need. */
+export interface MemoryStoreOptions {
+  readonly database: SqliteDatabase;
+  readonly clock: Clock;
+  /** Events are recorded here; by default they are not recorded. */
+  readonly outbox?: MemoryOutbox;
+}

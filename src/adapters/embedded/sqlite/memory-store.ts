@@ -1,31 +1,20 @@
-// The memories of mneme.sqlite as the port MemoryStore sees them: reads by id or key stand here, lists, intake, changes,
-// jobs and retirement in the files named for them.
+// MemoryStore on SQLite. Reads by id or key are here; lists, new rows, changes and deletion are in the files named for them.
 
-import { type Fault, invariant } from "../../../domain/fault.ts";
+import type { Fault } from "../../../domain/fault.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../../../domain/ids.ts";
-import type { FailureCode, Memory, MemoryChange, MemoryDraft, MemoryStatus } from "../../../domain/memory.ts";
+import type { Memory, MemoryChange, MemoryDraft, MemoryStatus } from "../../../domain/memory.ts";
 import type { Page } from "../../../domain/page.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { VisibleMemory } from "../../../ports/chunk-index.ts";
-import type {
-  Accepted,
-  ClaimOptions,
-  Completion,
-  Job,
-  JobFilter,
-  MemoryListing,
-  MemoryStore,
-} from "../../../ports/memory-store.ts";
-import type { UploadFiles } from "../../../ports/upload-files.ts";
+import type { Accepted, MemoryListing, MemoryStore } from "../../../ports/memory-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { MemoryChanges } from "./memory-change.ts";
+import { MemoryDeletion } from "./memory-deletion.ts";
 import { MemoryExpiry } from "./memory-expiry.ts";
-import { MemoryFiles } from "./memory-files.ts";
+import { unreferencedFiles } from "./memory-files.ts";
 import { MemoryIntake } from "./memory-intake.ts";
-import { MemoryJobs } from "./memory-jobs.ts";
 import { MemoryLists } from "./memory-list.ts";
-import { type MemoryOutbox, NO_OUTBOX } from "./memory-outbox.ts";
-import { MemoryRetirement } from "./memory-retirement.ts";
+import { type MemoryStoreOptions, NO_OUTBOX } from "./memory-outbox.ts";
 import {
   FILTERED_ATTRIBUTES,
   KEYS,
@@ -39,7 +28,7 @@ import {
 import { ProjectQuotas } from "./project-quotas.ts";
 import { type RandomBytes, systemRandom } from "./random.ts";
 import { RecentMemories } from "./recent-memories.ts";
-import { projectKeyOf, userKeyOf } from "./user-rows.ts";
+import { userKeyOf } from "./user-rows.ts";
 
 // a negative limit is none
 const VISIBLE = `SELECT memory_key, user_key, expires_at, ${FILTERED_ATTRIBUTES} AS attributes
@@ -58,35 +47,22 @@ export class SqliteMemoryStore implements MemoryStore {
   readonly #database: SqliteDatabase;
   readonly #clock: Clock;
   readonly #lists: MemoryLists;
-  readonly #expiry: MemoryExpiry;
   readonly #changes: MemoryChanges;
   readonly #intake: MemoryIntake;
-  readonly #jobs: MemoryJobs;
-  readonly #retirement: MemoryRetirement;
-  readonly #files: MemoryFiles;
+  readonly #deletion: MemoryDeletion;
   readonly #recent: RecentMemories;
 
-  constructor(options: {
-    readonly database: SqliteDatabase;
-    readonly clock: Clock;
-    readonly random?: RandomBytes;
-    /** Is told what happens to memories; by default nobody is. */
-    readonly outbox?: MemoryOutbox;
-    /** Where the files of uploads lie; without it no upload can be stored. */
-    readonly files?: UploadFiles;
-  }) {
-    const { database, clock, random = systemRandom, outbox = NO_OUTBOX, files = null } = options;
+  constructor(options: MemoryStoreOptions & { readonly random?: RandomBytes }) {
+    const { database, clock, random = systemRandom, outbox = NO_OUTBOX } = options;
     this.#database = database;
     this.#clock = clock;
     this.#lists = new MemoryLists(database, clock);
-    this.#expiry = new MemoryExpiry(database, clock, outbox);
-    const quotas = new ProjectQuotas(database, this.#expiry);
-    this.#files = new MemoryFiles(database, files);
+    const expiry = new MemoryExpiry(database, clock, outbox);
+    const quotas = new ProjectQuotas(database, expiry);
     this.#recent = new RecentMemories(database, clock);
-    this.#changes = new MemoryChanges(database, clock, this.#expiry, quotas, outbox, this.#files);
-    this.#intake = new MemoryIntake(database, clock, random, this.#changes, quotas, this.#files);
-    this.#jobs = new MemoryJobs(database, clock, outbox, this.#files);
-    this.#retirement = new MemoryRetirement(database, clock, this.#expiry, outbox, this.#files);
+    this.#changes = new MemoryChanges(database, clock, expiry, quotas, outbox);
+    this.#intake = new MemoryIntake(database, clock, random, this.#changes, quotas);
+    this.#deletion = new MemoryDeletion(database, clock, outbox);
   }
 
   get(projectId: ProjectId, id: MemoryId): Memory | null {
@@ -106,7 +82,7 @@ export class SqliteMemoryStore implements MemoryStore {
   getMany(projectId: ProjectId, keys: readonly MemoryKey[]): ReadonlyMap<MemoryKey, Memory> {
     const rows = this.#database
       .prepare<MemoryRow, { project: string; keys: string; now: number }>(
-        // the plus keeps the search to the keys alone
+        // the plus keeps SQLite from using an index on project_key instead of the keys
         `SELECT ${MEMORY_COLUMNS} FROM memories
          WHERE memory_key IN ${KEYS} AND +project_key = ${OPEN_PROJECT} AND ${LIVE}`,
       )
@@ -151,7 +127,7 @@ export class SqliteMemoryStore implements MemoryStore {
     const counts: Record<MemoryStatus, number> = { processing: 0, completed: 0, failed: 0 };
     const rows = this.#database
       .prepare<{ status: MemoryStatus; memories: bigint }, { now: number }>(
-        // by project first: in the order of the index nothing is sorted, which takes a third of the time
+        // grouped by project first, as the index is ordered: without a sort it takes a third of the time
         `SELECT status, sum(memories) AS memories FROM (
            SELECT status, count(*) AS memories FROM memories INDEXED BY memories_by_status
            WHERE ${LIVE} GROUP BY project_key, status
@@ -160,17 +136,6 @@ export class SqliteMemoryStore implements MemoryStore {
       .all({ now: this.#clock.now() });
     for (const row of rows) counts[row.status] = Number(row.memories);
     return counts;
-  }
-
-  reserveChunkKeys(count: number): bigint {
-    invariant(Number.isSafeInteger(count) && count >= 0, `${count} chunk keys were asked for`);
-    const reserved = this.#database
-      .prepare<{ first: bigint }, { count: number }>(
-        "UPDATE sequences SET next = next + $count WHERE name = 'chunk_key' RETURNING next - $count AS first",
-      )
-      .get({ count });
-    invariant(reserved !== null, "the counter of chunk keys is missing");
-    return reserved.first;
   }
 
   accept(projectId: ProjectId, drafts: readonly MemoryDraft[]): readonly (Accepted | Fault)[] {
@@ -185,72 +150,15 @@ export class SqliteMemoryStore implements MemoryStore {
     return this.#changes.retry(projectId, id);
   }
 
-  claim(options: ClaimOptions): readonly Job[] {
-    return this.#jobs.claim(options);
-  }
-
-  voidLeases(): void {
-    this.#jobs.voidLeases();
-  }
-
-  renew(jobs: readonly Job[], leaseMs: number): readonly Job[] {
-    return this.#jobs.renew(jobs, leaseMs);
-  }
-
-  complete(completions: readonly Completion[]): readonly VisibleMemory[] {
-    return this.#jobs.complete(completions);
-  }
-
-  retryLater(job: Job, delayMs: number, isCounted?: boolean): void {
-    this.#jobs.retryLater(job, delayMs, isCounted);
-  }
-
-  fail(job: Job, code: FailureCode, message: string): boolean {
-    return this.#jobs.fail(job, code, message);
-  }
-
-  reopen(keys: readonly MemoryKey[]): void {
-    this.#jobs.reopen(keys);
-  }
-
-  nextJobInMs(filter?: JobFilter): number | null {
-    return this.#jobs.nextJobInMs(filter);
-  }
-
   remove(projectId: ProjectId, id: MemoryId, options = { purges: false }): Memory | null {
-    return this.#retirement.remove(projectId, id, options);
+    return this.#deletion.remove(projectId, id, options);
   }
 
   removeAllOf(projectId: ProjectId, userId: string): readonly MemoryKey[] {
-    return this.#retirement.removeAllOf(projectId, userId);
+    return this.#deletion.removeAllOf(projectId, userId);
   }
 
-  /** Writes down the expiry of all memories that are due, of one project or of all: what counts them comes after. */
-  expireDue(projectId?: ProjectId): void {
-    if (projectId === undefined) this.#expiry.endAllDue();
-    else this.#expiry.endDueOf(projectKeyOf(this.#database, projectId));
-  }
-
-  retired(
-    limit: number,
-    except: readonly ProjectId[] = [],
-  ): readonly { readonly projectId: ProjectId; readonly memoryKey: MemoryKey }[] {
-    return this.#retirement.retired(limit, except);
-  }
-
-  markRetracted(keys: readonly MemoryKey[]): void {
-    this.#retirement.markRetracted(keys);
-  }
-
-  purgeable(limit: number): readonly MemoryKey[] {
-    return this.#retirement.purgeable(limit);
-  }
-
-  erase(keys: readonly MemoryKey[]): void {
-    this.#retirement.erase(keys);
-  }
-
-  removeLooseFiles(): number {
-    return this.#files.removeLoose();
+  unreferencedFiles(files: readonly string[]): readonly string[] {
+    return unreferencedFiles(this.#database, files);
   }
 }

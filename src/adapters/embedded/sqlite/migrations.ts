@@ -377,6 +377,11 @@ UPDATE messages SET source_count =
   (SELECT count(*) FROM message_sources WHERE message_sources.message_key = messages.message_key);
 `;
 
+// Finds the row that an uploaded file belongs to. Few rows have a file: it goes once its text was read.
+const FILES_BY_NAME = `
+CREATE INDEX memories_by_file ON memories (source ->> '$.file') WHERE source ->> '$.file' IS NOT NULL;
+`;
+
 /** All steps in their order; their number is the schema version that this Mneme knows. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
@@ -384,4 +389,5 @@ export const MIGRATIONS: readonly string[] = [
   LANGUAGE_MODEL,
   DOCUMENT_FACTS,
   SOURCE_COUNTS,
+  FILES_BY_NAME,
 ];

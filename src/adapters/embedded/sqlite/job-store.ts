@@ -1,5 +1,5 @@
-// Which memory is worked on next, by whom, and how that work ends. A row in status `processing` is the job: it can be
-// claimed from `claimable_at` on, and its `lease` is the token of whoever claimed it last.
+// JobStore on SQLite. A row in status `processing` is the job: it can be claimed from `claimable_at` on, and `lease` holds the
+// fencing token of the latest claim.
 
 import { invariant } from "../../../domain/fault.ts";
 import { filteredAttributesJson } from "../../../domain/filter.ts";
@@ -8,20 +8,20 @@ import { EXTRACTED_FIELDS, type ExtractedField, type Extraction, type FailureCod
 import type { Clock } from "../../../kit/clock.ts";
 import type { VisibleMemory } from "../../../ports/chunk-index.ts";
 import type { DocumentFacts } from "../../../ports/document-reader.ts";
-import type { ClaimOptions, Completion, Job, JobFilter } from "../../../ports/memory-store.ts";
+import type { ClaimOptions, Completion, Job, JobFilter, JobStore } from "../../../ports/job-store.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { type MemoryFiles, readSource } from "./memory-files.ts";
-import type { MemoryOutbox } from "./memory-outbox.ts";
+import { readSource, uploadedFileOf } from "./memory-files.ts";
+import { type MemoryOutbox, type MemoryStoreOptions, NO_OUTBOX } from "./memory-outbox.ts";
 import { foldTitle, KEYS, keyList, LIVE, MEMORY_COLUMNS, type MemoryRow, TO_WORK, toMemory } from "./memory-row.ts";
 
 const EXCEPT = "(SELECT value FROM json_each($except))";
-// A file that is no text says nothing of how long its text is.
+// Only a plain-text file tells how long its text is.
 const SHORT_ENOUGH = `(memories.content_bytes <= $textBytesMax OR (memories.source ->> '$.file' IS NOT NULL
     AND memories.source ->> '$.media_type' NOT LIKE 'text/%' AND memories.source ->> '$.media_type' <> 'application/json'))`;
 const CLAIMABLE = `memories.status = 'processing' AND ${LIVE} AND memories.claimable_at <= $now AND ${SHORT_ENOUGH}`;
 
-// Round robin: projects are walked in the order of their last service, and the first that has work gives its job
-// that waits longest. Serving a project moves it to the end.
+// Round robin: projects in the order of their last claim; the first with work gives the job that has waited longest. A claim
+// moves its project to the end.
 const NEXT_JOB = `SELECT memories.memory_key, memories.content_bytes, memories.project_key, projects.id AS project_id
   FROM projects JOIN memories ON memories.memory_key = (
     SELECT memories.memory_key FROM memories
@@ -35,7 +35,7 @@ const CLAIM = `UPDATE memories SET lease = $lease, claimable_at = $claimableAt, 
   RETURNING ${MEMORY_COLUMNS},
     (SELECT content FROM waiting_contents WHERE waiting_contents.memory_key = memories.memory_key) AS content`;
 
-/** The job is still its holder's: nobody claimed it later, no newer content came, and the memory is still there. */
+/** True while the job is still held: no later claim, no newer content, and the memory still exists. */
 const HELD = `memories.memory_key = $key AND memories.lease = $lease AND memories.version = $version
   AND memories.status = 'processing' AND ${LIVE}`;
 
@@ -65,18 +65,21 @@ const NEXT_CLAIMABLE_AT = `SELECT min(at) AS at FROM (
 
 type Held = { readonly key: bigint; readonly lease: number; readonly version: number; readonly now: number };
 
-/** Hands out jobs and takes their results. */
-export class MemoryJobs {
-  constructor(
-    private readonly database: SqliteDatabase,
-    private readonly clock: Clock,
-    private readonly outbox: MemoryOutbox,
-    private readonly files: MemoryFiles,
-  ) {}
+/** JobStore on SQLite. */
+export class SqliteJobStore implements JobStore {
+  private readonly database: SqliteDatabase;
+  private readonly clock: Clock;
+  private readonly outbox: MemoryOutbox;
 
-  /** See MemoryStore.claim. Stops before the first job that would exceed `contentBytes`, so that none is passed over. */
+  constructor({ database, clock, outbox }: MemoryStoreOptions) {
+    this.database = database;
+    this.clock = clock;
+    this.outbox = outbox ?? NO_OUTBOX;
+  }
+
+  /** Stops before the first job that would exceed `contentBytes`, so that no job is passed over. */
   claim(options: ClaimOptions): readonly Job[] {
-    invariant(options.leaseMs > 0, `a lease of ${options.leaseMs} ms was asked for`);
+    invariant(options.leaseMs > 0, `a lease of ${options.leaseMs} ms was requested`);
     return this.database.atomically(() => {
       const now = this.clock.now();
       const jobs: Job[] = [];
@@ -92,7 +95,7 @@ export class MemoryJobs {
     });
   }
 
-  /** See MemoryStore.voidLeases. Jobs that wait for their next try (they hold no lease) keep waiting. */
+  /** Jobs that wait for their next attempt hold no lease; they keep waiting. */
   voidLeases(): void {
     this.database
       .prepare<never, { now: number }>(
@@ -101,14 +104,12 @@ export class MemoryJobs {
       .run({ now: this.clock.now() });
   }
 
-  /** See MemoryStore.renew. */
   renew(jobs: readonly Job[], leaseMs: number): readonly Job[] {
     return this.database.atomically(() =>
       jobs.filter((job) => this.#setClaimable(job, this.clock.now() + leaseMs, job.lease)),
     );
   }
 
-  /** See MemoryStore.retryLater; a job that is no longer held is left alone. */
   retryLater(job: Job, delayMs: number, isCounted = true): void {
     this.database.atomically(() => {
       if (!isCounted) {
@@ -120,7 +121,6 @@ export class MemoryJobs {
     });
   }
 
-  /** See MemoryStore.complete. */
   complete(completions: readonly Completion[]): readonly VisibleMemory[] {
     return this.database.atomically(() => {
       const visible: VisibleMemory[] = [];
@@ -132,7 +132,7 @@ export class MemoryJobs {
     });
   }
 
-  /** See MemoryStore.fail. The content stays, so that the memory can be tried again. */
+  /** The content stays in the row, so that the memory can be tried again. */
   fail(job: Job, code: FailureCode, message: string): boolean {
     return this.database.atomically(() => {
       const row = this.database
@@ -143,7 +143,7 @@ export class MemoryJobs {
     });
   }
 
-  /** See MemoryStore.reopen. Counts as a new version: nothing of the one that got lost may pass for it. */
+  /** Starts a new version, so that leftovers of the lost one cannot be taken for it. */
   reopen(keys: readonly MemoryKey[]): void {
     this.database
       .prepare<never, { keys: string; now: number }>(
@@ -153,13 +153,23 @@ export class MemoryJobs {
       .run({ keys: keyList(keys), now: this.clock.now() });
   }
 
-  /** See MemoryStore.nextJobInMs. */
   nextJobInMs(filter: JobFilter = {}): number | null {
     const now = this.clock.now();
     const next = this.database
       .prepare<{ at: bigint | null }, FilterValues & { now: number }>(NEXT_CLAIMABLE_AT)
       .get({ ...filterValues(filter), now });
     return next === null || next.at === null ? null : Math.max(0, Number(next.at) - now);
+  }
+
+  reserveChunkKeys(count: number): bigint {
+    invariant(Number.isSafeInteger(count) && count >= 0, `${count} chunk keys were requested`);
+    const reserved = this.database
+      .prepare<{ first: bigint }, { count: number }>(
+        "UPDATE sequences SET next = next + $count WHERE name = 'chunk_key' RETURNING next - $count AS first",
+      )
+      .get({ count });
+    invariant(reserved !== null, "the counter of chunk keys is missing");
+    return reserved.first;
   }
 
   #next(now: number, filter: JobFilter): NextJob | null {
@@ -173,7 +183,7 @@ export class MemoryJobs {
     const row = this.database
       .prepare<MemoryRow & { content: string | null }, { key: bigint; lease: number; claimableAt: number }>(CLAIM)
       .get({ key: next.memory_key, lease, claimableAt });
-    invariant(row !== null, "a job was gone within its own claim");
+    invariant(row !== null, "a job vanished within its own claim");
     this.database
       .prepare<never, { lease: number; projectKey: bigint }>(
         "UPDATE projects SET served_lease = $lease WHERE project_key = $projectKey",
@@ -184,7 +194,7 @@ export class MemoryJobs {
       projectId: next.project_id as ProjectId,
       memory,
       content: row.content,
-      upload: this.files.documentOf(row),
+      upload: uploadedFileOf(row),
       facts: row.content === null ? this.#factsOf(row.memory_key) : null,
       lease,
       attempt: Number(row.attempts),
@@ -216,7 +226,7 @@ export class MemoryJobs {
 
   #completeOne({ job, extracted, extractedBy, chunkCount, read }: Completion): VisibleMemory | null {
     const held = this.#held(job);
-    // the attributes of the row, not of the job: a caller may have given some since it was claimed
+    // attributes of the row, not of the job: a caller may have given some since the claim
     const row = this.database
       .prepare<MemoryRow, Held>(`SELECT ${MEMORY_COLUMNS} FROM memories WHERE ${HELD}`)
       .get(held);
@@ -239,12 +249,11 @@ export class MemoryJobs {
     this.database
       .prepare<never, { key: bigint }>("DELETE FROM waiting_contents WHERE memory_key = $key")
       .run({ key: held.key });
-    invariant(done !== null, `memory ${row.id} was gone within its own completion`);
+    invariant(done !== null, `memory ${row.id} vanished within its own completion`);
     if (read !== undefined) {
       const facts = { key: held.key, title: read.title, marks: JSON.stringify(read.marks) };
       this.database.prepare<never, typeof facts>(KEEP_FACTS).run(facts);
     }
-    this.files.release(row);
     const memory = toMemory(done);
     this.outbox.record(row.project_key, "memory.completed", memory);
     const { key: memoryKey, userKey, expiresAt } = memory;

@@ -8,7 +8,7 @@ import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import type { Reranker } from "../../src/ports/models.ts";
 import { MODES, RERANKED_TOKENS_MAX } from "../../src/retrieval/modes.ts";
-import type { SearchRequest } from "../../src/retrieval/plan.ts";
+import type { SearchRequest } from "../../src/retrieval/request.ts";
 import { openWorkshop, type Workshop } from "../ingest/workshop.ts";
 import { askIn, indifferent, ofUser, storeIn } from "./asking.ts";
 

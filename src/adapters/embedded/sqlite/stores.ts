@@ -1,0 +1,167 @@
+// All stores of record on one SQLite file: opens it twice (for writing and for reading), makes the stores on both connections, and
+// sends each call to the right one.
+
+import type { JsonObject, Memory } from "../../../domain/memory.ts";
+import type { Clock } from "../../../kit/clock.ts";
+import type { Stores, Transactions } from "../../../ports/transactions.ts";
+import { SqliteAccountStore } from "./account-store.ts";
+import { SqliteChatStore } from "./chat-store.ts";
+import { type EffectFailure, openDatabase, openReader, type SqliteDatabase, throwUncaught } from "./database.ts";
+import { SqliteFindingStore } from "./finding-store.ts";
+import { SqliteIdempotencyStore } from "./idempotency-store.ts";
+import { SqliteJobStore } from "./job-store.ts";
+import type { KeyLastUses } from "./key-rows.ts";
+import { MemoryExpiry } from "./memory-expiry.ts";
+import { type MemoryOutbox, NO_OUTBOX } from "./memory-outbox.ts";
+import { SqliteMemoryStore } from "./memory-store.ts";
+import { SqliteOutbox } from "./outbox.ts";
+import type { RandomBytes } from "./random.ts";
+import { SqliteRetirementStore } from "./retirement-store.ts";
+import { SqliteTransactions, WriteQueue } from "./transactions.ts";
+import { projectKeyOf } from "./user-rows.ts";
+import { SqliteUserStore } from "./user-store.ts";
+import { SqliteWebhookStore } from "./webhook-store.ts";
+
+/** How the stores are opened. */
+export interface SqliteStoreOptions {
+  /** The file; it is made when it does not exist. Its folder must exist. */
+  readonly path: string;
+  readonly clock: Clock;
+  /** Makes a `whsec_…` from random bytes. */
+  readonly newWebhookSecret: (random: RandomBytes) => string;
+  /** Default: the system's random numbers. */
+  readonly random?: RandomBytes;
+  /** The interface's Memory without `content`: the `data` of an event. Default: no events are recorded. */
+  readonly describe?: (memory: Memory) => JsonObject;
+  /** Called after the commit of new webhook deliveries. Must not throw. */
+  readonly onDeliveries?: () => void;
+  /** Receives what an effect of a transaction threw. Default: an uncaught exception, since it is a bug. */
+  readonly onEffectFailure?: EffectFailure;
+}
+
+/** Open stores. Each call is a transaction of its own; `transactions` joins several. */
+export interface SqliteStores extends Stores {
+  readonly transactions: Transactions;
+  /** Closes the file. A second call does nothing. */
+  close(): void;
+}
+
+/**
+ * Opens the file and brings its schema up to date.
+ * @throws StoreError with a sentence for the operator
+ */
+export function openStores(options: SqliteStoreOptions): SqliteStores {
+  const { onEffectFailure = throwUncaught } = options;
+  const writer = openDatabase(options.path, onEffectFailure);
+  const reader = openReader(writer);
+  const lastUses: KeyLastUses = new Map();
+  const writing = storesOn(writer, lastUses, options);
+  const reading = storesOn(reader, lastUses, options);
+  const queue = new WriteQueue();
+  return {
+    ...routed(reading, writing, queue),
+    transactions: new SqliteTransactions({ database: writer, stores: writing, queue, onEffectFailure }),
+    close: () => {
+      reader.close();
+      writer.close();
+    },
+  };
+}
+
+function storesOn(database: SqliteDatabase, lastUses: KeyLastUses, options: SqliteStoreOptions): Stores {
+  const { clock, describe, onDeliveries, newWebhookSecret: newSecret } = options;
+  const random = options.random === undefined ? {} : { random: options.random };
+  const outbox: MemoryOutbox =
+    describe === undefined
+      ? NO_OUTBOX
+      : new SqliteOutbox({
+          database,
+          clock,
+          ...random,
+          describe,
+          ...(onDeliveries !== undefined && { onRecorded: onDeliveries }),
+        });
+  const expiry = new MemoryExpiry(database, clock, outbox);
+  return {
+    memories: new SqliteMemoryStore({ database, clock, ...random, outbox }),
+    jobs: new SqliteJobStore({ database, clock, outbox }),
+    retirement: new SqliteRetirementStore({ database, clock, outbox }),
+    findings: new SqliteFindingStore({ database, clock }),
+    accounts: new SqliteAccountStore({
+      database,
+      clock,
+      ...random,
+      lastUses,
+      expire: (projectId) => expiry.endDueOf(projectKeyOf(database, projectId)),
+    }),
+    users: new SqliteUserStore({ database, clock, ...random }),
+    chats: new SqliteChatStore({ database, clock, ...random }),
+    webhooks: new SqliteWebhookStore({ database, clock, ...random, newSecret }),
+    idempotency: new SqliteIdempotencyStore({ database, clock }),
+  };
+}
+
+type StoreName = keyof Stores;
+
+/**
+ * Methods that only read. All others go through the queue to the writing connection. A changing method listed here by mistake fails
+ * at its first call, since the reading connection refuses to write.
+ */
+const READS: { readonly [Name in StoreName]: readonly (keyof Stores[Name])[] } = {
+  memories: ["get", "getMany", "waitingContents", "list", "userKey", "visible", "unreferencedFiles", "counts"],
+  jobs: ["nextJobInMs"],
+  retirement: ["purgeable"],
+  findings: ["asked", "relations", "tokensToday"],
+  accounts: [
+    "projects",
+    "project",
+    "listProjects",
+    "removedProjects",
+    "hasAdminKey",
+    "key",
+    "listKeys",
+    "authenticate",
+  ],
+  users: ["get", "keyOf", "list", "events"],
+  chats: ["get", "list", "message", "history", "turns", "messages"],
+  webhooks: ["get", "list", "delivery", "deliveries", "due", "nextDueInMs"],
+  idempotency: ["recall"],
+};
+
+function routed(reading: Stores, writing: Stores, queue: WriteQueue): Stores {
+  const store = <Name extends StoreName>(name: Name): Stores[Name] =>
+    routedStore(reading[name], writing[name], READS[name], queue);
+  return {
+    memories: store("memories"),
+    jobs: store("jobs"),
+    retirement: store("retirement"),
+    findings: store("findings"),
+    accounts: store("accounts"),
+    users: store("users"),
+    chats: store("chats"),
+    webhooks: store("webhooks"),
+    idempotency: store("idempotency"),
+  };
+}
+
+type Method = (...parameters: unknown[]) => unknown;
+
+/** A store whose reads go to `reading` and whose other methods go to `writing`, through the queue. */
+function routedStore<Store extends object>(
+  reading: Store,
+  writing: Store,
+  reads: readonly (keyof Store)[],
+  queue: WriteQueue,
+): Store {
+  const methods: Record<string, Method> = {};
+  for (const name of Object.getOwnPropertyNames(Object.getPrototypeOf(writing))) {
+    if (name === "constructor") continue;
+    const of = (store: Store): Method => (store[name as keyof Store] as Method).bind(store);
+    if (reads.includes(name as keyof Store)) methods[name] = of(reading);
+    else {
+      const write = of(writing);
+      methods[name] = (...parameters) => queue.run(() => write(...parameters));
+    }
+  }
+  return methods as Store;
+}

@@ -1,0 +1,156 @@
+// Transactions over all stores of one SQLite file, and the order of writes. One connection writes, behind a queue: a transaction keeps
+// it until its commit and its effects are done. Another connection reads, sees committed changes only, and never waits.
+
+import { invariant } from "../../../domain/fault.ts";
+import type { Eventually } from "../../../kit/eventually.ts";
+import type { Stores, Transaction, Transactions } from "../../../ports/transactions.ts";
+import type { Effect, EffectFailure, SqliteDatabase } from "./database.ts";
+
+/** A transaction that stays open longer is undone: its work waits for something that is no store, or for itself. */
+const TRANSACTION_MS_MAX = 30_000;
+
+/** Lets one writer at a time use the connection, in the order of arrival. */
+export class WriteQueue {
+  #last: Promise<void> | null = null;
+
+  /** Runs a synchronous write: at once if nobody writes, else when its turn comes. */
+  run<T>(write: () => T): Eventually<T> {
+    return this.#last === null ? write() : this.hold(async () => write());
+  }
+
+  /** Runs `work` and keeps all other writers waiting until it has ended. */
+  async hold<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.#last;
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    this.#last = ended;
+    if (before !== null) await before;
+    try {
+      return await work();
+    } finally {
+      if (this.#last === ended) this.#last = null;
+      end();
+    }
+  }
+}
+
+/** Transactions on SQLite. */
+export class SqliteTransactions implements Transactions {
+  readonly #database: SqliteDatabase;
+  readonly #stores: Stores;
+  readonly #queue: WriteQueue;
+  readonly #onEffectFailure: EffectFailure;
+
+  /** `database` is the writing connection, and `stores` write through it. */
+  constructor(parts: {
+    readonly database: SqliteDatabase;
+    readonly stores: Stores;
+    readonly queue: WriteQueue;
+    readonly onEffectFailure: EffectFailure;
+  }) {
+    this.#database = parts.database;
+    this.#stores = parts.stores;
+    this.#queue = parts.queue;
+    this.#onEffectFailure = parts.onEffectFailure;
+  }
+
+  run<T>(work: (transaction: Transaction) => Eventually<T>): Promise<T> {
+    return this.#queue.hold(async () => {
+      const transaction = new OpenTransaction(this.#stores, this.#database);
+      let result: T;
+      let effects: readonly Effect[];
+      this.#database.begin();
+      try {
+        const working = work(transaction);
+        result = working instanceof Promise ? await this.#inTime(working) : working;
+        effects = this.#database.commit();
+      } catch (error) {
+        this.#database.rollback();
+        throw error;
+      } finally {
+        transaction.end();
+      }
+      for (const effect of effects) await this.#perform(effect);
+      return result;
+    });
+  }
+
+  async #inTime<T>(working: Promise<T>): Promise<T> {
+    const { promise: overdue, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      reject(new Error(`a transaction stayed open for ${TRANSACTION_MS_MAX} ms; this is a bug in Mneme`));
+    }, TRANSACTION_MS_MAX);
+    try {
+      return await Promise.race([working, overdue]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #perform(effect: Effect): Promise<void> {
+    try {
+      await effect();
+    } catch (error) {
+      this.#onEffectFailure(error);
+    }
+  }
+}
+
+/** The stores of one transaction, until it ends. */
+class OpenTransaction implements Transaction {
+  #isOpen = true;
+
+  constructor(
+    private readonly stores: Stores,
+    private readonly database: SqliteDatabase,
+  ) {}
+
+  get memories() {
+    return this.#open().memories;
+  }
+
+  get jobs() {
+    return this.#open().jobs;
+  }
+
+  get retirement() {
+    return this.#open().retirement;
+  }
+
+  get findings() {
+    return this.#open().findings;
+  }
+
+  get accounts() {
+    return this.#open().accounts;
+  }
+
+  get users() {
+    return this.#open().users;
+  }
+
+  get chats() {
+    return this.#open().chats;
+  }
+
+  get webhooks() {
+    return this.#open().webhooks;
+  }
+
+  get idempotency() {
+    return this.#open().idempotency;
+  }
+
+  afterCommit(effect: Effect): void {
+    this.#open();
+    this.database.afterCommit(effect);
+  }
+
+  end(): void {
+    this.#isOpen = false;
+  }
+
+  #open(): Stores {
+    invariant(this.#isOpen, "a transaction was used after its end; this is a bug in Mneme");
+    return this.stores;
+  }
+}

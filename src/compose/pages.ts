@@ -1,0 +1,60 @@
+// The pages outside /v1 that need no key: health, readiness, metrics, API description, documentation, console.
+
+import type { RateBuckets } from "../account/rate-limits.ts";
+import type { LaneStatus } from "../adapters/inference/lanes.ts";
+import type { AppParts } from "../api/app.ts";
+import { DOCS_CSP, docsPage } from "../api/docs.ts";
+import { openApiDocument } from "../api/openapi.ts";
+import { type Answer, type Operation, Page } from "../api/operation.ts";
+import { createConsole } from "../console/page.ts";
+import { METRICS_CONTENT_TYPE, type Metrics } from "../kit/metrics.ts";
+import { INTERFACE_VERSION } from "../kit/version.ts";
+
+/** What the pages show. */
+export interface PageParts {
+  readonly operations: readonly Operation[];
+  readonly buckets: RateBuckets;
+  readonly metrics: Metrics;
+  readonly laneStatus: () => readonly LaneStatus[];
+}
+
+/** The pages by path. */
+export function createPages({ operations, buckets, metrics, laneStatus }: PageParts): AppParts["pages"] {
+  // made at the first request, so that a start does not wait for it
+  const document = once(() => openApiDocument({ operations, version: INTERFACE_VERSION, buckets }));
+  const docs = once(
+    () => new Page("text/html; charset=utf-8", docsPage(document()), { "content-security-policy": DOCS_CSP }),
+  );
+  const consolePage = createConsole();
+  return {
+    "/health": () => ({ status: 200, body: { status: "ok" } }),
+    "/ready": () => readiness(laneStatus()),
+    "/metrics": async () => ({ status: 200, body: new Page(METRICS_CONTENT_TYPE, await metrics.text()) }),
+    "/openapi.json": () => ({ status: 200, body: document() }),
+    "/docs": () => ({ status: 200, body: docs() }),
+    "/": async () => {
+      const { html, headers } = await consolePage();
+      return { status: 200, body: new Page("text/html; charset=utf-8", html, headers) };
+    },
+  };
+}
+
+// The stores are open as long as the process lives; only the models come and go.
+function readiness(lanes: readonly LaneStatus[]): Answer {
+  const isReady = lanes.some(({ status }) => status === "up" || status === "draining");
+  const body = { status: isReady ? "ready" : "waiting for the models", lanes: lanes.map(laneView) };
+  return { status: isReady ? 200 : 503, body };
+}
+
+// What operators see of a lane. Why it refused its models is in the log, with the path.
+function laneView({ name, status, restarts, rssBytes, provider }: LaneStatus): object {
+  return { name, status, restarts, rss_bytes: rssBytes, provider };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

@@ -1,0 +1,264 @@
+// The composition root: which parts make up a server, and in which order they open and close. The files beside it open the storage and
+// the models, and build the pages.
+
+import { Idempotency } from "../account/idempotency.ts";
+import { QueryQuota } from "../account/query-quota.ts";
+import { RATE_WINDOW_MS, RateBuckets } from "../account/rate-limits.ts";
+import { SlidingWindow } from "../account/sliding-window.ts";
+import { fileFormats } from "../adapters/documents/formats.ts";
+import { createAddressGuard } from "../adapters/outbound/guard.ts";
+import { createOutboundSender } from "../adapters/outbound/sender.ts";
+import { queryLanguage } from "../adapters/preparation/query-language.ts";
+import { type App, createApp } from "../api/app.ts";
+import { chatOperations } from "../api/chats.ts";
+import { createCors } from "../api/cors.ts";
+import { keyOperations } from "../api/keys.ts";
+import { memoryOperations } from "../api/memories.ts";
+import { graphOperation } from "../api/memory-graph.ts";
+import { uploadOperation } from "../api/memory-upload.ts";
+import { RequestMetrics } from "../api/metrics.ts";
+import type { Operation } from "../api/operation.ts";
+import { projectOperations } from "../api/projects.ts";
+import { searchOperations } from "../api/search.ts";
+import { createUploads } from "../api/upload.ts";
+import { userOperations } from "../api/users.ts";
+import { sourceView } from "../api/views.ts";
+import { webhookOperations } from "../api/webhooks.ts";
+import type { Config } from "../config.ts";
+import type { ProjectId } from "../domain/ids.ts";
+import type { Memory } from "../domain/memory.ts";
+import { Enricher } from "../ingest/enrich/enricher.ts";
+import { IngestWorker } from "../ingest/worker.ts";
+import type { Clock } from "../kit/clock.ts";
+import type { Log } from "../kit/log.ts";
+import { Metrics } from "../kit/metrics.ts";
+import type { AccountStore } from "../ports/account-store.ts";
+import type { ChunkIndex } from "../ports/chunk-index.ts";
+import type { LanguageModel } from "../ports/language-model.ts";
+import type { AddressGuard } from "../ports/outbound.ts";
+import { AnswerService } from "../services/answers.ts";
+import { ChatService } from "../services/chats.ts";
+import { GraphService } from "../services/graph.ts";
+import { KeyService } from "../services/keys.ts";
+import { MemoryService } from "../services/memories.ts";
+import { ProjectService } from "../services/projects.ts";
+import { SearchService } from "../services/search.ts";
+import { UserService } from "../services/users.ts";
+import { WebhookService } from "../services/webhooks.ts";
+import { WebhookDispatcher } from "../webhooks/dispatcher.ts";
+import { Closers } from "./closers.ts";
+import { declareGauges } from "./gauges.ts";
+import { connectLanguageModel, type Models, startModels } from "./models.ts";
+import { createPages } from "./pages.ts";
+import { openEmbeddedStorage, repair, type Storage } from "./storage.ts";
+import { startUpkeep } from "./upkeep.ts";
+
+/** Keys, and addresses without one, whose requests are counted at once. Beyond, a new one waits until a window is empty. */
+const COUNTED_KEYS_MAX = 100_000;
+const COUNTED_ADDRESSES_MAX = 20_000;
+
+/** A running server without its socket. */
+export interface Service {
+  readonly handle: App;
+  /** Resolves when the models answer; rejects when they never will. */
+  readonly ready: Promise<void>;
+  /** Lets running jobs end, flushes and closes the stores. */
+  close(): Promise<void>;
+  /** The admin key, if this start created it: the only time that it is known. */
+  readonly firstKey: string | null;
+}
+
+/** What every part of the server needs. */
+interface Surroundings {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+/** Other implementations of ports in place of the embedded ones. */
+export interface PortParts {
+  readonly startModels: typeof startModels;
+  readonly openStorage: typeof openEmbeddedStorage;
+  readonly connectLanguageModel: typeof connectLanguageModel;
+}
+
+const EMBEDDED: PortParts = { startModels, openStorage: openEmbeddedStorage, connectLanguageModel };
+
+/**
+ * Opens stores and models and puts the server together. Repairs what a crash or damage left behind before it resolves; models may
+ * still be loading.
+ * @param ports tests replace the embedded implementations.
+ * @throws StoreError, NativeError or ModelError with a sentence for the operator if something cannot be opened; what was opened
+ *   before is closed again
+ */
+export async function compose(surroundings: Surroundings, ports: PortParts = EMBEDDED): Promise<Service> {
+  const closers = new Closers();
+  try {
+    return await open(surroundings, ports, closers);
+  } catch (error) {
+    await closers.close();
+    throw error;
+  }
+}
+
+async function open(surroundings: Surroundings, ports: PortParts, closers: Closers): Promise<Service> {
+  const { config, log, clock } = surroundings;
+  const metrics = new Metrics();
+  const wakeDispatcher = () => dispatcher.wake();
+  const storage = await ports.openStorage({ config, onDeliveries: wakeDispatcher, clock, log }, closers);
+  const models = await ports.startModels(surroundings, closers);
+  const index = await storage.openIndex(models.embedder);
+  await repair(storage, index, log);
+  const { stores, transactions, files } = storage;
+  const firstKey = await admitOperator(stores.accounts, await stores.accounts.defaultProject(), config.adminKey);
+
+  const model = ports.connectLanguageModel(config, metrics, clock);
+  const worker = createWorker(surroundings, { storage, index, models, model });
+  closers.add(() => worker.stop());
+  const guard = createAddressGuard({ allow: config.webhookAllow });
+  const dispatcher = new WebhookDispatcher({
+    store: stores.webhooks,
+    sender: createOutboundSender({ allow: config.webhookAllow }),
+    clock,
+    log,
+    retryDelaysMs: config.webhookRetriesMs,
+  });
+  closers.add(() => dispatcher.stop());
+  dispatcher.start();
+  worker.start();
+
+  const projects = new ProjectService({ accounts: stores.accounts, index, guard, log });
+  void projects.purgeRemoved();
+  closers.add(
+    startUpkeep(clock, log, [
+      () => stores.accounts.flush(),
+      () => stores.idempotency.prune(),
+      () => void projects.purgeRemoved(), // a command beside the server may have removed a project
+    ]),
+  );
+  const operations = createOperations(surroundings, {
+    storage,
+    index,
+    models,
+    model,
+    guard,
+    projects,
+    worker,
+    wakeDispatcher,
+  });
+  declareGauges(metrics, { memories: stores.memories, laneStatus: models.laneStatus, clock });
+  const buckets = new RateBuckets(config.rateLimits, operations);
+  const handle = createApp({
+    operations,
+    pages: createPages({ operations, buckets, metrics, laneStatus: models.laneStatus }),
+    buckets,
+    cors: createCors(config.corsOrigins),
+    callers: new SlidingWindow({ windowMs: RATE_WINDOW_MS, clock, keysMax: COUNTED_KEYS_MAX }),
+    failures: new SlidingWindow({ windowMs: RATE_WINDOW_MS, clock, keysMax: COUNTED_ADDRESSES_MAX }),
+    trustedProxies: config.trustedProxies,
+    idempotency: new Idempotency({ store: stores.idempotency, transactions }),
+    transactions,
+    uploads: createUploads({ files, formats: fileFormats }),
+    metrics: new RequestMetrics(metrics),
+    explainFailure: storage.explainFailure,
+    authenticate: (secret) => stores.accounts.authenticate(secret),
+    newRequestId: () => Bun.randomUUIDv7(),
+    clock,
+    log,
+  });
+  return { handle, ready: whenReady(models, log), firstKey, close: () => closers.close() };
+}
+
+function createWorker(
+  { config, log, clock }: Surroundings,
+  parts: {
+    readonly storage: Storage;
+    readonly index: ChunkIndex;
+    readonly models: Models;
+    readonly model: LanguageModel;
+  },
+): IngestWorker {
+  const { stores, transactions, files } = parts.storage;
+  const { index } = parts;
+  const { documents, preparer, embedder } = parts.models;
+  const { accounts, findings } = stores;
+  const operator = operatorLlm(config);
+  const enricher = new Enricher({ accounts, findings, model: parts.model, operator, clock, log });
+  return new IngestWorker({ stores, transactions, files, index, documents, enricher, preparer, embedder, clock, log });
+}
+
+/** All operations of the API, with the services behind them. */
+function createOperations(
+  { config, log, clock }: Surroundings,
+  parts: {
+    readonly storage: Storage;
+    readonly index: ChunkIndex;
+    readonly models: Models;
+    readonly model: LanguageModel;
+    readonly guard: AddressGuard;
+    readonly projects: ProjectService;
+    readonly worker: IngestWorker;
+    readonly wakeDispatcher: () => void;
+  },
+): readonly Operation[] {
+  const { index, models, model, guard, worker, wakeDispatcher } = parts;
+  const { stores, transactions, files } = parts.storage;
+  const { memories, retirement, accounts, users, chats, webhooks, findings } = stores;
+  const { embedder, reranker } = models;
+  const wakeIngest = () => worker.wake();
+
+  const search = new SearchService({ index, memories, embedder, reranker, languageOf: queryLanguage, clock });
+  const answers = new AnswerService({
+    search,
+    accounts,
+    quota: new QueryQuota(accounts, clock),
+    generation: { model, operator: operatorLlm(config), contextTokens: config.llmContextTokens, clock },
+    reading: { reranker, embedder, languageOf: queryLanguage },
+  });
+  const memoryParts = {
+    memories: new MemoryService({ memories, retirement, files, index, log, wakeIngest }),
+    graph: new GraphService({ memories, index, findings, clock }),
+    progressOf: (memory: Memory) => worker.progressOf(memory.key),
+    clock,
+  };
+  return [
+    ...memoryOperations(memoryParts),
+    graphOperation(memoryParts),
+    uploadOperation(memoryParts),
+    ...searchOperations({ search, answers }),
+    ...chatOperations(new ChatService({ chats, answers, transactions, describeSource: sourceView })),
+    ...userOperations(new UserService({ users, index, wakeIngest })),
+    ...keyOperations(new KeyService(accounts), clock),
+    ...projectOperations(parts.projects),
+    ...webhookOperations(new WebhookService({ webhooks, guard, wakeDispatcher })),
+  ];
+}
+
+function operatorLlm({ llmBaseUrl, llmModel, llmApiKey }: Config) {
+  return { baseUrl: llmBaseUrl, model: llmModel, apiKey: llmApiKey };
+}
+
+/** Sets the operator's key if there is one. Without any admin key it makes one and returns its secret, to be shown once. */
+async function admitOperator(
+  accounts: AccountStore,
+  projectId: ProjectId,
+  adminKey: string | null,
+): Promise<string | null> {
+  if (adminKey !== null) {
+    await accounts.setOperatorKey(adminKey);
+    return null;
+  }
+  if (await accounts.hasAdminKey(projectId)) return null;
+  const draft = { name: "admin", scopes: ["*", "admin"], userId: null, expiresAt: null } as const;
+  return (await accounts.issueKey(projectId, draft)).secret;
+}
+
+function whenReady(models: Models, log: Log): Promise<void> {
+  const ready = models.ready().catch((error: unknown) => {
+    // the public sentence names no file; the person who starts the server needs it
+    const reason = error instanceof Error && error.cause !== undefined ? ` ${String(error.cause)}` : "";
+    throw new Error(`${error instanceof Error ? error.message : String(error)}${reason}`, { cause: error });
+  });
+  ready.catch((err: unknown) => log.debug({ err }, "the models did not become ready"));
+  return ready;
+}

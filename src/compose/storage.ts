@@ -1,0 +1,128 @@
+// Opens the stores of a data directory and repairs what a crash left behind.
+
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { EmbeddedChunkIndex } from "../adapters/embedded/chunk-index.ts";
+import { Archive } from "../adapters/embedded/duckdb/archive.ts";
+import { openStores } from "../adapters/embedded/sqlite/stores.ts";
+import { faultOfStore, StoreError } from "../adapters/embedded/store-error.ts";
+import { lockDirectory } from "../adapters/native/core.ts";
+import { openSpool } from "../adapters/uploads/spool.ts";
+import { memoryAttributes } from "../api/views.ts";
+import type { Config } from "../config.ts";
+import type { Fault } from "../domain/fault.ts";
+import type { MemoryKey, ProjectId } from "../domain/ids.ts";
+import { removeUnreferencedFiles } from "../ingest/sweep.ts";
+import type { Clock } from "../kit/clock.ts";
+import type { Log } from "../kit/log.ts";
+import type { ChunkIndex, VisibleMemory } from "../ports/chunk-index.ts";
+import type { MemoryStore } from "../ports/memory-store.ts";
+import type { Embedder } from "../ports/models.ts";
+import type { Stores, Transactions } from "../ports/transactions.ts";
+import type { UploadFiles } from "../ports/upload-files.ts";
+import { newWebhookSecret } from "../webhooks/signature.ts";
+import type { Closers } from "./closers.ts";
+
+/** Memories per page when a project is opened; other work goes on between two pages. */
+const PAGE_MEMORIES = 500;
+
+/** The stores of record and the uploaded files, and how the index is opened on them. */
+export interface Storage {
+  readonly stores: Stores;
+  readonly transactions: Transactions;
+  readonly files: UploadFiles;
+  /** Opens the index for the vectors of this embedder. */
+  readonly openIndex: (embedder: Embedder) => Promise<ChunkIndex>;
+  /** What a caller is told about an error of these stores; null: only that something failed inside. */
+  readonly explainFailure: (error: unknown) => Fault | null;
+}
+
+/** What storage is opened with. */
+export interface StorageOptions {
+  readonly config: Config;
+  /** Called after the commit of new webhook deliveries. */
+  readonly onDeliveries: () => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Opens the data directory, which this process holds alone until `closers` run.
+ * @throws StoreError or NativeError with a sentence for the operator
+ */
+export async function openEmbeddedStorage(options: StorageOptions, closers: Closers): Promise<Storage> {
+  const { config, onDeliveries, clock, log } = options;
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  const lock = lockDirectory(config.dataDir);
+  closers.add(() => lock.release());
+  const { transactions, close, ...stores } = openStores({
+    path: join(config.dataDir, "mneme.sqlite"),
+    clock,
+    newWebhookSecret,
+    describe: memoryAttributes,
+    onDeliveries,
+    onEffectFailure: (err) => log.error({ err }, "an effect of a committed transaction failed"),
+  });
+  closers.add(close);
+  closers.add(() => stores.accounts.flush());
+  const files = openSpool(join(config.dataDir, "uploads"), { clock, log });
+
+  const archivePath = join(config.dataDir, "memories.duckdb");
+  if (!existsSync(archivePath)) refuseLostTexts(archivePath, (await stores.memories.counts()).completed);
+  const archive = await Archive.open({ path: archivePath, log });
+  closers.add(() => archive.close());
+  const openIndex = async ({ dimensions, fingerprint }: Embedder): Promise<ChunkIndex> => {
+    const index = new EmbeddedChunkIndex({
+      directory: join(config.dataDir, "projects"),
+      archive,
+      dimensions,
+      fingerprint,
+      hnswMinChunks: config.hnswMinChunks,
+      reserveChunkKeys: (count) => stores.jobs.reserveChunkKeys(count),
+    });
+    closers.add(() => index.close());
+    return index;
+  };
+  return { stores, transactions, files, openIndex, explainFailure: faultOfStore };
+}
+
+// A new archive would turn every completed memory into a failed one without its text.
+function refuseLostTexts(path: string, completed: number): void {
+  if (completed === 0) return;
+  throw new StoreError(
+    "damaged",
+    `${path} is missing, and ${completed} memories have their texts in it: restore it from a backup.`,
+  );
+}
+
+/** Repairs what a crash left behind: unreferenced files, leases of processes that are gone, gaps in the indexes. */
+export async function repair({ stores, files }: Storage, index: ChunkIndex, log: Log): Promise<void> {
+  const unreferenced = await removeUnreferencedFiles(files, stores.memories, 0);
+  if (unreferenced > 0) log.info({ files: unreferenced }, "uploaded files that no memory refers to were removed");
+  await stores.jobs.voidLeases(); // this process holds the directory, so nobody works on these jobs
+  for (const projectId of await stores.accounts.projects()) await reconcile(projectId, stores, index, log);
+}
+
+/** Puts memories whose index entries are incomplete back to work. They are searchable again when they are whole. */
+async function reconcile(projectId: ProjectId, stores: Stores, index: ChunkIndex, log: Log): Promise<void> {
+  const found = await index.reconcile(projectId, visiblePages(projectId, stores.memories));
+  for (const repaired of found.repairs) log.warn({ projectId }, repaired);
+  if (found.removed > 0) log.info({ projectId, memories: found.removed }, "leftovers of a crash were removed");
+  if (found.incomplete.length === 0) return;
+  log.warn({ projectId, memories: found.incomplete.length }, "memories missing from the index are indexed again");
+  await stores.jobs.reopen(found.incomplete);
+}
+
+/** What searches of a project may see, page by page. */
+export async function* visiblePages(
+  projectId: ProjectId,
+  memories: Pick<MemoryStore, "visible">,
+): AsyncGenerator<readonly VisibleMemory[]> {
+  let afterKey: MemoryKey | null = null;
+  for (;;) {
+    const page: readonly VisibleMemory[] = await memories.visible(projectId, { afterKey, limit: PAGE_MEMORIES });
+    if (page.length > 0) yield page;
+    if (page.length < PAGE_MEMORIES) return;
+    afterKey = page.at(-1)?.memoryKey ?? null;
+  }
+}

@@ -1,0 +1,116 @@
+// Recall: collects candidates by vector search, full-text search and graph search, and orders them by their hybrid score.
+
+import { type GraphWalk, walkGraph } from "./graph-walk.ts";
+import type { Pool } from "./rank.ts";
+import { type Candidate, hitsOutsidePool, mergePools, rankByHybridScore } from "./rank.ts";
+import type { RetrievalParts, Search, SearchRequest } from "./request.ts";
+
+/** Candidates beyond the limit, since some may be deleted or changed while the search runs. */
+const SPARE_CANDIDATES = 10;
+
+/** What recall found. */
+export interface Recalled {
+  /** By falling hybrid score. */
+  readonly candidates: readonly Candidate[];
+  /** null: graph search did not take part. */
+  readonly walk: GraphWalk | null;
+  /** Whether full-text scores are part of the hybrid score. */
+  readonly usesText: boolean;
+}
+
+/** A query that is being embedded. */
+export interface StartedEmbedding {
+  /** Resolves when a lane begins to compute. */
+  readonly begun: Promise<void>;
+  readonly vector: Deferred<Float32Array>;
+}
+
+/** Starts to embed the query. */
+export function startEmbedding({ embedder }: RetrievalParts, { query, signal }: SearchRequest): StartedEmbedding {
+  const { promise: begun, resolve } = Promise.withResolvers<void>();
+  return { begun, vector: deferError(embedder.embed([query], "query", signal, resolve)) };
+}
+
+/** Collects candidates from all searches that the mode uses. */
+export async function recall(running: Search, embedding: StartedEmbedding): Promise<Recalled> {
+  const { request, mode, index, within, watch } = running;
+  const limit = request.limit + SPARE_CANDIDATES;
+  const usesText = mode.textWeight > 0;
+  // full-text search runs while the query is embedded
+  const textSearch =
+    mode.textCandidates > 0
+      ? deferError(index.searchText(request.query, within, Math.max(mode.textCandidates, limit)))
+      : null;
+  const vector = (await embedding.vector)();
+  watch.lap("embed", 1);
+
+  const near = await index.searchVectors(vector, within, Math.max(mode.vectorCandidates, limit));
+  let pool: Pool = { chunkKeys: near.chunkKeys, memoryKeys: near.memoryKeys, cosines: near.scores };
+  watch.lap("vector", near.chunkKeys.length);
+
+  let textScores: Float32Array | null = null;
+  if (usesText) {
+    if (textSearch !== null) pool = await withHits(running, vector, pool, (await textSearch)());
+    textScores = await index.scoreText(request.query, pool.chunkKeys);
+    watch.lap("text", textScores.length);
+  }
+  const candidates = rankByHybridScore(pool, textScores, mode);
+  if (!mode.usesGraph && !request.includeGraph) {
+    watch.lap("fuse", candidates.length);
+    return { candidates, walk: null, usesText };
+  }
+  const walk = await walkGraph(running, candidates, Math.max(mode.graphCandidates, limit));
+  const linked = await withGraph(running, { vector, pool, textScores, candidates }, walk);
+  watch.lap("fuse", linked.length);
+  return { candidates: linked, walk, usesText };
+}
+
+/** The candidates with what graph search found, ordered again with its scores. */
+async function withGraph(
+  running: Search,
+  found: {
+    readonly vector: Float32Array;
+    readonly pool: Pool;
+    readonly textScores: Float32Array | null;
+    readonly candidates: readonly Candidate[];
+  },
+  walk: GraphWalk,
+): Promise<readonly Candidate[]> {
+  const { request, mode, index, watch } = running;
+  const pool = await withHits(running, found.vector, found.pool, walk.hits);
+  let { textScores, candidates } = found;
+  if (walk.certainty > 0) {
+    if (textScores !== null && pool !== found.pool) {
+      const added = await index.scoreText(request.query, pool.chunkKeys.subarray(found.pool.chunkKeys.length));
+      textScores = Float32Array.of(...textScores, ...added);
+    }
+    candidates = rankByHybridScore(pool, textScores, mode, walk);
+  }
+  watch.lap("graph", walk.signals.size);
+  return candidates;
+}
+
+/** The pool with the hits of another search, each with its cosine similarity. The same pool if they add nothing. */
+async function withHits(
+  { index }: Search,
+  vector: Float32Array,
+  pool: Pool,
+  hits: Pick<Pool, "chunkKeys" | "memoryKeys">,
+): Promise<Pool> {
+  const added = hitsOutsidePool(pool, hits);
+  if (added.chunkKeys.length === 0) return pool;
+  return mergePools(pool, { ...added, cosines: await index.scoreVectors(vector, added) });
+}
+
+/** The result of work that was started before it is needed; calling the function gives the value or throws the error. */
+type Deferred<Result> = Promise<() => Result>;
+
+// An error is thrown where the result is used. If the search ends before that, it must not become an unhandled rejection.
+function deferError<Result>(work: Promise<Result>): Deferred<Result> {
+  return work.then(
+    (result) => () => result,
+    (error: unknown) => () => {
+      throw error;
+    },
+  );
+}

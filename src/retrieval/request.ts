@@ -1,0 +1,43 @@
+// What a search is asked for, what it needs, and what its steps share.
+
+import type { ModeName } from "../domain/ranking.ts";
+import type { Clock } from "../kit/clock.ts";
+import type { AdmissibleSet, ChunkIndex, ProjectIndex } from "../ports/chunk-index.ts";
+import type { MemoryStore } from "../ports/memory-store.ts";
+import type { Embedder, Reranker } from "../ports/models.ts";
+import type { Confinement } from "./admissible.ts";
+import type { Mode } from "./modes.ts";
+import type { Stopwatch } from "./stopwatch.ts";
+
+/** A search request. */
+export interface SearchRequest extends Confinement {
+  readonly query: string;
+  readonly mode: ModeName;
+  readonly limit: number;
+  /** Results below this calibrated score are left out. */
+  readonly scoreMin: number;
+  /** Whether graph search takes part in every mode. */
+  readonly includeGraph: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** What retrieval needs. */
+export interface RetrievalParts {
+  readonly index: ChunkIndex;
+  readonly memories: Pick<MemoryStore, "getMany">;
+  readonly embedder: Embedder;
+  readonly reranker: Reranker;
+  /** The language of a query, BCP 47; `und` if unsure. */
+  readonly languageOf: (query: string) => string | Promise<string>;
+  readonly clock: Clock;
+}
+
+/** A running search: what all of its steps share. */
+export interface Search {
+  readonly parts: RetrievalParts;
+  readonly request: SearchRequest;
+  readonly mode: Mode;
+  readonly index: ProjectIndex;
+  readonly within: AdmissibleSet;
+  readonly watch: Stopwatch;
+}

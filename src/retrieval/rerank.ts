@@ -1,0 +1,47 @@
+// Reranking: chooses the texts that the reranker reads, calls it with a deadline, and blends its logits into the order.
+
+import { indexedText, turnText } from "../domain/chunk.ts";
+import { Fault, invariant } from "../domain/fault.ts";
+import type { GraphWalk } from "./graph-walk.ts";
+import type { Hydrated } from "./hydration.ts";
+import { blendRerank, type Candidate, earlyExitFor, NO_GRAPH, rerankedCount } from "./rank.ts";
+import type { Search } from "./request.ts";
+
+/**
+ * The candidates in their order after reranking. Past the mode's deadline the order stays as it was: a late answer is worth less than one
+ * without reranking, and `explain` then shows no rerank signal.
+ */
+export async function rerank(
+  { parts, request, mode, watch }: Search,
+  candidates: readonly Candidate[],
+  hydrated: ReadonlyMap<bigint, Hydrated>,
+  walk: GraphWalk | null,
+): Promise<readonly Candidate[]> {
+  const texts = candidates.slice(0, mode.rerankDepth).map(({ chunkKey }) => textToRerank(hydrated.get(chunkKey)));
+  const read = texts.slice(0, rerankedCount(request.query, texts, mode.rerankTokensMax));
+  const graph = walk ?? NO_GRAPH;
+  const deadline = AbortSignal.timeout(mode.rerankDeadlineMs);
+  const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
+  try {
+    if (read.length === 0) return candidates;
+    const earlyExit = earlyExitFor(candidates.slice(0, read.length), mode, graph);
+    const logits = await parts.reranker.score(request.query, read, signal, () => watch.lap("queue", 1), earlyExit);
+    return blendRerank(candidates, logits, mode, graph);
+  } catch (error) {
+    if (deadline.aborted && !(error instanceof Fault)) return candidates;
+    throw error;
+  } finally {
+    watch.lap("rerank", read.length);
+  }
+}
+
+// The reranker reads 128 tokens, the query included, which is half of a chunk at most. So a chunk among several goes without its title and
+// headings, whose words already count in the hybrid score. Measured by bench/long-documents.ts.
+function textToRerank(found: Hydrated | undefined): string {
+  invariant(found, "a candidate for reranking has its text");
+  const { memory, passage } = found;
+  const { place, text } = passage;
+  if (place.turn !== undefined) return turnText(place.turn, text);
+  const isWholeMemory = memory.state.status === "completed" && memory.state.chunkCount === 1;
+  return isWholeMemory ? indexedText(memory.title, place.headings, text) : text;
+}

@@ -1,0 +1,132 @@
+// Runs a search: recall candidates, rank them, show the best. This file decides the order of the steps and times them; `explain` shows
+// these times. recall.ts finds candidates, rerank.ts reads them, hydration.ts fetches rows and passages, rank.ts has the arithmetic and
+// modes.ts the constants.
+
+import { invariant } from "../domain/fault.ts";
+import type { RankedPassage, Ranking } from "../domain/ranking.ts";
+import { admissibleSet } from "./admissible.ts";
+import { isLanguageSupported, isScriptSupported } from "./coverage.ts";
+import type { GraphWalk } from "./graph-walk.ts";
+import { type Hydrated, hydrate, readRows, stillValid } from "./hydration.ts";
+import { calibrationCurve, forUnsupportedLanguage, MODES, type Mode } from "./modes.ts";
+import { type Candidate, calibrate } from "./rank.ts";
+import { type Recalled, recall, startEmbedding } from "./recall.ts";
+import type { RetrievalParts, Search, SearchRequest } from "./request.ts";
+import { rerank } from "./rerank.ts";
+import { Stopwatch } from "./stopwatch.ts";
+
+/** Candidates in their final order, and how far the list of recalled candidates was used. */
+interface RankedCandidates {
+  readonly candidates: readonly Candidate[];
+  /** Rows and passages of the candidates, by chunk key. */
+  readonly hydrated: ReadonlyMap<bigint, Hydrated>;
+  /** Number of recalled candidates that were hydrated. */
+  readonly taken: number;
+}
+
+/**
+ * Runs a search. It shows nothing that was deleted, rewritten or moved out of scope or filter before it began; of changes made while it
+ * runs it may show either state.
+ * @param given constants in place of the mode's own; bench/ablation.ts takes parts of a mode away.
+ * @throws Fault `overloaded` or `model_unavailable` if no model can answer
+ */
+export async function search(
+  parts: RetrievalParts,
+  request: SearchRequest,
+  given: Mode = MODES[request.mode],
+): Promise<Ranking> {
+  const watch = new Stopwatch();
+  const index = await parts.index.project(request.scope.projectId);
+  // a filter is evaluated in this process and the query embedded in another: with a filter, both run at once
+  const early = request.filter === null ? null : startEmbedding(parts, request);
+  const within = await admissibleSet({ index, clock: parts.clock }, request);
+  watch.lap("filter", within?.memories ?? 0);
+  if (within === null || within.memories === 0) return { results: [], stages: watch.stages, admissible: 0 };
+
+  const embedding = early ?? startEmbedding(parts, request);
+  void embedding.begun.then(() => watch.lap("queue", 1));
+  const mode = await modeFor(parts, request, given);
+  const running: Search = { parts, request, mode, index, within, watch };
+  const recalled = await recall(running, embedding);
+  const ranked = await rank(running, recalled);
+  const results = await show(running, recalled, ranked);
+  return { results, stages: watch.stages, admissible: within.memories };
+}
+
+/** The mode, adapted where the models do not support the query's language. */
+async function modeFor(parts: RetrievalParts, { query }: SearchRequest, given: Mode): Promise<Mode> {
+  const language = await parts.languageOf(query);
+  const { languages } = parts.embedder;
+  if (isLanguageSupported(query, language, languages)) return given;
+  return forUnsupportedLanguage(given, isScriptSupported(query, languages));
+}
+
+/** Hydrates the best candidates and reranks them, if the mode does. */
+async function rank(running: Search, { candidates, walk }: Recalled): Promise<RankedCandidates> {
+  const { request, mode, watch } = running;
+  const taken = Math.max(mode.rerankDepth, request.limit);
+  const best = candidates.slice(0, taken);
+  const hydrated = await hydrate(running, best);
+  watch.lap("hydrate", hydrated.size);
+  const present = best.filter((candidate) => hydrated.has(candidate.chunkKey));
+  const ranked = mode.rerankDepth > 0 ? await rerank(running, present, hydrated, walk) : present;
+  return { candidates: ranked, hydrated, taken };
+}
+
+/** The final list. Rows are read once more: they have the last word on what is shown. */
+async function show(running: Search, recalled: Recalled, ranked: RankedCandidates): Promise<RankedPassage[]> {
+  const { request } = running;
+  const { walk } = recalled;
+  const fusedRanks = new Map(recalled.candidates.map((candidate, position) => [candidate.chunkKey, position + 1]));
+  const { candidates, valid, rows } = await currentCandidates(running, recalled, ranked);
+  const curve = calibrationCurve({
+    text: recalled.usesText,
+    graph: walk !== null && walk.certainty > 0,
+    rerank: candidates.some(({ signals }) => signals.rerank !== undefined),
+  });
+  const shown = candidates.filter((candidate) => valid.has(candidate.chunkKey));
+  const scores = calibrate(shown, curve);
+  const results: RankedPassage[] = [];
+  for (const [position, candidate] of shown.entries()) {
+    const score = scores[position] ?? 0;
+    if (results.length === request.limit || score < request.scoreMin) break;
+    const found = valid.get(candidate.chunkKey);
+    invariant(found, "a ranked passage has its text");
+    results.push({
+      chunkKey: candidate.chunkKey,
+      signals: shownSignals(candidate, walk, (memoryKey) => rows.has(memoryKey)),
+      memory: found.memory,
+      text: found.passage.text,
+      place: found.passage.place,
+      score,
+      fusedRank: fusedRanks.get(candidate.chunkKey) ?? 0,
+    });
+  }
+  return results;
+}
+
+/** Candidates whose rows are still valid. Those that became invalid since the search began are replaced by the next ones. */
+async function currentCandidates(running: Search, { candidates: recalled, walk }: Recalled, ranked: RankedCandidates) {
+  const { request } = running;
+  const hydrated = new Map(ranked.hydrated);
+  let { candidates, taken } = ranked;
+  for (;;) {
+    const passedThrough = walk?.memoriesOnPaths(candidates) ?? [];
+    const rows = await readRows(running, [...candidates.map(({ memoryKey }) => memoryKey), ...passedThrough]);
+    const valid = stillValid(candidates, hydrated, rows);
+    if (valid.size >= request.limit || taken >= recalled.length) return { candidates, valid, rows };
+    const next = recalled.slice(taken, taken + request.limit);
+    taken += next.length;
+    for (const [key, found] of await hydrate(running, next)) hydrated.set(key, found);
+    candidates = [...candidates, ...next];
+  }
+}
+
+function shownSignals(
+  { signals: { graph, ...others } }: Candidate,
+  walk: GraphWalk | null,
+  isShown: Parameters<GraphWalk["path"]>[1],
+): RankedPassage["signals"] {
+  if (graph === undefined || walk === null) return others;
+  return { ...others, graph: { ...graph, path: walk.path(graph, isShown) } };
+}

@@ -1,0 +1,26 @@
+// Times the stages of a search, for `explain`.
+
+import type { StageRecord } from "../domain/ranking.ts";
+
+/** Measures stages that follow each other. A stage that comes twice is shown once with its sum: both models have a queue. */
+export class Stopwatch {
+  readonly #stages = new Map<StageRecord["name"], { ms: number; candidates: number }>();
+  #last = performance.now();
+
+  /** Ends a stage, which began when the one before ended. */
+  lap(name: StageRecord["name"], candidates: number): void {
+    const now = performance.now();
+    const ms = (this.#stages.get(name)?.ms ?? 0) + now - this.#last;
+    this.#stages.set(name, { ms, candidates });
+    this.#last = now;
+  }
+
+  /** All stages so far, in the order in which they first ended; milliseconds with three decimals. */
+  get stages(): StageRecord[] {
+    return [...this.#stages].map(([name, { ms, candidates }]) => ({
+      name,
+      ms: Math.round(ms * 1000) / 1000,
+      candidates,
+    }));
+  }
+}

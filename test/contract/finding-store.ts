@@ -1,0 +1,139 @@
+// What every FindingStore owes (src/ports/finding-store.ts), as tests: each implementation passes them with its own `open`.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
+import type { Finding, FindingStore } from "../../src/ports/finding-store.ts";
+import { ManualClock } from "./manual-clock.ts";
+import { memoryActions } from "./memory-actions.ts";
+import { addTwoProjects, type OpenedStores, type OpenStores, openEmpty } from "./stores.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const FINDING: Finding = {
+  title: "Ada’s notes",
+  tags: ["ö", "😀"],
+  entities: [{ name: "Ada", type: "person" }],
+  relations: [{ subject: "Ada", predicate: "wrote", object: "notes" }],
+};
+
+/** Runs the contract against the stores that `open` makes. */
+export function findingStoreContract(implementation: string, open: OpenStores): void {
+  describe(`${implementation} as FindingStore`, () => {
+    let clock: ManualClock;
+    let stores: OpenedStores;
+    let store: FindingStore;
+    let project: ProjectId;
+    let other: ProjectId;
+
+    beforeEach(async () => {
+      clock = new ManualClock();
+      stores = openEmpty(open, clock);
+      store = stores.findings;
+      [project, other] = await addTwoProjects(stores);
+    });
+    afterEach(() => stores.close());
+
+    const { accept, claimOne, complete, reread } = memoryActions(() => ({ stores, project }));
+    const claimNew = async (draft: Parameters<typeof accept>[0] = {}) => {
+      await accept(draft);
+      return claimOne();
+    };
+
+    describe("a finding", () => {
+      test("comes back as it was kept, for the job and for the memory", async () => {
+        const job = await claimNew();
+        expect(await store.asked(job)).toBeNull();
+        expect(await store.relations(job.memory.key)).toEqual([]);
+        await store.keep(job, FINDING);
+        expect(await store.asked(job)).toEqual({ finding: FINDING });
+        expect(await store.relations(job.memory.key)).toEqual(FINDING.relations);
+      });
+
+      test("is replaced by a later one", async () => {
+        const job = await claimNew();
+        await store.keep(job, FINDING);
+        const later = { entities: [], relations: [] };
+        await store.keep(job, later);
+        expect(await store.asked(job)).toEqual({ finding: later });
+      });
+
+      test("holds for the same content when that is processed again, also after the memory was completed", async () => {
+        const job = await claimNew();
+        await store.keep(job, FINDING);
+        await complete(job);
+        await stores.jobs.reopen([job.memory.key]);
+        const again = await claimOne();
+        expect(again.memory.version).toBe(2);
+        expect(await store.asked(again)).toEqual({ finding: FINDING });
+      });
+
+      test("holds no longer for another content", async () => {
+        const job = await claimNew();
+        await store.keep(job, FINDING);
+        await stores.memories.change(project, job.memory.id, { content: "another text" });
+        const newer = await claimOne();
+        expect(await store.asked(newer)).toBeNull();
+        expect(await store.relations(job.memory.key)).toEqual([]);
+      });
+
+      test("is not kept for a job whose memory is newer, or gone", async () => {
+        const job = await claimNew();
+        await stores.memories.change(project, job.memory.id, { content: "another text" });
+        await store.keep(job, FINDING);
+        expect(await store.asked(await claimOne())).toBeNull();
+        await stores.memories.remove(project, job.memory.id, { purges: true });
+        await stores.retirement.markRetracted([job.memory.key]);
+        await stores.retirement.erase([job.memory.key]);
+        await store.keep(job, FINDING);
+        expect(await store.asked(job)).toBeNull();
+        expect(await store.relations(job.memory.key)).toEqual([]);
+      });
+
+      test("of nothing holds for the version of its job only", async () => {
+        const job = await claimNew();
+        await store.keep(job, null);
+        expect(await store.asked(job)).toEqual({ finding: null });
+        expect(await store.relations(job.memory.key)).toEqual([]);
+        await stores.jobs.fail(job, "processing_error", "no luck");
+        await stores.memories.retry(project, job.memory.id);
+        expect(await store.asked(await claimOne())).toBeNull();
+      });
+    });
+
+    test("relations of a memory that never was are none", async () => {
+      expect(await store.relations(4_711n as MemoryKey)).toEqual([]);
+    });
+
+    describe("tokens", () => {
+      test("count for the project's day and month, and end with both", async () => {
+        const job = await claimNew();
+        const end = Date.UTC(2027, 1, 1);
+        expect(await store.tokensToday(project)).toBe(0);
+        await store.countTokens(job, { prompt: 10, completion: 3 });
+        await store.countTokens(job, { prompt: 5, completion: 0 });
+        expect([await store.tokensToday(project), await store.tokensToday(other)]).toEqual([18, 0]);
+        expect(await stores.accounts.usage(project)).toMatchObject({
+          queries: 0,
+          tokens: { prompt: 15, completion: 3 },
+        });
+        const dayLeft = DAY_MS - (clock.now() % DAY_MS);
+        clock.advance(dayLeft - 1);
+        expect(await store.tokensToday(project)).toBe(18);
+        clock.advance(1);
+        expect(await store.tokensToday(project)).toBe(0);
+        expect((await stores.accounts.usage(project)).tokens).toEqual({ prompt: 15, completion: 3 });
+        clock.advance(end - clock.now());
+        expect((await stores.accounts.usage(project)).tokens).toEqual({ prompt: 0, completion: 0 });
+      });
+
+      test("count although the memory was deleted meanwhile, but not for a removed project", async () => {
+        const job = await claimNew();
+        await stores.memories.remove(project, (await reread(job.memory)).id);
+        await store.countTokens(job, { prompt: 1, completion: 1 });
+        expect(await store.tokensToday(project)).toBe(2);
+        await stores.accounts.removeProject(project);
+        await store.countTokens(job, { prompt: 1, completion: 1 });
+        expect(await store.tokensToday(project)).toBe(0);
+      });
+    });
+  });
+}

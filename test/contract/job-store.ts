@@ -1,0 +1,286 @@
+// What every JobStore owes (src/ports/job-store.ts), as tests: each implementation passes them with its own `open`.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { filteredAttributesJson } from "../../src/domain/filter.ts";
+import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
+import type { JobStore } from "../../src/ports/job-store.ts";
+import type { MemoryStore } from "../../src/ports/memory-store.ts";
+import { ManualClock } from "./manual-clock.ts";
+import { EXTRACTED, LEASE_MS, memoryActions, uploadDraft } from "./memory-actions.ts";
+import { addTwoProjects, inTurn, messageOf, type OpenedStores, type OpenStores, openEmpty } from "./stores.ts";
+
+/** Runs the contract against the stores that `open` makes. */
+export function jobStoreContract(implementation: string, open: OpenStores): void {
+  describe(`${implementation} as JobStore`, () => {
+    let clock: ManualClock;
+    let stores: OpenedStores;
+    let store: MemoryStore;
+    let jobStore: JobStore;
+    let project: ProjectId;
+    let other: ProjectId;
+
+    beforeEach(async () => {
+      clock = new ManualClock();
+      stores = openEmpty(open, clock);
+      ({ memories: store, jobs: jobStore } = stores);
+      [project, other] = await addTwoProjects(stores);
+    });
+    afterEach(() => stores.close());
+
+    const { accept, claim, claimOne, complete, completed, keysOf, reread } = memoryActions(() => ({
+      stores,
+      project,
+    }));
+
+    describe("claim", () => {
+      test("hands out the oldest first, each once, with content and a token of its own", async () => {
+        const memories = await inTurn(["a", "b", "c"], async (content) => {
+          clock.advance(1);
+          return (await accept({ content })).memory;
+        });
+        const jobs = [...(await claim(2)), ...(await claim(2))];
+        expect(jobs.map((job) => job.memory.key)).toEqual(memories.map(({ key }) => key));
+        expect(jobs.map(({ content }) => content)).toEqual(["a", "b", "c"]);
+        expect(jobs.map(({ projectId, attempt }) => [projectId, attempt])).toEqual(Array(3).fill([project, 1]));
+        expect(new Set(jobs.map(({ lease }) => lease)).size).toBe(3);
+        expect(await claim()).toEqual([]);
+      });
+
+      test("takes turns between projects, in one call and over many", async () => {
+        for (let index = 0; index < 10; index++) await accept({ content: `backlog ${index}` });
+        clock.advance(1);
+        const late = [await accept({}, other), await accept({}, other), await accept({}, other)].map(
+          ({ memory }) => memory.key,
+        );
+        const together = await claim(4);
+        expect(together.filter(({ projectId }) => projectId === other)).toHaveLength(2);
+        const singly = [await claimOne(), await claimOne()];
+        expect(singly.map(({ projectId }) => projectId).sort()).toEqual([project, other].sort());
+        const given = [...together, ...singly].filter(({ projectId }) => projectId === other);
+        expect(given.map(({ memory }) => memory.key)).toEqual(late);
+      });
+
+      test("stays within the bytes asked for, but hands out one job at least", async () => {
+        for (const content of ["aaaa", "bbbb", "cc", "d"]) await accept({ content });
+        const take = async (contentBytes: number) => await jobStore.claim({ jobs: 9, contentBytes, leaseMs: LEASE_MS });
+        expect((await take(8)).map(({ content }) => content)).toEqual(["aaaa", "bbbb"]);
+        expect((await take(1)).map(({ content }) => content)).toEqual(["cc"]);
+      });
+
+      test("hands a job out again when its lease ended, and refuses the former holder", async () => {
+        const { memory } = await accept();
+        const former = await claimOne();
+        clock.advance(LEASE_MS - 1);
+        expect(await claim()).toEqual([]);
+        clock.advance(1);
+        const later = await claimOne();
+        expect(later).toMatchObject({ attempt: 2, memory: { key: memory.key } });
+        expect(later.lease).toBeGreaterThan(former.lease);
+        expect(await jobStore.renew([former], LEASE_MS)).toEqual([]);
+        await jobStore.retryLater(former, 0);
+        expect(await jobStore.fail(former, "processing_error", "x")).toBe(false);
+        expect(await complete(former)).toEqual([]);
+        expect(await claim()).toEqual([]);
+        expect(await complete(later)).toHaveLength(1);
+      });
+
+      test("passes over memories that expired", async () => {
+        await accept({ expiresAt: clock.now() + 1 });
+        clock.advance(1);
+        expect(await jobStore.nextJobInMs()).toBeNull();
+        expect(await claim()).toEqual([]);
+      });
+    });
+
+    describe("jobs", () => {
+      test("are kept from others as long as they are renewed", async () => {
+        await accept();
+        const job = await claimOne();
+        for (let turn = 0; turn < 3; turn++) {
+          clock.advance(LEASE_MS - 1);
+          expect(await jobStore.renew([job], LEASE_MS)).toEqual([job]);
+          expect(await claim()).toEqual([]);
+        }
+      });
+
+      test("are free again once all leases are void, but for those that wait for their next try", async () => {
+        await accept();
+        await accept();
+        const [held, putOff] = await claim();
+        if (held === undefined || putOff === undefined) throw new Error("two jobs were to be claimed");
+        await jobStore.retryLater(putOff, LEASE_MS);
+        await jobStore.voidLeases();
+        expect((await claim()).map((job) => job.memory.key)).toEqual([held.memory.key]);
+        expect(await complete(held)).toEqual([]);
+      });
+
+      test("can be finished after the lease's end while nobody else took them", async () => {
+        await accept();
+        const job = await claimOne();
+        clock.advance(2 * LEASE_MS);
+        expect(await complete(job)).toHaveLength(1);
+      });
+
+      test("put off come back after the delay, and their holder is out", async () => {
+        await accept();
+        const job = await claimOne();
+        await jobStore.retryLater(job, 5_000);
+        expect(await complete(job)).toEqual([]);
+        expect(await jobStore.nextJobInMs()).toBe(5_000);
+        clock.advance(4_999);
+        expect(await claim()).toEqual([]);
+        expect(await jobStore.nextJobInMs()).toBe(1);
+        clock.advance(1);
+        expect(await jobStore.nextJobInMs()).toBe(0);
+        expect(await claimOne()).toMatchObject({ attempt: 2, content: "some text" });
+      });
+
+      test("put off through nobody's fault keep their attempts", async () => {
+        await accept();
+        for (let round = 0; round < 3; round++) {
+          const job = await claimOne();
+          expect(job.attempt).toBe(1);
+          await jobStore.retryLater(job, 0, false);
+        }
+        await jobStore.retryLater(await claimOne(), 0);
+        expect((await claimOne()).attempt).toBe(2);
+      });
+
+      test("that fail keep their content and say why", async () => {
+        const { memory } = await accept();
+        clock.advance(7);
+        expect(await jobStore.fail(await claimOne(), "unreadable_document", "no text in it")).toBe(true);
+        expect(await reread(memory)).toMatchObject({
+          state: { status: "failed", error: { code: "unreadable_document", message: "no text in it" } },
+          updatedAt: clock.now(),
+        });
+        expect((await store.waitingContents([memory.key])).size).toBe(1);
+        expect(await jobStore.nextJobInMs()).toBeNull();
+        expect(await keysOf({ status: "failed" })).toEqual([memory.key]);
+      });
+
+      test("that complete become visible and hand their content over", async () => {
+        const expiresAt = clock.now() + 9e6;
+        const { memory } = await accept({ userId: "u", expiresAt, tags: ["given"] });
+        const visible = await complete(await claimOne());
+        const attributes = filteredAttributesJson(await reread(memory));
+        expect(visible).toEqual([
+          { memoryKey: memory.key, userKey: await store.userKey(project, "u"), expiresAt, attributes },
+        ]);
+        expect(await store.visible(project)).toEqual(visible);
+        expect(await reread(memory)).toMatchObject({
+          state: { status: "completed", chunkCount: 3, extraction: "local" },
+          title: "Extracted",
+          type: "note",
+          tags: ["given"],
+          language: "en",
+        });
+        expect((await store.waitingContents([memory.key])).size).toBe(0);
+      });
+
+      test("of projects that are passed over are not claimed, nor waited for", async () => {
+        await accept();
+        expect(await jobStore.nextJobInMs({ except: [project] })).toBeNull();
+        expect(await jobStore.claim({ jobs: 9, contentBytes: 9, leaseMs: LEASE_MS, except: [project] })).toEqual([]);
+        expect(await jobStore.nextJobInMs({ except: ["prj_other" as ProjectId] })).toBe(0);
+        const [claimed] = await jobStore.claim({
+          jobs: 9,
+          contentBytes: 9,
+          leaseMs: LEASE_MS,
+          except: ["prj_other" as ProjectId],
+        });
+        expect(claimed?.projectId).toBe(project);
+      });
+
+      test("with longer texts are passed over when asked, but for files whose text is not known yet", async () => {
+        const { memory } = await accept({ content: "1234567890" });
+        expect(await jobStore.nextJobInMs({ textBytesMax: 9 })).toBeNull();
+        const short = { jobs: 9, contentBytes: 99, leaseMs: LEASE_MS, textBytesMax: 9 };
+        expect(await jobStore.claim(short)).toEqual([]);
+        const { memory: small } = await accept({ content: "123456789" });
+        expect(await jobStore.nextJobInMs({ textBytesMax: 9 })).toBe(0);
+        expect((await jobStore.claim(short)).map((job) => job.memory.key)).toEqual([small.key]);
+        expect(await jobStore.nextJobInMs({ textBytesMax: 10 })).toBe(0);
+        expect((await jobStore.claim({ ...short, textBytesMax: 10 })).map((job) => job.memory.key)).toEqual([
+          memory.key,
+        ]);
+      });
+
+      test("with files name the file; once it was read its facts stay, for when the text is indexed again", async () => {
+        const { memory } = await accept(uploadDraft("f1", 7));
+        const job = await claimOne();
+        expect(job).toMatchObject({
+          content: "",
+          upload: { name: "f1", bytes: 7, filename: "f1.pdf", mediaType: "application/pdf" },
+          facts: null,
+        });
+        const read = { contentBytes: 1_234, title: "Of the file", marks: [{ at: 0, place: { page: 1 } }] };
+        await jobStore.complete([{ job, extracted: EXTRACTED, extractedBy: "local", chunkCount: 1, read }]);
+        expect(await reread(memory)).toMatchObject({ contentBytes: 1_234, source: { filename: "f1.pdf", bytes: 7 } });
+        await jobStore.reopen([memory.key]);
+        const { title, marks } = read;
+        expect(await claimOne()).toMatchObject({ content: null, upload: null, facts: { title, marks } });
+      });
+
+      test("with files are passed over by size only where the file is plain text", async () => {
+        await accept(uploadDraft("f1", 100, "text/plain"));
+        await accept(uploadDraft("f2", 100, "application/json"));
+        const { memory } = await accept(uploadDraft("f3", 100));
+        const short = { jobs: 9, contentBytes: 1e9, leaseMs: LEASE_MS, textBytesMax: 99 };
+        expect((await jobStore.claim(short)).map((job) => job.memory.key)).toEqual([memory.key]);
+        expect(await jobStore.nextJobInMs({ textBytesMax: 99 })).toBe(LEASE_MS);
+        expect(await jobStore.claim({ ...short, textBytesMax: 100 })).toHaveLength(2);
+      });
+
+      test("remember where their attributes come from; of one that was given all of them that is its caller", async () => {
+        const extractions = await inTurn(
+          ["llm", "local"] as const,
+          async (extractedBy) =>
+            await inTurn([{}, { title: "t", type: "t", tags: [], language: "en" }], async (given) => {
+              const { memory } = await accept(given);
+              await jobStore.complete([{ job: await claimOne(), extracted: EXTRACTED, extractedBy, chunkCount: 1 }]);
+              const { state } = await reread(memory);
+              return state.status === "completed" ? state.extraction : null;
+            }),
+        );
+        expect(extractions.flat()).toEqual(["llm", "caller", "local", "caller"]);
+      });
+
+      test("of one round complete each for itself", async () => {
+        const [kept, gone] = [(await accept()).memory, (await accept()).memory];
+        const jobs = await claim();
+        await store.remove(project, gone.id);
+        const visible = await jobStore.complete(
+          jobs.map((job) => ({ job, extracted: EXTRACTED, extractedBy: "local", chunkCount: 1 })),
+        );
+        expect(visible.map(({ memoryKey }) => memoryKey)).toEqual([kept.key]);
+        expect(
+          await jobStore.complete(
+            jobs.map((job) => ({ job, extracted: EXTRACTED, extractedBy: "local", chunkCount: 1 })),
+          ),
+        ).toEqual([]);
+      });
+
+      test("are there again for completed memories that are reopened, without content", async () => {
+        const memory = await completed({ title: "given" });
+        const failed = (await accept({ content: "fails" })).memory;
+        await jobStore.fail(await claimOne(), "processing_error", "x");
+        await jobStore.reopen([memory.key, failed.key, 4_711n as MemoryKey]);
+        expect(await store.visible(project)).toEqual([]);
+        const jobs = await claim();
+        expect(jobs).toMatchObject([{ content: null, attempt: 1, memory: { key: memory.key } }]);
+        for (const job of jobs) await complete(job);
+        expect(await reread(memory)).toMatchObject({ title: "given", state: { status: "completed" } });
+      });
+    });
+
+    test("reserveChunkKeys hands out runs that never overlap, from above 0", async () => {
+      const first = await jobStore.reserveChunkKeys(5);
+      expect(first).toBeGreaterThan(0n);
+      expect(await jobStore.reserveChunkKeys(0)).toBe(first + 5n);
+      expect(await jobStore.reserveChunkKeys(1)).toBe(first + 5n);
+      expect(await jobStore.reserveChunkKeys(1)).toBe(first + 6n);
+      expect(await messageOf(async () => await jobStore.reserveChunkKeys(-1))).toContain("bug in Mneme");
+    });
+  });
+}

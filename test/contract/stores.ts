@@ -1,0 +1,158 @@
+// What the suites of all store ports need: empty stores to run against, events of memories as webhooks receive them, and what a
+// call throws or rejects with. Each implementation is opened by a function of the type OpenStores.
+
+import { Fault, type FaultCode } from "../../src/domain/fault.ts";
+import type { MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
+import type { JsonObject, Memory } from "../../src/domain/memory.ts";
+import { DEFAULT_SETTINGS, type Plan } from "../../src/domain/project.ts";
+import { WEBHOOK_EVENTS, type WebhookEvent } from "../../src/domain/webhook.ts";
+import type { Clock } from "../../src/kit/clock.ts";
+import type { Eventually } from "../../src/kit/eventually.ts";
+import type { Stores, Transactions } from "../../src/ports/transactions.ts";
+
+/** What stores are opened with. */
+export interface StoreSurroundings {
+  readonly clock: Clock;
+  /** The `data` of a memory's events. */
+  readonly describe: (memory: Memory) => JsonObject;
+  /** Called after the commit of new deliveries. */
+  readonly onDeliveries?: () => void;
+  readonly onEffectFailure?: (error: unknown) => void;
+}
+
+/** Things whose number no port tells, because only the store itself has to get rid of them. */
+export type Stored = "messages" | "sources" | "answers" | "subjects";
+
+/** Empty stores, and what tests do to them or ask of them past the ports. */
+export interface OpenedStores extends Stores {
+  readonly transactions: Transactions;
+  /** As if a project stored so many further bytes of content. */
+  occupy(projectId: ProjectId, bytes: number): void;
+  /** How many of these are stored, whoever they belong to. */
+  stored(what: Stored): number;
+  close(): void;
+}
+
+/** Opens empty stores. */
+export type OpenStores = (surroundings: StoreSurroundings) => OpenedStores;
+
+/** Opens empty stores; their events carry the whole memory, for `EventReader`. */
+export function openEmpty(open: OpenStores, clock: Clock): OpenedStores {
+  return open({ clock, describe: describeWhole });
+}
+
+/** Adds a project to the stores. */
+export async function addProject({ accounts }: Stores, plan: Plan = "enterprise"): Promise<ProjectId> {
+  return (await accounts.createProject({ name: "some project", plan, settings: DEFAULT_SETTINGS })).id;
+}
+
+/** Adds two projects to the stores. */
+export async function addTwoProjects(stores: Stores): Promise<readonly [ProjectId, ProjectId]> {
+  return [await addProject(stores), await addProject(stores)];
+}
+
+/** An event of a memory, as a webhook that subscribed to all of them receives it. */
+export interface MemoryEvent {
+  readonly projectId: ProjectId;
+  readonly event: WebhookEvent;
+  readonly memory: Memory;
+}
+
+/** Reads the events of memories through one webhook per project. */
+export class EventReader {
+  readonly #stores: OpenedStores;
+
+  private constructor(stores: OpenedStores) {
+    this.#stores = stores;
+  }
+
+  /** Subscribes to all events of these projects. */
+  static async subscribe(stores: OpenedStores, projects: readonly ProjectId[]): Promise<EventReader> {
+    const events = WEBHOOK_EVENTS.filter((event) => event !== "webhook.test");
+    for (const projectId of projects) {
+      await stores.webhooks.create(projectId, { url: urlOf(projectId), events, description: null, isEnabled: true });
+    }
+    return new EventReader(stores);
+  }
+
+  /** The events since the last call, those of one project in their order. */
+  read(): Promise<readonly MemoryEvent[]> {
+    return this.#stores.transactions.run(async ({ webhooks }) => {
+      const events: MemoryEvent[] = [];
+      for (;;) {
+        const due = await webhooks.due(100, new Set());
+        if (due.length === 0) return events;
+        for (const { id, url, body } of due) {
+          const { type, data } = JSON.parse(body) as { readonly type: WebhookEvent; readonly data: JsonObject };
+          events.push({ projectId: url.slice(urlOf("").length) as ProjectId, event: type, memory: memoryOf(data) });
+          const attempt = { at: 0, statusCode: 200, error: null, ms: 1 };
+          await webhooks.record(id, { attempt, next: "delivered", disables: false });
+        }
+      }
+    });
+  }
+}
+
+function urlOf(projectId: ProjectId | ""): string {
+  return `https://hooks.example.com/${projectId}`;
+}
+
+function describeWhole(memory: Memory): JsonObject {
+  return {
+    ...memory,
+    key: `${memory.key}`,
+    userKey: memory.userKey === null ? null : `${memory.userKey}`,
+  } as JsonObject;
+}
+
+function memoryOf(described: JsonObject): Memory {
+  const { key, userKey, ...rest } = described;
+  return {
+    ...(rest as unknown as Omit<Memory, "key" | "userKey">),
+    key: BigInt(`${key}`) as MemoryKey,
+    userKey: userKey === null ? null : (BigInt(`${userKey}`) as UserKey),
+  };
+}
+
+/** Like `map`, one item after the other. */
+export async function inTurn<Item, Result>(
+  items: Iterable<Item>,
+  work: (item: Item, index: number) => Eventually<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const item of items) results.push(await work(item, results.length));
+  return results;
+}
+
+/** Calls `work` so often, one call after the other. */
+export function times<Result>(count: number, work: (index: number) => Eventually<Result>): Promise<Result[]> {
+  return inTurn(Array(count).keys(), work);
+}
+
+/** The Fault that a call throws or rejects with. */
+export async function faultOf(call: () => unknown): Promise<Fault> {
+  const error = await errorOf(call);
+  if (error instanceof Fault) return error;
+  throw error;
+}
+
+/** The code of the Fault that a call throws or rejects with. */
+export async function codeOf(call: () => unknown): Promise<FaultCode> {
+  return (await faultOf(call)).code;
+}
+
+/** The message of what a call throws or rejects with. */
+export async function messageOf(call: () => unknown): Promise<string> {
+  const error = await errorOf(call);
+  return error instanceof Error ? error.message : `${error}`;
+}
+
+/** What a call throws or rejects with. */
+export async function errorOf(call: () => unknown): Promise<unknown> {
+  try {
+    await call();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("nothing was refused");
+}

@@ -1,0 +1,148 @@
+// What the in-memory stores share about memories: liveness, the way back to work, expiry, quotas and erasure.
+
+import { Fault } from "../../src/domain/fault.ts";
+import { filteredAttributesJson } from "../../src/domain/filter.ts";
+import type { ProjectId } from "../../src/domain/ids.ts";
+import type { Memory, MemoryState } from "../../src/domain/memory.ts";
+import { PLANS } from "../../src/domain/project.ts";
+import type { VisibleMemory } from "../../src/ports/chunk-index.ts";
+import type { UploadedFile } from "../../src/ports/job-store.ts";
+import { recordEvent } from "./outbox.ts";
+import { openProject } from "./projects.ts";
+import type { MemoryRow, Session } from "./session.ts";
+
+/** Whether reads may show a memory: it is neither deleted nor expired. */
+export function isLive({ deletedAt, expiresAt }: MemoryRow, now: number): boolean {
+  return deletedAt === null && (expiresAt === null || expiresAt > now);
+}
+
+/** Live memories of a project that exists, in the order of their keys. */
+export function liveMemories(session: Session, projectId: ProjectId): MemoryRow[] {
+  if (openProject(session, projectId) === null) return [];
+  return session.tables.memories.rows((row) => row.projectId === projectId && isLive(row, session.now));
+}
+
+/** Replaces some columns of a memory. */
+export function update(session: Session, row: MemoryRow, change: Partial<MemoryRow>): MemoryRow {
+  return session.tables.memories.set(row.key, { ...row, ...change });
+}
+
+/** What a memory's columns become when it has to be processed (again) from now on. */
+export function toWork(row: MemoryRow, now: number): Partial<MemoryRow> {
+  return {
+    version: row.version + 1,
+    status: "processing",
+    chunkCount: 0,
+    error: null,
+    attempts: 0,
+    lease: null,
+    claimableAt: now,
+  };
+}
+
+/** The file whose text has to be read for a memory; null: none. */
+export function uploadedFileOf({ file, source }: MemoryRow): UploadedFile | null {
+  if (file === null || source === null) return null;
+  return { name: file, bytes: source.bytes, filename: source.filename, mediaType: source.media_type };
+}
+
+/** Marks memories as deleted since their expiry. */
+export function recordExpiry(session: Session, rows: readonly MemoryRow[]): void {
+  for (const row of rows) {
+    recordEvent(session, "memory.deleted", update(session, row, { deletedAt: row.expiresAt, lease: null }));
+  }
+}
+
+/** Expired memories of projects that exist whose expiry was not recorded yet; the earliest first. */
+export function unrecordedExpiries(session: Session, projectId?: ProjectId): MemoryRow[] {
+  return session.tables.memories
+    .rows(
+      (row) =>
+        row.deletedAt === null &&
+        !isLive(row, session.now) &&
+        (projectId ?? row.projectId) === row.projectId &&
+        openProject(session, row.projectId) !== null,
+    )
+    .sort((a, b) => (a.expiresAt ?? 0) - (b.expiresAt ?? 0));
+}
+
+/** Number and bytes of the memories that count against a project's plan: all that are not recorded as deleted. */
+export function stored(session: Session, projectId: ProjectId): { readonly documents: number; readonly bytes: number } {
+  const counted = session.tables.memories.rows((row) => row.projectId === projectId && row.deletedAt === null);
+  const occupied = session.tables.projects.get(projectId)?.occupiedBytes ?? 0;
+  return { documents: counted.length, bytes: counted.reduce((sum, row) => sum + row.contentBytes, occupied) };
+}
+
+/** Why a project's plan does not allow such a growth; null: it does. Expired memories make room first. */
+export function quotaRefusal(session: Session, projectId: ProjectId, documents: number, bytes: number): Fault | null {
+  const refusal = exceededQuota(session, projectId, documents, bytes);
+  const expired = refusal === null ? [] : unrecordedExpiries(session, projectId);
+  if (expired.length === 0) return refusal;
+  recordExpiry(session, expired);
+  return exceededQuota(session, projectId, documents, bytes);
+}
+
+function exceededQuota(session: Session, projectId: ProjectId, documents: number, bytes: number): Fault | null {
+  const plan = openProject(session, projectId)?.project.plan ?? "free";
+  const quotas = PLANS[plan];
+  const used = stored(session, projectId);
+  const shown = (amount: number) => amount.toLocaleString("en-US");
+  const cure = "delete memories or choose another plan.";
+  if (documents > 0 && quotas.documents !== null && used.documents + documents > quotas.documents) {
+    return new Fault(
+      "document_quota_exceeded",
+      `The plan "${plan}" holds ${shown(quotas.documents)} memories, and ${shown(used.documents)} are stored: ${cure}`,
+    );
+  }
+  if (bytes > 0 && quotas.storageBytes !== null && used.bytes + bytes > quotas.storageBytes) {
+    return new Fault(
+      "storage_quota_exceeded",
+      `The plan "${plan}" holds ${shown(quotas.storageBytes)} bytes of content; ${shown(used.bytes)} are stored, and ` +
+        `this would add ${shown(bytes)}: ${cure}`,
+    );
+  }
+  return null;
+}
+
+/** Erases a memory with what chats show of it and what idempotency remembers of it. */
+export function eraseMemory({ tables }: Session, row: MemoryRow): void {
+  tables.memories.delete(row.key);
+  for (const message of tables.messages.rows(({ sources }) => sources.some((one) => one.memoryKey === row.key))) {
+    const sources = message.sources.filter((one) => one.memoryKey !== row.key);
+    tables.messages.set(message.id, { ...message, sources });
+  }
+  for (const [key, answer] of answersAbout(tables, [row.id])) {
+    tables.answers.set(key, { ...answer, body: null, subjects: answer.subjects.filter((one) => one !== row.id) });
+  }
+}
+
+/** Remembered answers that speak of one of these ids, with their keys in the table. */
+export function answersAbout(tables: Session["tables"], subjects: readonly string[]) {
+  return tables.answers
+    .rows((answer) => answer.subjects.some((subject) => subjects.includes(subject)))
+    .map((answer) => [JSON.stringify(answer.slot), answer] as const);
+}
+
+/** What searches may see of a completed memory. */
+export function toVisible(row: MemoryRow): VisibleMemory {
+  const memory = toMemory(row);
+  const { key: memoryKey, userKey, expiresAt } = memory;
+  return { memoryKey, userKey, expiresAt, attributes: filteredAttributesJson(memory) };
+}
+
+/** A row as the memory that it stands for. */
+export function toMemory(row: MemoryRow): Memory {
+  const { key, id, version, title, type, tags, language, metadata, userId, userKey, externalId } = row;
+  const { createdAt, updatedAt, expiresAt, contentBytes, source, given } = row;
+  return {
+    ...{ key, id, version, state: toState(row), title, type, tags, language, metadata, userId, userKey, externalId },
+    ...{ createdAt, updatedAt, expiresAt, contentBytes, source, given },
+  };
+}
+
+function toState({ status, attempts, chunkCount, extraction, error }: MemoryRow): MemoryState {
+  if (status === "processing") return { status, attempts };
+  if (status === "completed") return { status, chunkCount, extraction: extraction ?? "local" };
+  if (error === null) throw new Error("a failed memory has no error");
+  return { status, error };
+}

@@ -1,0 +1,35 @@
+// What the in-memory stores share about projects and the users that are named in them.
+
+import { Fault } from "../../src/domain/fault.ts";
+import type { ProjectId, UserKey } from "../../src/domain/ids.ts";
+import { keyOf, type ProjectRow, type Session, type UserRow } from "./session.ts";
+
+/** A project; null for one that was removed or never made. */
+export function openProject({ tables }: Session, id: ProjectId): ProjectRow | null {
+  const row = tables.projects.get(id);
+  return row === undefined || row.deletedAt !== null ? null : row;
+}
+
+/** @throws Fault `project_not_found` */
+export function existingProject(session: Session, id: ProjectId): ProjectRow {
+  const row = openProject(session, id);
+  if (row === null) throw new Fault("project_not_found", `There is no project ${id}.`);
+  return row;
+}
+
+/** The key of a user that is known or was known once; null for one that was never named. */
+export function userKeyOf({ tables }: Session, projectId: ProjectId, userId: string): UserKey | null {
+  return tables.users.get(keyOf(projectId, userId))?.key ?? null;
+}
+
+/** Makes a user known, since something new names it. A user who was not known gets an empty profile and the first place. */
+export function nameUser(session: Session, projectId: ProjectId, userId: string): UserRow {
+  const known = session.tables.users.get(keyOf(projectId, userId));
+  if (known !== undefined && known.knownKey !== null) return known;
+  return session.tables.users.set(keyOf(projectId, userId), {
+    key: known?.key ?? (session.next("user") as UserKey),
+    projectId,
+    knownKey: session.next("known user"),
+    user: { id: userId, name: null, email: null, metadata: null, createdAt: session.now },
+  });
+}

@@ -1,0 +1,191 @@
+// All stores of record in memory, asynchronous on purpose: every call answers a few turns later. They document what the ports owe and
+// prove that no caller depends on an answer that comes at once. Readers see the committed tables; writers work on a fork, one at a time.
+
+import { invariant } from "../../src/domain/fault.ts";
+import type { KeyId, ProjectId } from "../../src/domain/ids.ts";
+import type { Eventually } from "../../src/kit/eventually.ts";
+import type { Stores, Transaction, Transactions } from "../../src/ports/transactions.ts";
+import { InMemoryAccounts } from "./accounts.ts";
+import { InMemoryChats } from "./chats.ts";
+import { Delays } from "./delays.ts";
+import { InMemoryFindings } from "./findings.ts";
+import { InMemoryIdempotency } from "./idempotency.ts";
+import { InMemoryJobs } from "./jobs.ts";
+import { InMemoryMemories } from "./memories.ts";
+import { InMemoryRetirement } from "./retirement.ts";
+import { emptyTables, Session, type Surroundings, type Tables } from "./session.ts";
+import { InMemoryUsers } from "./users.ts";
+import { InMemoryWebhooks } from "./webhooks.ts";
+
+/** How the stores are opened. */
+export interface InMemoryStoreOptions extends Omit<Surroundings, "lastUses"> {
+  /** Receives what an effect of a transaction threw. */
+  readonly onEffectFailure: (error: unknown) => void;
+}
+
+/** Open stores, and what tests do to them past the ports. */
+export interface InMemoryStores extends Stores {
+  readonly transactions: Transactions;
+  /** What is stored at this moment. */
+  committed(): Tables;
+  /** As if a project stored so many further bytes of content. */
+  occupy(projectId: ProjectId, bytes: number): void;
+  close(): void;
+}
+
+const STORES = {
+  memories: InMemoryMemories,
+  jobs: InMemoryJobs,
+  retirement: InMemoryRetirement,
+  findings: InMemoryFindings,
+  accounts: InMemoryAccounts,
+  users: InMemoryUsers,
+  chats: InMemoryChats,
+  webhooks: InMemoryWebhooks,
+  idempotency: InMemoryIdempotency,
+} as const satisfies Record<keyof Stores, new (session: Session) => object>;
+
+/** Methods that only read. They never wait for an open transaction; all others wait their turn. */
+const READS: { readonly [Name in keyof Stores]: readonly (keyof Stores[Name])[] } = {
+  memories: ["get", "getMany", "waitingContents", "list", "userKey", "visible", "unreferencedFiles", "counts"],
+  jobs: ["nextJobInMs"],
+  retirement: ["purgeable"],
+  findings: ["asked", "relations", "tokensToday"],
+  accounts: [
+    "projects",
+    "project",
+    "listProjects",
+    "removedProjects",
+    "hasAdminKey",
+    "key",
+    "listKeys",
+    "authenticate",
+  ],
+  users: ["get", "keyOf", "list", "events"],
+  chats: ["get", "list", "message", "history", "turns", "messages"],
+  webhooks: ["get", "list", "delivery", "deliveries", "due", "nextDueInMs"],
+  idempotency: ["recall"],
+};
+
+/** A transaction that stays open longer is undone: its work waits for itself, or for something that is no store. */
+const TRANSACTION_MS_MAX = 10_000;
+
+/** Opens empty stores. */
+export function openInMemoryStores({ onEffectFailure, ...options }: InMemoryStoreOptions): InMemoryStores {
+  const surroundings: Surroundings = { ...options, lastUses: new Map<KeyId, number>() };
+  const delays = new Delays();
+  let committed = emptyTables();
+  let isOpen = true;
+  let lastWriter: Promise<void> = Promise.resolve();
+
+  /** Runs `work` on a session of its own when all earlier writers have ended, commits, and runs the effects. */
+  const write = async <T>(work: (session: Session) => Eventually<T>): Promise<T> => {
+    const before = lastWriter;
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    lastWriter = ended;
+    await before;
+    try {
+      invariant(isOpen, "a store was used after it was closed");
+      const session = new Session(committed, surroundings);
+      const result = await work(session);
+      committed = session.tables;
+      for (const effect of session.effects) {
+        try {
+          await effect();
+        } catch (error) {
+          onEffectFailure(error);
+        }
+      }
+      return result;
+    } finally {
+      end();
+    }
+  };
+  const read = <T>(work: (session: Session) => T): T => {
+    invariant(isOpen, "a store was used after it was closed");
+    const session = new Session(committed, surroundings);
+    const result = work(session);
+    invariant(!session.isChanged, "a method that is listed in READS wrote something");
+    return result;
+  };
+
+  const transactions: Transactions = {
+    run: async (work) => {
+      await delays.next();
+      return write(async (session) => {
+        let isRunning = true;
+        const checkRunning = () => invariant(isRunning, "a transaction was used after its end; this is a bug in Mneme");
+        const stores = asynchronous(delays, (_name, _method, call) => {
+          checkRunning();
+          return session.attempt(() => call(session));
+        });
+        const transaction: Transaction = {
+          ...stores,
+          afterCommit: (effect) => {
+            checkRunning();
+            session.effects.push(effect);
+          },
+        };
+        try {
+          return await inTime(work(transaction));
+        } finally {
+          isRunning = false;
+        }
+      });
+    },
+  };
+  return {
+    ...asynchronous(delays, (name, method, call) => {
+      const reads: readonly string[] = READS[name];
+      return reads.includes(method) ? read(call) : write((session) => session.attempt(() => call(session)));
+    }),
+    transactions,
+    committed: () => committed,
+    occupy: (projectId, bytes) => {
+      const row = committed.projects.get(projectId);
+      invariant(row !== undefined, `there is no project ${projectId}`);
+      committed.projects.set(projectId, { ...row, occupiedBytes: row.occupiedBytes + bytes });
+    },
+    close: () => {
+      isOpen = false;
+    },
+  };
+}
+
+type Call = (session: Session) => unknown;
+type Run = (name: keyof Stores, method: string, call: Call) => Eventually<unknown>;
+
+/** All stores, whose calls are delayed before and after `run`. */
+function asynchronous(delays: Delays, run: Run): Stores {
+  const store = (name: keyof Stores) => {
+    const methods: Record<string, (...parameters: unknown[]) => Promise<unknown>> = {};
+    for (const method of Object.getOwnPropertyNames(STORES[name].prototype)) {
+      if (method === "constructor") continue;
+      methods[method] = async (...parameters) => {
+        await delays.next();
+        const answer = await run(name, method, (session) => {
+          const target = new STORES[name](session) as unknown as Record<string, (...values: unknown[]) => unknown>;
+          return target[method]?.(...parameters);
+        });
+        await delays.next();
+        return answer;
+      };
+    }
+    return methods;
+  };
+  return Object.fromEntries(
+    Object.keys(STORES).map((name) => [name, store(name as keyof Stores)]),
+  ) as unknown as Stores;
+}
+
+async function inTime<T>(working: Eventually<T>): Promise<T> {
+  const { promise: overdue, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    reject(new Error(`a transaction stayed open for ${TRANSACTION_MS_MAX} ms; this is a bug in Mneme`));
+  }, TRANSACTION_MS_MAX);
+  try {
+    return await Promise.race([working, overdue]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
