@@ -278,6 +278,23 @@ describe("Rust rules", () => {
   test("only one module uses Node-API", () => {
     expect(find(/\bnapi\b/, "move it to native/src/bindings", "native/src/bindings/")).toEqual([]);
   });
+
+  test("modules import each other without cycles", () => {
+    for (const root of ["native/src/", "native/encoder/src/"]) {
+      const files = code
+        .filter(({ path }) => path.startsWith(root))
+        .map((file) => ({ ...file, path: file.path.slice(root.length) }));
+      const imports = rustImports(files);
+      expect(cycleIn(imports)).toEqual([]);
+      const folders = new Map<string, Set<string>>();
+      for (const [module, targets] of imports) {
+        const folder = folderOf(module);
+        const others = [...targets].map(folderOf).filter((other) => other !== folder);
+        folders.set(folder, new Set([...(folders.get(folder) ?? []), ...others]));
+      }
+      expect(cycleIn(folders)).toEqual([]);
+    }
+  });
 });
 
 describe("pages", () => {
@@ -324,6 +341,46 @@ describe("what is published", () => {
 function moduleOf(path: string): string {
   const [, module = "", adapter = ""] = path.split("/");
   return module === "adapters" ? `adapters/${adapter}` : module;
+}
+
+// The modules that each module names by `crate::`, by file.
+function rustImports(files: readonly { path: string; lines: readonly string[] }[]): Map<string, Set<string>> {
+  const nameOf = (path: string) => path.replace(/(\/mod)?\.rs$/, "").replaceAll("/", "::");
+  const modules = new Set(files.map(({ path }) => nameOf(path)));
+  const moduleAt = (path: readonly string[]) =>
+    path.map((_, at) => path.slice(0, path.length - at).join("::")).find((name) => modules.has(name));
+  return new Map(
+    files.map(({ path, lines }) => {
+      const found = [...lines.join("\n").matchAll(/\bcrate::((?:\w+::)*)(?:\{([^}]*)\}|(\w+))/g)].flatMap(
+        ([, before = "", group, single = ""]) =>
+          (group ?? single).split(",").map((item) => moduleAt([...before.split("::").slice(0, -1), item.trim()])),
+      );
+      const targets = found.filter((name) => name !== undefined && name !== nameOf(path));
+      return [nameOf(path), new Set(targets as string[])];
+    }),
+  );
+}
+
+const folderOf = (module: string) => module.split("::")[0] ?? "";
+
+// The names along one cycle; none if there is no cycle.
+function cycleIn(imports: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const done = new Set<string>();
+  const visit = (name: string, trail: readonly string[]): string[] => {
+    if (trail.includes(name)) return [...trail.slice(trail.indexOf(name)), name];
+    if (done.has(name)) return [];
+    for (const next of imports.get(name) ?? []) {
+      const cycle = visit(next, [...trail, name]);
+      if (cycle.length > 0) return cycle;
+    }
+    done.add(name);
+    return [];
+  };
+  for (const name of imports.keys()) {
+    const cycle = visit(name, []);
+    if (cycle.length > 0) return cycle;
+  }
+  return [];
 }
 
 function deadLinks(page: SourceFile): string[] {
