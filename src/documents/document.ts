@@ -1,10 +1,11 @@
-// Defines what the readers of all formats return: text, title, and the pages, slides or sheets that the text comes from.
+// Defines what the readers of all formats return: text, title, and the pages, slides or sheets that the text comes
+// from.
 
 /** The result of reading a file: readable Markdown, and the places that its parts come from. */
 export interface ReadDocument {
   /**
-   * Their concatenation is the text: at least one visible character, no NUL, no lone surrogate. Pieces avoid a second copy of a
-   * large text in memory.
+   * Their concatenation is the text: at least one visible character, no NUL, no lone surrogate. Pieces avoid a second
+   * copy of a large text in memory.
    */
   readonly pieces: readonly string[];
   /** The title in the file's own properties; null: taken from the text later. */

@@ -1,5 +1,6 @@
-// Samples a file so that its format can be recognised: its first bytes, the list of a ZIP archive's entries, the beginning of its
-// text. Reads a few megabytes at most, however the file is made. The formats themselves recognise the sample.
+// Samples a file so that its format can be recognised: its first bytes, the list of a ZIP archive's entries, the
+// beginning of its text. Reads a few megabytes at most, however the file is made. The formats themselves recognise the
+// sample.
 
 import type { FileHandle } from "node:fs/promises";
 import { beginningOf, encodingOf } from "./encoding/encoding.ts";

@@ -1,5 +1,5 @@
-// Defines what a file format provides. formats.ts lists the formats: a new one is a file that exports a `FileFormat`, and a
-// line in that list.
+// Defines what a file format provides. formats.ts lists the formats: a new one is a file that exports a `FileFormat`,
+// and a line in that list.
 
 import type { ReadFailure } from "../ports/document-reader.ts";
 import type { ReadDocument } from "./document.ts";

@@ -1,4 +1,5 @@
-// Recognises OLE containers ([MS-CFB]): Office documents of the old binary formats, and encrypted ones of the new formats.
+// Recognises OLE containers ([MS-CFB]): Office documents of the old binary formats, and encrypted ones of the new
+// formats.
 
 import type { FileHandle } from "node:fs/promises";
 import { beginsWith, readAt } from "./file-bytes.ts";
@@ -7,8 +8,8 @@ const OLE_SIGNATURE = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 /** Bytes that are searched at once. */
 const STEP_BYTES = 1024 * 1024;
 /**
- * Layout of a directory entry ([MS-CFB] 2.6.1): size, offset of the name's length in bytes (with the final zero), offset of the
- * type, and the type of a stream.
+ * Layout of a directory entry ([MS-CFB] 2.6.1): size, offset of the name's length in bytes (with the final zero),
+ * offset of the type, and the type of a stream.
  */
 const DIRECTORY_ENTRY = { bytes: 128, nameBytesAt: 64, typeAt: 66, streamType: 2 } as const;
 const ENCRYPTED_PACKAGE = Buffer.from("EncryptedPackage\0", "utf16le");
@@ -19,8 +20,8 @@ export function isOleContainer(bytes: Uint8Array): boolean {
 }
 
 /**
- * Whether an OLE container lists a stream `EncryptedPackage`. Directory entries lie at multiples of their size wherever the sectors
- * are, so the search looks at each such offset and does not trust the sector tables.
+ * Whether an OLE container lists a stream `EncryptedPackage`. Directory entries lie at multiples of their size wherever
+ * the sectors are, so the search looks at each such offset and does not trust the sector tables.
  */
 export async function holdsEncryptedPackage(file: FileHandle, size: number): Promise<boolean> {
   for (let stepAt = 0; stepAt < size; stepAt += STEP_BYTES) {

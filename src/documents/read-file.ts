@@ -1,4 +1,5 @@
-// Reads the file of an upload: its text, title and page marks. detect.ts found the format before, when the file was uploaded.
+// Reads the file of an upload: its text, title and page marks. detect.ts found the format before, when the file was
+// uploaded.
 
 import { readFile } from "node:fs/promises";
 import { type DocumentFile, ReadFailure } from "../ports/document-reader.ts";

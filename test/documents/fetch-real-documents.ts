@@ -1,5 +1,5 @@
-// Downloads the documents that real-documents.tsv lists, about 17 MB, from their public repositories on GitHub into a folder, and
-// verifies their checksums. Usage: bun test/documents/fetch-real-documents.ts FOLDER
+// Downloads the documents that real-documents.tsv lists, about 17 MB, from their public repositories on GitHub into a
+// folder, and verifies their checksums. Usage: bun test/documents/fetch-real-documents.ts FOLDER
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

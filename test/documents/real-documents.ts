@@ -1,5 +1,5 @@
-// Finds the real documents that some tests read. They are not part of the repository: real-documents.tsv lists them with their public
-// sources and licences, and fetch-real-documents.ts downloads them.
+// Finds the real documents that some tests read. They are not part of the repository: real-documents.tsv lists them
+// with their public sources and licences, and fetch-real-documents.ts downloads them.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

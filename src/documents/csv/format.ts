@@ -1,7 +1,7 @@
 // The CSV format. csv.ts extracts the text.
 
 import type { FileFormat } from "../format.ts";
-import { isOtherMarkup, readTextFile, SIGN_UNITS, titleOfName } from "../text/text-file.ts";
+import { isOtherMarkup, RECOGNITION_UNITS, readTextFile, titleOfName } from "../text/text-file.ts";
 
 /** Tables with a separator: comma, semicolon or tab. */
 export const CSV: FileFormat = {
@@ -11,7 +11,7 @@ export const CSV: FileFormat = {
   recognise({ text, extension, hasKnownExtension }) {
     if (text === null || isOtherMarkup(text)) return null;
     if (this.extensions.includes(extension)) return "name";
-    return !hasKnownExtension && isTable(text.slice(0, SIGN_UNITS)) ? "guess" : null;
+    return !hasKnownExtension && isTable(text.slice(0, RECOGNITION_UNITS)) ? "guess" : null;
   },
   async read({ bytes, filename }) {
     const { csvText } = await import("./csv.ts");
@@ -19,7 +19,9 @@ export const CSV: FileFormat = {
   },
 };
 
-/** Whether all lines have the same number of separators. Two lines are not enough: two sentences may have a comma each. */
+/**
+ * Whether all lines have the same number of separators. Two lines are not enough: two sentences may have a comma each.
+ */
 function isTable(text: string): boolean {
   const lines = text
     .split(/\r?\n/)

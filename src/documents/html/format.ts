@@ -2,7 +2,7 @@
 
 import { decoded, encodingNamed, encodingOf } from "../encoding/encoding.ts";
 import type { FileFormat } from "../format.ts";
-import { isOtherMarkup, notText, SIGN_UNITS } from "../text/text-file.ts";
+import { isOtherMarkup, notText, RECOGNITION_UNITS } from "../text/text-file.ts";
 
 /** A page names its encoding within this many bytes. HTML 13.2.3.2 looks at 1,024, but some pages name it later. */
 const CHARSET_WITHIN_BYTES = 4_096;
@@ -14,7 +14,7 @@ export const HTML: FileFormat = {
   extensions: ["html", "htm", "xhtml"],
   recognise({ text, extension }) {
     if (text === null) return null;
-    if (beginsAsPage(text.slice(0, SIGN_UNITS))) return "content";
+    if (beginsAsPage(text.slice(0, RECOGNITION_UNITS))) return "content";
     return this.extensions.includes(extension) && !isOtherMarkup(text) ? "name" : null;
   },
   async read({ bytes }) {

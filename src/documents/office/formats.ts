@@ -1,5 +1,5 @@
-// The Office Open XML formats DOCX, XLSX and PPTX, and Office documents behind a password. docx.ts, xlsx.ts and pptx.ts extract the
-// text.
+// The Office Open XML formats DOCX, XLSX and PPTX, and Office documents behind a password. docx.ts, xlsx.ts and pptx.ts
+// extract the text.
 
 import { ReadFailure } from "../../ports/document-reader.ts";
 import { ENCRYPTED } from "../document.ts";
@@ -43,7 +43,10 @@ export const PPTX: FileFormat = {
   },
 };
 
-/** An Office document behind a password whose name does not tell its format. Its media type is the usual one of OLE containers. */
+/**
+ * An Office document behind a password whose name does not tell its format. Its media type is the usual one of OLE
+ * containers.
+ */
 export const ENCRYPTED_OFFICE: FileFormat = {
   name: "",
   mediaType: "application/x-ole-storage",

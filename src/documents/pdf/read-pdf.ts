@@ -4,7 +4,7 @@
 import { shortTitle } from "../../domain/title.ts";
 import type { Clock } from "../../kit/clock.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
-import type { ReadDocument } from "../document.ts";
+import { ENCRYPTED, type ReadDocument } from "../document.ts";
 import { processorClock } from "../processor-time.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { regionsOf } from "./columns.ts";
@@ -67,7 +67,7 @@ export async function readPdf(bytes: Uint8Array, options: PdfOptions = {}): Prom
   } catch (cause) {
     if (cause instanceof LimitExceeded) return cause.failure;
     if (cause instanceof PdfNotOpened && cause.reason === "encrypted") {
-      return refused("The file is encrypted. Upload it without a password.", cause);
+      return refused(ENCRYPTED, cause);
     }
     if (cause instanceof PdfNotOpened) return refused("The file is damaged: it cannot be opened as a PDF.", cause);
     return new ReadFailure("processing_error", "The file could not be read: the fault is in Mneme, not in it.", {

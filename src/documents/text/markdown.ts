@@ -1,7 +1,7 @@
 // The Markdown format. Its text is stored as it is.
 
 import type { FileFormat } from "../format.ts";
-import { isOtherMarkup, readTextFile, SIGN_UNITS } from "./text-file.ts";
+import { isOtherMarkup, RECOGNITION_UNITS, readTextFile } from "./text-file.ts";
 
 /** Markdown. */
 export const MARKDOWN: FileFormat = {
@@ -11,7 +11,7 @@ export const MARKDOWN: FileFormat = {
   recognise({ text, extension, hasKnownExtension }) {
     if (text === null || isOtherMarkup(text)) return null;
     if (this.extensions.includes(extension)) return "name";
-    return !hasKnownExtension && hasMarkdown(text.slice(0, SIGN_UNITS)) ? "guess" : null;
+    return !hasKnownExtension && hasMarkdown(text.slice(0, RECOGNITION_UNITS)) ? "guess" : null;
   },
   read: async ({ bytes }) => readTextFile(bytes),
 };

@@ -1,12 +1,13 @@
-// Reads text files: finds the encoding, decodes, and refuses what is no text or blank. Used by all formats that are plain texts.
+// Reads text files: finds the encoding, decodes, and refuses what is no text or blank. Used by all formats that are
+// plain texts.
 
 import { shortTitle } from "../../domain/title.ts";
 import { ReadFailure } from "../../ports/document-reader.ts";
 import type { ReadDocument } from "../document.ts";
 import { decoded, encodingOf } from "../encoding/encoding.ts";
 
-/** UTF-16 units at the beginning of a text in which the formats look for their signs. */
-export const SIGN_UNITS = 8 * 1024;
+/** UTF-16 units at the beginning of a text that the formats check to recognise it. */
+export const RECOGNITION_UNITS = 8 * 1024;
 
 /** Text formats that Mneme does not read: RTF, PostScript, XML (with SVG). HTML has to be recognised before. */
 const OTHER_MARKUP = /^(?:\{\\rtf|%!PS|<\?xml|<svg[\s>])/i;

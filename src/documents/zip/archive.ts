@@ -11,8 +11,8 @@ import { isOleContainer } from "../ole.ts";
 import { ENTRY_BYTES, ENTRY_SIGNATURE, findZipDirectory, viewOf, type ZipEntry, zipEntries } from "./directory.ts";
 
 /**
- * Compressed bytes per step. They decompress to 16 MB at most (a ratio of 1,032). The library allocates a new buffer per step, so
- * that steps of a quarter of this take half as long again.
+ * Compressed bytes per step. They decompress to 16 MB at most (a ratio of 1,032). The library allocates a new buffer
+ * per step, so that steps of a quarter of this take half as long again.
  */
 const STEP_BYTES = 16 * 1024;
 

@@ -1,5 +1,5 @@
-// Finds and parses the directory of a ZIP archive (APPNOTE.TXT 6.3). It trusts no value in the archive. archive.ts reads the
-// entries' contents.
+// Finds and parses the directory of a ZIP archive (APPNOTE.TXT 6.3). It trusts no value in the archive. archive.ts
+// reads the entries' contents.
 
 import { beginsWith } from "../file-bytes.ts";
 
@@ -50,7 +50,8 @@ export interface ZipEntry {
 }
 
 /**
- * Finds the directory of an archive; null if its end record is missing. The range lies within the archive, but may hold anything.
+ * Finds the directory of an archive; null if its end record is missing. The range lies within the archive, but may hold
+ * anything.
  * @param tail the end of the archive, `ZIP_TAIL_BYTES` or all of it
  * @param tailAt offset of `tail` in the archive
  */
@@ -85,7 +86,10 @@ export function* zipEntries(directory: Uint8Array): Generator<ZipEntry> {
   }
 }
 
-/** Names of an archive's first entries by their local headers, for an archive without a directory. Ends where a size is unknown. */
+/**
+ * Names of an archive's first entries by their local headers, for an archive without a directory. Ends where a size is
+ * unknown.
+ */
 export function localEntryNames(head: Buffer): readonly string[] {
   const names: string[] = [];
   for (let at = 0; at + ENTRY_BYTES <= head.byteLength && beginsWith(head, ENTRY_SIGNATURE, at); ) {

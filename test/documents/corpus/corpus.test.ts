@@ -1,5 +1,5 @@
-// Uploads documents to a service: a generated one per format, and real documents if they are there. Checks how each ends, its
-// message if it cannot be read, its text if it can, and on which page, slide or sheet the text is.
+// Uploads documents to a service: a generated one per format, and real documents if they are there. Checks how each
+// ends, its message if it cannot be read, its text if it can, and on which page, slide or sheet the text is.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { PlaceMark, ReadDocument } from "../../../src/documents/document.ts";

@@ -1,5 +1,5 @@
-// Expected texts of the real documents: sentences and cells, extracted by other tools (python-docx, openpyxl, python-pptx,
-// pdftotext) and by eye on the rendered page, in reading order.
+// Expected texts of the real documents: sentences and cells, extracted by other tools (python-docx, openpyxl,
+// python-pptx, pdftotext) and by eye on the rendered page, in reading order.
 
 /** Parts of the text of each document, in this order. */
 export const EXPECTED_TEXTS: Readonly<Record<string, readonly string[]>> = {

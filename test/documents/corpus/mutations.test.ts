@@ -1,5 +1,5 @@
-// Uploads randomly damaged files: no response is a server error, every accepted memory finishes, and a failed one has a message for
-// its owner. MNEME_TEST_MUTATIONS sets the number of files; MNEME_TEST_SEED repeats a run.
+// Uploads randomly damaged files: no response is a server error, every accepted memory finishes, and a failed one has a
+// message for its owner. MNEME_TEST_MUTATIONS sets the number of files; MNEME_TEST_SEED repeats a run.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { seeded } from "../../support/seeded.ts";

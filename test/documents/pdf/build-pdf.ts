@@ -1,4 +1,5 @@
-// Builds uncompressed PDFs, so that each test shows the content of its file. Supports the parts of ISO 32000-1 that tests need.
+// Builds uncompressed PDFs, so that each test shows the content of its file. Supports the parts of ISO 32000-1 that
+// tests need.
 
 /** Text on a page. */
 export interface Drawn {
@@ -7,7 +8,10 @@ export interface Drawn {
   readonly x: number;
   readonly y: number;
   readonly size?: number;
-  /** `text` and `bold` are Helvetica; `unicode` has all characters, half a font size wide; `symbols` has no mapping to characters. */
+  /**
+   * `text` and `bold` are Helvetica; `unicode` has all characters, half a font size wide; `symbols` has no mapping to
+   * characters.
+   */
   readonly font?: "text" | "bold" | "unicode" | "symbols" | "shift-jis";
   /** Rotation to the left. */
   readonly degrees?: number;

@@ -1,5 +1,5 @@
-// Reads randomly damaged PDFs: the reader returns a document or a failure within a bounded time, and its process survives.
-// MNEME_TEST_MUTATIONS sets the number per document; MNEME_TEST_SEED repeats a run.
+// Reads randomly damaged PDFs: the reader returns a document or a failure within a bounded time, and its process
+// survives. MNEME_TEST_MUTATIONS sets the number per document; MNEME_TEST_SEED repeats a run.
 
 import { expect, test } from "bun:test";
 import { statSync } from "node:fs";

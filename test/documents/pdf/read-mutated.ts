@@ -1,5 +1,6 @@
-// Reads randomly damaged PDFs and writes a line for each broken promise. It is a separate program, so that the test also notices if
-// errors after reading end the process. Arguments: mutations per file, seed, files; without files it reads a generated one.
+// Reads randomly damaged PDFs and writes a line for each broken promise. It is a separate program, so that the test
+// also notices if errors after reading end the process. Arguments: mutations per file, seed, files; without files it
+// reads a generated one.
 
 import { readFileSync } from "node:fs";
 import { readPdf } from "../../../src/documents/pdf/read-pdf.ts";
