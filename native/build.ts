@@ -1,5 +1,5 @@
-// Makes sure that the native core is built for the sources in this checkout: `bun native/build.ts`.
-// A build is kept by the hash of its sources outside of the checkout, so that a second clone does not compile again.
+// Builds the native core for the sources in this checkout, unless it is built already: `bun native/build.ts`. Builds
+// are stored by the hash of their sources outside of the checkout, so that a second clone does not compile again.
 
 import { spawn, spawnSync } from "node:child_process";
 import {
@@ -18,35 +18,35 @@ import { dirname, join } from "node:path";
 import { nativeCacheDirectory, nativeLibraryPath, nativeTypesPath } from "../src/adapters/native/library.ts";
 import { systemClock } from "../src/kit/clock.ts";
 
-/** Older builds that stay beside the newest: enough to switch between a few branches. */
+/** Older builds that are kept beside the newest: enough to switch between a few branches. */
 const BUILDS_KEPT = 4;
-/** How often progress is written where there is no terminal to redraw. */
+/** Interval of progress lines where there is no terminal. */
 const PROGRESS_EVERY_MS = 15_000;
 
-/** How often a build that another one keeps waiting looks whether it may begin. */
-const LOCK_LOOK_EVERY_MS = 500;
+/** Interval at which a build that waits for another one checks the lock. */
+const LOCK_CHECK_EVERY_MS = 500;
 
-/** No build takes so long: the holder's number belongs to another process by now. */
+/** No build takes this long: the process id in an older lock belongs to another process by now. */
 const LOCK_AGE_MAX_MS = 60 * 60 * 1000;
 
 const CRATE = import.meta.dir;
 
-/** Ends the build with one line that says what to do. */
+/** Ends the build with a line that says what to do. */
 function refuse(line: string): never {
   console.error(line);
   process.exit(1);
 }
 
-/** The version that a tool prints, or undefined when it is not installed. */
+/** The version that a tool prints; undefined when it is not installed. */
 function versionOf(tool: string): string | undefined {
-  const asked = spawnSync(tool, ["--version"], { encoding: "utf8" });
-  return asked.status === 0 ? /\d+\.\d+(\.\d+)?/.exec(asked.stdout)?.[0] : undefined;
+  const printed = spawnSync(tool, ["--version"], { encoding: "utf8" });
+  return printed.status === 0 ? /\d+\.\d+(\.\d+)?/.exec(printed.stdout)?.[0] : undefined;
 }
 
-/** Refuses to start a build of four minutes that cannot end well. */
+/** Checks the tools first, because a build that fails for lack of one takes minutes. */
 function checkTools(): void {
-  const wanted = /rust-version = "(\d+)\.(\d+)"/.exec(readFileSync(join(CRATE, "Cargo.toml"), "utf8"));
-  const minimum = `${wanted?.[1]}.${wanted?.[2]}`;
+  const required = /rust-version = "(\d+)\.(\d+)"/.exec(readFileSync(join(CRATE, "Cargo.toml"), "utf8"));
+  const minimum = `${required?.[1]}.${required?.[2]}`;
   if (versionOf("cargo") === undefined) {
     refuse(
       `cargo was not found: Mneme's native core needs Rust ${minimum} or newer; install it from https://rustup.rs`,
@@ -54,7 +54,7 @@ function checkTools(): void {
   }
   const rustc = versionOf("rustc") ?? "0.0";
   const [major = 0, minor = 0] = rustc.split(".").map(Number);
-  if (major < Number(wanted?.[1]) || (major === Number(wanted?.[1]) && minor < Number(wanted?.[2]))) {
+  if (major < Number(required?.[1]) || (major === Number(required?.[1]) && minor < Number(required?.[2]))) {
     refuse(
       `rustc ${rustc} is too old: Mneme's native core needs ${minimum} or newer; update it with: rustup update stable`,
     );
@@ -67,7 +67,7 @@ function checkTools(): void {
   }
 }
 
-/** Shows how many crates are done: redrawn on a terminal, else a line now and then. */
+/** Shows how many crates are compiled: a bar on a terminal, else a line at intervals. */
 class Progress {
   readonly #startedMs = performance.now();
   #shownMs = performance.now();
@@ -91,7 +91,7 @@ class Progress {
   }
 }
 
-/** The number of packages that a build touches at most. */
+/** The largest number of packages that a build can compile. */
 function packageCount(): number {
   return readFileSync(join(CRATE, "Cargo.lock"), "utf8").split("[[package]]").length - 1;
 }
@@ -100,7 +100,8 @@ function packageCount(): number {
 async function compile(targetDirectory: string): Promise<{ library: string; types: string }> {
   const typesFolder = join(targetDirectory, "napi-types");
   mkdirSync(typesFolder, { recursive: true });
-  // cargo tells checkouts that share the folder apart by their files' times alone, and would take another one's build for this one's
+  // Cargo distinguishes checkouts that share the target folder only by file times: without this it may keep the build
+  // of another checkout.
   const now = systemClock.now() / 1000;
   for (const root of ["src/lib.rs", "encoder/src/lib.rs"]) utimesSync(join(CRATE, root), now, now);
   const child = spawn("cargo", ["build", "--release", "--locked", "--message-format=json-render-diagnostics"], {
@@ -114,9 +115,9 @@ async function compile(targetDirectory: string): Promise<{ library: string; type
   const done = new Set<string>();
   let library: string | undefined;
   let pending = "";
-  let complaints = "";
+  let messages = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    complaints += text;
+    messages += text;
   });
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     const lines = (pending + text).split("\n");
@@ -143,13 +144,13 @@ async function compile(targetDirectory: string): Promise<{ library: string; type
   progress.end();
   if (code !== 0 || library === undefined) {
     refuse(
-      `${complaints.trimEnd()}\nthe native core did not build (cargo build ended with ${code}); its messages are above`,
+      `${messages.trimEnd()}\nthe native core did not build (cargo build ended with ${code}); its messages are above`,
     );
   }
   return { library, types: join(typesFolder, "mneme-native") };
 }
 
-/** Removes the oldest builds beyond those kept. */
+/** Removes the oldest builds beyond `BUILDS_KEPT`. */
 function removeOldBuilds(cache: string, current: string): void {
   const builds = readdirSync(cache)
     .filter((name) => /^[0-9a-f]{32}$/.test(name) && name !== current)
@@ -159,10 +160,11 @@ function removeOldBuilds(cache: string, current: string): void {
 }
 
 /**
- * Runs `work` alone among the builds of this cache: checkouts share the folder in which cargo leaves its library, so that one of two
- * that end together would keep the other's. The lock of a process that is gone counts for nothing.
+ * Runs `work` while it holds a lock file, so that only one build runs per cache. Checkouts share cargo's target
+ * folder: of two builds that end together, one would keep the other's library. The lock of a process that has ended
+ * is ignored.
  */
-async function alone<Result>(lock: string, work: () => Promise<Result>): Promise<Result> {
+async function withLock<Result>(lock: string, work: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
       writeFileSync(lock, String(process.pid), { flag: "wx" });
@@ -170,7 +172,7 @@ async function alone<Result>(lock: string, work: () => Promise<Result>): Promise
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
-    if (isHeld(lock)) await new Promise((resolve) => setTimeout(resolve, LOCK_LOOK_EVERY_MS));
+    if (isHeld(lock)) await new Promise((resolve) => setTimeout(resolve, LOCK_CHECK_EVERY_MS));
     else rmSync(lock, { force: true });
   }
   try {
@@ -187,14 +189,14 @@ function holderOf(lock: string): number | null {
 function isHeld(lock: string): boolean {
   try {
     const holder = holderOf(lock);
-    if (holder === null) return true; // let go of just now: its turn is asked for again
+    if (holder === null) return true; // released in this moment: the caller tries again
     const ageMs = systemClock.now() - statSync(lock).mtimeMs;
-    if (holder === 0) return ageMs < LOCK_LOOK_EVERY_MS; // it is about to be written
+    if (holder === 0) return ageMs < LOCK_CHECK_EVERY_MS; // the holder has not written its process id yet
     if (ageMs > LOCK_AGE_MAX_MS) return false;
-    process.kill(holder, 0); // asks, and sends nothing
+    process.kill(holder, 0); // only checks that the process exists
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== "ESRCH"; // what cannot be read now is looked at again
+    return (error as NodeJS.ErrnoException).code !== "ESRCH"; // any other error: the caller tries again
   }
 }
 
@@ -205,8 +207,8 @@ if (!existsSync(path)) {
   console.error("building the native core; the first time takes about five minutes on two cores");
   const cache = nativeCacheDirectory();
   mkdirSync(cache, { recursive: true });
-  await alone(join(cache, "building"), async () => {
-    if (existsSync(path)) return; // another build of the same sources was quicker
+  await withLock(join(cache, "building"), async () => {
+    if (existsSync(path)) return; // another build of the same sources ended first
     const { library, types } = await compile(join(cache, "target"));
     mkdirSync(dirname(path), { recursive: true });
     copyFileSync(types, nativeTypesPath());

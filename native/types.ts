@@ -46,7 +46,7 @@ export function addonTypes(descriptions: string): string {
     }
   }
   const unformatted = [
-    "// Types of the native core. `bun native/types.ts` generates this file from `native/src/bindings/`: do not edit it.\n",
+    "// Types of the native core. Generated from `native/src/bindings/` by `bun native/types.ts`: do not edit.\n",
     interfaceText("NativeAddon", "/** What the native core exports. */\n", addon),
     ...interfaces,
   ].join("\n");

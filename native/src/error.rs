@@ -6,32 +6,32 @@ use std::io;
 use tantivy::TantivyError;
 use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError};
 
-/// The one error type of the crate. The variant says what a caller can do about it; the text says what happened, with
-/// the path or the value.
+/// The error type of the crate. The variant says what a caller can do; the text says what happened, with the path or
+/// the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Stored bytes are not what was written (checksum, format). Rebuild from the truth.
+    /// Stored bytes differ from what was written (checksum, format). The caller rebuilds the index from its rows.
     #[error("{0}")]
     Damaged(String),
-    /// The operating system refused a read or a write.
+    /// The operating system refused to read or write.
     #[error("{0}")]
     Io(String),
-    /// The disk or the quota is full. Nothing was acknowledged; the same call succeeds once there is room.
+    /// The disk or the quota is full. Nothing was acknowledged. The same call succeeds once there is space.
     #[error("{0}")]
     NoSpace(String),
     /// Another process holds the directory.
     #[error("{0}")]
     Locked(String),
-    /// The caller's arguments are refused; nothing was changed.
+    /// The arguments are refused. Nothing was changed.
     #[error("{0}")]
     Invalid(String),
-    /// The caller's arguments are sound, but what they ask for takes too long; nothing was changed.
+    /// The arguments are valid, but the work would take too long. Nothing was changed.
     #[error("{0}")]
     TooDear(String),
     /// The index was closed before the call.
     #[error("{0}")]
     Closed(String),
-    /// An invariant broke.
+    /// An invariant is broken.
     #[error("{0}; this is a bug in Mneme")]
     Bug(String),
 }
@@ -40,7 +40,7 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// The stable name of the variant, as `NativeError.code` shows it.
+    /// The stable name of the variant: `NativeError.code` in JavaScript.
     pub fn code(&self) -> &'static str {
         match self {
             Error::Damaged(_) => "damaged",
@@ -54,12 +54,12 @@ impl Error {
         }
     }
 
-    /// `Invalid` from anything printable: the commonest error by far.
+    /// `Invalid` with this text.
     pub fn invalid(detail: impl Into<String>) -> Self {
         Error::Invalid(detail.into())
     }
 
-    /// Classifies an operating-system error and says during which step it happened.
+    /// Classifies an error of the operating system; `step` says what was being done.
     pub fn from_io(step: &str, cause: &io::Error) -> Self {
         let detail = format!("{step}: {cause}");
         match cause.kind() {
@@ -69,11 +69,11 @@ impl Error {
     }
 }
 
-/// Tantivy reports bytes that it cannot make sense of as input errors without a cause in the operating system, and wraps
-/// some errors of the disk so that only their text is left.
+/// Tantivy reports bytes that it cannot decode as I/O errors without an error of the operating system. It wraps some
+/// disk errors so that only their text is left.
 fn from_tantivy_io(step: &str, cause: &io::Error) -> Error {
     match cause.kind() {
-        _ if is_about_space(&cause.to_string()) => Error::NoSpace(format!("{step}: {cause}")),
+        _ if mentions_full_disk(&cause.to_string()) => Error::NoSpace(format!("{step}: {cause}")),
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof if cause.raw_os_error().is_none() => {
             Error::Damaged(format!("{step}: {cause}"))
         }
@@ -100,8 +100,8 @@ impl From<TantivyError> for Error {
             | TantivyError::DeserializeError(_)
             | TantivyError::SchemaError(_) => Error::Damaged(format!("text index: {cause}")),
             TantivyError::LockFailure(..) => Error::Locked(format!("text index: {cause}")),
-            // A worker that dies of a full disk reports it only as text.
-            other if is_about_space(&other.to_string()) => Error::NoSpace(format!("text index: {cause}")),
+            // A worker that fails on a full disk reports it only as text.
+            other if mentions_full_disk(&other.to_string()) => Error::NoSpace(format!("text index: {cause}")),
             _ => Error::Io(format!("text index: {cause}")),
         }
     }
@@ -116,8 +116,8 @@ impl From<mneme_encoder::Error> for Error {
     }
 }
 
-fn is_about_space(message: &str) -> bool {
-    ["StorageFull", "QuotaExceeded", "No space left"].iter().any(|sign| message.contains(sign))
+fn mentions_full_disk(message: &str) -> bool {
+    ["StorageFull", "QuotaExceeded", "No space left"].iter().any(|phrase| message.contains(phrase))
 }
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_told_apart_from_other_failures_of_the_disk() {
+    fn a_full_disk_is_distinguished_from_other_disk_errors() {
         let full = io::Error::from_raw_os_error(28);
         let denied = io::Error::from_raw_os_error(13);
         assert_eq!(Error::from_io("append", &full).code(), "no_space");

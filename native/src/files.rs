@@ -1,4 +1,4 @@
-//! How a damaged file or folder is kept for a look later, and how a rename becomes durable.
+//! Moves damaged files out of the way, and makes renames durable.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Renames a file or folder to `<name>.damaged-<n>`, the first n that is free, and says where it went.
+/// Renames a file or folder to `<name>.damaged-<n>` with the first free n. Returns the new path.
 pub fn set_aside(path: &Path) -> Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let aside = (1u32..)
@@ -19,7 +19,7 @@ pub fn set_aside(path: &Path) -> Result<PathBuf> {
     Ok(aside)
 }
 
-/// Makes a rename or creation inside the file's folder durable.
+/// Syncs the folder of `path`, which makes a rename or creation in it durable.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(directory) => File::open(directory)?.sync_all(),

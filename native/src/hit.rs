@@ -1,4 +1,4 @@
-//! What a search finds, and in which order it is given.
+//! Hits of a search and their order.
 
 use std::cmp::Ordering;
 
@@ -7,14 +7,14 @@ use std::cmp::Ordering;
 pub struct Hit {
     /// The chunk.
     pub chunk_key: u64,
-    /// Its memory, as `filters::candidates` numbers them.
+    /// Ordinal of its memory, from `filters::candidates`.
     pub ordinal: u32,
-    /// The engine's score; higher is better, comparable only within one engine.
+    /// Higher is better. Comparable only among the hits of one search.
     pub score: f32,
 }
 
-/// Sorts best first and keeps `limit`. Equal scores go by chunk key, so that the same question has the same answer
-/// whatever order segments and rows are in.
+/// Sorts the hits best first and keeps `limit` of them. Equal scores are ordered by chunk key, so that results do not
+/// depend on the order of segments and rows.
 pub fn keep_best(hits: &mut Vec<Hit>, limit: usize) {
     if limit > 0 && hits.len() > limit {
         hits.select_nth_unstable_by(limit - 1, by_rank);
@@ -27,45 +27,45 @@ fn by_rank(a: &Hit, b: &Hit) -> Ordering {
     b.score.total_cmp(&a.score).then(a.chunk_key.cmp(&b.chunk_key))
 }
 
-/// Collects hits and keeps only the best, in memory of the order of the limit.
+/// Collects hits and keeps only the best. Its memory is proportional to the limit.
 #[derive(Debug)]
 pub struct BestHits {
     limit: usize,
-    /// The worst score that can still be among the best.
+    /// Hits with a lower score cannot be among the best.
     floor: f32,
     hits: Vec<Hit>,
-    /// How many of the hits are the best of all so far.
+    /// Number of hits at the last pruning; later ones follow them.
     kept: usize,
 }
 
 impl BestHits {
-    /// Room for the `limit` best.
+    /// Will keep the best `limit` hits.
     pub fn new(limit: usize) -> Self {
         BestHits { limit, floor: f32::NEG_INFINITY, hits: Vec::new(), kept: 0 }
     }
 
-    /// Takes a hit into account.
+    /// Adds a hit, unless its score is too low.
     #[inline]
     pub fn offer(&mut self, hit: Hit) {
         if hit.score < self.floor {
             return;
         }
         self.hits.push(hit);
-        // Sorting once per many offers; 512 keeps small limits from sorting all the time.
+        // Prunes once per many hits; the 512 keeps small limits from pruning all the time.
         if self.hits.len() >= self.limit * 2 + 512 {
-            self.keep();
+            self.prune();
         }
     }
 
-    /// The worst score that can still be among the best, given all hits so far: who scores less need not be offered.
+    /// The lowest score that can still be among the best. Hits below it need not be offered.
     pub fn floor(&mut self) -> f32 {
         if self.hits.len() > self.kept {
-            self.keep();
+            self.prune();
         }
         self.floor
     }
 
-    fn keep(&mut self) {
+    fn prune(&mut self) {
         if self.limit == 0 {
             self.hits.clear();
             self.floor = f32::INFINITY;
@@ -77,7 +77,7 @@ impl BestHits {
         self.kept = self.hits.len();
     }
 
-    /// The best, best first.
+    /// The best hits, best first.
     pub fn into_sorted(mut self) -> Vec<Hit> {
         keep_best(&mut self.hits, self.limit);
         self.hits
@@ -90,7 +90,7 @@ mod tests {
     use mneme_testing::Chance;
 
     #[test]
-    fn the_best_come_first_and_equals_by_key() {
+    fn hits_are_ordered_by_score_then_key() {
         let hit = |chunk_key, score| Hit { chunk_key, ordinal: 0, score };
         let mut hits = vec![hit(4, 0.5), hit(3, 0.9), hit(2, 0.5), hit(1, 0.1)];
         keep_best(&mut hits, 3);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_of_many_are_those_of_a_full_sort() {
+    fn collected_hits_equal_a_full_sort() {
         let mut chance = Chance::new();
         for limit in [0, 1, 7, 600] {
             let hits: Vec<Hit> =

@@ -8,12 +8,13 @@
 //! | `text` | which chunks match the words of a query, and how well? |
 //! | `entities` | which entities does a chunk mention, and which other chunks do they lead to? |
 //! | `bindings` | how does JavaScript call all of this? No other module knows Node-API. |
-//! | `hit` | what a search returns, in which order |
+//! | `hit` | what does a search return, and in which order? |
 //! | `lock` | is this process the only one that works on a data directory? |
-//! | `files` | how damaged files are kept, and how a rename becomes durable |
-//! | `error` | what can go wrong, and under which code |
+//! | `files` | how are damaged files kept, and how does a rename become durable? |
+//! | `error` | what can go wrong, and under which code? |
 //!
-//! The crate `mneme-encoder` (`../encoder`) computes BERT models; `mneme-testing` (`../testing`) helps the tests of both.
+//! The crate `mneme-encoder` (`../encoder`) computes BERT models; `mneme-testing` (`../testing`) helps the tests of
+//! both.
 
 pub mod bindings;
 mod entities;

@@ -1,19 +1,19 @@
-//! Whether this process is the only one that works on a data directory.
+//! Locks a data directory, so that only one process works on it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// Holds a directory for this process until it is dropped. The operating system lets go by itself when the process
-/// ends, however it ends, so a left-over `lock` file means nothing.
+/// A locked directory; dropping it releases the lock. The operating system also releases it when the process ends in
+/// any way, so a remaining `lock` file has no meaning.
 #[derive(Debug)]
 pub struct DirectoryLock {
     _file: File,
 }
 
-/// Takes the lock `<directory>/lock`, creating the directory if need be. `Locked` when another holder, in this process
-/// or in another, has it.
+/// Takes the lock `<directory>/lock`, and creates the directory if it does not exist. `Locked` when this or another
+/// process holds the lock already.
 pub fn lock_directory(directory: &Path) -> Result<DirectoryLock> {
     let path = directory.join("lock");
     fs::create_dir_all(directory)

@@ -86,8 +86,8 @@ pub struct Project {
 }
 
 impl Project {
-    /// Opens or creates a project. Nothing is visible until it is shown. Also returns what was found damaged and dropped,
-    /// one sentence each; `reconcile` then tells which chunks to publish again.
+    /// Opens or creates a project. Nothing is visible until it is shown. Also returns what was found damaged and
+    /// dropped, one sentence each; `reconcile` then tells which chunks to publish again.
     pub fn open(options: ProjectOptions) -> Result<(Project, Vec<String>)> {
         if options.fingerprint.contains('\n') {
             return Err(Error::invalid("a fingerprint has no line breaks"));
@@ -115,8 +115,8 @@ impl Project {
         Ok(())
     }
 
-    /// Sets the attributes of memories for filters, one JSON object per key (`AttributeIndex::describe`). Call it before
-    /// `show`, so that filters see everything that is searchable.
+    /// Sets the attributes of memories for filters, one JSON object per key (`AttributeIndex::describe`). Call it
+    /// before `show`, so that filters see everything that is searchable.
     pub fn describe<Text: AsRef<str>>(&self, memory_keys: &[u64], attributes: &[Text]) -> Result<()> {
         if memory_keys.len() != attributes.len() {
             return Err(Error::invalid("memory keys and attributes differ in number"));
@@ -144,10 +144,10 @@ impl Project {
         self.candidates.admit_within(user_key, now_ms, &Filter::parse(filter)?)
     }
 
-    /// Replaces everything that the given memories had by `chunks` and their vectors, `[chunks, dimensions]`. On return both
-    /// parts are durable, and searchable as far as the memories are shown. A crash or an error between the parts leaves
-    /// new vectors and old postings; the same call again completes it. `known` has one element per memory. The records of
-    /// the chunks are filled in here.
+    /// Replaces everything that the given memories had by `chunks` and their vectors, `[chunks, dimensions]`. On
+    /// return both parts are durable, and searchable as far as the memories are shown. A crash or an error between
+    /// the parts leaves new vectors and old postings; the same call again completes it. `known` has one element per
+    /// memory. The records of the chunks are filled in here.
     pub fn publish(
         &self,
         memory_keys: &[u64],
@@ -186,8 +186,8 @@ impl Project {
         self.text.search(query, within, limit)
     }
 
-    /// The cosine similarity of exactly the given chunks to a unit vector `[dimensions]`; NaN where there is no such chunk.
-    /// `memory_keys` has the memory of each chunk.
+    /// The cosine similarity of exactly the given chunks to a unit vector `[dimensions]`; NaN where there is no such
+    /// chunk. `memory_keys` has the memory of each chunk.
     pub fn score_vectors(&self, vector: &[f32], chunk_keys: &[u64], memory_keys: &[u64]) -> Result<Vec<f32>> {
         if chunk_keys.len() != memory_keys.len() {
             return Err(Error::invalid("chunk keys and memory keys differ in number"));
@@ -202,8 +202,8 @@ impl Project {
         self.text.score(query, chunk_keys)
     }
 
-    /// Graph search: the `limit` admissible chunks that the query's entities and the seeds lead to, over at most one other
-    /// chunk.
+    /// Graph search: the `limit` admissible chunks that the query's entities and the seeds lead to, over at most one
+    /// other chunk.
     pub fn search_graph(&self, query: &str, seeds: &[Seed], within: &Admissible, limit: usize) -> Result<Related> {
         check_limit(limit)?;
         let set = self.candidates.confine(within)?;
@@ -224,14 +224,15 @@ impl Project {
         Ok(related)
     }
 
-    /// The names of entities by the ids of `search_graph` and `neighbourhood`, as they were first written; `None` for others.
+    /// The names of entities by the ids of `search_graph` and `neighbourhood`, as they were first written; `None` for
+    /// others.
     pub fn entity_names(&self, ids: &[u32]) -> Vec<Option<String>> {
         let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
         ids.iter().map(|id| graph.surface(*id).map(str::to_owned)).collect()
     }
 
-    /// The entities of an admissible memory and the admissible memories that share some of them, at most `limit` of each.
-    /// Empty for an unknown or inadmissible memory.
+    /// The entities of an admissible memory and the admissible memories that share some of them, at most `limit` of
+    /// each. Empty for an unknown or inadmissible memory.
     pub fn neighbourhood(&self, memory_key: u64, within: &Admissible, limit: usize) -> Result<Neighbourhood> {
         check_limit(limit)?;
         let set = self.candidates.confine(within)?;

@@ -37,7 +37,7 @@ export type TermWeights = ReadonlyMap<string, number>;
 
 // The constants were chosen on the 91 train questions of HotpotQA whose answer is a span of text (22 Nov 2026). For 66
 // of them, the 8 passages of `balanced` contain the answer, and 58 of these answers are quoted. Halving or doubling
-// one constant loses four answers at most. ARCHITECTURE.md, "Answers without a model", lists what each part
+// one constant loses four answers at most. docs/measurements.md lists what each part
 // contributes. No test question and no data of LoCoMo was used.
 
 /** Maximum sentences of an answer. */

@@ -1,5 +1,5 @@
 // The search modes as one table: number of candidates, weights of the signals, reranker depth; and the calibration
-// curves of final scores. The constants were measured (ARCHITECTURE.md, "Measured"); one set serves all data.
+// curves of final scores. The constants were measured (docs/measurements.md); one set serves all data.
 
 import { invariant } from "../domain/fault.ts";
 import type { ModeName } from "../domain/ranking.ts";

@@ -124,7 +124,7 @@ export function mergePools(first: Pool, second: Pool): Pool {
  * sibling boost. The text weight shrinks as graph certainty grows (`graphCertaintyDamping`).
  *
  * Each part has the same scale in every query, which works better than fusing ranks (SciFact nDCG@10: reciprocal rank
- * fusion .715, weighted sum .740; ARCHITECTURE.md, "Measured").
+ * fusion .715, weighted sum .740; docs/measurements.md).
  *
  * A passage with an unknown cosine gets 0 for it and has no vector signal.
  * @param textScores BM25 score (0..1) per passage of the pool; null if full text takes no part.

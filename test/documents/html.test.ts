@@ -17,46 +17,47 @@ const failureOf = (page: string, limits = READING_LIMITS) => {
 };
 
 type Cases = Readonly<Record<string, readonly [page: string, text: string]>>;
-function says(cases: Cases) {
-  for (const [promise, [page, text]] of Object.entries(cases)) test(promise, () => expect(textOf(page)).toBe(text));
+/** A test per case. */
+function testEach(cases: Cases) {
+  for (const [name, [page, text]] of Object.entries(cases)) test(name, () => expect(textOf(page)).toBe(text));
 }
 
 describe("text", () => {
-  says({
-    "headings have their level": ["<h1>A</h1><h2>B <em>b</em></h2><h6>C</h6>", "# A\n\n## B b\n\n###### C"],
-    "what says that it is a heading is one": [
+  testEach({
+    "headings have levels": ["<h1>A</h1><h2>B <em>b</em></h2><h6>C</h6>", "# A\n\n## B b\n\n###### C"],
+    "elements with the role of a heading are headings": [
       '<div role=heading aria-level=3>A</div><div role="heading">B</div>',
       "### A\n\n## B",
     ],
     "a heading is one line": ["<h2>A<br>b<div>c</div></h2>", "## A b c"],
-    "empty headings are none": ["<h2> </h2><h2><img src=x></h2><p>A", "A"],
-    "paragraphs stand apart, with or without their ends": [
+    "empty headings are left out": ["<h2> </h2><h2><img src=x></h2><p>A", "A"],
+    "paragraphs are separate, with or without end tags": [
       "<p>One<p>Two</p>Three<div>Four</div>",
       "One\n\nTwo\n\nThree\n\nFour",
     ],
-    "white space counts as a browser shows it": [
+    "white space is collapsed as in a browser": [
       "<p>  a \n\t b<b> c</b> <i> d </i>, e&nbsp;&nbsp;f </p>",
       "a b c d , e f",
     ],
-    "breaks are lines": ["<p>a<br>b <br/> c<br><br><br>d</p>", "a\nb\nc\n\nd"],
-    "what is invisible is dropped, what spells words stays": [
+    "line breaks begin lines": ["<p>a<br>b <br/> c<br><br><br>d</p>", "a\nb\nc\n\nd"],
+    "invisible characters are removed, except those that belong to words": [
       "<p>Do\u00adnau&shy;dampf\u200bschiff\ufeff می\u200cخواهم 👩\u200d🚀",
       "Donaudampfschiff می\u200cخواهم 👩\u200d🚀",
     ],
-    "character references are resolved, invalid ones too": [
+    "character references are resolved, including invalid ones": [
       "<p>&lt;b&gt; &amp;amp; &eacute; &#x20AC; &#8364 &#0; &#x110000; &#xD800; &nosuch; AT&T &copy 2026",
       "<b> &amp; é € € � � � &nosuch; AT&T © 2026",
     ],
-    "links are their texts, or their pictures'": [
+    "links are written as their text, or the text of their pictures": [
       '<p>See <a href="https://example.org">the page</a>, <a href=x><img alt="A map"></a> and <a href=y>a <img alt=icon>b</a>.',
       "See the page, A map and a b.",
     ],
-    "links side by side are words of their own": ["<p><a href=1>one</a><a href=2>two</a>", "one two"],
-    "pictures are what is said of them, unless it is a file's name": [
+    "adjacent links are separate words": ["<p><a href=1>one</a><a href=2>two</a>", "one two"],
+    "pictures are written as alternative text, unless it is a file name": [
       '<p>a<img alt="a cat">b</p><img alt="IMG_001.jpg"><img alt=""><img>',
       "a a cat b",
     ],
-    "captions of figures stand apart": [
+    "captions of figures are paragraphs": [
       '<figure><img alt="A chart"><figcaption>Sales by year</figcaption></figure>',
       "A chart\n\nSales by year",
     ],
@@ -64,53 +65,53 @@ describe("text", () => {
       "<blockquote><p>a<br>b</p><p>c</p><h2>d</h2></blockquote><p><q>e</q>",
       "> a\n> b\n\n> c\n\n## d\n\n“e”",
     ],
-    "what unfolds is unfolded": [
+    "collapsed details are written": [
       "<details><summary>Why?</summary><p>Because.</details><h3><button>More?</button></h3><p hidden=until-found>Yes.",
       "Why?\n\nBecause.\n\n### More?\n\nYes.",
     ],
     "pronunciation follows its word": ["<p><ruby>漢字<rp>(</rp><rt>かんじ</rt><rp>)</rp></ruby>を", "漢字(かんじ)を"],
-    "exponents are told from digits, marks of notes from words": [
+    "exponents and marks of notes are marked": [
       '<p>10<sup>6</sup> m<sup>-2</sup>, H<sub>2</sub>O, 1<sup>st</sup>, so<sup><a href="#fn1">1</a></sup>.<p><sup>1</sup> Note',
       "10^6 m^-2, H2O, 1st, so[1].\n\n1 Note",
     ],
-    "formulas are their TeX, once": [
+    "formulas are written as TeX, once": [
       '<p>So <span class="mwe-math-element"><span class="mwe-math-mathml-inline mwe-math-mathml-a11y" style="display: none;"><math alttext="{\\displaystyle E=mc^{2}}"><mi>E</mi></math></span><img alt="{\\displaystyle E=mc^{2}}" aria-hidden="true"></span>. <math><mi>x</mi><mo>=</mo><mn>1</mn><annotation>TeX</annotation></math>',
       "So E=mc^{2}. x=1",
     ],
-    "links of headings to themselves are dropped": [
+    "permalinks in headings are removed": [
       '<h2>Setup<a href="#setup">¶</a></h2><h2>Use<a href="#use">#</a></h2><p>C <a href=x>#</a>',
       "## Setup\n\n## Use\n\nC #",
     ],
-    "abbreviations, inserted and deleted words are words": [
+    "abbreviations, inserted and deleted words are text": [
       "<p><abbr title=World>WHO</abbr> <del>a</del><ins>b</ins>",
       "WHO ab",
     ],
-    "a rule says nothing": ["<p>a<hr>b", "a\n\nb"],
-    "text beyond marks of CDATA is text": ["<p>a <![CDATA[b & c]]> d", "a b & c d"],
+    "a horizontal rule only separates paragraphs": ["<p>a<hr>b", "a\n\nb"],
+    "text after CDATA markers is text": ["<p>a <![CDATA[b & c]]> d", "a b & c d"],
   });
 });
 
 describe("lists", () => {
-  says({
-    "items have their marks and levels": ["<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>", "- a\n  - b\n- c"],
-    "lists without items in between are levels too": ["<ul><li>a<ul><ul><li>b</ul></ul></ul>", "- a\n    - b"],
-    "numbers are counted as they are shown": [
+  testEach({
+    "items have markers and levels": ["<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>", "- a\n  - b\n- c"],
+    "directly nested lists are levels": ["<ul><li>a<ul><ul><li>b</ul></ul></ul>", "- a\n    - b"],
+    "numbers are counted as the browser shows them": [
       "<ol start=3><li>a<li value=7>b<li>c</ol><ol reversed start=2><li>d<li>e</ol><ol type=a><li>f</ol>",
       "3. a\n7. b\n8. c\n2. d\n1. e\n- a. f",
     ],
-    "an item's further paragraphs belong to it": [
+    "further paragraphs belong to their item": [
       "<ul><li><p>a</p><p>b<br>c</p></li><li>d</li></ul>",
       "- a\n  b\n  c\n- d",
     ],
-    "code and headings in items stand by themselves": [
+    "code and headings in items are separate blocks": [
       "<ul><li>a<pre>b</pre>c</li><li><h3>d</h3><p>e</li></ul>",
       "- a\n\n```\nb\n```\n\nc\n\n### d\n\ne",
     ],
-    "definitions name their terms": [
+    "definitions begin with their terms": [
       "<dl><dt>CPU<dd>Computes.<dd>Gets hot.<dt>RAM:<dt>Memory<dd>Remembers.<p>For a while.</dl>",
       "- CPU: Computes.\n- CPU: Gets hot.\n- RAM, Memory: Remembers.\n  For a while.",
     ],
-    "definitions without terms are paragraphs, terms without definitions too": [
+    "definitions without terms and terms without definitions are paragraphs": [
       "<dl><dd>a</dl><dl><dt>b</dl>",
       "a\n\nb",
     ],
@@ -120,68 +121,71 @@ describe("lists", () => {
 
 describe("tables", () => {
   const row = (...cells: string[]) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
-  says({
-    "rows name their columns": [
+  testEach({
+    "rows have column names": [
       "<table><caption>Ducks</caption><thead><tr><th>Name<th>Food</thead><tbody><tr><td>Teal<td>Seeds<tr><td>Eider<td></table>",
       "Ducks\n\nName | Food\nName: Teal | Food: Seeds\nName: Eider",
     ],
-    "names that span others stand above them": [
+    "names that span columns come first": [
       "<table><tr><th rowspan=2>Site<th colspan=2>2025<tr><th>Q1<th>Q2<tr><td>Oslo<td>1<td>2</table>",
       "Site | 2025\nSite | Q1 | Q2\nSite: Oslo | 2025 Q1: 1 | 2025 Q2: 2",
     ],
-    "what reaches into rows is said in them": [
+    "cells with a row span are repeated in their rows": [
       `<table><tr><th>A<th>B<th>C</tr><tr><td rowspan=2>1</td><td>2<td>3</tr>${row("4", "5")}</table>`,
       "A | B | C\nA: 1 | B: 2 | C: 3\nA: 1 | B: 4 | C: 5",
     ],
-    "a heading within a table stands in no column": [
+    "a heading within a table has no column name": [
       `<table><tr><th>A<th>B</tr>${row("1", "2")}${row("3", "4")}<tr><td colspan=2>Later</tr>${row("5", "6")}</table>`,
       "A | B\nA: 1 | B: 2\nA: 3 | B: 4\nLater\nA: 5 | B: 6",
     ],
-    "a name and what it names are one": [
+    "a row of a name and a value is one line": [
       "<table><tr><th colspan=2>Norway<tr><th>Capital<td>Oslo<tr><td>Area:<td>385,207 km<sup>2</sup></table>",
       "Norway\nCapital: Oslo\nArea: 385,207 km^2",
     ],
-    "names of rows do not take the place of names of columns": [
+    "row headers do not replace column headers": [
       "<table><tr><th>Name<th>Food<tr><th>Teal<td>Seeds</table><table><tr><th>A<th>B<th>C<tr><th>a<td><td>c</table>",
       "Name | Food\nName: Teal | Food: Seeds\n\nA | B | C\nA: a | C: c",
     ],
-    "drawn tables have names in their first row, others only where it shows": [
+    "tables with borders have headers in the first row, others only with a sign of it": [
       `<table border=1>${row("A", "B", "C")}${row("x", "y", "z")}</table><table>${row("D", "E", "F")}${row("x", "y", "z")}</table><table>${row("<b>G</b>", "<b>H</b>")}${row("x", "y")}</table>`,
       "A | B | C\nA: x | B: y | C: z\n\nD | E | F\nx | y | z\n\nG | H\nG: x | H: y",
     ],
-    "lists in cells fit a line": [
+    "short lists in cells are on the line of their row": [
       "<table><tr><th>A<th>B<tr><td><ul><li>x<li>y</ul><td>a<br>b</table>",
       "A | B\nA: x; y | B: a b",
     ],
-    "tables that only lay out are text": [
+    "layout tables are written as text": [
       "<table><tr><td><h1>A</h1><p>b</td></tr><tr><td><table><tr><td>c</table></table>",
       "# A\n\nb\n\nc",
     ],
-    "tables in cells are tables after the row": [
+    "nested tables are written after the row": [
       "<table><tr><th>A<th>B<tr><td>1<td>2<tr><td>3<td><table><tr><th>C<th>D<tr><td>4<td>5</table></table>",
       "A | B\nA: 1 | B: 2\n\nA: 3\n\nB:\n\nC | D\nC: 4 | D: 5",
     ],
-    "end tags beside the table's own order do no harm": [
+    "misplaced end tags in tables are ignored": [
       "<center><table></center><tr><td>a</div><td>b</table></center>c",
       "a | b\n\nc",
     ],
-    "cells outside of tables are text": ["<tr><td>a<td>b</tr>", "a\n\nb"],
+    "cells outside tables are text": ["<tr><td>a<td>b</tr>", "a\n\nb"],
   });
 });
 
 describe("code", () => {
-  says({
-    "is laid out as it is": [
+  testEach({
+    "keeps its layout": [
       '<pre class="x language-python"><code>\ndef f():\n\treturn 1  \n\n\n# <b>end</b>&lt;\n</code></pre>',
       "```python\ndef f():\n\treturn 1\n\n\n# end<\n```",
     ],
-    "lines may be elements": [
+    "may have elements per line": [
       "<pre><code class=lang-ts><span>a</span><br><span>b</span></code></pre><pre><div>c</div><div>d</div></pre>",
       "```ts\na\nb\n```\n\n```\nc\nd\n```",
     ],
-    "a fence in it does not end it": ["<pre>```\na\n```</pre>", "````\n```\na\n```\n````"],
-    "within a sentence it is text": ["<p>Call <code>f( )</code> or <kbd>Ctrl</kbd>.", "Call f( ) or Ctrl."],
-    "plaintext is the rest of the page": ["<p>a<plaintext>b </plaintext> <p>c", "a\n\n```\nb </plaintext> <p>c\n```"],
+    "may contain a fence": ["<pre>```\na\n```</pre>", "````\n```\na\n```\n````"],
+    "is text within a sentence": ["<p>Call <code>f( )</code> or <kbd>Ctrl</kbd>.", "Call f( ) or Ctrl."],
+    "of plaintext is the rest of the page": [
+      "<p>a<plaintext>b </plaintext> <p>c",
+      "a\n\n```\nb </plaintext> <p>c\n```",
+    ],
   });
 });
 
@@ -222,22 +226,25 @@ describe("skipped elements", () => {
     });
   }
 
-  says({
-    "a page's main heading stays, wherever it stands": [
+  testEach({
+    "the main heading stays, even in a header": [
       "<header><a href=/>Site</a><h1>The <b>title</b></h1><p>x</header><p>And the text.",
       "# The title\n\nAnd the text.",
     ],
-    "headers, footers and asides of the content stay": [
+    "headers, footers and asides inside the content stay": [
       "<article><header><h1>A</h1><p>b</p></header><aside>Note: c</aside><footer>d</footer></article>",
       "# A\n\nb\n\nNote: c\n\nd",
     ],
-    "where nothing else is there, everything is read": ["<nav>Only <a href=x>this</a>.</nav>", "Only this."],
-    "where little else is there, everything is read": [
+    "everything is read if there is no content": ["<nav>Only <a href=x>this</a>.</nav>", "Only this."],
+    "everything is read if there is little content": [
       "<p>Hi.</p><div hidden>All that this page has to say stands in a part that is shown later.</div>",
       "Hi.\n\nAll that this page has to say stands in a part that is shown later.",
     ],
-    "choices of a form are not missed": [`<p>Short.<select>${"<option>A country".repeat(50)}</select>`, "Short."],
-    "many links around the content are not missed": [
+    "choices of a form do not count as content": [
+      `<p>Short.<select>${"<option>A country".repeat(50)}</select>`,
+      "Short.",
+    ],
+    "navigation links do not count as content": [
       `<nav>${"<a href=x>Another page of this site</a> ".repeat(50)}</nav><p>Short.`,
       "Short.",
     ],
@@ -262,20 +269,20 @@ describe("titles", () => {
 });
 
 describe("broken pages", () => {
-  says({
+  testEach({
     "a script without end ends at the next tag": [
       "<p>a</p><script>var b = 1;\n<p>c</p><style>d</style><p>e",
       "a\n\nc\n\ne",
     ],
     "a title without end ends at the next tag": ["<title>a<p>b", "b"],
-    "a comment without end ends with its first sign of an end": ["<p>a</p><!-- b ><p>c <!-- d", "a\n\nc"],
+    "a comment without end ends at the next >": ["<p>a</p><!-- b ><p>c <!-- d", "a\n\nc"],
     "a quote without end ends with its tag": ['<p>a <a href="b>c</a> d', "a c d"],
-    "a tag that is broken off ends where the next one begins": ["<scr\n<script>a()</script><p>b", "b"],
+    "a tag without end ends at the next tag": ["<scr\n<script>a()</script><p>b", "b"],
     "a drawing without end ends at the next paragraph": ["<svg><g><p>a", "a"],
-    "end tags without beginnings are nothing": ["</div></b>a</p></table>b</br>c</li>", "a\n\nb\nc"],
-    "elements that overlap are put in order": ["<b>a<i>b</b>c</i> <a>d<div>e</a>f</div>", "abc d\n\nef"],
-    "sign of less is text": ["<p>a < b <3 c<", "a < b <3 c<"],
-    "NULs and lone surrogates are put out": ["<p>a\0b\ud800c", "ab\ufffdc"],
+    "end tags without start tags are ignored": ["</div></b>a</p></table>b</br>c</li>", "a\n\nb\nc"],
+    "overlapping elements are nested": ["<b>a<i>b</b>c</i> <a>d<div>e</a>f</div>", "abc d\n\nef"],
+    "a less-than sign is text": ["<p>a < b <3 c<", "a < b <3 c<"],
+    "NULs are removed and lone surrogates replaced": ["<p>a\0b\ud800c", "ab\ufffdc"],
   });
 
   test("a page in pieces is read like a whole one", () => {

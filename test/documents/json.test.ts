@@ -212,15 +212,15 @@ describe("hostile files are read in linear time, into a text of limited length",
   const deep = 100_000;
   const key = "k".repeat(1_000_000);
   const cases: Readonly<Record<string, string>> = {
-    "100,000 lists in each other": `${"[".repeat(deep)}1${"]".repeat(deep)}`,
-    "100,000 objects in each other": `${'{"a":'.repeat(deep)}1${"}".repeat(deep)}`,
-    "100,000 lists of objects in each other": `${'[{"a":1,"b":'.repeat(deep)}1${"}]".repeat(deep)}`,
-    "100,000 turns in each other": `${'[{"role":"a","text":"b","more":'.repeat(deep)}1${"}]".repeat(deep)}`,
-    "lists that nobody closes": "[".repeat(deep),
-    "lines that nobody closes": `{}\n${"[1,\n".repeat(deep)}`,
+    "100,000 nested lists": `${"[".repeat(deep)}1${"]".repeat(deep)}`,
+    "100,000 nested objects": `${'{"a":'.repeat(deep)}1${"}".repeat(deep)}`,
+    "100,000 nested lists of objects": `${'[{"a":1,"b":'.repeat(deep)}1${"}]".repeat(deep)}`,
+    "100,000 nested turns": `${'[{"role":"a","text":"b","more":'.repeat(deep)}1${"}]".repeat(deep)}`,
+    "unclosed lists": "[".repeat(deep),
+    "lines of unclosed lists": `{}\n${"[1,\n".repeat(deep)}`,
     "one long string": `["${"x".repeat(3_000_000)}"]`,
     backslashes: `["${"\\\\".repeat(1_000_000)}"]`,
-    "a string that nobody closes": `["${"\\".repeat(1_000_001)}"]`,
+    "an unclosed string": `["${"\\".repeat(1_000_001)}"]`,
     "a long key above many values": `{"${key}": {${Array.from({ length: 10_000 }, (_, at) => `"${at}": 1`).join(",")}}}`,
     "a long number": "1".repeat(3_000_000),
   };

@@ -201,7 +201,7 @@ describe("early exit", () => {
   const shipped = JSON.parse(readFileSync(join(MODELS_DIR, "reranker/early-exit.json"), "utf8"));
   test.each([
     ["for another model", { ...shipped, model_sha256: "of another" }, "was made for another model"],
-    ["of another width", { ...shipped, weights: [1] }, "a skim that was not made for this model"],
+    ["of another width", { ...shipped, weights: [1] }, "the early-exit probe was not made for this model"],
     [
       "with the texts' weights swapped",
       { ...shipped, weights: swapped(shipped.weights) },

@@ -69,8 +69,9 @@ impl Encoder {
         Ok(())
     }
 
-    /// Like `encode`, with the same result, but sooner: a second thread computes half of the tokens if there is a second
-    /// core and the output is a vector. Meant for one urgent sequence; with many sequences every core is busy anyway.
+    /// Like `encode`, with the same result, but sooner: a second thread computes half of the tokens if there is a
+    /// second core and the output is a vector. Meant for one urgent sequence; with many sequences every core is busy
+    /// anyway.
     pub fn encode_on_two_threads(&self, sequence: Sequence<'_>, output: &mut [f32]) -> Result<()> {
         let Some(Shared { helper, split }) = &self.shared else { return self.encode(sequence, output) };
         if sequence.ids.len() < SHARED_TOKENS_MIN || output.len() != self.output_width() {

@@ -1,9 +1,9 @@
-//! A second thread for work of a few milliseconds. Waking a thread can take as long, so the work never waits for the helper
-//! to begin: the helper does what is left when it arrives.
+//! A second thread for work of a few milliseconds. Waking a thread can take as long, so the work never waits for the
+//! helper to begin: the helper does what is left when it arrives.
 //!
-//! The work has phases of two halves each. The calling thread does every first half. The second half goes to the thread
-//! that comes first: the helper, or the caller after the first half. A phase begins when both halves of the previous phase
-//! are done.
+//! The work has phases of two halves each. The calling thread does every first half. The second half goes to the
+//! thread that comes first: the helper, or the caller after the first half. A phase begins when both halves of the
+//! previous phase are done.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 
 /// Checks of a half in progress before the waiting thread yields: some ten microseconds.
 const SPINS: usize = 500;
-/// A helper that waits longer than this gives up: the caller has no core to run on, and waiting would take one from others.
+/// A helper that waits longer than this gives up: the caller has no core to run on, and waiting would take one from
+/// others.
 const HELPER_WAIT_MAX: Duration = Duration::from_millis(5);
 
 /// Work that two threads can share.
@@ -65,7 +66,8 @@ impl Helper {
         Ok(Helper { mailbox, thread: Some(thread) })
     }
 
-    /// Does the whole work, with the helper's help if it comes in time. It does not wait for a helper that is still busy.
+    /// Does the whole work, with the helper's help if it comes in time. It does not wait for a helper that is still
+    /// busy.
     pub fn share(&self, work: Arc<dyn HalvedWork>) {
         let round = Arc::new(Round {
             work,

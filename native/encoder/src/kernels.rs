@@ -1,7 +1,8 @@
 //! The inner loops of the encoder for processors with AVX2 and FMA: integer products, attention, GELU, normalisation.
 //! `network` combines them into layers.
 //!
-//! All tensors are stored row by row. Widths are multiples of `HEAD_WIDTH`; `network` checks that when it reads a model.
+//! All tensors are stored row by row. Widths are multiples of `HEAD_WIDTH`; `network` checks that when it reads a
+//! model.
 
 use std::arch::x86_64::*;
 
@@ -67,8 +68,8 @@ struct Columns<'a> {
     first: usize,
 }
 
-/// Adds a row's products with a group's weights to the row's sum: pairs of products and all steps in 16 bits, then in 32
-/// bits. `$row` is the address offset from the first row to this one.
+/// Adds a row's products with a group's weights to the row's sum: pairs of products and all steps in 16 bits, then in
+/// 32 bits. `$row` is the address offset from the first row to this one.
 macro_rules! add_products {
     ($sum:literal, $row:literal) => {
         concat!(
@@ -195,8 +196,8 @@ define_multiply_rows!(multiply_1_row, 1, add_group_to_1);
 const SIGNED_ZERO: u8 = 128;
 const GELU_ZERO: u8 = 64;
 
-/// Quantises rows `[rows, width]` after multiplying them by `smoothing` (`[width]`). Bytes and scales are written to the
-/// beginning of `bytes` and `scales`.
+/// Quantises rows `[rows, width]` after multiplying them by `smoothing` (`[width]`). Bytes and scales are written to
+/// the beginning of `bytes` and `scales`.
 #[target_feature(enable = "avx2,fma")]
 pub fn quantise<'a>(
     rows: &[f32],
@@ -419,8 +420,8 @@ fn float_tile<const N: usize>(rows: [&[f32]; N], panel: &[[f32; FLOAT_COLUMNS]])
     sums
 }
 
-/// Replaces the first `count` values of a row by `e^(value - maximum)`, and the rest by zeros. Returns their sum, which is at
-/// least 1 but for rounding.
+/// Replaces the first `count` values of a row by `e^(value - maximum)`, and the rest by zeros. Returns their sum,
+/// which is at least 1 but for rounding.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn exponentiate(row: &mut [f32], count: usize) -> f32 {
@@ -440,8 +441,8 @@ fn exponentiate(row: &mut [f32], count: usize) -> f32 {
     total(sum)
 }
 
-/// GELU, `x Φ(x)`, with an error below 6e-5 + 1e-5 |x|: a fortieth of the smallest quantisation step. `Φ - 1/2` is an odd
-/// polynomial up to `REACH`, fitted to the error of the product.
+/// GELU, `x Φ(x)`, with an error below 6e-5 + 1e-5 |x|: a fortieth of the smallest quantisation step. `Φ - 1/2` is an
+/// odd polynomial up to `REACH`, fitted to the error of the product.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn gelu(x: __m256) -> __m256 {

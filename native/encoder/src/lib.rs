@@ -2,7 +2,8 @@
 //!
 //! It exists for processors without instructions that multiply and add bytes in one step; there a general runtime is
 //! slower. A sequence is computed alone, without padding, so that its result never depends on other sequences.
-//! Weights have 7 bits, activations 8 bits with one scale per token. Sums of products are exact, unlike in some runtimes.
+//! Weights have 7 bits, activations 8 bits with one scale per token. Sums of products are exact, unlike in some
+//! runtimes.
 //!
 //! | File | Content |
 //! |---|---|

@@ -63,7 +63,8 @@ pub(crate) struct Network {
     output: Output,
 }
 
-/// Buffers for one sequence. They are kept between sequences, because fresh memory costs as much as some of the arithmetic.
+/// Buffers for one sequence. They are kept between sequences, because fresh memory costs as much as some of the
+/// arithmetic.
 #[derive(Default)]
 pub(crate) struct Workspace {
     tokens: TokenBuffers,
@@ -289,8 +290,8 @@ impl Layer {
         multiply(&rows, &self.projections, panels..3 * panels, projected, stride);
     }
 
-    /// Self-attention for the first `wanted` tokens. `projected` holds their queries; `parts` together hold the keys and
-    /// values of the whole sequence.
+    /// Self-attention for the first `wanted` tokens. `projected` holds their queries; `parts` together hold the keys
+    /// and values of the whole sequence.
     #[target_feature(enable = "avx2,fma")]
     pub(crate) fn attend(
         &self,

@@ -1,6 +1,6 @@
-//! Reads the constants of an ONNX file by name, in place from the memory-mapped file: nothing is copied, and processes that
-//! map the same file share its memory. `network` knows what the constants mean. Only the parts of the format
-//! (<https://github.com/onnx/onnx/blob/main/onnx/onnx.proto>) that constants need are read.
+//! Reads the constants of an ONNX file by name, in place from the memory-mapped file: nothing is copied, and
+//! processes that map the same file share its memory. `network` knows what the constants mean. Only the parts of the
+//! format (<https://github.com/onnx/onnx/blob/main/onnx/onnx.proto>) that constants need are read.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -136,7 +136,8 @@ enum Value {
     Skipped,
 }
 
-/// The fields of a protobuf message, each with its number. Yields `None` once, and ends, where the bytes are not a message.
+/// The fields of a protobuf message, each with its number. Yields `None` once, and ends, where the bytes are not a
+/// message.
 struct Fields<'file> {
     file: &'file [u8],
     at: usize,

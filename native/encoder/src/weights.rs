@@ -1,9 +1,9 @@
 //! The weights of a linear layer, packed in the order in which `kernels` multiplies them.
 //!
-//! Processors without VNNI add two products of bytes into 16 bits, and need the same time again to widen that sum to 32
-//! bits. The weights bound these sums. For each panel of outputs, inputs are therefore packed into groups of four steps
-//! whose sums fit 16 bits for any input, so that a group is widened once. With 7-bit weights nearly all groups are full,
-//! which saves three eighths of the multiplication time. Results stay exact.
+//! Processors without VNNI add two products of bytes into 16 bits, and need the same time again to widen that sum to
+//! 32 bits. The weights bound these sums. For each panel of outputs, inputs are therefore packed into groups of four
+//! steps whose sums fit 16 bits for any input, so that a group is widened once. With 7-bit weights nearly all groups
+//! are full, which saves three eighths of the multiplication time. Results stay exact.
 
 use crate::error::{Error, Result};
 
@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 pub const COLUMNS: usize = 8;
 /// Inputs that one step multiplies: the bytes of a 32-bit lane.
 pub const STEP_INPUTS: usize = 4;
-/// Steps that are widened together. With three there are 5 % more multiplications; with five many steps would stay empty.
+/// Steps that are widened together. With three there are 5 % more multiplications; with five many steps would stay
+/// empty.
 pub const GROUP_STEPS: usize = 4;
 
 /// The weights of `COLUMNS` outputs for `STEP_INPUTS` inputs, output by output.
@@ -57,8 +58,8 @@ pub struct Panel<'a> {
 }
 
 impl Linear {
-    /// Packs weights `[inputs, outputs]`; `scales` and `bias` have one value per output. `Invalid` for weights beyond 7 bits,
-    /// and for sizes that are no multiple of a step or a panel.
+    /// Packs weights `[inputs, outputs]`; `scales` and `bias` have one value per output. `Invalid` for weights beyond
+    /// 7 bits, and for sizes that are no multiple of a step or a panel.
     pub fn pack(weights: &[i8], inputs: usize, scales: Vec<f32>, bias: Vec<f32>) -> Result<Self> {
         let outputs = scales.len();
         let is_even = inputs.is_multiple_of(STEP_INPUTS) && outputs.is_multiple_of(COLUMNS);

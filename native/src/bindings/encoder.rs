@@ -24,9 +24,9 @@ impl NativeEncoder {
         Ok(NativeEncoder { encoder })
     }
 
-    /// Computes sequences that follow each other in `ids`. Each has `lengths` tokens, the first `firstLengths` of which belong
-    /// to its first text. Returns one row per sequence: a unit vector or a logit. Blocks the calling thread. A single
-    /// urgent sequence is computed by two threads where that is faster.
+    /// Computes sequences that follow each other in `ids`. Each has `lengths` tokens, the first `firstLengths` of
+    /// which belong to its first text. Returns one row per sequence: a unit vector or a logit. Blocks the calling
+    /// thread. A single urgent sequence is computed by two threads where that is faster.
     #[napi(catch_unwind)]
     pub fn encode(
         &self,
@@ -51,10 +51,10 @@ impl NativeEncoder {
         Ok(Float32Array::new(outputs?))
     }
 
-    /// Computes the logits of the pairs of one list with early exit. Sequences cross as in `encode`. `probe` holds the
-    /// probe's weights, then its bias; it predicts logits after `probeLayers` layers. Pairs are ordered by predicted logit
-    /// plus prior score; the best ones pass through all layers, up to `fullTokensMax` tokens in all but at least one pair.
-    /// Blocks the calling thread.
+    /// Computes the logits of the pairs of one list with early exit. Sequences cross as in `encode`. `probe` holds
+    /// the probe's weights, then its bias; it predicts logits after `probeLayers` layers. Pairs are ordered by
+    /// predicted logit plus prior score; the best ones pass through all layers, up to `fullTokensMax` tokens in all
+    /// but at least one pair. Blocks the calling thread.
     #[napi(catch_unwind)]
     #[allow(clippy::too_many_arguments, reason = "only arrays that are arguments cross from JavaScript without a copy")]
     pub fn score_with_early_exit(

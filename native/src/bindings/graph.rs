@@ -15,8 +15,9 @@ use crate::entities::neighbours;
 use crate::entities::walk::{Related, Seed};
 use crate::error::Error;
 
-/// Hits of a graph search: parallel arrays, best first. Each hit has its strongest path, which begins at the query's entity
-/// `from`, passes the chunk `via`, and goes on through that chunk's entity `through`. A part that a path lacks is 0.
+/// Hits of a graph search: parallel arrays, best first. Each hit has its strongest path, which begins at the query's
+/// entity `from`, passes the chunk `via`, and goes on through that chunk's entity `through`. A part that a path lacks
+/// is 0.
 #[napi(object)]
 pub struct GraphHits {
     pub chunk_keys: BigUint64Array,
@@ -69,8 +70,8 @@ pub struct Neighbourhood {
 
 #[napi]
 impl NativeIndex {
-    /// Graph search: the `limit` (1 to 2,000) admissible chunks that the query's entities and the seeds (at most 10) lead to,
-    /// over at most one other chunk. Scores are 0..1, only above 0. The seeds' keys and scores are parallel.
+    /// Graph search: the `limit` (1 to 2,000) admissible chunks that the query's entities and the seeds (at most 10)
+    /// lead to, over at most one other chunk. Scores are 0..1, only above 0. The seeds' keys and scores are parallel.
     #[napi(catch_unwind)]
     pub fn search_graph<'env>(
         &self,
@@ -95,16 +96,16 @@ impl NativeIndex {
         })
     }
 
-    /// The names of entities by the ids of `searchGraph` and `neighbourhood`, as they were first written; `null` for others.
-    /// Ids are valid until the index is closed.
+    /// The names of entities by the ids of `searchGraph` and `neighbourhood`, as they were first written; `null` for
+    /// others. Ids are valid until the index is closed.
     #[napi(catch_unwind)]
     pub fn entity_names(&self, ids: Uint32ArraySlice<'_>) -> napi::Result<Vec<Either<String, Null>>> {
         let names = run(|| Ok(self.project()?.entity_names(&ids)))?;
         Ok(names.into_iter().map(or_null).collect())
     }
 
-    /// The entities of a memory and the admissible memories that share some of them, at most `limit` (1 to 2,000) of each.
-    /// Empty for a memory that is not admissible.
+    /// The entities of a memory and the admissible memories that share some of them, at most `limit` (1 to 2,000) of
+    /// each. Empty for a memory that is not admissible.
     #[napi(catch_unwind)]
     pub fn neighbourhood<'env>(
         &self,

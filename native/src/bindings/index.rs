@@ -95,8 +95,8 @@ impl NativeIndex {
         self.repairs.clone()
     }
 
-    /// Sets the attributes of memories for filters, one JSON object each, on a worker thread. They stay until the memories
-    /// are hidden.
+    /// Sets the attributes of memories for filters, one JSON object each, on a worker thread. They stay until the
+    /// memories are hidden.
     #[napi(catch_unwind)]
     pub fn describe<'env>(
         &self,
@@ -108,8 +108,8 @@ impl NativeIndex {
         self.read(env, move |project| project.describe(&memory_keys, &attributes))
     }
 
-    /// Makes memories searchable, or changes their user and expiry. Three arrays of equal length; user key 0 is no user,
-    /// expiry 0 is never. With `attributes`, of the same length, `describe` runs first.
+    /// Makes memories searchable, or changes their user and expiry. Three arrays of equal length; user key 0 is no
+    /// user, expiry 0 is never. With `attributes`, of the same length, `describe` runs first.
     #[napi(catch_unwind)]
     pub fn show(
         &self,

@@ -67,9 +67,9 @@ impl NativeChunkTexts {
 
 #[napi]
 impl NativeIndex {
-    /// Replaces everything that the given memories had by these chunks and their unit vectors, `[chunks, dimensions]`. The
-    /// chunks' keys, memory keys and texts are parallel. Takes the texts: `texts` is empty afterwards. Durable when it
-    /// resolves; it shows nothing itself. Idempotent.
+    /// Replaces everything that the given memories had by these chunks and their unit vectors, `[chunks,
+    /// dimensions]`. The chunks' keys, memory keys and texts are parallel. Takes the texts: `texts` is empty
+    /// afterwards. Durable when it resolves; it shows nothing itself. Idempotent.
     #[napi(catch_unwind)]
     pub fn publish<'env>(
         &self,
@@ -117,8 +117,8 @@ impl NativeIndex {
         self.change(env, move |project| project.remove(&memory_keys))
     }
 
-    /// Rewrites the vector log if a quarter of it is dead or a record is damaged. Resolves to whether it did. Searches go on
-    /// meanwhile.
+    /// Rewrites the vector log if a quarter of it is dead or a record is damaged. Resolves to whether it did.
+    /// Searches go on meanwhile.
     #[napi(catch_unwind)]
     pub fn compact_if_needed<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, bool>> {
         self.change(env, Project::compact_if_needed)

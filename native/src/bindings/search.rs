@@ -48,8 +48,8 @@ impl NativeIndex {
         self.read(env, move |project| with_memories(project, project.search_vectors(&vector, &within, limit as usize)?))
     }
 
-    /// Full-text search: the `limit` (1 to 2,000) admissible chunks with the highest BM25 score (0..1); only scores above
-    /// 0.
+    /// Full-text search: the `limit` (1 to 2,000) admissible chunks with the highest BM25 score (0..1); only scores
+    /// above 0.
     #[napi(catch_unwind)]
     pub fn search_text<'env>(
         &self,

@@ -12,8 +12,8 @@ use napi::{Env, JsValue, Status, Task};
 
 use crate::error::{Error, Result};
 
-/// Changes that may wait for a project's writing thread. Publishing awaits each round, so a hundred waiting changes already
-/// mean that the caller has lost count.
+/// Changes that may wait for a project's writing thread. Publishing awaits each round, so a hundred waiting changes
+/// already mean that the caller has lost count.
 const PENDING_CHANGES_MAX: usize = 256;
 
 /// A result of the core that can become a JavaScript value.
@@ -60,8 +60,8 @@ impl<Output: ToJs> Task for WorkerTask<Output> {
     }
 }
 
-/// A thread that runs the changes of one project in the order of their calls. It ends when this value is dropped and the
-/// waiting changes are done.
+/// A thread that runs the changes of one project in the order of their calls. It ends when this value is dropped and
+/// the waiting changes are done.
 pub(super) struct WritingThread {
     changes: Sender<Change>,
     pending: Arc<AtomicUsize>,

@@ -3,12 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import {
-  type EarlyExitProbe,
-  isEncoderMadeForThisProcessor,
-  ModelEncoder,
-  type TokenSequence,
-} from "../native/model-encoder.ts";
+import { type EarlyExitProbe, isEncoderMadeForThisProcessor, ModelEncoder } from "../native/model-encoder.ts";
 import { type ProbeReference, readEarlyExitProbe } from "./early-exit-probe.ts";
 import type { Encoder } from "./encoder.ts";
 import type { ModelRuntime } from "./lane-protocol.ts";

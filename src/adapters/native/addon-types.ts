@@ -1,4 +1,4 @@
-// Types of the native core. `bun native/types.ts` generates this file from `native/src/bindings/`: do not edit it.
+// Types of the native core. Generated from `native/src/bindings/` by `bun native/types.ts`: do not edit.
 
 /** What the native core exports. */
 export interface NativeAddon {
@@ -49,8 +49,9 @@ export interface Differences {
 }
 
 /**
- * Hits of a graph search: parallel arrays, best first. Each hit has its strongest path, which begins at the query's entity
- * `from`, passes the chunk `via`, and goes on through that chunk's entity `through`. A part that a path lacks is 0.
+ * Hits of a graph search: parallel arrays, best first. Each hit has its strongest path, which begins at the query's
+ * entity `from`, passes the chunk `via`, and goes on through that chunk's entity `through`. A part that a path lacks
+ * is 0.
  */
 export interface GraphHits {
   readonly chunkKeys: BigUint64Array;
@@ -112,16 +113,16 @@ export interface NativeChunkTexts {
 /** A model that the native core computes. */
 export interface NativeEncoder {
   /**
-   * Computes sequences that follow each other in `ids`. Each has `lengths` tokens, the first `firstLengths` of which belong
-   * to its first text. Returns one row per sequence: a unit vector or a logit. Blocks the calling thread. A single
-   * urgent sequence is computed by two threads where that is faster.
+   * Computes sequences that follow each other in `ids`. Each has `lengths` tokens, the first `firstLengths` of
+   * which belong to its first text. Returns one row per sequence: a unit vector or a logit. Blocks the calling
+   * thread. A single urgent sequence is computed by two threads where that is faster.
    */
   encode(ids: Uint32Array, lengths: Uint32Array, firstLengths: Uint32Array, isUrgent: boolean): Float32Array;
   /**
-   * Computes the logits of the pairs of one list with early exit. Sequences cross as in `encode`. `probe` holds the
-   * probe's weights, then its bias; it predicts logits after `probeLayers` layers. Pairs are ordered by predicted logit
-   * plus prior score; the best ones pass through all layers, up to `fullTokensMax` tokens in all but at least one pair.
-   * Blocks the calling thread.
+   * Computes the logits of the pairs of one list with early exit. Sequences cross as in `encode`. `probe` holds
+   * the probe's weights, then its bias; it predicts logits after `probeLayers` layers. Pairs are ordered by
+   * predicted logit plus prior score; the best ones pass through all layers, up to `fullTokensMax` tokens in all
+   * but at least one pair. Blocks the calling thread.
    */
   scoreWithEarlyExit(
     ids: Uint32Array,
@@ -137,8 +138,8 @@ export interface NativeEncoder {
 /** An open project. */
 export interface NativeIndex {
   /**
-   * Graph search: the `limit` (1 to 2,000) admissible chunks that the query's entities and the seeds (at most 10) lead to,
-   * over at most one other chunk. Scores are 0..1, only above 0. The seeds' keys and scores are parallel.
+   * Graph search: the `limit` (1 to 2,000) admissible chunks that the query's entities and the seeds (at most 10)
+   * lead to, over at most one other chunk. Scores are 0..1, only above 0. The seeds' keys and scores are parallel.
    */
   searchGraph(
     query: string,
@@ -148,25 +149,25 @@ export interface NativeIndex {
     limit: number,
   ): Promise<GraphHits>;
   /**
-   * The names of entities by the ids of `searchGraph` and `neighbourhood`, as they were first written; `null` for others.
-   * Ids are valid until the index is closed.
+   * The names of entities by the ids of `searchGraph` and `neighbourhood`, as they were first written; `null` for
+   * others. Ids are valid until the index is closed.
    */
   entityNames(ids: Uint32Array): readonly (string | null)[];
   /**
-   * The entities of a memory and the admissible memories that share some of them, at most `limit` (1 to 2,000) of each.
-   * Empty for a memory that is not admissible.
+   * The entities of a memory and the admissible memories that share some of them, at most `limit` (1 to 2,000) of
+   * each. Empty for a memory that is not admissible.
    */
   neighbourhood(memoryKey: bigint, within: NativeAdmissible, limit: number): Promise<Neighbourhood>;
   /** What was found damaged and dropped when the project was opened, one sentence each. */
   repairs(): readonly string[];
   /**
-   * Sets the attributes of memories for filters, one JSON object each, on a worker thread. They stay until the memories
-   * are hidden.
+   * Sets the attributes of memories for filters, one JSON object each, on a worker thread. They stay until the
+   * memories are hidden.
    */
   describe(memoryKeys: BigUint64Array, attributes: readonly string[]): Promise<void>;
   /**
-   * Makes memories searchable, or changes their user and expiry. Three arrays of equal length; user key 0 is no user,
-   * expiry 0 is never. With `attributes`, of the same length, `describe` runs first.
+   * Makes memories searchable, or changes their user and expiry. Three arrays of equal length; user key 0 is no
+   * user, expiry 0 is never. With `attributes`, of the same length, `describe` runs first.
    */
   show(
     memoryKeys: BigUint64Array,
@@ -187,9 +188,9 @@ export interface NativeIndex {
   /** Waits for the changes in progress, then releases threads and files. Later calls are refused (`closed`). */
   close(): Promise<void>;
   /**
-   * Replaces everything that the given memories had by these chunks and their unit vectors, `[chunks, dimensions]`. The
-   * chunks' keys, memory keys and texts are parallel. Takes the texts: `texts` is empty afterwards. Durable when it
-   * resolves; it shows nothing itself. Idempotent.
+   * Replaces everything that the given memories had by these chunks and their unit vectors, `[chunks,
+   * dimensions]`. The chunks' keys, memory keys and texts are parallel. Takes the texts: `texts` is empty
+   * afterwards. Durable when it resolves; it shows nothing itself. Idempotent.
    */
   publish(
     memories: PublishedMemories,
@@ -201,8 +202,8 @@ export interface NativeIndex {
   /** Removes everything that the given memories had, durably. Unknown keys are ignored. */
   remove(memoryKeys: BigUint64Array): Promise<void>;
   /**
-   * Rewrites the vector log if a quarter of it is dead or a record is damaged. Resolves to whether it did. Searches go on
-   * meanwhile.
+   * Rewrites the vector log if a quarter of it is dead or a record is damaged. Resolves to whether it did.
+   * Searches go on meanwhile.
    */
   compactIfNeeded(): Promise<boolean>;
   /**
@@ -211,8 +212,8 @@ export interface NativeIndex {
    */
   searchVectors(vector: Float32Array, within: NativeAdmissible, limit: number): Promise<Hits>;
   /**
-   * Full-text search: the `limit` (1 to 2,000) admissible chunks with the highest BM25 score (0..1); only scores above
-   * 0.
+   * Full-text search: the `limit` (1 to 2,000) admissible chunks with the highest BM25 score (0..1); only scores
+   * above 0.
    */
   searchText(query: string, within: NativeAdmissible, limit: number): Promise<Hits>;
   /**

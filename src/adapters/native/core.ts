@@ -44,8 +44,8 @@ export class ProjectIndex {
   }
 
   /**
-   * Opens or creates a project's indexes. Nothing is visible until it is shown. `repairs` says what was found damaged and
-   * dropped, one sentence each; `reconcile` then tells which chunks to publish again.
+   * Opens or creates a project's indexes. Nothing is visible until it is shown. `repairs` says what was found damaged
+   * and dropped, one sentence each; `reconcile` then tells which chunks to publish again.
    */
   static open(options: ProjectIndexOptions): Promise<{ index: ProjectIndex; repairs: readonly string[] }> {
     return translatedAsync(async () => {
@@ -55,8 +55,8 @@ export class ProjectIndex {
   }
 
   /**
-   * Sets the attributes that filters see of memories, one JSON object each (`filteredAttributesJson`). They replace earlier
-   * ones and stay until the memories are hidden. For many memories before `show`: it runs on a worker thread.
+   * Sets the attributes that filters see of memories, one JSON object each (`filteredAttributesJson`). They replace
+   * earlier ones and stay until the memories are hidden. For many memories before `show`: it runs on a worker thread.
    */
   describe(memoryKeys: BigUint64Array, attributes: readonly string[]): Promise<void> {
     return translatedAsync(() => this.#native.describe(memoryKeys, attributes));
@@ -99,8 +99,8 @@ export class ProjectIndex {
    * resolves, it is durable and, as far as the memories are shown, searchable. It shows nothing itself. Idempotent.
    * @param known one element per memory; left out where nothing is known
    * @throws NativeError `invalid` (nothing changed) for a vector that is NaN, zero, of another length or off unit length by
-   * over .01, for reserved or repeated keys, and for a chunk of a memory that is not given. After any other error, repeat
-   * the call.
+   * over .01, for reserved or repeated keys, and for a chunk of a memory that is not given. After any other error,
+   * repeat the call.
    */
   publish(
     memoryKeys: BigUint64Array,
@@ -136,8 +136,8 @@ export class ProjectIndex {
   }
 
   /**
-   * Cosine similarities of exactly the given chunks, each with its memory, to a unit vector `[dimensions]`; NaN where there
-   * is no such chunk.
+   * Cosine similarities of exactly the given chunks, each with its memory, to a unit vector `[dimensions]`; NaN where
+   * there is no such chunk.
    */
   scoreVectors(vector: Float32Array, chunkKeys: BigUint64Array, memoryKeys: BigUint64Array): Promise<Float32Array> {
     return translatedAsync(() => this.#native.scoreVectors(vector, chunkKeys, memoryKeys));
@@ -149,8 +149,9 @@ export class ProjectIndex {
   }
 
   /**
-   * Graph search: the admissible chunks that the query's entities and the seeds lead to, over at most one other chunk. Scores
-   * are in 0..1, only above 0. No hits (`certainty` 0) where the query has no entity that links. `limit` is 1 to 2,000.
+   * Graph search: the admissible chunks that the query's entities and the seeds lead to, over at most one other
+   * chunk. Scores are in 0..1, only above 0. No hits (`certainty` 0) where the query has no entity that links.
+   * `limit` is 1 to 2,000.
    * @param seeds at most 10 chunks that other searches found, with scores comparable among them
    * @throws NativeError `invalid` for more seeds
    */

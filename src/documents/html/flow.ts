@@ -2,7 +2,7 @@
 // page-reader.ts decides which element makes which block.
 
 import { listItem, type NumeralKind, numeral } from "../office/lists.ts";
-import { type Block, type BlockSink, LIST, onOneLine, readable } from "../text-writer.ts";
+import { type Block, LIST, onOneLine, readable } from "../text-writer.ts";
 import { fenced, Line, preformatted } from "./line.ts";
 import type { PageBlock, PageSink } from "./page-block.ts";
 import type { PageCell, PageTable } from "./page-table.ts";

@@ -90,6 +90,14 @@ interface OpenCell {
   readonly isHeader: boolean;
 }
 
+/** An element that is not read. */
+interface SkippedElement {
+  /** Depth of the current position in it. */
+  depth: number;
+  /** Whether a main heading inside is read all the same. */
+  readonly keepsHeading: boolean;
+}
+
 /** Reads elements and text into blocks. */
 export class PageReader implements ElementHandler {
   /** The first main heading; null if there is none so far. */
@@ -99,12 +107,10 @@ export class PageReader implements ElementHandler {
   /** UTF-16 units of skipped text that may be content. */
   lostUnits = 0;
   readonly #flows: Flow[];
-  /**
-   * The skipped element: depth of the current position in it, and whether a main heading inside is read. Null if none.
-   */
-  #skipped: { depth: number; readonly keepsHeading: boolean } | null = null;
+  /** The open skipped element; null if none. */
+  #skipped: SkippedElement | null = null;
   /** The skipped element around a main heading that is being read. */
-  #skippedAroundHeading: { depth: number; readonly keepsHeading: boolean } | null = null;
+  #skippedAroundHeading: SkippedElement | null = null;
   /** Number of open skipped elements whose text is certainly no content. */
   #noContentDepth = 0;
   #contents = 0;
@@ -123,17 +129,7 @@ export class PageReader implements ElementHandler {
   }
 
   enter(name: string, attributes: Attributes): Role {
-    if (this.#skipped !== null) {
-      if (!(this.#skipped.keepsHeading && name === "h1")) {
-        this.#skipped.depth++;
-        if (!mayBeContent(name)) this.#noContentDepth++;
-        return "skipped";
-      }
-      this.#skippedAroundHeading = this.#skipped;
-      this.#skipped = null;
-      this.#begin("heading", name, attributes);
-      return "unskipped";
-    }
+    if (this.#skipped !== null) return this.#enterWithin(this.#skipped, name, attributes);
     const flow = this.#flow;
     const around = {
       isContent: this.#contents > 0,
@@ -154,6 +150,18 @@ export class PageReader implements ElementHandler {
       this.#noContentDepth = 1;
     } else this.#begin(role, name, attributes);
     return role;
+  }
+
+  #enterWithin(skipped: SkippedElement, name: string, attributes: Attributes): Role {
+    if (skipped.keepsHeading && name === "h1") {
+      this.#skippedAroundHeading = skipped;
+      this.#skipped = null;
+      this.#begin("heading", name, attributes);
+      return "unskipped";
+    }
+    skipped.depth++;
+    if (!mayBeContent(name)) this.#noContentDepth++;
+    return "skipped";
   }
 
   leave(name: string, role: Role): void {
