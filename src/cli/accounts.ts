@@ -1,5 +1,5 @@
-// `mneme keys` and `mneme projects`: how an operator hands out keys and plans from a terminal, on a data directory or through
-// a server. What the operations do stands in local-accounts.ts and behind the interface.
+// `mneme keys` and `mneme projects`: manage API keys and plans from a terminal, on a data directory or through a
+// server. The operations are implemented by local-accounts.ts and by the API.
 
 import { parseConfig, type StartPlace } from "../config.ts";
 import { LIMITS } from "../domain/limits.ts";
@@ -13,10 +13,10 @@ import { Client, isRecord, type JsonRecord } from "./client.ts";
 import { RemoteAccounts } from "./remote-accounts.ts";
 import { alignRows } from "./terminal.ts";
 
-/** The two commands. */
+/** The commands that manage accounts. */
 export type AccountsCommand = "keys" | "projects";
 
-/** Where a command runs, and what it takes from there. */
+/** Environment of a command. */
 export interface AccountsStart {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly place: StartPlace;
@@ -26,13 +26,13 @@ export interface AccountsStart {
 }
 
 interface Action {
-  /** What follows the action's name, for the help. */
+  /** Arguments after the action's name, for the help. */
   readonly usage: string;
   readonly summary: string;
-  /** What its one argument is called; null: it takes none. */
+  /** Name of its only argument; null: it takes none. */
   readonly argument: string | null;
   readonly flags: readonly string[];
-  /** Returns what to print. */
+  /** Returns the text to print. */
   readonly run: (accounts: Accounts, call: Call) => Promise<string>;
 }
 
@@ -47,21 +47,21 @@ const ACTIONS: Readonly<Record<AccountsCommand, Readonly<Record<string, Action>>
     },
     create: {
       usage: "--name NAME --scopes A,B",
-      summary: "Make a key and print its secret, this once",
+      summary: "Create a key and print its secret (shown only once)",
       argument: null,
       flags: ["--project", "--name", "--scopes", "--user", "--expires"],
       run: createKey,
     },
     rotate: {
       usage: "KEY_ID",
-      summary: "Give a key a new secret and print it, this once",
+      summary: "Replace the secret of a key and print the new one (shown only once)",
       argument: "KEY_ID",
       flags: ["--project", "--grace"],
       run: rotateKey,
     },
     revoke: {
       usage: "KEY_ID",
-      summary: "Remove a key; it opens nothing from then on",
+      summary: "Delete a key; it stops working at once",
       argument: "KEY_ID",
       flags: ["--project"],
       run: revokeKey,
@@ -71,7 +71,7 @@ const ACTIONS: Readonly<Record<AccountsCommand, Readonly<Record<string, Action>>
     list: { usage: "", summary: "List all projects, newest first", argument: null, flags: [], run: listProjects },
     create: {
       usage: "--name NAME [--plan PLAN]",
-      summary: "Make a project and print the secret of its first key, this once",
+      summary: "Create a project and print the secret of its first key (shown only once)",
       argument: null,
       flags: ["--name", "--plan"],
       run: createProject,
@@ -85,7 +85,7 @@ const ACTIONS: Readonly<Record<AccountsCommand, Readonly<Record<string, Action>>
     },
     "set-plan": {
       usage: "PROJECT --plan PLAN",
-      summary: "Put a project on another plan",
+      summary: "Change the plan of a project",
       argument: "PROJECT",
       flags: ["--plan"],
       run: setPlan,
@@ -94,24 +94,27 @@ const ACTIONS: Readonly<Record<AccountsCommand, Readonly<Record<string, Action>>
 };
 
 const FLAGS_HELP: readonly (readonly [string, string])[] = [
-  ["--project PROJECT", "Id or name of the project (default: the default project; with --url that of the key)"],
-  ["--name NAME", "What the key or project is called"],
-  ["--scopes A,B", `What the key allows: ${KEY_SCOPES.join(", ")}`],
+  ["--project PROJECT", "Id or name of the project (default: the default project; with --url, the project of the key)"],
+  ["--name NAME", "Name of the key or project"],
+  ["--scopes A,B", `Permissions of the key: ${KEY_SCOPES.join(", ")}`],
   ["--user ID", "Confine the key to this user"],
-  ["--expires TIME", "When the key ends, such as 2030-01-31T12:00:00Z (never)"],
-  ["--grace SECONDS", `How long the old secret of a rotated key lives on, up to ${LIMITS.graceSeconds} (0)`],
-  ["--plan PLAN", `One of ${PLAN_NAMES.join(", ")} (free)`],
-  ["--data-dir DIRECTORY", "The data to work on, beside a running server or without one (as for serve)"],
-  ["--config FILE", "Settings file that names the data directory (as for serve)"],
-  ["--url URL", "Work through this server instead, with the key in MNEME_API_KEY or MNEME_ADMIN_KEY"],
-  ["--json", "Print the interface's JSON"],
+  ["--expires TIME", "Expiry of the key, such as 2030-01-31T12:00:00Z (default: never)"],
+  [
+    "--grace SECONDS",
+    `How long the old secret of a rotated key stays valid, up to ${LIMITS.graceSeconds} (default: 0)`,
+  ],
+  ["--plan PLAN", `One of ${PLAN_NAMES.join(", ")} (default: free)`],
+  ["--data-dir DIRECTORY", "Data directory to work on, whether or not a server is running (default: as for serve)"],
+  ["--config FILE", "Settings file that names the data directory (default: as for serve)"],
+  ["--url URL", "Use this server instead of a data directory, with the key in MNEME_API_KEY or MNEME_ADMIN_KEY"],
+  ["--json", "Print the JSON of the API"],
 ];
 
 const COMMON_FLAGS = ["--data-dir", "--config", "--url", "--json"];
 const SWITCHES: readonly string[] = ["--json"];
-const SHOWN_ONCE = "This secret is shown this once: only its hash is kept.";
+const SHOWN_ONCE = "Save this secret now: only its hash is stored, so it cannot be shown again.";
 
-/** What can be done with keys and projects, for the help: `[usage, description]`. */
+/** Help for the actions on keys and projects, as `[usage, description]`. */
 export const ACCOUNTS_HELP: readonly (readonly [string, string])[] = [...usagesOf("keys"), ...usagesOf("projects")];
 
 /** The lines of `mneme keys --help` and `mneme projects --help`. */
@@ -123,9 +126,9 @@ export function accountsHelp(command: AccountsCommand): readonly string[] {
 
 /**
  * Runs `mneme keys …` or `mneme projects …`.
- * @param argv what follows the command's name.
- * @returns what to print, ending with a line break.
- * @throws Error whose message is one sentence for the person at the terminal.
+ * @param argv arguments after the command's name
+ * @returns the text to print, ending with a line break
+ * @throws Error whose message is one sentence for the user
  */
 export async function runAccounts(
   command: AccountsCommand,
@@ -143,7 +146,7 @@ export async function runAccounts(
 
 interface Call extends CommandLine {
   readonly action: Action;
-  /** The action's argument; an empty text where it takes none. */
+  /** The action's argument; empty if it takes none. */
   readonly argument: string;
 }
 
@@ -153,9 +156,9 @@ function parseCall(command: AccountsCommand, argv: readonly string[]): Call {
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
   if (action === undefined) {
     const isNamed = name !== "" && !name.startsWith("-");
-    const complaint = isNamed ? `Unknown command ${command} ${name}.` : `${command} needs a command.`;
-    const guess = didYouMean(name, Object.keys(actions)) || ` It is one of ${Object.keys(actions).join(", ")}.`;
-    throw new UsageError(`${complaint}${guess} See mneme ${command} --help.`);
+    const complaint = isNamed ? `Unknown command ${command} ${name}.` : `Missing command for ${command}.`;
+    const guess = didYouMean(name, Object.keys(actions)) || ` Commands: ${Object.keys(actions).join(", ")}.`;
+    throw new UsageError(`${complaint}${guess} Try mneme ${command} --help.`);
   }
   const known = [...action.flags, ...COMMON_FLAGS].map(
     (flag) => [flag, SWITCHES.includes(flag) ? "switch" : "value"] as const,
@@ -166,7 +169,7 @@ function parseCall(command: AccountsCommand, argv: readonly string[]): Call {
     throw new UsageError(`Unexpected argument ${JSON.stringify(argument)}.`);
   }
   if (action.argument !== null && argument === undefined) {
-    throw new UsageError(`${command} ${name} needs its ${action.argument}: mneme ${command} ${name} ${action.usage}`);
+    throw new UsageError(`Missing ${action.argument}. Usage: mneme ${command} ${name} ${action.usage}`);
   }
   if (surplus !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(surplus)}.`);
   return { ...line, action, argument: argument ?? "" };
@@ -180,12 +183,12 @@ function open(command: AccountsCommand, { flags }: Call, start: AccountsStart): 
     return start.openLocal(dataDir, start.clock);
   }
   const [conflict] = ofData;
-  if (conflict !== undefined) throw new UsageError(`--url and ${conflict[0]} exclude each other.`);
+  if (conflict !== undefined) throw new UsageError(`--url and ${conflict[0]} cannot be used together.`);
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
     throw new UsageError(`--url must be an http or https address, not ${JSON.stringify(url)}.`);
   }
   const key = start.environment.MNEME_API_KEY ?? start.environment.MNEME_ADMIN_KEY;
-  if (key === undefined) throw new UsageError(`${command} with --url needs an API key in MNEME_API_KEY.`);
+  if (key === undefined) throw new UsageError(`Missing API key: set MNEME_API_KEY to use ${command} with --url.`);
   return new RemoteAccounts(new Client(url.replace(/\/+$/, "").replace(/\/v1$/, ""), key, start.clock));
 }
 
@@ -221,13 +224,13 @@ async function rotateKey(accounts: Accounts, call: Call): Promise<string> {
   const graceSeconds = graceOf(call.flags);
   const key = fieldsOf(await accounts.rotateKey(await projectOf(accounts, call), call.argument, graceSeconds));
   if (call.flags.has("--json")) return json(key);
-  const end = graceSeconds === 0 ? "opens nothing from now on" : `lives on for ${graceSeconds} s`;
+  const end = graceSeconds === 0 ? "no longer works" : `works for another ${graceSeconds} s`;
   return secretLines(`${shown(key.id)} (${shown(key.name)}) has a new secret; the old one ${end}.`, key);
 }
 
 async function revokeKey(accounts: Accounts, call: Call): Promise<string> {
   await accounts.removeKey(await projectOf(accounts, call), call.argument);
-  return call.flags.has("--json") ? json({}) : `${call.argument} opens nothing from now on.`;
+  return call.flags.has("--json") ? json({}) : `${call.argument} is deleted and no longer works.`;
 }
 
 async function listProjects(accounts: Accounts, call: Call): Promise<string> {
@@ -258,7 +261,7 @@ async function deleteProject(accounts: Accounts, call: Call): Promise<string> {
   await accounts.removeProject(id);
   return call.flags.has("--json")
     ? json({})
-    : `${id} is deleted: its keys open nothing from now on, and the server removes its data.`;
+    : `${id} is deleted: its keys no longer work, and the server removes its data.`;
 }
 
 async function setPlan(accounts: Accounts, call: Call): Promise<string> {
@@ -272,7 +275,7 @@ async function projectOf(accounts: Accounts, { flags }: Call): Promise<string | 
   return project === undefined ? null : projectNamed(accounts, project);
 }
 
-// The list is asked for names only: who may work in a project may not be allowed to list all.
+// The projects are listed only to resolve a name, because a key that may use a project may not be allowed to list all.
 async function projectNamed(accounts: Accounts, idOrName: string): Promise<string> {
   if (/^prj_[0-9a-z]{26}$/.test(idOrName)) return idOrName;
   const projects = itemsOf(await accounts.listProjects());
@@ -285,7 +288,7 @@ async function projectNamed(accounts: Accounts, idOrName: string): Promise<strin
   if (second === undefined) return shown(first.id);
   const ids = found.map(({ id }) => shown(id)).join(", ");
   throw new UsageError(
-    `${JSON.stringify(idOrName)} is the name of ${found.length} projects; name one by its id: ${ids}.`,
+    `${JSON.stringify(idOrName)} is the name of ${found.length} projects; use the id of one of them: ${ids}.`,
   );
 }
 
@@ -293,7 +296,7 @@ type Flags = ReadonlyMap<string, string>;
 
 function nameOf(flags: Flags): string {
   const name = textOf(flags, "--name", LIMITS.nameCharacters);
-  if (name === null) throw new UsageError("It needs a name: give --name.");
+  if (name === null) throw new UsageError("Missing --name.");
   return name;
 }
 
@@ -307,12 +310,12 @@ function textOf(flags: Flags, flag: string, charactersMax: number): string | nul
 
 function scopesOf(flags: Flags): (typeof KEY_SCOPES)[number][] {
   const text = flags.get("--scopes");
-  if (text === undefined) throw new UsageError(`It needs scopes: give --scopes, of ${KEY_SCOPES.join(", ")}.`);
+  if (text === undefined) throw new UsageError(`Missing --scopes. Scopes: ${KEY_SCOPES.join(", ")}.`);
   const scopes = text.split(",").map((part) => {
     const scope = KEY_SCOPES.find((known) => known === part.trim());
     if (scope !== undefined) return scope;
-    const guess = didYouMean(part.trim(), KEY_SCOPES) || ` They are ${KEY_SCOPES.join(", ")}.`;
-    throw new UsageError(`--scopes has no ${JSON.stringify(part.trim())}.${guess}`);
+    const guess = didYouMean(part.trim(), KEY_SCOPES) || ` Scopes: ${KEY_SCOPES.join(", ")}.`;
+    throw new UsageError(`Unknown scope ${JSON.stringify(part.trim())} in --scopes.${guess}`);
   });
   return [...new Set(scopes)];
 }
@@ -328,8 +331,8 @@ function planOf(flags: Flags): (typeof PLAN_NAMES)[number] {
   const text = flags.get("--plan");
   const plan = PLAN_NAMES.find((name) => name === text);
   if (plan !== undefined) return plan;
-  const complaint = text === undefined ? "It needs a plan: give --plan" : `${JSON.stringify(text)} is no plan`;
-  throw new UsageError(`${complaint}, one of ${PLAN_NAMES.join(", ")}.${didYouMean(text ?? "", PLAN_NAMES)}`);
+  const complaint = text === undefined ? "Missing --plan." : `Unknown plan ${JSON.stringify(text)}.`;
+  throw new UsageError(`${complaint} Plans: ${PLAN_NAMES.join(", ")}.${didYouMean(text ?? "", PLAN_NAMES)}`);
 }
 
 type Column = readonly [title: string, cell: (row: JsonRecord) => string];
@@ -340,7 +343,7 @@ function tableOf(list: object, nothing: string, columns: readonly Column[]): str
 }
 
 function secretLines(what: string, made: JsonRecord): string {
-  if (typeof made.key !== "string") throw new Error(`${what} But the server gave no secret back.`);
+  if (typeof made.key !== "string") throw new Error(`${what} But the server returned no secret.`);
   return [what, made.key, SHOWN_ONCE].join("\n");
 }
 
@@ -362,7 +365,7 @@ function shown(value: unknown): string {
   return value === null || value === undefined ? "–" : printable(String(value));
 }
 
-// Names come from callers: whatever would steer a terminal is written as an escape.
+// Names come from callers, so characters that could control a terminal are escaped.
 function printable(text: string): string {
   return text.replace(/\p{C}/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

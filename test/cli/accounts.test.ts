@@ -1,4 +1,4 @@
-// `mneme keys` and `mneme projects`: on a data directory and through a server, what they print, what they refuse, how they end.
+// `mneme keys` and `mneme projects` on a data directory and through a server: output, errors and exit codes.
 
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import { ManualClock } from "../contract/manual-clock.ts";
 import { runMneme } from "../support/command.ts";
 
 const SECRET_LINE = /^ctx_[A-Za-z0-9_-]{43}$/;
-const SHOWN_ONCE = "This secret is shown this once: only its hash is kept.";
+const SHOWN_ONCE = "Save this secret now: only its hash is stored, so it cannot be shown again.";
 
 const folder = mkdtempSync(join(tmpdir(), "mneme-accounts-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -24,7 +24,7 @@ let clock: ManualClock;
 let directories = 0;
 let dataDir: string;
 let database: SqliteDatabase;
-/** The server beside which the commands work. */
+/** Stands for the running server that uses the same data directory. */
 let accounts: SqliteAccountStore;
 beforeEach(() => {
   clock = new ManualClock();
@@ -59,14 +59,14 @@ const newKey = async (...flags: string[]) => secretOf(await run("keys", ["create
 const principalOf = (secret: string) => {
   const principal = accounts.authenticate(secret);
   accounts.flush(); // a server stores when keys were last used every minute
-  if (principal === null) throw new Error("the secret opens nothing");
+  if (principal === null) throw new Error("the secret does not work");
   return principal;
 };
 
 const ANOTHER = { name: "another", plan: "free", settings: DEFAULT_SETTINGS } as const;
 
 describe("on a data directory, beside a server", () => {
-  test("keys create makes a key that opens at once, with what was asked for", async () => {
+  test("keys create makes a key that works at once, with the requested properties", async () => {
     const text = await run("keys", [
       ...["create", "--name", "ci", "--scopes", "memories:read, query,query", "--user", "ada"],
       ...["--expires", "2030-01-31T13:00:00+01:00"],
@@ -97,7 +97,7 @@ describe("on a data directory, beside a server", () => {
     expect(linesOf(await run("keys", ["list", "--project", "elsewhere"]))).toHaveLength(2);
   });
 
-  test("keys list --json is the interface's list, whole however long it is", async () => {
+  test("keys list --json prints the list of the API, complete however long it is", async () => {
     const projectId = accounts.defaultProject();
     for (let at = 0; at < 101; at++) {
       accounts.issueKey(projectId, { name: `k${at}`, scopes: ["*"], userId: null, expiresAt: null });
@@ -118,11 +118,11 @@ describe("on a data directory, beside a server", () => {
     });
   });
 
-  test("keys rotate ends the old secret, at once or after the grace", async () => {
+  test("keys rotate invalidates the old secret, at once or after the grace period", async () => {
     const first = await newKey("--scopes", "*");
     const { keyId } = principalOf(first);
     const text = await run("keys", ["rotate", keyId]);
-    expect(text).toStartWith(`${keyId} (k) has a new secret; the old one opens nothing from now on.\n`);
+    expect(text).toStartWith(`${keyId} (k) has a new secret; the old one no longer works.\n`);
     const second = secretOf(text);
     expect(accounts.authenticate(first)).toBeNull();
     const third = secretOf(await run("keys", ["rotate", "--grace", "60", keyId]));
@@ -132,18 +132,18 @@ describe("on a data directory, beside a server", () => {
     expect(principalOf(third).keyId).toBe(keyId);
   });
 
-  test("keys revoke ends a key of whatever project, but not of another than is named", async () => {
+  test("keys revoke deletes a key of any project, but only of the project named by --project", async () => {
     const { id } = accounts.createProject(ANOTHER);
     const { keyId } = principalOf(await newKey("--scopes", "*", "--project", id));
     const elsewhere = ["--project", accounts.defaultProject()];
     expect(run("keys", ["revoke", keyId, ...elsewhere])).rejects.toThrow(`There is no key ${keyId}.`);
     expect(run("keys", ["rotate", keyId, ...elsewhere])).rejects.toThrow(`There is no key ${keyId}.`);
-    expect(await run("keys", ["revoke", keyId])).toBe(`${keyId} opens nothing from now on.\n`);
+    expect(await run("keys", ["revoke", keyId])).toBe(`${keyId} is deleted and no longer works.\n`);
     expect(accounts.key(id, keyId)).toBeNull();
     expect(run("keys", ["revoke", keyId])).rejects.toThrow(`There is no key ${keyId}.`);
   });
 
-  test("projects create makes a project with its first key, on the plan asked for or the smallest", async () => {
+  test("projects create makes a project with its first key, on the requested plan or the smallest", async () => {
     const text = await run("projects", ["create", "--name", "acme", "--plan", "pro"]);
     const principal = principalOf(secretOf(text));
     expect(linesOf(text)[0]).toBe(`${principal.projectId} (acme) is on plan pro; its first key allows *.`);
@@ -153,7 +153,7 @@ describe("on a data directory, beside a server", () => {
     expect(accounts.project(small.projectId)?.plan).toBe("free");
   });
 
-  test("projects list shows all of them, --json as the interface does", async () => {
+  test("projects list shows all of them, --json like the API", async () => {
     const first = accounts.defaultProject();
     const { id } = accounts.createProject({ ...ANOTHER, name: "acme", plan: "starter" });
     const rows = linesOf(await run("projects", ["list"])).map((line) => line.split(/ {2,}/));
@@ -193,16 +193,16 @@ describe("on a data directory, beside a server", () => {
     expect(run("projects", ["delete", "default"])).rejects.toThrow("The default project cannot be deleted.");
   });
 
-  test("a name that several projects have is refused, with their ids", async () => {
+  test("a name of several projects is refused, with their ids", async () => {
     const draft = { ...ANOTHER, name: "twin" };
     const [first, second] = [accounts.createProject(draft), accounts.createProject(draft)];
     expect(run("projects", ["delete", "twin"])).rejects.toThrow(
-      `"twin" is the name of 2 projects; name one by its id: ${second.id}, ${first.id}.`,
+      `"twin" is the name of 2 projects; use the id of one of them: ${second.id}, ${first.id}.`,
     );
     expect(accounts.projects()).toContain(first.id);
   });
 
-  test("names cannot steer the terminal", async () => {
+  test("names cannot control the terminal", async () => {
     accounts.createProject({ ...ANOTHER, name: "evil\u001b[2J\n\u202e" });
     const text = await run("projects", ["list"]);
     expect(text).toContain("evil\\u{1b}[2J\\u{a}\\u{202e}");
@@ -218,7 +218,7 @@ describe("on a data directory, beside a server", () => {
     expect(run("projects", ["list", "--config", file], elsewhere)).rejects.toThrow(elsewhere.MNEME_DATA_DIR);
   });
 
-  test("a directory without data is refused, and not made", async () => {
+  test("a directory without data is refused, and not created", async () => {
     const missing = join(folder, "missing");
     const empty = join(folder, `empty-${directories}`);
     mkdirSync(empty);
@@ -293,7 +293,7 @@ describe("through a server", () => {
     expect(JSON.parse(json)).toEqual({ data: [KEY, second], has_more: false, cursor: null });
   });
 
-  test("keys create sends what was asked for and prints the secret", async () => {
+  test("keys create sends the requested properties and prints the secret", async () => {
     const made = Response.json({ ...KEY, key: SECRET }, { status: 201 });
     const flags = ["--name", "ci", "--scopes", "*,admin", "--user", "ada", "--expires", "2030-01-31T12:00:00Z"];
     const text = await through([page([PROJECT]), made], "keys", "create", ...flags, "--project", "acme");
@@ -311,13 +311,13 @@ describe("through a server", () => {
     });
   });
 
-  test("keys rotate and revoke name the key in the path, and the project where one is named", async () => {
+  test("keys rotate and revoke send the key in the path, and the project if one is named", async () => {
     const id = `prj_${"0".repeat(26)}`;
     const rotated = Response.json({ ...KEY, key: SECRET });
     expect(secretOf(await through([rotated], "keys", "rotate", "key_1", "--grace", "60"))).toBe(SECRET);
     expect(asked).toMatchObject([{ method: "POST", path: "/v1/keys/key_1/rotate", body: { grace_seconds: 60 } }]);
     const text = await through([new Response(null, { status: 204 })], "keys", "revoke", "a/b", "--project", id);
-    expect(text).toBe("a/b opens nothing from now on.\n");
+    expect(text).toBe("a/b is deleted and no longer works.\n");
     expect(asked).toMatchObject([{ method: "DELETE", path: `/v1/keys/a%2Fb?projectId=${id}`, body: null }]);
   });
 
@@ -339,18 +339,18 @@ describe("through a server", () => {
     expect(asked[1]).toMatchObject({ method: "DELETE", path: "/v1/projects/prj_1", body: null });
   });
 
-  test("what the server refuses is told in its words", async () => {
+  test("an error of the server is printed with its message", async () => {
     const error = { code: "insufficient_scope", message: "This key lacks the scope admin.", status: 403 };
     const refused = through([Response.json({ error }, { status: 403 })], "projects", "list");
     expect(refused).rejects.toThrow("This key lacks the scope admin.");
   });
 
-  test("a made key without its secret is a failure", async () => {
+  test("a created key without its secret is an error", async () => {
     const refused = through([Response.json(KEY, { status: 201 })], "keys", "create", "--name", "k", "--scopes", "*");
-    expect(refused).rejects.toThrow("the server gave no secret back");
+    expect(refused).rejects.toThrow("the server returned no secret");
   });
 
-  test("a request that must not arrive twice is sent once when its answer is lost, again when the server is busy", async () => {
+  test("a request that must not arrive twice is sent once if its response is lost, and again if the server is busy", async () => {
     let requests = 0;
     const slept: number[] = [];
     const sleepless = { now: () => 0, sleep: async (ms: number) => void slept.push(ms) };
@@ -375,26 +375,30 @@ describe("through a server", () => {
   });
 });
 
-describe("a wrong command line", () => {
+describe("an invalid command line", () => {
   const named = ["create", "--name", "k"];
   const cases: readonly (readonly [command: AccountsCommand, argv: readonly string[], why: string])[] = [
-    ["keys", [], "keys needs a command. It is one of list, create, rotate, revoke. See mneme keys --help."],
-    ["keys", ["--json"], "keys needs a command."],
-    ["keys", ["lsit"], "Unknown command keys lsit. Did you mean list? See mneme keys --help."],
+    ["keys", [], "Missing command for keys. Commands: list, create, rotate, revoke. Try mneme keys --help."],
+    ["keys", ["--json"], "Missing command for keys."],
+    ["keys", ["lsit"], "Unknown command keys lsit. Did you mean list? Try mneme keys --help."],
     ["projects", ["rename"], "Unknown command projects rename."],
     ["keys", ["list", "all"], 'Unexpected argument "all".'],
-    ["keys", ["revoke"], "keys revoke needs its KEY_ID: mneme keys revoke KEY_ID"],
+    ["keys", ["revoke"], "Missing KEY_ID. Usage: mneme keys revoke KEY_ID"],
     ["keys", ["revoke", "key_1", "key_2"], 'Unexpected argument "key_2".'],
     ["keys", ["list", "--projct", "x"], "Unknown flag --projct. Did you mean --project?"],
     ["keys", ["list", "--name", "x"], "Unknown flag --name."],
-    ["keys", ["create", "--scopes", "*"], "give --name"],
-    ["keys", named, "give --scopes"],
+    ["keys", ["create", "--scopes", "*"], "Missing --name."],
+    ["keys", named, "Missing --scopes."],
     ["keys", ["create", "--name", "", "--scopes", "*"], "--name must be 1 to 256 characters."],
     ["keys", ["create", "--name", "x".repeat(257), "--scopes", "*"], "--name must be 1 to 256 characters."],
     ["keys", [...named, "--scopes", "*", "--user", ""], "--user must be 1 to 256 characters."],
-    ["keys", [...named, "--scopes", "memory:read"], '--scopes has no "memory:read". Did you mean memories:read?'],
-    ["keys", [...named, "--scopes", ""], '--scopes has no "".'],
-    ["keys", [...named, "--scopes", "query,"], '--scopes has no "".'],
+    [
+      "keys",
+      [...named, "--scopes", "memory:read"],
+      'Unknown scope "memory:read" in --scopes. Did you mean memories:read?',
+    ],
+    ["keys", [...named, "--scopes", ""], 'Unknown scope "" in --scopes.'],
+    ["keys", [...named, "--scopes", "query,"], 'Unknown scope "" in --scopes.'],
     ["keys", [...named, "--scopes", "*", "--expires", "tomorrow"], "must be an ISO 8601 time"],
     ["keys", [...named, "--scopes", "*", "--expires", "2030-02-30T00:00:00Z"], "must be an ISO 8601 time"],
     ["keys", [...named, "--scopes", "*", "--expires", "2020-01-01T00:00:00Z"], "is in the past"],
@@ -406,18 +410,22 @@ describe("a wrong command line", () => {
     ["keys", ["rotate", "key_1", "--grace", "-1"], "--grace must be an integer from 0 to 2592000"],
     ["keys", ["rotate", "key_1", "--grace", "2592001"], "--grace must be an integer from 0 to 2592000"],
     ["keys", ["rotate", "key_1"], "There is no key key_1."],
-    ["projects", ["create", "--plan", "pro"], "give --name"],
+    ["projects", ["create", "--plan", "pro"], "Missing --name."],
     [
       "projects",
       ["create", "--name", "x", "--plan", "por"],
-      '"por" is no plan, one of free, starter, pro, enterprise.',
+      'Unknown plan "por". Plans: free, starter, pro, enterprise.',
     ],
-    ["projects", ["set-plan", "default"], "give --plan, one of free, starter, pro, enterprise."],
-    ["projects", ["delete"], "projects delete needs its PROJECT: mneme projects delete PROJECT"],
+    ["projects", ["set-plan", "default"], "Missing --plan. Plans: free, starter, pro, enterprise."],
+    ["projects", ["delete"], "Missing PROJECT. Usage: mneme projects delete PROJECT"],
     ["keys", ["list", "--url", "localhost:1"], "--url must be an http or https address"],
-    ["keys", ["list", "--url", "http://127.0.0.1:1", "--data-dir", "x"], "--url and --data-dir exclude each other."],
-    ["keys", ["list", "--url", "http://127.0.0.1:1", "--config", "x"], "--url and --config exclude each other."],
-    ["keys", ["list", "--url", "http://127.0.0.1:1"], "keys with --url needs an API key in MNEME_API_KEY."],
+    [
+      "keys",
+      ["list", "--url", "http://127.0.0.1:1", "--data-dir", "x"],
+      "--url and --data-dir cannot be used together.",
+    ],
+    ["keys", ["list", "--url", "http://127.0.0.1:1", "--config", "x"], "--url and --config cannot be used together."],
+    ["keys", ["list", "--url", "http://127.0.0.1:1"], "Missing API key: set MNEME_API_KEY to use keys with --url."],
   ];
   for (const [command, argv, why] of cases) {
     test(`${command} ${argv.join(" ").slice(0, 60)}: ${why}`, async () => {
@@ -431,13 +439,13 @@ describe("a wrong command line", () => {
 });
 
 describe("as a process", () => {
-  test("a command prints what it did and ends with 0", () => {
+  test("a command prints its result and ends with 0", () => {
     const created = runMneme(["keys", "create", "--name", "ci", "--scopes", "*", "--data-dir", dataDir], folder);
     expect({ ...created, stdout: "" }).toEqual({ exitCode: 0, stdout: "", stderr: "" });
     expect(accounts.authenticate(secretOf(created.stdout))?.scopes).toEqual(["*"]);
   });
 
-  test("a refused one says why in one line and ends with 1", () => {
+  test("a failed command prints the reason in one line and ends with 1", () => {
     expect(runMneme(["projects", "delete", "default", "--data-dir", dataDir], folder)).toEqual({
       exitCode: 1,
       stdout: "",
@@ -446,7 +454,7 @@ describe("as a process", () => {
     expect(runMneme(["keys", "lits"], folder)).toEqual({
       exitCode: 1,
       stdout: "",
-      stderr: "mneme: Unknown command keys lits. Did you mean list? See mneme keys --help.\n",
+      stderr: "mneme: Unknown command keys lits. Did you mean list? Try mneme keys --help.\n",
     });
   });
 

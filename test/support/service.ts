@@ -1,4 +1,4 @@
-// A whole server inside the test's own process: real stores in a temporary folder, real models, no socket.
+// A complete service inside the test's own process: real stores in a temporary folder, real models, no socket.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,43 +13,43 @@ import { type Clock, systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { until } from "./until.ts";
 
-/** The key that test services know. */
+/** Admin key of test services. */
 export const TEST_KEY = "ctx_test_key_0123456789abcdef";
 
-/** An answer with its body read. */
+/** A response with its body. */
 export interface Answered {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came back and fail where it is something else
+  // biome-ignore lint/suspicious/noExplicitAny: tests inspect responses of any shape, and fail if they differ
   readonly body: any;
 }
 
-/** What else a further key can be given. */
+/** Options of an additional key. */
 export interface KeyOptions {
-  /** The user that it is confined to. */
+  /** User that the key is confined to. */
   readonly userId?: string;
   /** Unix milliseconds. */
   readonly expiresAt?: number;
 }
 
-/** A running service and how to talk to it. */
+/** A running service, and functions to call it. */
 export interface TestService {
   readonly service: Service;
   readonly dataDir: string;
-  /** Sends a request with the test key; `body` goes as JSON. */
+  /** Sends a request with the test key; `body` is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>;
-  /** Sends a request as it is. */
+  /** Sends a request unchanged. */
   send(request: Request): Promise<Answered>;
   /** Stores a memory and waits until it is no longer processing. */
   store(body: object): Promise<Answered>;
   /** Waits until a memory is no longer processing. */
   settled(id: string): Promise<Answered>;
-  /** Makes a further key; `project` names another project than the default one, made when it is new. */
+  /** Creates an additional key; `project` is the id of another project than the default one, created if missing. */
   addKey(scopes: readonly KeyScope[], project?: string, options?: KeyOptions): string;
   stop(): Promise<void>;
 }
 
-/** The machine's clock, which a test can put forward: what waits still waits its real time. */
+/** The system clock, which a test can advance. Waits still take their real time. */
 export class SettableClock implements Clock {
   #aheadMs = 0;
 
@@ -61,15 +61,15 @@ export class SettableClock implements Clock {
     return systemClock.sleep(ms, signal);
   }
 
-  /** Puts the clock forward. */
+  /** Moves the clock forward. */
   advance(ms: number): void {
     this.#aheadMs += ms;
   }
 }
 
-/** How a service is started. */
+/** Options of a test service. */
 export interface ServiceOptions {
-  /** Default: a temporary folder that `stop` removes. */
+  /** Data folder. Default: a temporary one, which `stop` removes. */
   readonly dataDir?: string;
   readonly config?: Partial<Config>;
   readonly clock?: Clock;
@@ -82,14 +82,14 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "mneme-test-"));
   const defaults = parseConfig(
     [],
-    // tests send more requests in a minute than a caller may; those of the limits set their own
+    // tests send more requests per minute than the limits allow; tests of the limits set their own
     { MNEME_DATA_DIR: dataDir, MNEME_ADMIN_KEY: TEST_KEY, MNEME_RATE_LIMITS: "off" },
     {
       workingDirectory: dataDir,
       shippedModelsDirectory: () => join(import.meta.dir, "../../data/models"),
     },
   );
-  // one lane: test files run side by side
+  // one lane, because test files run in parallel
   const config = { ...defaults, lanes: 1, ...options.config };
   const service = await compose({ config, log: createLog("error"), clock: options.clock ?? systemClock });
   if (options.waitsForModels ?? true) await service.ready;
@@ -134,7 +134,8 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   };
 }
 
-// Through a connection of its own, as a command beside the server would, so that tests can name a project as they like.
+// Uses a database connection of its own, like a command beside the server, so that tests can choose the id of a
+// project.
 function addKey(
   dataDir: string,
   scopes: readonly KeyScope[],
