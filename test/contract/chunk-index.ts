@@ -1,0 +1,621 @@
+// What every ChunkIndex owes (src/ports/chunk-index.ts), as tests: each implementation passes them with its own `open`. How good
+// scores are is no promise of the port: here they are compared with one another and with plain arithmetic.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { Chunk, ChunkPlace } from "../../src/domain/chunk.ts";
+import {
+  type FilteredAttributes,
+  filteredAttributesJson,
+  matchesFilter,
+  parseFilter,
+} from "../../src/domain/filter.ts";
+import type { MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
+import type {
+  AdmissibleSet,
+  ChunkIndex,
+  Hits,
+  ProjectIndex,
+  Publication,
+  VisibleMemory,
+} from "../../src/ports/chunk-index.ts";
+import { anyFilter, anyMemory, Chance, SCALARS } from "../support/any-filter.ts";
+import { seeded } from "../support/seeded.ts";
+import { codeOf, errorOf, inTurn } from "./stores.ts";
+
+/** Components of every vector here. */
+export const DIMENSIONS = 24;
+/** How far a score may lie from plain arithmetic: an index may store vectors rounded to bytes. */
+const SCORE_TOLERANCE = 0.03;
+const PROJECT = "prj_00000000000000000000000001" as ProjectId;
+const OTHER = "prj_00000000000000000000000002" as ProjectId;
+const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_126);
+
+/** An index, and how to close it and open it again on what it stored. */
+export interface OpenedIndex {
+  readonly index: ChunkIndex;
+  /** Closes the index and opens it again. */
+  reopen(): Promise<ChunkIndex>;
+  /** Closes whatever is open and removes what was stored. */
+  remove(): Promise<void>;
+}
+
+/** Opens an empty index of vectors with DIMENSIONS components. */
+export type OpenIndex = () => Promise<OpenedIndex>;
+
+/** Runs the contract against the indexes that `open` makes. */
+export function chunkIndexContract(implementation: string, open: OpenIndex): void {
+  describe(`${implementation} as ChunkIndex`, () => {
+    let opened: OpenedIndex;
+    let index: ChunkIndex;
+    let project: ProjectIndex;
+
+    beforeEach(async () => {
+      opened = await open();
+      ({ index } = opened);
+      project = await index.project(PROJECT);
+    });
+    afterEach(() => opened.remove());
+
+    /** Publishes memories, one passage each unless said otherwise, and shows them. */
+    const publish = async (memories: Readonly<Record<number, string | readonly string[]>>, to = project) => {
+      const publications = Object.entries(memories).map(([key, passages]) => publication(Number(key), passages));
+      await to.publish(publications);
+      await to.show(publications.map(({ memoryKey }) => visible(memoryKey)));
+    };
+    /** The memories that vector and full-text search find for a word that all passages have; both must agree. */
+    const found = async (within?: AdmissibleSet, of = project): Promise<number[]> => {
+      const set = within ?? (await of.admit(null, 1));
+      const near = memoriesOf(await of.searchVectors(vectorOf(999), set, 100));
+      const matching = memoriesOf(await of.searchText("passage", set, 100));
+      expect(matching).toEqual(near);
+      return near;
+    };
+    const all = () => project.admit(null, 1);
+
+    describe("visibility", () => {
+      test("a published memory is found once it is shown, and until it is hidden; the last call counts", async () => {
+        await project.publish([publication(1, "passage")]);
+        expect(await found()).toEqual([]);
+        await project.show([visible(1)]);
+        expect(await found()).toEqual([1]);
+        await project.hide([key(1)]);
+        expect(await found()).toEqual([]);
+        await project.show([visible(1)]);
+        await project.hide([key(1), key(77)]);
+        await project.show([visible(1)]);
+        await project.show([]);
+        expect(await found()).toEqual([1]);
+      });
+
+      test("a memory can be shown before it is published", async () => {
+        await project.show([visible(1)]);
+        expect(await found()).toEqual([]);
+        await project.publish([publication(1, "passage")]);
+        expect(await found()).toEqual([1]);
+      });
+
+      test("a hidden memory is gone from sets that were admitted before", async () => {
+        await publish({ 1: "passage one", 2: "passage two" });
+        const within = await all();
+        expect(within.memories).toBe(2);
+        await project.hide([key(1)]);
+        expect(await found(within)).toEqual([2]);
+      });
+
+      test("a user's set has that user's memories only, the project's has all", async () => {
+        await project.publish([1, 2, 3, 4].map((memory) => publication(memory, "passage")));
+        const owners: Readonly<Record<number, bigint | null>> = { 1: 7n, 2: 7n, 3: 8n, 4: null };
+        await project.show(
+          [1, 2, 3, 4].map((memory) => visible(memory, { userKey: owners[memory] as UserKey | null })),
+        );
+        const foundBy = async (userKey: bigint | null) => found(await project.admit(userKey as UserKey | null, 1));
+        expect(await inTurn([7n, 8n, 9n, null], foundBy)).toEqual([[1, 2], [3], [], [1, 2, 3, 4]]);
+        expect((await project.admit(7n as UserKey, 1)).memories).toBe(2);
+        await project.show([visible(1, { userKey: 8n as UserKey })]);
+        expect(await inTurn([7n, 8n], foundBy)).toEqual([[2], [1, 3]]);
+      });
+
+      test("a memory is gone from the millisecond on in which it expires", async () => {
+        await publish({ 1: "passage", 2: "passage" });
+        await project.show([visible(1, { expiresAt: 1_000 })]);
+        expect(await found(await project.admit(null, 999))).toEqual([1, 2]);
+        expect(await found(await project.admit(null, 1_000))).toEqual([2]);
+        await project.show([visible(1, { expiresAt: 2_000 })]);
+        expect(await found(await project.admit(null, 1_000))).toEqual([1, 2]);
+      });
+    });
+
+    describe("filters", () => {
+      test("restrict a scope, and see the attributes that show gave last", async () => {
+        await project.publish([1, 2, 3, 4].map((memory) => publication(memory, "passage")));
+        const shown = (memory: number, n: number, more: Partial<VisibleMemory> = {}) =>
+          visible(memory, { attributes: filteredAttributesJson(attributes({ metadata: { n } })), ...more });
+        await project.show([
+          shown(1, 1, { userKey: 7n as UserKey }),
+          shown(2, 2, { userKey: 8n as UserKey }),
+          shown(3, 1, { userKey: 7n as UserKey, expiresAt: 500 }),
+          shown(4, 1),
+        ]);
+        const asked = async (userKey: bigint | null, ...numbers: number[]) =>
+          found(
+            await project.admitWithin(
+              userKey as UserKey | null,
+              1_000,
+              parseFilter({ "metadata.n": { $in: numbers } }),
+            ),
+          );
+        expect(await asked(null, 1)).toEqual([1, 4]);
+        expect(await asked(7n, 1, 2)).toEqual([1]);
+        expect(await asked(9n, 1)).toEqual([]);
+        await project.show([shown(1, 40)]);
+        expect(await asked(null, 1)).toEqual([4]);
+        expect(await asked(null, 40)).toEqual([1]);
+      });
+
+      test(`agree with matchesFilter on any filter (seed ${SEED})`, async () => {
+        const chance = new Chance(SEED, SCALARS);
+        const memories = Array.from({ length: 12 }, () => {
+          const memory = anyMemory(chance);
+          return { ...memory, metadata: JSON.parse(JSON.stringify(memory.metadata)) };
+        });
+        await project.publish(memories.map((_, at) => publication(at + 1, "passage")));
+        await project.show(
+          memories.map((memory, at) => visible(at + 1, { attributes: filteredAttributesJson(memory) })),
+        );
+        for (let round = 0; round < 150; round++) {
+          const filter = parseFilter(anyFilter(chance, chance.below(3)));
+          const expected = [...memories.keys()].filter((at) => matchesFilter(filter, memories[at] ?? attributes()));
+          const within = await project.admitWithin(null, 1, filter);
+          expect(within.memories).toBe(expected.length);
+          expect(await found(within)).toEqual(expected.map((at) => at + 1));
+        }
+      });
+    });
+
+    describe("vector search", () => {
+      const COUNT = 60;
+      beforeEach(() =>
+        publish(Object.fromEntries(Array.from({ length: COUNT }, (_, at) => [at + 1, `passage ${at + 1}`]))),
+      );
+
+      test("gives the nearest chunks of the set, best first, with their cosine similarity", async () => {
+        const query = unitVector(seeded(SEED));
+        const expected = Array.from({ length: COUNT }, (_, at) => at + 1)
+          .map((memory) => ({ memory, cosine: cosine(query, vectorOf(memory)) }))
+          .sort((a, b) => b.cosine - a.cosine);
+        const hits = await project.searchVectors(query, await all(), COUNT);
+        expect(memoriesOf(hits)).toEqual(Array.from({ length: COUNT }, (_, at) => at + 1));
+        expectDescending(hits);
+        for (const [at, { cosine }] of expected.entries()) {
+          expect(Math.abs((hits.scores[at] ?? Number.NaN) - cosine)).toBeLessThan(SCORE_TOLERANCE);
+        }
+        const first = await project.searchVectors(query, await all(), 5);
+        expect([...first.chunkKeys]).toEqual([...hits.chunkKeys.slice(0, 5)]);
+      });
+
+      test("misses nothing inside its set because something outside ranks higher", async () => {
+        const odd = parseFilter({ "metadata.odd": true });
+        for (let memory = 1; memory <= COUNT; memory += 2) {
+          const json = filteredAttributesJson(attributes({ metadata: { odd: true } }));
+          await project.show([visible(memory, { attributes: json })]);
+        }
+        const within = await project.admitWithin(null, 1, odd);
+        for (const asked of [2, 4, 31]) {
+          const hits = await project.searchVectors(vectorOf(asked), within, COUNT / 2);
+          expect(memoriesOf(hits)).toEqual(Array.from({ length: COUNT / 2 }, (_, at) => 2 * at + 1));
+        }
+        const [own] = (await project.searchVectors(vectorOf(31), within, 1)).memoryKeys;
+        expect(own).toBe(31n);
+      });
+
+      test("scores of given chunks are those of a search, in the order asked for; NaN for what is not there", async () => {
+        const query = unitVector(seeded(SEED + 1));
+        const { chunkKeys, memoryKeys, scores } = await project.searchVectors(query, await all(), 4);
+        const at = [3, 0, 2, 0];
+        const asked = {
+          chunkKeys: BigUint64Array.from([...at.map((position) => chunkKeys[position] ?? 0n), 4_711_000n]),
+          memoryKeys: BigUint64Array.from([...at.map((position) => memoryKeys[position] ?? 0n), 4_711n]),
+        };
+        const scored = await project.scoreVectors(query, asked);
+        expect([...scored]).toEqual([...at.map((position) => scores[position] ?? Number.NaN), Number.NaN]);
+        const nothing = { chunkKeys: new BigUint64Array(0), memoryKeys: new BigUint64Array(0) };
+        expect(await project.scoreVectors(query, nothing)).toHaveLength(0);
+        await project.retract([memoryKeys[0] as MemoryKey]);
+        expect((await project.scoreVectors(query, asked))[1]).toBeNaN();
+      });
+    });
+
+    describe("full-text search", () => {
+      beforeEach(() =>
+        publish({
+          1: "The heron waits beside the river passage",
+          2: "A heron and another heron stand in the passage",
+          3: "Nothing of the kind in this passage",
+          4: ["First passage about trains", "Second passage about a heron"],
+        }),
+      );
+
+      test("gives chunks with words of the query, best first, with scores above 0 and up to 1", async () => {
+        const hits = await project.searchText("heron", await all(), 10);
+        expect(memoriesOf(hits)).toEqual([1, 2, 4]);
+        expectDescending(hits);
+        for (const score of hits.scores) {
+          expect(score).toBeGreaterThan(0);
+          expect(score).toBeLessThanOrEqual(1);
+        }
+        expect(memoriesOf(await project.searchText("heron trains", await all(), 10))).toEqual([1, 2, 4, 4]);
+        expect(memoriesOf(await project.searchText("zebra", await all(), 10))).toEqual([]);
+        expect(memoriesOf(await project.searchText("", await all(), 10))).toEqual([]);
+      });
+
+      test("keeps to its limit and its set", async () => {
+        expect((await project.searchText("heron", await all(), 2)).chunkKeys).toHaveLength(2);
+        await project.show([visible(1, { userKey: 7n as UserKey })]);
+        const within = await project.admit(7n as UserKey, 1);
+        expect(memoriesOf(await project.searchText("heron", within, 10))).toEqual([1]);
+      });
+
+      test("scores of given chunks are those of a search, in the order asked for; 0 where no word matches", async () => {
+        const { chunkKeys, scores } = await project.searchText("heron", await all(), 10);
+        const [other = 0n] = (await project.searchText("kind", await all(), 1)).chunkKeys;
+        const [first = 0n, second = 0n] = chunkKeys;
+        const asked = BigUint64Array.of(second, other, first, 4_711_000n, second);
+        const [a, b, c, d, e] = await project.scoreText("heron", asked);
+        expect([a, c, e]).toEqual([scores[1], scores[0], scores[1]]);
+        expect([b, d]).toEqual([0, 0]);
+      });
+
+      test("takes any text as a query and as a passage", async () => {
+        const texts = ["", " ", "\0", "\ud800 lone", '"quoted" AND (x OR -y)', "ไทย 中文 हिन्दी 🙂", "a".repeat(20_000)];
+        await publish({ 9: texts });
+        for (const text of texts) await project.searchText(text, await all(), 10);
+        expect((await index.contents([key(9)])).has(key(9))).toBe(true);
+      });
+    });
+
+    describe("graph search", () => {
+      const NO_SEEDS = { chunkKeys: new BigUint64Array(0), scores: new Float32Array(0) };
+      beforeEach(() =>
+        publish({
+          1: "Grace Hopper wrote the first compiler in this passage.",
+          2: "The compiler team of Grace Hopper met Howard Aiken for this passage.",
+          3: "Howard Aiken later moved to the south, says this passage.",
+          4: "This passage speaks of trains and rivers only.",
+        }),
+      );
+
+      test("finds passages with entities of the query, and those that share another entity with them", async () => {
+        const graph = await project.searchGraph("What did Grace Hopper write?", NO_SEEDS, await all(), 10);
+        const memories = memoriesOf(graph);
+        expect(memories).toContain(1);
+        expect(memories).toContain(2);
+        expect(memories).not.toContain(4);
+        expectDescending(graph);
+        expect(graph.certainty).toBeGreaterThan(0);
+        expect(graph.certainty).toBeLessThanOrEqual(1);
+        expect(graph.scores[0]).toBeCloseTo(graph.certainty, 5);
+        for (const score of graph.scores) expect(score).toBeGreaterThan(0);
+        const path = graph.pathTo(0);
+        expect(path.from?.toLowerCase()).toContain("grace hopper");
+        const second = [...graph.memoryKeys].indexOf(3n);
+        if (second !== -1) expect(graph.pathTo(second).via).not.toBeNull();
+      });
+
+      test("finds nothing, with certainty 0, where the query names nothing and there is no seed", async () => {
+        const graph = await project.searchGraph("what is there to say?", NO_SEEDS, await all(), 10);
+        expect([graph.certainty, graph.chunkKeys.length]).toEqual([0, 0]);
+      });
+
+      test("keeps to its limit and its set, also for the passages in between", async () => {
+        const query = "Grace Hopper";
+        expect((await project.searchGraph(query, NO_SEEDS, await all(), 1)).chunkKeys).toHaveLength(1);
+        await project.hide([key(2)]);
+        const graph = await project.searchGraph(query, NO_SEEDS, await all(), 10);
+        expect(memoriesOf(graph)).toEqual([1]);
+      });
+
+      test("takes seeds, also such as are no longer there", async () => {
+        const seeds = await project.searchText("compiler", await all(), 2);
+        const withForeign = {
+          chunkKeys: BigUint64Array.of(...seeds.chunkKeys, 4_711_000n),
+          scores: Float32Array.of(...seeds.scores, 1),
+        };
+        const graph = await project.searchGraph("Grace Hopper", withForeign, await all(), 10);
+        expect(memoriesOf(graph)).toContain(2);
+      });
+
+      test("the neighbourhood of a memory has its entities and the memories of the set that share them", async () => {
+        const { entities, neighbours } = await project.neighbourhood(key(2), await all(), 10);
+        const names = entities.map(({ name }) => name.toLowerCase());
+        for (const expected of ["grace hopper", "howard aiken"]) {
+          const entity = entities[names.findIndex((name) => name.includes(expected))];
+          expect(entity).toMatchObject({ mentions: 1, memories: 2 });
+          expect(entity?.chunkKeys).toHaveLength(1);
+        }
+        expect(neighbours.map(({ memoryKey }) => Number(memoryKey)).sort()).toEqual([1, 3]);
+        for (const [at, { weight, entities: shared }] of neighbours.entries()) {
+          expect(weight).toBeGreaterThan(0);
+          expect(weight).toBeLessThanOrEqual(neighbours[at - 1]?.weight ?? weight);
+          expect(shared.length).toBeGreaterThan(0);
+        }
+        await project.hide([key(3)]);
+        const without = await project.neighbourhood(key(2), await all(), 10);
+        expect(without.neighbours.map(({ memoryKey }) => Number(memoryKey))).toEqual([1]);
+        const one = await project.neighbourhood(key(2), await all(), 1);
+        expect([one.entities.length, one.neighbours.length]).toEqual([1, 1]);
+      });
+    });
+
+    describe("publication", () => {
+      test("replaces everything that a memory had, and can be repeated", async () => {
+        await publish({ 1: ["old passage", "another old passage"] });
+        const { chunkKeys: before } = await project.searchText("old", await all(), 10);
+        const next = { ...publication(1, "new passage"), version: 2 };
+        for (let round = 0; round < 2; round++) {
+          await project.publish([next]);
+          expect(memoriesOf(await project.searchText("old", await all(), 10))).toEqual([]);
+          expect(await found()).toEqual([1]);
+        }
+        expect(await project.passages(before)).toEqual([null, null]);
+        expect(await index.contents([key(1)])).toEqual(new Map([[key(1), next.content]]));
+      });
+
+      test("of many memories at once gives each its own texts and vectors", async () => {
+        await publish({ 1: "passage one", 2: ["passage two", "passage two and a half"], 3: "passage three" });
+        for (const memory of [1, 3]) {
+          const { memoryKeys, chunkKeys } = await project.searchVectors(vectorOf(memory), await all(), 1);
+          expect([...memoryKeys]).toEqual([BigInt(memory)]);
+          const [passage] = await project.passages(chunkKeys);
+          expect(passage?.text).toBe(memory === 1 ? "passage one" : "passage three");
+        }
+        const contents = await index.contents([1, 2, 3, 4].map(key));
+        expect([...contents.keys()].sort()).toEqual([1n, 2n, 3n] as MemoryKey[]);
+      });
+
+      test("without chunks stores the text alone", async () => {
+        await publish({ 1: "passage", 2: "passage" });
+        await project.publish([{ ...publication(1, []), content: "only content" }]);
+        expect(await found()).toEqual([2]);
+        expect((await index.contents([key(1)])).get(key(1))).toBe("only content");
+        await project.publish([]);
+        expect(await found()).toEqual([2]);
+      });
+
+      test("takes effect in the order of the calls, with what is retracted, shown and purged in between", async () => {
+        await project.show([visible(1), visible(2)]);
+        await Promise.all([
+          project.publish([publication(1, "first passage"), publication(2, "kept passage")]),
+          project.retract([key(1)]),
+          project.publish([publication(1, "second passage")]),
+          project.retract([key(1), key(77)]),
+          project.retract([]),
+        ]);
+        expect(await found()).toEqual([2]);
+      });
+
+      test("gives chunk keys that were never used before", async () => {
+        const seen = new Set<bigint>();
+        for (let round = 0; round < 5; round++) {
+          await publish({ 1: ["passage a", "passage b"], 2: "passage c" });
+          const { chunkKeys } = await project.searchText("passage", await all(), 10);
+          expect(chunkKeys).toHaveLength(3);
+          for (const chunkKey of chunkKeys) {
+            expect(chunkKey > 0n && !seen.has(chunkKey)).toBe(true);
+            seen.add(chunkKey);
+          }
+        }
+      });
+    });
+
+    describe("passages", () => {
+      test("come in the order asked for with their places; null for what is not there", async () => {
+        const places: readonly Omit<ChunkPlace, "ordinal" | "start" | "end">[] = [
+          { headings: [] },
+          { headings: ['Größe, "quoted"', "1.2"] },
+          { headings: [], page: 3 },
+          { headings: ["Sheet"], sheet: "Q1, sums" },
+          { headings: [], slide: 2, turn: { session: 1, speaker: "Ada", date: null, labelUnits: 5 } },
+        ];
+        const texts = places.map((_, at) => `passage ${at}: "text" \n😀`);
+        const plain = publication(1, texts);
+        const chunks = plain.chunks.map((chunk, at) => ({ ...chunk, ...places[at] }));
+        await project.publish([{ ...plain, chunks }]);
+        await project.show([visible(1)]);
+        const { chunkKeys } = await project.searchText("passage", await all(), 10);
+        const passages = await project.passages(chunkKeys);
+        expect(passages.map((passage) => passage?.chunkKey as bigint)).toEqual([...chunkKeys]);
+        for (const passage of passages) {
+          const at = passage?.place.ordinal ?? -1;
+          const { start, end } = chunks[at] ?? {};
+          expect(passage).toEqual({
+            chunkKey: passage?.chunkKey as never,
+            text: texts[at] ?? "",
+            place: { ordinal: at, start: start ?? -1, end: end ?? -1, headings: [], ...places[at] },
+          });
+        }
+        const [first = 0n, second = 0n] = chunkKeys;
+        const asked = await project.passages(BigUint64Array.of(second, 4_711_000n, first, second));
+        expect(asked).toEqual([passages[1] ?? null, null, passages[0] ?? null, passages[1] ?? null]);
+      });
+    });
+
+    describe("retraction", () => {
+      test("removes vectors and postings, leaves the text until it is purged", async () => {
+        await publish({ 1: "passage", 2: "passage" });
+        await project.retract([key(1)]);
+        await project.show([visible(1)]);
+        expect(await found()).toEqual([2]);
+        const content = publication(1, "passage").content;
+        expect(await index.contents([key(1)])).toEqual(new Map([[key(1), content]]));
+        await index.purge([key(1), key(77)]);
+        expect(await index.contents([key(1), key(2)])).toEqual(new Map([[key(2), publication(2, "passage").content]]));
+        await index.purge([]);
+      });
+    });
+
+    describe("projects", () => {
+      test("are the same instance for the same id, and never reach each other's data", async () => {
+        expect(await index.project(PROJECT)).toBe(project);
+        const other = await index.project(OTHER);
+        await publish({ 1: "passage here" });
+        await publish({ 2: "passage there" }, other);
+        expect(await found()).toEqual([1]);
+        expect(await found(undefined, other)).toEqual([2]);
+        const { chunkKeys } = await project.searchText("passage", await all(), 10);
+        expect(await other.passages(chunkKeys)).toEqual([null]);
+        expect([...(await other.scoreText("passage", chunkKeys))]).toEqual([0]);
+        await other.hide([key(1)]);
+        await other.retract([key(1)]);
+        expect(await found()).toEqual([1]);
+        expect(await errorOf(async () => other.searchText("passage", await all(), 10))).toBeInstanceOf(Error);
+      });
+
+      test("that are dropped are gone for good, again and again, and no other with them", async () => {
+        const other = await index.project(OTHER);
+        await publish({ 1: "passage here" });
+        await publish({ 2: "passage there" }, other);
+        await index.drop(PROJECT);
+        await index.drop(PROJECT);
+        await index.drop("prj_00000000000000000000000003" as ProjectId);
+        expect(await codeOf(() => index.project(PROJECT))).toBe("project_not_found");
+        expect(await found(undefined, other)).toEqual([2]);
+        expect((await index.contents([key(1)])).has(key(1))).toBe(true);
+        await index.purge([key(1)]);
+        expect((await index.contents([key(1)])).has(key(1))).toBe(false);
+      });
+    });
+
+    describe("a restart", () => {
+      async function* pages(...memories: readonly (readonly VisibleMemory[])[]) {
+        for (const page of memories) yield page;
+      }
+
+      test("shows nothing until reconcile has compared index and rows", async () => {
+        await publish({ 1: "passage", 2: "passage" });
+        const reopened = await opened.reopen();
+        const again = await reopened.project(PROJECT);
+        expect((await again.admit(null, 1)).memories).toBe(0);
+        const attributesOf2 = filteredAttributesJson(attributes({ type: "note" }));
+        const found = await reopened.reconcile(
+          PROJECT,
+          pages([visible(1)], [visible(2, { attributes: attributesOf2 })]),
+        );
+        expect(found).toEqual({ incomplete: [], removed: 0, repairs: [] });
+        expect(memoriesOf(await again.searchText("passage", await again.admit(null, 1), 10))).toEqual([1, 2]);
+        const notes = await again.admitWithin(null, 1, parseFilter({ type: "note" }));
+        expect(memoriesOf(await again.searchVectors(vectorOf(1), notes, 10))).toEqual([2]);
+      });
+
+      test("names completed memories that are incomplete, and removes what is not completed", async () => {
+        await publish({ 1: "passage", 2: "passage", 3: "passage" });
+        await project.retract([key(3)]);
+        const reopened = await opened.reopen();
+        const { incomplete, removed } = await reopened.reconcile(
+          PROJECT,
+          pages([visible(1), visible(3)], [], [visible(4)]),
+        );
+        expect([...incomplete].sort()).toEqual([3n, 4n] as MemoryKey[]);
+        expect(removed).toBe(1);
+        const again = await reopened.project(PROJECT);
+        await again.show([visible(2)]);
+        expect(memoriesOf(await again.searchText("passage", await again.admit(null, 1), 10))).toEqual([1]);
+        await again.publish([publication(3, "passage")]);
+        await again.show([visible(3)]);
+        expect(memoriesOf(await again.searchVectors(vectorOf(1), await again.admit(null, 1), 10))).toEqual([1, 3]);
+      });
+
+      test("keeps what was retracted, purged and dropped away", async () => {
+        const other = await index.project(OTHER);
+        await publish({ 1: "passage", 2: "passage" });
+        await publish({ 3: "passage" }, other);
+        await project.retract([key(1)]);
+        await index.purge([key(1)]);
+        await index.drop(OTHER);
+        const reopened = await opened.reopen();
+        const contents = await reopened.contents([1, 2, 3].map(key));
+        expect([...contents.keys()].sort()).toEqual([2n, 3n] as MemoryKey[]);
+        const again = await reopened.project(PROJECT);
+        await again.show([visible(1), visible(2)]);
+        expect(memoriesOf(await again.searchVectors(vectorOf(1), await again.admit(null, 1), 10))).toEqual([2]);
+      });
+
+      test("ends every call on what was closed", async () => {
+        const within = await all();
+        await opened.reopen();
+        const calls: readonly (() => unknown)[] = [
+          () => project.searchText("passage", within, 10),
+          () => project.searchVectors(vectorOf(1), within, 10),
+          () => project.admit(null, 1),
+          () => project.publish([publication(1, "passage")]),
+          () => project.retract([key(1)]),
+        ];
+        for (const call of calls) expect(await errorOf(call)).toBeInstanceOf(Error);
+      });
+    });
+  });
+}
+
+function key(memory: number): MemoryKey {
+  return BigInt(memory) as MemoryKey;
+}
+
+function memoriesOf({ memoryKeys }: Hits): number[] {
+  return [...memoryKeys].map(Number).sort((a, b) => a - b);
+}
+
+function expectDescending({ scores }: Hits): void {
+  for (const [at, score] of scores.entries()) expect(score).toBeLessThanOrEqual(scores[at - 1] ?? score);
+}
+
+/** A memory whose first chunk has the vector `vectorOf(memory)`. */
+function publication(memory: number, passages: string | readonly string[]): Publication {
+  const texts = typeof passages === "string" ? [passages] : passages;
+  const vectors = new Float32Array(texts.length * DIMENSIONS);
+  for (const ordinal of texts.keys()) vectors.set(vectorOf(memory + ordinal * 10_000), ordinal * DIMENSIONS);
+  let end = 0;
+  const chunks = texts.map((text, ordinal): Chunk => {
+    const start = end;
+    end += Array.from(text).length + 1;
+    const forms = { passage: text, embedded: text, own: text, context: null };
+    return { ordinal, start, end: end - 1, ...forms, tokens: 8, headings: [] };
+  });
+  const entities = { title: null, phrases: [] };
+  const content = texts.join("\n");
+  return { memoryKey: key(memory), version: 1, content, language: "en", chunks, vectors, entities };
+}
+
+function visible(memory: number | MemoryKey, more: Partial<VisibleMemory> = {}): VisibleMemory {
+  const json = filteredAttributesJson(attributes());
+  return { memoryKey: BigInt(memory) as MemoryKey, userKey: null, expiresAt: null, attributes: json, ...more };
+}
+
+function attributes(more: Partial<FilteredAttributes> = {}): FilteredAttributes {
+  return {
+    id: "mem_x" as FilteredAttributes["id"],
+    title: null,
+    type: null,
+    tags: null,
+    language: null,
+    source: null,
+    externalId: null,
+    createdAt: 0,
+    updatedAt: 0,
+    userId: null,
+    metadata: null,
+    ...more,
+  };
+}
+
+function vectorOf(memory: number): Float32Array {
+  return unitVector(seeded(memory * 7_919));
+}
+
+function unitVector(random: () => number): Float32Array {
+  const vector = Float32Array.from({ length: DIMENSIONS }, () => random() + random() - 1);
+  const length = Math.hypot(...vector);
+  return vector.map((component) => component / length);
+}
+
+function cosine(left: Float32Array, right: Float32Array): number {
+  return left.reduce((sum, component, at) => sum + component * (right[at] ?? 0), 0);
+}
