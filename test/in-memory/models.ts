@@ -1,0 +1,127 @@
+// Embedder and Reranker without models: vectors of hashed words, and the share of the query's words that a passage has. One call is
+// worked on at a time; the others wait in a bounded queue.
+
+import { Fault } from "../../src/domain/fault.ts";
+import type { Embedder, Priority, Reranker } from "../../src/ports/models.ts";
+import { Delays } from "./delays.ts";
+
+/** How the models are made. */
+export interface WordModelOptions {
+  readonly dimensions?: number;
+  /** Words that are read of a text. */
+  readonly tokensMax?: number;
+  /** Calls that run or wait, at most. */
+  readonly callsMax?: number;
+}
+
+interface Waiting {
+  readonly priority: Priority;
+  begin(): void;
+}
+
+/** Both models in one, as the lanes are. */
+export class WordModels implements Embedder, Reranker {
+  readonly dimensions: number;
+  readonly fingerprint = "hashed words 1";
+  readonly tokensMax: number;
+  readonly languages = ["en"];
+  readonly #callsMax: number;
+  readonly #delays = new Delays();
+  #waiting: Waiting[] = [];
+  #calls = 0;
+  #isBusy = false;
+
+  constructor({ dimensions = 64, tokensMax = 256, callsMax = 256 }: WordModelOptions = {}) {
+    this.dimensions = dimensions;
+    this.tokensMax = tokensMax;
+    this.#callsMax = callsMax;
+  }
+
+  embed(
+    texts: readonly string[],
+    priority: Priority,
+    signal?: AbortSignal,
+    onBegin?: () => void,
+  ): Promise<Float32Array> {
+    return this.#inTurn(priority, signal, onBegin, () => {
+      const vectors = new Float32Array(texts.length * this.dimensions);
+      for (const [at, text] of texts.entries()) vectors.set(this.#vectorOf(text), at * this.dimensions);
+      return vectors;
+    });
+  }
+
+  score(query: string, passages: readonly string[], signal?: AbortSignal, onBegin?: () => void): Promise<Float32Array> {
+    return this.#inTurn("query", signal, onBegin, () => {
+      const asked = this.#words(query);
+      return Float32Array.from(passages, (passage) => {
+        const words = new Set(this.#words(passage));
+        const share = asked.filter((word) => words.has(word)).length / Math.max(1, asked.length);
+        return 12 * share - 6;
+      });
+    });
+  }
+
+  async #inTurn<T>(
+    priority: Priority,
+    signal: AbortSignal | undefined,
+    onBegin: (() => void) | undefined,
+    work: () => T,
+  ): Promise<T> {
+    signal?.throwIfAborted();
+    if (this.#calls >= this.#callsMax) {
+      throw new Fault("overloaded", "Too many calls wait for the models.", { retryAfterSeconds: 2 });
+    }
+    this.#calls += 1;
+    try {
+      await this.#leaveQueue(priority, signal);
+      try {
+        onBegin?.();
+        await this.#delays.next();
+        signal?.throwIfAborted();
+        return work();
+      } finally {
+        this.#beginNext();
+      }
+    } finally {
+      this.#calls -= 1;
+    }
+  }
+
+  #leaveQueue(priority: Priority, signal: AbortSignal | undefined): Promise<void> {
+    if (!this.#isBusy) {
+      this.#isBusy = true;
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => {
+      const waiting = { priority, begin: resolve };
+      this.#waiting.push(waiting);
+      signal?.addEventListener("abort", () => {
+        this.#waiting = this.#waiting.filter((one) => one !== waiting);
+        reject(signal.reason);
+      });
+    });
+  }
+
+  #beginNext(): void {
+    const next = this.#waiting.find(({ priority }) => priority === "query") ?? this.#waiting[0];
+    this.#waiting = this.#waiting.filter((one) => one !== next);
+    this.#isBusy = next !== undefined;
+    next?.begin();
+  }
+
+  #words(text: string): readonly string[] {
+    return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, this.tokensMax);
+  }
+
+  /** Counts of hashed words, at unit length. The first component keeps texts without words from being zero. */
+  #vectorOf(text: string): Float32Array {
+    const vector = new Float32Array(this.dimensions);
+    vector[0] = 0.1;
+    for (const word of this.#words(text)) {
+      const place = 1 + Number(Bun.hash.wyhash(word) % BigInt(this.dimensions - 1));
+      vector[place] = (vector[place] ?? 0) + 1;
+    }
+    const length = Math.hypot(...vector);
+    return vector.map((component) => component / length);
+  }
+}

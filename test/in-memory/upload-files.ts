@@ -1,0 +1,67 @@
+// UploadFiles that keeps what arrives in memory, and writes a file when it has ended, because document reading needs a path.
+
+import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { invariant } from "../../src/domain/fault.ts";
+import type { Clock } from "../../src/kit/clock.ts";
+import type { IncomingFile, UploadFiles } from "../../src/ports/upload-files.ts";
+import { Delays } from "./delays.ts";
+
+/** UploadFiles on an existing folder that nothing else uses. `kept` is what survives when it is opened again. */
+export class InMemoryUploadFiles implements UploadFiles {
+  readonly #delays = new Delays();
+
+  constructor(
+    private readonly folder: string,
+    private readonly clock: Clock,
+    private readonly kept = new Set<string>(),
+  ) {}
+
+  async begin(): Promise<IncomingFile> {
+    await this.#delays.next();
+    const path = join(this.folder, `incoming-${crypto.randomUUID()}`);
+    const pieces: Uint8Array[] = [];
+    let isOpen = true;
+    return {
+      path,
+      write: async (bytes) => {
+        invariant(isOpen, "an incoming file was written to after its end");
+        pieces.push(bytes.slice());
+        await this.#delays.next();
+      },
+      end: async () => {
+        isOpen = false;
+        await this.#delays.next();
+        writeFileSync(path, Buffer.concat(pieces), { mode: 0o600 });
+      },
+      discard: async () => {
+        isOpen = false;
+        await this.#delays.next();
+        rmSync(path, { force: true });
+      },
+    };
+  }
+
+  async keep(path: string): Promise<string> {
+    await this.#delays.next();
+    const name = basename(path).replace("incoming-", "kept-");
+    renameSync(path, this.pathOf(name));
+    this.kept.add(name);
+    return name;
+  }
+
+  pathOf(name: string): string {
+    return join(this.folder, name);
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#delays.next();
+    if (this.kept.delete(name)) rmSync(this.pathOf(name), { force: true });
+  }
+
+  async names(ageMs: number): Promise<readonly string[]> {
+    await this.#delays.next();
+    const writtenBefore = this.clock.now() - ageMs;
+    return [...this.kept].filter((name) => ageMs <= 0 || statSync(this.pathOf(name)).mtimeMs <= writtenBefore);
+  }
+}
