@@ -309,9 +309,12 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
       test("keeps to its limit and its set, also for the passages in between", async () => {
         const query = "Grace Hopper";
         expect((await project.searchGraph(query, NO_SEEDS, await all(), 1)).chunkKeys).toHaveLength(1);
+        await publish({ 5: "A ship was named after Grace Hopper, says this passage." });
+        const leadsOn = memoriesOf(await project.searchGraph(query, NO_SEEDS, await all(), 10));
+        expect(leadsOn).toEqual([1, 2, 3, 5]);
         await project.hide([key(2)]);
         const graph = await project.searchGraph(query, NO_SEEDS, await all(), 10);
-        expect(memoriesOf(graph)).toEqual([1]);
+        expect(memoriesOf(graph)).toEqual([1, 5]);
       });
 
       test("takes seeds, also such as are no longer there", async () => {
@@ -382,15 +385,18 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
       });
 
       test("takes effect in the order of the calls, with what is retracted, shown and purged in between", async () => {
-        await project.show([visible(1), visible(2)]);
+        await project.show([visible(1), visible(2), visible(3)]);
         await Promise.all([
           project.publish([publication(1, "first passage"), publication(2, "kept passage")]),
           project.retract([key(1)]),
           project.publish([publication(1, "second passage")]),
           project.retract([key(1), key(77)]),
           project.retract([]),
+          project.publish([publication(3, "third passage")]),
+          index.purge([key(3)]),
         ]);
-        expect(await found()).toEqual([2]);
+        expect(await found()).toEqual([2, 3]);
+        expect((await index.contents([key(3)])).size).toBe(0);
       });
 
       test("gives chunk keys that were never used before", async () => {

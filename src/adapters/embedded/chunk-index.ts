@@ -71,8 +71,10 @@ export class EmbeddedChunkIndex implements ChunkIndex {
     return this.#parts.archive.contents(memoryKeys);
   }
 
-  purge(memoryKeys: readonly MemoryKey[]): Promise<void> {
-    return this.#parts.archive.remove(memoryKeys);
+  async purge(memoryKeys: readonly MemoryKey[]): Promise<void> {
+    // publications that were called before come first
+    for (const opening of this.#projects.values()) await (await opening).handedOver;
+    await this.#parts.archive.remove(memoryKeys);
   }
 
   async reconcile(id: ProjectId, completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
@@ -121,6 +123,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   readonly #native: NativeIndex;
   readonly #parts: EmbeddedIndexParts;
   readonly #repairs: readonly string[];
+  #handedOver: Promise<void> = Promise.resolve();
 
   constructor(id: ProjectId, native: NativeIndex, parts: EmbeddedIndexParts, repairs: readonly string[]) {
     this.#id = id;
@@ -129,11 +132,23 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     this.#repairs = repairs;
   }
 
+  /** Resolves when all changes that were called so far have reached archive and native core. From there they run in order. */
+  get handedOver(): Promise<void> {
+    return this.#handedOver;
+  }
+
   // Texts and derived indexes are written side by side. A memory becomes completed after both. If a crash leaves only one of them, the
   // repeated publication replaces it, or `reconcile` finds it.
-  async publish(publications: readonly Publication[]): Promise<void> {
+  publish(publications: readonly Publication[]): Promise<void> {
     const chunkCount = publications.reduce((sum, publication) => sum + publication.chunks.length, 0);
-    let nextKey = await this.#parts.reserveChunkKeys(chunkCount);
+    return this.#inOrder(
+      () => this.#parts.reserveChunkKeys(chunkCount),
+      (firstKey) => this.#publish(publications, firstKey, chunkCount),
+    );
+  }
+
+  async #publish(publications: readonly Publication[], firstKey: bigint, chunkCount: number): Promise<void> {
+    let nextKey = firstKey;
     const keyed = publications.map((publication) => ({
       publication,
       chunks: publication.chunks.map((chunk) => ({ chunkKey: nextKey++ as ChunkKey, chunk })),
@@ -178,7 +193,25 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   }
 
   retract(memoryKeys: readonly MemoryKey[]): Promise<void> {
-    return this.#native.remove(BigUint64Array.from(memoryKeys));
+    return this.#inOrder(
+      () => undefined,
+      () => this.#native.remove(BigUint64Array.from(memoryKeys)),
+    );
+  }
+
+  /** Starts changes in the order of their calls, although some have to prepare something first. They do not wait for one another's end. */
+  async #inOrder<T>(prepare: () => Eventually<T>, change: (prepared: T) => Promise<void>): Promise<void> {
+    const before = this.#handedOver;
+    const { promise, resolve: handOver } = Promise.withResolvers<void>();
+    this.#handedOver = promise;
+    await before;
+    let changing: Promise<void>;
+    try {
+      changing = change(await prepare());
+    } finally {
+      handOver();
+    }
+    return changing;
   }
 
   show(memories: readonly VisibleMemory[]): void {
