@@ -1,4 +1,4 @@
-// What `bun native/build.ts` promises: a build is found again at once, and a missing tool is named in one line.
+// What `bun native/build.ts` promises: it finds an existing build at once, and names a missing tool in one line.
 
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { nativeCacheDirectory, nativeLibraryPath } from "../../src/adapters/nati
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { ROOT } from "../support/sources.ts";
 
-/** Runs the build with nothing on the PATH but the given tools, each printing a version. */
+/** Runs the build with only the given tools on the PATH; each prints a version. */
 function build(tools: Record<string, string>, environment: Record<string, string> = {}) {
   const folder = temporaryFolder();
   const bin = join(folder.path, "bin");
@@ -43,7 +43,7 @@ describe("native/build.ts", () => {
     expect(lines[0]).toContain(cure);
   });
 
-  test("says so when MNEME_NATIVE_PATH leads nowhere", () => {
+  test("reports a MNEME_NATIVE_PATH that does not exist", () => {
     const { exitCode, lines } = build({}, { MNEME_NATIVE_PATH: "/nowhere/mneme.node" });
     expect(exitCode).toBe(1);
     expect(lines).toEqual(["MNEME_NATIVE_PATH names /nowhere/mneme.node, which does not exist"]);

@@ -1,5 +1,5 @@
-// Memories that the native core's tests publish: all that is in one follows from its key and version, so that a test
-// can tell from what it finds what was written.
+// Memories that the native core's tests publish. Key and version determine all content of a memory, so that a test can
+// tell from a hit what was written.
 
 import type { PublishChunk } from "../../src/adapters/native/core.ts";
 import { seeded } from "../support/seeded.ts";
@@ -7,15 +7,15 @@ import { seeded } from "../support/seeded.ts";
 /** Components of every vector here; 24 needs padding in the native rows. */
 export const DIMENSIONS = 24;
 
-/** The fingerprint that every project here is opened with. */
+/** Model fingerprint of every project in these tests. */
 export const FINGERPRINT = "model-a";
-/** `hnswMinChunks` of tests that are about something else: no corpus here is that large. */
+/** `hnswMinChunks` of tests that do not test HNSW: no corpus here is that large. */
 export const SCAN_ONLY = 1_000_000;
 
-/** Seed of the randomised tests: `MNEME_TEST_SEED=<n>` replays a run. */
+/** Seed of the random tests: `MNEME_TEST_SEED=<n>` repeats a run. */
 export const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
 
-/** What `ProjectIndex.publish` takes. */
+/** Arguments of `ProjectIndex.publish`. */
 export interface Publication {
   readonly memoryKeys: BigUint64Array;
   readonly chunks: PublishChunk[];
@@ -30,7 +30,7 @@ export function unitVector(random: () => number): Float32Array {
   return vector.map((component) => component / length);
 }
 
-/** The chunk keys of a memory in a version: no other key and version shares them. */
+/** The chunk keys of a memory in a version. No other key and version has the same ones. */
 export function chunkKeysOf(memoryKey: bigint, version: number, chunksEach: number): bigint[] {
   const first = (BigInt(version) * 1_000_000n + memoryKey) * 100n;
   return Array.from({ length: chunksEach }, (_, ordinal) => first + BigInt(ordinal));
@@ -41,7 +41,7 @@ export function vectorOf(chunkKey: bigint): Float32Array {
   return unitVector(seeded(Number(chunkKey % 0xffff_ffffn)));
 }
 
-/** Memories with chunks that name themselves: chunk 123 has the word `c123` and the passage `passage 123`. */
+/** Memories with chunks that contain their own key: chunk 123 has the word `c123` and the passage `passage 123`. */
 export function publication(memoryKeys: readonly bigint[], version: number, chunksEach: number): Publication {
   const chunks = memoryKeys.flatMap((memoryKey) =>
     chunkKeysOf(memoryKey, version, chunksEach).map((chunkKey): PublishChunk => {

@@ -1,4 +1,4 @@
-// What survives when the process is killed (SIGKILL) in the middle of publishing, at many points of its rounds.
+// What survives when the process is killed (SIGKILL) while it publishes, at many points of its rounds.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ setDefaultTimeout(120_000);
 const KILLS = Number(process.env.MNEME_TEST_KILLS ?? 12);
 const FIXTURES = join(import.meta.dir, "fixtures");
 
-/** The chunks that acknowledged rounds up to `last` leave (see fixtures/publishing.ts). */
+/** The chunks that exist after the acknowledged rounds up to `last` (see fixtures/publishing.ts). */
 function expectedAfter(last: number): Map<bigint, bigint[]> {
   const chunks = new Map<bigint, bigint[]>();
   for (let round = 1; round <= last; round++) {
@@ -25,11 +25,11 @@ function expectedAfter(last: number): Map<bigint, bigint[]> {
   return chunks;
 }
 
-test(`after a kill -9 at any point of a round, all that was acknowledged is there (seed ${SEED}, ${KILLS} kills)`, async () => {
+test(`after a kill -9 at any point of a round, everything acknowledged is there (seed ${SEED}, ${KILLS} kills)`, async () => {
   const random = seeded(SEED);
   for (let kill = 0; kill < KILLS; kill++) {
     const folder = temporaryFolder();
-    // The point of the kill: after this many lines (an odd number is inside a round's publishing) and moments.
+    // When the process is killed: after this many lines (an odd number: while a round publishes), then after a delay.
     const lines = 1 + Math.floor(random() * 40);
     const moreMs = random() * 12;
     const printed = await killMidway(join(FIXTURES, "publishing.ts"), folder.path, lines, moreMs);
@@ -46,7 +46,7 @@ test(`after a kill -9 at any point of a round, all that was acknowledged is ther
     const { index, repairs } = await ProjectIndex.open(options);
     expect([point, repairs.filter((sentence) => !sentence.includes("unfinished append"))]).toEqual([point, []]);
     const expected = expectedAfter(acknowledged);
-    // A round that was begun and not acknowledged may have replaced its own memories' chunks, in part.
+    // A round that began and was not acknowledged may have replaced a part of its memories' chunks.
     const inDoubt = new Set(begun > acknowledged ? [0n, 1n, 2n, 3n].map((offset) => BigInt(begun) + offset) : []);
     const certain = [...expected]
       .filter(([memoryKey]) => !inDoubt.has(memoryKey))
@@ -65,7 +65,7 @@ test(`after a kill -9 at any point of a round, all that was acknowledged is ther
   }
 });
 
-test("a directory is held against other processes, and free once its holder is killed", async () => {
+test("a locked directory is refused to other processes, and free once the holder is killed", async () => {
   const folder = temporaryFolder();
   const child = Bun.spawn([process.execPath, join(FIXTURES, "holding-lock.ts"), folder.path], { stdout: "pipe" });
   const reader = child.stdout.getReader();

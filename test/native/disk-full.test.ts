@@ -1,5 +1,5 @@
-// What becomes of an index when its disk is full: the publishing that hit the end says so, nothing acknowledged is lost,
-// and with room again it goes on without being reopened.
+// What happens to an index when its disk is full: the publication that fails reports it, nothing acknowledged is
+// lost, and once there is space the index continues without being reopened.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ setDefaultTimeout(120_000);
 const DISK_MB = 24;
 const BALLAST_BYTES = 12_000_000;
 const CHUNKS_EACH = 40;
-/** Rounds after which the disk must have been full. */
+/** The disk is full within this number of rounds. */
 const ROUNDS_MAX = 2_000;
 
 const disk = smallDisk(DISK_MB);

@@ -1,5 +1,5 @@
-// What the knowledge graph promises its callers, through the addon: paths of two hops, nothing from outside the admissible
-// set, equal results after reopening. Tests beside the Rust code compare the scores with their definition.
+// What the knowledge graph promises its callers, through the addon: paths of two hops, nothing from outside the
+// admissible set, equal results after reopening. Tests beside the Rust code compare the scores with their definition.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { NativeError } from "../../src/adapters/native/addon.ts";
@@ -30,8 +30,8 @@ function newFolder(): string {
 const keys = (...values: bigint[]) => BigUint64Array.from(values);
 const NO_SEEDS = { chunkKeys: keys(), scores: new Float32Array(0) };
 
-/** A memory of one chunk; its chunk key is ten times its own. */
-interface Told {
+/** A memory with one chunk. The chunk key is ten times the memory key. */
+interface TestMemory {
   readonly key: bigint;
   readonly title: string | null;
   readonly text: string;
@@ -39,99 +39,98 @@ interface Told {
   readonly phrases?: readonly string[];
 }
 
-async function publish(index: ProjectIndex, ...told: readonly Told[]): Promise<void> {
-  const chunks = told.map(({ key, title, text }) => ({
+async function publish(index: ProjectIndex, ...memories: readonly TestMemory[]): Promise<void> {
+  const chunks = memories.map(({ key, title, text }) => ({
     ...{ chunkKey: key * 10n, memoryKey: key, own: `${title ?? ""}. ${text}`, context: null },
     ...{ language: "en", passage: text, place: "" },
   }));
   const vectors = new Float32Array(chunks.flatMap(({ chunkKey }) => [...vectorOf(chunkKey)]));
-  const known: KnownEntities[] = told.map(({ title, phrases = [] }) => ({ title, phrases }));
-  await index.publish(keys(...told.map(({ key }) => key)), chunks, vectors, known);
-  show(index, ...told);
+  const known: KnownEntities[] = memories.map(({ title, phrases = [] }) => ({ title, phrases }));
+  await index.publish(keys(...memories.map(({ key }) => key)), chunks, vectors, known);
+  show(index, ...memories);
 }
 
-function show(index: ProjectIndex, ...told: readonly Told[]): void {
+function show(index: ProjectIndex, ...memories: readonly TestMemory[]): void {
   index.show(
-    keys(...told.map(({ key }) => key)),
-    keys(...told.map(({ user = 0n }) => user)),
-    new Float64Array(told.length),
+    keys(...memories.map(({ key }) => key)),
+    keys(...memories.map(({ user = 0n }) => user)),
+    new Float64Array(memories.length),
   );
 }
 
-/** Who directed it stands in one memory, where he was born in another, that the question does not name. */
-const FILM: Told = { key: 1n, title: "Aas Ka Panchhi", text: "Aas Ka Panchhi is a film directed by Mohan Sinha." };
-const DIRECTOR: Told = { key: 2n, title: "Mohan Sinha (director)", text: "Mohan Sinha was born in Rawalpindi." };
-const OTHERS: readonly Told[] = Array.from({ length: 30 }, (_, at) => ({
+/** One memory names the director, another one his birthplace. The query mentions only the first. */
+const FILM: TestMemory = {
+  key: 1n,
+  title: "Aas Ka Panchhi",
+  text: "Aas Ka Panchhi is a film directed by Mohan Sinha.",
+};
+const DIRECTOR: TestMemory = { key: 2n, title: "Mohan Sinha (director)", text: "Mohan Sinha was born in Rawalpindi." };
+const OTHERS: readonly TestMemory[] = Array.from({ length: 30 }, (_, at) => ({
   ...{ key: BigInt(100 + at), title: `Village ${at} Report`, text: `The harvest of village ${at} was good this year.` },
 }));
 
-const pathsOf = (index: ProjectIndex, related: GraphHits) => {
-  const [from, through] = [index.entityNames(related.from), index.entityNames(related.through)];
-  return [...related.chunkKeys].map((hit, at) => ({ hit, from: from[at], via: related.via[at], through: through[at] }));
+const pathsOf = (index: ProjectIndex, found: GraphHits) => {
+  const [from, through] = [index.entityNames(found.from), index.entityNames(found.through)];
+  return [...found.chunkKeys].map((hit, at) => ({ hit, from: from[at], via: found.via[at], through: through[at] }));
 };
 
-describe("related", () => {
-  test("a question leads over a memory that it names to one that it does not, and the way is told", async () => {
+describe("graph search", () => {
+  test("finds a memory that the query does not mention over one that it does, and returns the path", async () => {
     const index = await open();
     await publish(index, FILM, DIRECTOR, ...OTHERS);
     const within = index.admit(null, 1);
-    const related = await index.searchGraph("Where was the director of aas ka panchhi born?", NO_SEEDS, within, 10);
-    expect(pathsOf(index, related)).toEqual(
+    const found = await index.searchGraph("Where was the director of aas ka panchhi born?", NO_SEEDS, within, 10);
+    expect(pathsOf(index, found)).toEqual(
       [
         { hit: 20n, from: "Aas Ka Panchhi", via: 10n, through: "Mohan Sinha" },
         { hit: 10n, from: "Aas Ka Panchhi", via: 0n, through: null },
-      ].sort((a, b) => [...related.chunkKeys].indexOf(a.hit) - [...related.chunkKeys].indexOf(b.hit)),
+      ].sort((a, b) => [...found.chunkKeys].indexOf(a.hit) - [...found.chunkKeys].indexOf(b.hit)),
     );
-    expect([...related.memoryKeys].sort()).toEqual([1n, 2n]);
-    expect(related.certainty).toBeGreaterThan(0.4);
-    expect(Math.max(...related.scores)).toBeCloseTo(related.certainty, 5);
+    expect([...found.memoryKeys].sort()).toEqual([1n, 2n]);
+    expect(found.certainty).toBeGreaterThan(0.4);
+    expect(Math.max(...found.scores)).toBeCloseTo(found.certainty, 5);
   });
 
-  test("a seed leads on through its names, and is told as itself", async () => {
+  test("a seed leads on through its entities, and has no path itself", async () => {
     const index = await open();
     await publish(index, FILM, DIRECTOR, ...OTHERS);
     const seeds = { chunkKeys: keys(1000n, 555n), scores: Float32Array.of(1.5, 2) };
-    const related = await index.searchGraph("mohan sinha", seeds, index.admit(null, 1), 10);
-    const ways = pathsOf(index, related);
-    expect(ways.find(({ hit }) => hit === 1000n)).toEqual({ hit: 1000n, from: null, via: 0n, through: null });
-    expect(ways.map(({ hit }) => hit)).not.toContain(555n);
+    const found = await index.searchGraph("mohan sinha", seeds, index.admit(null, 1), 10);
+    const paths = pathsOf(index, found);
+    expect(paths.find(({ hit }) => hit === 1000n)).toEqual({ hit: 1000n, from: null, via: 0n, through: null });
+    expect(paths.map(({ hit }) => hit)).not.toContain(555n);
   });
 
-  test("nothing outside of the admissible set is found, passed through or counted", async () => {
+  test("nothing outside the admissible set is found, passed through or counted", async () => {
     const index = await open();
     await publish(index, { ...FILM, user: 7n }, { ...DIRECTOR, user: 8n }, ...OTHERS);
-    const asked = (user: bigint | null) => index.searchGraph("Aas Ka Panchhi", NO_SEEDS, index.admit(user, 1), 10);
-    expect([...(await asked(null)).memoryKeys].sort()).toEqual([1n, 2n]);
-    expect([...(await asked(7n)).memoryKeys]).toEqual([1n]);
-    expect((await asked(8n)).memoryKeys).toHaveLength(0);
-    expect((await asked(8n)).certainty).toBe(0);
+    const search = (user: bigint | null) => index.searchGraph("Aas Ka Panchhi", NO_SEEDS, index.admit(user, 1), 10);
+    expect([...(await search(null)).memoryKeys].sort()).toEqual([1n, 2n]);
+    expect([...(await search(7n)).memoryKeys]).toEqual([1n]);
+    expect((await search(8n)).memoryKeys).toHaveLength(0);
+    expect((await search(8n)).certainty).toBe(0);
     const before = index.admit(null, 1);
     index.hide(keys(1n));
     expect((await index.searchGraph("Aas Ka Panchhi", NO_SEEDS, before, 10)).memoryKeys).toHaveLength(0);
   });
 
-  test("a question without a name leads nowhere, whatever the seeds", async () => {
+  test("a query without an entity finds nothing, whatever the seeds", async () => {
     const index = await open();
     await publish(index, FILM, DIRECTOR, ...OTHERS);
     const seeds = { chunkKeys: keys(10n), scores: Float32Array.of(1) };
     for (const query of ["what was good this year?", "", "?!", "\u0000", "\ud800", "a ".repeat(50_000)]) {
-      const related = await index.searchGraph(query, seeds, index.admit(null, 1), 10);
-      expect([query.slice(0, 9), related.certainty, related.chunkKeys.length]).toEqual([query.slice(0, 9), 0, 0]);
+      const found = await index.searchGraph(query, seeds, index.admit(null, 1), 10);
+      expect([query.slice(0, 9), found.certainty, found.chunkKeys.length]).toEqual([query.slice(0, 9), 0, 0]);
     }
   });
 
-  test("what is removed or replaced leads nowhere any more, and reopening changes nothing", async () => {
+  test("removed or replaced chunks lead nowhere, and reopening changes nothing", async () => {
     const directory = newFolder();
     const first = await open(directory);
     await publish(first, FILM, DIRECTOR, ...OTHERS);
     const ask = async (index: ProjectIndex) => {
-      const { from, through, ...related } = await index.searchGraph(
-        "Aas Ka Panchhi",
-        NO_SEEDS,
-        index.admit(null, 1),
-        10,
-      );
-      return { ...related, from: index.entityNames(from), through: index.entityNames(through) };
+      const { from, through, ...rest } = await index.searchGraph("Aas Ka Panchhi", NO_SEEDS, index.admit(null, 1), 10);
+      return { ...rest, from: index.entityNames(from), through: index.entityNames(through) };
     };
     const whole = await ask(first);
     await publish(first, { ...DIRECTOR, text: "A director.", title: "Somebody Else" });
@@ -166,8 +165,8 @@ describe("related", () => {
   });
 });
 
-describe("names", () => {
-  test("ids that were never given have no text", async () => {
+describe("entities", () => {
+  test("unknown ids have no name", async () => {
     const index = await open();
     expect(index.entityNames(Uint32Array.of(0, 1, 4_294_967_295))).toEqual([null, null, null]);
     await publish(index, FILM);
@@ -178,17 +177,17 @@ describe("names", () => {
     const index = await open();
     await publish(index, FILM, { ...DIRECTOR, phrases: ["Born", "unsaid phrase"] }, ...OTHERS);
     const { entities, neighbours } = await index.neighbourhood(2n, index.admit(null, 1), 50);
-    const told = entities.map(({ id, name, kind, mentions, memories }) => ({
+    const described = entities.map(({ id, name, kind, mentions, memories }) => ({
       name,
       kind,
       mentions,
       memories,
       links: id > 0,
     }));
-    expect(told).toContainEqual({ name: "Mohan Sinha", kind: "t", mentions: 2, memories: 2, links: true });
-    expect(told).toContainEqual({ name: "Rawalpindi", kind: "c", mentions: 1, memories: 1, links: false });
-    expect(told).toContainEqual({ name: "born", kind: "k", mentions: 1, memories: 1, links: false });
-    expect(told.findIndex(({ links }) => !links)).toBeGreaterThan(told.findLastIndex(({ links }) => links));
+    expect(described).toContainEqual({ name: "Mohan Sinha", kind: "t", mentions: 2, memories: 2, links: true });
+    expect(described).toContainEqual({ name: "Rawalpindi", kind: "c", mentions: 1, memories: 1, links: false });
+    expect(described).toContainEqual({ name: "born", kind: "k", mentions: 1, memories: 1, links: false });
+    expect(described.findIndex(({ links }) => !links)).toBeGreaterThan(described.findLastIndex(({ links }) => links));
     expect(neighbours).toEqual([{ memoryKey: 1n, weight: expect.any(Number), entities: ["Mohan Sinha"] }]);
     expect(await index.neighbourhood(2n, index.admit(9n, 1), 50)).toEqual({ entities: [], neighbours: [] });
     expect(await index.neighbourhood(77n, index.admit(null, 1), 50)).toEqual({ entities: [], neighbours: [] });

@@ -1,5 +1,6 @@
-// The native core's verdict on filters against `matchesFilter`: any filter on any memories, while those change. What filters
-// mean is test/domain/filter.test.ts. `MNEME_TEST_SEED` replays a run, `MNEME_TEST_CASES` says how many filters are asked.
+// The native core evaluates filters as `matchesFilter` does: random filters on random memories, while these change.
+// test/domain/filter.test.ts tests what filters mean. `MNEME_TEST_SEED` repeats a run, `MNEME_TEST_CASES` sets the
+// number of filters.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ProjectIndex } from "../../src/adapters/native/core.ts";
@@ -40,7 +41,7 @@ afterAll(async () => {
 
 const keyOf = (at: number) => BigUint64Array.of(BigInt(at + 1));
 
-/** What is stored and read again: as JSON knows it, so that there is neither -0 nor infinity. */
+/** A value as it is after storing and reading: JSON has neither -0 nor infinity. */
 function stored(memory: FilteredAttributes): FilteredAttributes {
   return { ...memory, metadata: JSON.parse(JSON.stringify(memory.metadata)) };
 }
@@ -49,7 +50,7 @@ function show(at: number, memory: FilteredAttributes): void {
   index.show(keyOf(at), new BigUint64Array(1), new Float64Array(1), [filteredAttributesJson(memory)]);
 }
 
-/** Which of the memories lie within a filter, by their places; what `matchesFilter` says of them stands beside it. */
+/** Positions of the memories that match a filter in the native core, and by `matchesFilter`. */
 async function verdicts(filter: unknown, memories: readonly (FilteredAttributes | null)[]) {
   const parsed = parseFilter(filter);
   const within = await index.admitWithin(null, 1, filterJson(parsed));
@@ -65,7 +66,7 @@ async function verdicts(filter: unknown, memories: readonly (FilteredAttributes 
 
 async function expectAgreement(filter: unknown, memories: readonly (FilteredAttributes | null)[]): Promise<number> {
   const { found, expected } = await verdicts(filter, memories);
-  // compared as text: a list of 50,000 expectations takes longer than what it checks
+  // compared as one text: 50,000 single expectations take longer than the filters
   if (String(found) !== String(expected)) {
     expect({ filter: JSON.stringify(filter).slice(0, 2_000), found }).toEqual({
       filter: JSON.stringify(filter).slice(0, 2_000),
@@ -76,7 +77,7 @@ async function expectAgreement(filter: unknown, memories: readonly (FilteredAttr
 }
 
 const LONG = "x".repeat(70_000);
-/** What else JSON can spell, and what an index is tempted to shorten or to round. */
+/** Unusual JSON values, and values that an index might shorten or round. */
 const ODD_SCALARS: readonly string[] = [
   ...SCALARS,
   ...["1e400", "-1e400", "1e-400", "5e-324", "1.7976931348623157e308", "0.1", "-1", "9007199254740994", "1e21"],
@@ -104,13 +105,13 @@ describe("the native core agrees with matchesFilter", () => {
       }
       admitted += await expectAgreement(anyFilter(chance, chance.below(4)), memories);
     }
-    // a generator whose filters admit all or nothing would prove little
+    // filters that all match everything or nothing would prove little
     const share = admitted / (FILTERS * MEMORIES);
     expect(share).toBeGreaterThan(0.15);
     expect(share).toBeLessThan(0.85);
   }, 600_000);
 
-  test(`on texts of 70,000 bytes that differ in the last (seed ${SEED})`, async () => {
+  test(`on texts of 70,000 bytes that differ in the last byte (seed ${SEED})`, async () => {
     const chance = new Chance(SEED, LONG_SCALARS);
     const memories = Array.from({ length: MEMORIES }, () => stored(anyMemory(chance)));
     for (const [at, memory] of memories.entries()) show(at, memory);
@@ -127,7 +128,7 @@ describe("the native core agrees with matchesFilter", () => {
     }
   }, 120_000);
 
-  test("on metadata as deep, and on paths as long, as they can be", async () => {
+  test("on metadata of the greatest depth, and on paths of the greatest length", async () => {
     const levels = 2_000;
     const deep = JSON.parse(`${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`);
     const lists = JSON.parse(`{"a":${"[".repeat(5_000)}{"b":2}${"]".repeat(5_000)}}`);
@@ -148,7 +149,7 @@ describe("the native core agrees with matchesFilter", () => {
     }
   });
 
-  test("on operands that are many, equal to one another, or nothing that is stored", async () => {
+  test("on many operands, equal operands, and operands that are not stored", async () => {
     const chance = new Chance(SEED, SCALARS);
     const memories = Array.from({ length: MEMORIES }, () => stored(anyMemory(chance)));
     for (const [at, memory] of memories.entries()) show(at, memory);

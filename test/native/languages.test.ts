@@ -1,5 +1,5 @@
-// Are memories found by their words in languages that are written without spaces, that inflect, or that glue particles to
-// their nouns? Judged sets (test/languages) in the native core, by full text alone; no model has a say here.
+// Does full-text search work in languages without spaces, with inflection, or with particles attached to nouns?
+// Judged sets (test/languages) in the native core; no model is involved.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -15,9 +15,9 @@ import { DIMENSIONS, FINGERPRINT, SCAN_ONLY, unitVector } from "./corpus.ts";
 
 const SETS = join(import.meta.dir, "../languages");
 const LANGUAGES = ["zh", "ja", "ko", "th", "ru", "de", "ar", "hi"];
-/** Mean share of the judged texts among the first five. A set has 40 to 66 texts: chance finds a tenth. */
+/** Smallest mean share of judged texts among the first five hits. A set has 40 to 66 texts: chance finds a tenth. */
 const RECALL_MIN = 0.9;
-/** As many hits as a question is judged by. */
+/** Number of hits that a query is judged by. */
 const DEPTH = 10;
 
 interface Text {
@@ -34,9 +34,9 @@ interface Figures {
 const report: string[] = [];
 afterAll(() => void process.stdout.write(`${report.join("\n")}\n`));
 
-describe("by full text alone, as the language that is detected", () => {
+describe("full-text search in the detected language", () => {
   for (const language of LANGUAGES) {
-    test(`questions in ${language} find their texts among texts of that language`, async () => {
+    test(`queries in ${language} find their texts among texts of that language`, async () => {
       const [texts, queries] = [await textsOf(language), await queriesOf(language)];
       const detected = texts.filter(({ text }) => detectLanguage(text) === language).length;
       const figures = await measured(texts, queries);
@@ -45,7 +45,7 @@ describe("by full text alone, as the language that is detected", () => {
     });
   }
 
-  test("questions in each language find their texts among those of all languages", async () => {
+  test("queries in each language find their texts among those of all languages", async () => {
     const texts = (await Promise.all(LANGUAGES.map(textsOf))).flat();
     for (const language of LANGUAGES) {
       const figures = await measured(texts, await queriesOf(language));
@@ -84,7 +84,7 @@ async function measured(texts: readonly Text[], queries: readonly JudgedQuery[])
   };
 }
 
-/** The ids of the texts that each question finds, best first, at most `DEPTH`. */
+/** The ids of the texts that each query finds, best first, at most `DEPTH`. */
 async function searched(texts: readonly Text[], questions: readonly string[]): Promise<string[][]> {
   const { path, remove } = temporaryFolder();
   const options = { directory: path, dimensions: DIMENSIONS, fingerprint: FINGERPRINT, hnswMinChunks: SCAN_ONLY };
@@ -109,7 +109,7 @@ function reciprocalRank(ranking: readonly string[], judgements: Judgements): num
   return place < 0 ? 0 : 1 / (place + 1);
 }
 
-/** Each text as a memory of one chunk; both keys are its place, from 1. */
+/** Publishes each text as a memory with one chunk. Both keys are its position, from 1. */
 async function publish(index: ProjectIndex, texts: readonly Text[]): Promise<void> {
   const keys = BigUint64Array.from(texts, (_, at) => BigInt(at + 1));
   const random = seeded(20_261_121);

@@ -1,5 +1,5 @@
 // What the native core promises its callers, through the addon: visibility, replacement, keys, refusals, repairs.
-// Exactness of scores is proved beside the Rust code; random histories and crashes have their own files here.
+// Tests beside the Rust code check the scores; random histories and crashes have their own files here.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { until } from "../support/until.ts";
 import { chunkKeysOf, DIMENSIONS, FINGERPRINT, publication, SCAN_ONLY, vectorOf } from "./corpus.ts";
 
-/** A filter that every memory lies within. */
+/** A filter that every memory matches. */
 const ANYTHING = filterJson(parseFilter({}));
 
 const cleanups: (() => void | Promise<void>)[] = [];
@@ -40,7 +40,7 @@ async function open(directory: string, options: Partial<ProjectIndexOptions> = {
   return opened.index;
 }
 
-// Tests close indexes themselves where that is the point.
+// A test may have closed the index itself.
 function wasClosedAlready(cause: unknown): void {
   expect(codeOf(cause)).toBe("closed");
 }
@@ -73,7 +73,7 @@ function show(index: ProjectIndex, memoryKeys: bigint[], userKey = 0n, expiresAt
   index.show(keys(...memoryKeys), new BigUint64Array(length).fill(userKey), new Float64Array(length).fill(expiresAtMs));
 }
 
-/** The memories that both engines find for everything there is, which must agree. */
+/** The memories that vector search and full-text search find, which must agree. */
 async function found(
   index: ProjectIndex,
   userKey: bigint | null = null,
@@ -99,7 +99,7 @@ describe("visibility", () => {
     expect(await found(index)).toEqual([1n]);
   });
 
-  test("a question of a user sees that user's memories only, one of the project all", async () => {
+  test("a user's search sees only that user's memories, a project's search all", async () => {
     const index = await open(folder());
     await published(index, [1n, 2n], 7n);
     await published(index, [3n], 8n);
@@ -110,7 +110,7 @@ describe("visibility", () => {
     expect(await found(index)).toEqual([1n, 2n, 3n, 4n]);
   });
 
-  test("a question with a filter sees what of its scope lies within it, in both legs", async () => {
+  test("a search with a filter sees the memories of its scope that match, by vectors and by text", async () => {
     const index = await open(folder());
     await published(index, [1n, 2n, 3n], 7n);
     await published(index, [4n], 8n);
@@ -131,7 +131,7 @@ describe("visibility", () => {
     expect(await found(index, null, 1_000)).toEqual([1n, 2n, 4n]);
   });
 
-  test("a memory is gone from the millisecond of its expiry on", async () => {
+  test("a memory is invisible from the millisecond of its expiry on", async () => {
     const index = await open(folder());
     await published(index, [1n], 0n, 1_000);
     await published(index, [2n]);
@@ -141,7 +141,7 @@ describe("visibility", () => {
     expect(await found(index, null, 1_000)).toEqual([1n, 2n]);
   });
 
-  test("a hidden memory is gone from questions that were admitted before", async () => {
+  test("a hidden memory is invisible to admissible sets that were made before", async () => {
     const index = await open(folder());
     await published(index, [1n, 2n]);
     const within = index.admit(null, 1);
@@ -178,7 +178,7 @@ describe("contents", () => {
     );
   });
 
-  test("a memory published without chunks has none", async () => {
+  test("publishing without chunks removes the chunks of a memory", async () => {
     const index = await open(folder());
     await published(index, [1n, 2n]);
     await index.publish(keys(1n), [], new Float32Array(0));
@@ -213,7 +213,7 @@ describe("contents", () => {
     expect(index.admit(2n ** 60n, 1).memories).toBe(0);
   });
 
-  test("passages and lexical scores keep the order asked for, duplicates and strangers included", async () => {
+  test("passages and BM25 scores keep the requested order, with duplicates and unknown chunks", async () => {
     const index = await open(folder());
     await published(index, [1n, 2n]);
     const [one = 0n] = chunkKeysOf(1n, 1, 1);
@@ -234,7 +234,7 @@ describe("contents", () => {
     expect(best.scores[0]).toBe(atTwo ?? Number.NaN);
   });
 
-  test("similarities are those that a search gives, in the order asked for; what is not there has none", async () => {
+  test("cosine similarities equal those of a search, in the requested order; unknown chunks have none", async () => {
     const index = await open(folder());
     await published(index, [1n, 2n, 3n]);
     const [one = 0n, two = 0n, three = 0n] = [1n, 2n, 3n].flatMap((memoryKey) => chunkKeysOf(memoryKey, 1, 1));
@@ -261,7 +261,7 @@ describe("contents", () => {
     expect(index.stats().memories).toBe(3);
   });
 
-  test("any string can be indexed and asked", async () => {
+  test("any string can be indexed and searched", async () => {
     const index = await open(folder());
     const texts = [
       "",
@@ -293,7 +293,7 @@ describe("contents", () => {
     expect((await index.searchText("中文", index.admit(null, 1), 10)).chunkKeys[0]).toBe(6n);
   });
 
-  test("reconcile names what is missing and what is extra, each side by itself", async () => {
+  test("reconcile reports missing and extra vectors and postings separately", async () => {
     const directory = folder();
     const first = await open(directory);
     await published(first, [1n, 2n]);
@@ -310,7 +310,7 @@ describe("contents", () => {
     expect([...differences.surplusMemories]).toEqual([2n]);
   });
 
-  test("what is removed stays removed, and the log is rewritten when a quarter of it is dead", async () => {
+  test("removed memories stay removed, and the log is rewritten when a quarter of it is dead", async () => {
     const directory = folder();
     const index = await open(directory);
     const memoryKeys = Array.from({ length: 1_000 }, (_, at) => BigInt(at + 1));
@@ -332,7 +332,7 @@ describe("contents", () => {
 });
 
 describe("large sets", () => {
-  test("are searched by the graph once it is ready, with the same answers", async () => {
+  test("are searched by HNSW once its graph is ready, with the same hits", async () => {
     const index = await open(folder(), { hnswMinChunks: 300 });
     const memoryKeys = Array.from({ length: 600 }, (_, at) => BigInt(at + 1));
     const { chunks, vectors } = publication(memoryKeys, 1, 2);
@@ -359,7 +359,7 @@ describe("a publication so large that it crosses in slices", () => {
     expect(index.stats().chunks).toBe(LARGE);
   });
 
-  test("comes before what was called after it, and a refused one holds nothing up", async () => {
+  test("comes before later calls, and a refused one blocks nothing", async () => {
     const index = await open(folder());
     const [large, next] = [publication([1n], 1, LARGE), publication([2n], 1, LARGE)];
     const changes = await Promise.allSettled([
@@ -377,7 +377,7 @@ describe("a publication so large that it crosses in slices", () => {
 });
 
 describe("refusals", () => {
-  test("a bad publication is refused whole, with nothing changed", async () => {
+  test("a bad publication is refused as a whole, and nothing changes", async () => {
     const index = await open(folder());
     await published(index, [1n]);
     const good = publication([2n, 3n], 1, 1);
@@ -414,7 +414,7 @@ describe("refusals", () => {
     expect((await index.reconcile(keys())).extraPostings).toHaveLength(1);
   });
 
-  test("bad questions are refused", async () => {
+  test("bad searches are refused", async () => {
     const index = await open(folder());
     const other = await open(folder());
     await published(index, [1n]);
@@ -535,15 +535,15 @@ describe("refusals", () => {
 });
 
 describe("damage", () => {
-  /** Publishes two memories, closes, and lets a test spoil the files. */
-  async function spoiled(
-    spoil: (directory: string) => void,
+  /** Publishes three memories, closes the index, and lets a test damage the files. */
+  async function damagedIndex(
+    damage: (directory: string) => void,
   ): Promise<{ index: ProjectIndex; repairs: readonly string[] }> {
     const directory = folder();
     const index = await open(directory);
     await published(index, [1n, 2n, 3n]);
     await index.close();
-    spoil(directory);
+    damage(directory);
     const opened = await ProjectIndex.open({
       directory,
       dimensions: DIMENSIONS,
@@ -561,8 +561,8 @@ describe("damage", () => {
     writeFileSync(path, bytes);
   }
 
-  test("a flipped bit in the vector log costs one chunk, which reconcile names", async () => {
-    const { index, repairs } = await spoiled((directory) =>
+  test("a flipped bit in the vector log costs one chunk, which reconcile reports", async () => {
+    const { index, repairs } = await damagedIndex((directory) =>
       flip(join(directory, "vectors/vectors.log"), (length) => Math.floor(512 + (length - 512) / 2)),
     );
     expect(repairs).toHaveLength(1);
@@ -572,8 +572,8 @@ describe("damage", () => {
     expect(missingPostings).toHaveLength(0);
   });
 
-  test("a damaged log header or text index is set aside, told, and can be published anew", async () => {
-    const { index, repairs } = await spoiled((directory) => {
+  test("a damaged log header or text index is set aside and reported, and can be published again", async () => {
+    const { index, repairs } = await damagedIndex((directory) => {
       flip(join(directory, "vectors/vectors.log"), () => 10);
       const text = join(directory, "text");
       const store = readdirSync(text).find((name) => name.endsWith(".store")) ?? "";

@@ -1,5 +1,5 @@
-// Long random histories of publishing, removing, hiding, searching and reopening, against a plain map of what should be
-// there. `MNEME_TEST_SEED` replays a run, `MNEME_TEST_STEPS` makes it longer.
+// Long random histories of publishing, removing, hiding, searching and reopening, compared with a plain map of the
+// expected content. `MNEME_TEST_SEED` repeats a run, `MNEME_TEST_STEPS` makes it longer.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { ProjectIndex } from "../../src/adapters/native/core.ts";
@@ -24,7 +24,7 @@ for (const [path, hnswMinChunks] of [
   ["the exact scan", 1_000_000],
   ["the graph", 40],
 ] as const) {
-  test(`any history leaves what it should, searched by ${path} (seed ${SEED}, ${STEPS} steps)`, async () => {
+  test(`any history leaves the expected content, searched by ${path} (seed ${SEED}, ${STEPS} steps)`, async () => {
     const random = seeded(SEED);
     const below = (bound: number) => Math.floor(random() * bound);
     const folder = temporaryFolder();
@@ -91,7 +91,7 @@ for (const [path, hnswMinChunks] of [
             : await index.admitWithin(userKey, 1, filterJson(parseFilter(filter)));
         const expected = nearestByHand(query, userKey, only);
         const near = await index.searchVectors(query, within, 5);
-        // bf16 may swap neighbours whose cosines agree to the third digit, so scores are compared, not keys.
+        // bf16 may swap chunks whose cosines agree to three digits, so the test compares scores, not keys.
         expect(near.chunkKeys).toHaveLength(Math.min(5, expected.length));
         for (const [at, chunkKey] of near.chunkKeys.entries()) {
           expect(near.scores[at]).toBeCloseTo(expected[at]?.score ?? Number.NaN, 2);
