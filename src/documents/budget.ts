@@ -54,7 +54,7 @@ export class Budget {
   /** Readers call it at least once every few megabytes. */
   checkTime(): void {
     if (processorMs() < this.#deadlineMs) return;
-    refuse(`Reading the file takes longer than ${this.limits.ms / 1000} seconds, the most that is spent on one.`);
+    refuse(`Reading the file takes longer than ${this.limits.ms / 1000} seconds, the limit for a file.`);
   }
 
   /** @param partBytes of the current part: bytes decompressed so far, and all compressed bytes */
@@ -62,23 +62,23 @@ export class Budget {
     const { inflatedBytes, ratio, ratioFromBytes } = this.limits;
     this.#inflatedBytes += bytes;
     if (this.#inflatedBytes > inflatedBytes) {
-      refuse(`The file is decompressed to more than ${inMegabytes(inflatedBytes)} MB, the most that is read.`);
+      refuse(`The file is decompressed to more than ${inMegabytes(inflatedBytes)} MB, the limit for a file.`);
     }
     if (partBytes.inflated > ratioFromBytes && partBytes.inflated > partBytes.compressed * ratio) {
-      refuse(`The file is compressed to less than 1/${ratio} of its size, the least that is read.`);
+      refuse(`The file is compressed to less than 1/${ratio} of its size, the limit for a file.`);
     }
   }
 
   addText(units: number): void {
     this.#textUnits += units;
     if (this.#textUnits <= this.limits.textUnits) return;
-    refuse(`The file holds more than ${formatted(this.limits.textUnits)} characters of text, the most that is read.`);
+    refuse(`The file holds more than ${formatted(this.limits.textUnits)} characters of text, the limit for a file.`);
   }
 
   addCells(cells: number): void {
     this.#cells += cells;
     if (this.#cells <= this.limits.cells) return;
-    refuse(`The file holds more than ${formatted(this.limits.cells)} cells, the most that is read.`);
+    refuse(`The file holds more than ${formatted(this.limits.cells)} cells, the limit for a file.`);
   }
 
   checkSlides(slides: number): void {
@@ -88,7 +88,7 @@ export class Budget {
 
   checkDepth(depth: number, part: string): void {
     if (depth <= this.limits.depth) return;
-    refuse(`The part ${part} of the file is nested deeper than ${this.limits.depth} levels, the most that is read.`);
+    refuse(`The part ${part} of the file is nested deeper than ${this.limits.depth} levels, the limit for a file.`);
   }
 }
 

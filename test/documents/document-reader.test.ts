@@ -84,7 +84,7 @@ describe("reading files", () => {
       const [deadly, brokenOff, next] = await Promise.all(files);
       const failure = {
         code: "unreadable_document",
-        message: "The file could not be read: reading it breaks off.",
+        message: "The file could not be read: the process that reads it ends unexpectedly.",
       } as const;
       expect([failureOf(deadly), failureOf(brokenOff)]).toEqual([failure, failure]);
       expect(next).toEqual({ content: "Next.", title: null, marks: [] });

@@ -372,7 +372,7 @@ describe("hostile pages", () => {
   test("cells with the largest spans", () => {
     const cell = '<td colspan="1000" rowspan="65534">a';
     const wide = `<table>${`<tr>${cell.repeat(100)}`.repeat(1000)}</table>`;
-    expect(failureOf(wide)).toBe("The file holds more than 2,000,000 cells, the most that is read.");
+    expect(failureOf(wide)).toBe("The file holds more than 2,000,000 cells, the limit for a file.");
     const rows = `<table><tr>${"<td rowspan=65534>a".repeat(1000)}${"<tr>".repeat(many)}<tr><td>b`;
     expect(failureOf(rows)).toBe("it was read");
     expect(textOf(`<table><tr>${"<td>".repeat(many)}text</table>`)).toBe("text");
@@ -385,7 +385,7 @@ describe("hostile pages", () => {
     const limits = { ...READING_LIMITS, textUnits: 100 };
     expect(failureOf(`<p>${"a".repeat(100)}`, limits)).toBe("it was read");
     expect(failureOf(`<p>${"a".repeat(101)}`, limits)).toBe(
-      "The file holds more than 100 characters of text, the most that is read.",
+      "The file holds more than 100 characters of text, the limit for a file.",
     );
   });
 });

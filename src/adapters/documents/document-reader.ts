@@ -113,7 +113,7 @@ class ChildPerDocument implements ClosableDocumentReader {
       if (ended.kind === "responded") return this.#resultOf(file, ended.outcome);
       this.#warn(file, ended.kind === "died" ? ended.why : ended.exceeded);
       if (ended.kind === "stopped") return unreadable(`it takes ${ended.exceeded}`);
-      if (deaths === DEATHS_MAX) return unreadable("reading it breaks off");
+      if (deaths === DEATHS_MAX) return unreadable("the process that reads it ends unexpectedly");
     }
   }
 

@@ -58,7 +58,7 @@ function writeSlide(document: OfficePackage, { number, part, authors }: Slide, w
     return target === undefined ? [] : diagramBlocks(document, target);
   }, "slide");
   document.read(part, "p", slide);
-  if (!slide.wasFound) refuse(`The file is damaged: its slide ${number} (${part}) is none.`);
+  if (!slide.wasFound) refuse(`The file is damaged: its slide ${number} (${part}) is no slide.`);
   const notes = new SlideReader(() => [], "notes");
   document.read(related.find(({ type }) => type === "notesslide")?.target ?? "", "p", notes);
   const comments = readComments(document, related, authors);

@@ -51,7 +51,7 @@ export async function readPdf(bytes: Uint8Array, options: PdfOptions = {}): Prom
   const hasImages = holdsImages(bytes);
   if (hasDecompressionBomb(bytes)) {
     return refused(
-      `The file holds a part that unpacks to more than ${STREAM_BYTES_MAX / 1_000_000} MB. It is not read.`,
+      `The file holds a part that decompresses to more than ${STREAM_BYTES_MAX / 1_000_000} MB, the limit for a part.`,
     );
   }
   // ends the wait if pdf.js never answers
@@ -198,10 +198,10 @@ function withoutText([first]: readonly PageLoss[], hasImages: boolean): string {
   if (first?.why === "damaged")
     return `The file is damaged: page ${first.page} cannot be read, and no other holds text.`;
   if (first?.why === "undecodable") {
-    return "The file's fonts do not say which letters they show, and text recognition is not built in.";
+    return "The file's fonts do not say which letters they show, and Mneme has no text recognition (OCR).";
   }
   return hasImages
-    ? "The file holds no text; it seems to be a scan; text recognition is not built in."
+    ? "The file holds no text; it seems to be a scan, and Mneme has no text recognition (OCR)."
     : "The file holds no text.";
 }
 
@@ -297,6 +297,6 @@ class Budget {
   }
 
   private stop(what: string): never {
-    throw new LimitExceeded(refused(`The file ${what}, which is the most that is read. Upload it in parts.`));
+    throw new LimitExceeded(refused(`The file ${what}, the limit for a file. Upload it in parts.`));
   }
 }

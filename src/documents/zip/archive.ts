@@ -103,14 +103,14 @@ function listedEntries(bytes: Uint8Array, entriesMax: number): readonly ZipEntry
     refuse(
       beginsWith(bytes, ENTRY_SIGNATURE)
         ? "The file is damaged: it is cut off, and the list of its parts is missing."
-        : "The file is damaged: it is not the archive that an Office document is.",
+        : "The file is damaged: it is no ZIP archive, as every Office document is.",
     );
   }
   const { start, end, entryCount } = directory;
   const entries: ZipEntry[] = [];
   for (const entry of zipEntries(bytes.subarray(start, end))) {
     if (entries.length === entriesMax) {
-      refuse(`The file's archive holds more than ${entriesMax.toLocaleString("en-US")} parts, the most that is read.`);
+      refuse(`The file's archive holds more than ${entriesMax.toLocaleString("en-US")} parts, the limit for a file.`);
     }
     entries.push(entry);
   }

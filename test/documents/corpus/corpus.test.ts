@@ -45,7 +45,8 @@ const FAILS: Readonly<Record<string, RegExp>> = {
   "malformed/poi__truncated62886.docx": CUT_OFF,
   "malformed/tika__testPDF_malformedXFA.pdf": NO_TEXT,
   "malformed/tika__testWORD_truncated.docx": CUT_OFF,
-  "normal/docling__ocr_test.pdf": /^The file holds no text; it seems to be a scan; text recognition is not built in\.$/,
+  "normal/docling__ocr_test.pdf":
+    /^The file holds no text; it seems to be a scan, and Mneme has no text recognition \(OCR\)\.$/,
 };
 
 /** Files of other formats, which are refused at once. */

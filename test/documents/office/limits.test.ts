@@ -17,7 +17,7 @@ describe("limits", () => {
     const file = docx(word("x"));
     expect(textOf(await readDocx(file, limited({ entries: 3 })))).toBe("x");
     expect(failureOf(await readDocx(file, limited({ entries: 2 })))).toBe(
-      "The file's archive holds more than 2 parts, the most that is read.",
+      "The file's archive holds more than 2 parts, the limit for a file.",
     );
   });
 
@@ -28,7 +28,7 @@ describe("limits", () => {
     const ratio = 10_000;
     expect(textOf(await readDocx(file, limited({ inflatedBytes: bytes, ratio })))).toHaveLength(2_000_000);
     expect(failureOf(await readDocx(file, limited({ inflatedBytes: bytes - 1, ratio })))).toBe(
-      "The file is decompressed to more than 2 MB, the most that is read.",
+      "The file is decompressed to more than 2 MB, the limit for a file.",
     );
   });
 
@@ -37,7 +37,7 @@ describe("limits", () => {
       "word/document.xml": xml("w:document", `<w:body>${word("x".repeat(5_000_000))}</w:body>`),
     });
     expect(failureOf(await readDocx(file))).toBe(
-      "The file is compressed to less than 1/200 of its size, the least that is read.",
+      "The file is compressed to less than 1/200 of its size, the limit for a file.",
     );
     const small = archiveOf({
       "word/document.xml": xml("w:document", `<w:body>${word("x".repeat(500_000))}</w:body>`),
@@ -49,13 +49,13 @@ describe("limits", () => {
     const file = docx(word("12345") + word("678"));
     expect(textOf(await readDocx(file, limited({ textUnits: 8 })))).toBe("12345\n\n678");
     expect(failureOf(await readDocx(file, limited({ textUnits: 7 })))).toBe(
-      "The file holds more than 7 characters of text, the most that is read.",
+      "The file holds more than 7 characters of text, the limit for a file.",
     );
     const notes = docx(`<w:p>${'<w:r><w:footnoteReference w:id="1"/></w:r>'.repeat(20_000)}</w:p>`, {
       "footnotes.xml": xml("w:footnotes", `<w:footnote w:id="1">${word("note ".repeat(1_000))}</w:footnote>`),
     });
     expect(failureOf(await readDocx(notes))).toBe(
-      "The file holds more than 50,000,000 characters of text, the most that is read.",
+      "The file holds more than 50,000,000 characters of text, the limit for a file.",
     );
     const cells = '<c t="s"><v>0</v></c>'.repeat(20_000);
     const strings = xml("sst", `<si><t>${"word ".repeat(1_000)}</t></si>`);
@@ -63,7 +63,7 @@ describe("limits", () => {
       "sharedStrings.xml": strings,
     });
     expect(failureOf(await readXlsx(sheet))).toBe(
-      "The file holds more than 50,000,000 characters of text, the most that is read.",
+      "The file holds more than 50,000,000 characters of text, the limit for a file.",
     );
   });
 
@@ -72,7 +72,7 @@ describe("limits", () => {
     const file = xlsx([sheet, sheet]);
     expect(textOf(await readXlsx(file, limited({ cells: 6 })))).toContain("1 | 2");
     expect(failureOf(await readXlsx(file, limited({ cells: 5 })))).toBe(
-      "The file holds more than 5 cells, the most that is read.",
+      "The file holds more than 5 cells, the limit for a file.",
     );
   });
 
@@ -89,13 +89,13 @@ describe("limits", () => {
     // five levels around: document, body, paragraph, run and text
     expect(textOf(await readDocx(nested(READING_LIMITS.depth - 5)))).toBe("deep");
     expect(failureOf(await readDocx(nested(READING_LIMITS.depth - 4)))).toBe(
-      "The part word/document.xml of the file is nested deeper than 512 levels, the most that is read.",
+      "The part word/document.xml of the file is nested deeper than 512 levels, the limit for a file.",
     );
   });
 
   test("time", async () => {
     expect(failureOf(await readDocx(docx(word("x")), limited({ ms: 0 })))).toBe(
-      "Reading the file takes longer than 0 seconds, the most that is spent on one.",
+      "Reading the file takes longer than 0 seconds, the limit for a file.",
     );
   });
 });
@@ -108,7 +108,7 @@ describe("an unreadable file", () => {
     expect(failureOf(await readDocx(good.subarray(0, good.length - 30)))).toBe(message);
     for (const bytes of [new Uint8Array(), strToU8("<html>"), new Uint8Array(100)]) {
       expect(failureOf(await readXlsx(bytes))).toBe(
-        "The file is damaged: it is not the archive that an Office document is.",
+        "The file is damaged: it is no ZIP archive, as every Office document is.",
       );
     }
   });

@@ -38,6 +38,6 @@ test("pictures, other filters and damaged streams are ignored", () => {
 test("such a file is refused, and the message has the limit", async () => {
   const failure = await readPdf(withStream(BEYOND, "/Filter /FlateDecode"));
   expect(failure instanceof ReadFailure ? failure.message : "read").toBe(
-    "The file holds a part that unpacks to more than 200 MB. It is not read.",
+    "The file holds a part that decompresses to more than 200 MB, the limit for a part.",
   );
 });
