@@ -92,12 +92,11 @@ async function readDocuments(file: string, count: number): Promise<readonly Docu
 function chunksOf(documents: readonly Document[]): readonly string[] {
   const tokenizer = loadWordPiece(join(MODELS_DIR, "embedder/tokenizer.json"));
   const countTokens = (text: string) => tokenizer.count(text);
-  return documents.flatMap(({ title, content }) =>
-    prepare(
-      { content, title, type: null, tags: null, language: null, date: null, createdAt: null },
-      { countTokens },
-    ).chunks.map(({ own }) => own),
-  );
+  return documents.flatMap(({ title, content }) => {
+    const input = { content, title, type: null, tags: null, language: null, date: null, createdAt: null };
+    const { chunks, texts } = prepare(input, { countTokens });
+    return chunks.map((chunk) => texts.embeddedText(chunk));
+  });
 }
 
 /** Chunks per second of two lanes alone. */

@@ -9,7 +9,7 @@ import { createLanes, type Lanes } from "../src/adapters/inference/lanes.ts";
 import { describeReranker } from "../src/adapters/inference/model-files.ts";
 import { queryLanguage } from "../src/adapters/preparation/query-language.ts";
 import { alignRows, Progress } from "../src/cli/terminal.ts";
-import { indexedText } from "../src/domain/chunk.ts";
+import { type Chunk, type ChunkTexts, indexedText } from "../src/domain/chunk.ts";
 import { LIMITS } from "../src/domain/limits.ts";
 import { MODE_NAMES, type ModeName } from "../src/domain/ranking.ts";
 import { systemClock } from "../src/kit/clock.ts";
@@ -22,7 +22,6 @@ import { search } from "../src/retrieval/search.ts";
 import { CachingReranker } from "./lib/caching-reranker.ts";
 import {
   type ChunkedDocument,
-  type ChunkTexts,
   chunkedDocuments,
   type IndexVariant,
   openVariant,
@@ -184,12 +183,15 @@ async function measure(
 
 /** @throws Error if `SHIPPED_CHOICES` no longer gives the texts that ingest makes of chunks. */
 function checkShipped(documents: readonly ChunkedDocument[]): void {
-  const { texts } = indexVariant(SHIPPED_CHOICES);
+  const { textsOf } = indexVariant(SHIPPED_CHOICES);
   for (const document of documents) {
-    for (const { ordinal, embedded, own, context } of document.chunks) {
-      const made = texts(document, ordinal);
-      if (made.embedded === embedded && made.own === own && made.context === context) continue;
-      throw new Error(`ingest makes other texts of chunk ${ordinal} of ${document.memory.externalId}`);
+    const built = textsOf(document);
+    for (const chunk of document.chunks) {
+      const isSame = (["passage", "embeddedText", "searchText", "contextText"] as const).every((text) => {
+        return built[text](chunk) === document.texts[text](chunk);
+      });
+      if (!isSame)
+        throw new Error(`ingest makes other texts of chunk ${chunk.ordinal} of ${document.memory.externalId}`);
     }
   }
 }
@@ -209,27 +211,28 @@ function judge(
 }
 
 function indexVariant(choices: Choices): IndexVariant {
-  const { embedsTitle, embedsHeadings, indexesTitle, indexesHeadings, neighbourWeight } = choices;
-  const texts = (document: ChunkedDocument, ordinal: number): ChunkTexts => {
-    const chunk = document.chunks[ordinal];
-    const range = document.cut.ranges[ordinal];
-    if (chunk === undefined || range === undefined) throw new Error(`there is no chunk ${ordinal}`);
-    const title = range.hasTitle ? document.cut.titlePrefix : "";
-    const lead = (hasTitle: boolean, hasHeadings: boolean) =>
-      (hasTitle ? title : "") + (hasHeadings ? range.section.prefix : "");
-    const indexedLead = lead(indexesTitle, indexesHeadings);
-    return {
-      embedded: lead(embedsTitle, embedsHeadings) + chunk.passage,
-      own: indexedLead + chunk.passage,
-      context: contextOf(document, ordinal, choices, indexedLead),
-    };
+  return { textsOf: (document) => variantTexts(document, choices), neighbourWeight: choices.neighbourWeight };
+}
+
+function variantTexts(document: ChunkedDocument, choices: Choices): ChunkTexts {
+  const { cut, texts } = document;
+  const prefixOf = ({ ordinal }: Chunk, hasTitle: boolean, hasHeadings: boolean) => {
+    const range = cut.ranges[ordinal];
+    if (range === undefined) throw new Error(`there is no chunk ${ordinal}`);
+    return (hasTitle && range.hasTitle ? cut.titlePrefix : "") + (hasHeadings ? range.section.prefix : "");
   };
-  return { texts, neighbourWeight };
+  const searchPrefixOf = (chunk: Chunk) => prefixOf(chunk, choices.indexesTitle, choices.indexesHeadings);
+  return {
+    passage: (chunk) => texts.passage(chunk),
+    embeddedText: (chunk) => prefixOf(chunk, choices.embedsTitle, choices.embedsHeadings) + texts.passage(chunk),
+    searchText: (chunk) => searchPrefixOf(chunk) + texts.passage(chunk),
+    contextText: (chunk) => contextOf(document, chunk.ordinal, choices, searchPrefixOf(chunk)),
+  };
 }
 
 // A document with one chunk has no context in any variant.
 function contextOf(
-  { chunks }: ChunkedDocument,
+  { chunks, texts }: ChunkedDocument,
   ordinal: number,
   { neighbours, staysInSection }: Choices,
   lead: string,
@@ -239,7 +242,7 @@ function contextOf(
   const around = chunks.slice(Math.max(0, ordinal - neighbours), ordinal + neighbours + 1).filter((chunk) => {
     return !staysInSection || sectionOf(chunk.ordinal) === sectionOf(ordinal);
   });
-  return around.length === 1 ? null : lead + around.map(({ passage }) => passage).join(PASSAGE_BREAK);
+  return around.length === 1 ? null : lead + around.map((chunk) => texts.passage(chunk)).join(PASSAGE_BREAK);
 }
 
 // The reranker reads only the passages of a document with several chunks. These variants add the title or headings.
@@ -251,9 +254,11 @@ function withPrefixes(
   if (!reranksTitle && !reranksHeadings) return inner;
   // A passage that occurs twice gets the prefix of its last occurrence.
   const prefixed = new Map(
-    documents.flatMap(({ memory: { title }, chunks }) =>
-      chunks.map(({ headings, passage }) => {
-        return [passage, indexedText(reranksTitle ? title : null, reranksHeadings ? headings : [], passage)] as const;
+    documents.flatMap(({ memory: { title }, chunks, texts }) =>
+      chunks.map((chunk) => {
+        const passage = texts.passage(chunk);
+        const headings = reranksHeadings ? chunk.headings : [];
+        return [passage, indexedText(reranksTitle ? title : null, headings, passage)] as const;
       }),
     ),
   );

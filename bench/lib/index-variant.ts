@@ -9,7 +9,7 @@ import { EmbeddedChunkIndex } from "../../src/adapters/embedded/chunk-index.ts";
 import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
 import { describeEmbedder } from "../../src/adapters/inference/model-files.ts";
 import { Progress } from "../../src/cli/terminal.ts";
-import type { Chunk } from "../../src/domain/chunk.ts";
+import type { Chunk, ChunkTexts } from "../../src/domain/chunk.ts";
 import type { MemoryId, MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import type { Memory } from "../../src/domain/memory.ts";
 import { createLog } from "../../src/kit/log.ts";
@@ -33,20 +33,14 @@ export interface ChunkedDocument {
   readonly memory: Memory;
   readonly content: string;
   readonly cut: CodePointCut;
-  /** The chunks with the texts that ingest makes. */
   readonly chunks: readonly Chunk[];
-}
-
-/** The texts of a chunk that are indexed. */
-export interface ChunkTexts {
-  readonly embedded: string;
-  readonly own: string;
-  readonly context: string | null;
+  /** The texts that ingest indexes. */
+  readonly texts: ChunkTexts;
 }
 
 /** A way of indexing chunks. */
 export interface IndexVariant {
-  readonly texts: (document: ChunkedDocument, ordinal: number) => ChunkTexts;
+  readonly textsOf: (document: ChunkedDocument) => ChunkTexts;
   /** Weight of each neighbour's vector that is added to the vector of a chunk; 0 for none. */
   readonly neighbourWeight: number;
 }
@@ -75,7 +69,7 @@ export function chunkedDocuments(documents: readonly LongDocument[]): readonly C
       source: null,
       given: [],
     };
-    return { memory, content, cut, chunks: assemble(content, cut) };
+    return { memory, content, cut, ...assemble(content, cut) };
   });
 }
 
@@ -125,10 +119,10 @@ export async function openVariant(
 
   const project = await index.project(PROJECT);
   for (const document of documents) {
-    const texts = document.chunks.map((_, ordinal) => variant.texts(document, ordinal));
+    const texts = variant.textsOf(document);
     const vectors = await cachedVectors(
       embedder,
-      texts.map(({ embedded }) => embedded),
+      document.chunks.map((chunk) => texts.embeddedText(chunk)),
       vectorsFolder,
     );
     await project.publish([
@@ -137,7 +131,8 @@ export async function openVariant(
         version: document.memory.version,
         content: document.content,
         language: document.memory.language ?? "und",
-        chunks: document.chunks.map((chunk, at) => withTexts(chunk, texts[at])),
+        chunks: document.chunks,
+        texts,
         vectors: smoothed(vectors, embedder.dimensions, variant.neighbourWeight),
         entities: { title: document.memory.title, phrases: document.memory.tags ?? [] },
       },
@@ -148,12 +143,6 @@ export async function openVariant(
   );
   const opened = opening.move();
   return { index, [Symbol.asyncDispose]: () => opened.disposeAsync() };
-}
-
-function withTexts(chunk: Chunk, texts: ChunkTexts | undefined): Chunk {
-  if (texts === undefined) throw new Error("a chunk has no texts");
-  const { ordinal, start, end, passage, tokens, headings } = chunk;
-  return { ordinal, start, end, passage, tokens, headings, ...texts };
 }
 
 // Caches the vectors of a document in a file named by a hash of the model and all embedded texts. Most variants share these files.

@@ -10,27 +10,37 @@ export interface DocumentPlace {
   readonly sheet?: string;
 }
 
-/** A chunk as text preparation makes it. Its texts may be made whenever they are read: who needs one twice keeps it. */
+/** A chunk of a memory without its texts, which `ChunkTexts` builds. */
 export interface Chunk extends DocumentPlace {
-  /** Position within its memory, from 0. */
+  /** Position in the memory, from 0. */
   readonly ordinal: number;
   /** Range in the memory's content, in Unicode code points, end exclusive. */
   readonly start: number;
   readonly end: number;
-  /** The passage as it is returned: that range of the content, white space at both ends cut; `Ada: …` for a turn that is JSON. */
-  readonly passage: string;
-  /** What is embedded: `title. passage`; of a turn `turnSentence`. Without headings: they say of many chunks the same (ARCHITECTURE.md, "Measured"). */
-  readonly embedded: string;
-  /** What full text reads: `title. heading path. passage`; of a turn `turnText`. */
-  readonly own: string;
-  /** The same with the neighbouring chunks around it; null where there are none (then it equals `own`). */
-  readonly context: string | null;
-  /** Tokens of `own`, of a turn those of `embedded`, by the embedder's tokeniser, specials included; may exceed what the embedder reads. */
+  /**
+   * Tokens of the search text, or of the embedded text of a turn, by the embedder's tokeniser, including special tokens. May be more
+   * than the embedder reads.
+   */
   readonly tokens: number;
   /** Headings above the chunk, outermost first. */
   readonly headings: readonly string[];
-  /** Present where the chunk is a turn of a conversation, or a part of one. */
+  /** Present if the chunk is a turn of a conversation, or a part of one. */
   readonly turn?: Turn;
+}
+
+/**
+ * Builds the texts of the chunks of one memory. Each call builds its text again: all texts of a memory together take about five times
+ * the memory of its content, so callers build them for a slice of chunks at a time.
+ */
+export interface ChunkTexts {
+  /** The passage as search returns it: the range of the content without white space at both ends, or `Ada: …` for a turn in JSON. */
+  passage(chunk: Chunk): string;
+  /** Text for the embedder: `title. passage`, or `turnSentence` for a turn. Without headings, which many chunks share (docs/measurements.md). */
+  embeddedText(chunk: Chunk): string;
+  /** Text for full text: `title. heading path. passage`, or `turnText` for a turn. */
+  searchText(chunk: Chunk): string;
+  /** The search text together with the neighbouring chunks; null if the chunk has no neighbours. */
+  contextText(chunk: Chunk): string | null;
 }
 
 /** Speaker and time of a turn of a conversation. */
@@ -81,7 +91,7 @@ export function turnText(turn: Turn, passage: string): string {
 /**
  * The text of a turn for the embedder: `On 8 May 2023, Ada said: "what she says"`, without an unknown day. The embedder was trained on
  * sentences and uses the label of `turnText` less well. A turn of a role is `user: what they say`, and text without a speaker is
- * itself: a day before it makes it harder to find among other texts (ARCHITECTURE.md, "Measured").
+ * itself: a day before it makes it harder to find among other texts (docs/measurements.md).
  */
 export function turnSentence(turn: Turn, passage: string): string {
   if (turn.speaker === null || ROLE.test(turn.speaker)) return undatedTurnText(turn, passage);

@@ -1,6 +1,5 @@
 // The steps of one memory between claim and publishing, each a small function; worker.ts decides when they run.
 
-import type { Chunk } from "../domain/chunk.ts";
 import type { Extracted, Memory } from "../domain/memory.ts";
 import type { ChunkIndex, KnownEntities } from "../ports/chunk-index.ts";
 import type { TextMark } from "../ports/document-reader.ts";
@@ -88,14 +87,14 @@ function dateOf({ metadata }: Memory): string | null {
  */
 export async function embedChunks(
   embedder: Embedder,
-  chunks: readonly Chunk[],
+  { chunks, texts }: Pick<Prepared, "chunks" | "texts">,
   signal: AbortSignal,
   goesOn: (chunksDone: number) => Promise<boolean>,
 ): Promise<Float32Array | null> {
   const vectors = new Float32Array(chunks.length * embedder.dimensions);
   const smoother = new SessionSmoother(vectors, chunks, embedder.dimensions);
   for (let first = 0; first < chunks.length; first += EMBED_SLICE_CHUNKS) {
-    const slice = chunks.slice(first, first + EMBED_SLICE_CHUNKS).map((chunk) => chunk.embedded);
+    const slice = chunks.slice(first, first + EMBED_SLICE_CHUNKS).map((chunk) => texts.embeddedText(chunk));
     vectors.set(await embedder.embed(slice, "ingest", signal), first * embedder.dimensions);
     const chunksDone = first + slice.length;
     smoother.advance(chunksDone);
@@ -132,6 +131,7 @@ export function readyMemory(read: FoundJob, prepared: Prepared, vectors: Float32
       content,
       language: prepared.extracted.language,
       chunks: prepared.chunks,
+      texts: prepared.texts,
       vectors,
       entities: knownEntities(prepared.extracted, finding),
     },

@@ -1,18 +1,14 @@
-// Where in their document the chunks of a text stand.
+// Assigns the pages, slides or sheets of a document to the chunks of its text.
 
 import type { Chunk } from "../domain/chunk.ts";
 import type { TextMark } from "../ports/document-reader.ts";
 
-/** Chunks with the page, slide or sheet on which each begins. Both ascend, so one walk places all. */
+/** Chunks with the page, slide or sheet on which each begins. Chunks and marks both ascend, so one pass over them is enough. */
 export function placedChunks(chunks: readonly Chunk[], marks: readonly TextMark[]): readonly Chunk[] {
   if (marks.length === 0) return chunks;
   let last = -1;
   return chunks.map((chunk) => {
     while (last + 1 < marks.length && (marks[last + 1]?.at ?? 0) <= chunk.start) last += 1;
-    // with its accessors: spreading the chunk would make the texts of all of them (preparation/assemble.ts)
-    return Object.defineProperties({} as Chunk, {
-      ...Object.getOwnPropertyDescriptors(chunk),
-      ...Object.getOwnPropertyDescriptors(marks[last]?.place ?? {}),
-    });
+    return { ...chunk, ...marks[last]?.place };
   });
 }

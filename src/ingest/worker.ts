@@ -331,7 +331,7 @@ export class IngestWorker {
     this.#embeddingMemories += 1;
     this.#report(job, "embedding", 0, chunks.length);
     try {
-      const vectors = await embedChunks(this.#parts.embedder, chunks, this.#stop.signal, (chunksDone) => {
+      const vectors = await embedChunks(this.#parts.embedder, prepared, this.#stop.signal, (chunksDone) => {
         this.#report(job, "embedding", chunksDone, chunks.length);
         return this.#isHeld(job);
       });

@@ -13,7 +13,7 @@
 // - Changes take effect in the order of their calls: what is retracted or purged after it was published stays away.
 // - The data of a project cannot be reached through another project.
 
-import type { Chunk, ChunkPlace } from "../domain/chunk.ts";
+import type { Chunk, ChunkPlace, ChunkTexts } from "../domain/chunk.ts";
 import type { Filter } from "../domain/filter.ts";
 import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
 import type { Eventually } from "../kit/eventually.ts";
@@ -26,6 +26,7 @@ export interface Publication {
   /** BCP 47, `und` when unknown; chooses the stemmer. */
   readonly language: string;
   readonly chunks: readonly Chunk[];
+  readonly texts: ChunkTexts;
   /** `[chunks.length, dimensions]`, unit length. */
   readonly vectors: Float32Array;
   /** Entities that are known beside the text; further ones are extracted from the passages. */

@@ -4,7 +4,7 @@
 // An implementation returns results in the order of the inputs. A text that cannot be prepared yields an error for itself only,
 // after a bounded time.
 
-import type { Chunk } from "../domain/chunk.ts";
+import type { Chunk, ChunkTexts } from "../domain/chunk.ts";
 import type { Extracted } from "../domain/memory.ts";
 
 /** A text to prepare and its known attributes; a null attribute is extracted. */
@@ -25,6 +25,7 @@ export interface Prepared {
   /** The given attributes, and the extracted ones in place of null. */
   readonly extracted: Extracted;
   readonly chunks: readonly Chunk[];
+  readonly texts: ChunkTexts;
 }
 
 /** Prepares texts. */

@@ -1,18 +1,15 @@
 // Turns the chunk ranges of a text into chunks. The preparation process sends only ranges, and the server, which holds the
-// content, makes the texts from them. So a large text crosses the process boundary once.
+// content, builds the texts from them (chunk-texts.ts). So a large text crosses the process boundary once.
 
-import { type Chunk, type Turn, turnContext, turnSentence, turnText } from "../domain/chunk.ts";
+import type { Chunk } from "../domain/chunk.ts";
+import type { Prepared } from "../ports/preparer.ts";
 import type { Cut } from "./chunk.ts";
+import { CutTexts } from "./chunk-texts.ts";
 
 /** A cut with its ranges in code points, too: range i is `[codePoints[2i], codePoints[2i + 1])`. */
 export interface CodePointCut extends Cut {
   readonly codePoints: ArrayLike<number>;
 }
-
-/** Separator between the passages of a context. */
-const PASSAGE_BREAK = "\n\n";
-/** Turns before and behind a turn in its context, so that full text also finds the turn by words of its neighbours. */
-const CONTEXT_TURNS = 2;
 
 /**
  * The ranges of a cut in Unicode code points: two numbers per range, start and end. A lone surrogate counts as one, as it does
@@ -45,64 +42,17 @@ export function codePointRanges(content: string, cut: Cut): Int32Array {
   return points;
 }
 
-/**
- * The chunks of a content, in reading order. Each access to a text builds it again: all texts together take five times the memory
- * of the content, and only a slice of them is needed at a time.
- */
-export function assemble(content: string, cut: CodePointCut): Chunk[] {
-  return cut.ranges.map(({ tokens, turn, section }, ordinal): Chunk => {
+/** The chunks of a content in reading order, and their texts. The texts hold on to the content. */
+export function assemble(content: string, cut: CodePointCut): Pick<Prepared, "chunks" | "texts"> {
+  const chunks = cut.ranges.map(({ tokens, turn, section }, ordinal): Chunk => {
     return {
       ordinal,
       start: cut.codePoints[2 * ordinal] ?? 0,
       end: cut.codePoints[2 * ordinal + 1] ?? 0,
-      get passage() {
-        return passageOf(content, cut, ordinal);
-      },
-      get embedded() {
-        return turn === undefined ? titleOf(cut, ordinal) + this.passage : turnSentence(turn, this.passage);
-      },
-      get own() {
-        return turn === undefined ? textOf(content, cut, ordinal) : turnText(turn, this.passage);
-      },
-      get context() {
-        return turn === undefined ? contextOf(content, cut, ordinal) : contextOfTurn(content, cut, ordinal, turn);
-      },
       tokens,
       headings: section.headings,
       ...(turn !== undefined && { turn }),
     };
   });
-}
-
-// A slice shares the memory of the content.
-function passageOf(content: string, { ranges }: CodePointCut, at: number): string {
-  const range = ranges[at];
-  return range === undefined ? "" : (range.passage ?? content.slice(range.start, range.end));
-}
-
-function titleOf({ ranges, titlePrefix }: CodePointCut, at: number): string {
-  return ranges[at]?.hasTitle ? titlePrefix : "";
-}
-
-function prefixOf(cut: CodePointCut, at: number): string {
-  return titleOf(cut, at) + (cut.ranges[at]?.section.prefix ?? "");
-}
-
-function textOf(content: string, cut: CodePointCut, at: number): string {
-  return prefixOf(cut, at) + passageOf(content, cut, at);
-}
-
-function contextOf(content: string, cut: CodePointCut, at: number): string | null {
-  if (cut.ranges.length === 1) return null;
-  const near = [at - 1, at, at + 1].filter((position) => position in cut.ranges);
-  return prefixOf(cut, at) + near.map((position) => passageOf(content, cut, position)).join(PASSAGE_BREAK);
-}
-
-function contextOfTurn(content: string, cut: CodePointCut, at: number, turn: Turn): string | null {
-  const around: { turn: Turn; passage: string }[] = [];
-  for (let near = Math.max(0, at - CONTEXT_TURNS); near <= at + CONTEXT_TURNS; near++) {
-    const neighbour = cut.ranges[near]?.turn;
-    if (neighbour?.session === turn.session) around.push({ turn: neighbour, passage: passageOf(content, cut, near) });
-  }
-  return around.length === 1 ? null : turnContext(turn, around);
+  return { chunks, texts: new CutTexts(content, cut) };
 }

@@ -34,7 +34,7 @@ export interface PreparedRanges {
  */
 export function prepare(input: PrepareInput, models: PrepareModels, tokensMax = CHUNK_TOKENS): Prepared {
   const { extracted, cut } = prepareRanges(input, models, tokensMax);
-  return { extracted, chunks: assemble(input.content, cut) };
+  return { extracted, ...assemble(input.content, cut) };
 }
 
 /** Like `prepare`, but without the chunks: `assemble(content, cut)` makes them from the ranges. */

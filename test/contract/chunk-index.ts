@@ -575,19 +575,20 @@ function expectDescending({ scores }: Hits): void {
 
 /** A memory whose first chunk has the vector `vectorOf(memory)`. */
 function publication(memory: number, passages: string | readonly string[]): Publication {
-  const texts = typeof passages === "string" ? [passages] : passages;
-  const vectors = new Float32Array(texts.length * DIMENSIONS);
-  for (const ordinal of texts.keys()) vectors.set(vectorOf(memory + ordinal * 10_000), ordinal * DIMENSIONS);
+  const list = typeof passages === "string" ? [passages] : passages;
+  const vectors = new Float32Array(list.length * DIMENSIONS);
+  for (const ordinal of list.keys()) vectors.set(vectorOf(memory + ordinal * 10_000), ordinal * DIMENSIONS);
   let end = 0;
-  const chunks = texts.map((text, ordinal): Chunk => {
+  const chunks = list.map((passage, ordinal): Chunk => {
     const start = end;
-    end += Array.from(text).length + 1;
-    const forms = { passage: text, embedded: text, own: text, context: null };
-    return { ordinal, start, end: end - 1, ...forms, tokens: 8, headings: [] };
+    end += Array.from(passage).length + 1;
+    return { ordinal, start, end: end - 1, tokens: 8, headings: [] };
   });
+  const passageOf = ({ ordinal }: Chunk) => list[ordinal] ?? "";
+  const texts = { passage: passageOf, embeddedText: passageOf, searchText: passageOf, contextText: () => null };
   const entities = { title: null, phrases: [] };
-  const content = texts.join("\n");
-  return { memoryKey: key(memory), version: 1, content, language: "en", chunks, vectors, entities };
+  const content = list.join("\n");
+  return { memoryKey: key(memory), version: 1, content, language: "en", chunks, texts, vectors, entities };
 }
 
 function visible(memory: number | MemoryKey, more: Partial<VisibleMemory> = {}): VisibleMemory {

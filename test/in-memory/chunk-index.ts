@@ -353,17 +353,18 @@ export class InMemoryProjectIndex implements ProjectIndex {
   }
 }
 
-function toChunks({ memoryKey, chunks, vectors, entities }: Publication, disk: Disk): readonly StoredChunk[] {
+function toChunks({ memoryKey, chunks, texts, vectors, entities }: Publication, disk: Disk): readonly StoredChunk[] {
   const dimensions = chunks.length === 0 ? 0 : vectors.length / chunks.length;
   return chunks.map((chunk, position) => {
-    const { passage, own, context, ordinal, start, end, headings, page, slide, sheet, turn } = chunk;
+    const { ordinal, start, end, headings, page, slide, sheet, turn } = chunk;
+    const passage = texts.passage(chunk);
     const chunkKey = disk.nextChunkKey as ChunkKey;
     disk.nextChunkKey += 1n;
     return {
       chunkKey,
       memoryKey,
       vector: vectors.slice(position * dimensions, (position + 1) * dimensions),
-      words: wordsOf(context ?? own),
+      words: wordsOf(texts.contextText(chunk) ?? texts.searchText(chunk)),
       passage,
       place: {
         ...{ ordinal, start, end, headings },

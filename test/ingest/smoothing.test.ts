@@ -68,10 +68,11 @@ describe("smoothing", () => {
   test("reaches over the slices in which a memory is embedded, and not over sessions", async () => {
     const turns = (count: number) => Array.from({ length: count }, (_, n) => `Ada: turn ${n}\n`).join("");
     const content = `[8 May 2023]\n${turns(100)}[9 May 2023]\n${turns(93)}`;
-    const { chunks } = prepare(input(content, { type: "conversation" }), models);
+    const prepared = prepare(input(content, { type: "conversation" }), models);
+    const { chunks, texts } = prepared;
     expect(chunks).toHaveLength(193);
-    const vectors = await embedChunks(new HashEmbedder(), chunks, new AbortController().signal, async () => true);
-    const raw = chunks.map(({ embedded }) => hashVector(embedded));
+    const vectors = await embedChunks(new HashEmbedder(), prepared, new AbortController().signal, async () => true);
+    const raw = chunks.map((chunk) => hashVector(texts.embeddedText(chunk)));
     expectClose(
       vectors ?? new Float32Array(),
       smoothed(
@@ -82,10 +83,11 @@ describe("smoothing", () => {
   });
 
   test("leaves the chunks of other texts alone", async () => {
-    const { chunks } = prepare(input("The committee met on Tuesday. ".repeat(200)), models);
+    const prepared = prepare(input("The committee met on Tuesday. ".repeat(200)), models);
+    const { chunks, texts } = prepared;
     expect(chunks.length).toBeGreaterThan(1);
-    const vectors = await embedChunks(new HashEmbedder(), chunks, new AbortController().signal, async () => true);
-    expect(vectors).toEqual(Float32Array.from(chunks.flatMap(({ own }) => [...hashVector(own)])));
+    const vectors = await embedChunks(new HashEmbedder(), prepared, new AbortController().signal, async () => true);
+    expect(vectors).toEqual(Float32Array.from(chunks.flatMap((chunk) => [...hashVector(texts.embeddedText(chunk))])));
   });
 });
 
@@ -110,8 +112,12 @@ describe("a stored conversation", () => {
     for (const memory of memories) await shop.settled(memory);
     const createdAt = new Date(memories[3]?.createdAt ?? 0);
     const today = `${createdAt.getUTCDate()} ${createdAt.toLocaleString("en", { month: "long", timeZone: "UTC" })} ${createdAt.getUTCFullYear()}`;
-    const ownOf = (key: bigint) => published.find(({ memoryKey }) => memoryKey === key)?.chunks[0]?.own;
-    expect(memories.map(({ key }) => ownOf(key))).toEqual([
+    const searchTextOf = (key: bigint) => {
+      const publication = published.find(({ memoryKey }) => memoryKey === key);
+      const chunk = publication?.chunks[0];
+      return chunk === undefined ? undefined : publication?.texts.searchText(chunk);
+    };
+    expect(memories.map(({ key }) => searchTextOf(key))).toEqual([
       "[8 May 2023] Ada: Hi.",
       "[8 May 2023] Ada: Hi.",
       `[${today}] Ada: Hi.`,

@@ -1,19 +1,18 @@
 // Chunks: their ranges, sizes, sections and texts, and that hostile texts are cut in reasonable time.
 
 import { describe, expect, test } from "bun:test";
-import type { Chunk } from "../../src/domain/chunk.ts";
 import { CHUNK_TOKENS, SPECIAL_TOKENS, UNITS_PER_TOKEN_MAX } from "../../src/preparation/chunk.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
-import { input, models } from "./fixtures/models.ts";
+import { type ChunkWithTexts, input, models, withTexts } from "./fixtures/models.ts";
 
 const SENTENCE = "The committee met on Tuesday to discuss the budget for the coming year. ";
 
-function chunksOf(content: string, title: string | null = null, tokensMax = CHUNK_TOKENS): readonly Chunk[] {
-  return prepare(input(content, { title }), models, tokensMax).chunks;
+function chunksOf(content: string, title: string | null = null, tokensMax = CHUNK_TOKENS): readonly ChunkWithTexts[] {
+  return withTexts(prepare(input(content, { title }), models, tokensMax));
 }
 
 /** Checks the invariants of the chunks of any text. */
-function expectSound(content: string, chunks: readonly Chunk[]): void {
+function expectSound(content: string, chunks: readonly ChunkWithTexts[]): void {
   const points = Array.from(content);
   let lastEnd = 0;
   for (const [position, chunk] of chunks.entries()) {
@@ -22,8 +21,8 @@ function expectSound(content: string, chunks: readonly Chunk[]): void {
     expect(points.slice(chunk.start, chunk.end).join("")).toBe(chunk.passage);
     expect(chunk.passage.trim()).toBe(chunk.passage);
     expect(chunk.passage).not.toBe("");
-    expect(chunk.own.endsWith(chunk.passage)).toBe(true);
-    expect(chunk.context === null).toBe(chunks.length === 1);
+    expect(chunk.searchText.endsWith(chunk.passage)).toBe(true);
+    expect(chunk.contextText === null).toBe(chunks.length === 1);
     lastEnd = chunk.end;
   }
   expect(points.slice(lastEnd).join("").trim()).toBe("");
@@ -112,7 +111,7 @@ describe("sizes", () => {
       for (const title of [null, "Minutes of the board", SENTENCE.repeat(10).trim()]) {
         const content = `# Budget\n\n${SENTENCE.repeat(50)}\n\n## Details of the plan\n\n- ${SENTENCE.repeat(20)}\n- Short.\n\n${"word, ".repeat(900)}`;
         for (const chunk of chunksOf(content, title, tokensMax)) {
-          expect(chunk.tokens).toBe(models.countTokens(chunk.own) + SPECIAL_TOKENS);
+          expect(chunk.tokens).toBe(models.countTokens(chunk.searchText) + SPECIAL_TOKENS);
           expect(chunk.tokens).toBeLessThanOrEqual(tokensMax);
         }
       }
@@ -168,10 +167,10 @@ describe("structure", () => {
     expect(install[0]?.passage.startsWith("## Install")).toBe(true);
     expect(install.every(({ headings }) => headings.join("/") === "Guide/Install")).toBe(true);
     // The first chunk contains the heading; for the others it is put before the passage.
-    expect(install[0]?.own.startsWith("Manual. Guide. ## Install")).toBe(true);
-    expect(install[1]?.own.startsWith("Manual. Guide. Install. ")).toBe(true);
+    expect(install[0]?.searchText.startsWith("Manual. Guide. ## Install")).toBe(true);
+    expect(install[1]?.searchText.startsWith("Manual. Guide. Install. ")).toBe(true);
     // The search text has the headings before the passage, the embedded text only the title.
-    expect(install.map(({ embedded }) => embedded)).toEqual(install.map(({ passage }) => `Manual. ${passage}`));
+    expect(install.map(({ embeddedText }) => embeddedText)).toEqual(install.map(({ passage }) => `Manual. ${passage}`));
   });
 
   test("no chunk but the last ends with a heading", () => {
@@ -209,22 +208,22 @@ describe("structure", () => {
   test("context is the chunk with its neighbours in reading order", () => {
     const chunks = chunksOf(SENTENCE.repeat(70), "Minutes");
     const [before, middle, after] = chunks;
-    expect(middle?.context).toBe(`Minutes. ${before?.passage}\n\n${middle?.passage}\n\n${after?.passage}`);
-    expect(chunksOf("Short.")[0]?.context).toBeNull();
+    expect(middle?.contextText).toBe(`Minutes. ${before?.passage}\n\n${middle?.passage}\n\n${after?.passage}`);
+    expect(chunksOf("Short.")[0]?.contextText).toBeNull();
   });
 
   test("a given title is put before every chunk, an extracted one not before the text that it comes from", () => {
-    expect(chunksOf("Buy milk.", "Groceries")[0]?.own).toBe("Groceries. Buy milk.");
-    expect(chunksOf("Buy milk.")[0]?.own).toBe("Buy milk.");
+    expect(chunksOf("Buy milk.", "Groceries")[0]?.searchText).toBe("Groceries. Buy milk.");
+    expect(chunksOf("Buy milk.")[0]?.searchText).toBe("Buy milk.");
     const untitled = chunksOf(`Board meeting\n\n${SENTENCE.repeat(60)}`);
-    expect(untitled[0]?.own.startsWith("Board meeting\n")).toBe(true);
-    expect(untitled[1]?.own.startsWith("Board meeting. The committee")).toBe(true);
+    expect(untitled[0]?.searchText.startsWith("Board meeting\n")).toBe(true);
+    expect(untitled[1]?.searchText.startsWith("Board meeting. The committee")).toBe(true);
   });
 
   test("a long title takes at most a quarter of the budget if a text has more than one chunk", () => {
     const title = "An exceedingly long title about many things ".repeat(20).trim();
-    for (const { own, passage } of chunksOf(SENTENCE.repeat(60), title)) {
-      expect(models.countTokens(own.slice(0, -passage.length))).toBeLessThanOrEqual(CHUNK_TOKENS / 4);
+    for (const { searchText, passage } of chunksOf(SENTENCE.repeat(60), title)) {
+      expect(models.countTokens(searchText.slice(0, -passage.length))).toBeLessThanOrEqual(CHUNK_TOKENS / 4);
     }
   });
 });
@@ -252,14 +251,15 @@ describe("hostile texts are prepared like any other text", () => {
   };
   for (const [name, content] of Object.entries(texts)) {
     test(name, () => {
-      const { chunks, extracted } = prepare(input(content), models);
+      const prepared = prepare(input(content), models);
+      const chunks = withTexts(prepared);
       expect(chunks.length).toBeGreaterThan(0);
       expectSound(content, chunks);
       for (const { passage, tokens } of chunks) {
         expect(passage.length).toBeLessThanOrEqual(UNITS_PER_TOKEN_MAX * CHUNK_TOKENS);
         expect(tokens).toBeLessThanOrEqual(CHUNK_TOKENS);
       }
-      expect(Array.from(extracted.title).length).toBeLessThanOrEqual(80);
+      expect(Array.from(prepared.extracted.title).length).toBeLessThanOrEqual(80);
     }, 30_000);
   }
 });

@@ -1,7 +1,7 @@
 // Conversations as a JSON array of turns, and how conversations travel to and from the preparation process.
 
 import { describe, expect, test } from "bun:test";
-import type { Prepared, PrepareInput } from "../../src/ports/preparer.ts";
+import type { PrepareInput } from "../../src/ports/preparer.ts";
 import { assemble } from "../../src/preparation/assemble.ts";
 import { CHUNK_TOKENS, SPECIAL_TOKENS } from "../../src/preparation/chunk.ts";
 import { readJsonTurns } from "../../src/preparation/conversation/json.ts";
@@ -13,30 +13,31 @@ import {
   encodeResults,
 } from "../../src/preparation/preparation-protocol.ts";
 import { prepare, prepareRanges } from "../../src/preparation/prepare.ts";
-import { input, models } from "./fixtures/models.ts";
+import { input, models, withTexts } from "./fixtures/models.ts";
 
 function prepared(content: string, given: Partial<PrepareInput> = {}) {
   return prepare(input(content, given), models);
 }
 
 function turnsOf(content: unknown, given: Partial<PrepareInput> = {}) {
-  return prepared(typeof content === "string" ? content : JSON.stringify(content), given).chunks;
+  return withTexts(prepared(typeof content === "string" ? content : JSON.stringify(content), given));
 }
 
 describe("a JSON array of turns", () => {
   test("is a conversation with one chunk per turn, which has the range of its object", () => {
     const content = ' [ {"role":"user","content":"Hi 🎉, \\"you\\"."},\n  {"role":"assistant","content":"Hello."} ]\n';
-    const { extracted, chunks } = prepared(content, { date: "2023-05-08", title: "A talk" });
-    expect(extracted.type).toBe("conversation");
+    const whole = prepared(content, { date: "2023-05-08", title: "A talk" });
+    const chunks = withTexts(whole);
+    expect(whole.extracted.type).toBe("conversation");
     expect(chunks).toEqual([
       {
         ordinal: 0,
         start: 3,
         end: 45,
         passage: 'user: Hi 🎉, "you".',
-        embedded: 'user: Hi 🎉, "you".',
-        own: '[8 May 2023] user: Hi 🎉, "you".',
-        context: '[8 May 2023] user: Hi 🎉, "you".\nassistant: Hello.',
+        embeddedText: 'user: Hi 🎉, "you".',
+        searchText: '[8 May 2023] user: Hi 🎉, "you".',
+        contextText: '[8 May 2023] user: Hi 🎉, "you".\nassistant: Hello.',
         tokens: models.countTokens('user: Hi 🎉, "you".') + SPECIAL_TOKENS,
         headings: [],
         turn: { session: 0, speaker: "user", date: "8 May 2023", labelUnits: 6 },
@@ -67,7 +68,7 @@ describe("a JSON array of turns", () => {
     [{ role: "x".repeat(100_000), content: "hi" }, `${"x".repeat(63)}…: hi`],
     [{ role: "user", content: "a\0b\ud83dc" }, "user: a\ufffdb\ufffdc"],
   ])("%.60j", (turn, own) => {
-    expect(turnsOf([turn]).map((chunk) => chunk.own)).toEqual([own]);
+    expect(turnsOf([turn]).map(({ searchText }) => searchText)).toEqual([own]);
   });
 
   test("has no chunk for a turn without text", () => {
@@ -102,7 +103,7 @@ describe("a JSON array of turns", () => {
     ['[{"role":"user","content":"hi"]]'],
   ])("with any deviation is prepared like any other text: %s", (content) => {
     for (const type of [null, "conversation"]) {
-      const { chunks } = prepared(content, { type });
+      const chunks = withTexts(prepared(content, { type }));
       expect(chunks.map(({ passage }) => passage)).toEqual([content]);
       expect(chunks[0]?.turn).toBeUndefined();
     }
@@ -117,9 +118,9 @@ describe("a JSON array of turns", () => {
     const chunks = turnsOf(content);
     const parts = chunks.slice(0, -1);
     expect(parts.length).toBeGreaterThan(2);
-    for (const { passage, own, tokens, start, end } of parts) {
+    for (const { passage, searchText, tokens, start, end } of parts) {
       expect(passage).toStartWith("user: The committee");
-      expect(own).toBe(passage);
+      expect(searchText).toBe(passage);
       expect(tokens).toBeLessThanOrEqual(CHUNK_TOKENS);
       expect(JSON.parse(content.slice(start, end))).toEqual({ role: "user", content: words });
     }
@@ -180,8 +181,9 @@ describe("between server and preparation process", () => {
     for (const [position, each] of inputs.entries()) {
       const result = results[position];
       if (result === undefined) throw new Error("a result is missing");
-      const arrivedAs: Prepared = { extracted: result.extracted, chunks: assemble(each.content, result.cut) };
-      expect(arrivedAs).toEqual(prepare(each, models));
+      const expected = prepare(each, models);
+      expect(result.extracted).toEqual(expected.extracted);
+      expect(withTexts(assemble(each.content, result.cut))).toEqual(withTexts(expected));
     }
   });
 });

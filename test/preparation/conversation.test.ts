@@ -7,7 +7,7 @@ import { readLineTurns } from "../../src/preparation/conversation/lines.ts";
 import { TURNS_MAX } from "../../src/preparation/conversation/turns.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
 import { seeded } from "../support/seeded.ts";
-import { input, models } from "./fixtures/models.ts";
+import { input, models, withTexts } from "./fixtures/models.ts";
 
 const CREATED_AT = Date.UTC(2024, 1, 29, 23, 59);
 
@@ -16,11 +16,11 @@ function prepared(content: string, given: Partial<PrepareInput> = {}) {
 }
 
 function chunksOf(content: string, given: Partial<PrepareInput> = {}) {
-  return prepared(content, given).chunks;
+  return withTexts(prepared(content, given));
 }
 
 function searchTextsOf(content: string, given: Partial<PrepareInput> = {}): string[] {
-  return chunksOf(content, given).map(({ own }) => own);
+  return chunksOf(content, given).map(({ searchText }) => searchText);
 }
 
 describe("a turn", () => {
@@ -39,15 +39,15 @@ describe("a turn", () => {
       start: 33,
       end: 44,
       passage: "Ada: Three.",
-      embedded: 'On 8 May 2023, Ada said: "Three."',
-      own: "[8 May 2023] Ada: Three.",
-      context: "[8 May 2023] Ada: One.\nBen: Two.\nAda: Three.\nBen: Four. 🎉\nAda: Five.",
+      embeddedText: 'On 8 May 2023, Ada said: "Three."',
+      searchText: "[8 May 2023] Ada: Three.",
+      contextText: "[8 May 2023] Ada: One.\nBen: Two.\nAda: Three.\nBen: Four. 🎉\nAda: Five.",
       tokens: models.countTokens('On 8 May 2023, Ada said: "Three."') + SPECIAL_TOKENS,
       headings: [],
       turn: { session: 0, speaker: "Ada", date: "8 May 2023", labelUnits: 5 },
     });
     expect(chunks[4]?.start).toBe(58); // the emoji before it counts as one
-    expect(chunks[0]?.context).toBe("[8 May 2023] Ada: One.\nBen: Two.\nAda: Three.");
+    expect(chunks[0]?.contextText).toBe("[8 May 2023] Ada: One.\nBen: Two.\nAda: Three.");
   });
 
   test.each([
@@ -84,7 +84,9 @@ describe("a turn", () => {
     ["Ada:\n\nhello", "Ada"],
     ["\u200eAda: hello", "Ada"],
   ])("is recognised in %j", (content, speaker) => {
-    expect(chunksOf(content)).toMatchObject([{ own: `${speaker}: hello`, passage: content.trim(), turn: { speaker } }]);
+    expect(chunksOf(content)).toMatchObject([
+      { searchText: `${speaker}: hello`, passage: content.trim(), turn: { speaker } },
+    ]);
   });
 
   test.each([
@@ -119,7 +121,7 @@ describe("a turn", () => {
 
   test("can be the only one if the caller says that the text is a conversation", () => {
     expect(searchTextsOf("Ada: Only this.")).toEqual(["Ada: Only this."]);
-    expect(chunksOf("Ada: Only this.")[0]?.context).toBeNull();
+    expect(chunksOf("Ada: Only this.")[0]?.contextText).toBeNull();
   });
 
   test("text before the first one is a chunk without a speaker", () => {
@@ -136,12 +138,12 @@ describe("a turn", () => {
     const chunks = chunksOf(content);
     const parts = chunks.filter(({ turn }) => turn?.speaker === "Ada");
     expect(parts.length).toBeGreaterThan(2);
-    for (const [position, { own, embedded, passage, tokens, start, end }] of parts.entries()) {
-      expect(own).toStartWith("[8 May 2023] Ada: The committee");
-      expect(own).toEndWith("year.");
-      expect(embedded).toStartWith('On 8 May 2023, Ada said: "The committee');
-      expect(embedded).toEndWith('year."');
-      expect(tokens).toBe(models.countTokens(embedded) + SPECIAL_TOKENS);
+    for (const [position, { searchText, embeddedText, passage, tokens, start, end }] of parts.entries()) {
+      expect(searchText).toStartWith("[8 May 2023] Ada: The committee");
+      expect(searchText).toEndWith("year.");
+      expect(embeddedText).toStartWith('On 8 May 2023, Ada said: "The committee');
+      expect(embeddedText).toEndWith('year."');
+      expect(tokens).toBe(models.countTokens(embeddedText) + SPECIAL_TOKENS);
       expect(tokens).toBeLessThanOrEqual(CHUNK_TOKENS);
       expect(passage).toStartWith(position === 0 ? "[10:02] Ada: The" : "The");
       expect(content.slice(start, end)).toBe(passage);
@@ -151,26 +153,26 @@ describe("a turn", () => {
 
   test("without a day is embedded without one, and text without a speaker as it is", () => {
     const content = "Notes of a talk.\nAda: One.\nBen: “Two”, she said.";
-    expect(chunksOf(content).map(({ embedded }) => embedded)).toEqual([
+    expect(chunksOf(content).map(({ embeddedText }) => embeddedText)).toEqual([
       "Notes of a talk.",
       'Ada said: "One."',
       'Ben said: "“Two”, she said."',
     ]);
-    expect(chunksOf(content, { date: "2023-05-08" })[0]?.embedded).toBe("Notes of a talk.");
+    expect(chunksOf(content, { date: "2023-05-08" })[0]?.embeddedText).toBe("Notes of a talk.");
   });
 
   test.each(["user", "Assistant", "AI", "SPEAKER_00", "Speaker B", "User 1"])(
     "of %s is embedded without a day",
     (role) => {
       const [chunk] = chunksOf(`[8 May 2023]\n${role}: One.\nBen: Two.`);
-      expect(chunk?.embedded).toBe(`${role}: One.`);
-      expect(chunk?.own).toBe(`[8 May 2023] ${role}: One.`);
+      expect(chunk?.embeddedText).toBe(`${role}: One.`);
+      expect(chunk?.searchText).toBe(`[8 May 2023] ${role}: One.`);
     },
   );
 
   test.each(["Aida", "Botho", "Users", "Agent Smith"])("of %s is embedded as a sentence", (name) => {
     const [chunk] = chunksOf(`[8 May 2023]\n${name}: One.\nBen: Two.`);
-    expect(chunk?.embedded).toBe(`On 8 May 2023, ${name} said: "One."`);
+    expect(chunk?.embeddedText).toBe(`On 8 May 2023, ${name} said: "One."`);
   });
 });
 
@@ -252,7 +254,11 @@ describe("several sessions", () => {
 
   test("begin at each line with a date, and contexts do not cross their bounds", () => {
     expect(
-      chunksOf(content, { date: "2023-06-01" }).map(({ own, context, turn }) => [own, context, turn?.session]),
+      chunksOf(content, { date: "2023-06-01" }).map(({ searchText, contextText, turn }) => [
+        searchText,
+        contextText,
+        turn?.session,
+      ]),
     ).toEqual([
       ["[8 May 2023] Ada: One.", "[8 May 2023] Ada: One.\nBen: Two.", 0],
       ["[8 May 2023] Ben: Two.", "[8 May 2023] Ada: One.\nBen: Two.", 0],
@@ -346,7 +352,7 @@ describe("ranges", () => {
       const points = Array.from(content);
       let covered = "";
       let lastEnd = 0;
-      for (const { start, end, passage, own, turn, tokens } of chunksOf(content, { date: "2023-05-08" })) {
+      for (const { start, end, passage, searchText, turn, tokens } of chunksOf(content, { date: "2023-05-08" })) {
         const shown = points.slice(start, end).join("");
         const isSound =
           start >= lastEnd &&
@@ -354,7 +360,9 @@ describe("ranges", () => {
           passage.trim() === passage &&
           turn !== undefined &&
           tokens <= CHUNK_TOKENS;
-        if (!isSound || !own.startsWith(`[${turn.date}] `)) throw new Error(`seed ${seed}: ${start}..${end} ${own}`);
+        if (!isSound || !searchText.startsWith(`[${turn.date}] `)) {
+          throw new Error(`seed ${seed}: ${start}..${end} ${searchText}`);
+        }
         covered += shown;
         lastEnd = end;
       }

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { ChunkPlace } from "../../domain/chunk.ts";
+import type { Chunk, ChunkPlace } from "../../domain/chunk.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { Filter } from "../../domain/filter.ts";
 import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../../domain/ids.ts";
@@ -26,7 +26,7 @@ import type {
 } from "../../ports/chunk-index.ts";
 import { NativeError } from "../native/addon.ts";
 import type { MentionedEntity } from "../native/addon-types.ts";
-import { ProjectIndex as NativeIndex } from "../native/core.ts";
+import { ProjectIndex as NativeIndex, type PublishChunk, type PublishChunks } from "../native/core.ts";
 import { filterJson } from "../native/filter-json.ts";
 import type { Archive, ArchivedMemory } from "./duckdb/archive.ts";
 
@@ -117,6 +117,24 @@ const ENTITY_KINDS: Readonly<Record<MentionedEntity["kind"], EntityKind>> = {
   k: "phrase",
 };
 
+interface ChunkToPublish {
+  readonly chunkKey: ChunkKey;
+  readonly chunk: Chunk;
+  readonly publication: Publication;
+}
+
+function publishChunk({ chunkKey, chunk, publication: { memoryKey, language, texts } }: ChunkToPublish): PublishChunk {
+  return {
+    chunkKey,
+    memoryKey,
+    own: texts.searchText(chunk),
+    context: texts.contextText(chunk),
+    language,
+    passage: texts.passage(chunk),
+    place: packPlace(chunk),
+  };
+}
+
 /** One project's index. */
 export class EmbeddedProjectIndex implements ProjectIndex {
   readonly #id: ProjectId;
@@ -163,24 +181,14 @@ export class EmbeddedProjectIndex implements ProjectIndex {
         return { chunkKey, ordinal, start, end, headings };
       }),
     }));
-    const indexed = keyed.flatMap(({ publication, chunks }) =>
-      chunks.map(({ chunkKey, chunk }) => ({
-        chunkKey,
-        memoryKey: publication.memoryKey,
-        // made when they cross: those of a large memory take several times the room of its content
-        get own() {
-          return chunk.own;
-        },
-        get context() {
-          return chunk.context;
-        },
-        language: publication.language,
-        get passage() {
-          return chunk.passage;
-        },
-        place: packPlace(chunk),
-      })),
+    const toIndex = keyed.flatMap(({ publication, chunks }) =>
+      chunks.map(({ chunkKey, chunk }) => ({ chunkKey, chunk, publication })),
     );
+    const indexed: PublishChunks = {
+      length: toIndex.length,
+      // Builds the texts of one slice: all texts of a large memory take several times the memory of its content.
+      slice: (start, end) => toIndex.slice(start, end).map(publishChunk),
+    };
     const vectors = concatenate(publications.map((publication) => publication.vectors));
     invariant(vectors.length === chunkCount * this.#parts.dimensions, "a publication brings one vector per chunk");
 

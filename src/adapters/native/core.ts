@@ -25,6 +25,14 @@ export interface PublishChunk extends ChunkText {
   readonly memoryKey: bigint;
 }
 
+/**
+ * Chunks to publish, read in slices: an array, or an object that builds the texts of a slice when it is asked for it.
+ */
+export interface PublishChunks {
+  readonly length: number;
+  slice(start: number, end: number): readonly PublishChunk[];
+}
+
 const NOTHING_KNOWN: KnownEntities = { title: null, phrases: [] };
 /** Chunks whose texts cross to the native core at once: about 10 ms of the JavaScript thread. */
 const CROSSING_CHUNKS = 256;
@@ -104,17 +112,22 @@ export class ProjectIndex {
    */
   publish(
     memoryKeys: BigUint64Array,
-    chunks: readonly PublishChunk[],
+    chunks: PublishChunks,
     vectors: Float32Array,
     known: readonly KnownEntities[] = Array.from(memoryKeys, () => NOTHING_KNOWN),
   ): Promise<void> {
     return this.#change(chunks.length > CROSSING_CHUNKS, async () => {
-      const chunkKeys = BigUint64Array.from(chunks, (chunk) => chunk.chunkKey);
-      const chunkMemoryKeys = BigUint64Array.from(chunks, (chunk) => chunk.memoryKey);
+      const chunkKeys = new BigUint64Array(chunks.length);
+      const chunkMemoryKeys = new BigUint64Array(chunks.length);
       const texts = new (addon().NativeChunkTexts)();
       for (let first = 0; first < chunks.length; first += CROSSING_CHUNKS) {
         if (first > 0) await new Promise(setImmediate);
-        texts.add(chunks.slice(first, first + CROSSING_CHUNKS));
+        const slice = chunks.slice(first, first + CROSSING_CHUNKS);
+        for (const [at, { chunkKey, memoryKey }] of slice.entries()) {
+          chunkKeys[first + at] = chunkKey;
+          chunkMemoryKeys[first + at] = memoryKey;
+        }
+        texts.add(slice);
       }
       return this.#native.publish({ memoryKeys, entities: known }, chunkKeys, chunkMemoryKeys, texts, vectors);
     });

@@ -188,7 +188,7 @@ class SupervisedPreparation implements PreparationProcess {
     const answer = (await this.request(requests, bytes)).at(-1);
     const results = answer === undefined ? [] : decodeResults(answer);
     return results.map(({ extracted, cut }, position) => {
-      return { extracted, chunks: assemble(group[position]?.content ?? "", cut) };
+      return { extracted, ...assemble(group[position]?.content ?? "", cut) };
     });
   }
 
