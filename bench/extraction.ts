@@ -1,6 +1,6 @@
-// Measures extracted attributes. Prepares passages without their known titles, and counts how often the extracted title and tags
-// share a content word with the known title. Also counts sentences whose language is detected correctly.
-// `bun bench/extraction.ts --help` names the flags.
+// Measures extracted attributes. Prepares passages without their known titles, and counts how often the extracted title
+// and tags share a content word with the known title. Also counts sentences whose language is detected correctly.
+// `bun bench/extraction.ts --help` lists the flags.
 
 import { join, resolve } from "node:path";
 import { readLines } from "../src/cli/lines.ts";

@@ -1,6 +1,6 @@
-// Compares ways to index the chunks of long documents: which neighbours the context of a chunk has, where title and headings are
-// added, what the reranker reads. Stores books, manuals and papers together and asks questions whose answer is in a known chunk.
-// `bun bench/long-documents.ts --help` lists the flags.
+// Compares ways to index the chunks of long documents: which neighbours the context of a chunk has, where title and
+// headings are added, what the reranker reads. Stores books, manuals and papers together and asks questions whose
+// answer is in a known chunk. `bun bench/long-documents.ts --help` lists the flags.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -196,7 +196,10 @@ function checkShipped(documents: readonly ChunkedDocument[]): void {
   }
 }
 
-/** Adds to each question the chunks that answer it. @throws Error if a document does not contain the evidence of a question */
+/**
+ * Adds to each question the chunks that answer it. @throws Error if a document does not contain the evidence of a
+ * question
+ */
 function judge(
   questions: readonly LongDocumentQuestion[],
   documents: readonly ChunkedDocument[],

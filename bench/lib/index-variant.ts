@@ -1,5 +1,5 @@
-// Builds an index with other texts and vectors of chunks than the server's, in this process, with the memories that a search
-// returns. For benches that compare ways of indexing.
+// Builds an index with other texts and vectors of chunks than the server's, in this process, with the memories that a
+// search returns. For benches that compare ways of indexing.
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -145,7 +145,8 @@ export async function openVariant(
   return { index, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-// Caches the vectors of a document in a file named by a hash of the model and all embedded texts. Most variants share these files.
+// Caches the vectors of a document in a file named by a hash of the model and all embedded texts. Most variants share
+// these files.
 async function cachedVectors(embedder: Embedder, texts: readonly string[], folder: string): Promise<Float32Array> {
   mkdirSync(folder, { recursive: true });
   const name = createHash("sha256")

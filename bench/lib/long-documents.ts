@@ -113,8 +113,8 @@ async function books(path: string): Promise<readonly LongDocument[]> {
 }
 
 /**
- * A passage of a book without its title line, and with its headings on separate lines. The passages were stored with all white space
- * as single spaces. A chapter heading ends before the first word with a lower-case letter.
+ * A passage of a book without its title line, and with its headings on separate lines. The passages were stored with
+ * all white space as single spaces. A chapter heading ends before the first word with a lower-case letter.
  */
 function withHeadingLines(passage: string): string {
   const text = passage.replace(/^# Title: .*? ------- /u, "");
@@ -125,8 +125,8 @@ function withHeadingLines(passage: string): string {
 }
 
 /**
- * Indexes in `chunks` of the chunks with the evidence of a question: for each occurrence, the chunk with the largest part of it.
- * Runs of white space are compared as one space. @throws Error if the evidence does not occur
+ * Indexes in `chunks` of the chunks with the evidence of a question: for each occurrence, the chunk with the largest
+ * part of it. Runs of white space are compared as one space. @throws Error if the evidence does not occur
  */
 export function chunksWithEvidence(
   evidence: string,
@@ -147,7 +147,10 @@ export function chunksWithEvidence(
   return [...found];
 }
 
-/** A text with each run of white space as one space, and for each of its units the position in the original, in code points. */
+/**
+ * A text with each run of white space as one space, and for each of its units the position in the original, in code
+ * points.
+ */
 function withSingleSpaces(content: string): { readonly text: string; readonly points: readonly number[] } {
   const parts: string[] = [];
   const points: number[] = [];

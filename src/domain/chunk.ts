@@ -1,4 +1,5 @@
-// A chunk: the piece of a memory that is embedded, indexed and returned, and the texts that models and full text read of it.
+// A chunk: the piece of a memory that is embedded, indexed and returned, and the texts that models and full text read
+// of it.
 
 /** A place in a document, if its format has pages, slides or sheets. */
 export interface DocumentPlace {
@@ -18,8 +19,8 @@ export interface Chunk extends DocumentPlace {
   readonly start: number;
   readonly end: number;
   /**
-   * Tokens of the search text, or of the embedded text of a turn, by the embedder's tokeniser, including special tokens. May be more
-   * than the embedder reads.
+   * Tokens of the search text, or of the embedded text of a turn, by the embedder's tokeniser, including special
+   * tokens. May be more than the embedder reads.
    */
   readonly tokens: number;
   /** Headings above the chunk, outermost first. */
@@ -29,13 +30,19 @@ export interface Chunk extends DocumentPlace {
 }
 
 /**
- * Builds the texts of the chunks of one memory. Each call builds its text again: all texts of a memory together take about five times
- * the memory of its content, so callers build them for a slice of chunks at a time.
+ * Builds the texts of the chunks of one memory. Each call builds its text again: all texts of a memory together take
+ * about five times the memory of its content, so callers build them for a slice of chunks at a time.
  */
 export interface ChunkTexts {
-  /** The passage as search returns it: the range of the content without white space at both ends, or `Ada: …` for a turn in JSON. */
+  /**
+   * The passage as search returns it: the range of the content without white space at both ends, or `Ada: …` for a turn
+   * in JSON.
+   */
   passage(chunk: Chunk): string;
-  /** Text for the embedder: `title. passage`, or `turnSentence` for a turn. Without headings, which many chunks share (docs/measurements.md). */
+  /**
+   * Text for the embedder: `title. passage`, or `turnSentence` for a turn. Without headings, which many chunks share
+   * (docs/measurements.md).
+   */
   embeddedText(chunk: Chunk): string;
   /** Text for full text: `title. heading path. passage`, or `turnText` for a turn. */
   searchText(chunk: Chunk): string;
@@ -66,15 +73,15 @@ export interface ChunkPlace extends DocumentPlace {
 }
 
 /**
- * Roles instead of names, as in chats with a model and transcripts of recordings. Nobody asks for a role by name, and the person who
- * asks is often the user.
+ * Roles instead of names, as in chats with a model and transcripts of recordings. Nobody asks for a role by name, and
+ * the person who asks is often the user.
  */
 const ROLE =
   /^(user|human|customer|assistant|ai|bot|chatbot|gpt|model|agent|system|developer|tool|function|speaker)([ _-]?\d+|[ _-]\p{L})?$/iu;
 
 /**
- * The text of a chunk for models and the full-text index: `title. heading path. passage`. The title and headings are left out if the
- * passage begins with them, as it does if the title was extracted from the text.
+ * The text of a chunk for models and the full-text index: `title. heading path. passage`. The title and headings are
+ * left out if the passage begins with them, as it does if the title was extracted from the text.
  */
 export function indexedText(title: string | null, headings: readonly string[], passage: string): string {
   const lead = [title ?? "", ...headings].map(withoutClosingMarks).filter((part, position, parts) => {
@@ -83,15 +90,18 @@ export function indexedText(title: string | null, headings: readonly string[], p
   return [...lead, passage].join(". ");
 }
 
-/** The text of a turn for full text, the reranker and language models: `[8 May 2023] Ada: what she says`, without an unknown day or speaker. */
+/**
+ * The text of a turn for full text, the reranker and language models: `[8 May 2023] Ada: what she says`, without an
+ * unknown day or speaker.
+ */
 export function turnText(turn: Turn, passage: string): string {
   return `${dayLabel(turn)}${undatedTurnText(turn, passage)}`;
 }
 
 /**
- * The text of a turn for the embedder: `On 8 May 2023, Ada said: "what she says"`, without an unknown day. The embedder was trained on
- * sentences and uses the label of `turnText` less well. A turn of a role is `user: what they say`, and text without a speaker is
- * itself: a day before it makes it harder to find among other texts (docs/measurements.md).
+ * The text of a turn for the embedder: `On 8 May 2023, Ada said: "what she says"`, without an unknown day. The embedder
+ * was trained on sentences and uses the label of `turnText` less well. A turn of a role is `user: what they say`, and
+ * text without a speaker is itself: a day before it makes it harder to find among other texts (docs/measurements.md).
  */
 export function turnSentence(turn: Turn, passage: string): string {
   if (turn.speaker === null || ROLE.test(turn.speaker)) return undatedTurnText(turn, passage);

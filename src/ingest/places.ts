@@ -3,7 +3,10 @@
 import type { Chunk } from "../domain/chunk.ts";
 import type { TextMark } from "../ports/document-reader.ts";
 
-/** Chunks with the page, slide or sheet on which each begins. Chunks and marks both ascend, so one pass over them is enough. */
+/**
+ * Chunks with the page, slide or sheet on which each begins. Chunks and marks both ascend, so one pass over them is
+ * enough.
+ */
 export function placedChunks(chunks: readonly Chunk[], marks: readonly TextMark[]): readonly Chunk[] {
   if (marks.length === 0) return chunks;
   let last = -1;

@@ -1,6 +1,6 @@
-// Words that carry no topic, for fourteen languages. They end a key phrase (preparation/tags.ts), the stop words among them identify a
-// language (preparation/language.ts), and a question without other words refers to the previous one (answer/follow-up.ts). Search
-// does not use them. data/words/README.md describes the lists.
+// Words that carry no topic, for fourteen languages. They end a key phrase (preparation/tags.ts), the stop words among
+// them identify a language (preparation/language.ts), and a question without other words refers to the previous one
+// (answer/follow-up.ts). Search does not use them. data/words/README.md describes the lists.
 
 import stopWordList from "../../data/words/stop-words.txt" with { type: "text" };
 import topiclessWordList from "../../data/words/topicless-words.txt" with { type: "text" };
@@ -21,15 +21,18 @@ export function hasStopWords(language: string): boolean {
 const sets = new Map<string, ReadonlySet<string>>();
 
 /**
- * The stop words of a language, in lower case. For `und` and languages without a list, the stop words of all languages: losing a key
- * phrase is better than a tag such as "with".
+ * The stop words of a language, in lower case. For `und` and languages without a list, the stop words of all languages:
+ * losing a key phrase is better than a tag such as "with".
  * @param language BCP 47; only the primary subtag counts.
  */
 export function stopWordsOf(language: string): ReadonlySet<string> {
   return setOf("stop", [STOP_WORDS], language);
 }
 
-/** The stop words of a language and its other words that are no topic, in lower case. Other languages as in `stopWordsOf`. */
+/**
+ * The stop words of a language and its other words that are no topic, in lower case. Other languages as in
+ * `stopWordsOf`.
+ */
 export function topiclessWordsOf(language: string): ReadonlySet<string> {
   return setOf("topicless", [STOP_WORDS, TOPICLESS_WORDS], language);
 }

@@ -1,8 +1,8 @@
-// What ingest needs of text preparation: chunks, and the attributes that the caller did not give.
-// Implemented by adapters/preparation, in a child process, so that a hostile text cannot harm the server.
+// What ingest needs of text preparation: chunks, and the attributes that the caller did not give. Implemented by
+// adapters/preparation, in a child process, so that a hostile text cannot harm the server.
 //
-// An implementation returns results in the order of the inputs. A text that cannot be prepared yields an error for itself only,
-// after a bounded time.
+// An implementation returns results in the order of the inputs. A text that cannot be prepared yields an error for
+// itself only, after a bounded time.
 
 import type { Chunk, ChunkTexts } from "../domain/chunk.ts";
 import type { Extracted } from "../domain/memory.ts";
@@ -14,7 +14,10 @@ export interface PrepareInput {
   readonly type: string | null;
   readonly tags: readonly string[] | null;
   readonly language: string | null;
-  /** Date of the content as the caller gave it: a text with a day in it, or Unix seconds or milliseconds in digits; null if not given. */
+  /**
+   * Date of the content as the caller gave it: a text with a day in it, or Unix seconds or milliseconds in digits; null
+   * if not given.
+   */
   readonly date: string | null;
   /** Unix milliseconds; null if unknown. */
   readonly createdAt: number | null;

@@ -1,5 +1,5 @@
-// Turns the chunk ranges of a text into chunks. The preparation process sends only ranges, and the server, which holds the
-// content, builds the texts from them (chunk-texts.ts). So a large text crosses the process boundary once.
+// Turns the chunk ranges of a text into chunks. The preparation process sends only ranges, and the server, which holds
+// the content, builds the texts from them (chunk-texts.ts). So a large text crosses the process boundary once.
 
 import type { Chunk } from "../domain/chunk.ts";
 import type { Prepared } from "../ports/preparer.ts";
@@ -12,8 +12,8 @@ export interface CodePointCut extends Cut {
 }
 
 /**
- * The ranges of a cut in Unicode code points: two numbers per range, start and end. A lone surrogate counts as one, as it does
- * once it is stored. Takes time linear in the length of the content.
+ * The ranges of a cut in Unicode code points: two numbers per range, start and end. A lone surrogate counts as one, as
+ * it does once it is stored. Takes time linear in the length of the content.
  */
 export function codePointRanges(content: string, cut: Cut): Int32Array {
   const points = new Int32Array(cut.ranges.length * 2);
@@ -33,7 +33,8 @@ export function codePointRanges(content: string, cut: Cut): Int32Array {
   };
   let last = { start: 0, end: 0 };
   for (const [position, range] of cut.ranges.entries()) {
-    // The parts of a JSON turn share the range of its object. All other ranges begin behind the end of the previous one.
+    // The parts of a JSON turn share the range of its object. All other ranges begin behind the end of the previous
+    // one.
     const isShared = position > 0 && range.start === last.start && range.end === last.end;
     points[2 * position] = isShared ? (points[2 * position - 2] ?? 0) : pointAt(range.start);
     points[2 * position + 1] = isShared ? (points[2 * position - 1] ?? 0) : pointAt(range.end);

@@ -1,5 +1,5 @@
-// Cuts a text into chunk ranges: first at its structure, then at sentences, packed to a token budget that the embedder can read.
-// Only ranges are computed here; assemble.ts turns them into chunks and texts.
+// Cuts a text into chunk ranges: first at its structure, then at sentences, packed to a token budget that the embedder
+// can read. Only ranges are computed here; assemble.ts turns them into chunks and texts.
 
 import type { Turn } from "../domain/chunk.ts";
 import { cutBefore, splitsPair } from "../kit/text-cut.ts";
@@ -14,14 +14,16 @@ export const CHUNK_TOKENS = 256;
 /** Special tokens that the model adds to each text: `[CLS]` and `[SEP]`. */
 export const SPECIAL_TOKENS = 2;
 /**
- * Maximum UTF-16 units per token of the budget, independent of the tokeniser. Prose has 4 to 5 units per token, but a word
- * that the tokeniser does not know counts as one token however long it is.
+ * Maximum UTF-16 units per token of the budget, independent of the tokeniser. Prose has 4 to 5 units per token, but a
+ * word that the tokeniser does not know counts as one token however long it is.
  */
 export const UNITS_PER_TOKEN_MAX = 8;
 
 /** Largest share of the budget for title and headings if a text has more than one chunk. */
 const PREFIX_SHARE = 1 / 4;
-/** A section smaller than this share of the budget is packed with the next one: alone it says too little to be found. */
+/**
+ * A section smaller than this share of the budget is packed with the next one: alone it says too little to be found.
+ */
 const SECTION_SHARE_MIN = 1 / 4;
 /** A sentence larger than the budget is cut into parts of this share of the budget, so that they pack evenly. */
 const PART_SHARE = 1 / 8;
@@ -73,9 +75,10 @@ export interface CutOptions {
 }
 
 /**
- * Cuts a text into chunks of at most `tokensMax` tokens. The ranges are in order and do not overlap; only white space lies
- * outside them. A text that fits is one chunk. Other texts are cut at sections, else blocks, sentences, words or graphemes,
- * into chunks of about equal size. A text of white space has no chunk. Takes time linear in the length of the text.
+ * Cuts a text into chunks of at most `tokensMax` tokens. The ranges are in order and do not overlap; only white space
+ * lies outside them. A text that fits is one chunk. Other texts are cut at sections, else blocks, sentences, words or
+ * graphemes, into chunks of about equal size. A text of white space has no chunk. Takes time linear in the length of
+ * the text.
  */
 export function cutChunks(content: string, options: CutOptions): Cut {
   const whole = trimmed(content, 0, content.length);
@@ -99,7 +102,9 @@ function cutWhole(content: string, start: number, end: number, options: CutOptio
   return { titlePrefix, ranges: [{ start, end, tokens, hasTitle, section }] };
 }
 
-/** Cost of a cut before a piece, in budgets. A cut between two sections costs nothing, one inside a sentence the most. */
+/**
+ * Cost of a cut before a piece, in budgets. A cut between two sections costs nothing, one inside a sentence the most.
+ */
 const CUT_COST = { section: 0, block: 0.05, sentence: 0.15, inside: 0.4 } as const;
 /** Cost, in budgets, of a chunk that ends with a heading: the heading would be separated from its section. */
 const HEADING_LAST_COST = 0.5;
@@ -229,7 +234,10 @@ class Cutter {
     this.first = 0;
   }
 
-  /** Makes a chunk of the first pending pieces. Their number is chosen so that the rest divides into chunks of about equal size. */
+  /**
+   * Makes a chunk of the first pending pieces. Their number is chosen so that the rest divides into chunks of about
+   * equal size.
+   */
   private emitChunk(): void {
     const head = this.pending[this.first];
     if (head === undefined) return;
@@ -367,9 +375,9 @@ function weightOf(tokens: number, units: number): number {
 }
 
 /**
- * An end in `(start, end]`, at a good place to cut, such that the text before it weighs at most `weightMax`. If one code point
- * already weighs more, the end lies behind it. Costs about three token counts of at most `weightMax * UNITS_PER_TOKEN_MAX`
- * units each, never more than a dozen.
+ * An end in `(start, end]`, at a good place to cut, such that the text before it weighs at most `weightMax`. If one
+ * code point already weighs more, the end lies behind it. Costs about three token counts, never more than a dozen, of
+ * at most `weightMax * UNITS_PER_TOKEN_MAX` units each.
  */
 function fittingEnd(content: string, start: number, end: number, weightMax: number, countTokens: CountTokens): number {
   let high = Math.min(end, start + Math.max(1, Math.floor(weightMax * UNITS_PER_TOKEN_MAX)));
@@ -408,7 +416,9 @@ function asSentence(heading: string): string {
   return /[.!?…:;。！？।]$/u.test(text) ? `${text} ` : `${text}. `;
 }
 
-/** Whether the title is put before a passage: always a given one, an extracted one unless the passage begins with it. */
+/**
+ * Whether the title is put before a passage: always a given one, an extracted one unless the passage begins with it.
+ */
 function needsTitle(title: CutOptions["title"], passage: string): boolean {
   if (title.text.trim() === "") return false;
   if (title.isGiven) return true;

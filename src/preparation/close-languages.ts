@@ -1,12 +1,15 @@
-// Tells closely related languages apart where n-grams of a few words confuse them: by letters that only some of them use, and
-// by common words that each spells differently. language.ts decides when to ask.
+// Tells closely related languages apart where n-grams of a few words confuse them: by letters that only some of them
+// use, and by common words that each spells differently. language.ts decides when to ask.
 
 import distinctiveWordList from "../../data/words/distinctive-words.txt" with { type: "text" };
 import { parseWordList } from "../kit/word-lists.ts";
 
 /** Maximum share of letters from outside a language's alphabet: enough for a name or two from a related language. */
 const FOREIGN_SHARE_MAX = 0.01;
-/** Deduction from the n-gram score of a language that the text has no distinctive letter or word of (chosen on the test sentences). */
+/**
+ * Deduction from the n-gram score of a language that the text has no distinctive letter or word of (chosen on the test
+ * sentences).
+ */
 const NO_MARKER_PENALTY = 0.02;
 
 interface Alphabet {
@@ -18,8 +21,8 @@ interface Alphabet {
 }
 
 /**
- * The Slavic alphabets in Cyrillic. Others (Kazakh, Tajik, Mongolian) have letters that are foreign to all of these, and the
- * n-grams do not know their languages.
+ * The Slavic alphabets in Cyrillic. Others (Kazakh, Tajik, Mongolian) have letters that are foreign to all of these,
+ * and the n-grams do not know their languages.
  */
 const ALPHABETS: readonly Alphabet[] = [
   { language: "ru", marker: null, foreignLetters: /[^а-яё ]/g },
@@ -35,8 +38,8 @@ const ALPHABETS: readonly Alphabet[] = [
 ];
 
 /**
- * The Slavic language of a text in Cyrillic letters: the one with the best score among those whose alphabet the text uses;
- * null if it uses none of these alphabets.
+ * The Slavic language of a text in Cyrillic letters: the one with the best score among those whose alphabet the text
+ * uses; null if it uses none of these alphabets.
  * @param scores n-gram scores by language, 0..1.
  */
 export function slavicLanguage(text: string, scores: Readonly<Record<string, number>>): string | null {
@@ -55,8 +58,8 @@ const DISTINCTIVE_WORDS = new Map(
 );
 
 /**
- * By detected language: the two languages that it may be. The first one wins if the words do not decide. The n-grams know only Malay
- * (`ms`); Indonesian (`id`), a variety of it, has about ten times as many writers.
+ * By detected language: the two languages that it may be. The first one wins if the words do not decide. The n-grams
+ * know only Malay (`ms`); Indonesian (`id`), a variety of it, has about ten times as many writers.
  */
 const RELATED_LANGUAGES: Readonly<Record<string, readonly [string, string]>> = {
   da: ["da", "no"],
@@ -65,7 +68,8 @@ const RELATED_LANGUAGES: Readonly<Record<string, readonly [string, string]>> = {
 };
 
 /**
- * Corrects a language that n-grams confuse with a related one, by the words of the text. Other languages are returned unchanged.
+ * Corrects a language that n-grams confuse with a related one, by the words of the text. Other languages are returned
+ * unchanged.
  * @param words the words of the text, in lower case.
  */
 export function resolveRelatedLanguage(detected: string, words: readonly string[]): string {

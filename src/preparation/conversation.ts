@@ -1,5 +1,5 @@
-// Decides whether a text is a conversation, and reads its turns. The files in conversation/ parse lines and JSON, find days, and
-// cut turns into chunks.
+// Decides whether a text is a conversation, and reads its turns. The files in conversation/ parse lines and JSON, find
+// days, and cut turns into chunks.
 
 import type { DetectedType } from "../domain/extraction.ts";
 import { dayOf } from "./conversation/day.ts";
@@ -11,7 +11,10 @@ import { detectType } from "./type.ts";
 /** The type of texts that are read turn by turn, whether the caller gave it or it was detected. */
 const CONVERSATION = "conversation" satisfies DetectedType;
 
-/** Longer JSON is prepared like any other text: the passages of its turns would not fit into a message between processes. */
+/**
+ * Longer JSON is prepared like any other text: the passages of its turns would not fit into a message between
+ * processes.
+ */
 const JSON_UNITS_MAX = 16 * 1024 * 1024;
 
 /** The detected type of a text, and its turns if it is a conversation. */
@@ -22,8 +25,8 @@ export interface ClassifiedText {
 }
 
 /**
- * Detects the type of a text, and reads its turns if it is a conversation by the given type or, without one, by the detected type.
- * A text that was given as a conversation but has no recognisable turn is prepared like any other text.
+ * Detects the type of a text, and reads its turns if it is a conversation by the given type or, without one, by the
+ * detected type. A text that was given as a conversation but has no recognisable turn is prepared like any other text.
  * @param givenType the caller's type; null if none was given.
  */
 export function classifyText(content: string, givenType: string | null): ClassifiedText {

@@ -1,6 +1,6 @@
-// Detects the language of a text as a BCP 47 tag: by its script if that decides, else by n-grams (eld). close-languages.ts
-// tells related languages apart. Both forms of Norwegian are `no`. Serbian and Bosnian in Latin letters are `hr`, since their
-// sentences are Croatian sentences too.
+// Detects the language of a text as a BCP 47 tag: by its script if that decides, else by n-grams (eld).
+// close-languages.ts tells related languages apart. Both forms of Norwegian are `no`. Serbian and Bosnian in Latin
+// letters are `hr`, since their sentences are Croatian sentences too.
 
 import { eld } from "eld/extrasmall";
 import { hasStopWords, stopWordsOf } from "../kit/stop-words.ts";
@@ -17,22 +17,29 @@ const LETTERS_MIN = 12;
 const SHORT_LETTERS = 24;
 const SHORT_LEAD_MIN = 0.02;
 /**
- * From this share of English function words, a text is English even if n-grams prefer another language, provided that English
- * scores nearly as well: English about foreign places and people is full of foreign names. Of 26,222 English passages (SciFact,
- * LoCoMo, HotpotQA, 2WikiMultihop and Cranfield corpora, 21 Nov 2026) 51 are detected as something else, half of them `und`.
+ * From this share of English function words, a text is English even if n-grams prefer another language, provided that
+ * English scores nearly as well: English about foreign places and people is full of foreign names. Of 26,222 English
+ * passages (SciFact, LoCoMo, HotpotQA, 2WikiMultihop and Cranfield corpora, 21 Nov 2026) 51 are detected as something
+ * else, half of them `und`.
  */
 const ENGLISH_SHARE_MIN = 0.2;
-/** Maximum gap between the scores of English and the best language. Norwegian also has the words "i" and "time", with a larger gap. */
+/**
+ * Maximum gap between the scores of English and the best language. Norwegian also has the words "i" and "time", with a
+ * larger gap.
+ */
 const ENGLISH_GAP_MAX = 0.2;
 /**
- * From this share of code characters (brackets, operators), a text has no language unless at least `PROSE_SHARE_MIN` of its
- * words are function words. Prose with links and emphasis stays below 0.05.
+ * From this share of code characters (brackets, operators), a text has no language unless at least `PROSE_SHARE_MIN` of
+ * its words are function words. Prose with links and emphasis stays below 0.05.
  */
 const CODE_SHARE_MIN = 0.1;
 const PROSE_SHARE_MIN = 0.2;
 /** N-gram score below which Cyrillic letters do not form words. */
 const CYRILLIC_SCORE_MIN = 0.65;
-/** Parts that belong to no language: addresses, markup and entities. Each alternative is bounded to keep the search linear. */
+/**
+ * Parts that belong to no language: addresses, markup and entities. Each alternative is bounded to keep the search
+ * linear.
+ */
 const NOISE =
   /(?:https?:\/\/|www\.)[\x21-\x7e]+|(?<![\w.+-])[\w.+-]{1,64}@[\w.-]{1,255}|<\/?[a-z][^<>]{0,200}>|&#?\w{1,10};/gi;
 /** A character of these scripts says about as much as three letters of an alphabet. */
@@ -64,13 +71,17 @@ const SCRIPTS: readonly { readonly language: string; readonly script: RegExp; re
   { language: "ml", script: /\p{Script=Malayalam}/gu, weight: 1 },
 ];
 /**
- * Forms of Han characters that only Japanese uses, neither simplified nor traditional Chinese. If a tenth of the Han characters
- * are of these, a text without kana, such as an address or a heading, is Japanese. A Chinese text may name a place in Japan.
+ * Forms of Han characters that only Japanese uses, neither simplified nor traditional Chinese. If a tenth of the Han
+ * characters are of these, a text without kana, such as an address or a heading, is Japanese. A Chinese text may name a
+ * place in Japan.
  */
 const JAPANESE_FORMS =
   /[円駅県図広売読発気働込畑峠枠栃渋沢帰実関応対総経済労営検験転軽団囲圏変従様歴産単鉄辺遅釈雑駆騒黒齢訳択拝桜楽権満焼絵継続縄聴薬蔵覚観譲豊鉱髪鶏]/gu;
 const JAPANESE_FORMS_SHARE_MIN = 0.1;
-/** Greek and all later scripts, without punctuation and symbols. A text without such a character uses no script of the list. */
+/**
+ * Greek and all later scripts, without punctuation and symbols. A text without such a character uses no script of the
+ * list.
+ */
 const BEYOND_LATIN = /[\u0370-\u1dff\u2c00-\uffff]/;
 /** From this share of kana among kana and Han, a text is Japanese. A Chinese text may quote a few kana. */
 const KANA_SHARE_MIN = 0.1;
@@ -148,7 +159,10 @@ function languageByNgrams(sample: string): string {
   return isProse || functionWordShare(words, language) >= PROSE_SHARE_MIN ? language : UNDETERMINED;
 }
 
-/** Whether a text that n-grams take for another language has enough English function words, and more than of that language. */
+/**
+ * Whether a text that n-grams take for another language has enough English function words, and more than of that
+ * language.
+ */
 function isEnglishByFunctionWords(words: readonly string[], language: string): boolean {
   const english = functionWordShare(words, "en");
   return english >= ENGLISH_SHARE_MIN && english > functionWordShare(words, language);

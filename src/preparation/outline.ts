@@ -205,7 +205,10 @@ function* markdownBlocks(content: string): Generator<Block> {
   if (open !== null) yield { kind: open.kind, start: open.start, end: open.end, under };
 }
 
-/** Whether a line continues the open block: a table takes only rows, a paragraph or item any text (CommonMark's lazy continuation lines). */
+/**
+ * Whether a line continues the open block: a table takes only rows, a paragraph or item any text (CommonMark's lazy
+ * continuation lines).
+ */
 function continuesBlock(open: OpenBlock, kind: LineKind): boolean {
   if (open.kind === "table") return kind === "table";
   return kind === "text" || (kind === "table" && open.kind === "item");

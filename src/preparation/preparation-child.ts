@@ -1,5 +1,5 @@
-// The preparation process: a child process that prepares texts with prepare.ts. adapters/preparation starts it and handles a text
-// that kills it. Files are read in processes of their own (documents/document-child.ts).
+// The preparation process: a child process that prepares texts with prepare.ts. adapters/preparation starts it and
+// handles a text that kills it. Files are read in processes of their own (documents/document-child.ts).
 
 import { ChildRefusal, serveChild } from "../children/serve.ts";
 import { invariant } from "../domain/fault.ts";
@@ -7,7 +7,10 @@ import { loadWordPiece, type WordPiece } from "../kit/wordpiece.ts";
 import { decodeInputs, encodeResults, TOKENIZER_VARIABLE } from "./preparation-protocol.ts";
 import { prepareRanges } from "./prepare.ts";
 
-/** After a request with at least this many bytes of text, the memory of its preparation is freed before the next request. */
+/**
+ * After a request with at least this many bytes of text, the memory of its preparation is freed before the next
+ * request.
+ */
 const COLLECT_AFTER_BYTES = 8 * 1024 * 1024;
 
 /**

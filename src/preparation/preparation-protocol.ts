@@ -1,8 +1,8 @@
-// Messages between the server and the preparation process: the server sends texts, the process returns ranges. Frames and sockets
-// are in children/.
+// Messages between the server and the preparation process: the server sends texts, the process returns ranges. Frames
+// and sockets are in children/.
 //
-// A `prepare` request carries any number of texts, concatenated as UTF-8 in its payload. Texts larger than a frame are sent before
-// it in `part` requests, whose payloads precede the payload of the next `prepare`.
+// A `prepare` request carries any number of texts, concatenated as UTF-8 in its payload. Texts larger than a frame are
+// sent before it in `part` requests, whose payloads precede the payload of the next `prepare`.
 
 import type { JsonObject } from "../children/frames.ts";
 import type { ChildMessage } from "../children/serve.ts";
@@ -45,8 +45,8 @@ interface ResultHeader {
 }
 
 /**
- * Numbers per range: start, end, both in code points, tokens, whether the title is put before it, index of its section; for a turn
- * its session, the indexes of its speaker and day in `names`, and the units of its label.
+ * Numbers per range: start, end, both in code points, tokens, whether the title is put before it, index of its section;
+ * for a turn its session, the indexes of its speaker and day in `names`, and the units of its label.
  */
 const RANGE_NUMBERS = 11;
 /** Stands for a missing session, speaker or day. */
@@ -69,7 +69,10 @@ export function encodeInputs(inputs: readonly PrepareInput[]): ChildMessage[] {
   return requests;
 }
 
-/** The texts of a `prepare` request, from the payloads of its parts and its own, in order. Lone surrogates arrive as U+FFFD. */
+/**
+ * The texts of a `prepare` request, from the payloads of its parts and its own, in order. Lone surrogates arrive as
+ * U+FFFD.
+ */
 export function decodeInputs(header: JsonObject, payloads: readonly Uint8Array[]): PrepareInput[] {
   const joined = payloads.length === 1 ? (payloads[0] ?? new Uint8Array()) : Buffer.concat(payloads);
   // Without `ignoreBOM` the decoder drops a leading U+FEFF, and all ranges are off by one.

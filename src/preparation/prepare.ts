@@ -1,5 +1,5 @@
-// Prepares a text for indexing: language, type, title, tags and chunks. This file only orders the steps; each step has a file of
-// its own. Files in other formats arrive here as the text that src/documents read from them.
+// Prepares a text for indexing: language, type, title, tags and chunks. This file only orders the steps; each step has
+// a file of its own. Files in other formats arrive here as the text that src/documents read from them.
 
 import type { Extracted } from "../domain/memory.ts";
 import type { Prepared, PrepareInput } from "../ports/preparer.ts";

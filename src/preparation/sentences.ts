@@ -14,8 +14,8 @@ const STRETCH_UNITS_MAX = 32_768;
 const STRETCH_SLACK_UNITS = 2_048;
 
 /**
- * Abbreviations whose full stop does not end a sentence, in lower case, without the stop. Only abbreviations that rarely end a
- * sentence. Single letters (initials, `z. B.`, `e. g.`) are recognised by their length.
+ * Abbreviations whose full stop does not end a sentence, in lower case, without the stop. Only abbreviations that
+ * rarely end a sentence. Single letters (initials, `z. B.`, `e. g.`) are recognised by their length.
  */
 const ABBREVIATIONS: ReadonlySet<string> = new Set(
   (
@@ -30,9 +30,9 @@ const ABBREVIATIONS: ReadonlySet<string> = new Set(
 const sentenceSegmenter = new Intl.Segmenter(undefined, { granularity: "sentence" });
 
 /**
- * The sentences of `content[start, end)` in order; together they cover the range. A line break alone does not end a sentence,
- * since text may be wrapped by hand; neither does an abbreviation. Takes linear time and copies at most 32,768 units at a time.
- * A longer sentence is returned in parts.
+ * The sentences of `content[start, end)` in order; together they cover the range. A line break alone does not end a
+ * sentence, since text may be wrapped by hand; neither does an abbreviation. Takes linear time and copies at most
+ * 32,768 units at a time. A longer sentence is returned in parts.
  */
 export function* sentencesOf(content: string, start: number, end: number): Generator<Span> {
   for (let at = start; at < end; ) {

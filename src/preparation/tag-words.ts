@@ -1,5 +1,5 @@
-// The parts that tags are made of: the words of a text, how likely a phrase is a topic in its language, and whether two phrases
-// are duplicates. tags.ts finds and ranks the phrases.
+// The parts that tags are made of: the words of a text, how likely a phrase is a topic in its language, and whether two
+// phrases are duplicates. tags.ts finds and ranks the phrases.
 
 /** A phrase with its counts in a text. */
 export interface Phrase {
@@ -47,19 +47,26 @@ export function wordsOf(sample: string, language: string, isUnspaced: boolean): 
 /** English adverbs and participles, except for nouns that look like them. */
 const ENGLISH_NON_NOUN =
   /^(?!(?:family|assembly|anomaly|monopoly|supply|reply|italy|butterfly|ally|bully|jelly|belly|hundred|seaweed|breed|speed|embed|bleed|greed|united)$)\p{L}{3,}(?:ly|[^e]ed)$/u;
-/** Endings of English adjectives and gerunds, which are rarely a topic alone. Nouns such as "music" lose a little weight. */
+/**
+ * Endings of English adjectives and gerunds, which are rarely a topic alone. Nouns such as "music" lose a little
+ * weight.
+ */
 const ENGLISH_ADJECTIVE = /\p{L}{3}(?:ic|al|ive|ous|able|ible|ful|less|ing|ant|ent|ary)$/u;
 const ADJECTIVE_WEIGHT = 0.6;
 /** With this many capitalised nouns inside sentences, a German text follows German capitalisation. */
 const GERMAN_NOUNS_MIN = 3;
 
-/** How likely a phrase is a topic in a language, 0..1: in English by its endings, in German by its capitals, else always 1. */
+/**
+ * How likely a phrase is a topic in a language, 0..1: in English by its endings, in German by its capitals, else always
+ * 1.
+ */
 export function topicWeightOf(phrases: readonly Phrase[], language: string): (phrase: Phrase) => number {
   if (/^en(?:-|$)/.test(language)) return englishWeight;
   if (!/^de(?:-|$)/.test(language)) return () => 1;
   const names = phrases.filter(({ words, nameCount }) => words.length === 1 && nameCount > 0);
   const nouns = new Set(names.map(({ text }) => text));
-  // The last word of a phrase must be a noun. The first word of the text has a capital in any case, so it is accepted alone.
+  // The last word of a phrase must be a noun. The first word of the text has a capital in any case, so it is accepted
+  // alone.
   return ({ words, firstPosition }) => {
     const last = words.at(-1) ?? "";
     return nouns.size < GERMAN_NOUNS_MIN || nouns.has(last) || (firstPosition === 0 && words.length === 1) ? 1 : 0;
@@ -87,8 +94,8 @@ export function stemPhrase({ text, words }: Phrase): StemmedPhrase {
 }
 
 /**
- * Whether two phrases are duplicates: the stems of one are among those of the other ("heat-transfer" and "heat transfer rate"),
- * they share two stems, or one is the acronym of the other.
+ * Whether two phrases are duplicates: the stems of one are among those of the other ("heat-transfer" and "heat transfer
+ * rate"), they share two stems, or one is the acronym of the other.
  */
 export function areDuplicates(a: StemmedPhrase, b: StemmedPhrase): boolean {
   const shared = a.stems.filter((stem) => b.stems.includes(stem)).length;

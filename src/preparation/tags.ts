@@ -1,6 +1,6 @@
-// Extracts tags: a few key phrases that say what a memory is about. Candidates are runs of words between stop words, ranked by
-// frequency and position, after RAKE (Rose et al. 2010) and YAKE (Campos et al. 2020), with the statistics of a single text.
-// tag-words.ts splits texts into words, weighs phrases by language and recognises duplicates.
+// Extracts tags: a few key phrases that say what a memory is about. Candidates are runs of words between stop words,
+// ranked by frequency and position, after RAKE (Rose et al. 2010) and YAKE (Campos et al. 2020), with the statistics of
+// a single text. tag-words.ts splits texts into words, weighs phrases by language and recognises duplicates.
 
 import { EXTRACTED_TAGS_MAX } from "../domain/extraction.ts";
 import { stopWordsOf, topiclessWordsOf } from "../kit/stop-words.ts";
@@ -26,8 +26,8 @@ const TAG_UNITS_MAX = 48;
 const LONG_TEXT_WORDS = 400;
 
 /**
- * Up to 8 key phrases of a text, best first, in lower case, without duplicates. Empty if no phrase stands out. Takes about
- * 0.3 ms for 1.4 KB, at most 6 ms.
+ * Up to 8 key phrases of a text, best first, in lower case, without duplicates. Empty if no phrase stands out. Takes
+ * about 0.3 ms for 1.4 KB, at most 6 ms.
  * @param language BCP 47; chooses the stop words and how topics are recognised.
  */
 export function extractTags(content: string, language: string): string[] {
@@ -154,7 +154,8 @@ function countPhrase(
 function bestTags(phrases: Phrase[], wordCount: number, language: string, isUnspaced: boolean): string[] {
   const isLong = wordCount >= LONG_TEXT_WORDS;
   const countOf = new Map(phrases.filter(({ words }) => words.length === 1).map(({ text, count }) => [text, count]));
-  // Phrases of several words that occur once must be complete: otherwise they may start or end in the middle of an expression.
+  // Phrases of several words that occur once must be complete: otherwise they may start or end in the middle of an
+  // expression.
   const eligible = phrases.filter(
     ({ count, completeCount, words }) => count >= 2 || (!isLong && (words.length === 1 || completeCount > 0)),
   );
@@ -190,8 +191,8 @@ function fragmentsAmong(phrases: readonly Phrase[]): Set<string> {
 }
 
 /**
- * Score of a phrase: its frequency, raised if its words nearly always occur together, if it is a name, if its words are long, and
- * if it occurs early.
+ * Score of a phrase: its frequency, raised if its words nearly always occur together, if it is a name, if its words are
+ * long, and if it occurs early.
  */
 function scoreOf(phrase: Phrase, countOf: ReadonlyMap<string, number>, wordCount: number, isUnspaced: boolean): number {
   const { count, words, nameCount, firstPosition, text } = phrase;

@@ -1,5 +1,5 @@
-// Recognises lines that say nothing about a text although they stand at its beginning: dates, greetings, section names, page
-// headers and leftovers of markup. title.ts chooses the title among the other lines.
+// Recognises lines that say nothing about a text although they stand at its beginning: dates, greetings, section names,
+// page headers and leftovers of markup. title.ts chooses the title among the other lines.
 
 import { withoutMarkup } from "./outline.ts";
 
@@ -38,7 +38,10 @@ const DATE_WORD =
 const PAGE_HEADER =
   /^(?:(?:page|seite|página|pagina|p\.|стр\.|第)?\s?\d{1,5}\s?(?:(?:of|von|de|di|van|из|\/)\s?\d{1,5})?\s?[页頁ページ]{0,3}|(?:arxiv|doi|issn|isbn|https?|www\.)[:.\s/].*|(?:copyright|©|\(c\)).*)$/iu;
 
-/** Whether a line or sentence cannot be a title: it has no letter or digit, or is a date, greeting, section name or page header. */
+/**
+ * Whether a line or sentence cannot be a title: it has no letter or digit, or is a date, greeting, section name or page
+ * header.
+ */
 export function isUninformative(text: string): boolean {
   if (!/[\p{L}\p{N}]/u.test(text)) return true;
   if (text.length > NOISE_UNITS_MAX) return false;

@@ -1,5 +1,5 @@
-// Extracts a title from a text: the title that it states, its first heading, a short first line, or its first informative
-// sentence. title-noise.ts recognises uninformative lines (a date, a greeting, "Abstract").
+// Extracts a title from a text: the title that it states, its first heading, a short first line, or its first
+// informative sentence. title-noise.ts recognises uninformative lines (a date, a greeting, "Abstract").
 
 import type { DetectedType } from "../domain/extraction.ts";
 import { characterCount, LEANING_END, shortTitle, TITLE_CHARACTERS_MAX } from "../domain/title.ts";
@@ -9,7 +9,9 @@ import { isShortWord, isUninformative, plainTextOf, withoutSectionName } from ".
 
 /** Units at the beginning of a text that are searched for a title. */
 const SAMPLE_UNITS = 8_192;
-/** A heading below the first level must begin within this many units. Later headings name a part, not the whole text. */
+/**
+ * A heading below the first level must begin within this many units. Later headings name a part, not the whole text.
+ */
 const HEADING_START_MAX = 1_024;
 /** Longest line that can be a title if the next line follows without a gap. Longer lines are wrapped prose. */
 const LINE_CHARACTERS_MAX = 60;
@@ -19,8 +21,8 @@ const SKIPPED_MAX = 24;
 const SENTENCE_UNITS_MAX = 8 * TITLE_CHARACTERS_MAX;
 
 /**
- * A title for a text, at most 80 characters, with `…` at its end if it was shortened. Empty only for a text without visible
- * characters. Takes about 0.1 ms for any length.
+ * A title for a text, at most 80 characters, with `…` at its end if it was shortened. Empty only for a text without
+ * visible characters. Takes about 0.1 ms for any length.
  */
 export function extractTitle(content: string, type: DetectedType): string {
   const sample = content.slice(0, SAMPLE_UNITS).toWellFormed().trim();

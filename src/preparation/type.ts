@@ -15,7 +15,10 @@ const ARTICLE_UNITS_MIN = 1_500;
 /** Minimum lines of a table, list, conversation or piece of code. Fewer lines may look like one by chance. */
 const LINES_MIN = 3;
 
-/** The layout of a text of this type. Only a detected type decides it; a type that the caller gave says nothing about layout. */
+/**
+ * The layout of a text of this type. Only a detected type decides it; a type that the caller gave says nothing about
+ * layout.
+ */
 export function formOf(type: DetectedType, content: string): Form {
   switch (type) {
     case "code":
@@ -91,7 +94,9 @@ function isCode(lines: readonly string[]): boolean {
 /** A row as `src/documents` writes tables: `city: Köln | sum: 3`. */
 const NAMED_CELLS = /^[^|]{1,80}: [^|]*(?: \| [^|]*)* \| [^|:]{1,80}: /;
 
-/** Whether the lines are rows with named cells, Markdown rows, or have short cells and the same number of separators. */
+/**
+ * Whether the lines are rows with named cells, Markdown rows, or have short cells and the same number of separators.
+ */
 function isTable(lines: readonly string[]): boolean {
   if (shareOf(lines, (line) => NAMED_CELLS.test(line)) >= 0.6) return true;
   if (shareOf(lines, (line) => /^\s*\|.*\|/.test(line)) >= 0.8) return true;
@@ -120,7 +125,8 @@ function isConversation(lines: readonly string[]): boolean {
   const turns = new Map<string, number>();
   let turnCount = 0;
   for (const line of lines) {
-    // List items are not counted: turns may be in a list, but most lists with a colon in each item are not conversations.
+    // List items are not counted: turns may be in a list, but most lists with a colon in each item are not
+    // conversations.
     const head = /^\s*[-*•>]\s/.test(line) ? null : turnHeadOf(line);
     if (head === null || line.length <= head.units) continue;
     turns.set(head.speaker, (turns.get(head.speaker) ?? 0) + 1);

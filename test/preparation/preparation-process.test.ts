@@ -1,4 +1,5 @@
-// The preparation process returns the same results as preparation in this process, a hostile text fails alone, and large texts pass.
+// The preparation process returns the same results as preparation in this process, a hostile text fails alone, and
+// large texts pass.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";

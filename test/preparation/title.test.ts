@@ -1,5 +1,5 @@
-// An extracted title says what a text is about in at most 80 characters. It is not a date, greeting, section name or leftover of
-// markup, and not a fragment if a short sentence fits.
+// An extracted title says what a text is about in at most 80 characters. It is not a date, greeting, section name or
+// leftover of markup, and not a fragment if a short sentence fits.
 
 import { describe, expect, test } from "bun:test";
 import { shortTitle, TITLE_CHARACTERS_MAX } from "../../src/domain/title.ts";

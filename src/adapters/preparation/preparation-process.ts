@@ -1,5 +1,5 @@
-// Prepares texts in a child process: sends them in bounded groups, restarts the process, and gives up a text that kills it.
-// src/preparation does the preparation itself; adapters/documents reads files.
+// Prepares texts in a child process: sends them in bounded groups, restarts the process, and gives up a text that kills
+// it. src/preparation does the preparation itself; adapters/documents reads files.
 
 import { join } from "node:path";
 import { childCommand } from "../../children/command.ts";
@@ -33,8 +33,8 @@ export interface PreparationOptions {
 /** Prepares texts in a child process. */
 export interface PreparationProcess extends Preparer {
   /**
-   * @throws Fault `overloaded` if 64 calls are waiting, `model_unavailable` if no process can be started; the reason of an
-   *   aborted signal
+   * @throws Fault `overloaded` if 64 calls are waiting, `model_unavailable` if no process can be started; the reason of
+   * an aborted signal
    */
   prepare(inputs: readonly PrepareInput[], signal?: AbortSignal): Promise<readonly (Prepared | PrepareFailure)[]>;
   /** State of the child; null before its first start. */
@@ -47,7 +47,10 @@ export interface PreparationProcess extends Preparer {
   close(): Promise<void>;
 }
 
-/** The idle process takes 110 MB; the rest is for texts. After a text of 100 MB, the process is above this limit and is replaced. */
+/**
+ * The idle process takes 110 MB; the rest is for texts. After a text of 100 MB, the process is above this limit and is
+ * replaced.
+ */
 const MEMORY_BYTES_MAX = 512 * 1024 * 1024;
 const START_TIMEOUT_MS = 20_000;
 /** Longest wait for a process that is being restarted: its slowest restart and its start. */
@@ -59,7 +62,10 @@ const GROUP_TEXTS_MAX = 64;
 const GROUP_UNITS_MAX = 4 * 1024 * 1024;
 /** Maximum waiting calls. Ingestion makes one at a time. */
 const WAITING_CALLS_MAX = 64;
-/** Number of times the process may die while it prepares one text alone. Then the text is given up; a single death can be chance. */
+/**
+ * Number of times the process may die while it prepares one text alone. Then the text is given up; a single death can
+ * be chance.
+ */
 const DEATHS_MAX = 2;
 
 /** Preparation takes 0.1 s per MiB. The timeout is twenty times as long, plus a reserve for a busy machine. */
@@ -149,7 +155,10 @@ class SupervisedPreparation implements PreparationProcess {
     return call;
   }
 
-  /** Prepares a group at once. If that fails, prepares its texts one by one, so that only the text that caused the failure fails. */
+  /**
+   * Prepares a group at once. If that fails, prepares its texts one by one, so that only the text that caused the
+   * failure fails.
+   */
   private async prepareGroup(group: readonly PrepareInput[]): Promise<Outcome[]> {
     try {
       return await this.prepareTogether(group);
@@ -192,14 +201,19 @@ class SupervisedPreparation implements PreparationProcess {
     });
   }
 
-  /** Sends all requests at once: between two requests a process above its memory limit is replaced, which would lose the first parts. */
+  /**
+   * Sends all requests at once: between two requests a process above its memory limit is replaced, which would lose the
+   * first parts.
+   */
   private async request(requests: readonly ChildMessage[], contentBytes: number): Promise<readonly ChildMessage[]> {
     const child = await this.upChild();
     const timeoutMs = (this.options.groupTimeoutMs ?? groupTimeout)(contentBytes);
     return Promise.all(requests.map(({ header, payload }) => child.request(header, payload, timeoutMs)));
   }
 
-  /** The child, once it accepts requests. @throws Fault `model_unavailable` if it is not up within 30 s or will never be */
+  /**
+   * The child, once it accepts requests. @throws Fault `model_unavailable` if it is not up within 30 s or will never be
+   */
   private async upChild(): Promise<SupervisedChild> {
     const child = await this.starting;
     const deadlineMs = performance.now() + UP_TIMEOUT_MS;

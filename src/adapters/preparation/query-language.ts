@@ -1,18 +1,21 @@
-// Detects the language of a query. English queries, the most common ones, are recognised cheaply; others are passed to the
-// detector for texts, which is loaded when it is first needed.
+// Detects the language of a query. English queries, the most common ones, are recognised cheaply; others are passed to
+// the detector for texts, which is loaded when it is first needed.
 
 import { STOP_WORD_LANGUAGES, stopWordsOf } from "../../kit/stop-words.ts";
 
 const UNDETERMINED = "und";
 /** With fewer letters even the detector is unreliable. */
 const LETTERS_MIN = 12;
-/** From this share of English function words a query is English, unless another language has as many function words in it. */
+/**
+ * From this share of English function words a query is English, unless another language has as many function words in
+ * it.
+ */
 const ENGLISH_SHARE_MIN = 0.3;
 const OTHER_LANGUAGES = STOP_WORD_LANGUAGES.filter((language) => language !== "en");
 
 /**
- * The language of a query, BCP 47; `und` if undetermined. Takes microseconds for English and 0.2 ms for others. The first query in
- * another language takes 0.2 s and 50 MB of memory to load the detector.
+ * The language of a query, BCP 47; `und` if undetermined. Takes microseconds for English and 0.2 ms for others. The
+ * first query in another language takes 0.2 s and 50 MB of memory to load the detector.
  */
 export function queryLanguage(query: string): string | Promise<string> {
   const words = query.toLowerCase().match(/[\p{L}\p{M}']+/gu) ?? [];

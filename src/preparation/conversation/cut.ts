@@ -28,9 +28,9 @@ const NO_SECTION = { headings: [], prefix: "" };
 const PART_TOKENS_MIN = 8;
 
 /**
- * One chunk per turn. A turn larger than the budget is cut at its blocks and sentences into parts, each with the speaker and day of
- * the turn. All parts of a JSON turn have the range of its object; other ranges do not overlap. Takes time linear in the length of
- * the content.
+ * One chunk per turn. A turn larger than the budget is cut at its blocks and sentences into parts, each with the
+ * speaker and day of the turn. All parts of a JSON turn have the range of its object; other ranges do not overlap.
+ * Takes time linear in the length of the content.
  */
 export function cutConversation(content: string, conversation: Conversation, options: ConversationCutOptions): Cut {
   const days = daysOf(conversation, options);
@@ -92,8 +92,8 @@ function* turnRanges(
 }
 
 /**
- * The day of each turn: that of its session's first line, else the given day, else that of the turn itself, else that of the last
- * earlier turn with a day (or of the first later one if there is none), else the day of creation.
+ * The day of each turn: that of its session's first line, else the given day, else that of the turn itself, else that
+ * of the last earlier turn with a day (or of the first later one if there is none), else the day of creation.
  */
 function daysOf(
   { turns, sessions }: Conversation,

@@ -17,7 +17,10 @@ const TEXT_UNITS_MAX = 200;
 /** Plausible years. Other numbers with four digits are not years. */
 const YEAR_MIN = 1000;
 const YEAR_MAX = 2999;
-/** Smaller numbers are Unix seconds, others milliseconds. This is the year 5138 in seconds, and March 1973 in milliseconds. */
+/**
+ * Smaller numbers are Unix seconds, others milliseconds. This is the year 5138 in seconds, and March 1973 in
+ * milliseconds.
+ */
 const MILLISECONDS_MIN = 1e11;
 /** Smaller numbers are counts or years, not timestamps. This is the year 1973 in seconds. */
 const TIMESTAMP_MIN = 1e8;
@@ -76,8 +79,9 @@ const HALF_DAY = /\d\s?[ap]\.?m\b/i;
 const CLOCK = /\d:\d{2}/;
 
 /**
- * The first day in the first 200 units of a text; null if there is none. If only one number of a day such as `5/8/2023` can be a
- * month, that number is the month. If both can, `order` decides, else the time beside it (am and pm: month first).
+ * The first day in the first 200 units of a text; null if there is none. If only one number of a day such as `5/8/2023`
+ * can be a month, that number is the month. If both can, `order` decides, else the time beside it (am and pm: month
+ * first).
  */
 export function findDay(text: string, order: NumericOrder | null = null): FoundDay | null {
   const sample = text.slice(0, TEXT_UNITS_MAX);
@@ -97,7 +101,9 @@ export function findDay(text: string, order: NumericOrder | null = null): FoundD
   );
 }
 
-/** The order of numeric days in these texts, by the first day that can be read in one way only; null if there is none. */
+/**
+ * The order of numeric days in these texts, by the first day that can be read in one way only; null if there is none.
+ */
 export function numericOrderOf(texts: Iterable<string>): NumericOrder | null {
   for (const text of texts) {
     const found = firstMatch(text.slice(0, TEXT_UNITS_MAX), NUMERIC, ([, first, , second]) =>
@@ -159,8 +165,8 @@ function certainOrder(first: number, second: number): NumericOrder | null {
   return second > 12 && first <= 12 ? "month" : null;
 }
 
-// With full stops or hyphens, the day comes first. With slashes it also does in most countries, but not in the United States,
-// which do not use the 24-hour clock.
+// With full stops or hyphens, the day comes first. With slashes it also does in most countries, but not in the United
+// States, which do not use the 24-hour clock.
 function likelyOrder(text: string, separator: string | undefined): NumericOrder {
   return separator !== "/" || (CLOCK.test(text) && !HALF_DAY.test(text)) ? "day" : "month";
 }

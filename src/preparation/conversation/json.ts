@@ -8,9 +8,9 @@ import { type Conversation, type ParsedTurn, SPEAKER_UNITS_MAX, TURNS_MAX } from
 const DEPTH_MAX = 64;
 
 /**
- * The turns of a JSON array of objects that all have a speaker (`speaker`, `name` or `role`) and a text (`content` or `text`: a
- * string, or a list of parts with texts); null for any other content. Turns without text (null, blank) are skipped, and at least
- * one turn must have text. Takes linear time, without recursion.
+ * The turns of a JSON array of objects that all have a speaker (`speaker`, `name` or `role`) and a text (`content` or
+ * `text`: a string, or a list of parts with texts); null for any other content. Turns without text (null, blank) are
+ * skipped, and at least one turn must have text. Takes linear time, without recursion.
  */
 export function readJsonTurns(content: string): Conversation | null {
   if (!/^\s{0,64}\[\s{0,64}\{/.test(content.slice(0, 256))) return null;
@@ -71,8 +71,8 @@ const BACKSLASH = 0x5c;
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY, COMMA] = [0x7b, 0x7d, 0x5b, 0x5d, 0x2c];
 
 /**
- * Start and end of each object of an array, two numbers per object; null if the text is not an array of only objects, is nested
- * deeper than 64 or has more than 100,000 objects. The content of the objects is not checked.
+ * Start and end of each object of an array, two numbers per object; null if the text is not an array of only objects,
+ * is nested deeper than 64 or has more than 100,000 objects. The content of the objects is not checked.
  */
 function objectBounds(content: string): readonly number[] | null {
   const bounds: number[] = [];

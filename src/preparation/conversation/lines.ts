@@ -1,5 +1,5 @@
-// Reads the turns of a conversation from lines: `Speaker: text` in its many spellings, continuation lines of a turn, and lines with
-// the day of a session.
+// Reads the turns of a conversation from lines: `Speaker: text` in its many spellings, continuation lines of a turn,
+// and lines with the day of a session.
 
 import { trimmed } from "../sentences.ts";
 import { findDay, type NumericOrder, numericOrderOf } from "./day.ts";
@@ -34,8 +34,9 @@ interface Line {
 }
 
 /**
- * The turns of a text of lines. null if no line begins like a turn, if too many lines precede the first turn, or if there are more
- * than 100,000 turns. Every line that is neither blank nor the start of a session lies in exactly one turn. Takes linear time.
+ * The turns of a text of lines. null if no line begins like a turn, if too many lines precede the first turn, or if
+ * there are more than 100,000 turns. Every line that is neither blank nor the start of a session lies in exactly one
+ * turn. Takes linear time.
  */
 export function readLineTurns(content: string): Conversation | null {
   // The lines are generated again for each pass: an array of them would take many times the memory of a large text.
@@ -106,8 +107,9 @@ function* timesOf(lines: Iterable<Line>): Generator<string> {
 }
 
 /**
- * A test that tells speakers from other words before a colon. A name that repeats is a speaker, and so is one with a time. A name
- * that occurs once must look like a name and like the other speakers: `She said: …` continues the previous turn.
+ * A test that tells speakers from other words before a colon. A name that repeats is a speaker, and so is one with a
+ * time. A name that occurs once must look like a name and like the other speakers: `She said: …` continues the previous
+ * turn.
  */
 function speakerTest(lines: Iterable<Line>): (head: TurnHead) => boolean {
   const counts = new Map<string, number>();
@@ -140,9 +142,9 @@ const NUMBERED_SESSION = /^[\s#*=_–—([-]{0,12}session\s{0,3}#?\d{1,6}\b/iu;
 const SESSION_MARK = /^(?:[[(#*=_–—-]|(?:session|conversation|chat|date|datum|fecha)\b)/iu;
 
 /**
- * The session that a line begins, with its day: `[8 May 2023]`, `Date: 2023-05-08`, `Session 1 (1:56 pm on 8 May, 2023)`; null if
- * it begins none. The line must contain nothing else. A day without a mark counts only at the beginning of a paragraph: elsewhere
- * it is part of what a speaker says.
+ * The session that a line begins, with its day: `[8 May 2023]`, `Date: 2023-05-08`,
+ * `Session 1 (1:56 pm on 8 May, 2023)`; null if it begins none. The line must contain nothing else. A day without a
+ * mark counts only at the beginning of a paragraph: elsewhere it is part of what a speaker says.
  */
 function sessionStart(content: string, line: Line, order: NumericOrder | null): { readonly day: string | null } | null {
   if (line.end - line.start >= SESSION_UNITS_MAX || !hasDigit(content, line)) return null;

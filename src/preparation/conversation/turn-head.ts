@@ -1,4 +1,5 @@
-// Parses the beginning of a line as the head of a turn: time, speaker, colon. lines.ts decides which of these lines are turns.
+// Parses the beginning of a line as the head of a turn: time, speaker, colon. lines.ts decides which of these lines are
+// turns.
 
 /** The beginning of a line that may be a turn. */
 export interface TurnHead {

@@ -26,8 +26,8 @@ export interface Conversation {
 }
 
 /**
- * A text with more turns is not read turn by turn. The server makes the texts of all chunks of a memory at once, which takes 0.4 s
- * for this many (21 Nov 2026, two busy cores). The longest conversations of LoCoMo have 700 turns.
+ * A text with more turns is not read turn by turn. The server makes the texts of all chunks of a memory at once, which
+ * takes 0.4 s for this many (21 Nov 2026, two busy cores). The longest conversations of LoCoMo have 700 turns.
  */
 export const TURNS_MAX = 100_000;
 
