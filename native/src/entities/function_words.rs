@@ -1,6 +1,6 @@
-//! Small words of languages with capital letters, compared in the form of `words::form_of`: words that may stand inside names, and
-//! words that begin sentences with a capital and name nothing. The lists are in `data/words/entities`. Languages without capital
-//! letters are handled by `entities::grammar_words`.
+//! Small words of languages with capital letters, compared in the form of `words::form_of`: words that may stand inside
+//! names, and words that begin sentences with a capital and name nothing. The lists are in `data/words/entities`.
+//! Languages without capital letters are handled by `entities::grammar_words`.
 
 use std::sync::LazyLock;
 
@@ -18,8 +18,8 @@ pub(crate) fn joins_names(form: &str) -> bool {
     BEGINNING.contains(form) || INSIDE.contains(form)
 }
 
-/// Whether a small word may begin a name, as in "The Hague" or "Los Angeles". No German article: with nouns in capitals any noun would be
-/// a name.
+/// Whether a small word may begin a name, as in "The Hague" or "Los Angeles". No German article: with nouns in capitals
+/// any noun would be a name.
 pub(crate) fn begins_names(form: &str) -> bool {
     BEGINNING.contains(form)
 }

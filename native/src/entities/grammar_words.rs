@@ -1,6 +1,6 @@
-//! Recognises function words of scripts without capital letters, where any word could be a name, and splits Korean nouns from their
-//! particles. The words are in `data/words/entities`; `test/languages` shows which are frequent. Languages with capital letters are
-//! handled by `entities::function_words`.
+//! Recognises function words of scripts without capital letters, where any word could be a name, and splits Korean
+//! nouns from their particles. The words are in `data/words/entities`; `test/languages` shows which are frequent.
+//! Languages with capital letters are handled by `entities::function_words`.
 
 use std::sync::LazyLock;
 
@@ -18,12 +18,13 @@ pub(crate) fn is_grammar_word(form: &str) -> bool {
     FORMS.contains(form) || form.strip_prefix('و').is_some_and(|rest| FORMS.contains(rest))
 }
 
-/// The noun of a Korean word that ends with a particle; `None` for a word without one. Only particles that hardly a noun
-/// ends with, and only behind two syllables or more: no noun is to be taken apart that merely sounds like one with a particle.
+/// The noun of a Korean word that ends with a particle; `None` for a word without one. Only particles that hardly a
+/// noun ends with, and only behind two syllables or more: no noun is to be taken apart that merely sounds like one with
+/// a particle.
 ///
 /// The subject's particles, "and", "also", "only", the short direction and, behind two syllables, the topic's behind a
-/// consonant stay where they are: nouns end with the same syllables ("고양이", "오키나와", "제주도", "고속도로", "김정은"),
-/// and only a dictionary could tell.
+/// consonant stay where they are: nouns end with the same syllables ("고양이", "오키나와", "제주도", "고속도로", "김정은"), and only a
+/// dictionary could tell.
 pub(crate) fn korean_noun(word: &str) -> Option<&str> {
     // No other word can end with one, and most are not Korean.
     if !word.ends_with(is_syllable) {

@@ -1,5 +1,5 @@
-//! Reads the word lists of `data/words/entities`, which are compiled into the library. The format: lines that begin with `#` are
-//! comments, a line `[name]` begins a section, and all other lines hold words separated by white space.
+//! Reads the word lists of `data/words/entities`, which are compiled into the library. The format: lines that begin
+//! with `#` are comments, a line `[name]` begins a section, and all other lines hold words separated by white space.
 
 /// The words of all sections.
 pub(super) fn all_words(list: &'static str) -> impl Iterator<Item = &'static str> {
