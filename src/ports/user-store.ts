@@ -4,7 +4,7 @@
 // becomes known when a memory, chat or event names it, and stops being known by `forget`; only known users are read. Lists
 // are keyset-paged, newest first, and stable under inserts and deletes.
 
-import type { ProjectId, UserKey } from "../domain/ids.ts";
+import type { ProjectId } from "../domain/ids.ts";
 import type { JsonObject } from "../domain/memory.ts";
 import type { Page } from "../domain/page.ts";
 import type { User, UserDraft, UserEvent } from "../domain/user.ts";
@@ -22,8 +22,6 @@ export interface UserStore {
   upsert(projectId: ProjectId, draft: UserDraft): Eventually<User>;
   /** null: not known. */
   get(projectId: ProjectId, userId: string): Eventually<User | null>;
-  /** The key of a known user, or of one that is not known any more; null for one that was never named. */
-  keyOf(projectId: ProjectId, userId: string): Eventually<UserKey | null>;
   /** @throws Fault `invalid_cursor` */
   list(projectId: ProjectId, listing: Listing): Eventually<Page<User>>;
   /** The profile goes and the user is no longer known; what the user owns stays. False: it was not known. */

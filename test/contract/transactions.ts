@@ -95,7 +95,7 @@ export function transactionsContract(implementation: string, open: OpenStores): 
         ];
         for (const work of works) expect(await errorOf(() => transactions.run(work))).toBe(failure);
         expect(await userIds()).toEqual([]);
-        expect(await stores.users.keyOf(project, "u")).toBeNull();
+        expect(await stores.memories.userKey(project, "u")).toBeNull();
         expect((await stores.accounts.project(project))?.name).toBe("some project");
         expect((await stores.memories.list(project, { limit: 9 })).items).toEqual([]);
         expect((await stores.webhooks.list(project, { limit: 9 })).items).toEqual([]);

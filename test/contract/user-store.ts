@@ -85,7 +85,7 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
         for (const id of LIKENESSES) await store.upsert(project, { id, name: `name of ${id}` });
         expect(await listed()).toEqual(LIKENESSES.toReversed());
         for (const id of LIKENESSES) expect((await store.get(project, id))?.name).toBe(`name of ${id}`);
-        expect(new Set(await inTurn(LIKENESSES, async (id) => await store.keyOf(project, id))).size).toBe(
+        expect(new Set(await inTurn(LIKENESSES, async (id) => await stores.memories.userKey(project, id))).size).toBe(
           LIKENESSES.length,
         );
       });
@@ -95,11 +95,11 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
       test("never see each other's users", async () => {
         await store.upsert(project, { id: "u", name: "Ada" });
         expect(await store.get(other, "u")).toBeNull();
-        expect(await store.keyOf(other, "u")).toBeNull();
+        expect(await stores.memories.userKey(other, "u")).toBeNull();
         expect(await listed(other)).toEqual([]);
         expect(await store.forget(other, "u")).toBe(false);
         await store.upsert(other, { id: "u", name: "Grace" });
-        expect(await store.keyOf(other, "u")).not.toBe(await store.keyOf(project, "u"));
+        expect(await stores.memories.userKey(other, "u")).not.toBe(await stores.memories.userKey(project, "u"));
         expect((await store.get(project, "u"))?.name).toBe("Ada");
         expect(await store.forget(other, "u")).toBe(true);
         expect((await store.get(project, "u"))?.name).toBe("Ada");
@@ -126,16 +126,16 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
 
       test("leaves the user's key and events", async () => {
         const event = await log("u");
-        const key = await store.keyOf(project, "u");
+        const key = await stores.memories.userKey(project, "u");
         await store.forget(project, "u");
-        expect(await store.keyOf(project, "u")).toBe(key);
+        expect(await stores.memories.userKey(project, "u")).toBe(key);
         expect((await store.events(project, "u", { limit: 10 })).items).toEqual([event]);
       });
 
       test("lets a user who is named again begin anew: same key, empty profile, at the head of the list", async () => {
         await store.upsert(project, { id: "u", name: "Ada", email: "ada@example.org", metadata: { a: 1 } });
         await store.upsert(project, { id: "later" });
-        const key = await store.keyOf(project, "u");
+        const key = await stores.memories.userKey(project, "u");
         await store.forget(project, "u");
         clock.advance(1_000);
         await log("u");
@@ -146,7 +146,7 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
           metadata: null,
           createdAt: clock.now(),
         });
-        expect(await store.keyOf(project, "u")).toBe(key);
+        expect(await stores.memories.userKey(project, "u")).toBe(key);
         expect(await listed()).toEqual(["u", "later"]);
       });
     });
@@ -171,7 +171,7 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
 
       test("of a user who was never named are none", async () => {
         expect(await store.events(project, "nobody", { limit: 10 })).toEqual({ items: [], cursor: null });
-        expect(await store.keyOf(project, "nobody")).toBeNull();
+        expect(await stores.memories.userKey(project, "nobody")).toBeNull();
       });
 
       test("go for good with removeEvents, and nobody else's with them", async () => {

@@ -61,7 +61,7 @@ const READS: { readonly [Name in keyof Stores]: readonly (keyof Stores[Name])[] 
     "listKeys",
     "authenticate",
   ],
-  users: ["get", "keyOf", "list", "events"],
+  users: ["get", "list", "events"],
   chats: ["get", "list", "message", "history", "turns", "messages"],
   webhooks: ["get", "list", "delivery", "deliveries", "due", "nextDueInMs"],
   idempotency: ["recall"],

@@ -1,11 +1,11 @@
 // UserStore in memory.
 
-import type { EventId, ProjectId, UserKey } from "../../src/domain/ids.ts";
+import type { EventId, ProjectId } from "../../src/domain/ids.ts";
 import type { JsonObject } from "../../src/domain/memory.ts";
 import { decodeCursor, type Page, pageOf } from "../../src/domain/page.ts";
 import type { User, UserDraft, UserEvent } from "../../src/domain/user.ts";
 import type { Listing, UserStore } from "../../src/ports/user-store.ts";
-import { existingProject, nameUser, userKeyOf } from "./projects.ts";
+import { existingProject, nameUser } from "./projects.ts";
 import { type EventRow, jsonCopy, keyOf, type Session, type UserRow } from "./session.ts";
 
 /** UserStore in memory. */
@@ -21,10 +21,6 @@ export class InMemoryUsers implements UserStore {
 
   get(projectId: ProjectId, userId: string): User | null {
     return this.#known(projectId, userId)?.user ?? null;
-  }
-
-  keyOf(projectId: ProjectId, userId: string): UserKey | null {
-    return userKeyOf(this.session, projectId, userId);
   }
 
   list(projectId: ProjectId, { limit, cursor }: Listing): Page<User> {

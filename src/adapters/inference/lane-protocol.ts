@@ -33,7 +33,7 @@ export interface ScoreRequest {
 export type LaneRequest = EmbedRequest | ScoreRequest;
 
 /** First message of a lane, sent when its models are loaded. */
-export interface LaneHello {
+export type LaneHello = {
   readonly provider: string;
   /** Whether its reranker can exit early on unlikely passages. */
   readonly supportsEarlyExit: boolean;
@@ -41,7 +41,7 @@ export interface LaneHello {
   readonly warnings: readonly string[];
   /** Milliseconds from process start to ready. */
   readonly loadMs: number;
-}
+};
 
 /** Maximum texts or passages of one request. The scheduler sends fewer, so a larger request is a bug. */
 export const REQUEST_TEXTS_MAX = 256;

@@ -7,7 +7,13 @@ import { invariant } from "../../domain/fault.ts";
 import { loadWordPiece, type WordPiece } from "../../kit/wordpiece.ts";
 import type { EarlyExit } from "../../ports/models.ts";
 import type { Encoder } from "./encoder.ts";
-import { MODELS_DIR_VARIABLE, type ModelRuntime, REQUEST_TEXTS_MAX, RUNTIME_VARIABLE } from "./lane-protocol.ts";
+import {
+  type LaneHello,
+  MODELS_DIR_VARIABLE,
+  type ModelRuntime,
+  REQUEST_TEXTS_MAX,
+  RUNTIME_VARIABLE,
+} from "./lane-protocol.ts";
 import {
   describeEmbedder,
   describeReranker,
@@ -44,7 +50,7 @@ export async function runLane(socketPath: string): Promise<void> {
       supportsEarlyExit: reranker.encoder.scoreWithEarlyExit !== null,
       warnings: [embedder.encoder.warning, reranker.encoder.warning].filter((warning) => warning !== null),
       loadMs: Math.round(performance.now()),
-    },
+    } satisfies LaneHello,
   );
 }
 

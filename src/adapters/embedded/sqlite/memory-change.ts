@@ -15,7 +15,7 @@ import type { Clock } from "../../../kit/clock.ts";
 import type { Accepted } from "../../../ports/memory-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
-import { marksOfFile, unreadSource, uploadedFileOf } from "./memory-files.ts";
+import { type ContentMarks, marksOfFile, unreadSource, uploadedFileOf } from "./memory-files.ts";
 import type { MemoryOutbox } from "./memory-outbox.ts";
 import { foldTitle, LIVE, MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, TO_WORK, toMemory } from "./memory-row.ts";
 import type { ProjectQuotas } from "./project-quotas.ts";
@@ -57,9 +57,6 @@ export type AttributeColumns = {
   readonly given: string;
   readonly expiresAt: number | null;
 };
-
-/** Size and hash of a content. They tell whether a content is new after the text itself has left the row. */
-export type ContentMarks = { readonly contentBytes: number; readonly contentSha256: Uint8Array };
 
 /** Changes memories. */
 export class MemoryChanges {

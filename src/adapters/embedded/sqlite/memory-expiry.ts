@@ -53,13 +53,6 @@ export class MemoryExpiry {
     });
   }
 
-  /** All of all projects. */
-  endAllDue(): void {
-    this.database.atomically(() => {
-      while (this.endDue(STEP_MEMORIES) === STEP_MEMORIES);
-    });
-  }
-
   /** This one, which the caller found expired. */
   endOne(memoryKey: bigint): void {
     this.#tell(this.database.prepare<MemoryRow, { key: bigint }>(END_ONE).all({ key: memoryKey }));

@@ -5,8 +5,10 @@ import { createHash } from "node:crypto";
 import type { MemorySource, ReceivedFile } from "../../../domain/memory.ts";
 import type { UploadedFile } from "../../../ports/job-store.ts";
 import type { SqliteDatabase } from "./database.ts";
-import type { ContentMarks } from "./memory-change.ts";
 import { type MemoryRow, type StoredSource, storedSource } from "./memory-row.ts";
+
+/** Size and hash of a content. They tell whether a content is new after the text itself has left the row. */
+export type ContentMarks = { readonly contentBytes: number; readonly contentSha256: Uint8Array };
 
 /** Names per statement, so that a list of many thousand files does not become one parameter of megabytes. */
 const STEP_FILES = 500;

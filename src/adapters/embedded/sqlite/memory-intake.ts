@@ -7,15 +7,8 @@ import type { MemoryDraft } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Accepted } from "../../../ports/memory-store.ts";
 import type { SqliteDatabase } from "./database.ts";
-import {
-  type AttributeColumns,
-  attributesOf,
-  type ContentMarks,
-  type MemoryChanges,
-  marksOf,
-  putContent,
-} from "./memory-change.ts";
-import { marksOfFile, unreadSource } from "./memory-files.ts";
+import { type AttributeColumns, attributesOf, type MemoryChanges, marksOf, putContent } from "./memory-change.ts";
+import { type ContentMarks, marksOfFile, unreadSource } from "./memory-files.ts";
 import { MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, toMemory } from "./memory-row.ts";
 import type { ProjectQuotas } from "./project-quotas.ts";
 import { newId, type RandomBytes } from "./random.ts";

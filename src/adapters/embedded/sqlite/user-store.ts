@@ -2,7 +2,7 @@
 // other stores and refers to the same rows.
 
 import { invariant } from "../../../domain/fault.ts";
-import type { EventId, ProjectId, UserKey } from "../../../domain/ids.ts";
+import type { EventId, ProjectId } from "../../../domain/ids.ts";
 import type { JsonObject } from "../../../domain/memory.ts";
 import { decodeCursor, type Page, pageOf } from "../../../domain/page.ts";
 import type { User, UserDraft, UserEvent } from "../../../domain/user.ts";
@@ -11,7 +11,7 @@ import type { Listing, UserStore } from "../../../ports/user-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { PROJECT_KEY } from "./memory-row.ts";
 import { newId, type RandomBytes, systemRandom } from "./random.ts";
-import { nameUser, projectKeyOf, USER_KEY, userKeyOf } from "./user-rows.ts";
+import { nameUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
 
 const USER_COLUMNS = "known_key, id, name, email, metadata, created_at";
 
@@ -101,10 +101,6 @@ export class SqliteUserStore implements UserStore {
   get(projectId: ProjectId, userId: string): User | null {
     const row = this.#database.prepare<UserRow, OneUser>(FIND_KNOWN).get({ project: projectId, userId });
     return row === null ? null : toUser(row);
-  }
-
-  keyOf(projectId: ProjectId, userId: string): UserKey | null {
-    return userKeyOf(this.#database, projectId, userId);
   }
 
   list(projectId: ProjectId, { limit, cursor }: Listing): Page<User> {
