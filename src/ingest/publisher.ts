@@ -16,7 +16,7 @@ export interface ReadyMemory {
 /** A round begins once this many chunks wait, even while more memories are on their way. */
 const ROUND_CHUNKS = 512;
 /** A ready memory waits at most this long for company. A round costs 50 to 100 ms of disk and merge work whatever its
- * size (ARCHITECTURE.md, "Measured"), so under load three a second keep it under a third of a core. */
+ * size (docs/measurements.md, "Publishing"), so under load three a second keep it under a third of a core. */
 const ROUND_WAIT_MS = 400;
 
 /** What a publisher stands on. */
@@ -119,9 +119,10 @@ export class Publisher {
 }
 
 /**
- * One round for one project: indexes first, then visibility and rows. After a crash before the commit the memories are still `processing`,
- * and the round is repeated. What the rows refuse (deleted or rewritten meanwhile) is removed again. Work on an older content than the
- * row's is dropped before it can replace the newer one, which may be published already.
+ * One round for one project: indexes first, then visibility and rows. After a crash before the commit the memories are
+ * still `processing`, and the round is repeated. What the rows refuse (deleted or rewritten meanwhile) is removed
+ * again. Work on an older content than the row's is dropped before it can replace the newer one, which may be published
+ * already.
  */
 async function publishRound(
   parts: PublisherParts,
@@ -146,8 +147,8 @@ async function publishRound(
 }
 
 /**
- * Makes the rows `completed` and shows the memories. They are shown before the commit, so that whoever reads `completed` finds the memory;
- * until then the rows keep it out of every result.
+ * Makes the rows `completed` and shows the memories. They are shown before the commit, so that whoever reads
+ * `completed` finds the memory; until then the rows keep it out of every result.
  */
 async function completeRows(
   transactions: Transactions,
