@@ -4,6 +4,8 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
+import { unusedInRust, unusedInTypescript } from "./support/declarations.ts";
+import { cyclesIn, grouped, rustGraph, rustModuleOf, typescriptGraph } from "./support/import-graph.ts";
 import {
   codeLines,
   importsOf,
@@ -132,6 +134,19 @@ const FORBIDDEN_PATTERNS: readonly ForbiddenPattern[] = [
   },
 ];
 
+/** Public names that only code outside of src/ and native/ uses, with the reason. */
+const USED_FROM_OUTSIDE: Readonly<Record<string, string>> = {
+  initOrt: "onnxruntime-node calls it in the single binary (src/binary/build.ts)",
+  settingsMarkdown: "test/cli/config.test.ts generates docs/configuration.md with it",
+  "SlidingWindow.keysHeld": "tests observe the bound on memory with it",
+  "ProjectIndex.stats": "bench/vectors.ts waits for the HNSW graph with it; tests observe compaction",
+  "ProjectIndex.compactIfNeeded": "tests compact with it; the server does not yet",
+  "NativeIndex.stats": "see ProjectIndex.stats",
+  "NativeIndex.compactIfNeeded": "see ProjectIndex.compactIfNeeded",
+  stats: "see ProjectIndex.stats",
+  compact_if_needed: "see ProjectIndex.compactIfNeeded",
+};
+
 describe("house rules", () => {
   test("modules import only the modules that MODULE_IMPORTS allows", () => {
     const problems = src.flatMap((file) =>
@@ -248,6 +263,23 @@ describe("house rules", () => {
     expect([...dead, ...unused]).toEqual([]);
   });
 
+  test("every public item has a caller", () => {
+    const unused = [...unusedInTypescript(src, nativeScripts), ...unusedInRust(rust.filter(isProduction), src)];
+    const problems = unused
+      .filter(({ name }) => !Object.hasOwn(USED_FROM_OUTSIDE, name))
+      .map(({ path, line, name }) => `${path}:${line}: nothing but tests uses ${name}; remove it`);
+    expect(problems).toEqual([]);
+    const names = new Set(unused.map(({ name }) => name));
+    const outdated = Object.keys(USED_FROM_OUTSIDE).filter((name) => !names.has(name));
+    expect(outdated.map((name) => `${name} has a caller; remove it from USED_FROM_OUTSIDE`)).toEqual([]);
+  });
+
+  test("there are no import cycles", () => {
+    const uses = rustGraph(rust);
+    const cycles = [typescriptGraph(src), uses, grouped(uses, rustModuleOf)].flatMap(cyclesIn);
+    expect(cycles.map((cycle) => `${cycle}: move the shared code into a file of its own`)).toEqual([]);
+  });
+
   test("no source file is too long", () => {
     const problems = [
       ...src.filter(({ lines }) => lines.length > 500).map(({ path, lines }) => [path, lines.length]),
@@ -258,12 +290,10 @@ describe("house rules", () => {
 });
 
 describe("Rust rules", () => {
-  const code = rust
-    .filter(({ path }) => !/\/(tests?|testing)\b/.test(path))
-    .map((file) => ({
-      path: file.path,
-      lines: productionLines(file),
-    }));
+  const code = rust.filter(isProduction).map((file) => ({
+    path: file.path,
+    lines: productionLines(file),
+  }));
   const find = (pattern: RegExp, fix: string, allowed = "") =>
     code
       .filter(({ path }) => allowed === "" || !path.startsWith(allowed))
@@ -278,22 +308,57 @@ describe("Rust rules", () => {
   test("only one module uses Node-API", () => {
     expect(find(/\bnapi\b/, "move it to native/src/bindings", "native/src/bindings/")).toEqual([]);
   });
+});
 
-  test("modules import each other without cycles", () => {
-    for (const root of ["native/src/", "native/encoder/src/"]) {
-      const files = code
-        .filter(({ path }) => path.startsWith(root))
-        .map((file) => ({ ...file, path: file.path.slice(root.length) }));
-      const imports = rustImports(files);
-      expect(cycleIn(imports)).toEqual([]);
-      const folders = new Map<string, Set<string>>();
-      for (const [module, targets] of imports) {
-        const folder = folderOf(module);
-        const others = [...targets].map(folderOf).filter((other) => other !== folder);
-        folders.set(folder, new Set([...(folders.get(folder) ?? []), ...others]));
-      }
-      expect(cycleIn(folders)).toEqual([]);
-    }
+describe("the checks themselves", () => {
+  const file = (path: string, text: string): SourceFile => ({ path, text, lines: text.split("\n") });
+
+  test("find a cycle of TypeScript files", () => {
+    const files = [
+      file("src/a.ts", 'import type { B } from "./b.ts";'),
+      file("src/b.ts", 'export { a } from "./c.ts";'),
+      file("src/c.ts", 'const a = await import("./a.ts");'),
+      file("src/d.ts", 'import "./a.ts";'),
+    ];
+    expect(cyclesIn(typescriptGraph(files))).toEqual(["src/a.ts → src/b.ts → src/c.ts → src/a.ts"]);
+  });
+
+  test("find a cycle of Rust modules, also through a re-export, and none in a facade", () => {
+    const files = [
+      file("native/src/lib.rs", "mod a;\nmod b;"),
+      file("native/src/a.rs", "use crate::b::{Deep, other::Thing};"),
+      file("native/src/b/mod.rs", "mod deep;\npub(crate) use deep::Deep;"),
+      file("native/src/b/deep.rs", "fn f() { super::super::a::g() }\n#[cfg(test)]\nmod tests {\n  use super::*;\n}"),
+    ];
+    expect(cyclesIn(rustGraph(files))).toEqual(["native/src/a.rs → native/src/b/deep.rs → native/src/a.rs"]);
+    const modules = grouped(rustGraph(files), rustModuleOf);
+    expect(cyclesIn(modules)).toEqual(["native/src/a → native/src/b → native/src/a"]);
+  });
+
+  test("find unused exports and methods, however often they call themselves", () => {
+    const files = [
+      file("src/a.ts", "export function used() {}\nexport function unused(): void {\n  unused();\n}"),
+      file(
+        "src/b.ts",
+        "export class B {\n  called() {}\n  idle() {\n    this.inner.idle();\n  }\n}\nused();\nnew B().called();",
+      ),
+    ];
+    expect(unusedInTypescript(files).map(({ name, line }) => [name, line])).toEqual([
+      ["unused", 2],
+      ["B.idle", 3],
+    ]);
+  });
+
+  test("find unused items of Rust, and exported functions that TypeScript does not call", () => {
+    const files = [
+      file("native/src/a.rs", "pub fn used() {}\npub struct Unused;\nimpl Unused {}\npub fn only_tested() {}"),
+      file(
+        "native/src/b.rs",
+        "#[napi]\npub fn make_it() { used() }\n#[napi]\npub fn forgotten() {}\n#[cfg(test)]\nmod tests {\n  only_tested();\n}",
+      ),
+    ];
+    const callers = [file("src/a.ts", "addon.makeIt();")];
+    expect(unusedInRust(files, callers).map(({ name }) => name)).toEqual(["Unused", "only_tested", "forgotten"]);
   });
 });
 
@@ -337,50 +402,14 @@ describe("what is published", () => {
   });
 });
 
+function isProduction({ path }: SourceFile): boolean {
+  return !/\/(tests?|testing)\b/.test(path);
+}
+
 // `src/a/b.ts` is in module `a`, `src/main.ts` in `main.ts`, `src/adapters/a/b.ts` in `adapters/a`.
 function moduleOf(path: string): string {
   const [, module = "", adapter = ""] = path.split("/");
   return module === "adapters" ? `adapters/${adapter}` : module;
-}
-
-// The modules that each module names by `crate::`, by file.
-function rustImports(files: readonly { path: string; lines: readonly string[] }[]): Map<string, Set<string>> {
-  const nameOf = (path: string) => path.replace(/(\/mod)?\.rs$/, "").replaceAll("/", "::");
-  const modules = new Set(files.map(({ path }) => nameOf(path)));
-  const moduleAt = (path: readonly string[]) =>
-    path.map((_, at) => path.slice(0, path.length - at).join("::")).find((name) => modules.has(name));
-  return new Map(
-    files.map(({ path, lines }) => {
-      const found = [...lines.join("\n").matchAll(/\bcrate::((?:\w+::)*)(?:\{([^}]*)\}|(\w+))/g)].flatMap(
-        ([, before = "", group, single = ""]) =>
-          (group ?? single).split(",").map((item) => moduleAt([...before.split("::").slice(0, -1), item.trim()])),
-      );
-      const targets = found.filter((name) => name !== undefined && name !== nameOf(path));
-      return [nameOf(path), new Set(targets as string[])];
-    }),
-  );
-}
-
-const folderOf = (module: string) => module.split("::")[0] ?? "";
-
-// The names along one cycle; none if there is no cycle.
-function cycleIn(imports: ReadonlyMap<string, ReadonlySet<string>>): string[] {
-  const done = new Set<string>();
-  const visit = (name: string, trail: readonly string[]): string[] => {
-    if (trail.includes(name)) return [...trail.slice(trail.indexOf(name)), name];
-    if (done.has(name)) return [];
-    for (const next of imports.get(name) ?? []) {
-      const cycle = visit(next, [...trail, name]);
-      if (cycle.length > 0) return cycle;
-    }
-    done.add(name);
-    return [];
-  };
-  for (const name of imports.keys()) {
-    const cycle = visit(name, []);
-    if (cycle.length > 0) return cycle;
-  }
-  return [];
 }
 
 function deadLinks(page: SourceFile): string[] {
