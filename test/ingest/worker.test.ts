@@ -81,7 +81,7 @@ describe("a failure that passes", () => {
     expect(await shop.searchable()).toEqual(["Tried four times."]);
   });
 
-  test("of the reader: all memories of the claim are tried again", async () => {
+  test("of the preparation process: all memories of the claim are tried again", async () => {
     shop.preparer.before = breakingTimes(2);
     const accepted = shop.accept({ content: "One." }, { content: "Two." }, { content: "Three." });
     for (const memory of accepted) await shop.settled(memory);
