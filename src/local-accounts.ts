@@ -1,5 +1,6 @@
-// How does a command reach the accounts of a data directory without a server? The operations on keys and projects as the
-// interface has them, on the file itself. It holds no lock on the directory: a server may be running, and sees every change.
+// How does a command reach the accounts of a data directory without a server? The operations on keys and projects as
+// the interface has them, on the file itself. It holds no lock on the directory: a server may be running, and sees
+// every change.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -30,9 +31,9 @@ export interface KeyBody {
 }
 
 /**
- * What commands do with accounts, on a data directory (here) or through a server. What is returned are the interface's JSON
- * objects. A `projectId` of null is the caller's own project: the default one here. All reject with an Error whose message is
- * one sentence for the person at the terminal.
+ * What commands do with accounts, on a data directory (here) or through a server. What is returned are the interface's
+ * JSON objects. A `projectId` of null is the caller's own project: the default one here. All reject with an Error whose
+ * message is one sentence for the person at the terminal.
  */
 export interface Accounts {
   /** All keys, as one list of the interface. */

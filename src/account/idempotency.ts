@@ -1,5 +1,5 @@
-// Makes repeated POST requests harmless: tells whether a request with an Idempotency-Key is new, a repetition, or another request under
-// a key that is taken. Which operations accept the header is the API's business.
+// Makes repeated POST requests harmless: tells whether a request with an Idempotency-Key is new, a repetition, or
+// another request under a key that is taken. Which operations accept the header is the API's business.
 
 import { createHash, type Hash } from "node:crypto";
 import { Fault, invariant } from "../domain/fault.ts";
@@ -15,7 +15,10 @@ export interface Outcome {
   readonly status: number;
   /** The JSON for answering a repetition: without one-time secrets, and without what the request itself contains. */
   readonly remembered: unknown;
-  /** Further subjects (see `subjectsOf`) that `remembered` does not show, for instance the chat and the user of a message. */
+  /**
+   * Further subjects (see `subjectsOf`) that `remembered` does not show, for instance the chat and the user of a
+   * message.
+   */
   readonly subjects?: readonly string[];
 }
 
@@ -25,11 +28,15 @@ export type Begun =
   | {
       readonly kind: "run";
       /**
-       * Makes the request's change and remembers its answer in one transaction: after a crash there are both or none. If `work`
-       * throws, or its outcome is no success, nothing is remembered and a repetition runs again. To be called once, before `end`.
+       * Makes the request's change and remembers its answer in one transaction: after a crash there are both or none.
+       * If `work` throws, or its outcome is no success, nothing is remembered and a repetition runs again. To be called
+       * once, before `end`.
        */
       commit<O extends Outcome>(work: (transaction: Transaction) => Eventually<O>): Promise<O>;
-      /** The request is over: the next request with its key may run or is replayed. Must be called; a second call does nothing. */
+      /**
+       * The request is over: the next request with its key may run or is replayed. Must be called; a second call does
+       * nothing.
+       */
       end(): void;
     };
 
@@ -143,8 +150,8 @@ export function checkIdempotencyKey(text: string): string {
 
 /**
  * SHA-256 of a JSON value: equal for values that are equal whatever the order of their objects' keys, different
- * otherwise. Members that are undefined count as absent. Texts have to be well-formed (api/body.ts sees to that). Recursion
- * goes as deep as the value. Cost: one walk through it, and no copy of its texts.
+ * otherwise. Members that are undefined count as absent. Texts have to be well-formed (api/body.ts sees to that).
+ * Recursion goes as deep as the value. Cost: one walk through it, and no copy of its texts.
  */
 export function fingerprintOf(value: unknown): Uint8Array {
   const canonical = new CanonicalHash();

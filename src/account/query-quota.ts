@@ -1,5 +1,5 @@
-// Monthly query quotas. A question counts when its answer is kept. One that is being answered holds a place, so that many at once never
-// exceed the quota; one that is refused or fails costs nothing.
+// Monthly query quotas. A question counts when its answer is kept. One that is being answered holds a place, so that
+// many at once never exceed the quota; one that is refused or fails costs nothing.
 
 import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";

@@ -1,5 +1,5 @@
-// Caches the JSON of memories that are read repeatedly. The store returns the same object for a row until something changes
-// (RecentMemories), so the JSON is valid as long as the object is.
+// Caches the JSON of memories that are read repeatedly. The store returns the same object for a row until something
+// changes (RecentMemories), so the JSON is valid as long as the object is.
 
 import type { Memory, Progress } from "../domain/memory.ts";
 import type { MemoryWithContent } from "../services/memories.ts";

@@ -10,7 +10,10 @@ export type ChildKind = (typeof CHILD_KINDS)[number];
 /** Virtual folder of the modules inside a compiled binary. */
 const COMPILED_ROOT = "/$bunfs/";
 
-/** The command line of a child. For a lane and a preparation process, the caller appends the socket path. entry.ts parses it. */
+/**
+ * The command line of a child. For a lane and a preparation process, the caller appends the socket path. entry.ts
+ * parses it.
+ */
 export function childCommand(kind: ChildKind): readonly string[] {
   const isCompiled = import.meta.dir.startsWith(COMPILED_ROOT);
   const program = isCompiled ? [process.execPath] : [process.execPath, join(import.meta.dir, "..", "main.ts")];

@@ -1,5 +1,5 @@
-// `mneme serve`: starts the server, reports its state on standard output, and stops it on a signal. src/compose/service.ts builds
-// the service.
+// `mneme serve`: starts the server, reports its state on standard output, and stops it on a signal.
+// src/compose/service.ts builds the service.
 
 import type { Server } from "bun";
 import type { compose as Compose, Service } from "../compose/service.ts";

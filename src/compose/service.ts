@@ -1,5 +1,5 @@
-// The composition root: which parts make up a server, and in which order they open and close. The files beside it open the storage and
-// the models, and build the pages.
+// The composition root: which parts make up a server, and in which order they open and close. The files beside it open
+// the storage and the models, and build the pages.
 
 import { Idempotency } from "../account/idempotency.ts";
 import { QueryQuota } from "../account/query-quota.ts";
@@ -53,7 +53,9 @@ import { createPages } from "./pages.ts";
 import { openEmbeddedStorage, repair, type Storage } from "./storage.ts";
 import { startUpkeep } from "./upkeep.ts";
 
-/** Keys, and addresses without one, whose requests are counted at once. Beyond, a new one waits until a window is empty. */
+/**
+ * Keys, and addresses without one, whose requests are counted at once. Beyond, a new one waits until a window is empty.
+ */
 const COUNTED_KEYS_MAX = 100_000;
 const COUNTED_ADDRESSES_MAX = 20_000;
 
@@ -85,11 +87,11 @@ export interface PortParts {
 const EMBEDDED: PortParts = { startModels, openStorage: openEmbeddedStorage, connectLanguageModel };
 
 /**
- * Opens stores and models and puts the server together. Repairs what a crash or damage left behind before it resolves; models may
- * still be loading.
+ * Opens stores and models and puts the server together. Repairs what a crash or damage left behind before it resolves;
+ * models may still be loading.
  * @param ports tests replace the embedded implementations.
- * @throws StoreError, NativeError or ModelError with a sentence for the operator if something cannot be opened; what was opened
- *   before is closed again
+ * @throws StoreError, NativeError or ModelError with a sentence for the operator if something cannot be opened; what
+ *   was opened before is closed again
  */
 export async function compose(surroundings: Surroundings, ports: PortParts = EMBEDDED): Promise<Service> {
   const closers = new Closers();
@@ -238,7 +240,9 @@ function operatorLlm({ llmBaseUrl, llmModel, llmApiKey }: Config) {
   return { baseUrl: llmBaseUrl, model: llmModel, apiKey: llmApiKey };
 }
 
-/** Sets the operator's key if there is one. Without any admin key it makes one and returns its secret, to be shown once. */
+/**
+ * Sets the operator's key if there is one. Without any admin key it makes one and returns its secret, to be shown once.
+ */
 async function admitOperator(
   accounts: AccountStore,
   projectId: ProjectId,

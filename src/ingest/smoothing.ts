@@ -3,17 +3,18 @@
 import type { Chunk } from "../domain/chunk.ts";
 
 /**
- * How far a turn reaches to each side, and the weight of each turn there. On LoCoMo, nDCG@10 of fast: without .412, one turn by .2
- * .426, two by .2 and .1 .446, two by .2 .454, two by .3 .451, three by .2 .425 (22 Nov 2026; the three conversations that it was
- * chosen on agree with the other seven). The turn before the last is often the same speaker's.
+ * How far a turn reaches to each side, and the weight of each turn there. On LoCoMo, nDCG@10 of fast: without .412, one
+ * turn by .2 .426, two by .2 and .1 .446, two by .2 .454, two by .3 .451, three by .2 .425 (22 Nov 2026; the three
+ * conversations that it was chosen on agree with the other seven). The turn before the last is often the same
+ * speaker's.
  */
 const REACH = 2;
 const NEIGHBOUR_WEIGHT = 0.2;
 
 /**
- * Smooths vectors within sessions: a turn's e_i becomes unit(e_i + .2 (e_{i-2} + e_{i-1} + e_{i+1} + e_{i+2})), its neighbours
- * being the chunks of the same session beside it. Vectors of other chunks stay. Works in place while the vectors come in, so that
- * slices make no difference and none of them waits; linear, two vectors of memory beside them.
+ * Smooths vectors within sessions: a turn's e_i becomes unit(e_i + .2 (e_{i-2} + e_{i-1} + e_{i+1} + e_{i+2})), its
+ * neighbours being the chunks of the same session beside it. Vectors of other chunks stay. Works in place while the
+ * vectors come in, so that slices make no difference and none of them waits; linear, two vectors of memory beside them.
  */
 export class SessionSmoother {
   readonly #vectors: Float32Array;

@@ -19,8 +19,8 @@ export interface SweepParts {
 }
 
 /**
- * Removes deleted and expired memories from the indexes, and the texts and rows whose retention has ended. A project whose index fails is
- * logged and left to the next sweep; the other projects and the purge go on.
+ * Removes deleted and expired memories from the indexes, and the texts and rows whose retention has ended. A project
+ * whose index fails is logged and left to the next sweep; the other projects and the purge go on.
  */
 export async function sweep(parts: SweepParts): Promise<void> {
   await retractRetired(parts);
@@ -55,7 +55,8 @@ async function retractRetired({ retirement, index, log }: SweepParts): Promise<v
 
 /**
  * Removes kept files that no row refers to.
- * @param ageMs younger files stay: the row that refers to one may not be committed yet. 0 at a start, when nobody stores.
+ * @param ageMs younger files stay: the row that refers to one may not be committed yet. 0 at a start, when nobody
+ *   stores.
  * @returns how many
  */
 export async function removeUnreferencedFiles(

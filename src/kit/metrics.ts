@@ -57,8 +57,8 @@ export class Metrics {
   }
 
   /**
-   * Declares a gauge. `read` runs whenever the metrics are rendered, so it must be quick. Its errors reach the caller of
-   * `text`.
+   * Declares a gauge. `read` runs whenever the metrics are rendered, so it must be quick. Its errors reach the caller
+   * of `text`.
    * @throws Error like `counter`
    */
   gauge(

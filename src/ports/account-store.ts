@@ -1,8 +1,9 @@
 // Projects, API keys and what is used of a plan. Implemented by adapters/embedded on SQLite.
 //
 // Owed by an implementation: of keys only the SHA-256 is stored, compared in constant time; each method is one
-// transaction (ports/transactions.ts) and durable when it returns, but for `last used` of keys, which may lag by a minute.
-// Lists are keyset-paged, newest first, and stable. Deleted projects are absent from every read, and their keys with them.
+// transaction (ports/transactions.ts) and durable when it returns, but for `last used` of keys, which may lag by a
+// minute. Lists are keyset-paged, newest first, and stable. Deleted projects are absent from every read, and their keys
+// with them.
 
 import type { KeyId, ProjectId } from "../domain/ids.ts";
 import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../domain/key.ts";
@@ -29,20 +30,27 @@ export interface AccountStore {
   /** null: there is no such project. */
   changeProject(id: ProjectId, change: ProjectChange): Eventually<Project | null>;
   /**
-   * The project is gone from every read and its keys open nothing; its data is `removedProjects`' business. False: there was none.
+   * The project is gone from every read and its keys open nothing; its data is `removedProjects`' business. False:
+   * there was none.
    * @throws Fault `invalid_state` for the default project
    */
   removeProject(id: ProjectId): Eventually<boolean>;
   /** Projects whose data still has to go. */
   removedProjects(): Eventually<readonly ProjectId[]>;
-  /** Memories (up to `limit`, whatever their state) of a removed project, to be purged before its rows; none of any other. */
+  /**
+   * Memories (up to `limit`, whatever their state) of a removed project, to be purged before its rows; none of any
+   * other.
+   */
   memoriesOfRemoved(id: ProjectId, limit: number): Eventually<readonly bigint[]>;
   /** Erases the rows of those memories; of a project that was not removed, none. */
   eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): Eventually<void>;
   /** Erases all that is left of a removed project; its memories must be gone. Nothing happens to any other project. */
   eraseProject(id: ProjectId): Eventually<void>;
 
-  /** Whether somebody can administer through this project: it has an `admin` key that has not expired and is not confined. */
+  /**
+   * Whether somebody can administer through this project: it has an `admin` key that has not expired and is not
+   * confined.
+   */
   hasAdminKey(projectId: ProjectId): Eventually<boolean>;
   /**
    * A new key; the secret is in the result and nowhere else.
@@ -50,8 +58,8 @@ export interface AccountStore {
    */
   issueKey(projectId: ProjectId, draft: KeyDraft): Eventually<IssuedKey>;
   /**
-   * The key of the operator's choice, with all rights on the default project; one chosen earlier ends. The same one again keeps its
-   * id, and has all rights again, whatever was changed of it since.
+   * The key of the operator's choice, with all rights on the default project; one chosen earlier ends. The same one
+   * again keeps its id, and has all rights again, whatever was changed of it since.
    * @throws Fault `invalid_request` when the secret is that of an issued key
    */
   setOperatorKey(secret: string): Eventually<void>;

@@ -1,9 +1,9 @@
 // Chats and their messages. Implemented by adapters/embedded on SQLite.
 //
-// Owed by an implementation: each method is one transaction (ports/transactions.ts) and durable when it returns. Lists are
-// keyset-paged and stable; chats newest first, messages oldest first. A message's sources are those of memories that are
-// live when it is read: what was deleted, has expired or was given to another user is left out, and when a memory is erased its
-// sources go for good.
+// Owed by an implementation: each method is one transaction (ports/transactions.ts) and durable when it returns. Lists
+// are keyset-paged and stable; chats newest first, messages oldest first. A message's sources are those of memories
+// that are live when it is read: what was deleted, has expired or was given to another user is left out, and when a
+// memory is erased its sources go for good.
 
 import type { Chat, Message, MessageDraft } from "../domain/chat.ts";
 import type { ChatId, MessageId, ProjectId } from "../domain/ids.ts";
@@ -35,8 +35,8 @@ export interface ChatStore {
   /** All messages, oldest first. */
   history(projectId: ProjectId, id: ChatId): Eventually<readonly Message[]>;
   /**
-   * The last `count` messages that an answer may go on with, oldest first: what a user said, and what was answered before the first
-   * answer one of whose sources is no longer live. Later answers may repeat what that one said.
+   * The last `count` messages that an answer may go on with, oldest first: what a user said, and what was answered
+   * before the first answer one of whose sources is no longer live. Later answers may repeat what that one said.
    */
   turns(projectId: ProjectId, id: ChatId, count: number): Eventually<readonly Pick<Message, "role" | "content">[]>;
   /** One page of messages, oldest first. @throws Fault `invalid_cursor` */

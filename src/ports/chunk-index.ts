@@ -1,15 +1,16 @@
 // What is searched: texts, vectors, postings and entities of published memories. Implemented by adapters/embedded.
 //
 // What an implementation owes:
-// - `publish` replaces everything that a memory had before. It can be repeated after a crash at any point. When it resolves, texts,
-//   vectors and postings are durable. It does not make a memory visible.
-// - Visibility follows the memory's row and is separate from content. A search that begins after `show` has resolved can find the
-//   memory, and filters see the attributes that `show` gave. A search that begins after `hide` has resolved does not find it. Of
-//   several calls for one memory the last one counts.
-// - A memory can be shown a moment before its row is committed as completed, and hidden a moment after its row was deleted. So the rows
-//   have the last word: callers read them again before they show a result.
-// - Every search stays inside the admissible set that it is given. It returns nothing from outside, and it misses nothing inside because
-//   something outside ranked higher. Scores of one kind of search are comparable only among themselves.
+// - `publish` replaces everything that a memory had before. It can be repeated after a crash at any point. When it
+//   resolves, texts, vectors and postings are durable. It does not make a memory visible.
+// - Visibility follows the memory's row and is separate from content. A search that begins after `show` has resolved
+//   can find the memory, and filters see the attributes that `show` gave. A search that begins after `hide` has
+//   resolved does not find it. Of several calls for one memory the last one counts.
+// - A memory can be shown a moment before its row is committed as completed, and hidden a moment after its row was
+//   deleted. So the rows have the last word: callers read them again before they show a result.
+// - Every search stays inside the admissible set that it is given. It returns nothing from outside, and it misses
+//   nothing inside because something outside ranked higher. Scores of one kind of search are comparable only among
+//   themselves.
 // - Changes take effect in the order of their calls: what is retracted or purged after it was published stays away.
 // - The data of a project cannot be reached through another project.
 
@@ -48,9 +49,9 @@ export interface VisibleMemory {
   /** Unix milliseconds; null: never. */
   readonly expiresAt: number | null;
   /**
-   * What filters see: JSON text as `filteredAttributesJson` (domain/filter.ts) makes it. It stays text because opening a project
-   * shows all of its memories: the row store builds this text inside its query and the index parses it natively, so that no
-   * JavaScript object per memory is made in between.
+   * What filters see: JSON text as `filteredAttributesJson` (domain/filter.ts) makes it. It stays text because opening
+   * a project shows all of its memories: the row store builds this text inside its query and the index parses it
+   * natively, so that no JavaScript object per memory is made in between.
    */
   readonly attributes: string;
 }
@@ -92,7 +93,10 @@ export interface GraphPath {
   readonly through: string | null;
 }
 
-/** Where an entity was found: a title, capitalised words (or words of scripts without capitals), quotation marks and so on. */
+/**
+ * Where an entity was found: a title, capitalised words (or words of scripts without capitals), quotation marks and so
+ * on.
+ */
 export type EntityKind = "title" | "name" | "quote" | "identifier" | "date" | "phrase";
 
 /** An entity of one memory. */
@@ -146,19 +150,25 @@ export interface ProjectIndex {
 
   /** The visible memories of a user, or of all users (`userKey` null), that have not expired at `nowMs`. */
   admit(userKey: UserKey | null, nowMs: number): Eventually<AdmissibleSet>;
-  /** The same, restricted to those that match a filter. @throws Fault `invalid_filter` for a filter that would take seconds */
+  /**
+   * The same, restricted to those that match a filter.
+   * @throws Fault `invalid_filter` for a filter that would take seconds
+   */
   admitWithin(userKey: UserKey | null, nowMs: number, filter: Filter): Promise<AdmissibleSet>;
   /** Vector search: the chunks with the highest cosine similarity. */
   searchVectors(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits>;
   /** The cosine similarity of exactly these chunks; NaN for one that no longer exists. */
   scoreVectors(vector: Float32Array, chunks: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array>;
-  /** Full-text search: the chunks with the highest BM25 score (0..1, absolute, see retrieval/modes.ts); only scores above 0. */
+  /**
+   * Full-text search: the chunks with the highest BM25 score (0..1, absolute, see retrieval/modes.ts); only scores
+   * above 0.
+   */
   searchText(query: string, within: AdmissibleSet, limit: number): Promise<Hits>;
   /** The BM25 score of exactly these chunks; 0 where no word matches. */
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
   /**
-   * Graph search: two steps from the query's entities and from the seeds, over passages of the admissible set. Scores are 0..1, the
-   * best equals `certainty`; only scores above 0.
+   * Graph search: two steps from the query's entities and from the seeds, over passages of the admissible set. Scores
+   * are 0..1, the best equals `certainty`; only scores above 0.
    * @param seeds at most 10
    */
   searchGraph(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<GraphHits>;
@@ -180,12 +190,15 @@ export interface ChunkIndex {
   /** Removes the texts of retracted memories for good. */
   purge(memoryKeys: readonly MemoryKey[]): Promise<void>;
   /**
-   * Compares the index of a project with its rows at a start. Shows memories that are whole and returns those that have to be published
-   * again.
+   * Compares the index of a project with its rows at a start. Shows memories that are whole and returns those that have
+   * to be published again.
    * @param completed the project's completed memories in pages; other work goes on between two pages.
    */
   reconcile(id: ProjectId, completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation>;
-  /** Removes a project's vectors and postings for good; its texts go with `purge`. The project cannot be opened again. Idempotent. */
+  /**
+   * Removes a project's vectors and postings for good; its texts go with `purge`. The project cannot be opened again.
+   * Idempotent.
+   */
   drop(id: ProjectId): Promise<void>;
   /** Closes every project. Afterwards every call fails. */
   close(): Promise<void>;

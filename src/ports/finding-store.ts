@@ -1,8 +1,8 @@
 // What language models found about memories, kept so that no text is paid for twice, and the tokens that this took.
 // Implemented by adapters/embedded on SQLite.
 //
-// Owed by an implementation: each method is one transaction and durable when it returns. What was found goes for good with its
-// memory.
+// Owed by an implementation: each method is one transaction and durable when it returns. What was found goes for good
+// with its memory.
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Extracted } from "../domain/memory.ts";
@@ -24,8 +24,8 @@ export interface Relation {
 }
 
 /**
- * What a language model found. Attributes that are absent it was not asked for, or gave nothing that holds. Entities and relations
- * are kept for the knowledge graph: a text is paid for once.
+ * What a language model found. Attributes that are absent it was not asked for, or gave nothing that holds. Entities
+ * and relations are kept for the knowledge graph: a text is paid for once.
  */
 export interface Finding extends Partial<Extracted> {
   readonly entities: readonly Entity[];
@@ -40,9 +40,9 @@ export interface Asked {
 /** Findings and tokens. Synchronous: a call takes microseconds. */
 export interface FindingStore {
   /**
-   * What was found about the content that this job is about, in an earlier try or before it was to be indexed again. That nothing
-   * was found holds for the job's version only: whoever sends a memory again, or has it tried again, has the model asked again.
-   * null: it was not asked.
+   * What was found about the content that this job is about, in an earlier try or before it was to be indexed again.
+   * That nothing was found holds for the job's version only: whoever sends a memory again, or has it tried again, has
+   * the model asked again. null: it was not asked.
    */
   asked(job: Job): Eventually<Asked | null>;
   /** Keeps what was found; nothing for a job whose memory is gone or newer. */

@@ -1,7 +1,7 @@
 // Answers that are remembered under an `Idempotency-Key`. Implemented by adapters/embedded on SQLite.
 //
-// Owed by an implementation: `remember` inside a transaction (ports/transactions.ts) becomes durable with the change that it
-// answers, so that a repeated request can never make a second one.
+// Owed by an implementation: `remember` inside a transaction (ports/transactions.ts) becomes durable with the change
+// that it answers, so that a repeated request can never make a second one.
 
 import type { ProjectId } from "../domain/ids.ts";
 import type { Eventually } from "../kit/eventually.ts";

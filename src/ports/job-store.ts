@@ -1,10 +1,10 @@
-// Ingestion work: which memory is processed next, by whom, and how that ends. A memory in status `processing` is the job.
-// Implemented by adapters/embedded on SQLite.
+// Ingestion work: which memory is processed next, by whom, and how that ends. A memory in status `processing` is the
+// job. Implemented by adapters/embedded on SQLite.
 //
 // What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
-// (transactions.ts). `claim` gives out a job under a lease with a fencing token. The newest lease wins: what an older holder
-// reports, or what was done for an older version or a deleted memory, is refused by `renew`, `complete`, `retryLater` and `fail`.
-// Of two concurrent claims at most one gets a job.
+// (transactions.ts). `claim` gives out a job under a lease with a fencing token. The newest lease wins: what an older
+// holder reports, or what was done for an older version or a deleted memory, is refused by `renew`, `complete`,
+// `retryLater` and `fail`. Of two concurrent claims at most one gets a job.
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Extracted, FailureCode, Memory } from "../domain/memory.ts";
@@ -42,7 +42,10 @@ export interface Job {
 export interface JobFilter {
   /** Jobs of these projects. */
   readonly except?: readonly ProjectId[];
-  /** Jobs with a longer text, in UTF-8 bytes. A plain-text file counts with its own size; of other files the text is not known yet. */
+  /**
+   * Jobs with a longer text, in UTF-8 bytes. A plain-text file counts with its own size; of other files the text is not
+   * known yet.
+   */
   readonly textBytesMax?: number;
 }
 
@@ -62,7 +65,10 @@ export interface Completion {
   /** Whether a language model extracted any of it. */
   readonly extractedBy: "llm" | "local";
   readonly chunkCount: number;
-  /** What was read from the job's file: the UTF-8 bytes of its text, and what the file says beside it; absent without a file. */
+  /**
+   * What was read from the job's file: the UTF-8 bytes of its text, and what the file says beside it; absent without a
+   * file.
+   */
   readonly read?: DocumentFacts & { readonly contentBytes: number };
 }
 
@@ -75,13 +81,13 @@ export interface JobStore {
   /** Extends leases. Returns the jobs that are still held. */
   renew(jobs: readonly Job[], leaseMs: number): Eventually<readonly Job[]>;
   /**
-   * Makes memories `completed` and drops their content and file from the row: the index has the text now. Returns those that were
-   * still held; the others stay as they are.
+   * Makes memories `completed` and drops their content and file from the row: the index has the text now. Returns those
+   * that were still held; the others stay as they are.
    */
   complete(completions: readonly Completion[]): Eventually<readonly VisibleMemory[]>;
   /**
-   * After a passing failure: the job can be claimed again after `delayMs`. With `isCounted` false the attempt does not count;
-   * by default it does.
+   * After a passing failure: the job can be claimed again after `delayMs`. With `isCounted` false the attempt does not
+   * count; by default it does.
    */
   retryLater(job: Job, delayMs: number, isCounted?: boolean): Eventually<void>;
   /** Ends the job as `failed`. Returns false if the lease or version is no longer the newest. */

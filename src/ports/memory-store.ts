@@ -1,9 +1,9 @@
-// The system of record for memories: their rows and attributes. Work on them is job-store.ts, their end retirement-store.ts.
-// Implemented by adapters/embedded on SQLite.
+// The system of record for memories: their rows and attributes. Work on them is job-store.ts, their end
+// retirement-store.ts. Implemented by adapters/embedded on SQLite.
 //
 // What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
-// (transactions.ts). Lists are paged by key, newest first, and stay stable while memories are inserted and deleted. Deleted and expired
-// memories are absent from every read.
+// (transactions.ts). Lists are paged by key, newest first, and stay stable while memories are inserted and deleted.
+// Deleted and expired memories are absent from every read.
 
 import type { Fault } from "../domain/fault.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
@@ -39,16 +39,19 @@ export interface MemoryListing {
 /** Rows of memories. */
 export interface MemoryStore {
   /**
-   * Stores drafts as memories in status `processing`. A draft with a known (`externalId`, `userId`) updates that memory: given
-   * fields replace, absent ones stay. Results stand in the order of the drafts. A draft that would exceed a quota of the project's
-   * plan is not stored; a Fault `document_quota_exceeded` or `storage_quota_exceeded` stands in its place.
+   * Stores drafts as memories in status `processing`. A draft with a known (`externalId`, `userId`) updates that
+   * memory: given fields replace, absent ones stay. Results stand in the order of the drafts. A draft that would exceed
+   * a quota of the project's plan is not stored; a Fault `document_quota_exceeded` or `storage_quota_exceeded` stands
+   * in its place.
    * @throws Fault `project_not_found` if the project no longer exists
    */
   accept(projectId: ProjectId, drafts: readonly MemoryDraft[]): Eventually<readonly (Accepted | Fault)[]>;
   /**
-   * Changes a memory. New content (different content, or any content for a failed memory) puts it back to `processing` and clears
-   * attributes that no caller ever gave; the outcome is then `rewritten`. Returns null if there is no such memory.
-   * @throws Fault `external_id_conflict` if another memory has this pair of `externalId` and `userId`; `storage_quota_exceeded`
+   * Changes a memory. New content (different content, or any content for a failed memory) puts it back to `processing`
+   * and clears attributes that no caller ever gave; the outcome is then `rewritten`. Returns null if there is no such
+   * memory.
+   * @throws Fault `external_id_conflict` if another memory has this pair of `externalId` and `userId`;
+   *   `storage_quota_exceeded`
    */
   change(projectId: ProjectId, id: MemoryId, change: MemoryChange): Eventually<Accepted | null>;
   /**
@@ -61,8 +64,8 @@ export interface MemoryStore {
   /** Reads memories by key, for search results. Keys without a readable memory are left out. */
   getMany(projectId: ProjectId, keys: readonly MemoryKey[]): Eventually<ReadonlyMap<MemoryKey, Memory>>;
   /**
-   * Contents that are still kept with the row: of memories not yet published, or failed. Empty text for an uploaded file that was
-   * not read yet.
+   * Contents that are still kept with the row: of memories not yet published, or failed. Empty text for an uploaded
+   * file that was not read yet.
    */
   waitingContents(keys: readonly MemoryKey[]): Eventually<ReadonlyMap<MemoryKey, string>>;
   /** @throws Fault `invalid_cursor` */
@@ -77,8 +80,8 @@ export interface MemoryStore {
   userKey(projectId: ProjectId, userId: string): Eventually<UserKey | null>;
 
   /**
-   * Completed memories that searches may see, in ascending order of their keys: all of the project, or up to `limit` beyond
-   * `afterKey`.
+   * Completed memories that searches may see, in ascending order of their keys: all of the project, or up to `limit`
+   * beyond `afterKey`.
    */
   visible(
     projectId: ProjectId,

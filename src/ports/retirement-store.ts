@@ -1,5 +1,6 @@
-// How memories go for good: deleted or expired, then out of the index, then (after the retention) out of all stores. The row stays
-// until the last step, so that each step can be repeated after a crash. Implemented by adapters/embedded on SQLite.
+// How memories go for good: deleted or expired, then out of the index, then (after the retention) out of all stores.
+// The row stays until the last step, so that each step can be repeated after a crash. Implemented by adapters/embedded
+// on SQLite.
 //
 // What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
 // (transactions.ts). Memories of removed projects are left out: they go with their project (AccountStore).
@@ -16,8 +17,8 @@ export interface RetiredMemory {
 /** Deleted and expired memories. */
 export interface RetirementStore {
   /**
-   * Memories whose index entries still have to go; `markRetracted` ends that. Expiry is recorded here too. Projects in `except`
-   * are passed over.
+   * Memories whose index entries still have to go; `markRetracted` ends that. Expiry is recorded here too. Projects in
+   * `except` are passed over.
    */
   retired(limit: number, except?: readonly ProjectId[]): Eventually<readonly RetiredMemory[]>;
   /** The index entries of these memories are gone. Keys of memories that are not deleted are ignored. */
@@ -25,8 +26,8 @@ export interface RetirementStore {
   /** Retracted memories whose retention (the project's `retention_days` after deletion or expiry) has ended. */
   purgeable(limit: number): Eventually<readonly MemoryKey[]>;
   /**
-   * Erases the rows of retracted memories, with what chats show of them and what idempotency remembers of them. Returns the
-   * uploaded files that no row refers to any more.
+   * Erases the rows of retracted memories, with what chats show of them and what idempotency remembers of them. Returns
+   * the uploaded files that no row refers to any more.
    */
   erase(keys: readonly MemoryKey[]): Eventually<readonly string[]>;
 }

@@ -1,14 +1,17 @@
 // Units of work over all stores of record. Implemented by adapters/embedded on SQLite.
 //
 // What an implementation owes:
-// - All changes that `work` makes through the stores of its transaction become durable together before `run` resolves. If
-//   `work` throws or rejects, none of them happens and `run` rejects with the same error.
+// - All changes that `work` makes through the stores of its transaction become durable together before `run` resolves.
+//   If `work` throws or rejects, none of them happens and `run` rejects with the same error.
 // - Nobody outside sees a change before it is committed. Inside, each call sees the changes made before it.
-// - Transactions that touch the same rows take effect one after the other. Their effects run in the order of their commits.
-// - Effects registered with `afterCommit` have ended when `run` resolves. So whatever a caller does after `run` (answer a request,
-//   for one) happens after them. An effect that fails is logged; the transaction stands, and the other effects run.
-// - `work` may wait for the stores of its own transaction only. Anything else keeps other writers waiting; calling a changing
-//   method of a store outside the transaction would wait for itself. An implementation ends a transaction that stays open too long.
+// - Transactions that touch the same rows take effect one after the other. Their effects run in the order of their
+//   commits.
+// - Effects registered with `afterCommit` have ended when `run` resolves. So whatever a caller does after `run` (answer
+//   a request, for one) happens after them. An effect that fails is logged; the transaction stands, and the other
+//   effects run.
+// - `work` may wait for the stores of its own transaction only. Anything else keeps other writers waiting; calling a
+//   changing method of a store outside the transaction would wait for itself. An implementation ends a transaction that
+//   stays open too long.
 
 import type { Eventually } from "../kit/eventually.ts";
 import type { AccountStore } from "./account-store.ts";
@@ -22,8 +25,8 @@ import type { UserStore } from "./user-store.ts";
 import type { WebhookStore } from "./webhook-store.ts";
 
 /**
- * The stores of record. Used directly, each call is a transaction of its own. Every method may be awaited: an implementation
- * returns the value itself where it has it at once.
+ * The stores of record. Used directly, each call is a transaction of its own. Every method may be awaited: an
+ * implementation returns the value itself where it has it at once.
  */
 export interface Stores {
   readonly memories: MemoryStore;
@@ -37,11 +40,13 @@ export interface Stores {
   readonly idempotency: IdempotencyStore;
 }
 
-/** An open transaction: its stores take part in it. It must not be used after the work that it was given to has ended. */
+/**
+ * An open transaction: its stores take part in it. It must not be used after the work that it was given to has ended.
+ */
 export interface Transaction extends Stores {
   /**
-   * Registers what follows the commit: what searches may see, waking workers. Effects run one after the other in the order of
-   * registration; none runs if the transaction is undone.
+   * Registers what follows the commit: what searches may see, waking workers. Effects run one after the other in the
+   * order of registration; none runs if the transaction is undone.
    */
   afterCommit(effect: () => Eventually<void>): void;
 }

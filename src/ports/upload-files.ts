@@ -1,9 +1,10 @@
-// Where the files of uploads lie until their text is read: first as incoming files, then as kept files that a memory's row names.
-// Implemented by adapters/uploads on a folder.
+// Where the files of uploads lie until their text is read: first as incoming files, then as kept files that a memory's
+// row names. Implemented by adapters/uploads on a folder.
 //
-// What an implementation owes: files are readable by their owner only. An incoming file that was never kept is gone after the next
-// start. `keep` is durable and atomic: the file is complete on disk when it resolves. A file is kept before the row that names it is
-// committed; whoever finds kept files without a row removes them (`names`, MemoryStore.unreferencedFiles).
+// What an implementation owes: files are readable by their owner only. An incoming file that was never kept is gone
+// after the next start. `keep` is durable and atomic: the file is complete on disk when it resolves. A file is kept
+// before the row that names it is committed; whoever finds kept files without a row removes them (`names`,
+// MemoryStore.unreferencedFiles).
 
 /** A file while it arrives. */
 export interface IncomingFile {
@@ -20,7 +21,10 @@ export interface IncomingFile {
 export interface UploadFiles {
   /** Begins an empty file. @throws Fault `overloaded` when the disk is full */
   begin(): Promise<IncomingFile>;
-  /** Moves an incoming file that has ended to its permanent place. Returns its new name. @throws Fault `overloaded` when the disk is full */
+  /**
+   * Moves an incoming file that has ended to its permanent place. Returns its new name.
+   * @throws Fault `overloaded` when the disk is full
+   */
   keep(path: string): Promise<string>;
   /** The local path of a kept file, for reading it. */
   pathOf(name: string): string;

@@ -1,8 +1,8 @@
 // The application's users and their events. Implemented by adapters/embedded on SQLite.
 //
 // Owed by an implementation: each method is one transaction (ports/transactions.ts) and durable when it returns. A user
-// becomes known when a memory, chat or event names it, and stops being known by `forget`; only known users are read. Lists
-// are keyset-paged, newest first, and stable under inserts and deletes.
+// becomes known when a memory, chat or event names it, and stops being known by `forget`; only known users are read.
+// Lists are keyset-paged, newest first, and stable under inserts and deletes.
 
 import type { ProjectId } from "../domain/ids.ts";
 import type { JsonObject } from "../domain/memory.ts";

@@ -1,8 +1,8 @@
 // Webhooks and the outbox of deliveries to them. Implemented by adapters/embedded on SQLite.
 //
-// Owed by an implementation: each method is one transaction (ports/transactions.ts) and durable when it returns. Deliveries
-// of memory events are written by the MemoryStore in the transaction that changes the memory; they are delivered at least once,
-// across restarts. Lists are keyset-paged, newest first, and stable.
+// Owed by an implementation: each method is one transaction (ports/transactions.ts) and durable when it returns.
+// Deliveries of memory events are written by the MemoryStore in the transaction that changes the memory; they are
+// delivered at least once, across restarts. Lists are keyset-paged, newest first, and stable.
 
 import type { DeliveryId, ProjectId, WebhookId } from "../domain/ids.ts";
 import type { Page } from "../domain/page.ts";
@@ -63,8 +63,9 @@ export interface WebhookStore {
   redeliver(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Eventually<Delivery | null>;
 
   /**
-   * Deliveries whose time has come, oldest first, of all projects; of one webhook no more than the few that wait longest, so that none
-   * hides another's. Of webhooks that are switched off there is only what was asked for by name since.
+   * Deliveries whose time has come, oldest first, of all projects; of one webhook no more than the few that wait
+   * longest, so that none hides another's. Of webhooks that are switched off there is only what was asked for by name
+   * since.
    */
   due(limit: number, except: ReadonlySet<DeliveryId>): Eventually<readonly DueDelivery[]>;
   /** Milliseconds until the next delivery is due; 0: now; null: none waits. */

@@ -23,8 +23,8 @@ export async function readRows(
 }
 
 /**
- * Rows and passages of candidates, by chunk key; those that may not be shown are left out. The row is read before the passage: if it
- * still has this version at the end, the passage belongs to that version.
+ * Rows and passages of candidates, by chunk key; those that may not be shown are left out. The row is read before the
+ * passage: if it still has this version at the end, the passage belongs to that version.
  */
 export async function hydrate(running: Search, candidates: readonly Candidate[]): Promise<Map<bigint, Hydrated>> {
   const rows = await readRows(
@@ -41,7 +41,10 @@ export async function hydrate(running: Search, candidates: readonly Candidate[])
   return found;
 }
 
-/** Candidates whose row may still be shown and has the version that was hydrated, with the attributes of now. By chunk key. */
+/**
+ * Candidates whose row may still be shown and has the version that was hydrated, with the attributes of now. By chunk
+ * key.
+ */
 export function stillValid(
   candidates: readonly Candidate[],
   hydrated: ReadonlyMap<bigint, Hydrated>,

@@ -1,5 +1,5 @@
-// The arithmetic of ranking: combines signals, squashes logits, calibrates scores. Pure functions; search.ts decides the
-// order of the steps.
+// The arithmetic of ranking: combines signals, squashes logits, calibrates scores. Pure functions; search.ts decides
+// the order of the steps.
 
 import type { ChunkKey, MemoryKey } from "../domain/ids.ts";
 import type { Signal, Signals } from "../domain/ranking.ts";

@@ -1,4 +1,5 @@
-// Recall: collects candidates by vector search, full-text search and graph search, and orders them by their hybrid score.
+// Recall: collects candidates by vector search, full-text search and graph search, and orders them by their hybrid
+// score.
 
 import { type GraphWalk, walkGraph } from "./graph-walk.ts";
 import type { Pool } from "./rank.ts";
@@ -102,10 +103,13 @@ async function withHits(
   return mergePools(pool, { ...added, cosines: await index.scoreVectors(vector, added) });
 }
 
-/** The result of work that was started before it is needed; calling the function gives the value or throws the error. */
+/**
+ * The result of work that was started before it is needed; calling the function gives the value or throws the error.
+ */
 type Deferred<Result> = Promise<() => Result>;
 
-// An error is thrown where the result is used. If the search ends before that, it must not become an unhandled rejection.
+// An error is thrown where the result is used. If the search ends before that, it must not become an unhandled
+// rejection.
 function deferError<Result>(work: Promise<Result>): Deferred<Result> {
   return work.then(
     (result) => () => result,

@@ -1,6 +1,6 @@
-// Runs a search: recall candidates, rank them, show the best. This file decides the order of the steps and times them; `explain` shows
-// these times. recall.ts finds candidates, rerank.ts reads them, hydration.ts fetches rows and passages, rank.ts has the arithmetic and
-// modes.ts the constants.
+// Runs a search: recall candidates, rank them, show the best. This file decides the order of the steps and times them;
+// `explain` shows these times. recall.ts finds candidates, rerank.ts reads them, hydration.ts fetches rows and
+// passages, rank.ts has the arithmetic and modes.ts the constants.
 
 import { invariant } from "../domain/fault.ts";
 import type { RankedPassage, Ranking } from "../domain/ranking.ts";
@@ -25,8 +25,8 @@ interface RankedCandidates {
 }
 
 /**
- * Runs a search. It shows nothing that was deleted, rewritten or moved out of scope or filter before it began; of changes made while it
- * runs it may show either state.
+ * Runs a search. It shows nothing that was deleted, rewritten or moved out of scope or filter before it began; of
+ * changes made while it runs it may show either state.
  * @param given constants in place of the mode's own; bench/ablation.ts takes parts of a mode away.
  * @throws Fault `overloaded` or `model_unavailable` if no model can answer
  */
@@ -105,7 +105,10 @@ async function show(running: Search, recalled: Recalled, ranked: RankedCandidate
   return results;
 }
 
-/** Candidates whose rows are still valid. Those that became invalid since the search began are replaced by the next ones. */
+/**
+ * Candidates whose rows are still valid. Those that became invalid since the search began are replaced by the next
+ * ones.
+ */
 async function currentCandidates(running: Search, { candidates: recalled, walk }: Recalled, ranked: RankedCandidates) {
   const { request } = running;
   const hydrated = new Map(ranked.hydrated);

@@ -2,7 +2,10 @@
 
 import type { StageRecord } from "../domain/ranking.ts";
 
-/** Measures stages that follow each other. A stage that comes twice is shown once with its sum: both models have a queue. */
+/**
+ * Measures stages that follow each other. A stage that comes twice is shown once with its sum: both models have a
+ * queue.
+ */
 export class Stopwatch {
   readonly #stages = new Map<StageRecord["name"], { ms: number; candidates: number }>();
   #last = performance.now();

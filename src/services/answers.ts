@@ -1,5 +1,6 @@
-// Answers questions: makes the question self-contained, searches within the caller's scope, and answers from what was found, by the
-// project's language model or without one in quoted sentences. The same events feed a JSON body and a stream.
+// Answers questions: makes the question self-contained, searches within the caller's scope, and answers from what was
+// found, by the project's language model or without one in quoted sentences. The same events feed a JSON body and a
+// stream.
 
 import type { QueryQuota, QuotaPlace } from "../account/query-quota.ts";
 import { contextualQuestion } from "../answer/contextual-question.ts";
@@ -75,8 +76,8 @@ export class AnswerService {
 
   /**
    * Begins an answer and takes a place in the quota. No further work is done before the first event is requested.
-   * @throws Fault `invalid_request` for a model where none is configured, and for instructions that leave no room for sources;
-   *   `insufficient_scope` if a confined viewer names another user; `query_quota_exceeded`
+   * @throws Fault `invalid_request` for a model where none is configured, and for instructions that leave no room for
+   *   sources; `insufficient_scope` if a confined viewer names another user; `query_quota_exceeded`
    */
   async ask(viewer: Viewer, question: Question, signal: AbortSignal): Promise<AnswerRun> {
     userOf(viewer, question.userId);

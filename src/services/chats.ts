@@ -1,5 +1,5 @@
-// Chats, and messages that are answered one after the other. A chat's messages search what its user owns, or the whole project if the
-// chat has no user.
+// Chats, and messages that are answered one after the other. A chat's messages search what its user owns, or the whole
+// project if the chat has no user.
 
 import type { QuotaPlace } from "../account/query-quota.ts";
 import { type AnswerEvent, type CitedPassage, citedFirst } from "../answer/events.ts";
@@ -35,8 +35,8 @@ export type MessageEvent =
   | { readonly type: "message"; readonly message: Message; readonly tokensUsed: number };
 
 /**
- * Runs `store` in a transaction of the caller's choice. `store` stores the whole answer and returns the message; the answer took
- * `tokensUsed`.
+ * Runs `store` in a transaction of the caller's choice. `store` stores the whole answer and returns the message; the
+ * answer took `tokensUsed`.
  */
 type Keep = (store: (transaction: Transaction) => Promise<Message>, tokensUsed: number) => Promise<void>;
 
@@ -107,9 +107,9 @@ export class ChatService {
   }
 
   /**
-   * Refuses what can be refused before any work, and takes the message's place in line and in the month's quota. The events begin
-   * when the messages before it are answered. The user's message is stored first; the assistant's when it is whole, or as far as it
-   * came if the caller hangs up.
+   * Refuses what can be refused before any work, and takes the message's place in line and in the month's quota. The
+   * events begin when the messages before it are answered. The user's message is stored first; the assistant's when it
+   * is whole, or as far as it came if the caller hangs up.
    * @throws Fault `chat_not_found`, `query_quota_exceeded`, `overloaded`, `invalid_request`
    */
   async send(
@@ -240,7 +240,10 @@ class AnswerSoFar {
     }
   }
 
-  /** Its sources: as the answer gave them, or, if it was interrupted before, the passages that it cites and then the rest of its context. */
+  /**
+   * Its sources: as the answer gave them, or, if it was interrupted before, the passages that it cites and then the
+   * rest of its context.
+   */
   sourcesAmong(context: readonly RankedPassage[], maxSources: number): readonly CitedPassage[] {
     return this.#sources ?? citedFirst(this.#cited, context, maxSources);
   }

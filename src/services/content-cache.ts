@@ -1,5 +1,5 @@
-// Contents that were read lately, so that reading them again asks no store. Holds whatever was handed to it; whether a memory
-// may be read is decided by its row, before this is asked.
+// Contents that were read lately, so that reading them again asks no store. Holds whatever was handed to it; whether a
+// memory may be read is decided by its row, before this is asked.
 
 import type { MemoryKey } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";

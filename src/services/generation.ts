@@ -1,5 +1,6 @@
-// How a project's language model is asked on behalf of a caller who waits: which one it is, what it is sent, what that took, and what
-// its failures are to the caller. What it is sent says answer/prompt.ts; how it is called, ports/language-model.ts.
+// How a project's language model is asked on behalf of a caller who waits: which one it is, what it is sent, what that
+// took, and what its failures are to the caller. What it is sent says answer/prompt.ts; how it is called,
+// ports/language-model.ts.
 
 import type { AnswerEvent } from "../answer/events.ts";
 import { EmptyAnswer, generatedAnswer } from "../answer/generated-answer.ts";
@@ -104,8 +105,8 @@ export class Generation {
   }
 
   /**
-   * The question as it can be understood without what was said before it. `otherwise`, when the model is too slow, fails, or says
-   * something that is no such question.
+   * The question as it can be understood without what was said before it. `otherwise`, when the model is too slow,
+   * fails, or says something that is no such question.
    */
   async standalone(
     history: readonly Turn[],

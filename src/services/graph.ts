@@ -1,5 +1,5 @@
-// The knowledge graph around a memory: its entities, the relations that a language model extracted, and the memories that share entities
-// with it. Decides which of them a viewer may see.
+// The knowledge graph around a memory: its entities, the relations that a language model extracted, and the memories
+// that share entities with it. Decides which of them a viewer may see.
 
 import { invariant } from "../domain/fault.ts";
 import type { ChunkKey, MemoryId, MemoryKey } from "../domain/ids.ts";
@@ -58,8 +58,9 @@ export class GraphService {
   }
 
   /**
-   * The graph around a memory, as far as the viewer may see it; empty while the memory is not completed. Returns null if the memory
-   * does not exist or is not the viewer's. Shows nothing that was deleted or changed hands before this call.
+   * The graph around a memory, as far as the viewer may see it; empty while the memory is not completed. Returns null
+   * if the memory does not exist or is not the viewer's. Shows nothing that was deleted or changed hands before this
+   * call.
    * @param limit of neighbours.
    */
   async around(viewer: Viewer, id: MemoryId, limit: number): Promise<MemoryGraph | null> {

@@ -1,4 +1,5 @@
-// API keys and who may grant which: everybody the scopes that they hold, in their own project; an admin any scope in any project.
+// API keys and who may grant which: everybody the scopes that they hold, in their own project; an admin any scope in
+// any project.
 
 import { Fault } from "../domain/fault.ts";
 import type { KeyId, ProjectId } from "../domain/ids.ts";
@@ -71,7 +72,8 @@ export class KeyService {
   }
 }
 
-// Rotating a key shows a secret with its scopes; changing or removing it is power over it. Only those who could have made the key may do so.
+// Rotating a key shows a secret with its scopes; changing or removing it is power over it. Only those who could have
+// made the key may do so.
 async function refuseStronger(
   accounts: AccountStore,
   principal: Principal,

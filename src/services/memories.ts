@@ -1,5 +1,5 @@
-// Memories: storing, reading, listing, changing, deleting. Decides the order of steps and which memories a caller may see; HTTP is api/,
-// rows and files are behind ports.
+// Memories: storing, reading, listing, changing, deleting. Decides the order of steps and which memories a caller may
+// see; HTTP is api/, rows and files are behind ports.
 
 import { Fault, invariant } from "../domain/fault.ts";
 import { filteredAttributesJson } from "../domain/filter.ts";
@@ -35,8 +35,8 @@ export interface MemoryServiceParts {
 }
 
 /**
- * Memories of one project, as far as a viewer may see them. Memories of other users are treated as absent. Methods that change
- * something take part in the caller's transaction; what searches may see, and the worker, follow its commit.
+ * Memories of one project, as far as a viewer may see them. Memories of other users are treated as absent. Methods that
+ * change something take part in the caller's transaction; what searches may see, and the worker, follow its commit.
  */
 export class MemoryService {
   readonly #parts: MemoryServiceParts;
@@ -105,8 +105,8 @@ export class MemoryService {
   }
 
   /**
-   * Keeps an uploaded file while `store` stores the memory that refers to it. The file is removed again if no row refers to it in the
-   * end, because `store` failed or the memory has this content already.
+   * Keeps an uploaded file while `store` stores the memory that refers to it. The file is removed again if no row
+   * refers to it in the end, because `store` failed or the memory has this content already.
    * @throws Fault `overloaded` if the disk is full; and what `store` throws
    */
   async withUpload(
@@ -150,8 +150,8 @@ export class MemoryService {
   }
 
   /**
-   * Soft delete: the memory is out of every read and search when the transaction has ended. With `purges` the caller goes on with
-   * `purgeNow` then. Returns null if the memory does not exist for this viewer.
+   * Soft delete: the memory is out of every read and search when the transaction has ended. With `purges` the caller
+   * goes on with `purgeNow` then. Returns null if the memory does not exist for this viewer.
    */
   async remove(
     transaction: Transaction,
@@ -166,9 +166,9 @@ export class MemoryService {
   }
 
   /**
-   * Erases memories that were deleted with `purges`: vectors, postings and texts, then the rows. Never rejects: what fails here is
-   * done by the worker's sweep. A publication of the same memory that is still running leaves nothing behind: its lease is void, or its
-   * writes come before these.
+   * Erases memories that were deleted with `purges`: vectors, postings and texts, then the rows. Never rejects: what
+   * fails here is done by the worker's sweep. A publication of the same memory that is still running leaves nothing
+   * behind: its lease is void, or its writes come before these.
    */
   async purgeNow(projectId: ProjectId, keys: readonly MemoryKey[]): Promise<void> {
     const { index, retirement, files, log } = this.#parts;
@@ -228,7 +228,10 @@ function visibleMemory(memories: Pick<MemoryStore, "get">, viewer: Viewer, id: M
   });
 }
 
-/** A draft with the user that it is stored for; a Fault if the viewer cannot act for that user. A draft that is a Fault stays one. */
+/**
+ * A draft with the user that it is stored for; a Fault if the viewer cannot act for that user. A draft that is a Fault
+ * stays one.
+ */
 function ownedDraft(viewer: Viewer, draft: MemoryDraft | Fault, param: string): MemoryDraft | Fault {
   if (draft instanceof Fault) return draft;
   try {

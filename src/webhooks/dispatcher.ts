@@ -1,5 +1,5 @@
-// When deliveries are sent, how many at once, and that each attempt is written down. What an attempt means is schedule.ts,
-// the signature signature.ts; sending and the rows are ports.
+// When deliveries are sent, how many at once, and that each attempt is written down. What an attempt means is
+// schedule.ts, the signature signature.ts; sending and the rows are ports.
 
 import type { DeliveryId } from "../domain/ids.ts";
 import type { Clock } from "../kit/clock.ts";

@@ -1,4 +1,5 @@
-// What follows from an attempt to deliver: done, given up, or again and when. Sending and writing down are dispatcher.ts.
+// What follows from an attempt to deliver: done, given up, or again and when. Sending and writing down are
+// dispatcher.ts.
 
 import type { AttemptOutcome } from "../ports/webhook-store.ts";
 
@@ -27,8 +28,8 @@ export interface EndedAttempt {
 }
 
 /**
- * What follows: 2xx is delivered; 410 fails for good and switches the webhook off; anything else, redirects too, comes back
- * after its delay until the delays are used up.
+ * What follows: 2xx is delivered; 410 fails for good and switches the webhook off; anything else, redirects too, comes
+ * back after its delay until the delays are used up.
  */
 export function nextAttempt(ended: EndedAttempt): Pick<AttemptOutcome, "next" | "disables"> {
   const { statusCode, attemptsMade, retryDelaysMs, isRetried, now } = ended;
@@ -38,7 +39,10 @@ export function nextAttempt(ended: EndedAttempt): Pick<AttemptOutcome, "next" | 
   return { next: delayMs === undefined ? "failed" : { at: now + delayMs }, disables: false };
 }
 
-/** The delays that `text` stands for (`5,300,1800`, in seconds) in milliseconds; undefined when it is not RETRIES_EXPECTED. */
+/**
+ * The delays that `text` stands for (`5,300,1800`, in seconds) in milliseconds; undefined when it is not
+ * RETRIES_EXPECTED.
+ */
 export function parseRetries(text: string): readonly number[] | undefined {
   const seconds = text.split(",").map((part) => (/^\s*\d{1,5}\s*$/.test(part) ? Number(part) : Number.NaN));
   const isExpected =

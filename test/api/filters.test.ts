@@ -1,5 +1,5 @@
-// The filter language as callers meet it: every field and operator, the bounds, and refusals that name the place. What each
-// rule means for odd values is test/domain/filter.test.ts.
+// The filter language as callers meet it: every field and operator, the bounds, and refusals that name the place. What
+// each rule means for odd values is test/domain/filter.test.ts.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SettableClock, startService, TEST_KEY, type TestService } from "../support/service.ts";

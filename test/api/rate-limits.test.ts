@@ -21,7 +21,10 @@ const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 /** The headers of a key that nobody else uses; with every scope, so that nothing but its windows is in the way. */
 const fresh = (of: TestService = mneme) => bearer(of.addKey(["*", "admin"]));
 
-/** The interface's table, and what follows for all other routes: requests a minute, and requests that are refused at little cost. */
+/**
+ * The interface's table, and what follows for all other routes: requests a minute, and requests that are refused at
+ * little cost.
+ */
 const TABLE: readonly (readonly [limit: number, method: string, path: string])[] = [
   [30, "POST", "/v1/memories/query"],
   [60, "POST", "/v1/memories/search"],

@@ -1,4 +1,5 @@
-// POST /v1/chats/{id}/messages/stream: the answer while it comes about, what is stored of it, and what a hang-up leaves.
+// POST /v1/chats/{id}/messages/stream: the answer while it comes about, what is stored of it, and what a hang-up
+// leaves.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,5 +1,5 @@
-// uploadMemory as callers meet it: what a form may hold and what it must not, each status with its code, and that nothing of
-// what was refused stays on the disk.
+// uploadMemory as callers meet it: what a form may hold and what it must not, each status with its code, and that
+// nothing of what was refused stays on the disk.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";

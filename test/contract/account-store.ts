@@ -1,4 +1,5 @@
-// What every AccountStore owes (src/ports/account-store.ts), as tests: each implementation passes them with its own `open`.
+// What every AccountStore owes (src/ports/account-store.ts), as tests: each implementation passes them with its own
+// `open`.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault, type FaultCode } from "../../src/domain/fault.ts";
@@ -539,8 +540,8 @@ async function expectFault(code: FaultCode, call: () => unknown): Promise<void> 
   expect(await codeOf(call)).toBe(code);
 }
 
-// Lists are read on page by page, each from the cursor that its last page gave, while what they show is added to and removed
-// from. The oracle keeps everything in the order of its making.
+// Lists are read on page by page, each from the cursor that its last page gave, while what they show is added to and
+// removed from. The oracle keeps everything in the order of its making.
 async function walkPages(
   store: AccountStore,
   chance: () => number,

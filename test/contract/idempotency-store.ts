@@ -1,5 +1,5 @@
-// What every IdempotencyStore owes (src/ports/idempotency-store.ts), as tests: each implementation passes them with its own
-// `open`.
+// What every IdempotencyStore owes (src/ports/idempotency-store.ts), as tests: each implementation passes them with its
+// own `open`.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";

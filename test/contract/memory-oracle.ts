@@ -1,5 +1,5 @@
-// What a MemoryStore should answer, computed the simplest way: lists in memory, walked from end to end. The randomised part
-// of the contract compares a store with it, step by step.
+// What a MemoryStore should answer, computed the simplest way: lists in memory, walked from end to end. The randomised
+// part of the contract compares a store with it, step by step.
 
 import type { FaultCode } from "../../src/domain/fault.ts";
 import type { MemoryId, MemoryKey } from "../../src/domain/ids.ts";

@@ -1,4 +1,5 @@
-// What every MemoryStore owes (src/ports/memory-store.ts), as tests: each implementation passes them with its own `open`.
+// What every MemoryStore owes (src/ports/memory-store.ts), as tests: each implementation passes them with its own
+// `open`.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";

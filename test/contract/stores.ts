@@ -1,5 +1,5 @@
-// What the suites of all store ports need: empty stores to run against, events of memories as webhooks receive them, and what a
-// call throws or rejects with. Each implementation is opened by a function of the type OpenStores.
+// What the suites of all store ports need: empty stores to run against, events of memories as webhooks receive them,
+// and what a call throws or rejects with. Each implementation is opened by a function of the type OpenStores.
 
 import { Fault, type FaultCode } from "../../src/domain/fault.ts";
 import type { MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";

@@ -1,4 +1,5 @@
-// What every Transactions owes (src/ports/transactions.ts), as tests: each implementation passes them with its own `open`.
+// What every Transactions owes (src/ports/transactions.ts), as tests: each implementation passes them with its own
+// `open`.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { ProjectId } from "../../src/domain/ids.ts";

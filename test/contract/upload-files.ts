@@ -1,4 +1,5 @@
-// What every UploadFiles owes (src/ports/upload-files.ts), as tests: each implementation passes them with its own `open`.
+// What every UploadFiles owes (src/ports/upload-files.ts), as tests: each implementation passes them with its own
+// `open`.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";

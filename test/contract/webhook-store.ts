@@ -1,4 +1,5 @@
-// What every WebhookStore owes (src/ports/webhook-store.ts), as tests: each implementation passes them with its own `open`.
+// What every WebhookStore owes (src/ports/webhook-store.ts), as tests: each implementation passes them with its own
+// `open`.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { type DeliveryId, isId, type ProjectId, type WebhookId } from "../../src/domain/ids.ts";
@@ -493,7 +494,9 @@ const DRAFT: WebhookDraft = {
   isEnabled: true,
 };
 
-/** A walk through one list: what is still to come is what the list held below `last`, whatever happens between pages. */
+/**
+ * A walk through one list: what is still to come is what the list held below `last`, whatever happens between pages.
+ */
 interface Walk {
   readonly what: string;
   readonly read: (listing: Listing) => Eventually<Page<{ readonly id: string }>>;

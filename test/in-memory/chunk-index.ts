@@ -1,5 +1,6 @@
-// ChunkIndex in memory by brute force: exact cosine, naive full text, a graph of shared entities. Every call answers some turns later;
-// changes take effect in the order of their calls. `Disk` is what survives when an index is closed and opened again.
+// ChunkIndex in memory by brute force: exact cosine, naive full text, a graph of shared entities. Every call answers
+// some turns later; changes take effect in the order of their calls. `Disk` is what survives when an index is closed
+// and opened again.
 
 import type { ChunkPlace } from "../../src/domain/chunk.ts";
 import { Fault, invariant } from "../../src/domain/fault.ts";
@@ -221,7 +222,8 @@ export class InMemoryProjectIndex implements ProjectIndex {
     );
   }
 
-  // Passages with an entity of the query have the full score; those that share another entity with these or with a seed, half of it.
+  // Passages with an entity of the query have the full score; those that share another entity with these or with a
+  // seed, half of it.
   searchGraph(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<GraphHits> {
     return this.calls.read(() => {
       const chunks = this.#chunks(within);

@@ -1,4 +1,5 @@
-// JobStore in memory. `lease` is the fencing token of the latest claim; a job is held while its row has that token and version.
+// JobStore in memory. `lease` is the fencing token of the latest claim; a job is held while its row has that token and
+// version.
 
 import { invariant } from "../../src/domain/fault.ts";
 import type { MemoryKey } from "../../src/domain/ids.ts";
@@ -91,7 +92,9 @@ export class InMemoryJobs implements JobStore {
       .filter((row) => row.status === "processing" && (row.contentBytes <= textBytesMax || isOfUnknownLength(row)));
   }
 
-  /** The job that has waited longest, of the project that was served longest ago; of those never served, of the oldest. */
+  /**
+   * The job that has waited longest, of the project that was served longest ago; of those never served, of the oldest.
+   */
   #next(filter: JobFilter): MemoryRow | undefined {
     const rank = ({ projectId, claimableAt, key }: MemoryRow) => {
       const project = this.session.tables.projects.get(projectId);

@@ -1,5 +1,5 @@
-// Embedder and Reranker without models: vectors of hashed words, and the share of the query's words that a passage has. One call is
-// worked on at a time; the others wait in a bounded queue.
+// Embedder and Reranker without models: vectors of hashed words, and the share of the query's words that a passage has.
+// One call is worked on at a time; the others wait in a bounded queue.
 
 import { Fault } from "../../src/domain/fault.ts";
 import type { Embedder, Priority, Reranker } from "../../src/ports/models.ts";

@@ -22,7 +22,9 @@ export function userKeyOf({ tables }: Session, projectId: ProjectId, userId: str
   return tables.users.get(keyOf(projectId, userId))?.key ?? null;
 }
 
-/** Makes a user known, since something new names it. A user who was not known gets an empty profile and the first place. */
+/**
+ * Makes a user known, since something new names it. A user who was not known gets an empty profile and the first place.
+ */
 export function nameUser(session: Session, projectId: ProjectId, userId: string): UserRow {
   const known = session.tables.users.get(keyOf(projectId, userId));
   if (known !== undefined && known.knownKey !== null) return known;

@@ -1,5 +1,6 @@
-// All stores of record in memory, asynchronous on purpose: every call answers a few turns later. They document what the ports owe and
-// prove that no caller depends on an answer that comes at once. Readers see the committed tables; writers work on a fork, one at a time.
+// All stores of record in memory, asynchronous on purpose: every call answers a few turns later. They document what the
+// ports owe and prove that no caller depends on an answer that comes at once. Readers see the committed tables; writers
+// work on a fork, one at a time.
 
 import { invariant } from "../../src/domain/fault.ts";
 import type { KeyId, ProjectId } from "../../src/domain/ids.ts";

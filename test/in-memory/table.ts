@@ -1,4 +1,5 @@
-// A table of the in-memory stores: immutable rows by key. Transactions work on forks, which copy a table when they first write to it.
+// A table of the in-memory stores: immutable rows by key. Transactions work on forks, which copy a table when they
+// first write to it.
 
 /** Rows by key, in the order in which their keys were added. A row is replaced, never changed. */
 export class Table<Key, Row extends object> {

@@ -1,4 +1,5 @@
-// UploadFiles that keeps what arrives in memory, and writes a file when it has ended, because document reading needs a path.
+// UploadFiles that keeps what arrives in memory, and writes a file when it has ended, because document reading needs a
+// path.
 
 import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -1,5 +1,5 @@
-// What smart ingestion promises: one question per memory for what its caller did not give, tokens within the project's day, and
-// whatever the language model does, a memory that is completed and no other memory that waits for it.
+// What smart ingestion promises: one question per memory for what its caller did not give, tokens within the project's
+// day, and whatever the language model does, a memory that is completed and no other memory that waits for it.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { MemoryDraft } from "../../src/domain/memory.ts";

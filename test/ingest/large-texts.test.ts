@@ -1,5 +1,5 @@
-// What large texts owe to everybody else, and to each other: one of them is in work at a time, nothing small waits for it, and each
-// of them ends.
+// What large texts owe to everybody else, and to each other: one of them is in work at a time, nothing small waits for
+// it, and each of them ends.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";

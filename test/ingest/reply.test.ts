@@ -1,4 +1,5 @@
-// What is asked about a memory, and what is understood of the reply: all that can be, within our own limits, in linear time.
+// What is asked about a memory, and what is understood of the reply: all that can be, within our own limits, in linear
+// time.
 
 import { describe, expect, test } from "bun:test";
 import { EXCERPT_BYTES, excerptOf, question, repair, replySchema } from "../../src/ingest/enrich/question.ts";

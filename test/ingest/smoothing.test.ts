@@ -1,4 +1,5 @@
-// What is promised of the vectors of conversations: each leans towards its neighbours of the same session, whatever the slices.
+// What is promised of the vectors of conversations: each leans towards its neighbours of the same session, whatever the
+// slices.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Turn } from "../../src/domain/chunk.ts";
@@ -10,7 +11,10 @@ import { input, models } from "../preparation/fixtures/models.ts";
 import { seeded } from "../support/seeded.ts";
 import { HashEmbedder, hashVector, openWorkshop, type Workshop } from "./workshop.ts";
 
-/** The formula, as it is written: unit(e_i + .2 (e_{i-2} + e_{i-1} + e_{i+1} + e_{i+2})) within the session, other vectors as they are. */
+/**
+ * The formula, as it is written: unit(e_i + .2 (e_{i-2} + e_{i-1} + e_{i+1} + e_{i+2})) within the session, other
+ * vectors as they are.
+ */
 function smoothed(vectors: readonly Float32Array[], sessions: readonly (number | null)[]): number[][] {
   return vectors.map((own, at) => {
     const session = sessions[at] ?? null;

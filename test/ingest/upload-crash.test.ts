@@ -1,4 +1,5 @@
-// kill -9 while uploads come in: what was acknowledged has its file, and a file without its row goes with the next start.
+// kill -9 while uploads come in: what was acknowledged has its file, and a file without its row goes with the next
+// start.
 
 import { expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// What becomes of a file that was accepted: it is kept until its text is in the index, tried again as often as asked, and
-// gone with the memory. Every upload ends as completed or failed.
+// What becomes of a file that was accepted: it is kept until its text is in the index, tried again as often as asked,
+// and gone with the memory. Every upload ends as completed or failed.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";

@@ -1,5 +1,5 @@
-// What the graph adds to a search: passages that names lead to, over one passage and over two, and how that is told. How the
-// walk goes is tested in the native core.
+// What the graph adds to a search: passages that names lead to, over one passage and over two, and how that is told.
+// How the walk goes is tested in the native core.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chunkIdOf, type MemoryId } from "../../src/domain/ids.ts";

@@ -1,5 +1,5 @@
-// What balanced and precise have beyond fast: passages that only their words find. And what precise has beyond balanced: a
-// deeper look by the reranker.
+// What balanced and precise have beyond fast: passages that only their words find. And what precise has beyond
+// balanced: a deeper look by the reranker.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Ranking } from "../../src/domain/ranking.ts";

@@ -1,5 +1,6 @@
-// Answers and messages of a language model whose connection is cut off, at every byte: what is said is a beginning of the answer, what
-// ends like an answer is one, and a chat keeps its question. The client and its connections are real, what a search finds is made up.
+// Answers and messages of a language model whose connection is cut off, at every byte: what is said is a beginning of
+// the answer, what ends like an answer is one, and a chat keeps its question. The client and its connections are real,
+// what a search finds is made up.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";

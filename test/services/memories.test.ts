@@ -1,5 +1,5 @@
-// What the service of memories promises whoever changes them within a transaction of their own, and whoever is confined to
-// one user: visibility follows what is durable, nothing leads past the confinement, and a purge leaves nothing.
+// What the service of memories promises whoever changes them within a transaction of their own, and whoever is confined
+// to one user: visibility follows what is durable, nothing leads past the confinement, and a purge leaves nothing.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";

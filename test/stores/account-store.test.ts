@@ -1,5 +1,5 @@
-// The contract of AccountStore, on SQLite and in memory, and what only a file can promise: no secret in it, and changes by another process
-// that count at once.
+// The contract of AccountStore, on SQLite and in memory, and what only a file can promise: no secret in it, and changes
+// by another process that count at once.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// What the archive owes: whole writes that survive a crash, texts back as they came, and an honest word when the file fails.
+// What the archive owes: whole writes that survive a crash, texts back as they came, and an honest word when the file
+// fails.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { closeSync, existsSync, openSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from "node:fs";

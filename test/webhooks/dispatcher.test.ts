@@ -1,5 +1,6 @@
-// What deliveries promise: each is sent at least once, at the times of its schedule, across restarts and failures of the
-// store, and no slow receiver holds the others up. The rows are real SQLite; the receiver is real where signatures count.
+// What deliveries promise: each is sent at least once, at the times of its schedule, across restarts and failures of
+// the store, and no slow receiver holds the others up. The rows are real SQLite; the receiver is real where signatures
+// count.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";

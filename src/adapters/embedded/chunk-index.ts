@@ -1,5 +1,5 @@
-// ChunkIndex on one machine: texts in DuckDB (duckdb/archive.ts); vectors, postings and entities in the native core (native/core.ts), one
-// folder per project.
+// ChunkIndex on one machine: texts in DuckDB (duckdb/archive.ts); vectors, postings and entities in the native core
+// (native/core.ts), one folder per project.
 
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -150,13 +150,16 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     this.#repairs = repairs;
   }
 
-  /** Resolves when all changes that were called so far have reached archive and native core. From there they run in order. */
+  /**
+   * Resolves when all changes that were called so far have reached archive and native core. From there they run in
+   * order.
+   */
   get handedOver(): Promise<void> {
     return this.#handedOver;
   }
 
-  // Texts and derived indexes are written side by side. A memory becomes completed after both. If a crash leaves only one of them, the
-  // repeated publication replaces it, or `reconcile` finds it.
+  // Texts and derived indexes are written side by side. A memory becomes completed after both. If a crash leaves only
+  // one of them, the repeated publication replaces it, or `reconcile` finds it.
   publish(publications: readonly Publication[]): Promise<void> {
     const chunkCount = publications.reduce((sum, publication) => sum + publication.chunks.length, 0);
     return this.#inOrder(
@@ -207,7 +210,10 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     );
   }
 
-  /** Starts changes in the order of their calls, although some have to prepare something first. They do not wait for one another's end. */
+  /**
+   * Starts changes in the order of their calls, although some have to prepare something first. They do not wait for one
+   * another's end.
+   */
   async #inOrder<T>(prepare: () => Eventually<T>, change: (prepared: T) => Promise<void>): Promise<void> {
     const before = this.#handedOver;
     const { promise, resolve: handOver } = Promise.withResolvers<void>();
@@ -306,7 +312,8 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     });
   }
 
-  // Attributes are described first and memories shown at the end, so that nothing is searchable that filters do not see.
+  // Attributes are described first and memories shown at the end, so that nothing is searchable that filters do not
+  // see.
   async reconcile(completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
     const described: Showable[] = [];
     for await (const memories of completed) {
@@ -330,7 +337,8 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       if (owner !== undefined) incomplete.add(owner);
     }
 
-    // A crash can leave surplus entries. Of completed memories they go when the memory is published again, of others now.
+    // A crash can leave surplus entries. Of completed memories they go when the memory is published again, of others
+    // now.
     const foreign = found.surplusMemories.filter((key) => !visible.has(key));
     if (foreign.length > 0) await this.#native.remove(foreign);
     for (const key of found.surplusMemories) if (visible.has(key)) incomplete.add(key);
@@ -373,9 +381,9 @@ function concatenate(parts: readonly Float32Array[]): Float32Array {
   return whole;
 }
 
-// A chunk's place travels with its stored text, so that showing a result asks no second store.
-// Form: `ordinal,start,end` and, where there is more, `,` and as JSON the headings, or an object with them and the place in the
-// document.
+// A chunk's place travels with its stored text, so that showing a result asks no second store. Form:
+// `ordinal,start,end` and, where there is more, `,` and as JSON the headings, or an object with them and the place in
+// the document.
 function packPlace({ ordinal, start, end, headings, page, slide, sheet, turn }: ChunkPlace): string {
   const isOfDocument = page !== undefined || slide !== undefined || sheet !== undefined || turn !== undefined;
   const more = isOfDocument ? { headings, page, slide, sheet, turn } : headings;

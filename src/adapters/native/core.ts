@@ -106,9 +106,9 @@ export class ProjectIndex {
    * Replaces everything that the given memories had by `chunks` and their unit vectors, `[chunks, dimensions]`. When it
    * resolves, it is durable and, as far as the memories are shown, searchable. It shows nothing itself. Idempotent.
    * @param known one element per memory; left out where nothing is known
-   * @throws NativeError `invalid` (nothing changed) for a vector that is NaN, zero, of another length or off unit length by
-   * over .01, for reserved or repeated keys, and for a chunk of a memory that is not given. After any other error,
-   * repeat the call.
+   * @throws NativeError `invalid` (nothing changed) for a vector that is NaN, zero, of another length or off unit
+   * length by over .01, for reserved or repeated keys, and for a chunk of a memory that is not given. After any other
+   * error, repeat the call.
    */
   publish(
     memoryKeys: BigUint64Array,
@@ -205,7 +205,10 @@ export class ProjectIndex {
     return translated(() => this.#native.stats());
   }
 
-  /** Rewrites the vector log if a quarter of it is dead or a record is damaged. Resolves to whether it did. Searches go on. */
+  /**
+   * Rewrites the vector log if a quarter of it is dead or a record is damaged. Resolves to whether it did. Searches go
+   * on.
+   */
   compactIfNeeded(): Promise<boolean> {
     return translatedAsync(() => this.#native.compactIfNeeded());
   }

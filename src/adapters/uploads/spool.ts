@@ -12,7 +12,8 @@ import type { IncomingFile, UploadFiles } from "../../ports/upload-files.ts";
 const FULL_DISK_RETRY_SECONDS = 60;
 
 /**
- * Opens the folder, makes it when it is missing, and removes incoming files of earlier runs. The caller holds the data directory.
+ * Opens the folder, makes it when it is missing, and removes incoming files of earlier runs. The caller holds the data
+ * directory.
  * @throws Error of the operating system when the folder cannot be made or read
  */
 export function openSpool(

@@ -1,5 +1,6 @@
-// Whether a project may spend more tokens on ingestion today. What was spent stands in the store; what calls under way may come
-// to is reserved here, so that many at once do not pass the ceiling together: near it they go one after the other.
+// Whether a project may spend more tokens on ingestion today. What was spent stands in the store; what calls under way
+// may come to is reserved here, so that many at once do not pass the ceiling together: near it they go one after the
+// other.
 
 import type { ProjectId } from "../../domain/ids.ts";
 import type { FindingStore } from "../../ports/finding-store.ts";
@@ -18,8 +19,9 @@ export class DailyBudget {
   constructor(private readonly findings: Pick<FindingStore, "tokensToday">) {}
 
   /**
-   * Sets `tokens` aside. Waits while calls under way may reach the ceiling, for they may as well not. null: it is reached, until
-   * the next day (UTC). So a day's tokens pass the ceiling by less than one call takes, as far as the estimate holds.
+   * Sets `tokens` aside. Waits while calls under way may reach the ceiling, for they may as well not. null: it is
+   * reached, until the next day (UTC). So a day's tokens pass the ceiling by less than one call takes, as far as the
+   * estimate holds.
    * @param ceiling null: there is none
    */
   async reserve(projectId: ProjectId, tokens: number, ceiling: number | null): Promise<Reservation | null> {

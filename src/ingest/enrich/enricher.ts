@@ -1,6 +1,7 @@
-// Which attributes of a memory a language model finds: control of the one question that a memory is worth. What is asked and what
-// is understood of the reply are question.ts and reply.ts; when an endpoint may be called, gate.ts; what a project may spend,
-// daily-budget.ts. Whatever happens here, the memory is not the worse for it: what is not found is extracted locally.
+// Which attributes of a memory a language model finds: control of the one question that a memory is worth. What is
+// asked and what is understood of the reply are question.ts and reply.ts; when an endpoint may be called, gate.ts; what
+// a project may spend, daily-budget.ts. Whatever happens here, the memory is not the worse for it: what is not found is
+// extracted locally.
 
 import type { ProjectId } from "../../domain/ids.ts";
 import { endpointOf, estimatedTokens, type LlmEndpoint, type OperatorLlm } from "../../domain/language-model.ts";
@@ -24,11 +25,16 @@ import { Breaker, Gate } from "./gate.ts";
 import { question, REPLY_TOKENS_MAX, repair, replySchema } from "./question.ts";
 import { readReply } from "./reply.ts";
 
-/** Memories of a project that wait for a language model at most before no more of them are claimed, and their texts' length. */
+/**
+ * Memories of a project that wait for a language model at most before no more of them are claimed, and their texts'
+ * length.
+ */
 const WAITING_MAX = 32;
 const WAITING_CHARACTERS_MAX = 4 * 1024 * 1024;
-/** Length of the texts that wait for one at most, of a project and of all: what comes on top is extracted locally, at once, so that
- * nobody's slow endpoint keeps memory or holds up others. A text alone may be longer. */
+/**
+ * Length of the texts that wait for one at most, of a project and of all: what comes on top is extracted locally, at
+ * once, so that nobody's slow endpoint keeps memory or holds up others. A text alone may be longer.
+ */
 const PROJECT_HELD_CHARACTERS_MAX = 32 * 1024 * 1024;
 const HELD_CHARACTERS_MAX = 128 * 1024 * 1024;
 /** A pause that an endpoint asks for is kept and the question asked again, if it is this long at most. */
@@ -103,8 +109,8 @@ export class Enricher {
   }
 
   /**
-   * Has a language model extract the missing attributes of a memory, if one is to be asked. Rejects, or `finding` does, if the
-   * store cannot be read or written, and when `signal` aborts.
+   * Has a language model extract the missing attributes of a memory, if one is to be asked. Rejects, or `finding` does,
+   * if the store cannot be read or written, and when `signal` aborts.
    */
   async find(read: ReadMemory, context: EnrichContext): Promise<Inquiry> {
     const { job, title } = read;

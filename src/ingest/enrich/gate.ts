@@ -62,8 +62,8 @@ export class Breaker {
   }
 
   /**
-   * Counts a failure. From the third in a row on each has the thing left alone for a minute; one that asks to be left alone is, at
-   * once and for as long as it asks.
+   * Counts a failure. From the third in a row on each has the thing left alone for a minute; one that asks to be left
+   * alone is, at once and for as long as it asks.
    * @returns whether it is left alone from now on and was not before
    */
   failed(key: string, askedMs: number | null = null): boolean {

@@ -1,5 +1,5 @@
-// What a language model is asked about a memory: for the attributes that its caller did not give, and for the entities and
-// relations that its text names, in one JSON object. What it answers is read by reply.ts.
+// What a language model is asked about a memory: for the attributes that its caller did not give, and for the entities
+// and relations that its text names, in one JSON object. What it answers is read by reply.ts.
 
 import { DETECTED_TYPES, EXTRACTED_TAGS_MAX } from "../../domain/extraction.ts";
 import { EXTRACTED_FIELDS, type ExtractedField, type JsonObject } from "../../domain/memory.ts";
@@ -57,8 +57,8 @@ export function replySchema(missing: readonly ExtractedField[]): JsonObject {
 }
 
 /**
- * The messages that ask for what is missing. The text stands between marks that nobody who wrote it could know, and is called data:
- * what it demands is not for the model to do, and the model has nothing to do it with.
+ * The messages that ask for what is missing. The text stands between marks that nobody who wrote it could know, and is
+ * called data: what it demands is not for the model to do, and the model has nothing to do it with.
  * @param marker a random word
  */
 export function question(
@@ -93,15 +93,17 @@ export function repair(asked: readonly LlmMessage[], reply: string, problem: str
   ];
 }
 
-/** A text, or of a long one its beginning and some of its middle and end; at most `EXCERPT_BYTES` and the marks between. */
+/**
+ * A text, or of a long one its beginning and some of its middle and end; at most `EXCERPT_BYTES` and the marks between.
+ */
 export function excerptOf(content: string): string {
   if (content.length <= EXCERPT_BYTES && Buffer.byteLength(content, "utf8") <= EXCERPT_BYTES) {
     return content.toWellFormed();
   }
   const [first, middle, last] = EXCERPT_BYTES_OF_PARTS;
   const beginning = whole(Buffer.from(content.slice(0, first), "utf8").subarray(0, first));
-  // a little before the middle, so that a part holds it however many bytes a character takes; not before the end of the beginning,
-  // so that the parts of a text that is a little too long do not overlap
+  // a little before the middle, so that a part holds it however many bytes a character takes; not before the end of the
+  // beginning, so that the parts of a text that is a little too long do not overlap
   const middleAt = Math.max(beginning.length, Math.floor(content.length / 2 - middle / 8));
   return [
     beginning,

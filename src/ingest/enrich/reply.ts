@@ -1,5 +1,5 @@
-// What a language model's reply says. Models wrap JSON in prose and fences, end lists with commas and leave fields out: what can
-// be understood is taken, each value is held to our own limits, and the rest is as if it had not been said.
+// What a language model's reply says. Models wrap JSON in prose and fences, end lists with commas and leave fields out:
+// what can be understood is taken, each value is held to our own limits, and the rest is as if it had not been said.
 
 import { DETECTED_TYPES, EXTRACTED_TAGS_MAX } from "../../domain/extraction.ts";
 import type { Extracted, ExtractedField, Json } from "../../domain/memory.ts";

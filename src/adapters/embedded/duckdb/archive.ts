@@ -14,7 +14,9 @@ export interface ArchivedMemory {
   readonly chunks: readonly ArchivedChunk[];
 }
 
-/** A chunk's place: a range of its memory's content in Unicode code points, end exclusive, and the headings above it. */
+/**
+ * A chunk's place: a range of its memory's content in Unicode code points, end exclusive, and the headings above it.
+ */
 export interface ArchivedChunk {
   readonly chunkKey: ChunkKey;
   readonly ordinal: number;
@@ -30,8 +32,8 @@ export interface ArchivedChunkKeys {
 }
 
 /**
- * Keys at most this far apart are read together. DuckDB reads 2,048 rows at once, so that a smaller gap costs nothing and
- * a larger one more than a second query.
+ * Keys at most this far apart are read together. DuckDB reads 2,048 rows at once, so that a smaller gap costs nothing
+ * and a larger one more than a second query.
  */
 const GAP_MAX = 2_048n;
 
@@ -48,7 +50,8 @@ export class Archive {
   }
 
   /**
-   * Stores memories in place of what was stored under their keys: all of them or, when it rejects, none. Can be repeated.
+   * Stores memories in place of what was stored under their keys: all of them or, when it rejects, none. Can be
+   * repeated.
    * @throws StoreError; `no_space` leaves the archive readable
    */
   async replace(memories: readonly ArchivedMemory[]): Promise<void> {

@@ -1,5 +1,5 @@
-// How the DuckDB file is opened, asked, written, healed and closed: the only importer of `@duckdb/node-api`. Which tables
-// it holds is schema.ts, what is done with them archive.ts.
+// How the DuckDB file is opened, asked, written, healed and closed: the only importer of `@duckdb/node-api`. Which
+// tables it holds is schema.ts, what is done with them archive.ts.
 
 import { statSync } from "node:fs";
 import {
@@ -58,7 +58,8 @@ export class DuckDatabase {
   private constructor(private readonly options: DuckDatabaseOptions) {}
 
   /**
-   * Opens the file, makes it when it is missing, brings its schema up to date and folds in what a crash left in its log.
+   * Opens the file, makes it when it is missing, brings its schema up to date and folds in what a crash left in its
+   * log.
    * @throws StoreError
    */
   static async open(options: DuckDatabaseOptions): Promise<DuckDatabase> {
@@ -99,7 +100,9 @@ export class DuckDatabase {
     return this.#afterWrites((session) => session.transaction(work));
   }
 
-  /** Folds the log into the file, after all writes before. Takes up to a second: for when nothing else is to be done. */
+  /**
+   * Folds the log into the file, after all writes before. Takes up to a second: for when nothing else is to be done.
+   */
   checkpoint(): Promise<void> {
     return this.#afterWrites((session) => session.checkpoint());
   }
@@ -208,7 +211,8 @@ class Session {
       wal_autocheckpoint: `${WAL_BYTES_MAX / MiB}MiB`,
       autoinstall_known_extensions: "false",
       autoload_known_extensions: "false",
-      // after temp_directory, which cannot be set any more without external access; the lock comes last for the same reason
+      // after temp_directory, which cannot be set any more without external access; the lock comes last for the same
+      // reason
       enable_external_access: "false",
       lock_configuration: "true",
     });

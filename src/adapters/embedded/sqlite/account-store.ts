@@ -1,5 +1,5 @@
-// Projects, API keys and usage of mneme.sqlite as the port AccountStore sees them; each part stands in the file named for
-// it.
+// Projects, API keys and usage of mneme.sqlite as the port AccountStore sees them; each part stands in the file named
+// for it.
 
 import type { KeyId, ProjectId } from "../../../domain/ids.ts";
 import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../../../domain/key.ts";

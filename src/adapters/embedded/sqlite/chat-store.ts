@@ -293,8 +293,8 @@ export class SqliteChatStore implements ChatStore {
 }
 
 /**
- * What a chat is called after its first message: that message's first line, cut before a word to 80 code points. null for a
- * message without any visible character.
+ * What a chat is called after its first message: that message's first line, cut before a word to 80 code points. null
+ * for a message without any visible character.
  */
 function titleOf(message: string): string | null {
   const line = (/\S.*/.exec(message)?.[0] ?? "").replace(/\s+/g, " ").trim();

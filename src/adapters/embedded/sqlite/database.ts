@@ -1,5 +1,5 @@
-// Opens, queries and closes the SQLite file: the only importer of `bun:sqlite`. The tables are migrations.ts; each store has its own
-// queries. Transactions that several stores share are transactions.ts.
+// Opens, queries and closes the SQLite file: the only importer of `bun:sqlite`. The tables are migrations.ts; each
+// store has its own queries. Transactions that several stores share are transactions.ts.
 
 import { type Statement as BunStatement, Database, SQLiteError, type SQLQueryBindings } from "bun:sqlite";
 import { chmodSync, closeSync, openSync } from "node:fs";
@@ -71,8 +71,8 @@ export class SqliteDatabase {
   }
 
   /**
-   * Runs `work` in one transaction, or as a part of the open one. A part that throws is undone alone, if the caller catches the error
-   * and goes on.
+   * Runs `work` in one transaction, or as a part of the open one. A part that throws is undone alone, if the caller
+   * catches the error and goes on.
    */
   atomically<T>(work: () => T): T {
     if (this.connection.inTransaction) return this.#partly(work);
@@ -111,7 +111,9 @@ export class SqliteDatabase {
     if (this.connection.inTransaction) this.#run("ROLLBACK");
   }
 
-  /** Runs `effect` after the open transaction has become durable; at once if none is open. Not at all if it is undone. */
+  /**
+   * Runs `effect` after the open transaction has become durable; at once if none is open. Not at all if it is undone.
+   */
   afterCommit(effect: Effect): void {
     if (this.connection.inTransaction) this.#effects.push(effect);
     else this.#perform(effect);
@@ -191,9 +193,10 @@ export class SqliteDatabase {
 }
 
 /**
- * Opens the file, makes it when it is missing (readable by its owner only), and brings its schema up to date. The folder
- * must exist.
- * @param onEffectFailure by default such a failure ends up as an uncaught exception: it is a bug, and nobody else sees it.
+ * Opens the file, makes it when it is missing (readable by its owner only), and brings its schema up to date. The
+ * folder must exist.
+ * @param onEffectFailure by default such a failure ends up as an uncaught exception: it is a bug, and nobody else sees
+ *   it.
  * @throws StoreError
  */
 export function openDatabase(path: string, onEffectFailure: EffectFailure = throwUncaught): SqliteDatabase {
@@ -214,8 +217,8 @@ export function openDatabase(path: string, onEffectFailure: EffectFailure = thro
 }
 
 /**
- * Opens a second connection to the same file that cannot write. It sees committed changes only, so it can be used while a transaction
- * is open on `writer`.
+ * Opens a second connection to the same file that cannot write. It sees committed changes only, so it can be used while
+ * a transaction is open on `writer`.
  * @throws StoreError
  */
 export function openReader(writer: SqliteDatabase): SqliteDatabase {

@@ -29,8 +29,8 @@ const REMEMBER = `INSERT INTO idempotency_records
 const ADD_SUBJECTS = `INSERT OR IGNORE INTO idempotency_subjects (subject, record_key)
   SELECT value, $recordKey FROM json_each($subjects)`;
 
-// The slot stays taken, so that a repetition makes nothing anew; an empty body says that the answer is gone. The + keeps
-// SQLite from going through all answers of the project.
+// The slot stays taken, so that a repetition makes nothing anew; an empty body says that the answer is gone. The +
+// keeps SQLite from going through all answers of the project.
 const FORGET = `UPDATE idempotency_records SET body = '' WHERE +project_key = ${PROJECT_KEY} AND record_key IN
   (SELECT record_key FROM idempotency_subjects WHERE subject IN (SELECT value FROM json_each($subjects)))`;
 

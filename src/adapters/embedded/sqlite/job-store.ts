@@ -1,5 +1,5 @@
-// JobStore on SQLite. A row in status `processing` is the job: it can be claimed from `claimable_at` on, and `lease` holds the
-// fencing token of the latest claim.
+// JobStore on SQLite. A row in status `processing` is the job: it can be claimed from `claimable_at` on, and `lease`
+// holds the fencing token of the latest claim.
 
 import { invariant } from "../../../domain/fault.ts";
 import { filteredAttributesJson } from "../../../domain/filter.ts";
@@ -20,8 +20,8 @@ const SHORT_ENOUGH = `(memories.content_bytes <= $textBytesMax OR (memories.sour
     AND memories.source ->> '$.media_type' NOT LIKE 'text/%' AND memories.source ->> '$.media_type' <> 'application/json'))`;
 const CLAIMABLE = `memories.status = 'processing' AND ${LIVE} AND memories.claimable_at <= $now AND ${SHORT_ENOUGH}`;
 
-// Round robin: projects in the order of their last claim; the first with work gives the job that has waited longest. A claim
-// moves its project to the end.
+// Round robin: projects in the order of their last claim; the first with work gives the job that has waited longest. A
+// claim moves its project to the end.
 const NEXT_JOB = `SELECT memories.memory_key, memories.content_bytes, memories.project_key, projects.id AS project_id
   FROM projects JOIN memories ON memories.memory_key = (
     SELECT memories.memory_key FROM memories

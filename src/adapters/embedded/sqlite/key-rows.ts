@@ -1,5 +1,6 @@
-// The API keys of mneme.sqlite and who holds them. Of a secret only its SHA-256 is kept. Whom a secret let in is remembered
-// only as long as the file counts no change of access: a command beside the server changes keys, and that counts within 10 ms.
+// The API keys of mneme.sqlite and who holds them. Of a secret only its SHA-256 is kept. Whom a secret let in is
+// remembered only as long as the file counts no change of access: a command beside the server changes keys, and that
+// counts within 10 ms.
 
 import { timingSafeEqual } from "node:crypto";
 import { Fault, invariant } from "../../../domain/fault.ts";
@@ -159,8 +160,8 @@ export class KeyRows {
     return holder;
   }
 
-  // What this process changed counts at once, what another did after a few milliseconds: looking into the file for every
-  // request costs more than all the rest of authentication.
+  // What this process changed counts at once, what another did after a few milliseconds: looking into the file for
+  // every request costs more than all the rest of authentication.
   #forgetIfAccessChanged(): void {
     const changes = this.database.changes.value;
     const now = performance.now();

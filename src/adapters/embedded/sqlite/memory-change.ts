@@ -1,5 +1,5 @@
-// How an existing memory changes: its attributes, owner and content, and retries. New memories are made by memory-intake.ts; the jobs
-// that follow are job-store.ts.
+// How an existing memory changes: its attributes, owner and content, and retries. New memories are made by
+// memory-intake.ts; the jobs that follow are job-store.ts.
 
 import { createHash } from "node:crypto";
 import { Fault, invariant } from "../../../domain/fault.ts";
@@ -107,7 +107,10 @@ export class MemoryChanges {
     return null;
   }
 
-  /** Changes a row. Returns a Fault if the change is refused; then nothing was written except the expiry of other memories. */
+  /**
+   * Changes a row. Returns a Fault if the change is refused; then nothing was written except the expiry of other
+   * memories.
+   */
   apply(known: KnownRow, change: MemoryChange & { readonly upload?: ReceivedFile }): Accepted | Fault {
     const work = newWork(known, change);
     const refusal = this.#conflict(known, change) ?? this.#overQuota(known, work);
@@ -179,8 +182,8 @@ export function marksOf(content: string): ContentMarks {
 }
 
 /**
- * The attributes after a change. A value replaces and counts as given; null clears; what is left out stays as in `known`. With
- * `isRework` the values that no caller ever gave are cleared, so that they are extracted again.
+ * The attributes after a change. A value replaces and counts as given; null clears; what is left out stays as in
+ * `known`. With `isRework` the values that no caller ever gave are cleared, so that they are extracted again.
  */
 export function attributesOf(change: MemoryChange, known: MemoryRow | null, isRework: boolean): AttributeColumns {
   const givenBefore = known === null ? [] : (JSON.parse(known.given) as readonly ExtractedField[]);

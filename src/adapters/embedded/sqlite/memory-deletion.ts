@@ -1,4 +1,5 @@
-// Soft deletion: the row stays, absent from every read, until its index entries and texts are gone (retirement-store.ts).
+// Soft deletion: the row stays, absent from every read, until its index entries and texts are gone
+// (retirement-store.ts).
 
 import type { MemoryId, MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { Memory } from "../../../domain/memory.ts";

@@ -1,5 +1,5 @@
-// What a row says about the file of an upload, in its column `source`. The row only names the file; where files lie, and when they
-// are kept and removed, is decided by those who call the stores.
+// What a row says about the file of an upload, in its column `source`. The row only names the file; where files lie,
+// and when they are kept and removed, is decided by those who call the stores.
 
 import { createHash } from "node:crypto";
 import type { MemorySource, ReceivedFile } from "../../../domain/memory.ts";
@@ -42,7 +42,8 @@ export function unreferencedFiles(database: SqliteDatabase, names: readonly stri
 }
 
 /**
- * Size and hash of a file. The hash covers the media type too: the same bytes are another content if they are read in another way.
+ * Size and hash of a file. The hash covers the media type too: the same bytes are another content if they are read in
+ * another way.
  */
 export function marksOfFile({ sha256, source }: ReceivedFile): ContentMarks {
   return {

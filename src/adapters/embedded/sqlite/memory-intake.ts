@@ -1,5 +1,5 @@
-// How drafts become rows: new memories, and updates of those that an `externalId` names. Updates are made by memory-change.ts;
-// the jobs that follow are job-store.ts.
+// How drafts become rows: new memories, and updates of those that an `externalId` names. Updates are made by
+// memory-change.ts; the jobs that follow are job-store.ts.
 
 import { Fault, invariant } from "../../../domain/fault.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
@@ -34,7 +34,8 @@ export class MemoryIntake {
 
   /**
    * Stores all drafts in one transaction, in their order, so that a draft can update an earlier one.
-   * @throws Fault `project_not_found` when there is no such project (any more), StoreError when the file cannot be written
+   * @throws Fault `project_not_found` when there is no such project (any more), StoreError when the file cannot be
+   *   written
    */
   accept(projectId: ProjectId, drafts: readonly MemoryDraft[]): readonly (Accepted | Fault)[] {
     return this.database.atomically(() => {

@@ -33,8 +33,8 @@ export class MemoryLists {
   ) {}
 
   /**
-   * See MemoryStore.list. Cost: the rows of the page, and those that are passed over on the way to them. That is at most
-   * once what the narrowest condition leaves: where nothing matches `q` among 132,000 memories, 80 ms.
+   * See MemoryStore.list. Cost: the rows of the page, and those that are passed over on the way to them. That is at
+   * most once what the narrowest condition leaves: where nothing matches `q` among 132,000 memories, 80 ms.
    */
   page(projectId: ProjectId, listing: MemoryListing): Page<Memory> {
     const { status = null, type = null, userId = null, tag = null, limit } = listing;

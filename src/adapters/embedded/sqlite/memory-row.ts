@@ -40,7 +40,10 @@ export interface MemoryRow {
   readonly expires_at: bigint | null;
 }
 
-/** The column `source`: what callers see of a file, and while its text was not read the name that the file is kept under. */
+/**
+ * The column `source`: what callers see of a file, and while its text was not read the name that the file is kept
+ * under.
+ */
 export interface StoredSource extends MemorySource {
   readonly file?: string;
 }
@@ -59,8 +62,8 @@ export const MEMORY_COLUMNS = `memories.memory_key, memories.project_key, memori
   memories.error_code, memories.error_message, memories.created_at, memories.updated_at, memories.expires_at`;
 
 /**
- * What `filteredAttributesJson` makes of a memory, made by SQLite: at the opening of a project this is asked of all memories.
- * Put together as text, because SQLite's JSON functions refuse more than 1,000 levels.
+ * What `filteredAttributesJson` makes of a memory, made by SQLite: at the opening of a project this is asked of all
+ * memories. Put together as text, because SQLite's JSON functions refuse more than 1,000 levels.
  */
 export const FILTERED_ATTRIBUTES = `'{"type":' || json_quote(memories.type) || ',"title":' || json_quote(memories.title)
   || ',"tags":' || ifnull(memories.tags, 'null') || ',"language":' || json_quote(memories.language)
@@ -92,8 +95,8 @@ export function keyList(keys: readonly bigint[]): string {
 }
 
 /**
- * A title, or a part of one that is looked for, in the form of the column `title_folded`. A capital sigma becomes another
- * letter at the end of a word than within it: both are written as one, or a part of a word would not be found.
+ * A title, or a part of one that is looked for, in the form of the column `title_folded`. A capital sigma becomes
+ * another letter at the end of a word than within it: both are written as one, or a part of a word would not be found.
  */
 export function foldTitle(title: string): string {
   return title.normalize("NFKC").toLowerCase().replaceAll("ς", "σ");

@@ -1,4 +1,5 @@
-// MemoryStore on SQLite. Reads by id or key are here; lists, new rows, changes and deletion are in the files named for them.
+// MemoryStore on SQLite. Reads by id or key are here; lists, new rows, changes and deletion are in the files named for
+// them.
 
 import type { Fault } from "../../../domain/fault.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../../../domain/ids.ts";

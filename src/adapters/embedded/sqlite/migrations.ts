@@ -97,8 +97,8 @@ INSERT INTO sequences (name, next) VALUES ('chunk_key', 1), ('lease', 1);
 
 // Accounts, users, chats, webhooks and what is remembered of answers: the whole interface.
 //
-// Triggers keep what is counted and looked up beside a memory in step with it, so that no statement that changes memories
-// (intake, completion, deletion, expiry, cascade) can forget to.
+// Triggers keep what is counted and looked up beside a memory in step with it, so that no statement that changes
+// memories (intake, completion, deletion, expiry, cascade) can forget to.
 const WHOLE_INTERFACE = `
 ALTER TABLE projects ADD COLUMN documents INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE projects ADD COLUMN storage_bytes INTEGER NOT NULL DEFAULT 0;

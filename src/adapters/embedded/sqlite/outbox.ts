@@ -39,8 +39,8 @@ export class SqliteOutbox implements MemoryOutbox {
   }
 
   /**
-   * Makes the deliveries of one event, due at once, in the transaction under way. Cost without a subscriber: one indexed
-   * look-up.
+   * Makes the deliveries of one event, due at once, in the transaction under way. Cost without a subscriber: one
+   * indexed look-up.
    * @param memory as it is after the change; of a deletion, as it was last.
    * @throws StoreError when the file cannot be written
    */

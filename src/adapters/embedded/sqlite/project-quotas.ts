@@ -1,5 +1,5 @@
-// Whether a project's plan has room for more memories. What is used is counted by the tables themselves (migrations.ts);
-// what a plan allows stands in domain/project.ts.
+// Whether a project's plan has room for more memories. What is used is counted by the tables themselves
+// (migrations.ts); what a plan allows stands in domain/project.ts.
 
 import { Fault, invariant } from "../../../domain/fault.ts";
 import { PLANS, type Plan, type Quotas } from "../../../domain/project.ts";
@@ -25,8 +25,9 @@ export class ProjectQuotas {
   ) {}
 
   /**
-   * What speaks against such a growth: `document_quota_exceeded` or `storage_quota_exceeded`; null: nothing. Memories that
-   * have expired make room first. What does not grow is never refused, also where a smaller plan is exceeded already.
+   * What speaks against such a growth: `document_quota_exceeded` or `storage_quota_exceeded`; null: nothing. Memories
+   * that have expired make room first. What does not grow is never refused, also where a smaller plan is exceeded
+   * already.
    */
   refusal(projectKey: bigint, growth: Growth): Fault | null {
     const refusal = this.#refusal(projectKey, growth);

@@ -1,5 +1,5 @@
-// Caches memories that were read since the last change: between two changes the same rows need not be read again. Only the process that
-// holds the data directory changes memories, so its own count of changes is enough.
+// Caches memories that were read since the last change: between two changes the same rows need not be read again. Only
+// the process that holds the data directory changes memories, so its own count of changes is enough.
 
 import type { MemoryId, ProjectId } from "../../../domain/ids.ts";
 import type { Memory } from "../../../domain/memory.ts";
@@ -34,7 +34,10 @@ export class RecentMemories {
     return memory.expiresAt === null || memory.expiresAt > this.clock.now() ? memory : null;
   }
 
-  /** Keeps a row that was read right after `get` returned null. Rows of an open transaction are not kept: they may be undone. */
+  /**
+   * Keeps a row that was read right after `get` returned null. Rows of an open transaction are not kept: they may be
+   * undone.
+   */
   put(projectId: ProjectId, memory: Memory): void {
     if (this.database.isInTransaction) return;
     if (this.#rows.size >= ROWS_MAX) this.#rows.clear();

@@ -1,4 +1,5 @@
-// RetirementStore on SQLite: what follows after a memory was deleted (memory-deletion.ts) or has expired (memory-expiry.ts).
+// RetirementStore on SQLite: what follows after a memory was deleted (memory-deletion.ts) or has expired
+// (memory-expiry.ts).
 
 import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import { DEFAULT_SETTINGS } from "../../../domain/project.ts";
@@ -33,8 +34,8 @@ const PURGEABLE = `SELECT memory_key FROM memories
       AND memories.deleted_at < $now - ${RETENTION_MS}
   LIMIT $limit`;
 
-// The plus keeps SQLite from using the index on is_retracted, which lists everything that ever retired. Waiting contents, tags,
-// what chats show and what idempotency remembers of the memories go by triggers (migrations.ts).
+// The plus keeps SQLite from using the index on is_retracted, which lists everything that ever retired. Waiting
+// contents, tags, what chats show and what idempotency remembers of the memories go by triggers (migrations.ts).
 const ERASE = `DELETE FROM memories WHERE memory_key IN ${KEYS} AND +is_retracted = 1 AND deleted_at IS NOT NULL
   RETURNING source`;
 

@@ -1,5 +1,5 @@
-// All stores of record on one SQLite file: opens it twice (for writing and for reading), makes the stores on both connections, and
-// sends each call to the right one.
+// All stores of record on one SQLite file: opens it twice (for writing and for reading), makes the stores on both
+// connections, and sends each call to the right one.
 
 import type { JsonObject, Memory } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
@@ -104,8 +104,8 @@ function storesOn(database: SqliteDatabase, lastUses: KeyLastUses, options: Sqli
 type StoreName = keyof Stores;
 
 /**
- * Methods that only read. All others go through the queue to the writing connection. A changing method listed here by mistake fails
- * at its first call, since the reading connection refuses to write.
+ * Methods that only read. All others go through the queue to the writing connection. A changing method listed here by
+ * mistake fails at its first call, since the reading connection refuses to write.
  */
 const READS: { readonly [Name in StoreName]: readonly (keyof Stores[Name])[] } = {
   memories: ["get", "getMany", "waitingContents", "list", "userKey", "visible", "unreferencedFiles", "counts"],

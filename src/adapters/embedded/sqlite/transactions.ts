@@ -1,5 +1,6 @@
-// Transactions over all stores of one SQLite file, and the order of writes. One connection writes, behind a queue: a transaction keeps
-// it until its commit and its effects are done. Another connection reads, sees committed changes only, and never waits.
+// Transactions over all stores of one SQLite file, and the order of writes. One connection writes, behind a queue: a
+// transaction keeps it until its commit and its effects are done. Another connection reads, sees committed changes
+// only, and never waits.
 
 import { invariant } from "../../../domain/fault.ts";
 import type { Eventually } from "../../../kit/eventually.ts";

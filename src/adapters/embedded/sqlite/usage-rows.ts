@@ -1,5 +1,5 @@
-// What the projects of mneme.sqlite have used of their plans. Memories are counted by triggers (migrations.ts), queries and
-// tokens here, one row per month.
+// What the projects of mneme.sqlite have used of their plans. Memories are counted by triggers (migrations.ts), queries
+// and tokens here, one row per month.
 
 import { Fault } from "../../../domain/fault.ts";
 import type { ProjectId } from "../../../domain/ids.ts";

@@ -43,8 +43,8 @@ export function userKeyOf(database: SqliteDatabase, projectId: ProjectId, userId
 }
 
 /**
- * The key of the user that something new names, and who is known from now on. One that was not known so far gets `now` as
- * `created_at` and an empty profile. To be called within the transaction that stores what names the user.
+ * The key of the user that something new names, and who is known from now on. One that was not known so far gets `now`
+ * as `created_at` and an empty profile. To be called within the transaction that stores what names the user.
  * @param now Unix milliseconds.
  */
 export function nameUser(database: SqliteDatabase, projectKey: bigint, userId: string, now: number): bigint {

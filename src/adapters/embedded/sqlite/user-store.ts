@@ -1,5 +1,5 @@
-// Users and their events in mneme.sqlite. How naming a user makes it known is user-rows.ts; what users own stands in the
-// other stores and refers to the same rows.
+// Users and their events in mneme.sqlite. How naming a user makes it known is user-rows.ts; what users own stands in
+// the other stores and refers to the same rows.
 
 import { invariant } from "../../../domain/fault.ts";
 import type { EventId, ProjectId } from "../../../domain/ids.ts";

@@ -1,8 +1,9 @@
-// Webhooks and how telling them goes, in mneme.sqlite. Which deliveries an event of a memory makes is outbox.ts; sending
-// is src/webhooks/.
+// Webhooks and how telling them goes, in mneme.sqlite. Which deliveries an event of a memory makes is outbox.ts;
+// sending is src/webhooks/.
 //
-// Switching a webhook off, by a caller or by a receiver that is gone, fails its pending deliveries in the same transaction,
-// so that switching it on again revives none. What is asked for by name (a test, a redelivery) is sent even while it is off.
+// Switching a webhook off, by a caller or by a receiver that is gone, fails its pending deliveries in the same
+// transaction, so that switching it on again revives none. What is asked for by name (a test, a redelivery) is sent
+// even while it is off.
 
 import { Fault, invariant } from "../../../domain/fault.ts";
 import type { DeliveryId, ProjectId, WebhookId } from "../../../domain/ids.ts";
@@ -331,8 +332,8 @@ export class SqliteWebhookStore implements WebhookStore {
 type After = { readonly status: DeliveryStatus; readonly nextAttemptAt: number | bigint | null };
 
 /**
- * Where a delivery stands after an attempt: as the outcome says, unless something else was decided while the attempt was
- * under way. What arrived has arrived either way.
+ * Where a delivery stands after an attempt: as the outcome says, unless something else was decided while the attempt
+ * was under way. What arrived has arrived either way.
  */
 function after(standing: StandingRow, { attempt, next }: AttemptOutcome): After {
   if (next === "delivered") return { status: "delivered", nextAttemptAt: null };
