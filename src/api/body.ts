@@ -1,5 +1,5 @@
-// Reads a JSON body and checks its media type, size, encoding and syntax, each with an error of its own. check.ts compares
-// the values with a schema.
+// Reads a JSON body and checks its media type, size, encoding and syntax, each with an error of its own. check.ts
+// compares the values with a schema.
 
 import { Fault } from "../domain/fault.ts";
 
@@ -70,13 +70,13 @@ function jsonProblem(cause: unknown): string {
 const JSON_DEPTH_MAX = 64;
 
 /**
- * Matches escapes that can put a NUL or a lone surrogate into a parsed text. There is no other way: the body is valid UTF-8,
- * and JSON allows no unescaped NUL. Nearly every body has no match, and then its texts need no check.
+ * Matches escapes that can put a NUL or a lone surrogate into a parsed text. There is no other way: the body is valid
+ * UTF-8, and JSON allows no unescaped NUL. Nearly every body has no match, and then its texts need no check.
  */
 const SUSPICIOUS_ESCAPE = /\\u(?:0000|d[89a-f])/i;
 
-// Not every store accepts NUL and lone surrogates in a text, and a number beyond the range of a double would come back as
-// null. Bodies can hold millions of values, so the path becomes a text only for an error.
+// Not every store accepts NUL and lone surrogates in a text, and a number beyond the range of a double would come back
+// as null. Bodies can hold millions of values, so the path becomes a text only for an error.
 function refuseUnstorable(whole: unknown, isAnyTextSuspicious: boolean, at: readonly string[]): void {
   const path: (string | number)[] = [...at];
   const visit = (value: unknown): void => {
@@ -127,7 +127,9 @@ function unstorable(path: readonly (string | number)[], what: string, problem: s
   return new Fault("invalid_request", `${what} at '${place}' ${problem}.`, { param: place });
 }
 
-/** The first bytes of each body do not count against the budget, so that a few large, slow bodies block no small ones. */
+/**
+ * The first bytes of each body do not count against the budget, so that a few large, slow bodies block no small ones.
+ */
 const FREE_BYTES = 256 * 1024;
 
 /** Limits the bytes of bodies in memory at once. A parsed body takes a multiple of its size until its request ends. */

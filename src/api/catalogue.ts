@@ -1,5 +1,5 @@
-// The catalogue of error codes: the HTTP status and the public meaning of each, and which codes an operation can answer. The
-// message of a single error is written where it is thrown.
+// The catalogue of error codes: the HTTP status and the public meaning of each, and which codes an operation can
+// answer. The message of a single error is written where it is thrown.
 
 import type { FaultCode } from "../domain/fault.ts";
 import { LIMITS } from "../domain/limits.ts";
@@ -126,7 +126,9 @@ const OF_EVERY_OPERATION: readonly FaultCode[] = [
 const WITH_A_BODY: readonly FaultCode[] = ["payload_too_large", "unsupported_media_type"];
 const WHEN_IDEMPOTENT: readonly FaultCode[] = ["idempotency_conflict"];
 
-/** The codes that an operation can answer: those of every operation of its kind, and its own. In the catalogue's order. */
+/**
+ * The codes that an operation can answer: those of every operation of its kind, and its own. In the catalogue's order.
+ */
 export function faultsOf(
   operation: Pick<Operation, "body" | "takesFile" | "isIdempotent" | "faults">,
 ): readonly FaultCode[] {

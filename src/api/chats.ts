@@ -31,7 +31,7 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
     operation({
       name: "createChat",
       group: "Chats",
-      summary: "Begin a chat. Its messages search what its user owns, or the whole project without one.",
+      summary: "Create a chat. Its messages search the memories of its user; without a user, of the whole project.",
       method: "POST",
       path: "/v1/chats",
       scope: "chats:write",
@@ -79,7 +79,7 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
     operation({
       name: "updateChat",
       group: "Chats",
-      summary: "Give a chat another title.",
+      summary: "Change the title of a chat.",
       method: "PUT",
       path: "/v1/chats/:id",
       scope: "chats:write",
@@ -99,7 +99,7 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
     operation({
       name: "deleteChat",
       group: "Chats",
-      summary: "Delete a chat with its messages, for good.",
+      summary: "Delete a chat and its messages permanently.",
       method: "DELETE",
       path: "/v1/chats/:id",
       scope: "chats:write",
@@ -135,7 +135,7 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
     operation({
       name: "sendMessage",
       group: "Chats",
-      summary: "Ask in a chat and wait for the whole answer.",
+      summary: "Send a message to a chat and wait for the complete answer.",
       method: "POST",
       path: "/v1/chats/:id/messages",
       scope: "chats:write",
@@ -149,20 +149,20 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
         const events = await chats.send(principal, chat.id, questionOf(body), {
           signal,
           keep: async (store, tokensUsed) => {
-            await commit(async (tx) => keptAnswer(chat, await store(tx), tokensUsed));
+            await commit(async (tx) => rememberedAnswer(chat, await store(tx), tokensUsed));
           },
         });
         for await (const event of events) if (event.type === "message") return messageAnswer(event.message);
         invariant(false, "an answer ends with its message");
       },
       replay: async ({ body }, { principal, params }) =>
-        messageAnswer((await keptMessage(chats, principal, params.id, body)).message),
+        messageAnswer((await storedMessage(chats, principal, params.id, body)).message),
     }),
 
     operation({
       name: "streamMessage",
       group: "Chats",
-      summary: "Ask in a chat and read the answer while it comes about.",
+      summary: "Send a message to a chat and receive the answer as a stream.",
       method: "POST",
       path: "/v1/chats/:id/messages/stream",
       scope: "chats:write",
@@ -177,16 +177,16 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
         const events = await chats.send(principal, chat.id, questionOf(body), {
           signal,
           keep: async (store, tokensUsed) => {
-            await commit(async (tx) => keptAnswer(chat, await store(tx), tokensUsed));
+            await commit(async (tx) => rememberedAnswer(chat, await store(tx), tokensUsed));
           },
         });
         return stream(messageEvents(events), async () => {
           await events.return(undefined);
         });
       },
-      // the finished answer, in one piece
+      // the stored answer, as a single text event
       replay: async ({ body }, { principal, params, stream }) =>
-        stream(replayedEvents(await keptMessage(chats, principal, params.id, body)), () => undefined),
+        stream(replayedEvents(await storedMessage(chats, principal, params.id, body)), () => undefined),
     }),
   ];
 }
@@ -198,7 +198,7 @@ function questionOf(body: {
   readonly filters?: unknown;
   readonly instructions?: string | null;
 }): ChatQuestion {
-  checkNotBlank(body.message, "message", "say something");
+  checkNotBlank(body.message, "message", "write a message");
   return {
     text: body.message,
     mode: body.mode ?? "balanced",
@@ -223,31 +223,31 @@ async function* messageEvents(events: AsyncIterable<MessageEvent>): AsyncGenerat
   }
 }
 
-async function* replayedEvents({ message, tokensUsed }: KeptMessage): AsyncGenerator<SseEvent> {
+async function* replayedEvents({ message, tokensUsed }: StoredMessage): AsyncGenerator<SseEvent> {
   yield { name: "text", data: { content: message.content } };
   yield { name: "sources", data: message.sources.map((source) => source.shown) };
   yield { name: "usage", data: { tokens_used: tokensUsed } };
 }
 
-interface KeptMessage {
+interface StoredMessage {
   readonly message: Message;
   readonly tokensUsed: number;
 }
 
-// Of an answer only the message's id and what it took are remembered: a repetition reads it again, without what was deleted meanwhile. It goes
-// with the chat, and with its user.
-function keptAnswer(chat: Chat, message: Message, tokensUsed: number): Answer {
+// Only the message's id and its token count are remembered. A repeated request reads the message again, so that sources
+// that were deleted meanwhile are left out. The remembered answer is deleted with the chat or its user.
+function rememberedAnswer(chat: Chat, message: Message, tokensUsed: number): Answer {
   const subjects = chat.userId === null ? [chat.id] : [chat.id, userSubject(chat.userId)];
   return { ...messageAnswer(message), remembered: { id: message.id, tokensUsed }, subjects };
 }
 
-async function keptMessage(
+async function storedMessage(
   chats: ChatService,
   viewer: Viewer,
   chat: string | undefined,
   remembered: unknown,
-): Promise<KeptMessage> {
-  const { id, tokensUsed } = remembered as Pick<Message, "id"> & Pick<KeptMessage, "tokensUsed">;
+): Promise<StoredMessage> {
+  const { id, tokensUsed } = remembered as Pick<Message, "id"> & Pick<StoredMessage, "tokensUsed">;
   return { message: await chats.message(viewer, chatId(chat), id), tokensUsed };
 }
 

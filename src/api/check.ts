@@ -1,5 +1,5 @@
-// Checks bodies and query parameters against their schemas. A mismatch becomes a Fault that names the field and says what it
-// should be.
+// Checks bodies and query parameters against their schemas. A mismatch becomes a Fault that names the field and says
+// what it should be.
 
 import { Kind, type Static, type TObject, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";

@@ -1,5 +1,5 @@
-// CORS headers (Fetch standard, 3.2) for the origins that the operator configured: the web pages that may call the API from a
-// browser. Without configured origins no header is sent. Authentication stays with the API key.
+// CORS headers (Fetch standard, 3.2) for the origins that the operator configured: the web pages that may call the API
+// from a browser. Without configured origins no header is sent. Authentication stays with the API key.
 
 import { UsageError } from "../kit/flags.ts";
 
@@ -32,8 +32,8 @@ export interface Cors {
 }
 
 /**
- * Creates the CORS rules for origins from `parseOrigins`. An empty list switches CORS off: no headers, no preflights. There
- * is no credentials mode, because the API reads keys from Authorization and ignores cookies.
+ * Creates the CORS rules for origins from `parseOrigins`. An empty list switches CORS off: no headers, no preflights.
+ * There is no credentials mode, because the API reads keys from Authorization and ignores cookies.
  */
 export function createCors(origins: readonly string[]): Cors {
   const isOff = origins.length === 0;

@@ -1,5 +1,5 @@
-// Makes the reference at `/docs`: one self-contained page from the OpenAPI document, with a guide in front. docs/ renders the
-// parts of the page.
+// Makes the reference at `/docs`: one self-contained page from the OpenAPI document, with a guide in front. docs/
+// renders the parts of the page.
 
 import { createHash } from "node:crypto";
 import { fieldTable } from "./docs/fields.ts";

@@ -1,5 +1,5 @@
-// Turns failures into the error body of the API and its HTTP status; catalogue.ts lists the codes. Internal details, such as
-// causes and stacks, never get into a body.
+// Turns failures into the error body of the API and its HTTP status; catalogue.ts lists the codes. Internal details,
+// such as causes and stacks, never get into a body.
 
 import { Fault, type FaultCode } from "../domain/fault.ts";
 import { FAULTS } from "./catalogue.ts";

@@ -1,5 +1,5 @@
-// Generates a realistic example for every schema of the contract, for the OpenAPI document and the reference. Values follow
-// from field names; test/api/openapi.test.ts checks that each example fits its schema.
+// Generates a realistic example for every schema of the contract, for the OpenAPI document and the reference. Values
+// follow from field names; test/api/openapi.test.ts checks that each example fits its schema.
 
 import { type JsonSchema, SCHEMA_REFERENCE } from "./json-schema.ts";
 import type { Group } from "./operation.ts";
@@ -40,8 +40,8 @@ function exampleId(prefix: string): string {
 }
 
 /**
- * Values by field name; `Schema.field` takes precedence over `field`. If the schema wants a string and the value is an object or
- * array, the example is its JSON.
+ * Values by field name; `Schema.field` takes precedence over `field`. If the schema wants a string and the value is an
+ * object or array, the example is its JSON.
  */
 const BY_NAME: Readonly<Record<string, unknown>> = {
   "Message.content": "The spare key is under the blue pot [1].",

@@ -1,5 +1,4 @@
-// Who asks, and whether it may ask now? Authentication in front of everything else, the windows that requests are counted
-// in, and the headers that tell of them.
+// Authentication and rate limits of requests, and the rate-limit headers.
 
 import { clientAddress, failureKey, type TrustedProxies } from "../account/client-address.ts";
 import type { Bucket } from "../account/rate-limits.ts";
@@ -10,7 +9,7 @@ import { LIMITS } from "../domain/limits.ts";
 import type { Principal } from "../domain/scope.ts";
 import { andThen, type Eventually } from "../kit/eventually.ts";
 
-/** What the gate stands on. */
+/** What the gate needs. */
 export interface GateParts {
   readonly authenticate: (secret: string) => Eventually<Principal | null>;
   readonly newRequestId: () => string;
@@ -21,46 +20,48 @@ export interface GateParts {
   readonly trustedProxies: TrustedProxies;
 }
 
-/** Tells the address of the connection that a request came over; empty where there is none. Asked only when it matters: it costs as much
- * as the rest of a request. */
+/**
+ * Returns the IP address of a request's connection; empty if there is none. Called only when necessary, since the call
+ * costs as much as the rest of a request.
+ */
 export type SocketAddress = () => string;
 
-/** What is known of a request besides what it asks for. */
+/** Facts about a request apart from its parameters and body. */
 export interface Admission {
   readonly requestId: string;
   readonly socketAddress: SocketAddress;
-  /** Decoded by nobody yet: as it stands in the request line. Empty where the Host header is malformed. */
+  /** As in the request line, not decoded. Empty if the Host header is malformed. */
   readonly path: string;
-  /** With its question mark; empty without one. */
+  /** The query string with its question mark; empty if there is none. */
   readonly search: string;
-  /** null: it needed no key, or had no valid one. */
+  /** null: the request needs no key, or has no valid one. */
   principal: Principal | null;
-  /** The window that it was counted in; null outside of /v1. */
+  /** The rate-limit window that counted the request; null outside of /v1. */
   window: WindowState | null;
-  /** The name that it has in the metrics; null: nothing took it. */
+  /** Name for the metrics; null: the request reached no operation or page. */
   countedAs: string | null;
-  /** Resolves when the stream that answers it has ended; null: no stream does. */
+  /** Resolves when the stream that answers the request has ended; null: the answer is not a stream. */
   ended: Promise<void> | null;
 }
 
-/** Lets requests in, one by one. */
+/** Authenticates requests and counts them against rate limits. */
 export class Gate {
   readonly #parts: GateParts;
-  /** Of the last URL that was looked at whole. */
+  /** Origin of the last URL that was parsed completely. */
   #origin = "";
 
   constructor(parts: GateParts) {
     this.#parts = parts;
   }
 
-  /** A caller's own request id if it is safe to repeat, else a new one. */
+  /** The caller's request id if it is safe to echo, otherwise a new one. */
   #requestIdOf(request: Request): string {
     const given = request.headers.get("x-request-id");
     const isSafe = given !== null && given.length <= LIMITS.requestIdCharacters && /^[A-Za-z0-9._:-]+$/.test(given);
     return isSafe ? given : this.#parts.newRequestId();
   }
 
-  /** A request before anything is decided about it. */
+  /** The admission of a new request. */
   receive(request: Request, socketAddress: SocketAddress): Admission {
     const target = this.#targetOf(request.url);
     const query = target.indexOf("?");
@@ -77,7 +78,8 @@ export class Gate {
   }
 
   /**
-   * Finds out who asks. A failure counts for the address that it came from; a valid key always passes.
+   * Authenticates a request and sets `admission.principal`. A failure counts against the client's address; a valid key
+   * always passes.
    * @throws Fault `missing_api_key`, `invalid_api_key`, or `rate_limit_exceeded` after too many failures
    */
   authenticate(admission: Admission, request: Request): Eventually<void> {
@@ -97,40 +99,39 @@ export class Gate {
     if (header === null) throw new Fault("missing_api_key", "Send an API key: Authorization: Bearer ctx_…");
     throw new Fault(
       "invalid_api_key",
-      "This API key is not known, or not any more. Keys look like ctx_… and are shown once, when they are made.",
+      "This API key is unknown, expired or revoked. Keys look like ctx_… and are shown only once, when they are created.",
     );
   }
 
   /**
-   * Whoever holds the request's key by now.
-   * @throws Fault `invalid_api_key` when it opens nothing any more
+   * Authenticates a request again, after its body has arrived.
+   * @throws Fault `invalid_api_key` if the key has become invalid
    */
   async confirm(request: Request): Promise<Principal> {
     const secret = BEARER.exec(request.headers.get("authorization") ?? "")?.[1];
     const principal = secret === undefined ? null : await this.#parts.authenticate(secret);
-    if (principal === null)
-      throw new Fault("invalid_api_key", "This API key was revoked while the request was on its way.");
+    if (principal === null) throw new Fault("invalid_api_key", "This API key was revoked during the request.");
     return principal;
   }
 
-  /** The window of the address, for answers that need no key. */
+  /** Shows the failure window of the client's address, for answers that need no key. */
   showFailures(admission: Admission, request: Request): void {
     const key = this.#failureKeyOf(admission, request);
     admission.window = this.#parts.failures.look(key, AUTH_FAILURES_PER_MINUTE);
   }
 
   /**
-   * Counts a request of a known key.
+   * Counts a request against the rate limit of its key and route.
    * @throws Fault `rate_limit_exceeded`
    */
   count(admission: Admission, principal: Principal, bucket: Bucket): void {
     const window = this.#parts.callers.admit(`${principal.keyId} ${bucket.name}`, bucket.limit);
     admission.window = window;
-    if (!window.isAdmitted) throw tooMany(`${bucket.name} takes ${window.limit} requests a minute of a key`, window);
+    if (!window.isAdmitted) throw tooMany(`${bucket.name} allows ${window.limit} requests per minute and key`, window);
   }
 
-  // The path and query of a URL, without its fragment; empty where its host is malformed. The server has normalised it, so that nothing but
-  // the host must be looked at, and that is the last one's most of the time: making a URL object costs 7 µs of a request.
+  // Path and query of a URL, without its fragment; empty if the host is malformed. The server has normalised the URL,
+  // so only the host needs a check, and mostly it is the host of the previous request. Parsing a URL costs 7 µs.
   #targetOf(href: string): string {
     if (this.#origin === "" || !href.startsWith(this.#origin) || href[this.#origin.length] !== "/") {
       const url = URL.parse(href);
@@ -147,7 +148,7 @@ export class Gate {
   }
 }
 
-/** Adds what tells of a window; header names are lower case. */
+/** Adds the headers of a rate-limit window; names are lower case. */
 export function addWindowHeaders(
   headers: Record<string, string>,
   { limit, remaining, resetAtSeconds }: WindowState,

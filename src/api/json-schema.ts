@@ -1,5 +1,6 @@
-// Converts the TypeBox schemas of the contract to plain JSON Schema 2020-12, for OpenAPI 3.1. Each named schema becomes one
-// component, and `$ref`s point to it. TypeBox's own forms of enums, nullable values and maps become the standard forms.
+// Converts the TypeBox schemas of the contract to plain JSON Schema 2020-12, for OpenAPI 3.1. Each named schema becomes
+// one component, and `$ref`s point to it. TypeBox's own forms of enums, nullable values and maps become the standard
+// forms.
 
 import type { TSchema } from "@sinclair/typebox";
 import { invariant } from "../domain/fault.ts";
@@ -76,8 +77,8 @@ export class SchemaCollection {
     }
   }
 
-  // Beside `anyOf` only annotations are kept. `Nullable` repeats `type` and bounds there for error messages; in JSON Schema
-  // they would apply to null as well.
+  // Beside `anyOf` only annotations are kept. `Nullable` repeats `type` and bounds there for error messages; in JSON
+  // Schema they would apply to null as well.
   #union(schema: JsonSchema, members: readonly TSchema[]): JsonSchema {
     const outer = Object.fromEntries(ANNOTATIONS.filter((name) => name in schema).map((name) => [name, schema[name]]));
     const converted = members.map((member) => this.of(member));

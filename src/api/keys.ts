@@ -1,4 +1,4 @@
-// The operations on /v1/keys. A secret is in an answer once: when the key is made or rotated.
+// The operations on /v1/keys. Only creation and rotation answer the secret.
 
 import type { KeyId, ProjectId } from "../domain/ids.ts";
 import type { IssuedKey } from "../domain/key.ts";
@@ -18,7 +18,7 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
     operation({
       name: "createKey",
       group: "Keys",
-      summary: "Make a key. It is shown this once; only its hash is kept.",
+      summary: "Create a key. Its secret is shown only once; the server stores a hash.",
       method: "POST",
       path: "/v1/keys",
       scope: "keys",
@@ -92,7 +92,7 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
     operation({
       name: "rotateKey",
       group: "Keys",
-      summary: "Give a key a new secret; the old one lives on for grace_seconds.",
+      summary: "Give a key a new secret. The old one stays valid for `grace_seconds`.",
       method: "POST",
       path: "/v1/keys/:id/rotate",
       scope: "keys",
@@ -114,7 +114,7 @@ export function keyOperations(keys: KeyService, clock: Clock): readonly Operatio
     operation({
       name: "deleteKey",
       group: "Keys",
-      summary: "Revoke a key: it opens nothing from now on.",
+      summary: "Revoke a key at once.",
       method: "DELETE",
       path: "/v1/keys/:id",
       scope: "keys",

@@ -1,5 +1,5 @@
-// The limits of the API as table rows for the reference: quotas of the plans and bounds of one request. domain/limits.ts and
-// domain/project.ts define the numbers.
+// The limits of the API as table rows for the reference: quotas of the plans and bounds of one request.
+// domain/limits.ts and domain/project.ts define the numbers.
 
 import { LIMITS } from "../domain/limits.ts";
 import { PLAN_NAMES, PLANS } from "../domain/project.ts";

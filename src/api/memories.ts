@@ -1,4 +1,4 @@
-// The operations on /v1/memories that store and read: what each asks for and what it answers.
+// The operations on /v1/memories that store, read, change and delete.
 
 import { Fault, invariant } from "../domain/fault.ts";
 import type { MemoryId } from "../domain/ids.ts";
@@ -14,29 +14,29 @@ import { check } from "./check.ts";
 import { changeOf, draftOf } from "./drafts.ts";
 import { errorView } from "./errors.ts";
 import { pathId } from "./ids.ts";
-import { MemoryTexts } from "./memory-texts.ts";
+import { MemoryJsonCache } from "./memory-json.ts";
 import { type Operation, operation } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/memories.ts";
 import { listView, memoryView } from "./views.ts";
 
-/** What the operations on memories stand on. */
+/** What the operations on memories need. */
 export interface MemoryOperationsParts {
   readonly memories: MemoryService;
   readonly progressOf: (memory: Memory) => Progress;
   readonly clock: Clock;
 }
 
-/** The operations on /v1/memories, but for search, query and upload. */
+/** The operations on /v1/memories, except search, query, graph and upload. */
 export function memoryOperations({ memories, progressOf, clock }: MemoryOperationsParts): readonly Operation[] {
-  const texts = new MemoryTexts(progressOf);
+  const json = new MemoryJsonCache(progressOf);
   const view = (memory: Memory, content: string) => memoryView({ memory, content }, progressOf);
 
   return [
     operation({
       name: "createMemory",
       group: "Memories",
-      summary: "Store a text. A known externalId updates its memory: 202 when the text is new, else 200.",
+      summary: "Store a text. An existing `externalId` updates its memory: 202 if the text has changed, otherwise 200.",
       method: "POST",
       path: "/v1/memories",
       scope: "memories:write",
@@ -53,7 +53,7 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
           return { status: statusOf(accepted), body: shown, remembered: { ...shown, content: null } };
         });
       },
-      // the text is the request's own
+      // a repeated request contains the text itself
       replay: ({ status, body }, { body: asked }) => ({
         status,
         body: { ...(body as object), content: (asked as schema.CreateMemory).content },
@@ -63,7 +63,7 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
     operation({
       name: "batchCreate",
       group: "Memories",
-      summary: "Store up to 100 texts; each is taken or refused on its own.",
+      summary: `Store up to ${LIMITS.memoriesPerBatch} texts. Each is accepted or refused on its own.`,
       method: "POST",
       path: "/v1/memories/batch",
       scope: "memories:write",
@@ -76,7 +76,7 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
         if (body.memories.length > LIMITS.memoriesPerBatch) {
           throw new Fault(
             "batch_too_large",
-            `A batch holds at most ${LIMITS.memoriesPerBatch} memories, found ${body.memories.length}. Nothing was stored.`,
+            `A batch may have at most ${LIMITS.memoriesPerBatch} memories, found ${body.memories.length}. Nothing was stored.`,
             { param: "memories" },
           );
         }
@@ -131,7 +131,7 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
         const id = memoryId(params.id);
         return andThen(memories.get(principal, id), (found) => {
           if (found === null) throw absent(id);
-          return { status: 200, body: texts.of(found) };
+          return { status: 200, body: json.of(found) };
         });
       },
     }),
@@ -139,7 +139,8 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
     operation({
       name: "updateMemory",
       group: "Memories",
-      summary: "Change a memory: what is left out stays, null clears. 202 with new content, else 200.",
+      summary:
+        "Change a memory. Absent fields stay unchanged, null clears a field. 202 with new content, otherwise 200.",
       method: "PUT",
       path: "/v1/memories/:id",
       scope: "memories:write",
@@ -197,7 +198,8 @@ export function memoryOperations({ memories, progressOf, clock }: MemoryOperatio
     operation({
       name: "deleteMemory",
       group: "Memories",
-      summary: "Delete a memory: at once out of every answer, for good after the project's retention.",
+      summary:
+        "Delete a memory. It disappears from all answers at once, and is purged after the project's retention period.",
       method: "DELETE",
       path: "/v1/memories/:id",
       scope: "memories:write",
@@ -230,7 +232,7 @@ export function only(outcomes: readonly (Accepted | Fault)[]): Accepted {
   return outcome;
 }
 
-/** 200 for an update that left the text as it was, 202 for what is (or still is) processed. */
+/** 200 if only attributes changed; 202 if the memory is being processed. */
 export function statusOf({ outcome, memory }: Accepted): 200 | 202 {
   return outcome === "updated" && memory.state.status === "completed" ? 200 : 202;
 }
@@ -245,7 +247,7 @@ function checkItem(item: unknown, index: number, nowMs: number): MemoryDraft | F
   }
 }
 
-// Nothing of a batch was taken: the quota's own code where nothing else was wrong.
+// The error of a batch without any accepted item: the code of the quota if quotas were the only problem.
 function noneAccepted(faults: readonly Fault[]): Fault {
   const quota = faults[0]?.code;
   const isQuota = quota === "document_quota_exceeded" || quota === "storage_quota_exceeded";
@@ -259,7 +261,7 @@ function noneAccepted(faults: readonly Fault[]): Fault {
   );
 }
 
-/** A remembered memory with the text that it has by now: texts are not kept twice. */
+/** Completes a remembered memory with its current text, because the remembered answer does not repeat texts. */
 export async function withStoredContent(
   memories: MemoryService,
   principal: Principal,
@@ -271,7 +273,7 @@ export async function withStoredContent(
   return { status, body: { ...(body as object), content: found?.content ?? "" } };
 }
 
-// The texts of a replayed batch are the request's own.
+// Completes a remembered batch with the texts of the repeated request.
 function withContents(remembered: unknown, asked: unknown): unknown {
   const { data, ...rest } = remembered as {
     readonly data: readonly { readonly index: number; readonly memory?: object }[];
@@ -291,7 +293,7 @@ function memoryId(text: string | undefined): MemoryId {
   return pathId("mem", text, "memory_not_found");
 }
 
-/** There is no such memory for this key. */
+/** The error for a memory that does not exist or that the key may not see. */
 export function absent(id: string): Fault {
   return new Fault("memory_not_found", `There is no memory '${shortened(id)}' in this project.`, { param: "id" });
 }

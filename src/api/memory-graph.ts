@@ -1,4 +1,4 @@
-// The operation that shows what a memory is linked to.
+// The operation that shows the graph around a memory.
 
 import type { MemoryId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
@@ -14,7 +14,7 @@ export function graphOperation({ graph }: { readonly graph: GraphService }): Ope
   return operation({
     name: "getMemoryGraph",
     group: "Memories",
-    summary: "What a memory names, and the memories that name the same.",
+    summary: "Read the entities of a memory, their relations, and memories with the same entities.",
     method: "GET",
     path: "/v1/memories/:id/graph",
     scope: "memories:read",

@@ -1,5 +1,4 @@
-// The operation that stores a file: what its form may say beside it, and what it answers. How the form is received is
-// upload.ts, what becomes of the file ingest's business.
+// The operation that stores a file as a memory. upload.ts receives the form, and ingestion reads the file later.
 
 import { Fault, invariant } from "../domain/fault.ts";
 import type { Memory, ReceivedFile } from "../domain/memory.ts";
@@ -21,7 +20,7 @@ export function uploadOperation({ memories, progressOf, clock }: MemoryOperation
   return operation({
     name: "uploadMemory",
     group: "Memories",
-    summary: "Store a file. A known externalId updates its memory: 202 when the file is new, else 200.",
+    summary: "Store a file. An existing `externalId` updates its memory: 202 if the file has changed, otherwise 200.",
     method: "POST",
     path: "/v1/memories/upload",
     scope: "memories:write",
@@ -51,7 +50,7 @@ export function uploadOperation({ memories, progressOf, clock }: MemoryOperation
       const [shown] = await memories.withContents([memory]);
       return { status, body: view(memory, shown?.content ?? "") };
     },
-    // 202: nothing was read yet, and the answer said so
+    // 202: the file was not read yet, so the first answer had no content
     replay: ({ status, body }, { principal }) =>
       status === 202
         ? { status, body }
@@ -61,10 +60,10 @@ export function uploadOperation({ memories, progressOf, clock }: MemoryOperation
 
 type Fields = Parameters<typeof attributesOf>[0];
 
-/** Forms have texts only: what is a list or an object in JSON bodies is its JSON here. */
+/** Fields of a form are texts; lists and objects are sent as JSON. */
 const Structured = Body({ tags: schema.CreateMemory.properties.tags, metadata: Optional(JsonMap) });
 
-/** The attributes in a form's fields. An empty text counts as left out, since forms of web pages send every field. */
+/** The attributes in a form's fields. An empty text counts as absent, since web forms send every field. */
 function attributesIn(
   texts: Readonly<Record<string, string | undefined>>,
   nowMs: number,

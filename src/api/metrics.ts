@@ -1,11 +1,11 @@
-// How many requests each operation answered, with which status and how fast. Which operation a request was, and when its
-// answer ended, is app.ts's to know; the page itself is made by kit/metrics.ts.
+// Request metrics: number and duration of requests by operation and status. app.ts calls this when an answer has ended;
+// kit/metrics.ts renders the metrics page.
 
 import type { Counter, Histogram, Metrics } from "../kit/metrics.ts";
 
 /**
- * Upper ends of the buckets in seconds. A read takes 1 to 5 ms, a fast search 10, a balanced one 150, an answer of a language
- * model seconds; beyond 10 s a finer number would change nothing.
+ * Upper bounds of the histogram buckets, in seconds. A read takes 1 to 5 ms, a fast search 10 ms, a balanced one 150
+ * ms, an answer of a language model seconds. Above 10 s more detail is not useful.
  */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -15,7 +15,7 @@ export class RequestMetrics {
   readonly #durationsOf: (operation: string) => Histogram;
   readonly #byOperation = new Map<string, { readonly durations: Histogram; readonly counters: Map<number, Counter> }>();
 
-  /** @throws Error when `metrics` counts requests already. */
+  /** @throws Error if `metrics` already has request metrics. */
   constructor(metrics: Metrics) {
     this.#counterOf = metrics.counter("mneme_http_requests_total", "Requests answered.", ["operation", "status"]);
     this.#durationsOf = metrics.histogram(
@@ -27,9 +27,9 @@ export class RequestMetrics {
   }
 
   /**
-   * Counts one request whose answer has ended. Cost: two look-ups, some .05 µs.
-   * @param operationName of a fixed set: an operation's name, or one word for all that no operation took. Never a path.
-   * @param ms since it arrived
+   * Counts one request whose answer has ended. Costs two look-ups, about 0.05 µs.
+   * @param operationName from a fixed set: the name of an operation, or a word for all other requests. Never a path.
+   * @param ms since the request arrived
    */
   observe(operationName: string, status: number, ms: number): void {
     let known = this.#byOperation.get(operationName);

@@ -1,5 +1,5 @@
-// Reads multipart/form-data bodies (RFC 7578) as a stream, one part after the other. upload.ts decides what the parts mean and
-// how long each may be.
+// Reads multipart/form-data bodies (RFC 7578) as a stream, one part after the other. upload.ts decides what the parts
+// mean and how long each may be.
 
 import Busboy, { type BusboyInstance } from "@fastify/busboy";
 import { Fault } from "../domain/fault.ts";
@@ -28,10 +28,10 @@ const HEADER_BYTES_MAX = 8 * 1024;
 const PART_BUFFER_BYTES = 256 * 1024;
 
 /**
- * Passes the parts of a form to `take`, one at a time and in order. Reading waits for `take` to consume the bytes, so at most
- * a few hundred kilobytes are in memory. An error from `take` ends the reading and is rethrown.
- * @throws Fault `unsupported_media_type` (not a form), `payload_too_large`, `invalid_request` (no boundary, too many parts, cut
- *   off)
+ * Passes the parts of a form to `take`, one at a time and in order. Reading waits for `take` to consume the bytes, so
+ * at most a few hundred kilobytes are in memory. An error from `take` ends the reading and is rethrown.
+ * @throws Fault `unsupported_media_type` (not a form), `payload_too_large`, `invalid_request` (no boundary, too many
+ *   parts, cut off)
  */
 export async function readForm(
   request: Request,
@@ -56,8 +56,8 @@ type Piece = { readonly done: false; readonly value: Uint8Array } | { readonly d
 type PieceReader = { read(): Promise<Piece>; cancel(reason: unknown): Promise<void> };
 
 /**
- * Reads one form. A failure ends the current wait directly instead of by Promise.race: the loser of a race stays in memory
- * until it settles, and here it would hold the whole file.
+ * Reads one form. A failure ends the current wait directly instead of by Promise.race: the loser of a race stays in
+ * memory until it settles, and here it would hold the whole file.
  */
 class Reading {
   readonly #opened: { destroy(error?: Error): unknown }[] = [];

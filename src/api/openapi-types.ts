@@ -46,7 +46,7 @@ export interface OperationObject {
   readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, MediaType>> };
   readonly responses: Readonly<Record<string, ResponseObject | Reference>>;
   readonly "x-scope": string;
-  /** Whether a key that is limited to one user may call it. */
+  /** Whether a key that is confined to one user may call it. */
   readonly "x-confined-keys": boolean;
   /** Per key; null: no limit. */
   readonly "x-rate-limit-per-minute": number | null;

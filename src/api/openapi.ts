@@ -1,5 +1,5 @@
-// Makes the OpenAPI 3.1 document from the declarations of the operations: requests, scopes, rate limits and every possible
-// answer. docs.ts shows the document to people.
+// Makes the OpenAPI 3.1 document from the declarations of the operations: requests, scopes, rate limits and every
+// possible answer. docs.ts shows the document to people.
 
 import { Type } from "@sinclair/typebox";
 import type { RateBuckets } from "../account/rate-limits.ts";
@@ -32,7 +32,7 @@ const GROUP_DESCRIPTIONS: Readonly<Record<Group, string>> = {
   Memories: "Texts that are stored and indexed, so that search and query can find them.",
   Chats: "Conversations whose questions are answered from memories.",
   Users: "The users of your application, and events that are logged for them.",
-  Keys: "API keys of a project: their scopes, the user they are limited to, and their expiry.",
+  Keys: "API keys of a project: their scopes, the user they are confined to, and their expiry.",
   Projects: "Projects with their plans, settings and usage.",
   Webhooks: "URLs that receive an event when a memory changes.",
 };
@@ -180,8 +180,8 @@ function descriptionOf(operation: Operation, { perMinute, sharedWith }: Operatio
   return [
     `Requires the scope ${code(operation.scope)}. ${
       isConfinable
-        ? "A key that is limited to one user may call it, for that user only."
-        : "A key that is limited to one user may not call it."
+        ? "A key that is confined to one user may call it, for that user only."
+        : "A key that is confined to one user may not call it."
     }`,
     perMinute === null ? "Not rate-limited." : `At most ${perMinute} requests per minute and key${together}.`,
     ...(operation.isIdempotent ? ["Supports an `Idempotency-Key`."] : []),

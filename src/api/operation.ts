@@ -1,5 +1,5 @@
-// What an operation of the API is: one declaration per operation, from which routes, scopes, rate-limit buckets, checks of
-// query and body, the OpenAPI document and the 405 answers follow. The order in which a request passes them stands in app.ts.
+// The declaration of an operation. Routes, scopes, rate-limit buckets, checks of query and body, the OpenAPI document
+// and the 405 answers all derive from it. operation-runner.ts runs operations.
 
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { FaultCode } from "../domain/fault.ts";
@@ -9,20 +9,26 @@ import type { Transaction } from "../ports/transactions.ts";
 import type { SseEvent, StreamEnd } from "./sse.ts";
 import type { Upload } from "./upload.ts";
 
-/** An answer before it becomes a Response. */
+/** The answer of an operation or page; responses.ts turns it into a Response. */
 export interface Answer {
   readonly status: number;
-  /** null: none. A `Page` and a `JsonText` go out as they are, a ReadableStream as Server-Sent Events, everything else as JSON. */
+  /**
+   * null: no body. `Page` and `JsonText` are sent unchanged, a ReadableStream as Server-Sent Events, anything else as
+   * JSON.
+   */
   readonly body: unknown;
-  /** What an Idempotency-Key remembers instead of `body`: without secrets, and without what the request itself brings. */
+  /**
+   * Stored for the Idempotency-Key instead of `body`: without secrets, and without data that a repeated request
+   * contains.
+   */
   readonly remembered?: unknown;
-  /** Ids that `remembered` speaks of without showing them, see `subjectsOf` in account/idempotency.ts. */
+  /** Ids that `remembered` concerns but does not contain; see `subjectsOf` in account/idempotency.ts. */
   readonly subjects?: readonly string[];
-  /** Resolves when work goes on behind an answer (a stream) and has ended; absent: it ended with the answer. */
+  /** Of a stream: resolves when it has ended. Absent: the answer is complete. */
   readonly ended?: Promise<void>;
 }
 
-/** A body that is no JSON. */
+/** A body that is not JSON. */
 export class Page {
   constructor(
     readonly contentType: string,
@@ -31,78 +37,78 @@ export class Page {
   ) {}
 }
 
-/** A body that is JSON already. */
+/** A body that is already serialised JSON. */
 export class JsonText {
   constructor(readonly text: string) {}
 }
 
-/** What an operation's function is given: all of it checked. */
+/** The input of an operation's `run`, all of it checked. */
 export interface Call<Query, Body> {
   readonly principal: Principal;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
-  /** The file of an operation that takes one. */
+  /** The uploaded file, if the operation takes one; otherwise null. */
   readonly upload: Upload | null;
   /** Aborts when the caller hangs up. */
   readonly signal: AbortSignal;
   /**
-   * Runs `work` in one transaction. With an Idempotency-Key the answer is remembered in the same transaction. Every operation that
-   * changes something makes its change and its answer in here, once.
+   * Runs `work` in one transaction. With an Idempotency-Key the answer is remembered in the same transaction. Every
+   * operation that changes something makes its change and its answer in here, once.
    */
   readonly commit: (work: (transaction: Transaction) => Eventually<Answer>) => Promise<Answer>;
-  /** Answers with Server-Sent Events; `onEnd` is called once, however the stream ends; what it throws is logged. */
+  /** Answers with Server-Sent Events. `onEnd` is called once, however the stream ends; its errors are logged. */
   readonly stream: (events: AsyncIterable<SseEvent>, onEnd: (how: StreamEnd) => void | Promise<void>) => Answer;
 }
 
-/** Groups of the documentation. */
+/** Groups of operations in the reference, in order. */
 export const GROUPS = ["Memories", "Chats", "Users", "Keys", "Projects", "Webhooks"] as const;
-/** One group of the documentation. */
+/** A group of operations. */
 export type Group = (typeof GROUPS)[number];
 
 interface Declared {
-  /** The interface's name of it. */
+  /** Unique name; `operationId` in the OpenAPI document. */
   readonly name: string;
   readonly group: Group;
-  /** One line for the documentation. */
+  /** One line for the reference. */
   readonly summary: string;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Route template, `:id` for a path parameter. */
+  /** Route template with `:id` for a path parameter. */
   readonly path: string;
   readonly scope: KeyScope;
-  /** Whether a key that is confined to a user may call it at all. */
+  /** Whether a key that is confined to one user may call it. Default: true. */
   readonly isForConfinedKeys?: boolean;
-  /** Success statuses and what each answers; null: no body. */
+  /** Success statuses with the schema of each body; null: no body. */
   readonly answers: Readonly<Record<number, TSchema | null>>;
-  /** The success answer may be Server-Sent Events. */
+  /** Whether the success answer is an event stream: always, or if the body says `stream: true`. Absent: never. */
   readonly streams?: "always" | "when asked";
-  /** What it can refuse beside what every operation can (`faultsOf` in catalogue.ts). */
+  /** Error codes beyond those that every operation of its kind has (`faultsOf` in catalogue.ts). */
   readonly faults?: readonly FaultCode[];
   /** An empty body counts as `{}`. */
   readonly isBodyOptional?: boolean;
-  /** Whether it heeds an Idempotency-Key. */
+  /** Whether it supports an Idempotency-Key. */
   readonly isIdempotent?: boolean;
 }
 
-/** One operation: method, path and what it asks for. */
+/** One operation of the API. */
 export interface Operation extends Declared {
   readonly query: TObject;
-  /** null: no body is read. */
+  /** null: the operation takes no body. */
   readonly body: TSchema | null;
-  /** The body is a form with a file (multipart/form-data) and not JSON. */
+  /** Whether the body is a form with a file (multipart/form-data) instead of JSON. */
   readonly takesFile: boolean;
   readonly run: (call: Call<unknown, unknown>) => Eventually<Answer>;
-  /** The answer to a repeated request, from what was remembered. */
+  /** Answers a repeated request from the remembered answer. */
   readonly replay: (
     remembered: { readonly status: number; readonly body: unknown },
     call: ReplayCall,
   ) => Eventually<Answer>;
 }
 
-/** What a replay may look at. */
+/** The input of `replay`. */
 export type ReplayCall = Omit<Call<unknown, unknown>, "commit">;
 
-/** Declares an operation; the types of `query` and `body` in `run` follow from their schemas. */
+/** Declares an operation; the types of `query` and `body` in `run` derive from their schemas. */
 export function operation<Query extends TObject, Body extends TSchema>(
   declared: Declared & {
     readonly query: Query;

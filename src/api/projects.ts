@@ -1,4 +1,4 @@
-// The operations on projects and on what is used of their plans.
+// The operations on projects and their usage.
 
 import type { ProjectId } from "../domain/ids.ts";
 import { LIMITS } from "../domain/limits.ts";
@@ -15,7 +15,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
     operation({
       name: "getOwnProject",
       group: "Projects",
-      summary: "Read the key's project.",
+      summary: "Read the project of the key.",
       method: "GET",
       path: "/v1/project",
       scope: "project",
@@ -31,7 +31,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
     operation({
       name: "updateOwnProject",
       group: "Projects",
-      summary: "Change the key's project: what is left out stays, null goes back to the default.",
+      summary: "Change the project of the key. Absent fields stay unchanged, null restores the default.",
       method: "PUT",
       path: "/v1/project",
       scope: "project",
@@ -52,7 +52,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
     operation({
       name: "createProject",
       group: "Projects",
-      summary: "Make a project with its first key, which is shown this once.",
+      summary: "Create a project with its first key, whose secret is shown only once.",
       method: "POST",
       path: "/v1/projects",
       scope: "admin",
@@ -108,7 +108,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
     operation({
       name: "updateProject",
       group: "Projects",
-      summary: "Change any project, its plan included.",
+      summary: "Change any project, including its plan.",
       method: "PUT",
       path: "/v1/projects/:id",
       scope: "admin",
@@ -129,7 +129,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
     operation({
       name: "deleteProject",
       group: "Projects",
-      summary: "Delete a project with everything in it; its keys open nothing from now on.",
+      summary: "Delete a project with everything in it, and revoke its keys.",
       method: "DELETE",
       path: "/v1/projects/:id",
       scope: "admin",
@@ -151,7 +151,7 @@ export function projectOperations(projects: ProjectService): readonly Operation[
     operation({
       name: "getUsage",
       group: "Projects",
-      summary: "What is used of the project's plan.",
+      summary: "Read the project's usage, compared with its plan.",
       method: "GET",
       path: "/v1/usage",
       scope: "usage",

@@ -1,27 +1,28 @@
-// Search in both its forms, and query: questions to what is stored.
+// The operations for search, by POST and by GET, and query.
 
+import type { Static } from "@sinclair/typebox";
 import { type AnswerEvent, collectAnswer } from "../answer/events.ts";
 import { Fault } from "../domain/fault.ts";
 import { type Filter, parseFilter } from "../domain/filter.ts";
 import { LIMITS } from "../domain/limits.ts";
 import type { Principal } from "../domain/scope.ts";
-import type { AnswerService, Question } from "../services/answers.ts";
+import type { AnswerRun, AnswerService, Question } from "../services/answers.ts";
 import type { SearchQuestion, SearchService } from "../services/search.ts";
 import { parseStorable } from "./body.ts";
 import { checkNotBlank } from "./drafts.ts";
-import { type Answer, type Operation, operation } from "./operation.ts";
+import { type Answer, type Call, type Operation, operation } from "./operation.ts";
 import { NoQuery } from "./schema/fields.ts";
 import * as schema from "./schema/memories.ts";
 import type { SseEvent } from "./sse.ts";
 import { queryView, searchView, sourceView } from "./views.ts";
 
-/** What search and query stand on. */
+/** What the search operations need. */
 export interface SearchOperationsParts {
   readonly search: SearchService;
   readonly answers: AnswerService;
 }
 
-/** What a search asks for, whichever form it came in. */
+/** The fields of a search, by POST or by GET. */
 interface SearchBody {
   readonly query: string;
   readonly limit?: number | null;
@@ -73,7 +74,7 @@ export function searchOperations({ search, answers }: SearchOperationsParts): re
     operation({
       name: "searchMemoriesByUrl",
       group: "Memories",
-      summary: "Find passages, best first; the same as POST, and in the same rate-limit window.",
+      summary: "Find passages, best first. Same as POST, and shares its rate limit.",
       method: "GET",
       path: "/v1/memories/search",
       scope: "memories:read",
@@ -90,7 +91,7 @@ export function searchOperations({ search, answers }: SearchOperationsParts): re
     operation({
       name: "queryMemories",
       group: "Memories",
-      summary: "Answer a question from what is stored, with its sources.",
+      summary: "Answer a question from the stored memories, with sources.",
       method: "POST",
       path: "/v1/memories/query",
       scope: "query",
@@ -101,51 +102,66 @@ export function searchOperations({ search, answers }: SearchOperationsParts): re
       faults: ["invalid_filter", "query_quota_exceeded", "model_unavailable", "llm_error", "llm_timeout"],
       run: async ({ principal, body, commit, stream, signal }) => {
         checkNotBlank(body.query, "query", "ask a question");
-        const question: Question = {
-          text: body.query,
-          mode: body.mode ?? "balanced",
-          maxSources: body.maxSources ?? LIMITS.sourcesDefault,
-          filter: filterOf(body.filters),
-          includeGraph: body.includeGraph ?? false,
-          instructions: body.instructions ?? null,
-          model: body.model ?? null,
-          ...(body.userId != null && { userId: body.userId }),
-        };
-        const run = await answers.ask(principal, question, signal);
-        let isCounted = false;
-        const count = async () => {
-          if (isCounted) return;
-          isCounted = true;
+        const run = await answers.ask(principal, questionOf(body), signal);
+        const count = once(async () => {
           await commit(async (tx) => {
             await run.count(tx);
             return { status: 200, body: null };
           });
-        };
-        if (body.stream === true) {
-          let isBegun = false;
-          const events = answerEvents(run.events, async (event) => {
-            isBegun = true;
-            if (event.type === "usage") await count();
-          });
-          return stream(events, async (how) => {
-            // a caller who hangs up in the middle of an answer has got a part of it: that counts
-            try {
-              if (how === "aborted" && isBegun) await count();
-            } finally {
-              run.release();
-            }
-          });
-        }
-        try {
-          const answered = await collectAnswer(run.events);
-          await count();
-          return { status: 200, body: queryView(answered) };
-        } finally {
-          run.release();
-        }
+        });
+        return body.stream === true ? streamedAnswer(run, count, stream) : completeAnswer(run, count);
       },
     }),
   ];
+}
+
+function questionOf(body: Static<typeof schema.QueryMemories>): Question {
+  return {
+    text: body.query,
+    mode: body.mode ?? "balanced",
+    maxSources: body.maxSources ?? LIMITS.sourcesDefault,
+    filter: filterOf(body.filters),
+    includeGraph: body.includeGraph ?? false,
+    instructions: body.instructions ?? null,
+    model: body.model ?? null,
+    ...(body.userId != null && { userId: body.userId }),
+  };
+}
+
+async function completeAnswer(run: AnswerRun, count: () => Promise<void>): Promise<Answer> {
+  try {
+    const answered = await collectAnswer(run.events);
+    await count();
+    return { status: 200, body: queryView(answered) };
+  } finally {
+    run.release();
+  }
+}
+
+function streamedAnswer(run: AnswerRun, count: () => Promise<void>, stream: Call<unknown, unknown>["stream"]): Answer {
+  let hasBegun = false;
+  const events = answerEvents(run.events, async (event) => {
+    hasBegun = true;
+    if (event.type === "usage") await count();
+  });
+  return stream(events, async (how) => {
+    // a caller who hangs up in the middle has received part of the answer, so the question counts
+    try {
+      if (how === "aborted" && hasBegun) await count();
+    } finally {
+      run.release();
+    }
+  });
+}
+
+/** Calls `work` the first time only. */
+function once(work: () => Promise<void>): () => Promise<void> {
+  let isCalled = false;
+  return async () => {
+    if (isCalled) return;
+    isCalled = true;
+    await work();
+  };
 }
 
 async function* answerEvents(
@@ -167,7 +183,7 @@ async function* answerEvents(
   }
 }
 
-/** The conditions that a request gives; null: none. @throws Fault `invalid_filter` */
+/** Parses `filters`; null if absent. @throws Fault `invalid_filter` */
 export function filterOf(filters: unknown): Filter | null {
   return filters === undefined ? null : parseFilter(filters);
 }

@@ -1,5 +1,5 @@
-// Writes events as a `text/event-stream` (WHATWG HTML, "Server-sent events"): framing, heartbeats and the end of the stream.
-// The caller provides the events, the body of an error and the response headers.
+// Writes events as a `text/event-stream` (WHATWG HTML, "Server-sent events"): framing, heartbeats and the end of the
+// stream. The caller provides the events, the body of an error and the response headers.
 
 import { invariant } from "../domain/fault.ts";
 import type { Clock } from "../kit/clock.ts";
@@ -38,8 +38,9 @@ const encoder = new TextEncoder();
 const HEARTBEAT = encoder.encode(": keep-alive\n\n");
 
 /**
- * The body of a streamed answer: the events in order, then exactly one `done` with an empty object. On failure one `error`
- * replaces the remaining events. Each chunk is one event or heartbeat. An event that JSON cannot represent counts as a failure.
+ * The body of a streamed answer: the events in order, then exactly one `done` with an empty object. On failure one
+ * `error` replaces the remaining events. Each chunk is one event or heartbeat. An event that JSON cannot represent
+ * counts as a failure.
  *
  * When the caller hangs up, `events.return()` is called in the same turn of the event loop. A generator that is waiting
  * notices it only after the wait, so whatever it waits for must observe the same signal.
@@ -129,8 +130,8 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
 }
 
 /**
- * One event as bytes. JSON contains no unescaped line break, and lines of the format end only at CR and LF, so U+2028 and
- * U+2029 need no escape.
+ * One event as bytes. JSON contains no unescaped line break, and lines of the format end only at CR and LF, so U+2028
+ * and U+2029 need no escape.
  */
 function frame(name: string, data: unknown): Uint8Array {
   const json: string | undefined = JSON.stringify(data);

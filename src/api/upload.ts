@@ -1,5 +1,5 @@
-// Files on their way in: what a form with a file may hold, and what it is once it was received. How a form is read is
-// multipart.ts, where files lie adapters/uploads, which formats there are adapters/documents.
+// Receives forms with one file: the fields that they may contain, and the result. multipart.ts parses forms; ports for
+// the files on disk and for the known formats are passed in.
 
 import { createHash, type Hash } from "node:crypto";
 import { Fault } from "../domain/fault.ts";
@@ -10,7 +10,7 @@ import type { IncomingFile, UploadFiles } from "../ports/upload-files.ts";
 import { refuseBadText } from "./body.ts";
 import { type FormPart, readForm } from "./multipart.ts";
 
-/** A form with one file; the file lies on the disk until it is kept or discarded. */
+/** A received form with one file. The file stays on disk until it is kept or discarded. */
 export interface Upload {
   /** The form's other fields, as texts. */
   readonly fields: Readonly<Record<string, string>>;
@@ -18,27 +18,27 @@ export interface Upload {
   readonly sha256: string;
   readonly file: {
     readonly path: string;
-    /** As the form names it, without folders and control characters; 1 to 255 characters. */
+    /** Name from the form without folders and control characters; 1 to 255 characters. */
     readonly filename: string;
-    /** By content first, then by name. */
+    /** Detected by content first, then by name. */
     readonly mediaType: string;
     readonly bytes: number;
   };
-  /** Removes the file unless somebody moved it away. Never rejects. */
+  /** Removes the file unless it was moved away. Never rejects. */
   discard(): Promise<void>;
 }
 
-/** Takes forms with files in. */
+/** Receives forms with files. */
 export interface Uploads {
   /**
-   * Streams the file to the disk; never holds it whole in memory. What is refused leaves nothing behind.
-   * @throws Fault `unsupported_media_type` (no form, or a format that is not read), `payload_too_large`, `invalid_request` (no file, two,
-   *   an empty one, a field given twice), `overloaded`
+   * Streams the file to disk, never all of it in memory. A refused form leaves nothing behind.
+   * @throws Fault `unsupported_media_type` (not a form, or an unsupported format), `payload_too_large`,
+   *   `invalid_request` (no file, two, an empty one, a repeated field), `overloaded`
    */
   receive(request: Request): Promise<Upload>;
 }
 
-/** What receiving stands on. */
+/** What receiving needs. */
 export interface UploadParts {
   readonly files: UploadFiles;
   readonly formats: FileFormats;
@@ -46,16 +46,16 @@ export interface UploadParts {
 
 /** The field that holds the file. */
 const FILE = "file";
-/** One file, the eight fields of the interface, and some that are wrong: each of those is to be named in the refusal. */
+/** One file, the eight fields of the API, and room for unknown fields, so that the error can name them. */
 const PARTS_MAX = 16;
-/** 50 tags of 256 characters, each written as an escape of JSON, fit; so does metadata written with wide indents. */
+/** Enough for 50 tags of 256 characters with every character a JSON escape, and for metadata with wide indentation. */
 const FIELD_BYTES_MAX = 256 * 1024;
-/** Boundaries, headers and fields around the file. */
+/** The file plus boundaries, headers and fields. */
 const FORM_BYTES_MAX = LIMITS.uploadBytes + 1024 * 1024;
-/** Files that arrive at once; each holds a connection and up to 100 MB of disk. */
+/** Files received at the same time; each holds a connection and up to 100 MB of disk. */
 const RECEIVING_MAX = 64;
 
-/** Receives forms with files; one per process. */
+/** Creates the receiver of forms; one per process. */
 export function createUploads(parts: UploadParts): Uploads {
   let receiving = 0;
   return {
@@ -79,15 +79,19 @@ async function receive(request: Request, { files, formats }: UploadParts): Promi
   const form = new Form(files);
   try {
     await readForm(request, { bytes: FORM_BYTES_MAX, parts: PARTS_MAX }, (part) => form.take(part));
-    const received = form.whole();
+    const received = form.complete();
     const mediaType = await formats.mediaTypeOf(received.path, received.filename);
     if (mediaType === null) {
-      throw new Fault("unsupported_media_type", `This file is none of the formats that are read: ${formats.names}.`, {
-        param: FILE,
-      });
+      throw new Fault(
+        "unsupported_media_type",
+        `The format of this file is not supported. Supported: ${formats.names}.`,
+        {
+          param: FILE,
+        },
+      );
     }
     const { fields, sha256, path, bytes } = received;
-    // cut here: what the name says of the format stands at its end
+    // cut only now, because the format detection needs the extension at the end
     const filename = [...received.filename].slice(0, LIMITS.filenameCharacters).join("");
     return { fields, sha256, file: { path, filename, mediaType, bytes }, discard: () => form.discard() };
   } catch (error) {
@@ -96,10 +100,10 @@ async function receive(request: Request, { files, formats }: UploadParts): Promi
   }
 }
 
-/** A form while it arrives. */
+/** A form that is being received. */
 class Form {
   readonly #files: UploadFiles;
-  // without a prototype, where a field named __proto__ would vanish
+  // no prototype: with one, a field named __proto__ would vanish
   readonly #fields: Record<string, string> = Object.create(null);
   readonly #hash: Hash = createHash("sha256");
   #filename: string | null = null;
@@ -115,10 +119,10 @@ class Form {
     else await this.#takeField(part);
   }
 
-  /** What arrived, when all of it did. @throws Fault `invalid_request` without a file, or with an empty one */
-  whole() {
+  /** The complete form. @throws Fault `invalid_request` without a file, or with an empty one */
+  complete() {
     if (this.#file === null || this.#filename === null) {
-      throw new Fault("invalid_request", "The form holds no file. Send one in the field 'file'.", { param: FILE });
+      throw new Fault("invalid_request", "The form contains no file. Send one in the field 'file'.", { param: FILE });
     }
     if (this.#bytes === 0) throw new Fault("invalid_request", "The file is empty.", { param: FILE });
     return {
@@ -138,7 +142,7 @@ class Form {
     if (this.#file !== null) throw new Fault("invalid_request", "Send one file, not two.", { param: FILE });
     const name = filename === null ? "" : cleanName(filename);
     if (name === "") {
-      throw new Fault("invalid_request", "'file' must be sent as a file, with its name.", { param: FILE });
+      throw new Fault("invalid_request", "'file' must be sent as a file, with a filename.", { param: FILE });
     }
     this.#filename = name;
     const file = await this.#files.begin();
@@ -155,7 +159,7 @@ class Form {
   async #takeField({ name, filename, bytes }: FormPart): Promise<void> {
     const shown = shortened(name);
     if (filename !== null) {
-      throw new Fault("invalid_request", `The file belongs into the field 'file', not '${shown}'.`, { param: shown });
+      throw new Fault("invalid_request", `Send the file in the field 'file', not '${shown}'.`, { param: shown });
     }
     if (Object.hasOwn(this.#fields, name)) {
       throw new Fault("invalid_request", `The field '${shown}' is given twice. Give it once.`, { param: shown });
@@ -189,7 +193,7 @@ function decode(bytes: Uint8Array, name: string): string {
   }
 }
 
-/** A file's name without folders and control characters; empty where nothing is left. */
+/** A filename without folders and control characters; empty if nothing is left. */
 function cleanName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? "";
   const clean = last
@@ -200,7 +204,7 @@ function cleanName(name: string): string {
 }
 
 function tooLarge(): Fault {
-  return new Fault("payload_too_large", `A file holds at most ${LIMITS.uploadBytes} bytes. Send it in parts.`, {
+  return new Fault("payload_too_large", `A file may have at most ${LIMITS.uploadBytes} bytes. Send it in parts.`, {
     param: FILE,
   });
 }

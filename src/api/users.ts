@@ -16,7 +16,7 @@ export function userOperations(users: UserService): readonly Operation[] {
     operation({
       name: "upsertUser",
       group: "Users",
-      summary: "Make a user known, or change what is given; null clears.",
+      summary: "Create or change a user. Absent fields stay unchanged, null clears a field.",
       method: "POST",
       path: "/v1/users",
       scope: "users:write",
@@ -42,7 +42,7 @@ export function userOperations(users: UserService): readonly Operation[] {
     operation({
       name: "listUsers",
       group: "Users",
-      summary: "List known users, newest first.",
+      summary: "List users, newest first.",
       method: "GET",
       path: "/v1/users",
       scope: "users:read",
@@ -73,7 +73,7 @@ export function userOperations(users: UserService): readonly Operation[] {
     operation({
       name: "deleteUser",
       group: "Users",
-      summary: "Forget a user; with cascade, all memories, chats and events of the user as well, in one step.",
+      summary: "Delete a user; with `cascade` also all memories, chats and events of the user, in one step.",
       method: "DELETE",
       path: "/v1/users/:userId",
       scope: "users:write",
@@ -92,7 +92,7 @@ export function userOperations(users: UserService): readonly Operation[] {
     operation({
       name: "createEvent",
       group: "Users",
-      summary: "Log an event of a user; the user becomes known.",
+      summary: "Log an event for a user. The user is created if necessary.",
       method: "POST",
       path: "/v1/users/:userId/events",
       scope: "users:write",

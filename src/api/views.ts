@@ -1,5 +1,5 @@
-// Turns what the services return into the answers of the API. Each view returns the type of its schema (schema/), so that
-// a view that drifts from the contract does not compile.
+// Turns what the services return into the answers of the API. Each view returns the type of its schema (schema/), so
+// that a view that drifts from the contract does not compile.
 
 import type { Static, TSchema } from "@sinclair/typebox";
 import type { CitedPassage, Answer as WholeAnswer } from "../answer/events.ts";

@@ -18,7 +18,7 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
     operation({
       ...shared,
       name: "createWebhook",
-      summary: "Have an address told of events. The secret that signs them is shown this once.",
+      summary: "Create a webhook. The secret that signs its requests is shown only once.",
       method: "POST",
       path: "/v1/webhooks",
       query: NoQuery,
@@ -66,7 +66,7 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
     operation({
       ...shared,
       name: "updateWebhook",
-      summary: "Change a webhook: what is left out stays.",
+      summary: "Change a webhook. Absent fields stay unchanged.",
       method: "PUT",
       path: "/v1/webhooks/:id",
       query: NoQuery,
@@ -89,7 +89,7 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
     operation({
       ...shared,
       name: "deleteWebhook",
-      summary: "Delete a webhook with what waits for it.",
+      summary: "Delete a webhook and its pending deliveries.",
       method: "DELETE",
       path: "/v1/webhooks/:id",
       query: NoQuery,
@@ -125,7 +125,7 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
     operation({
       ...shared,
       name: "rotateWebhookSecret",
-      summary: "Give a webhook a new secret, which is shown this once.",
+      summary: "Give a webhook a new secret, which is shown only once.",
       method: "POST",
       path: "/v1/webhooks/:id/rotate-secret",
       query: NoQuery,
@@ -140,7 +140,7 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
     operation({
       ...shared,
       name: "listDeliveries",
-      summary: "List what was sent to a webhook and how that went, newest first.",
+      summary: "List the deliveries to a webhook with their attempts, newest first.",
       method: "GET",
       path: "/v1/webhooks/:id/deliveries",
       query: schema.ListWebhooks,
@@ -156,7 +156,7 @@ export function webhookOperations(webhooks: WebhookService): readonly Operation[
     operation({
       ...shared,
       name: "redeliver",
-      summary: "Send a delivery once more, under the same webhook-id.",
+      summary: "Send a delivery again, with the same `webhook-id`.",
       method: "POST",
       path: "/v1/webhooks/:id/deliveries/:deliveryId/redeliver",
       query: NoQuery,

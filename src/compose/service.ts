@@ -10,23 +10,14 @@ import { createAddressGuard } from "../adapters/outbound/guard.ts";
 import { createOutboundSender } from "../adapters/outbound/sender.ts";
 import { queryLanguage } from "../adapters/preparation/query-language.ts";
 import { type App, createApp } from "../api/app.ts";
-import { chatOperations } from "../api/chats.ts";
 import { createCors } from "../api/cors.ts";
-import { keyOperations } from "../api/keys.ts";
-import { memoryOperations } from "../api/memories.ts";
-import { graphOperation } from "../api/memory-graph.ts";
-import { uploadOperation } from "../api/memory-upload.ts";
 import { RequestMetrics } from "../api/metrics.ts";
 import type { Operation } from "../api/operation.ts";
-import { projectOperations } from "../api/projects.ts";
-import { searchOperations } from "../api/search.ts";
+import { allOperations } from "../api/operations.ts";
 import { createUploads } from "../api/upload.ts";
-import { userOperations } from "../api/users.ts";
 import { sourceView } from "../api/views.ts";
-import { webhookOperations } from "../api/webhooks.ts";
 import type { Config } from "../config.ts";
 import type { ProjectId } from "../domain/ids.ts";
-import type { Memory } from "../domain/memory.ts";
 import { Enricher } from "../ingest/enrich/enricher.ts";
 import { IngestWorker } from "../ingest/worker.ts";
 import type { Clock } from "../kit/clock.ts";
@@ -217,23 +208,19 @@ function createOperations(
     generation: { model, operator: operatorLlm(config), contextTokens: config.llmContextTokens, clock },
     reading: { reranker, embedder, languageOf: queryLanguage },
   });
-  const memoryParts = {
+  return allOperations({
     memories: new MemoryService({ memories, retirement, files, index, log, wakeIngest }),
     graph: new GraphService({ memories, index, findings, clock }),
-    progressOf: (memory: Memory) => worker.progressOf(memory.key),
+    search,
+    answers,
+    chats: new ChatService({ chats, answers, transactions, describeSource: sourceView }),
+    users: new UserService({ users, index, wakeIngest }),
+    keys: new KeyService(accounts),
+    projects: parts.projects,
+    webhooks: new WebhookService({ webhooks, guard, wakeDispatcher }),
+    progressOf: (memory) => worker.progressOf(memory.key),
     clock,
-  };
-  return [
-    ...memoryOperations(memoryParts),
-    graphOperation(memoryParts),
-    uploadOperation(memoryParts),
-    ...searchOperations({ search, answers }),
-    ...chatOperations(new ChatService({ chats, answers, transactions, describeSource: sourceView })),
-    ...userOperations(new UserService({ users, index, wakeIngest })),
-    ...keyOperations(new KeyService(accounts), clock),
-    ...projectOperations(parts.projects),
-    ...webhookOperations(new WebhookService({ webhooks, guard, wakeDispatcher })),
-  ];
+  });
 }
 
 function operatorLlm({ llmBaseUrl, llmModel, llmApiKey }: Config) {

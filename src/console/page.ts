@@ -1,5 +1,5 @@
-// The console at `/`: one HTML page for whoever operates the server, with its style and script inside. In the browser it
-// calls the same API as every client, with a key that the person pastes; the server sends nothing but this page.
+// The console at `/`: one HTML page for whoever operates the server, with its style and script inside. In the browser
+// it calls the same API as every client, with a key that the person pastes; the server sends nothing but this page.
 
 import { createHash } from "node:crypto";
 import { type ConsoleSources, consoleSources } from "./sources.ts";

@@ -1,5 +1,5 @@
-// The console's page as it is served: one file, a security policy that fits it, and calls that the API has. How it looks is
-// for a person with a browser to judge.
+// The console's page as it is served: one file, a security policy that fits it, and calls that the API has. How it
+// looks is for a person with a browser to judge.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
@@ -35,6 +35,13 @@ describe("GET /", () => {
 });
 
 describe("the page", () => {
+  test("is built once", async () => {
+    const page = createConsole();
+    const [first, second] = await Promise.all([page(), page()]);
+    expect(second).toBe(first);
+    expect(await page()).toBe(first);
+  });
+
   test("is one file: nothing in it loads another", () => {
     const links = [...frame.matchAll(/\s(?:src|href|action|srcset|data)="([^"]*)"/g)].map((match) => match[1] ?? "");
     expect(links.filter((link) => !/^(#|\/docs$|data:)/.test(link))).toEqual([]);

@@ -1,5 +1,5 @@
-// The guide at the start of the reference: everything that holds for all operations. Tables come from the catalogue and the
-// OpenAPI document; test/api/docs.test.ts runs the examples.
+// The guide at the start of the reference: everything that holds for all operations. Tables come from the catalogue and
+// the OpenAPI document; test/api/docs.test.ts runs the examples.
 
 import { LIMITS } from "../../domain/limits.ts";
 import { FAULT_CODES, FAULTS } from "../catalogue.ts";
@@ -99,7 +99,7 @@ function authentication(operations: readonly PlacedOperation[]): Html {
   const byScope = Map.groupBy(operations, ({ operation }) => operation["x-scope"]);
   return html`<p>Send an API key with every request: <code>Authorization: Bearer ctx_…</code>. A missing or invalid key is answered
 with 401. A key belongs to one project and cannot see any other. Its scopes say what it may do: <code>*</code> includes all scopes
-except <code>admin</code>, which covers the whole deployment. A key can also be limited to one user. Requests with such a key
+except <code>admin</code>, which covers the whole deployment. A key can also be confined to one user. Requests with such a key
 always concern that user, and the data of other users is invisible to it.</p>
 <table><caption>Scopes</caption><thead><tr><th scope="col">Scope</th><th scope="col">Operations</th></tr></thead><tbody>
 ${[...byScope].map(

@@ -1,4 +1,5 @@
-// Renders one operation of the reference: its input and answers on the left, an example request and answer on the right.
+// Renders one operation of the reference: its input and answers on the left, an example request and answer on the
+// right.
 
 import { invariant } from "../../domain/fault.ts";
 import { FAULTS } from "../catalogue.ts";
@@ -88,7 +89,7 @@ function facts(operation: OperationObject): Html {
         ? html`none`
         : html`${perMinute} requests per minute and key${sharedWith.length === 0 ? null : shared}`,
     ],
-    ["Keys limited to a user", operation["x-confined-keys"] ? html`allowed, for that user` : html`not allowed`],
+    ["Confined keys", operation["x-confined-keys"] ? html`allowed, for that user` : html`not allowed`],
     ...(operation["x-idempotent"] ? [["Retries", html`safe with an <code>Idempotency-Key</code>`] as const] : []),
   ];
   return html`<dl class="facts">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

@@ -1,4 +1,5 @@
-// The reference page's style sheet and script. The script adds copy buttons and marks the current section in the navigation.
+// The reference page's style sheet and script. The script adds copy buttons and marks the current section in the
+// navigation.
 
 /** The page's style sheet. */
 export const STYLE = `

@@ -1,5 +1,5 @@
-// Building blocks of the API's schemas: closed objects, optional and nullable fields, lists, and fields that several resources
-// share. Types, validation and the OpenAPI document all derive from these schemas.
+// Building blocks of the API's schemas: closed objects, optional and nullable fields, lists, and fields that several
+// resources share. Types, validation and the OpenAPI document all derive from these schemas.
 
 import { type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { LIMITS } from "../../domain/limits.ts";

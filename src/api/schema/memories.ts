@@ -213,7 +213,9 @@ export const BatchResult = Type.Object(
   { $id: "BatchResult" },
 );
 
-/** `metadata` of a SearchResult: the memory's own, and beside it what the result says about the memory and the passage. */
+/**
+ * `metadata` of a SearchResult: the memory's own, and beside it what the result says about the memory and the passage.
+ */
 export type ResultMetadata = JsonObject & {
   readonly _memory: {
     readonly title: string | null;

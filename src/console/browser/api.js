@@ -1,5 +1,5 @@
-// Calls the API: sends the key, waits when a rate limit says so, and turns every failure into an ApiError. The sections of the
-// page show the results.
+// Calls the API: sends the key, waits when a rate limit says so, and turns every failure into an ApiError. The sections
+// of the page show the results.
 
 import { CALLS } from "./calls.js";
 
@@ -49,7 +49,8 @@ export function listen(listeners) {
 /**
  * @typedef {object} Request
  * @property {Record<string, string>} [params] path parameters
- * @property {Record<string, string | number | boolean | null>} [query] query parameters; null and empty ones are not sent
+ * @property {Record<string, string | number | boolean | null>} [query] query parameters; null and empty ones are not
+ *   sent
  * @property {object} [body] sent as JSON
  * @property {AbortSignal} [signal]
  */

@@ -38,18 +38,36 @@ export const CALLS = {
 };
 
 /** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/memories.ts").Memory>} Memory */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/memory-graph.ts").MemoryGraph>} MemoryGraph */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/memories.ts").SearchResult>} SearchResult */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/memories.ts").SearchResults>} SearchResults */
+/**
+ * @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/memory-graph.ts").MemoryGraph>}
+ *   MemoryGraph
+ */
+/**
+ * @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/memories.ts").SearchResult>}
+ *   SearchResult
+ */
+/**
+ * @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/memories.ts").SearchResults>}
+ *   SearchResults
+ */
 /** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/users.ts").User>} User */
 /** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/users.ts").Event>} UserEvent */
 /** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/platform.ts").Key>} Key */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/platform.ts").KeyWithSecret>} KeyWithSecret */
+/**
+ * @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/platform.ts").KeyWithSecret>}
+ *   KeyWithSecret
+ */
 /** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/platform.ts").Project>} Project */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/platform.ts").ProjectWithKey>} ProjectWithKey */
+/**
+ * @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/platform.ts").ProjectWithKey>}
+ *   ProjectWithKey
+ */
 /** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/platform.ts").Usage>} Usage */
 /** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/webhooks.ts").Webhook>} Webhook */
-/** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/webhooks.ts").WebhookWithSecret>} WebhookWithSecret */
+/**
+ * @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/webhooks.ts").WebhookWithSecret>}
+ *   WebhookWithSecret
+ */
 /** @typedef {import("@sinclair/typebox").Static<typeof import("../../api/schema/webhooks.ts").Delivery>} Delivery */
 
 /**

@@ -4,7 +4,8 @@
 /** @typedef {Record<string, string | number | boolean | null | undefined | ((event: any) => void)>} Attributes */
 
 /**
- * Creates an element. Attributes that are null, undefined or false are omitted; functions such as `onclick` become listeners.
+ * Creates an element. Attributes that are null, undefined or false are omitted; functions such as `onclick` become
+ * listeners.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Attributes} [attributes]
@@ -88,7 +89,10 @@ export function problem(error) {
   );
 }
 
-/** @param {unknown} error @returns {{ message: string, code: string, requestId?: string | null, retryAfterSeconds?: number | null }} */
+/**
+ * @param {unknown} error
+ * @returns {{ message: string, code: string, requestId?: string | null, retryAfterSeconds?: number | null }}
+ */
 function describe(error) {
   if (error instanceof Error && "code" in error) return /** @type {any} */ (error);
   return { message: `Error in the console: ${error instanceof Error ? error.message : String(error)}`, code: "page" };
@@ -159,8 +163,8 @@ export function confirmed({ title, text, verb, extra }) {
 }
 
 /**
- * Shows a modal dialog until it is closed. Then the browser returns the focus to the element that had it. If that element is
- * gone, the main part of the page gets the focus, so that keyboard users stay on the page.
+ * Shows a modal dialog until it is closed. Then the browser returns the focus to the element that had it. If that
+ * element is gone, the main part of the page gets the focus, so that keyboard users stay on the page.
  * @param {HTMLDialogElement} dialog
  */
 export function openDialog(dialog) {

@@ -19,8 +19,9 @@ let fieldCount = 0;
  * @param {string} name
  * @param {string} label
  * @param {{
- *   hint?: string, options?: (string | [value: string, label: string])[], lines?: number, type?: string, value?: string | number | null,
- *   placeholder?: string, spellcheck?: string, class?: string, min?: number, max?: number, required?: boolean,
+ *   hint?: string, options?: (string | [value: string, label: string])[], lines?: number, type?: string,
+ *   value?: string | number | null, placeholder?: string, spellcheck?: string, class?: string, min?: number,
+ *   max?: number, required?: boolean,
  * }} [parts] `options` make it a select, `lines` a textarea; the others are attributes
  * @returns {Field}
  */
@@ -110,19 +111,13 @@ export function choices(name, legend, values, chosen) {
 }
 
 /**
- * A form. While an action runs, its buttons are disabled. An error is shown beside the field that it names, or else below the
- * form.
- * @param {{
- *   fields: { name: string, element: HTMLElement, setError: (message: string | null) => void }[],
- *   actions: { label: string, run: () => Promise<unknown> }[],
- *   layout?: Node[],
- *   beside?: (Node | false)[],
- *   below?: Node[],
- *   keepsValues?: boolean,
- *   isQuiet?: boolean,
- *   label?: string,
- * }} parts Enter starts the first of `actions`; `layout` replaces the plain list of fields; `beside` and `below` are placed
- *   next to the buttons; `keepsValues`: the form is not reset after an action; `isQuiet`: no button is highlighted
+ * A form. While an action runs, its buttons are disabled. An error is shown beside the field that it names, or else
+ * below the form.
+ * @param {{ fields: { name: string, element: HTMLElement, setError: (message: string | null) => void }[], actions: {
+ *   label: string, run: () => Promise<unknown> }[], layout?: Node[], beside?: (Node | false)[], below?: Node[],
+ *   keepsValues?: boolean, isQuiet?: boolean, label?: string, }} parts Enter starts the first of `actions`; `layout`
+ *   replaces the plain list of fields; `beside` and `below` are placed next to the buttons; `keepsValues`: the form is
+ *   not reset after an action; `isQuiet`: no button is highlighted
  */
 export function form({
   fields,

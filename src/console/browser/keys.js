@@ -102,7 +102,7 @@ export function keysSection() {
 /** @param {(key: import("./calls.js").KeyWithSecret) => void} onCreated */
 function keyForm(onCreated) {
   const name = field("name", "Name", { hint: "What the key is used for" });
-  const userId = field("userId", "Limited to user", { hint: "Optional: the key can access only this user's data" });
+  const userId = field("userId", "Confined to user", { hint: "Optional: the key can access only this user's data" });
   const expires = field("expires_at", "Expires", { type: "datetime-local", hint: "Optional" });
   const scopes = choices("scopes", "Scopes", SCOPES, SCOPES_PRESELECTED);
   return form({

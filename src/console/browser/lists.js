@@ -5,7 +5,8 @@ import { button, fill, h, openDialog, problem } from "./dom.js";
 
 /**
  * @template Item
- * @typedef {{ head: string, cell: (item: Item) => import("./dom.js").Child | import("./dom.js").Child[], class?: string }} Column
+ * @typedef {{ head: string, cell: (item: Item) => import("./dom.js").Child | import("./dom.js").Child[], class?: string
+ *   }} Column
  */
 
 /**

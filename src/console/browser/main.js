@@ -13,13 +13,15 @@ import { usersSection } from "./users.js";
 import { webhooksSection } from "./webhooks.js";
 
 /** @typedef {{ element: HTMLElement, refresh: () => Promise<void> }} Section */
-/** @typedef {{ name: string, title: string, create: () => Section, probe: (() => Promise<unknown>) | null }} SectionKind */
+/**
+ * @typedef {{ name: string, title: string, create: () => Section, probe: (() => Promise<unknown>) | null }} SectionKind
+ */
 
 const one = { query: { limit: 1 } };
 const overview = overviewSection();
 /**
- * In the order of the navigation. `probe` is a small read that fails if the key may not see the section; null: the section is
- * useful with every key.
+ * In the order of the navigation. `probe` is a small read that fails if the key may not see the section; null: the
+ * section is useful with every key.
  * @type {SectionKind[]}
  */
 const SECTIONS = [

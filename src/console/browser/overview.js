@@ -13,7 +13,8 @@ const WARNING_SHARE = 0.8;
 /**
  * @typedef {object} ServerState
  * @property {"ready" | "waiting" | "unreachable"} state
- * @property {{ name: string, status: string, restarts: number, rss_bytes: number | null, provider: string | null }[]} lanes
+ * @property {{ name: string, status: string, restarts: number, rss_bytes: number | null, provider: string | null }[]}
+ *   lanes
  */
 
 /**

@@ -1,4 +1,5 @@
-// The section for the projects of the deployment: creating one, which shows its first key once, changing plans, deleting.
+// The section for the projects of the deployment: creating one, which shows its first key once, changing plans,
+// deleting.
 
 import { call } from "./api.js";
 import { button, confirmed, h, secretBox, time } from "./dom.js";

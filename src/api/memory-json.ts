@@ -10,19 +10,19 @@ import { memoryView } from "./views.ts";
 const CONTENT_CHARACTERS_MAX = 16_000;
 
 /** Makes and caches the JSON of memories. */
-export class MemoryTexts {
-  readonly #texts = new WeakMap<Memory, JsonText>();
+export class MemoryJsonCache {
+  readonly #json = new WeakMap<Memory, JsonText>();
 
   constructor(private readonly progressOf: (memory: Memory) => Progress) {}
 
   /** The JSON that getMemory answers. */
   of(shown: MemoryWithContent): JsonText {
-    const known = this.#texts.get(shown.memory);
+    const known = this.#json.get(shown.memory);
     if (known !== undefined) return known;
     const text = new JsonText(JSON.stringify(memoryView(shown, this.progressOf)));
     // while a memory is being processed, its progress changes and its row does not
     const isSettled = shown.memory.state.status !== "processing";
-    if (isSettled && shown.content.length <= CONTENT_CHARACTERS_MAX) this.#texts.set(shown.memory, text);
+    if (isSettled && shown.content.length <= CONTENT_CHARACTERS_MAX) this.#json.set(shown.memory, text);
     return text;
   }
 }

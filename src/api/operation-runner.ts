@@ -1,0 +1,195 @@
+// Runs one operation for one request: rate limit → scope → query and body → idempotency → operation → response. Routing
+// and authentication come before it, in app.ts.
+
+import type { TSchema } from "@sinclair/typebox";
+import { type Begun, checkIdempotencyKey, fingerprintOf, type Idempotency } from "../account/idempotency.ts";
+import type { Bucket } from "../account/rate-limits.ts";
+import { Fault, invariant } from "../domain/fault.ts";
+import { LIMITS } from "../domain/limits.ts";
+import { allows, type Principal } from "../domain/scope.ts";
+import { andThen, type Eventually } from "../kit/eventually.ts";
+import type { Transactions } from "../ports/transactions.ts";
+import { BodyBudget, readJson } from "./body.ts";
+import { check, checkQuery } from "./check.ts";
+import type { Admission, Gate } from "./gate.ts";
+import type { Answer, Call, Operation, ReplayCall } from "./operation.ts";
+import type { Responses } from "./responses.ts";
+import { checkedParameters, type PathParameters } from "./routes.ts";
+import type { Upload, Uploads } from "./upload.ts";
+
+/** What the runner needs. */
+export interface OperationRunnerParts {
+  readonly gate: Gate;
+  readonly responses: Responses;
+  readonly idempotency: Idempotency;
+  readonly transactions: Transactions;
+  readonly uploads: Uploads;
+}
+
+/** A request that was routed to an operation. */
+export interface RoutedRequest {
+  readonly operation: Operation;
+  /** Rate-limit bucket of the operation. */
+  readonly bucket: Bucket;
+  readonly request: Request;
+  readonly parameters: PathParameters;
+  readonly admission: Admission;
+}
+
+type Commit = Call<unknown, unknown>["commit"];
+
+/** Runs operations. */
+export class OperationRunner {
+  readonly #parts: OperationRunnerParts;
+  readonly #bodies = new BodyBudget(LIMITS.bodiesInFlightBytes);
+  readonly #commit: Commit;
+
+  constructor(parts: OperationRunnerParts) {
+    this.#parts = parts;
+    this.#commit = (work) => parts.transactions.run(work);
+  }
+
+  /** Runs the operation. @throws Fault whatever the operation or a check before it refuses; may reject instead */
+  run(routed: RoutedRequest): Eventually<Response> {
+    const { operation, bucket, request, parameters, admission } = routed;
+    const { principal } = admission;
+    invariant(principal, "a request reaches an operation only with a valid key");
+    this.#parts.gate.count(admission, principal, bucket);
+    authorise(operation, principal);
+    const known: KnownBeforeBody = {
+      principal,
+      params: checkedParameters(parameters),
+      query: checkQuery(operation.query, admission.search),
+      stream: this.#parts.responses.streamFor(request, admission.requestId),
+      commit: this.#commit,
+    };
+    return operation.body === null
+      ? this.#perform(routed, new ReceivedCall(request, known))
+      : this.#runWithBody(routed, operation.body, known);
+  }
+
+  async #runWithBody(routed: RoutedRequest, schema: TSchema, known: KnownBeforeBody): Promise<Response> {
+    const { operation, request } = routed;
+    const reserved = this.#bodies.reserve();
+    let upload: Upload | null = null;
+    try {
+      if (operation.takesFile) upload = await this.#parts.uploads.receive(request);
+      const body = upload === null ? await bodyOf(operation, schema, request, reserved) : check(schema, upload.fields);
+      // receiving a body can take minutes, so the key is checked again: it may have been revoked meanwhile
+      const principal = await this.#parts.gate.confirm(request);
+      authorise(operation, principal);
+      return await this.#perform(routed, new ReceivedCall(request, { ...known, principal, body, upload }));
+    } finally {
+      reserved.release();
+      await upload?.discard();
+    }
+  }
+
+  #perform(routed: RoutedRequest, call: ReceivedCall): Eventually<Response> {
+    const { operation, request, admission } = routed;
+    const key = operation.isIdempotent === true ? request.headers.get("idempotency-key") : null;
+    if (key !== null) return this.#performOnce(routed, call, key);
+    return andThen(operation.run(call), (answer) => this.#parts.responses.of(request, admission, answer));
+  }
+
+  async #performOnce({ operation, request, admission }: RoutedRequest, call: ReceivedCall, key: string) {
+    const { idempotency, responses } = this.#parts;
+    const begun = await begin(idempotency, key, operation, call);
+    if (begun.kind === "run") return responses.of(request, admission, await runOnce(operation, call, begun));
+    const { status, body } = begun;
+    const answer = await operation.replay({ status, body: JSON.parse(body) }, call);
+    return responses.of(request, admission, answer, { "idempotent-replayed": "true" });
+  }
+}
+
+function authorise(operation: Operation, principal: Principal): void {
+  if (!allows(principal, operation.scope)) {
+    throw new Fault(
+      "insufficient_scope",
+      `This key lacks the scope '${operation.scope}' that ${operation.name} requires.`,
+    );
+  }
+  if (principal.userId !== null && operation.isForConfinedKeys === false) {
+    throw new Fault(
+      "insufficient_scope",
+      `This key is confined to one user, and ${operation.name} concerns all users of the project.`,
+    );
+  }
+}
+
+async function bodyOf(
+  operation: Operation,
+  schema: TSchema,
+  request: Request,
+  reserved: ReturnType<BodyBudget["reserve"]>,
+): Promise<unknown> {
+  const isEmpty = request.body === null || request.headers.get("content-length") === "0";
+  if (operation.isBodyOptional === true && isEmpty) return {};
+  return check(schema, await readJson(request, LIMITS.bodyBytes, reserved));
+}
+
+/** The parts of a call that are known before its body is read. */
+type KnownBeforeBody = Pick<Call<unknown, unknown>, "principal" | "params" | "query" | "stream" | "commit">;
+
+/** The call that an operation gets. */
+class ReceivedCall implements Call<unknown, unknown> {
+  readonly principal: Principal;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: unknown;
+  readonly stream: Call<unknown, unknown>["stream"];
+  readonly body: unknown;
+  readonly upload: Upload | null;
+  /** Replaced for requests with an Idempotency-Key, so that the answer is remembered. */
+  commit: Commit;
+  readonly #request: Request;
+
+  constructor(request: Request, known: KnownBeforeBody & Partial<Pick<ReplayCall, "body" | "upload">>) {
+    this.#request = request;
+    this.principal = known.principal;
+    this.params = known.params;
+    this.query = known.query;
+    this.stream = known.stream;
+    this.commit = known.commit;
+    this.body = known.body ?? null;
+    this.upload = known.upload ?? null;
+  }
+
+  // a getter, because creating a request's signal costs as much as reading a row
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
+}
+
+/** Finds out whether a request with an Idempotency-Key must run or repeats an earlier one. */
+function begin(idempotency: Idempotency, key: string, operation: Operation, call: ReplayCall): Promise<Begun> {
+  const { params, query, body, upload, principal } = call;
+  const slot = {
+    projectId: principal.projectId,
+    userId: principal.userId,
+    route: `${operation.method} ${operation.path}`,
+    key: checkIdempotencyKey(key),
+  };
+  const file = upload === null ? null : { sha256: upload.sha256, filename: upload.file.filename };
+  return idempotency.begin(slot, fingerprintOf({ params, query, body, file }));
+}
+
+/** Runs an operation. Its change and the remembered answer are committed in one transaction. */
+async function runOnce(
+  operation: Operation,
+  call: ReceivedCall,
+  begun: Extract<Begun, { kind: "run" }>,
+): Promise<Answer> {
+  call.commit = (work) =>
+    begun.commit(async (transaction) => {
+      const answer = await work(transaction);
+      return { ...answer, remembered: answer.remembered ?? answer.body };
+    });
+  let answer: Answer | null = null;
+  try {
+    answer = await operation.run(call);
+    return answer;
+  } finally {
+    if (answer?.ended === undefined) begun.end();
+    else void answer.ended.then(() => begun.end());
+  }
+}

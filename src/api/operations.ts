@@ -1,0 +1,48 @@
+// The one list of operations. Routes, rate limits, the OpenAPI document, the reference and docs/api.md all derive from
+// it.
+
+import type { AnswerService } from "../services/answers.ts";
+import type { ChatService } from "../services/chats.ts";
+import type { GraphService } from "../services/graph.ts";
+import type { KeyService } from "../services/keys.ts";
+import type { ProjectService } from "../services/projects.ts";
+import type { SearchService } from "../services/search.ts";
+import type { UserService } from "../services/users.ts";
+import type { WebhookService } from "../services/webhooks.ts";
+import { chatOperations } from "./chats.ts";
+import { keyOperations } from "./keys.ts";
+import { type MemoryOperationsParts, memoryOperations } from "./memories.ts";
+import { graphOperation } from "./memory-graph.ts";
+import { uploadOperation } from "./memory-upload.ts";
+import type { Operation } from "./operation.ts";
+import { projectOperations } from "./projects.ts";
+import { searchOperations } from "./search.ts";
+import { userOperations } from "./users.ts";
+import { webhookOperations } from "./webhooks.ts";
+
+/** The services behind the operations. */
+export interface OperationsParts extends MemoryOperationsParts {
+  readonly graph: GraphService;
+  readonly search: SearchService;
+  readonly answers: AnswerService;
+  readonly chats: ChatService;
+  readonly users: UserService;
+  readonly keys: KeyService;
+  readonly projects: ProjectService;
+  readonly webhooks: WebhookService;
+}
+
+/** Declares every operation, in the order of the reference. */
+export function allOperations(parts: OperationsParts): readonly Operation[] {
+  return [
+    ...memoryOperations(parts),
+    graphOperation(parts),
+    uploadOperation(parts),
+    ...searchOperations(parts),
+    ...chatOperations(parts.chats),
+    ...userOperations(parts.users),
+    ...keyOperations(parts.keys, parts.clock),
+    ...projectOperations(parts.projects),
+    ...webhookOperations(parts.webhooks),
+  ];
+}

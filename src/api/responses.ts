@@ -1,0 +1,119 @@
+// Makes every Response of the server, so that headers and error bodies are the same everywhere. Errors get their code
+// and status from errors.ts, streams their format from sse.ts.
+
+import type { Fault } from "../domain/fault.ts";
+import type { Clock } from "../kit/clock.ts";
+import type { Log } from "../kit/log.ts";
+import type { Cors } from "./cors.ts";
+import { errorView, faultOf, STATUS_OF } from "./errors.ts";
+import { type Admission, addWindowHeaders } from "./gate.ts";
+import { type Answer, type Call, JsonText, Page } from "./operation.ts";
+import { eventStream } from "./sse.ts";
+
+/** What responses need. */
+export interface ResponsesParts {
+  readonly cors: Cors;
+  /** Translates an adapter's error to a Fault for the caller; null: the caller learns only that something failed. */
+  readonly explainFailure: (error: unknown) => Fault | null;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Makes responses from answers, failures and event streams. */
+export class Responses {
+  readonly #parts: ResponsesParts;
+
+  constructor(parts: ResponsesParts) {
+    this.#parts = parts;
+  }
+
+  /** The response to a request. @param extra further headers, in lower case */
+  of(request: Request, admission: Admission, answer: Answer, extra?: Record<string, string>): Response {
+    const { cors } = this.#parts;
+    admission.ended = answer.ended ?? null;
+    const headers: Record<string, string> = { "x-request-id": admission.requestId };
+    if (admission.window !== null) addWindowHeaders(headers, admission.window);
+    if (cors.isOn) Object.assign(headers, cors.headersFor(request.headers.get("origin")));
+    if (extra !== undefined) Object.assign(headers, extra);
+    return responseOf(answer, headers);
+  }
+
+  /** The response to a request that failed. */
+  ofFailure(request: Request, admission: Admission, error: unknown): Response {
+    const fault = this.#faultOf(request, error, admission.requestId);
+    const status = STATUS_OF[fault.code];
+    const body = { error: errorView(fault, admission.requestId) };
+    return this.of(
+      request,
+      admission,
+      { status, body },
+      {
+        ...(status === 401 && { "www-authenticate": "Bearer" }),
+        ...(status === 405 && { allow: fault.allow.join(", ") }),
+        ...(status === 429 &&
+          fault.retryAfterSeconds !== undefined && { "retry-after": String(fault.retryAfterSeconds) }),
+      },
+    );
+  }
+
+  /** The `stream` function of a request's operation. A failure becomes the last event of the stream. */
+  streamFor(request: Request, requestId: string): Call<unknown, unknown>["stream"] {
+    const { clock, log } = this.#parts;
+    return (events, onEnd) => {
+      const { promise: ended, resolve } = Promise.withResolvers<void>();
+      const body = eventStream({
+        events,
+        clock,
+        signal: request.signal,
+        errorBody: (error) => ({ error: errorView(this.#faultOf(request, error, requestId), requestId) }),
+        onEnd: (how) => {
+          // nothing awaits this, so a rejection must not end the process
+          const stored = async () => onEnd(how);
+          stored()
+            .catch((err: unknown) => log.error({ requestId, err }, "the end of a stream could not be stored"))
+            .finally(resolve);
+        },
+        onLateError: (err) => log.debug({ requestId, err }, "a stream failed after its end"),
+      });
+      return { status: 200, body, ended };
+    };
+  }
+
+  // Logs internal errors, with their cause.
+  #faultOf(request: Request, error: unknown, requestId: string): Fault {
+    const fault = this.#parts.explainFailure(error) ?? faultOf(error);
+    if (fault.code === "internal_error") {
+      // a caller who hangs up can make the work fail; that is no error of the server
+      const level = request.signal.aborted ? "debug" : "error";
+      this.#parts.log[level]({ requestId, err: fault.cause }, "a request failed with an internal error");
+    }
+    return fault;
+  }
+}
+
+function responseOf({ status, body }: Answer, headers: Record<string, string>): Response {
+  if (body === null) return new Response(null, { status, headers });
+  if (body instanceof ReadableStream) {
+    headers["content-type"] = "text/event-stream; charset=utf-8";
+    headers["cache-control"] = "no-cache";
+    headers["x-accel-buffering"] = "no"; // without it nginx buffers the whole stream
+    return new Response(body, { status, headers });
+  }
+  if (body instanceof Page) {
+    headers["content-type"] = body.contentType;
+    return new Response(body.text, { status, headers: { ...headers, ...body.headers } });
+  }
+  headers["content-type"] = "application/json; charset=utf-8";
+  return new Response(body instanceof JsonText ? body.text : JSON.stringify(body), { status, headers });
+}
+
+/**
+ * The response to HEAD: that of GET without its body, but with its length (RFC 9110, 9.3.2 and 8.6); Bun alone would
+ * send length 0. Elysia does the same for responses of routes; this covers the others.
+ */
+export async function headOf(response: Response): Promise<Response> {
+  if (response.body === null) return response;
+  const headers = new Headers(response.headers);
+  headers.set("content-length", String((await response.arrayBuffer()).byteLength));
+  return new Response(null, { status: response.status, headers });
+}

@@ -1,0 +1,49 @@
+// Routes and paths: the error for a path or method without a route, and path parameters. Elysia matches the requests
+// that have a route.
+
+import { Fault } from "../domain/fault.ts";
+import type { Operation } from "./operation.ts";
+
+/** A method and a path template. */
+export type Route = Pick<Operation, "method" | "path">;
+
+/**
+ * Path parameters as Elysia decodes them: null if the percent-encoding is not UTF-8, undefined if the path has none.
+ */
+export type PathParameters = Readonly<Record<string, string | null>> | undefined;
+
+/** Path parameters that are all text. @throws Fault `invalid_request` for one that is not UTF-8 */
+export function checkedParameters(parameters: PathParameters): Readonly<Record<string, string>> {
+  for (const name in parameters) {
+    if (parameters[name] !== null) continue;
+    throw new Fault("invalid_request", `'${name}' in the path is not valid percent-encoded UTF-8.`, { param: name });
+  }
+  return (parameters ?? {}) as Readonly<Record<string, string>>;
+}
+
+/**
+ * The error for a request without a route: `method_not_allowed` if the path has routes with other methods, otherwise
+ * `not_found`. Every route with GET also has HEAD (RFC 9110, 9.3.2); Elysia answers HEAD itself.
+ */
+export function unroutedFault(method: string, path: string, routes: readonly Route[]): Fault {
+  const allow = new Set(
+    routes
+      .filter((route) => matches(route.path, path))
+      .flatMap((route) => (route.method === "GET" ? ["GET", "HEAD"] : [route.method])),
+  );
+  const shown = path.length > 128 ? `${path.slice(0, 128)}…` : path;
+  if (allow.size === 0) return new Fault("not_found", `There is no route ${method} ${shown}.`);
+  const methods = [...allow];
+  return new Fault("method_not_allowed", `${shown} supports ${methods.join(", ")}, not ${method}.`, {
+    allow: methods,
+  });
+}
+
+function matches(template: string, path: string): boolean {
+  const expected = template.split("/");
+  const given = path.split("/");
+  return (
+    expected.length === given.length &&
+    expected.every((part, at) => part === given[at] || (part.startsWith(":") && given[at] !== ""))
+  );
+}
