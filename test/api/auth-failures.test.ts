@@ -1,4 +1,5 @@
-// Requests without a valid key: counted by the address that they come from, thirty a minute, and never in the way of a key.
+// Requests without a valid key are counted by client address, thirty per minute, and never block requests with a valid
+// key.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { parseTrustedProxies } from "../../src/account/client-address.ts";
@@ -22,7 +23,7 @@ const ask = async (address: string, headers: Record<string, string> = {}, path =
 const wrong = { authorization: "Bearer ctx_nobody-has-this-one" };
 const valid = { authorization: `Bearer ${TEST_KEY}` };
 const forwarded = (value: string) => ({ ...wrong, "x-forwarded-for": value });
-/** Uses up the window of whoever these headers from this address stand for. */
+/** Fills the failure window of the client that these headers and this address stand for. */
 const exhaust = async (address: string, headers: Record<string, string> = wrong) => {
   for (let n = 0; n < 30; n++) expect((await ask(address, headers)).status).toBe(401);
   expect((await ask(address, headers)).status).toBe(429);
@@ -61,7 +62,7 @@ describe("failures of an address", () => {
     expect((await ask(address, wrong, "/v1/nothing")).status).toBe(429);
   });
 
-  test("two hundred at once: exactly thirty are told why", async () => {
+  test("two hundred at once: exactly thirty are 401", async () => {
     const answers = await Promise.all(Array.from({ length: 200 }, () => ask("203.0.113.3", wrong)));
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(30);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(170);
@@ -77,7 +78,7 @@ describe("failures of an address", () => {
     expect(await statusFrom("203.0.113.4")).toBe(429);
   });
 
-  test("valid keys do not count, nor what they are refused", async () => {
+  test("requests with valid keys do not count, even if they are refused", async () => {
     const weak = { authorization: `Bearer ${mneme.addKey(["query"])}` };
     for (let n = 0; n < 40; n++) {
       expect((await ask("203.0.113.5", valid)).status).toBe(200);
@@ -87,17 +88,17 @@ describe("failures of an address", () => {
     await exhaust("203.0.113.5");
   });
 
-  test("what needs no key stays open", async () => {
+  test("pages without a key stay available", async () => {
     await exhaust("203.0.113.6");
     expect((await ask("203.0.113.6", wrong, "/health")).status).toBe(200);
   });
 
-  test("another address has thirty of its own", async () => {
+  test("each address has its own window", async () => {
     await exhaust("203.0.113.7");
     await exhaust("203.0.113.8");
   });
 
-  test("the window slides: after a minute there are as many again, and refused ones did not count", async () => {
+  test("the window slides: after a minute all thirty are available again, and 429s did not count", async () => {
     const address = "203.0.113.9";
     await exhaust(address);
     for (let n = 0; n < 50; n++) expect(await statusFrom(address)).toBe(429);
@@ -108,7 +109,7 @@ describe("failures of an address", () => {
     await exhaust(address);
   });
 
-  test("keys that have ended count like wrong ones", async () => {
+  test("expired and revoked keys count like unknown ones", async () => {
     const address = "203.0.113.10";
     const ended = mneme.addKey(["*"], undefined, { expiresAt: clock.now() + 1_000 });
     const headers = { authorization: `Bearer ${ended}` };
@@ -127,27 +128,27 @@ describe("failures of an address", () => {
 });
 
 describe("proxies", () => {
-  test("behind a trusted one each client is its own", async () => {
+  test("behind a trusted proxy each client is counted separately", async () => {
     await exhaust(PROXY, forwarded("198.51.100.1"));
     expect(await statusFrom(PROXY, forwarded("198.51.100.2"))).toBe(401);
     expect(await statusFrom("198.51.100.1")).toBe(429);
     expect(await statusFrom(PROXY)).toBe(401);
   });
 
-  test("through several trusted ones the first address that is none of them counts", async () => {
+  test("through several trusted proxies the first untrusted address counts", async () => {
     await exhaust(PROXY, forwarded("198.51.100.10, 192.0.2.1"));
     expect(await statusFrom("198.51.100.10")).toBe(429);
     expect(await statusFrom("fd00::5", forwarded("198.51.100.10"))).toBe(429);
   });
 
-  test("what a client itself wrote in front changes nothing", async () => {
+  test("addresses that a client adds itself change nothing", async () => {
     await exhaust(PROXY, forwarded("198.51.100.20"));
     for (let n = 0; n < 5; n++) {
       expect(await statusFrom(PROXY, forwarded(`203.0.113.${100 + n}, 198.51.100.20`))).toBe(429);
     }
   });
 
-  test("without a trusted proxy the header is not believed", async () => {
+  test("without a trusted proxy the header is ignored", async () => {
     const stranger = "192.0.2.77";
     for (let n = 0; n < 30; n++) expect(await statusFrom(stranger, forwarded(`203.0.113.${n}`))).toBe(401);
     expect(await statusFrom(stranger, forwarded("203.0.113.200"))).toBe(429);
@@ -163,7 +164,7 @@ describe("proxies", () => {
   }
 });
 
-test("over a socket the address is the connection's, and a proxy there is believed when it is trusted", async () => {
+test("over a socket the address of the connection counts, and a trusted proxy's header is used", async () => {
   await using server = await startServer({ environment: { MNEME_TRUSTED_PROXIES: "127.0.0.1" } });
   const fail = async (headers: Record<string, string>) => {
     const response = await fetch(`${server.url}/v1/memories`, { headers: { ...wrong, ...headers } });

@@ -1,6 +1,6 @@
-// Every operation against everybody who may not use it, or not on these things: what is answered follows from the interface
-// alone (contract.ts), nothing of the owner's shows in any answer, and nothing of the owner's changes. Things of the owner carry
-// random markers; an answer may hold one only where the request itself did.
+// Every operation, called by everybody who may not use it or not on these resources. The expected answer follows from
+// contract.ts alone. No answer shows data of the owner, and no data of the owner changes. The owner's resources contain
+// random markers; an answer may contain a marker only if the request did.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
@@ -13,7 +13,7 @@ const TIMEOUT_MS = 120_000;
 
 let mneme: TestService;
 let clock: SettableClock;
-/** What webhooks were sent, by the path that they were sent to. */
+/** Requests that webhooks received, by path. */
 const received = new Map<string, string>();
 let receiver: ReturnType<typeof Bun.serve>;
 let victim: World;
@@ -42,14 +42,14 @@ afterAll(async () => {
   await mneme.stop();
 });
 
-/** One project with one of each thing, most of them a user's. */
+/** One project with one resource of each kind, most of them of one user. */
 interface World {
   /** A key with all scopes but admin. */
   readonly owner: string;
   readonly projectId: string;
   readonly userId: string;
   readonly memoryId: string;
-  /** Nobody's, as `nobodysChatId`. */
+  /** Belongs to no user, like `nobodysChatId`. */
   readonly nobodysMemoryId: string;
   readonly failedMemoryId: string;
   readonly chatId: string;
@@ -57,11 +57,11 @@ interface World {
   readonly keyId: string;
   readonly webhookId: string;
   readonly deliveryId: string;
-  /** Of lists, by route. */
+  /** Cursors of lists, by route. */
   readonly cursors: ReadonlyMap<string, string>;
-  /** What no answer to anybody else may hold. */
+  /** Texts that no answer to anybody else may contain. */
   readonly markers: readonly string[];
-  /** What no answer to anybody may hold. */
+  /** Texts that no answer to anybody may contain. */
   readonly secret: string;
 }
 
@@ -74,7 +74,7 @@ interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What the interface says of a cell. */
+/** The expected answer of one operation for one caller. */
 interface Expected {
   readonly status: number | readonly number[];
   readonly code?: string;
@@ -96,7 +96,7 @@ async function send(method: string, key: string | null, ask: Ask): Promise<Answe
     headers: { ...authorization, ...json, ...ask.headers },
     ...(body !== undefined && method !== "HEAD" && { body }),
   });
-  // each from an address of its own: failures are counted by address
+  // each from its own address, because failures are counted by address
   addresses++;
   const address = `198.18.${addresses >> 8}.${addresses & 255}`;
   const response = await mneme.service.handle(request, () => address);
@@ -133,7 +133,7 @@ function uploadOf(contents: string, name: string, fields: Readonly<Record<string
   return form;
 }
 
-/** Makes a project with one of each thing; whatever can hold a text holds a marker. */
+/** Creates a project with one resource of each kind; every text contains a marker. */
 async function build(): Promise<World> {
   const markers: string[] = [];
   const mark = () => {
@@ -227,8 +227,8 @@ async function build(): Promise<World> {
 }
 
 /**
- * A valid request for each operation, about the things of a world.
- * @param naming fields that name the world's user where the operation takes one, else none.
+ * A valid request for each operation, about the resources of a world.
+ * @param naming fields that name the world's user, for operations that take one
  */
 const REQUESTS: Readonly<Record<string, (world: World, naming: { readonly userId?: string }) => Ask>> = {
   "POST /memories": (_, naming) => ({ target: "/memories", body: { content: "The kettle boils.", ...naming } }),
@@ -316,13 +316,13 @@ function askOf(operation: Promised, world: World, naming: { readonly userId?: st
   return ask(world, naming);
 }
 
-/** Whether an operation takes the name of a user as a field or parameter of its own. */
+/** Whether a field or parameter of an operation names a user. */
 function takesUser({ path, query: parameters, body }: Promised): boolean {
   const isPlain = path === "/memories/batch" || parameters.includes("userId") || (body ?? []).includes("userId");
   return isPlain && !path.includes("{}") && path !== "/keys";
 }
 
-/** What a key that has the scope, but of another project, is answered. */
+/** The expected answer for a key of another project that has the scope. */
 function foreign({ method, path, successes }: Promised): Expected {
   const [, collection = ""] = path.split("/");
   const code = `${collection.replace(/ies$/, "y").replace(/s$/, "")}_not_found`;
@@ -330,7 +330,7 @@ function foreign({ method, path, successes }: Promised): Expected {
   return path.includes("{}") && !isMade ? { status: 404, code } : { status: successes };
 }
 
-/** What a key that is confined to another user is answered. */
+/** The expected answer for a key that is confined to another user. */
 function confined(operation: Promised, isNaming: boolean): Expected {
   const { path, isForConfinedKeys, successes } = operation;
   if (!isForConfinedKeys || path.startsWith("/users/") || routeOf(operation) === "POST /users") return REFUSED;
@@ -339,7 +339,7 @@ function confined(operation: Promised, isNaming: boolean): Expected {
   return path === "/memories/batch" ? { status: 400, code: "invalid_request" } : REFUSED;
 }
 
-/** Sends the request of a cell; what is wrong with the answer, nothing where it is right. */
+/** Sends one request and returns the problems of its answer. */
 async function cell(
   key: string | null,
   method: string,
@@ -368,7 +368,7 @@ async function cell(
   return problems.map((problem) => `${method} ${ask.target}: ${problem}`.slice(0, 500));
 }
 
-/** What is wrong in all of them; one after the other, since what one makes the next may look for. */
+/** The problems of all requests; sent one after the other, because one may create what the next looks for. */
 async function all(work: Iterable<() => Promise<string[]>>): Promise<string[]> {
   const found: string[] = [];
   for (const part of work) found.push(...(await part()));
@@ -377,11 +377,11 @@ async function all(work: Iterable<() => Promise<string[]>>): Promise<string[]> {
 
 type State = Readonly<Record<string, unknown>>;
 
-/** Everything that an owner can read of the world's things, without what reading itself changes. */
+/** Everything that the owner can read, without fields that reading itself changes. */
 async function stateOf(world: World): Promise<State> {
   const read = async (target: string) => (await send("GET", world.owner, { target })).body;
   const user = encodeURIComponent(world.userId);
-  // others may make things in the same project
+  // others may create resources in the same project
   const mine = async (target: string) => {
     const { data } = await read(`${target}?limit=100`);
     return (data as { readonly id: string }[])
@@ -415,7 +415,10 @@ async function expectUntouched(): Promise<void> {
 }
 
 const READS = OPERATIONS.filter(({ method }) => method === "GET");
-/** What looks for the victim's user comes first, what makes one of that name known in the caller's project last. */
+/**
+ * Operations that look for the victim's user come first; those that create a user of that name in the caller's project
+ * last.
+ */
 const rankOf = ({ method, path }: Promised) =>
   !path.startsWith("/users") ? 1 : method === "POST" ? 2 : path.startsWith("/users/") ? 0 : 1;
 const ABSENT_FIRST = [...OPERATIONS].sort((left, right) => rankOf(left) - rankOf(right));
@@ -480,7 +483,7 @@ describe("without a valid key", () => {
     );
   }
 
-  test("a key in the query, in a cookie or under another header is none", async () => {
+  test("a key in the query, in a cookie or in another header is ignored", async () => {
     const { owner } = victim;
     const expected = { status: 401, code: "missing_api_key" };
     const found = await all(
@@ -497,7 +500,7 @@ describe("without a valid key", () => {
 
 describe("without the scope", () => {
   for (const scope of SCOPES) {
-    test(`'${scope}' opens what it stands for and nothing else of its own project`, async () => {
+    test(`'${scope}' allows its own operations and nothing else in its project`, async () => {
       const key = await newKey(victim.projectId, [scope]);
       const closed = OPERATIONS.filter((operation) => !allows([scope], operation.scope));
       expect(await all(closed.map((it) => () => cell(key, it.method, askOf(it, victim), REFUSED)))).toEqual([]);
@@ -519,7 +522,7 @@ describe("without the scope", () => {
     await expectUntouched();
   });
 
-  test("a key grants only what it holds itself: not by making, not by changing, not by rotating", async () => {
+  test("a key cannot grant scopes that it lacks, by creating, changing or rotating keys", async () => {
     const { keyId, projectId } = victim;
     const key = await newKey(projectId, ["keys", "memories:read"]);
     const body = (scopes: readonly Scope[]) => ({ name: "one more", scopes });
@@ -533,7 +536,7 @@ describe("without the scope", () => {
     await expectUntouched();
   });
 
-  test("a plan and other projects are an admin's business", async () => {
+  test("only an admin may change plans and access other projects", async () => {
     const { projectId } = victim;
     const other = await newProject("another");
     const inBody = { name: "x", scopes: ["keys"], projectId };
@@ -562,7 +565,7 @@ describe("from another project", () => {
         const key = await newKey(id, [scope]);
         const found = await all(
           ABSENT_FIRST.map((operation) => async () => {
-            // an admin is no stranger to projects, whoever's they are
+            // an admin may access every project
             if (operation.scope === "admin" && scope === "admin") return [];
             const expected = allows([scope], operation.scope) ? foreign(operation) : REFUSED;
             return cell(key, operation.method, askOf(operation, victim), expected);
@@ -591,7 +594,7 @@ describe("from another project", () => {
     TIMEOUT_MS,
   );
 
-  test("naming the owner's user means a user of one's own project", async () => {
+  test("a user name of the owner's project means a user of the caller's own project", async () => {
     const { key } = await newProject("another");
     const naming = { userId: victim.userId };
     const found = await all(
@@ -601,7 +604,7 @@ describe("from another project", () => {
     await expectUntouched();
   });
 
-  test("a key that is confined to a user of the same name finds nothing of the owner's", async () => {
+  test("a key confined to a user of the same name finds nothing of the owner's", async () => {
     const { id } = await newProject("another");
     const key = await newKey(id, ["*"], { userId: victim.userId });
     const found = await all(
@@ -626,7 +629,7 @@ describe("from another project", () => {
     expect(found).toEqual([]);
   });
 
-  test("filters that name the owner's things find nothing", async () => {
+  test("filters that name the owner's resources find nothing", async () => {
     const { key } = await newProject("another");
     expect(await all(filtered(key))).toEqual([]);
   });
@@ -652,7 +655,7 @@ describe("from another project", () => {
     expect(found).toEqual([]);
   });
 
-  test("webhooks of others are told nothing of the owner's", async () => {
+  test("webhooks of others receive nothing of the owner's", async () => {
     const { key } = await newProject("another");
     const path = `/${marker()}`;
     const url = `http://127.0.0.1:${receiver.port}${path}`;
@@ -666,7 +669,7 @@ describe("from another project", () => {
   });
 });
 
-/** Questions whose filters name the owner's things. */
+/** Searches whose filters name the owner's resources. */
 function filtered(key: string): (() => Promise<string[]>)[] {
   const { userId, memoryId, nobodysMemoryId } = victim;
   const filters: readonly object[] = [
@@ -694,7 +697,7 @@ describe("confined to another user of the same project", () => {
   const confinedKey = (scopes: readonly Scope[] = ["*"]) =>
     newKey(victim.projectId, scopes, { userId: `other ${marker()}` });
 
-  test("finds nothing of the owner's where no user is named", async () => {
+  test("finds nothing of the owner's if no user is named", async () => {
     const key = await confinedKey();
     const found = await all(OPERATIONS.map((it) => () => cell(key, it.method, askOf(it, victim), confined(it, false))));
     const heads = READS.map((it) => () => cell(key, "HEAD", askOf(it, victim), { status: confined(it, false).status }));
@@ -702,7 +705,7 @@ describe("confined to another user of the same project", () => {
     await expectUntouched();
   });
 
-  test("finds nothing of what is nobody's", async () => {
+  test("finds nothing that belongs to no user", async () => {
     const key = await confinedKey();
     const { nobodysMemoryId, nobodysChatId } = victim;
     const nobodys = { ...victim, memoryId: nobodysMemoryId, failedMemoryId: nobodysMemoryId, chatId: nobodysChatId };
@@ -711,7 +714,7 @@ describe("confined to another user of the same project", () => {
     await expectUntouched();
   });
 
-  test("is refused where the owner is named: in a path, a body, a query, a form", async () => {
+  test("is refused if the owner is named in a path, a body, a query or a form", async () => {
     const key = await confinedKey();
     const naming = { userId: victim.userId };
     const takers = OPERATIONS.filter(takesUser);
@@ -722,7 +725,7 @@ describe("confined to another user of the same project", () => {
     await expectUntouched();
   });
 
-  test("in a batch the owner's name is that item's error", async () => {
+  test("gets an error for each item of a batch that names the owner", async () => {
     const key = await confinedKey();
     const memories = [{ content: "The kettle boils." }, { content: "The kettle boils.", userId: victim.userId }];
     expect(await cell(key, "POST", { target: "/memories/batch", body: { memories } }, { status: 202 })).toEqual([]);
@@ -730,7 +733,7 @@ describe("confined to another user of the same project", () => {
     expect([body.accepted, body.failed, body.data[1].error.code]).toEqual([1, 1, "insufficient_scope"]);
   });
 
-  test("filters that name the owner's things find nothing", async () => {
+  test("filters that name the owner's resources find nothing", async () => {
     const key = await confinedKey();
     expect(await all(filtered(key))).toEqual([]);
     const { id } = await made("POST", key, "/chats", {});
@@ -743,7 +746,7 @@ describe("confined to another user of the same project", () => {
     expect(victim.markers.filter((known) => text.includes(known) && known !== victim.memoryId)).toEqual([]);
   });
 
-  test("cannot make its own memory the owner's or nobody's, nor take the owner's externalId over", async () => {
+  test("cannot give its memory to the owner or to nobody, nor take over the owner's externalId", async () => {
     const key = await confinedKey();
     const [owned] = (before.memories as { readonly data: { readonly externalId: string | null }[] }).data.filter(
       ({ externalId }) => externalId !== null,
@@ -760,7 +763,7 @@ describe("confined to another user of the same project", () => {
     await expectUntouched();
   });
 
-  test("the whole project's cursors are not for it", async () => {
+  test("cannot use cursors of the whole project", async () => {
     const key = await confinedKey();
     const expected = { status: 400, code: "invalid_cursor" };
     const found = await all(
@@ -772,7 +775,7 @@ describe("confined to another user of the same project", () => {
     expect(found).toEqual([]);
   });
 
-  test("is kept from what concerns all users, whatever its scopes", async () => {
+  test("may not call operations that concern all users, whatever its scopes", async () => {
     const kept = OPERATIONS.filter(({ isForConfinedKeys }) => !isForConfinedKeys);
     for (const scopes of [["*"], ["*", "admin"], ["admin"]] as const) {
       const key = await confinedKey(scopes);
@@ -782,7 +785,7 @@ describe("confined to another user of the same project", () => {
   });
 });
 
-describe("whose it is", () => {
+describe("the owner", () => {
   /** What is deleted comes last, and what the rest stands on after that. */
   const ENDS = ["memories", "chats", "webhooks", "keys", "users", "projects"];
   const rank = ({ method, path }: Promised) => (method === "DELETE" ? 1 + ENDS.indexOf(path.split("/")[1] ?? "") : 0);
@@ -804,7 +807,7 @@ describe("whose it is", () => {
     TIMEOUT_MS,
   );
 
-  test("every operation of the interface has its request here", () => {
+  test("every operation of the contract has its request here", () => {
     expect(Object.keys(REQUESTS).sort()).toEqual(OPERATIONS.map(routeOf).sort());
   });
 });

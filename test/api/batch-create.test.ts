@@ -1,4 +1,4 @@
-// POST /v1/memories/batch: each item is judged alone, in order, as createMemory would judge it.
+// POST /v1/memories/batch: each item is checked on its own, in order, like a createMemory request.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startService, type TestService } from "../support/service.ts";
@@ -16,7 +16,7 @@ const notes = (count: number, word: string) => Array.from({ length: count }, (_,
 const newest = async () => (await mneme.call("GET", "/v1/memories?limit=1")).body.data[0]?.id;
 
 describe("202", () => {
-  test("answers every item in its place with its memory", async () => {
+  test("answers every item with its memory, in order", async () => {
     const { status, body } = await create(notes(3, "pebble"));
     expect(status).toBe(202);
     expect(Object.keys(body).sort()).toEqual(["accepted", "data", "failed"]);
@@ -29,7 +29,7 @@ describe("202", () => {
     }
   });
 
-  test("a bad item is refused alone, with the error that createMemory would give it", async () => {
+  test("an invalid item is refused alone, with the error of createMemory", async () => {
     const items = [
       { content: "good 0" },
       { content: " " },
@@ -60,7 +60,7 @@ describe("202", () => {
     ]);
   });
 
-  test("100 items pass", async () => {
+  test("100 items are accepted", async () => {
     const { status, body } = await create(notes(100, "grain"));
     expect([status, body.accepted, body.data.length]).toEqual([202, 100, 100]);
     const ids: string[] = body.data.map((item: { memory: { id: string } }) => item.memory.id);
@@ -90,7 +90,7 @@ describe("202", () => {
 });
 
 describe("400", () => {
-  test("no item accepted: every item's error stands in error.items", async () => {
+  test("no item accepted: error.items has the error of each item", async () => {
     const answer = await create([{ content: "" }, 7, { text: "x" }]);
     expectFault(answer, 400, "invalid_request");
     const { items } = answer.body.error;
@@ -101,7 +101,7 @@ describe("400", () => {
     ]);
   });
 
-  test("101 items are refused whole, and nothing is stored", async () => {
+  test("101 items are refused as a whole, and nothing is stored", async () => {
     const before = await newest();
     expectFault(await create(notes(101, "too many")), 400, "batch_too_large", "memories");
     expect(await newest()).toBe(before);
@@ -120,7 +120,7 @@ describe("400", () => {
   });
 });
 
-test("a confined key's items are its user's; one that names another user is refused alone", async () => {
+test("items of a confined key belong to its user; an item that names another user is refused alone", async () => {
   const headers = { authorization: `Bearer ${mneme.addKey(["memories:write"], undefined, { userId: "ada" })}` };
   const memories = [
     { content: "Implied." },
@@ -141,7 +141,7 @@ test("a confined key's items are its user's; one that names another user is refu
 
 describe("quotas", () => {
   const MiB = 1024 * 1024;
-  /** 5 MiB as UTF-8, in half as many characters. */
+  /** 5 MiB of UTF-8, with half as many characters. */
   const fiveMiB = "é".repeat(2.5 * MiB);
   let bare: TestService;
   beforeAll(async () => {
@@ -164,7 +164,7 @@ describe("quotas", () => {
   const refusals = (items: readonly Item[]) =>
     items.flatMap(({ index, error }) => (error === undefined ? [] : [[index, error.code, error.status]]));
 
-  test("202: items are taken in their order until the tenth, those beyond are refused singly", async () => {
+  test("202: items are accepted in order up to the tenth, the others are refused one by one", async () => {
     const { batch, on } = await freeProject();
     const { status, body, headers } = await batch([...notes(4, "a"), { content: "" }, ...notes(8, "b")]);
     expect([status, body.accepted, body.failed]).toEqual([202, 10, 3]);
@@ -177,7 +177,7 @@ describe("quotas", () => {
     expect((await on("GET", "/memories")).body.data).toHaveLength(10);
   });
 
-  test("429: quotas were the only reason; with another reason beside them it is 400", async () => {
+  test("429 if quotas are the only reason, 400 if there is another one", async () => {
     const { batch } = await freeProject();
     expect((await batch(notes(10, "full"))).status).toBe(202);
     const refused = await batch(notes(2, "more"));
@@ -197,7 +197,7 @@ describe("quotas", () => {
     ]);
   });
 
-  test("a full project still takes updates of what it holds, and new memories after a deletion", async () => {
+  test("a full project still accepts updates, and new memories after a deletion", async () => {
     const { batch, on } = await freeProject();
     const named = notes(10, "first").map((note, at) => ({ ...note, externalId: `e${at}` }));
     const { body } = await batch(named);
@@ -207,7 +207,7 @@ describe("quotas", () => {
     expect((await batch(notes(2, "new"))).body).toMatchObject({ accepted: 1, failed: 1 });
   });
 
-  test("storage counts UTF-8 bytes: 50 MiB pass to the byte, one more is refused", async () => {
+  test("storage counts UTF-8 bytes: exactly 50 MiB are accepted, one byte more is refused", async () => {
     const { batch, on } = await freeProject();
     const fives = Array.from({ length: 9 }, () => ({ content: fiveMiB }));
     const { body } = await batch([...fives, { content: `${fiveMiB}x` }, { content: fiveMiB }]);

@@ -1,4 +1,4 @@
-// /v1/chats: making, naming, listing, reading and deleting conversations. What is said in them is messages.test.ts.
+// /v1/chats: creating, renaming, listing, reading and deleting chats. messages.test.ts tests their messages.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { seeded } from "../support/seeded.ts";
@@ -26,7 +26,7 @@ const ABSENT = "chat_00000000000000000000000000";
 const elsewhere = () => ({ authorization: `Bearer ${mneme.addKey(["*"], "prj_another")}` });
 
 describe("createChat", () => {
-  test("201: exactly a Chat, with what was given", async () => {
+  test("201: exactly a Chat, with the given values", async () => {
     const { status, body } = await create({ userId: "ada", title: "Plans" });
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -37,14 +37,14 @@ describe("createChat", () => {
     });
   });
 
-  test("201: everything may be left out, the body too", async () => {
+  test("201: every field is optional, and so is the body", async () => {
     for (const body of [undefined, {}, { userId: null, title: null }]) {
       const answer = await create(body);
       expect([answer.status, answer.body.userId, answer.body.title]).toEqual([201, null, null]);
     }
   });
 
-  test("201: userId and title at their longest, in astral characters", async () => {
+  test("201: the longest userId and title, in astral characters", async () => {
     const given = { userId: "𝛂".repeat(256), title: "𝛂".repeat(1_024) };
     expect((await create(given)).body).toMatchObject(given);
   });
@@ -76,7 +76,7 @@ describe("createChat", () => {
 });
 
 describe("the title", () => {
-  test("is the first message's where none was given, and later messages change nothing", async () => {
+  test("comes from the first message if none was given, and later messages do not change it", async () => {
     const { id } = (await create({})).body;
     await say(id, "When does the ferry leave?");
     expect((await read(id)).body.title).toBe("When does the ferry leave?");
@@ -84,13 +84,13 @@ describe("the title", () => {
     expect((await read(id)).body.title).toBe("When does the ferry leave?");
   });
 
-  test("that was given stays", async () => {
+  test("stays if it was given", async () => {
     const { id } = (await create({ title: "Ferries" })).body;
     await say(id, "When does the ferry leave?");
     expect((await read(id)).body.title).toBe("Ferries");
   });
 
-  test("of a very long message is its beginning, no longer than a title may be", async () => {
+  test("is the beginning of a very long message, up to the longest title", async () => {
     const { id } = (await create({})).body;
     const message = "wörter über wörter ".repeat(500).trim();
     await say(id, message);
@@ -124,7 +124,7 @@ describe("listChats", () => {
     expect(page.body.has_more).toBeTrue();
   });
 
-  test("200: limit 1 and 100; pages show everything once, and the last one says so", async () => {
+  test("200: limit 1 and 100; pages show everything once, and the last one has no cursor", async () => {
     expect(idsOf(await list("?limit=1"))).toEqual(ids.slice(-1));
     expect(idsOf(await list("?limit=100"))).toEqual(ids.slice(-100).reverse());
     const thirds = ids.filter((_, at) => at % 3 === 0).reverse();
@@ -139,13 +139,13 @@ describe("listChats", () => {
     expect(seen).toEqual(thirds);
   });
 
-  test("200: an unknown user has none, and neither has another project", async () => {
+  test("200: no chats for an unknown user or in another project", async () => {
     for (const page of [await list("?userId=nobody"), await list("?userId=THIRD"), await list("", elsewhere())]) {
       expect(page.body).toEqual({ data: [], has_more: false, cursor: null });
     }
   });
 
-  test(`200: whatever comes and goes between two pages, what stays is shown once and in order (seed ${SEED})`, async () => {
+  test(`200: with creations and deletions between pages, every other chat is shown once and in order (seed ${SEED})`, async () => {
     const chance = seeded(SEED);
     const within = (count: number) => Math.floor(chance() * count);
     const doomed = new Set<string>();
@@ -189,7 +189,7 @@ describe("listChats", () => {
     test(`400: ${query.slice(0, 30)} is refused by name`, async () => expectFault(await list(query), 400, code, param));
   }
 
-  test("400: a cursor belongs to its list, user and project, and no byte of it can be changed", async () => {
+  test("400: a cursor is valid only for its list, user and project, and unchanged", async () => {
     const { cursor } = (await list("?userId=listed&limit=2")).body;
     expect((await list(`?userId=listed&limit=50&cursor=${cursor}`)).status).toBe(200);
     expectFault(await list(`?cursor=${cursor}`), 400, "invalid_cursor", "cursor");
@@ -231,7 +231,7 @@ describe("getChatHistory", () => {
     }
   });
 
-  test("200: far more messages than a page holds", async () => {
+  test("200: far more messages than fit on a page", async () => {
     const { id } = (await create({})).body;
     for (let at = 0; at < 110; at++) await say(id, `Question ${at}`);
     const asked = (await read(id)).body.messages.filter((message: { role: string }) => message.role === "user");
@@ -242,7 +242,7 @@ describe("getChatHistory", () => {
 });
 
 describe("updateChat", () => {
-  test("200: the new title, and nothing else changes; null clears it", async () => {
+  test("200: changes the title only; null clears it", async () => {
     const { body: chat } = await create({ userId: "ada", title: "Old" });
     clock.advance(1_000);
     for (const title of ["New", "t".repeat(1_024), null]) {
@@ -269,7 +269,7 @@ describe("updateChat", () => {
 });
 
 describe("deleteChat", () => {
-  test("204: without a body; the chat and its messages are nowhere any more, its user's memories stay", async () => {
+  test("204: without a body; the chat and its messages are gone, the user's memories stay", async () => {
     const { body: chat } = await create({ userId: "leaving" });
     await say(chat.id, "Is anybody there?");
     const { body: memory } = await mneme.call("POST", "/v1/memories", { content: "Stays.", userId: "leaving" });
@@ -299,7 +299,7 @@ describe("404 on every path of a chat", () => {
     const at = (id: string, headers?: Record<string, string>) =>
       mneme.call(method, `/v1/chats/${id}${rest}`, body, headers);
 
-    test(`${method} /chats/{id}${rest}: an unknown and a deleted chat, and what is no id`, async () => {
+    test(`${method} /chats/{id}${rest}: an unknown and a deleted chat, and a malformed id`, async () => {
       const deleted = (await create({})).body.id;
       await remove(deleted);
       for (const id of [
@@ -315,7 +315,7 @@ describe("404 on every path of a chat", () => {
       }
     });
 
-    test(`${method} /chats/{id}${rest}: another project's chat, and for a confined key another user's and nobody's`, async () => {
+    test(`${method} /chats/{id}${rest}: a chat of another project, and for a confined key a chat of another user or of none`, async () => {
       const ours = (await create({ userId: "ada", title: "Ours" })).body;
       const nobodys = (await create({ title: "Nobody's" })).body;
       expectFault(await at(ours.id, elsewhere()), 404, "chat_not_found", "id");

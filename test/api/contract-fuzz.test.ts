@@ -1,7 +1,7 @@
-// Random requests with random keys: every answer is documented in /openapi.json for its operation (status, code, body, headers),
-// and none is a server error. Requests are generated from the document, as valid, invalid and hostile ones, about resources
-// that earlier requests created. The seed of a run is printed: MNEME_TEST_SEED replays it, MNEME_TEST_FUZZ sets the number of
-// requests.
+// Random requests with random keys: every answer is documented in /openapi.json for its operation (status, code, body,
+// headers), and none is a server error. Requests are generated from the document, as valid, invalid and hostile ones,
+// about resources that earlier requests created. The seed of a run is printed: MNEME_TEST_SEED replays it,
+// MNEME_TEST_FUZZ sets the number of requests.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { RATE_LIMITS } from "../../src/account/rate-limits.ts";
@@ -494,7 +494,8 @@ function described(round: number, sent: Sent, answer: RawAnswer, problems: reado
   ].join("\n");
 }
 
-// Resets the callers' project to an unlimited plan without a language model, so that the rest of the run is not blocked.
+// Resets the callers' project to an unlimited plan without a language model, so that the rest of the run is not
+// blocked.
 async function resetProject(): Promise<void> {
   const settings = { plan: "enterprise", llm: null, min_evidence: 0, retention_days: 30 };
   expect((await mneme.call("PUT", "/v1/project", settings)).status).toBe(200);

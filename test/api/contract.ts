@@ -1,5 +1,5 @@
-// The promised contract of every operation, written by hand from the API's specification and never from the code. Tests that
-// cover all operations compare the code with it.
+// The promised contract of every operation, written by hand from the API's specification and never from the code. Tests
+// that cover all operations compare the code with it.
 
 /** The scopes of API keys. */
 export const SCOPES = [
@@ -32,7 +32,7 @@ export interface Promised {
   readonly perMinute: number;
   /** Statuses of success. */
   readonly successes: readonly number[];
-  /** Whether a key that is limited to one user may call it. */
+  /** Whether a key that is confined to one user may call it. */
   readonly isForConfinedKeys: boolean;
   readonly heedsIdempotencyKey: boolean;
   /** Names of the query parameters. */

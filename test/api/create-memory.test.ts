@@ -1,4 +1,4 @@
-// POST /v1/memories: what is accepted, what is extracted, what an externalId does, and each bound at its edge.
+// POST /v1/memories: accepted values, extraction, externalId, and each bound at its edge.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SettableClock, startService, type TestService } from "../support/service.ts";
@@ -56,7 +56,7 @@ describe("202", () => {
     expect(body.progress).toBeUndefined();
   });
 
-  test("one missing value is extracted, and extraction says 'caller' only where none was", async () => {
+  test("one missing value is extracted, and extraction is 'caller' only if none was missing", async () => {
     const given = { title: "Given", type: "note", tags: ["given"], language: "nl" };
     const { body: whole } = await mneme.store({ content: "The cellar is damp in spring.", ...given });
     expect(whole).toMatchObject({ ...given, extraction: "caller" });
@@ -67,7 +67,7 @@ describe("202", () => {
     }
   });
 
-  test("keeps what the caller gives, an empty list of tags too", async () => {
+  test("keeps the given values, an empty list of tags included", async () => {
     const given = { title: "T", type: "recipe", tags: [], language: "pt-BR", metadata: { a: 1 } };
     const { body } = await mneme.store({ content: "Whisk the eggs, then fold in the flour and the butter.", ...given });
     expect(body).toMatchObject(given);
@@ -84,7 +84,7 @@ describe("202", () => {
     expect(body.title).toBeString();
   });
 
-  test("gives the content back to the byte", async () => {
+  test("returns the content unchanged", async () => {
     const content = ` \t\r\n${ASTRAL} e\u0301 \u200d "\\ \u2028 ​ end\n\n `;
     const { body } = await create({ content });
     expect(body.content).toBe(content);
@@ -100,7 +100,7 @@ describe("202", () => {
 describe("an externalId", () => {
   const text = (what: string) => `The ${what} stands in the hall.`;
 
-  test("names the same memory again: other content is 202, the same one 200, and it stays one memory", async () => {
+  test("identifies the memory: other content is 202, the same content 200, and it stays one memory", async () => {
     const first = await create({ content: text("clock"), externalId: "e1", title: "Clock", tags: ["old"] });
     const rewritten = await create({ content: text("mirror"), externalId: "e1", tags: ["new"] });
     expect([first.status, rewritten.status]).toEqual([202, 202]);
@@ -116,7 +116,7 @@ describe("an externalId", () => {
     expect((await read(first.body.id)).body.content).toBe(text("mirror"));
   });
 
-  test("makes one memory of any number of requests at once", async () => {
+  test("gives one memory for any number of parallel requests", async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, at) =>
         create({ content: text(`bench ${at % 4}`), externalId: "e8", title: `${at}` }),
@@ -135,7 +135,7 @@ describe("an externalId", () => {
     expect((await mneme.settled(first.body.id)).body.title).toBe("Lamp");
   });
 
-  test("new content has extracted afresh what no caller ever gave", async () => {
+  test("new content extracts again all values that no caller gave", async () => {
     const first = await mneme.store({ content: "The clock in the hall is slow and loud.", externalId: "e3" });
     expect(first.body.language).toBe("en");
     const german = "Die Uhr in der Halle geht nach und schlägt sehr laut, besonders in der Nacht.";
@@ -143,7 +143,7 @@ describe("an externalId", () => {
     expect(second.body).toMatchObject({ id: first.body.id, language: "de", title: "Uhr" });
   });
 
-  test("belongs to its user: the same one of another user, or of none, is another memory", async () => {
+  test("is separate per user: the same externalId of another user, or of none, is another memory", async () => {
     const ids = new Set<string>();
     for (const userId of ["u1", "u2", null]) {
       ids.add((await create({ content: text("vase"), externalId: "e4", userId })).body.id);
@@ -151,7 +151,7 @@ describe("an externalId", () => {
     expect(ids.size).toBe(3);
   });
 
-  test("is free again once its memory was deleted", async () => {
+  test("can be reused after its memory was deleted", async () => {
     const first = await create({ content: text("rug"), externalId: "e5" });
     await mneme.call("DELETE", `/v1/memories/${first.body.id}`);
     const second = await create({ content: text("rug"), externalId: "e5" });
@@ -159,7 +159,7 @@ describe("an externalId", () => {
     expect(second.body.id).not.toBe(first.body.id);
   });
 
-  test("of a failed memory tries it again, with the same content too", async () => {
+  test("of a failed memory starts processing again, even with the same content", async () => {
     const { body } = await create({ content: text("stove"), externalId: "e6" });
     markFailed(mneme, body.id);
     const again = await create({ content: text("stove"), externalId: "e6", title: "Stove" });
@@ -167,7 +167,7 @@ describe("an externalId", () => {
     expect((await mneme.settled(body.id)).body).toMatchObject({ status: "completed", title: "Stove" });
   });
 
-  test("is free again once its memory has expired", async () => {
+  test("can be reused after its memory has expired", async () => {
     const expires_at = new Date(clock.now() + 60_000).toISOString();
     const first = await create({ content: text("stool"), externalId: "e7", expires_at });
     clock.advance(60_000);
@@ -221,13 +221,13 @@ describe("400", () => {
     test(`${name} is refused by name`, async () => expectFault(await create(body), 400, code, param));
   }
 
-  test("an unknown field names the one that was meant", async () => {
+  test("the error for an unknown field suggests the nearest known one", async () => {
     const answer = await create({ content: "x", user_id: "ada" });
     expectFault(answer, 400, "invalid_request", "user_id");
     expect(answer.body.error.message).toContain("'userId'");
   });
 
-  test("a wrong value is told together with what would be right", async () => {
+  test("the error for a wrong value says what would be right", async () => {
     expect((await create({ content: "x", tags: [7] })).body.error.message).toBe(
       "'tags[0]' must be a string of 1 to 256 characters, found 7.",
     );
@@ -241,7 +241,7 @@ describe("400", () => {
     expectFault(answer, 400, "invalid_request", "userId");
   });
 
-  test("what was refused is not stored", async () => {
+  test("a refused memory is not stored", async () => {
     const before = await mneme.call("GET", "/v1/memories?limit=1");
     await create({ content: "never stored", colour: "red" });
     const after = await mneme.call("GET", "/v1/memories?limit=1");
@@ -266,7 +266,7 @@ describe("bounds", () => {
     ["128 characters of type", "type", "t".repeat(128), "t".repeat(129), "invalid_request"],
   ];
   for (const [what, field, good, bad, code] of edges) {
-    test(`${what} pass, one more is refused`, async () => {
+    test(`${what} are accepted, one more is refused`, async () => {
       const accepted = await create({ content: "at the edge", [field]: good });
       expect(accepted.status).toBe(202);
       expect(accepted.body[field]).toEqual(good);
@@ -274,18 +274,18 @@ describe("bounds", () => {
     });
   }
 
-  test("256 characters of a tag pass, one more is refused", async () => {
+  test("256 characters of a tag are accepted, one more is refused", async () => {
     expect((await create({ content: "x", tags: ["t".repeat(256)] })).status).toBe(202);
     expectFault(await create({ content: "x", tags: ["t".repeat(257)] }), 400, "invalid_request", "tags[0]");
   });
 
-  test("metadata counts as compact JSON, however it was written", async () => {
+  test("the size of metadata is that of compact JSON, however it was formatted", async () => {
     const spaced = JSON.stringify({ content: "x", metadata: { list: Array(4_000).fill(7) } }, null, 8);
     expect(spaced.length).toBeGreaterThan(50_000);
     expect((await create(spaced)).status).toBe(202);
   });
 
-  test("a content of a megabyte is stored, cut into chunks, and given back whole", async () => {
+  test("a content of one megabyte is stored, cut into chunks, and returned complete", async () => {
     const content = Array.from(
       { length: 12_000 },
       (_, at) => `Line ${at} tells of the harbour and its ships, twice over.\n`,
@@ -315,7 +315,7 @@ describe("429", () => {
     expect((await post({ content: "Note 11." })).status).toBe(202);
   });
 
-  test("one byte more than the plan's storage is refused, and nothing of it is stored", async () => {
+  test("one byte more than the plan's storage is refused and not stored", async () => {
     const project = await mneme.call("POST", "/v1/projects", { name: "narrow", plan: "free" });
     const headers = { authorization: `Bearer ${project.body.key}` };
     const content = "x".repeat(50 * 1024 * 1024 + 1);

@@ -1,4 +1,4 @@
-// DELETE /v1/memories/{id}: once it is answered, nothing shows the memory any more.
+// DELETE /v1/memories/{id}: after the answer, the memory appears nowhere.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const remove = (id: string, headers?: Record<string, string>) =>
   mneme.call("DELETE", `/v1/memories/${id}`, undefined, headers);
 
 describe("204", () => {
-  test("has no body, and get, list and search show the memory no more from then on: thirty times", async () => {
+  test("has no body, and get, list and search no longer show the memory: thirty times", async () => {
     const memories = Array.from({ length: 30 }, (_, at) => ({
       content: `Parcel ${at} waits at the depot.`,
       userId: "d",
@@ -57,7 +57,7 @@ describe("204", () => {
   test("a memory can be deleted while it is processing, and does not come back when its job ends", async () => {
     const { body } = await mneme.call("POST", "/v1/memories", { content: "Deleted before it was ready.", userId: "p" });
     expect((await remove(body.id)).status).toBe(204);
-    // the next memory is done after the deleted one's job
+    // the next memory is processed after the deleted one's job
     await mneme.store({ content: "The one after it.", userId: "p" });
     const found = await mneme.call("POST", "/v1/memories/search", { query: "deleted before ready", userId: "p" });
     expect(found.body.results.map((result: { content: string }) => result.content)).toEqual(["The one after it."]);
@@ -65,7 +65,7 @@ describe("204", () => {
   });
 });
 
-/** Tables of the system of record in which some value holds `marker`. */
+/** Tables of the store of record in which a value contains `marker`. */
 function tablesWith(marker: string): readonly string[] {
   const database = openDatabase(join(mneme.dataDir, "mneme.sqlite"));
   try {
@@ -93,7 +93,7 @@ describe("purge", () => {
     externalId: `id-${marker}`,
   });
 
-  test("false, or nothing: the row is kept for the retention, and nothing shows it", async () => {
+  test("false or absent: the row is kept for the retention period, and nothing shows it", async () => {
     for (const query of ["", "?purge=false"]) {
       const marker = `kept${query.length}`;
       const { body } = await mneme.store(marked(marker));
@@ -104,7 +104,7 @@ describe("purge", () => {
     }
   });
 
-  test("true: nothing of the memory is left in any table, what chats and repeated requests kept of it included", async () => {
+  test("true: no table contains anything of the memory, chats and remembered answers included", async () => {
     const marker = "lantern-7c1";
     const key = { "idempotency-key": "purged-1" };
     const created = await mneme.call("POST", "/v1/memories", marked(marker), key);
@@ -117,7 +117,7 @@ describe("purge", () => {
     expect(tablesWith(marker).length).toBeGreaterThan(1);
 
     expect((await remove(`${created.body.id}?purge=true`)).status).toBe(204);
-    // the assistant's own words are the chat's
+    // the assistant's own words belong to the chat
     expect(tablesWith(marker).filter((table) => table !== "messages")).toEqual([]);
     expect((await mneme.call("DELETE", `/v1/chats/${chat}`)).status).toBe(204);
     expect(tablesWith(marker)).toEqual([]);
@@ -182,8 +182,8 @@ describe("the sources of stored chat messages", () => {
   }
 });
 
-describe("expiry is a deletion", () => {
-  test("that frees its place in the plan and its externalId, and is final", async () => {
+describe("expiry", () => {
+  test("frees the place in the plan and the externalId, and is final", async () => {
     const project = await mneme.call("POST", "/v1/projects", { name: "small", plan: "free" });
     const headers = { authorization: `Bearer ${project.body.key}` };
     const post = (body: object) => mneme.call("POST", "/v1/memories", body, headers);

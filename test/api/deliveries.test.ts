@@ -1,5 +1,5 @@
-// What webhooks are sent, to a receiver on loopback: each event once and signed, what follows when that does not work, and the
-// record of it. The signature is checked by the standard's own library.
+// Deliveries of webhooks to a receiver on loopback: each event once and signed, retries after failures, and the record
+// of deliveries. The standard's own library verifies the signatures.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ import { walk } from "./pages.ts";
 
 const RETRIES_MS = [40, 60, 80];
 const NOWHERE = "dlv_00000000000000000000000000";
-/** Nothing listens there. */
+/** An address where nothing listens. */
 const CLOSED = "http://127.0.0.1:9/";
 const clock = new SettableClock();
 let mneme: TestService;
@@ -61,7 +61,7 @@ interface Delivery {
 }
 
 let hooks = 0;
-/** A webhook with a path and a project of its own. */
+/** A webhook with its own path and project. */
 async function hook(events: readonly string[], more: object = {}): Promise<Hook> {
   const at = hooks++;
   const [path, project] = [`/hook-${at}`, `prj_deliveries_${at}`];
@@ -74,7 +74,7 @@ async function hook(events: readonly string[], more: object = {}): Promise<Hook>
   return { id: body.id, secret: body.secret, path, project, call, deliveries };
 }
 
-/** The event that arrives next at this webhook, verified; `count` in all by then. */
+/** The next event at this webhook, verified; `count` events have arrived by then. */
 async function arrived(to: Hook, count = 1): Promise<ReceivedEvent> {
   const calls = await until(`event ${count} arrives`, () => {
     const all = receiver.at(to.path);
@@ -121,7 +121,7 @@ describe("memory.completed", () => {
     expect([attempts.length, receiver.at(to.path).length]).toEqual([1, 1]);
   });
 
-  test("comes again after new content, by PUT and by externalId, and memory.updated does not", async () => {
+  test("is sent again after new content, by PUT and by externalId, instead of memory.updated", async () => {
     const to = await hook(["memory.completed", "memory.updated"]);
     const { id } = await stored(to, { content: "First text.", externalId: "x" });
     expect((await arrived(to)).type).toBe("memory.completed");
@@ -165,7 +165,7 @@ describe("memory.deleted", () => {
     expect(events).toEqual(["memory.completed", "memory.deleted"]);
   });
 
-  test("is sent for each memory of a user that goes with all that it owns", async () => {
+  test("is sent for each memory of a user that is deleted with cascade", async () => {
     const to = await hook(["memory.deleted"]);
     const ids: string[] = [];
     for (let n = 0; n < 3; n++) {
@@ -184,7 +184,7 @@ describe("memory.deleted", () => {
       expires_at: new Date(clock.now() + 30_000).toISOString(),
     });
     clock.advance(30_000);
-    // whoever counts notices it at once; else the server does within a minute
+    // reading the usage detects it at once; otherwise the server does within a minute
     expect((await to.call("GET", "/v1/usage")).body.documents.used).toBe(0);
     expect(await arrived(to)).toMatchObject({ type: "memory.deleted", data: { id } });
     expect(await to.deliveries()).toHaveLength(1);
@@ -192,7 +192,7 @@ describe("memory.deleted", () => {
 });
 
 describe("memory.failed", () => {
-  test("is sent with the reason when processing ends without success", async () => {
+  test("is sent with the reason when processing fails", async () => {
     const to = await hook(["memory.failed", "memory.completed"]);
     const id = await storeDoomed(to.project as ProjectId);
     await stored(to, { content: "Wakes the one who works." });
@@ -218,7 +218,7 @@ describe("webhook.test", () => {
     expect((await ended(to, "delivered")).id).toBe(body.id);
   });
 
-  test("reaches a webhook that is switched off, and no other of the project", async () => {
+  test("reaches a disabled webhook, and no other of the project", async () => {
     const to = await hook(["memory.failed", "webhook.test"], { enabled: false });
     const other = await to.call("POST", "/v1/webhooks", { url: receiver.url("/other"), events: ["webhook.test"] });
     await to.call("POST", `/v1/webhooks/${to.id}/test`);
@@ -228,8 +228,8 @@ describe("webhook.test", () => {
   });
 });
 
-describe("who is told", () => {
-  test("only webhooks that asked for the event, are on, and belong to the project", async () => {
+describe("receivers", () => {
+  test("only enabled webhooks of the project that subscribe to the event", async () => {
     const to = await hook(["memory.deleted"]);
     const off = await hook(["memory.completed", "memory.deleted"], { enabled: false });
     const stranger = await hook(["memory.completed", "memory.deleted"]);
@@ -249,7 +249,7 @@ describe("who is told", () => {
     expect(await stranger.deliveries()).toEqual([]);
   });
 
-  test("what a webhook asks for counts from the change on", async () => {
+  test("a changed subscription applies from the change on", async () => {
     const to = await hook(["memory.completed"]);
     await stored(to, { content: "Before." });
     await arrived(to);
@@ -260,7 +260,7 @@ describe("who is told", () => {
     expect(await to.deliveries()).toHaveLength(2);
   });
 
-  test("after a rotation the new secret signs, and the old one verifies nothing", async () => {
+  test("after a rotation only the new secret signs", async () => {
     const to = await hook(["webhook.test"]);
     const rotated = await to.call("POST", `/v1/webhooks/${to.id}/rotate-secret`);
     await to.call("POST", `/v1/webhooks/${to.id}/test`);
@@ -271,8 +271,8 @@ describe("who is told", () => {
   });
 });
 
-describe("when it does not arrive", () => {
-  test("three retries follow with the same id and body, each signed at its own time, then it has failed", async () => {
+describe("failed deliveries", () => {
+  test("three retries follow with the same id and body, each with a new signature, then the delivery has failed", async () => {
     const to = await hook(["webhook.test"]);
     receiver.answer(to.path, 500);
     await to.call("POST", `/v1/webhooks/${to.id}/test`);
@@ -291,7 +291,7 @@ describe("when it does not arrive", () => {
     expect((await to.call("GET", `/v1/webhooks/${to.id}`)).body.enabled).toBe(true);
   });
 
-  test("a retry that is taken ends it as delivered", async () => {
+  test("a successful retry ends the delivery", async () => {
     const to = await hook(["webhook.test"]);
     receiver.answer(to.path, () => new Response(null, { status: receiver.at(to.path).length < 3 ? 503 : 204 }));
     await to.call("POST", `/v1/webhooks/${to.id}/test`);
@@ -487,7 +487,10 @@ describe("listDeliveries", () => {
   });
 });
 
-/** A memory that was claimed too often already, so that the next claim ends it as failed. In one turn: nobody claims it meanwhile. */
+/**
+ * A memory that was claimed too often already, so that the next claim ends it as failed. In one turn: nobody claims it
+ * meanwhile.
+ */
 async function storeDoomed(project: ProjectId): Promise<string> {
   const database = openDatabase(join(mneme.dataDir, "mneme.sqlite"));
   try {

@@ -1,4 +1,4 @@
-// /v1/users/{userId}/events: what is logged of a user, and reading it back.
+// /v1/users/{userId}/events: logging events of a user, and reading them.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SettableClock, startService, type TestService } from "../support/service.ts";
@@ -87,7 +87,7 @@ describe("createEvent", () => {
     });
   }
 
-  test("400: a user id that is too long or no text", async () => {
+  test("400: a user id that is too long or not valid text", async () => {
     expectFault(await log("u".repeat(257), { type: "x" }), 400, "invalid_request", "userId");
     expectFault(await mneme.call("POST", "/v1/users/%FF/events", { type: "x" }), 400, "invalid_request", "userId");
     expectFault(await mneme.call("POST", "/v1/users/a%00b/events", { type: "x" }), 400, "invalid_request", "userId");
@@ -113,7 +113,7 @@ describe("listEvents", () => {
   const numbers = (events: readonly Record<string, unknown>[]) =>
     events.map(({ data }) => (data as { readonly n: number }).n);
 
-  test("200: newest first, 20 where no limit is given, each once over all pages", async () => {
+  test("200: newest first, 20 by default, each once over all pages", async () => {
     const { body } = await list("busy");
     expect([body.data.length, body.has_more]).toEqual([20, true]);
     for (const limit of [1, 7, 20, 100]) {
@@ -130,7 +130,7 @@ describe("listEvents", () => {
     expect((await list("busy", "?type=purch")).body.data).toEqual([]);
   });
 
-  test("200: only the named user's, and only this project's", async () => {
+  test("200: only events of the named user and of this project", async () => {
     await log("quiet", { type: "seen" });
     expect((await list("quiet")).body.data).toHaveLength(1);
     const other = bearer(mneme.addKey(["*"], "prj_events_elsewhere"));
@@ -143,14 +143,14 @@ describe("listEvents", () => {
     expect((await list("silent")).body).toEqual({ data: [], has_more: false, cursor: null });
   });
 
-  test("an event that is logged between two pages makes no other appear twice or go missing", async () => {
+  test("an event that is logged between two pages neither repeats nor hides another", async () => {
     const { body: first } = await list("busy", "?limit=10");
     await log("busy", { type: "late", data: { n: 99 } });
     const { body: second } = await list("busy", `?limit=100&cursor=${first.cursor}`);
     expect(numbers([...first.data, ...second.data])).toEqual(Array.from({ length: 45 }, (_, n) => 44 - n));
   });
 
-  test("a cursor is not bound to the limit, but to user, type, list and project", async () => {
+  test("a cursor is valid for any limit, but only for its user, type, list and project", async () => {
     const { cursor } = (await list("busy", "?limit=3")).body;
     expect((await list("busy", `?limit=9&cursor=${cursor}`)).body.data).toHaveLength(9);
     await log("quiet", { type: "seen" });
@@ -168,13 +168,13 @@ describe("listEvents", () => {
   for (const query of ["?limit=0", "?limit=101", "?limit=x", "?limit=2.5"]) {
     test(`400: ${query}`, async () => expectFault(await list("busy", query), 400, "invalid_request", "limit"));
   }
-  test("400: an empty type, an unknown parameter, one given twice", async () => {
+  test("400: an empty type, an unknown parameter, a repeated one", async () => {
     expectFault(await list("busy", "?type="), 400, "invalid_request", "type");
     expectFault(await list("busy", "?userId=busy"), 400, "invalid_request", "userId");
     expectFault(await list("busy", "?type=a&type=b"), 400, "invalid_request", "type");
   });
 
-  test("404: a user that nobody named", async () => {
+  test("404: an unknown user", async () => {
     expectFault(await list("nobody"), 404, "user_not_found", "userId");
   });
 
@@ -187,8 +187,8 @@ describe("listEvents", () => {
   });
 });
 
-describe("events outlive what they are beside", () => {
-  test("a user's events are there after the clock moved on a year: nothing prunes them", async () => {
+describe("retention", () => {
+  test("events are kept: they still exist after a year", async () => {
     await log("archived", { type: "old" });
     clock.advance(366 * 24 * 60 * 60 * 1000);
     expect((await list("archived")).body.data).toHaveLength(1);

@@ -1,13 +1,13 @@
-// What every refusal of the interface looks like: the exact error body, with nothing from inside the server in it.
+// Expectations for errors: the exact error body, without anything internal of the server.
 
 import { expect } from "bun:test";
 import type { Answered } from "../support/service.ts";
 
 const FIELDS = ["code", "message", "status", "param", "request_id", "retry_after_seconds", "items"];
-/** Stack frames, SQL, files and the test key: none of them is a caller's business. */
+/** Stack frames, SQL, file paths and the test key must not appear in errors. */
 const LEAKS = /\n\s+at |\.ts:\d|\.rs:\d|\/src\/|\/tmp\/|node_modules|\bSELECT\b|\bINSERT\b|\bsqlite|\bduckdb|ctx_test/i;
 
-/** Expects a refusal with this status and code, about this field or parameter where one is to blame. */
+/** Expects an error with this status and code, and with this `param` if one is given. */
 export function expectFault(answer: Answered, status: number, code: string, param?: string): void {
   expect({ status: answer.status, code: answer.body?.error?.code, param: answer.body?.error?.param }).toEqual({
     status,
@@ -17,7 +17,7 @@ export function expectFault(answer: Answered, status: number, code: string, para
   expectErrorBody(answer);
 }
 
-/** Expects a body of exactly the interface's error shape, whatever the error. */
+/** Expects exactly the shape of an error body. */
 export function expectErrorBody(answer: Answered): void {
   expect(Object.keys(answer.body)).toEqual(["error"]);
   const { error } = answer.body;

@@ -1,5 +1,5 @@
-// The filter language as callers meet it: every field and operator, the bounds, and refusals that name the place. What
-// each rule means for odd values is test/domain/filter.test.ts.
+// The filter language in requests: every field and operator, the bounds, and errors that name the place.
+// test/domain/filter.test.ts tests unusual values.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SettableClock, startService, TEST_KEY, type TestService } from "../support/service.ts";
@@ -96,7 +96,7 @@ describe("fields", () => {
     }
   });
 
-  test("source.media_type is an upload's, as the memory shows it", async () => {
+  test("source.media_type is that of the uploaded file", async () => {
     const form = new FormData();
     form.set("file", new File(["An item that came as a file."], "item.txt"));
     const { body } = await mneme.send(
@@ -119,7 +119,7 @@ describe("fields", () => {
     await mneme.call("DELETE", `/v1/memories/${body.id}`);
   });
 
-  test("a change moves updated_at, and only that", async () => {
+  test("a change updates updated_at only", async () => {
     clock.advance(HOUR_MS);
     const since = new Date(clock.now()).toISOString();
     await mneme.call("PUT", `/v1/memories/${ids.beta}`, { title: "Beta" });
@@ -196,7 +196,7 @@ describe("bounds", () => {
   const values = (count: number) => [...Array.from({ length: count - 1 }, (_, at) => `v${at}`), "log"];
   const deep = (depth: number): object => (depth === 0 ? { type: "log" } : { $and: [deep(depth - 1)] });
 
-  test("200 conditions pass, 201 are refused at the one too many", async () => {
+  test("200 conditions are accepted, 201 are refused with the path of the last one", async () => {
     expect(await admitted(leaves(200))).toEqual(["epsilon"]);
     expectFault(await search(leaves(201)), 400, "invalid_filter", "filters.$or[200].type");
   });
@@ -208,7 +208,7 @@ describe("bounds", () => {
   });
 
   for (const operator of ["$in", "$nin"]) {
-    test(`1,000 values of ${operator} pass, 1,001 are refused`, async () => {
+    test(`1,000 values of ${operator} are accepted, 1,001 are refused`, async () => {
       const expected = operator === "$in" ? ["epsilon"] : ["alpha", "beta", "gamma", "delta"];
       expect(await admitted({ type: { [operator]: values(1_000) } })).toEqual(expected);
       expectFault(
@@ -220,13 +220,13 @@ describe("bounds", () => {
     });
   }
 
-  test("combinators pass eight deep, nine are refused", async () => {
+  test("eight levels of combinators are accepted, nine are refused", async () => {
     expect(await admitted(deep(8))).toEqual(["epsilon"]);
     expectFault(await search(deep(9)), 400, "invalid_filter", `filters${".$and[0]".repeat(8)}.$and`);
   });
 });
 
-describe("400: what is refused, with its place", () => {
+describe("400: invalid filters, with the path of the error", () => {
   const refused: [filter: unknown, param: string][] = [
     [[], "filters"],
     ["type=note", "filters"],
@@ -265,7 +265,7 @@ describe("400: what is refused, with its place", () => {
     test(JSON.stringify(filter), async () => expectFault(await search(filter), 400, "invalid_filter", param));
   }
 
-  test("a message names what was meant, or what is known", async () => {
+  test("a message suggests the nearest name, or lists the known ones", async () => {
     const messageOf = async (filter: unknown): Promise<string> => (await search(filter)).body.error.message;
     expect(await messageOf({ tag: "red" })).toContain("'tags'");
     expect(await messageOf({ user_id: "ada" })).toContain("'userId'");
@@ -273,7 +273,7 @@ describe("400: what is refused, with its place", () => {
     expect(await messageOf({ colour: "red" })).toContain("metadata.colour");
   });
 
-  test("a filter that is refused is refused everywhere, and one that holds confines everywhere", async () => {
+  test("every operation with filters refuses invalid ones and applies valid ones", async () => {
     const chat = (await mneme.call("POST", "/v1/chats", {})).body.id;
     const askers: [path: string, word: string][] = [
       ["/v1/memories/search", "query"],

@@ -1,5 +1,5 @@
-// POST /v1/memories/query with a language model: what it is sent, what becomes of what it says, in JSON and as a stream, each way
-// in which it can fail, and what a caller who hangs up leaves behind.
+// POST /v1/memories/query with a language model: its prompt, its answer as JSON and as a stream, its failures, and
+// hang-ups.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { type EventReader, expectWholeAnswer, openStream } from "../support/event-stream.ts";
@@ -58,7 +58,7 @@ const lastCall = (): LlmCall => {
   return call;
 };
 const prompt = (): string => lastCall().body.messages.at(-1)?.content ?? "";
-/** The number that the prompt gives the source with these words. */
+/** The number of the source with these words in the prompt. */
 const numberOf = (words: string): string =>
   [...prompt().matchAll(/<source id="(\d+)"[^>]*>(.*?)<\/source>/gs)].find(([, , text]) =>
     text?.includes(words),
@@ -75,7 +75,7 @@ async function openProject(name: string): Promise<Record<string, string>> {
   return headers;
 }
 
-describe("what the model is sent", () => {
+describe("the request to the model", () => {
   test("the project's model and key, rules, the sources and the question; streamed, with a bounded output", async () => {
     await ask({ query: QUESTION });
     const { path, headers, body } = lastCall();
@@ -87,7 +87,7 @@ describe("what the model is sent", () => {
     expect(body.messages[1]?.content).not.toContain("one crown");
   });
 
-  test("the project's own temperature, length and model; and the caller's model before all", async () => {
+  test("has the project's temperature, length and model; the caller's model has precedence", async () => {
     const headers = await openProject("own");
     const llmSettings = { model: "large", temperature: 1.5, max_output_tokens: 77 };
     await mneme.call("PUT", "/v1/project", { llm: llmSettings }, headers);
@@ -98,19 +98,19 @@ describe("what the model is sent", () => {
     expect(lastCall().body.model).toBe("chosen");
   });
 
-  test("the caller's instructions, apart from the sources", async () => {
+  test("has the caller's instructions, separate from the sources", async () => {
     await ask({ query: QUESTION, instructions: "Answer like a pirate." });
     expect(lastCall().body.messages[0]?.content).toContain("Answer like a pirate.");
     expect(prompt()).not.toContain("pirate");
     expect((await ask({ query: QUESTION, instructions: "i".repeat(8_192) })).status).toBe(200);
   });
 
-  test("no more sources than maxSources", async () => {
+  test("has at most maxSources sources", async () => {
     await ask({ query: QUESTION, maxSources: 2 });
     expect([...prompt().matchAll(/<source id=/g)]).toHaveLength(2);
   });
 
-  test("nothing where the passages say nothing", async () => {
+  test("is not sent if the passages contain no sentence", async () => {
     await mneme.store({ content: "---\n\n***\n\n---", userId: "silent" });
     const before = llm.calls.length;
     const { body } = await ask({ query: "???", userId: "silent" });
@@ -118,14 +118,14 @@ describe("what the model is sent", () => {
     expect(llm.calls.length).toBe(before);
   });
 
-  test("no more than there is room for in the model's context, answer included", async () => {
+  test("fits the model's context together with the answer", async () => {
     const headers = await openProject("wide");
     await mneme.call("PUT", "/v1/project", { llm: { max_output_tokens: 32_000 } }, headers);
     expect((await ask({ query: "When does the gate open?", userId: null }, headers)).status).toBe(200);
     expect(lastCall().body.max_tokens).toBeLessThan(8_192);
   });
 
-  test("nothing where there is no evidence", async () => {
+  test("is not sent without evidence", async () => {
     const before = llm.calls.length;
     const { body } = await ask({ query: QUESTION, userId: "nobody" });
     expect(body).toEqual({ answer: expect.stringContaining("Nothing"), sources: [], usage: { tokens_used: 0 } });
@@ -135,7 +135,7 @@ describe("what the model is sent", () => {
   });
 });
 
-describe("what becomes of what it says", () => {
+describe("the answer of the model", () => {
   test("citations are numbered by first appearance, cited sources come first, tokens are counted", async () => {
     await ask({ query: QUESTION });
     const [built, tall] = [numberOf("1871"), numberOf("41 metres")];
@@ -161,7 +161,7 @@ describe("what becomes of what it says", () => {
     });
   });
 
-  test("a stream says the same as JSON, however the text is cut", async () => {
+  test("a stream has the same text as JSON, however it is split", async () => {
     const text = "Built [2] in 1871 [2, 1], not [77] later [1-2].";
     llm.answer(() => streamed([text]));
     const { body } = await ask({ query: QUESTION });
@@ -171,7 +171,7 @@ describe("what becomes of what it says", () => {
     }
   });
 
-  test("is handed on as it comes, before the model has ended", async () => {
+  test("is passed on at once, before the model has ended", async () => {
     const { promise: asked, resolve: goOn } = Promise.withResolvers<void>();
     llm.answer(
       () =>
@@ -199,7 +199,7 @@ describe("what becomes of what it says", () => {
     expect((await reader.rest()).map(({ name }) => name)).toEqual(["text", "sources", "usage", "done"]);
   });
 
-  test("an answer that was cut off by its length ends in …; without a word before that it is an error that says so", async () => {
+  test("an answer cut off at its maximum length ends in …; an empty one is an error", async () => {
     const cut = (text: string) => () =>
       new Response(
         event(delta(text)) + event({ choices: [{ index: 0, delta: {}, finish_reason: "length" }] }) + event("[DONE]"),
@@ -213,13 +213,13 @@ describe("what becomes of what it says", () => {
     expect(refused.body.error.message).toContain("max_output_tokens");
   });
 
-  test("without a word of the endpoint on tokens they are estimated", async () => {
+  test("tokens are estimated if the endpoint does not report them", async () => {
     llm.answer(() => streamed(["It was built in 1871 [1]."]));
     const { body } = await ask({ query: QUESTION });
     expect(body.usage.tokens_used).toBeGreaterThan(200);
   });
 
-  test("what it thinks aloud is no part of the answer", async () => {
+  test("reasoning is not part of the answer", async () => {
     llm.answer(() => streamed(["<thi", "nk>The user wants [3]</th", "ink>\n\nIn 1871 [1]."]));
     expect((await ask({ query: QUESTION })).body.answer).toBe("In 1871 [1].");
   });
@@ -237,7 +237,7 @@ test("a memory that is deleted while the model answers is not among the sources"
   expect(body.sources).toHaveLength(3);
 });
 
-describe("failures: an error, never a made-up answer, and nothing is counted", () => {
+describe("failures: an error, no invented answer, and nothing is counted", () => {
   const failures: [name: string, how: (call: LlmCall) => Response | Promise<Response>, status: number, code: string][] =
     [
       [
@@ -269,7 +269,7 @@ describe("failures: an error, never a made-up answer, and nothing is counted", (
       ["an answer of unknown numbers", () => streamed(["[88]"]), 502, "llm_error"],
     ];
   for (const [name, how, code, fault] of failures) {
-    test(`${name}: ${code} ${fault}, and in a stream an error in place of the rest`, async () => {
+    test(`${name}: ${code} ${fault}, and in a stream an error instead of the rest`, async () => {
       llm.answer(how);
       const before = await usage();
       const refused = await ask({ query: QUESTION });
@@ -296,7 +296,7 @@ describe("failures: an error, never a made-up answer, and nothing is counted", (
     }
   });
 
-  test("what can be refused before work still is a status, and asks nobody", async () => {
+  test("an error before the first event is a status, without a call of the model", async () => {
     const before = llm.calls.length;
     expectFault(await ask({ query: " ", stream: true }), 400, "invalid_request", "query");
     expectFault(await ask({ query: "x", model: "" }), 400, "invalid_request", "model");
@@ -308,7 +308,7 @@ describe("failures: an error, never a made-up answer, and nothing is counted", (
 });
 
 describe("a caller who hangs up", () => {
-  test("ends the call of the model, and is counted with what it took until then", async () => {
+  test("ends the call of the model, and counts with the tokens until then", async () => {
     let hasEnded = false;
     llm.answer(({ signal }) => {
       signal.addEventListener("abort", () => {

@@ -1,4 +1,4 @@
-// Chats with a language model: what of a conversation takes part in the next answer, and what does not any more.
+// Chats with a language model: which earlier turns are used for the next answer.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { expectWholeAnswer, openStream } from "../support/event-stream.ts";
@@ -56,14 +56,14 @@ const messages = async (chat: string) => (await mneme.call("GET", `/v1/chats/${c
 const callsSince = (count: number) => llm.calls.slice(count);
 
 describe("earlier turns", () => {
-  test("of a first message there are none: one call, no rewriting", async () => {
+  test("a first message has none: one call, no rewriting", async () => {
     const before = llm.calls.length;
     const { status: code, body } = await send(await newChat(), "When was the observatory opened?");
     expect([code, body.message.content]).toEqual([200, "In 1924 [1]."]);
     expect(callsSince(before).map(isRewriting)).toEqual([false]);
   });
 
-  test("make the next question self-contained, and stand in the prompt without the numbers of their sources", async () => {
+  test("make the next question self-contained, and are in the prompt without citation numbers", async () => {
     const chat = await newChat();
     await send(chat, "Who opened the observatory on Mount Kell?");
     const before = llm.calls.length;
@@ -78,7 +78,7 @@ describe("earlier turns", () => {
     expect(body.message.sources[0].content).toContain("opened in 1924");
   });
 
-  test("when the model cannot make the question self-contained, local means do, and the answer is given", async () => {
+  test("are used by local rules if the model cannot make the question self-contained", async () => {
     for (const how of [status(500), hanging, () => streamed([""])]) {
       const chat = await newChat();
       llm.answer(answering("In 1924 [1]."));
@@ -90,7 +90,7 @@ describe("earlier turns", () => {
     }
   });
 
-  test("that quote a memory which was deleted since are left out", async () => {
+  test("that quote a deleted memory are left out", async () => {
     const { id } = (await mneme.store({ content: "The safe of the observatory opens with 4711.", userId: "eve" })).body;
     await mneme.store({ content: "The door of the observatory is green.", userId: "eve" });
     const chat = await newChat("eve");
@@ -105,7 +105,7 @@ describe("earlier turns", () => {
     expect(JSON.stringify(callsSince(before).map(({ body }) => body.messages))).not.toContain("4711");
   });
 
-  test("that were made beside a memory which was deleted since are left out, cited or not, and what repeats them", async () => {
+  test("that had a deleted memory as a source are left out, cited or not, and turns that repeat them", async () => {
     const { id } = (await mneme.store({ content: "The vault opens with 5822.", userId: "finn" })).body;
     await mneme.store({ content: "The door of the vault is green.", userId: "finn" });
     const chat = await newChat("finn");
@@ -119,7 +119,7 @@ describe("earlier turns", () => {
     expect(JSON.stringify(callsSince(before).map(({ body }) => body.messages))).not.toContain("5822");
   });
 
-  test("cost no call where there is nothing to be found", async () => {
+  test("cost no call if there is nothing to find", async () => {
     const chat = await newChat();
     await send(chat, "Who opened the observatory on Mount Kell?");
     const before = llm.calls.length;
@@ -127,7 +127,7 @@ describe("earlier turns", () => {
     expect([body.message.sources, callsSince(before)]).toEqual([[], []]);
   });
 
-  test("with code in brackets stay", async () => {
+  test("keep code in brackets", async () => {
     const chat = await newChat();
     llm.answer(answering("Use `args[0]` for it [1]."));
     await send(chat, "Who opened the observatory on Mount Kell?");
@@ -136,7 +136,7 @@ describe("earlier turns", () => {
     expect(callsSince(before).at(-1)?.body.messages[2]?.content).toMatch(/^Use `args.*` for it\.$/);
   });
 
-  test("of another chat take no part", async () => {
+  test("of another chat are not used", async () => {
     await send(await newChat(), "Who opened the observatory? My word is xylophone.");
     const before = llm.calls.length;
     await send(await newChat(), "And when?");
@@ -145,7 +145,7 @@ describe("earlier turns", () => {
 });
 
 describe("what is stored", () => {
-  test("a repeated stream says the same, what it took included", async () => {
+  test("a repeated stream is the same, including the tokens", async () => {
     const chat = await newChat();
     const once = async () => {
       const headers = { "idempotency-key": "again" };
@@ -159,7 +159,7 @@ describe("what is stored", () => {
     expect(await once()).toEqual(first);
   });
 
-  test("the user's message before the model is asked; instructions, filters and maxSources take part", async () => {
+  test("the user's message is stored before the model is called; instructions, filters and maxSources apply", async () => {
     const chat = await newChat();
     let stored: unknown;
     llm.answer(async () => {
@@ -173,14 +173,14 @@ describe("what is stored", () => {
     expect([...(call?.body.messages.at(-1)?.content ?? "").matchAll(/<source id=/g)]).toHaveLength(1);
   });
 
-  test("nothing of what can be refused before work", async () => {
+  test("nothing of a request that is refused early", async () => {
     const chat = await newChat();
     const refused = await send(chat, "When was it opened?", { instructions: "指".repeat(8_192) });
     expectFault(refused, 400, "invalid_request", "instructions");
     expect(await messages(chat)).toEqual([]);
   });
 
-  test("of a failure the question only; the next one is answered", async () => {
+  test("only the question after a failure; the next one is answered", async () => {
     const chat = await newChat();
     llm.answer(status(500));
     expectFault(await send(chat, "When was it opened?"), 502, "llm_error");
@@ -196,7 +196,7 @@ describe("what is stored", () => {
     ]);
   });
 
-  test("a stream as it was streamed; of one that was hung up what was said, interrupted, with its sources", async () => {
+  test("a stream as it was sent; after a hang-up the partial answer, marked as interrupted, with its sources", async () => {
     const chat = await newChat();
     const whole = expectWholeAnswer(
       await (
@@ -232,7 +232,7 @@ test("two chats of 50 messages each in parallel keep their order, and none is lo
     return streamed([isRewriting(call) ? `What of number ${asked}?` : `Number ${asked} it is [1].`]);
   });
   const chats = [await newChat(), await newChat()];
-  // as many at once as a chat lets wait
+  // as many at once as may wait in a chat
   for (let first = 0; first < 50; first += 10) {
     const sent = chats.flatMap((chat) =>
       Array.from({ length: 10 }, (_, at) => send(chat, `Tell me of number ${first + at}.`, { mode: "fast" })),

@@ -1,4 +1,4 @@
-// GET /v1/memories/{id}: one memory, for those who may see it and as long as it is there.
+// GET /v1/memories/{id}: one memory, while it exists and for keys that may see it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SettableClock, startService, type TestService } from "../support/service.ts";
@@ -30,7 +30,7 @@ test("200: the whole memory, the same as in the list", async () => {
   expect((await mneme.call("GET", "/v1/memories?userId=ada")).body.data).toEqual([body]);
 });
 
-test("200: read twice, it shows what was changed between, whoever changed it", async () => {
+test("200: a second read shows every change since the first, whoever made it", async () => {
   const { body: stored } = await mneme.store({ content: "The kiosk opens at nine.", userId: "ida", tags: ["kiosk"] });
   const shown = async () => (await get(stored.id)).body;
   expect(await shown()).toEqual(await shown());
@@ -43,7 +43,7 @@ test("200: read twice, it shows what was changed between, whoever changed it", a
   expectFault(await get(stored.id), 404, "memory_not_found", "id");
 });
 
-test("200: a memory in work tells its progress, and nothing that only a finished one has", async () => {
+test("200: a processing memory has its progress, and no field of a completed one", async () => {
   const bare = await startWithoutModels();
   try {
     const { body } = await bare.call("POST", "/v1/memories", { content: "Waits for the models." });
@@ -60,7 +60,7 @@ test("200: a memory in work tells its progress, and nothing that only a finished
   }
 });
 
-test("200: a failed memory says why, and keeps its content", async () => {
+test("200: a failed memory has its reason and its content", async () => {
   const { body } = await mneme.call("POST", "/v1/memories", { content: "Too much for the reader.", userId: "eve" });
   markFailed(mneme, body.id, "The text could not be prepared.");
   const { body: failed } = await get(body.id);
@@ -76,7 +76,7 @@ test("200: a percent-encoded id is the same id", async () => {
   expect((await get(id.replace("_", "%5F"))).body.id).toBe(id);
 });
 
-test("a memory never falls back from completed while it is polled", async () => {
+test("a polled memory never changes back from completed", async () => {
   for (let round = 0; round < 10; round++) {
     const { body } = await mneme.call("POST", "/v1/memories", { content: `Polled note number ${round}.` });
     const seen: string[] = [];
@@ -92,7 +92,7 @@ describe("404", () => {
     ...["chunk_00000000000000000000000001", `mem_${"0".repeat(5_000)}`, "%F0%9D%9B%82", "..%2F..%2Fetc"],
   ];
   for (const path of absent) {
-    test(`${path.slice(0, 40)} is no memory`, async () => {
+    test(`${path.slice(0, 40)} is not found`, async () => {
       const answer = await get(path);
       expectFault(answer, 404, "memory_not_found", "id");
       expect(answer.body.error.message.length).toBeLessThan(200);
@@ -104,7 +104,7 @@ describe("404", () => {
     expectFault(await get(id, { authorization }), 404, "memory_not_found", "id");
   });
 
-  test("an expired memory is absent from the moment that it names", async () => {
+  test("a memory is absent from its expiry on", async () => {
     const at = clock.now() + 60_000;
     const { body } = await mneme.store({ content: "gone", expires_at: new Date(at).toISOString() });
     expect((await get(body.id)).status).toBe(200);
@@ -116,7 +116,8 @@ describe("404", () => {
 
 describe("400", () => {
   for (const path of ["%ZZ", "%", "%ED%A0%80", "%FF"]) {
-    test(`${path} is no percent-encoded UTF-8`, async () => expectFault(await get(path), 400, "invalid_request", "id"));
+    test(`${path} is not percent-encoded UTF-8`, async () =>
+      expectFault(await get(path), 400, "invalid_request", "id"));
   }
 
   test("query parameters are refused", async () => {

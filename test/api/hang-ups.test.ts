@@ -1,5 +1,5 @@
-// A thousand callers who hang up on answers that a language model is giving, at any point and in either way: nothing that they held is
-// kept, and no chat loses a question or has it twice.
+// A thousand callers hang up during answers of a language model, at any point and in either way. No resource is leaked,
+// and no chat loses or duplicates a question.
 
 import { heapStats } from "bun:jsc";
 import { afterAll, beforeAll, expect, test } from "bun:test";
@@ -19,7 +19,7 @@ const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_124);
 const CHATS = 25;
 /** Callers at once. */
 const ABREAST = 50;
-/** Before the heap is looked at for the first time. */
+/** Callers before the heap is measured for the first time. */
 const WARM_UP = 200;
 const HANG_UPS = 1_000;
 /** Calls of the model at once: most callers wait for a place, and some hang up there. */
@@ -27,7 +27,7 @@ const CONCURRENCY = 8;
 const QUESTION = "When was the windmill of Ostra built?";
 const PARTS = ["It was ", "built in ", "1788 ", "[", "1", "], ", "and is ", "still ", "turning ", "[2", ", 1]."];
 const ANSWER = "It was built in 1788 [1], and is still turning [2][1].";
-/** Texts of it that are read before somebody hangs up, at most. */
+/** Maximum number of texts that are read before a hang-up. */
 const TEXTS = 5;
 const WAIT_MS = 30;
 
@@ -112,7 +112,7 @@ test(`a thousand hang-ups leave nothing behind (seed ${SEED})`, async () => {
   for (const chat of chats) {
     const said = await messages(chat);
     const questions = said.filter(({ role }) => role === "user").map(({ content }) => content);
-    // whoever gave up in line has asked nothing
+    // a caller who hung up while waiting has asked nothing
     const mine = asked.entries().filter(([, question]) => question.chat === chat);
     for (const [text, { hasHeard }] of mine) {
       const times = questions.filter((content) => content === text).length;
@@ -126,7 +126,7 @@ test(`a thousand hang-ups leave nothing behind (seed ${SEED})`, async () => {
     }
   }
 
-  // the month has as many places left as it says, and so has the model
+  // the quota has exactly the remaining places that it reports, and so has the model
   await leaveQueries(CONCURRENCY);
   const { promise: allAsked, resolve: answerAll } = Promise.withResolvers<void>();
   llm.answer(async (call) => {

@@ -1,4 +1,4 @@
-// The headers of every answer: the window it was counted in, its request id, and those that belong to one status only.
+// Headers of answers: rate-limit window, request id, and headers that only one status has.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { RATE_LIMITS } from "../../src/account/rate-limits.ts";
@@ -40,7 +40,7 @@ const send = async ({ method = "GET", path, headers = {}, body }: Asked): Promis
     }),
   );
 
-/** One request for each way in which an answer comes about. */
+/** One request for each kind of answer. */
 const ANSWERS: readonly (readonly [
   what: string,
   status: number,
@@ -124,7 +124,7 @@ const ANSWERS: readonly (readonly [
 
 describe("X-RateLimit-Limit, -Remaining and -Reset", () => {
   for (const [what, status, limit, asked] of ANSWERS) {
-    test(`stand on ${status} (${what})`, async () => {
+    test(`are on ${status} (${what})`, async () => {
       const before = clock.now();
       const response = await send(await asked());
       await response.body?.cancel();
@@ -139,7 +139,7 @@ describe("X-RateLimit-Limit, -Remaining and -Reset", () => {
     });
   }
 
-  test("stand on a rate limit's 429, with Retry-After", async () => {
+  test("are on a rate limit's 429, with Retry-After", async () => {
     const headers = bearer(mneme.addKey(["*"]));
     const post = () => send({ method: "POST", path: "/v1/chats", headers: { ...headers, ...json }, body: "{}" });
     for (let n = 0; n < 60; n++) await post();
@@ -153,7 +153,7 @@ describe("X-RateLimit-Limit, -Remaining and -Reset", () => {
     expect(Math.abs(reset - clock.now() / 1000 - wait)).toBeLessThan(3);
   });
 
-  test("stand on a preflight's answer under /v1", async () => {
+  test("are on a preflight's answer under /v1", async () => {
     const asked = { origin: ORIGIN, "access-control-request-method": "POST" };
     const response = await send({ method: "OPTIONS", path: "/v1/memories", headers: asked });
     expect(response.status).toBe(204);
@@ -185,7 +185,7 @@ describe("X-Request-Id", () => {
   const outside = ["/health", "/ready", "/metrics", "/openapi.json", "/docs", "/nothing"];
 
   for (const [what, status, , asked] of ANSWERS) {
-    test(`stands on ${status} (${what}): the caller's own, or a new one`, async () => {
+    test(`is on ${status} (${what}): the caller's own, or a new one`, async () => {
       const { headers, ...rest } = await asked();
       const own = await send({ ...rest, headers: { ...headers, "x-request-id": "trace-1:2.3_4" } });
       await own.body?.cancel();
@@ -196,7 +196,7 @@ describe("X-Request-Id", () => {
     });
   }
 
-  test("stands on every answer outside of /v1", async () => {
+  test("is on every answer outside of /v1", async () => {
     for (const path of outside) {
       const response = await mneme.service.handle(new Request(`http://mneme.test${path}`));
       expect([path, response.headers.get("x-request-id")?.length]).toEqual([path, 36]);
@@ -222,7 +222,7 @@ describe("headers of one status", () => {
     }
   });
 
-  test("405 names the methods that would do, no other status does", async () => {
+  test("405 names the supported methods, no other status does", async () => {
     for (const [, status, , asked] of ANSWERS) {
       const response = await send(await asked());
       await response.body?.cancel();
@@ -230,7 +230,7 @@ describe("headers of one status", () => {
     }
   });
 
-  test("bodies are JSON in UTF-8, 204 has none, a stream is an event stream that no proxy keeps back", async () => {
+  test("bodies are JSON in UTF-8, 204 has none, a stream is an event stream that proxies do not buffer", async () => {
     for (const [what, status, , asked] of ANSWERS) {
       const response = await send(await asked());
       const type = response.headers.get("content-type");
@@ -248,7 +248,7 @@ describe("headers of one status", () => {
   });
 });
 
-describe("HEAD through a socket, where Bun writes a length of its own for what has no body", () => {
+describe("HEAD over a socket, where Bun writes its own length for answers without a body", () => {
   let server: ReturnType<typeof Bun.serve>;
   beforeAll(() => {
     server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: (request) => mneme.service.handle(request) });

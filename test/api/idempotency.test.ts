@@ -1,5 +1,5 @@
-// Idempotency-Key on every operation that takes it: a repeated request is answered like the first and done once; another
-// one under the same key is refused.
+// Idempotency-Key on every operation that supports it: a repeated request gets the first answer and runs once; a
+// different request with the same key is refused.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -17,7 +17,7 @@ import { walk } from "./pages.ts";
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PARAM = "Idempotency-Key";
 const clock = new SettableClock();
-// nothing that is sent to webhooks here arrives: the tests count what was asked for
+// no delivery arrives here; the tests count the deliveries that were created
 const config = { webhookAllow: AllowList.parse("127.0.0.1"), webhookRetriesMs: [3_600_000] };
 let mneme: TestService;
 /** A webhook with a delivery and two chats, for operations that need them. */
@@ -40,15 +40,15 @@ const fresh = () => ({ "idempotency-key": `key-${keys++}` });
 const isReplay = ({ headers }: Answered) => headers.get("idempotent-replayed");
 const post = (path: string, body: unknown, headers: Record<string, string>) => mneme.call("POST", path, body, headers);
 
-/** An operation that takes the header and a JSON body. */
+/** An operation that supports the header and takes a JSON body. */
 interface Case {
   readonly path: () => string;
-  /** What makes something new each time; `mark` tells the requests of one test from those of another. */
+  /** A body that creates something new; `mark` separates the requests of different tests. */
   readonly body: (mark: string) => Record<string, unknown>;
   readonly status: number;
-  /** Fields of the first answer that no later one has. */
+  /** Fields that only the first answer has. */
   readonly secrets?: readonly string[];
-  /** How many things there are of what the operation makes, with this mark. */
+  /** Number of existing resources that the operation created with this mark. */
   readonly count: (mark: string) => Promise<number>;
 }
 
@@ -115,7 +115,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
-/** Makes room for further webhooks: there are few per project. */
+/** Deletes webhooks, because a project can have only a few. */
 async function dropWebhooks(): Promise<void> {
   for (const { id } of await walk(mneme, "/v1/webhooks")) {
     if (id !== things.webhook) await mneme.call("DELETE", `/v1/webhooks/${id}`);
@@ -137,7 +137,7 @@ for (const [name, { path, body, status, secrets = [], count }] of Object.entries
   describe(name, () => {
     const mark = (of: string) => `${name}-${of}-${keys}`;
 
-    test("the same request again: the same answer but for one-time secrets, and nothing is made twice", async () => {
+    test("the same request again: the same answer without one-time secrets, and nothing is created twice", async () => {
       const marked = mark("same");
       const headers = fresh();
       const first = await post(path(), body(marked), headers);
@@ -153,7 +153,7 @@ for (const [name, { path, body, status, secrets = [], count }] of Object.entries
       await dropWebhooks();
     });
 
-    test("bodies are compared by value: neither the order of fields nor blanks make another one", async () => {
+    test("bodies are compared by value: the order of fields and white space do not matter", async () => {
       const marked = mark("value");
       const headers = fresh();
       const first = await post(path(), body(marked), headers);
@@ -166,7 +166,7 @@ for (const [name, { path, body, status, secrets = [], count }] of Object.entries
       await dropWebhooks();
     });
 
-    test("409 for another body under the key, and nothing is made of it", async () => {
+    test("409 for another body with the key, and nothing is created", async () => {
       const [one, two] = [mark("one"), mark("two")];
       const headers = fresh();
       expect((await post(path(), body(one), headers)).status).toBe(status);
@@ -176,7 +176,7 @@ for (const [name, { path, body, status, secrets = [], count }] of Object.entries
       await dropWebhooks();
     });
 
-    test("what was refused is not remembered: the mended request is done", async () => {
+    test("a refused request is not remembered: the corrected one runs", async () => {
       const marked = mark("mended");
       const headers = fresh();
       const wrong = { ...body(marked), unknown: true };
@@ -186,7 +186,7 @@ for (const [name, { path, body, status, secrets = [], count }] of Object.entries
       await dropWebhooks();
     });
 
-    test("without a key, or with another one, it is done each time", async () => {
+    test("without a key, or with another one, it runs each time", async () => {
       const marked = mark("each");
       const answers = [
         await post(path(), body(marked), {}),
@@ -221,7 +221,7 @@ describe("operations without a body", () => {
     },
   };
   for (const [name, paths] of Object.entries(cases)) {
-    test(`${name}: again the same answer, 409 for another thing under the key`, async () => {
+    test(`${name}: the same answer again, 409 for another resource with the key`, async () => {
       const [path, other] = await paths();
       const headers = fresh();
       const first = await post(path, undefined, headers);
@@ -233,7 +233,7 @@ describe("operations without a body", () => {
     });
   }
 
-  test("testWebhook: a repetition makes no second delivery", async () => {
+  test("testWebhook: a repetition creates no second delivery", async () => {
     const made = await post("/v1/webhooks", { url: "http://127.0.0.1:9/", events: ["memory.failed"] }, {});
     const headers = fresh();
     for (let round = 0; round < 3; round++) await post(`/v1/webhooks/${made.body.id}/test`, undefined, headers);
@@ -279,7 +279,7 @@ describe("uploadMemory", () => {
 });
 
 describe("a request that is still running", () => {
-  test("409 while a message is being answered, the same answer afterwards, asked once", async () => {
+  test("409 while a message is being answered, the same answer afterwards, answered once", async () => {
     const headers = fresh();
     const body = { message: "What lies under the blue pot?", mode: "balanced" };
     const path = `/v1/chats/${things.chats[1]}/messages`;
@@ -294,7 +294,7 @@ describe("a request that is still running", () => {
     expect(await countIn(path, "content", body.message)).toBe(1);
   });
 
-  test("many at once of what is quick: made once, each answered with it or told to wait", async () => {
+  test("many parallel requests: created once; each gets the answer or 409", async () => {
     const headers = fresh();
     const body = { content: "Sent by fifty at once.", title: "fifty at once" };
     const answers = await Promise.all(Array.from({ length: 50 }, () => post("/v1/memories", body, headers)));
@@ -325,7 +325,7 @@ describe("streamMessage", () => {
   };
   const newChat = async () => (await mneme.call("POST", "/v1/chats", {})).body.id as string;
 
-  test("is replayed as the finished answer: the whole text, the same sources, asked once", async () => {
+  test("is replayed as the complete answer: the whole text, the same sources, answered once", async () => {
     const chat = await newChat();
     const headers = fresh();
     const first = await open(chat, body, headers);
@@ -340,7 +340,7 @@ describe("streamMessage", () => {
     expect((await mneme.call("GET", `/v1/chats/${chat}/messages`)).body.data).toHaveLength(2);
   });
 
-  test("409 as long as the first is being read, and for another body", async () => {
+  test("409 while the first stream is being read, and for another body", async () => {
     const chat = await newChat();
     const headers = fresh();
     const reader = new EventReader(await open(chat, body, headers));
@@ -353,7 +353,7 @@ describe("streamMessage", () => {
     expect((await open(chat, body, headers)).headers.get("idempotent-replayed")).toBe("true");
   });
 
-  test("the key of a stream that the caller left may be used again", async () => {
+  test("the key of an abandoned stream can be used again", async () => {
     const chat = await newChat();
     const headers = fresh();
     const leaving = new AbortController();
@@ -366,7 +366,7 @@ describe("streamMessage", () => {
     expectWholeAnswer(await new EventReader(second).rest());
   });
 
-  test("its key and that of sendMessage are different ones", async () => {
+  test("its keys are separate from those of sendMessage", async () => {
     const chat = await newChat();
     const headers = fresh();
     expectWholeAnswer(await new EventReader(await open(chat, body, headers)).rest());
@@ -375,7 +375,7 @@ describe("streamMessage", () => {
   });
 });
 
-describe("where a key counts", () => {
+describe("keys are separate", () => {
   const body = { title: "scoped" };
 
   test("per route: the same key on another operation is another request", async () => {
@@ -387,7 +387,7 @@ describe("where a key counts", () => {
     expect((await mneme.call("GET", "/v1/users/other")).status).toBe(404);
   });
 
-  test("per project: all its keys share it, those of another do not", async () => {
+  test("per project: shared by its API keys, and by no others", async () => {
     const headers = fresh();
     const [one, same] = [mneme.addKey(["*"], "prj_idem_one"), mneme.addKey(["chats:write"], "prj_idem_one")];
     const other = mneme.addKey(["*"], "prj_idem_two");
@@ -416,7 +416,7 @@ describe("where a key counts", () => {
     expect([again.body.id, isReplay(again)]).toEqual([ada.body.id, "true"]);
   });
 
-  test("a repetition needs the scope, like the first", async () => {
+  test("a repetition requires the scope, like the first request", async () => {
     const headers = fresh();
     const project = "prj_idem_scopes";
     await post("/v1/chats", body, { ...headers, ...bearer(mneme.addKey(["*"], project)) });
@@ -427,7 +427,7 @@ describe("where a key counts", () => {
 
 describe("the header", () => {
   for (const key of ["a", "a".repeat(256), "5f7c2f1e-0d1c-4f8a-9a55-6b6f9f2d9c11", "!#$%&'*+-.^_`|~:/"]) {
-    test(`${key.slice(0, 40)} is taken`, async () => {
+    test(`${key.slice(0, 40)} is accepted`, async () => {
       const first = await post("/v1/chats", { title: "header" }, { "idempotency-key": key });
       expect(first.status).toBe(201);
       expect((await post("/v1/chats", { title: "header" }, { "idempotency-key": key })).body).toEqual(first.body);
@@ -440,7 +440,7 @@ describe("the header", () => {
     });
   }
 
-  test("operations that make nothing do not heed it", async () => {
+  test("operations that create nothing ignore it", async () => {
     const headers = fresh();
     const { id } = (await post("/v1/keys", { name: "rotated", scopes: ["query"] }, {})).body;
     const rotations = [
@@ -456,7 +456,7 @@ describe("the header", () => {
 });
 
 describe("what is remembered", () => {
-  test("nothing of a request that a quota refused: it is done when there is room", async () => {
+  test("nothing of a request that a quota refused: it runs when there is room", async () => {
     const { body: project } = await post("/v1/projects", { name: "small", plan: "free" }, {});
     const of = bearer(project.key);
     await post("/v1/memories/batch", { memories: Array.from({ length: 10 }, (_, n) => ({ content: `${n}` })) }, of);
@@ -475,12 +475,12 @@ describe("what is remembered", () => {
     }
   });
 
-  test("no text of a memory that was purged, and nothing of a user that went with all it owned", async () => {
+  test("no text of a purged memory, and nothing of a user that was deleted with cascade", async () => {
     const purged = fresh();
     const content = { content: "Purged for good.", userId: "purged" };
     const first = await post("/v1/memories", content, purged);
     await mneme.call("DELETE", `/v1/memories/${first.body.id}?purge=true`);
-    // and a late repetition brings nothing of it back
+    // a late repetition does not restore any of it
     expectFault(await post("/v1/memories", content, purged), 409, "idempotency_conflict", "Idempotency-Key");
     expect((await mneme.call("GET", "/v1/memories?userId=purged")).body.data).toEqual([]);
 
@@ -492,7 +492,7 @@ describe("what is remembered", () => {
     expectFault(await mneme.call("GET", "/v1/users/cascaded"), 404, "user_not_found", "userId");
   });
 
-  test("a repeated message shows no source that was deleted since", async () => {
+  test("a repeated message does not show sources that were deleted since", async () => {
     const { body: memory } = await mneme.store({ content: "The heirloom ring is in the violin case." });
     const chat = (await mneme.call("POST", "/v1/chats", {})).body.id;
     const headers = fresh();
@@ -505,7 +505,7 @@ describe("what is remembered", () => {
     expect(JSON.stringify(again.body.message.sources)).not.toContain(memory.id);
   });
 
-  test("for 24 hours: until then the first answer, from then on a new request", async () => {
+  test("for 24 hours: the first answer until then, a new request afterwards", async () => {
     const headers = fresh();
     const body = { title: "a day" };
     const first = await post("/v1/chats", body, headers);

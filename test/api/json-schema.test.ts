@@ -109,7 +109,8 @@ describe("another validator agrees with ours", () => {
     test(`${name} (seed ${seed})`, () => {
       const random = seeded(seed);
       const ours = TypeCompiler.Compile(schema);
-      // api/drafts.ts checks times with errors of its own, by a rule that no format expresses: the time is in the future
+      // api/drafts.ts checks times with errors of its own, by a rule that no format expresses: the time is in the
+      // future
       const ajv = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true, validateFormats: false });
       const theirs = ajv.compile(plain(schema));
       const example = exampleOf(plain(schema), { components: {}, group: "Memories" }) as Record<string, unknown>;

@@ -1,4 +1,4 @@
-// /v1/keys: who may hand out what, what is ever shown of a secret, and from when on a key opens nothing.
+// /v1/keys: which scopes a key may grant, when a secret is shown, and when a key becomes invalid.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -32,7 +32,7 @@ const remove = (id: string, headers?: Record<string, string>) =>
   mneme.call("DELETE", `/v1/keys/${id}`, undefined, headers);
 const made = async (body: Record<string, unknown> = {}): Promise<{ id: string; key: string }> =>
   (await create({ name: "made", scopes: ["users:read"], ...body })).body;
-/** What a secret opens: 200 for one with users:read. */
+/** Status of a request with a secret: 200 if the key has users:read. */
 const opens = async (secret: string) => (await mneme.call("GET", "/v1/users", undefined, bearer(secret))).status;
 const inMs = (ms: number) => new Date(clock.now() + ms).toISOString();
 const projectOf = async (secret: string): Promise<string> => {
@@ -58,7 +58,7 @@ describe("createKey", () => {
     expect(await opens(body.key)).toBe(200);
   });
 
-  test("'redacted' shows which key it is and nothing to use it by", async () => {
+  test("'redacted' identifies the key and cannot be used as one", async () => {
     const { body } = await create({ name: "x", scopes: ["users:read"] });
     expect(body.redacted).toStartWith("ctx_");
     expect(body.redacted.length).toBeLessThanOrEqual(16);
@@ -66,7 +66,7 @@ describe("createKey", () => {
     expect(body.key).toEndWith(body.redacted.slice(-4));
   });
 
-  test("no two secrets or ids are alike", async () => {
+  test("secrets and ids are unique", async () => {
     const all = await Promise.all(Array.from({ length: 50 }, () => made()));
     expect(new Set(all.map(({ key }) => key)).size).toBe(50);
     expect(new Set(all.map(({ id }) => id)).size).toBe(50);
@@ -142,7 +142,7 @@ describe("createKey", () => {
   });
 });
 
-describe("scopes are granted only as held", () => {
+describe("a key grants only scopes that it has", () => {
   const holders: readonly (readonly [held: readonly KeyScope[], grantable: readonly KeyScope[]])[] = [
     [["keys"], ["keys"]],
     [
@@ -168,7 +168,7 @@ describe("scopes are granted only as held", () => {
     });
   }
 
-  test("one scope too many refuses them all, and no key comes about", async () => {
+  test("one scope too many refuses the request, and no key is created", async () => {
     const secret = mneme.addKey(["keys", "query"], "prj_keys_greedy");
     const before = (await walk(mneme, "/v1/keys", { headers: bearer(secret) })).length;
     const answer = await create({ name: "greedy", scopes: ["query", "memories:read"] }, bearer(secret));
@@ -183,14 +183,14 @@ describe("scopes are granted only as held", () => {
     expectFault(await create({ name: "x", scopes: ["*"] }, headers), 403, "insufficient_scope", "scopes");
   });
 
-  test("changing a key grants too: scopes beyond one's own are refused, fewer are not", async () => {
+  test("a change grants scopes too: more than one's own are refused, fewer are not", async () => {
     const weak = bearer(mneme.addKey(["keys", "users:read"]));
     const { id } = (await create({ name: "x", scopes: ["users:read", "keys"] }, weak)).body;
     expectFault(await patch(id, { scopes: ["users:write"] }, weak), 403, "insufficient_scope", "scopes");
     expect((await patch(id, { scopes: ["users:read"] }, weak)).body.scopes).toEqual(["users:read"]);
   });
 
-  test("a stronger key is out of a weaker one's reach: no secret of it, no change, no end", async () => {
+  test("a weaker key cannot rotate, change or revoke a stronger one", async () => {
     const weak = bearer(mneme.addKey(["keys", "users:read"]));
     const strong = await made({ scopes: ["*"] });
     expectFault(await rotate(strong.id, undefined, weak), 403, "insufficient_scope", "scopes");
@@ -202,7 +202,7 @@ describe("scopes are granted only as held", () => {
     expectFault(await rotate(admin.id, undefined, star), 403, "insufficient_scope", "scopes");
   });
 
-  test("403: without the scope keys there is no way in", async () => {
+  test("403 without the scope keys", async () => {
     const without = bearer(mneme.addKey(KEY_SCOPES.filter((scope) => !["*", "admin", "keys"].includes(scope))));
     const { id } = await made();
     const attempts = [
@@ -216,8 +216,8 @@ describe("scopes are granted only as held", () => {
   });
 });
 
-describe("keys that are confined to a user", () => {
-  test("are made by project-wide keys, act for their user, and reach no keys themselves", async () => {
+describe("confined keys", () => {
+  test("are created by project-wide keys, act for their user, and may not manage keys", async () => {
     const { body } = await create({ name: "app", scopes: ["*"], userId: "ada" });
     expect(body.userId).toBe("ada");
     const own = bearer(body.key);
@@ -237,7 +237,7 @@ describe("keys that are confined to a user", () => {
     }
   });
 
-  test("so are confined admins", async () => {
+  test("with the scope admin may not manage keys either", async () => {
     const own = bearer(mneme.addKey(["*", "admin"], undefined, { userId: "ada" }));
     expectFault(await create({ name: "x", scopes: ["query"] }, own), 403, "insufficient_scope");
     expectFault(await mneme.call("GET", "/v1/projects", undefined, own), 403, "insufficient_scope");
@@ -245,7 +245,7 @@ describe("keys that are confined to a user", () => {
 });
 
 describe("expiry", () => {
-  test("a key opens until its time and not from then on", async () => {
+  test("a key is valid until its expiry", async () => {
     const { body } = await create({ name: "short", scopes: ["users:read"], expires_at: inMs(60_000) });
     clock.advance(59_000);
     expect(await opens(body.key)).toBe(200);
@@ -259,7 +259,7 @@ describe("expiry", () => {
     expect(body.expires_at).toBe("2999-06-01T10:00:00.000Z");
   });
 
-  test("an expired key is still listed, and lives again when its expiry is lifted or moved", async () => {
+  test("an expired key is still listed, and valid again when its expiry is removed or moved", async () => {
     const { id, key } = await made({ expires_at: inMs(1_000) });
     clock.advance(2_000);
     expect(await opens(key)).toBe(401);
@@ -271,7 +271,7 @@ describe("expiry", () => {
     expect(await opens(key)).toBe(200);
   });
 
-  test("400: a key cannot be made to have expired", async () => {
+  test("400: an expiry in the past", async () => {
     const { id } = await made();
     expectFault(await patch(id, { expires_at: inMs(-1_000) }), 400, "invalid_request", "expires_at");
     expectFault(await patch(id, { expires_at: inMs(0) }), 400, "invalid_request", "expires_at");
@@ -279,7 +279,7 @@ describe("expiry", () => {
 });
 
 describe("updateKey", () => {
-  test("200: name, scopes and expiry, each alone; what is left out stays", async () => {
+  test("200: name, scopes and expiry, each alone; absent fields stay unchanged", async () => {
     const { id, key } = await made();
     const before = (await patch(id, { name: "renamed" })).body;
     expect(before).toMatchObject({ name: "renamed", scopes: ["users:read"], expires_at: null });
@@ -307,7 +307,7 @@ describe("updateKey", () => {
     });
   }
 
-  test("404: an unknown id, one that cannot be one, and another project's", async () => {
+  test("404: an unknown id, a malformed one, and another project's", async () => {
     const { id } = await made();
     for (const unknown of [NOBODY, "x", "mem_00000000000000000000000000"]) {
       expectFault(await patch(unknown, { name: "x" }), 404, "key_not_found", "id");
@@ -320,7 +320,7 @@ describe("updateKey", () => {
 });
 
 describe("rotateKey", () => {
-  test("200: a new secret under the same id; the old one opens nothing at once", async () => {
+  test("200: a new secret for the same id; the old one is invalid at once", async () => {
     const { id, key } = await made();
     const { status, body } = await rotate(id);
     expect([status, body.id]).toEqual([200, id]);
@@ -330,7 +330,7 @@ describe("rotateKey", () => {
     expect([await opens(key), await opens(body.key)]).toEqual([401, 200]);
   });
 
-  test("grace_seconds keeps the old one alive that long, and no longer", async () => {
+  test("grace_seconds keeps the old secret valid for exactly that long", async () => {
     const { id, key } = await made();
     const { body } = await rotate(id, { grace_seconds: 60 });
     expect([await opens(key), await opens(body.key)]).toEqual([200, 200]);
@@ -340,14 +340,14 @@ describe("rotateKey", () => {
     expect([await opens(key), await opens(body.key)]).toEqual([401, 200]);
   });
 
-  test("a second rotation with grace 0 ends all that came before it", async () => {
+  test("a second rotation without grace ends all earlier secrets", async () => {
     const { id, key } = await made();
     const second = (await rotate(id, { grace_seconds: 600 })).body.key;
     const third = (await rotate(id, { grace_seconds: 0 })).body.key;
     expect([await opens(key), await opens(second), await opens(third)]).toEqual([401, 401, 200]);
   });
 
-  test("a later rotation never lengthens what is left of an earlier grace", async () => {
+  test("a later rotation never extends an earlier grace period", async () => {
     const { id, key } = await made();
     await rotate(id, { grace_seconds: 10 });
     await rotate(id, { grace_seconds: 600 });
@@ -355,7 +355,7 @@ describe("rotateKey", () => {
     expect(await opens(key)).toBe(401);
   });
 
-  test("a grace does not outlive the key's expiry or its end", async () => {
+  test("a grace period ends with the key's expiry or revocation", async () => {
     const short = await made({ expires_at: inMs(30_000) });
     await rotate(short.id, { grace_seconds: 600 });
     clock.advance(31_000);
@@ -366,7 +366,7 @@ describe("rotateKey", () => {
     expect([await opens(ended.key), await opens(rotated)]).toEqual([401, 401]);
   });
 
-  test("what is shown of the secret follows it", async () => {
+  test("the redacted secret changes with it", async () => {
     const { id } = await made();
     const { body } = await rotate(id);
     const { body: shown } = await patch(id, { name: "after" });
@@ -425,7 +425,7 @@ describe("listKeys", () => {
     for (const { body } of made) expect(text).not.toContain(body.key);
   });
 
-  test("last_used_at: null before the first use, then when that was", async () => {
+  test("last_used_at: null before the first use, then its time", async () => {
     const { id, key } = await made();
     const shown = async () => (await walk(mneme, "/v1/keys")).find((found) => found.id === id);
     expect((await shown())?.last_used_at).toBeNull();
@@ -458,7 +458,7 @@ describe("listKeys", () => {
 });
 
 describe("projectId", () => {
-  test("an admin makes, lists, changes, rotates and ends keys of any project", async () => {
+  test("an admin creates, lists, changes, rotates and revokes keys of any project", async () => {
     const inside = mneme.addKey(["*"], "prj_00000000000000000000000k01");
     const project = await projectOf(inside);
     const { status, body } = await create({ name: "sent in", scopes: ["users:read"], projectId: project });
@@ -479,7 +479,7 @@ describe("projectId", () => {
     expect(await opens(second.body.key)).toBe(401);
   });
 
-  test("403 for every other key, even where there is no such project; its own it may name", async () => {
+  test("403 for every other key, even for unknown projects; its own project is allowed", async () => {
     const star = bearer(mneme.addKey(["*"]));
     const own = await projectOf(mneme.addKey(["*"]));
     const project = await projectOf(mneme.addKey(["*"], "prj_00000000000000000000000k02"));
@@ -492,7 +492,7 @@ describe("projectId", () => {
     expect((await create({ ...body, projectId: own }, star)).status).toBe(201);
   });
 
-  test("404 project_not_found for an admin that names none, or what cannot be one", async () => {
+  test("404 project_not_found for an admin with an unknown or malformed id", async () => {
     for (const projectId of ["prj_00000000000000000000000000", "x", "default"]) {
       expectFault(await create({ name: "x", scopes: ["*"], projectId }), 404, "project_not_found", "projectId");
       expectFault(await mneme.call("GET", `/v1/keys?projectId=${projectId}`), 404, "project_not_found", "projectId");
@@ -501,7 +501,7 @@ describe("projectId", () => {
 });
 
 describe("secrets are shown once", () => {
-  test("in no later answer, whatever is asked", async () => {
+  test("in no later answer of any operation", async () => {
     const created = await create({ name: "secret", scopes: ["keys", "users:read"] }, { "idempotency-key": "once" });
     const { id, key } = created.body;
     const replayed = await create({ name: "secret", scopes: ["keys", "users:read"] }, { "idempotency-key": "once" });

@@ -1,4 +1,4 @@
-// GET /v1/memories: order, pages that stay whole while others write, filters, and who may see what.
+// GET /v1/memories: order, consistent pages during writes, filters, and access.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { seeded } from "../support/seeded.ts";
@@ -48,7 +48,7 @@ async function walk(query: string, between: () => Promise<unknown> = async () =>
 }
 
 describe("200", () => {
-  test("gives 20 by default, newest first, with a cursor while there is more", async () => {
+  test("gives 20 by default, newest first, with a cursor if there are more", async () => {
     const page = await list();
     expect(Object.keys(page.body).sort()).toEqual(["cursor", "data", "has_more"]);
     expect(idsOf(page)).toEqual(ids.slice(-20).reverse());
@@ -68,13 +68,13 @@ describe("200", () => {
     expect([last.body.has_more, last.body.cursor]).toEqual([false, null]);
   });
 
-  test("a cursor goes on under another limit", async () => {
+  test("a cursor can be used with another limit", async () => {
     const first = await list("?limit=5");
     const next = await list(`?limit=3&cursor=${first.body.cursor}`);
     expect(idsOf(next)).toEqual([...ids].reverse().slice(5, 8));
   });
 
-  test("filters by user, type and status, together and apart", async () => {
+  test("filters by user, type and status, alone and combined", async () => {
     const where = (keep: (at: number) => boolean) => ids.filter((_, at) => keep(at % 60)).reverse();
     expect(await walk("userId=odd&limit=50")).toEqual(where((at) => at % 2 === 1));
     expect(await walk("type=b&limit=50")).toEqual(where((at) => at % 3 === 1));
@@ -82,7 +82,7 @@ describe("200", () => {
     expect(await walk("status=failed")).toEqual([]);
   });
 
-  test("tag is one whole tag in its own case", async () => {
+  test("tag matches one whole tag, case-sensitive", async () => {
     const fourths = ids.filter((_, at) => (at % 60) % 4 === 0).reverse();
     expect(await walk("tag=Fourth&limit=7")).toEqual(fourths);
     expect(await walk("tag=any&limit=100")).toEqual([...ids].reverse());
@@ -92,7 +92,7 @@ describe("200", () => {
     }
   });
 
-  test("q is a part of the title whatever its case, and no pattern", async () => {
+  test("q is a part of the title, case-insensitive, and not a pattern", async () => {
     expect(await walk("q=shelf&limit=50")).toEqual([...ids].reverse());
     expect(await walk("q=SHELF%2011&limit=3")).toEqual(ids.filter((_, at) => /^11/.test(String(at))).reverse());
     expect(await walk("q=elf%207&type=b")).toEqual(
@@ -103,7 +103,7 @@ describe("200", () => {
     }
   });
 
-  test("q finds letters that have no ASCII in either case", async () => {
+  test("q ignores the case of non-ASCII letters", async () => {
     const { body } = await mneme.store({ content: "x", title: "ÉCOLE Άλφας Straße", userId: "letters" });
     for (const q of ["école", "École", "άλφας", "ΆΛΦΑΣ", "straße"]) {
       expect(idsOf(await list(`?userId=letters&q=${encodeURIComponent(q)}`))).toEqual([body.id]);
@@ -111,7 +111,7 @@ describe("200", () => {
     await mneme.call("DELETE", `/v1/memories/${body.id}`);
   });
 
-  test("status tells what is processing, completed and failed apart", async () => {
+  test("status separates processing, completed and failed", async () => {
     const bare = await startWithoutModels();
     try {
       const made: string[] = [];
@@ -145,7 +145,7 @@ describe("200", () => {
 });
 
 describe("paging while others write", () => {
-  test("what is made or deleted between two pages makes nothing else appear twice or go missing", async () => {
+  test("creations and deletions between pages neither repeat nor hide other items", async () => {
     const made: string[] = [];
     const doomed = ids.filter((_, at) => at % 10 === 3);
     const stays = ids.filter((id) => !doomed.includes(id));
@@ -163,7 +163,7 @@ describe("paging while others write", () => {
     expect(await walk("limit=100")).toEqual([...ids].reverse());
   });
 
-  test(`whatever comes and goes, what stays is shown once and in order (seed ${SEED})`, async () => {
+  test(`with random creations and deletions, every other item is shown once and in order (seed ${SEED})`, async () => {
     const chance = seeded(SEED);
     const within = (count: number) => Math.floor(chance() * count);
     const doomed = new Set<string>();
@@ -198,7 +198,7 @@ describe("paging while others write", () => {
     expect(await walk("limit=100")).toEqual([...ids].reverse());
   });
 
-  test("a cursor whose memory was deleted still goes on after it", async () => {
+  test("a cursor whose memory was deleted still works", async () => {
     const page = await list("?limit=4");
     const last = idsOf(page).at(-1) ?? "";
     await mneme.call("DELETE", `/v1/memories/${last}`);
@@ -256,22 +256,22 @@ describe("400", () => {
     test(`${query.slice(0, 30)} is refused by name`, async () => expectFault(await list(query), 400, code, param));
   }
 
-  test("tag, q, type and userId are taken at their longest", async () => {
+  test("the longest tag, q, type and userId are accepted", async () => {
     const longest = `?tag=${"t".repeat(256)}&q=${"q".repeat(1_024)}&type=${"t".repeat(128)}&userId=${"u".repeat(256)}`;
     expect((await list(longest)).body).toEqual({ data: [], has_more: false, cursor: null });
   });
 
-  test("limit is taken at both ends of its range", async () => {
+  test("both ends of the range of limit are accepted", async () => {
     expect((await list("?limit=1")).body.data).toHaveLength(1);
     expect((await list("?limit=100")).body.data).toHaveLength(100);
   });
 
-  test("an unknown parameter names the one that was meant, a wrong status names the right ones", async () => {
+  test("errors suggest the nearest parameter and list the valid statuses", async () => {
     expect((await list("?user_id=a")).body.error.message).toContain("'userId'");
     expect((await list("?status=done")).body.error.message).toContain('"processing", "completed", "failed"');
   });
 
-  test("a cursor belongs to its filters and its project, and no byte of it can be changed", async () => {
+  test("a cursor is valid only for its filters and project, and unchanged", async () => {
     const { cursor } = (await list("?limit=2&userId=odd")).body;
     for (const other of [
       "",

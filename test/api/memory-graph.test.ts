@@ -1,4 +1,4 @@
-// GET /v1/memories/{id}/graph: what a memory names, who is shown its neighbours, and what is refused.
+// GET /v1/memories/{id}/graph: entities, neighbours, access and errors.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startService, type TestService } from "../support/service.ts";
@@ -39,7 +39,7 @@ interface Entity {
 }
 
 describe("200", () => {
-  test("names, most telling first, and the memories that name the same", async () => {
+  test("entities, most distinctive first, and the memories that share them", async () => {
     const { status, body } = await graphOf("Mabel Thorne");
     expect(status).toBe(200);
     expect(Object.keys(body).sort()).toEqual(["entities", "memory_id", "neighbours", "relations", "status"]);
@@ -61,7 +61,7 @@ describe("200", () => {
     });
   });
 
-  test("a memory that names nothing has no neighbours", async () => {
+  test("a memory without entities has no neighbours", async () => {
     expect((await graphOf("Jam")).body).toMatchObject({ status: "completed", neighbours: [] });
   });
 
@@ -69,7 +69,7 @@ describe("200", () => {
     expect((await graphOf("Edmund Vale", "?limit=1")).body.neighbours).toHaveLength(1);
   });
 
-  test("a key confined to a user sees that user's neighbours only, and counts no others", async () => {
+  test("a confined key sees and counts neighbours of its user only", async () => {
     const key = mneme.addKey(["memories:read"], undefined, { userId: "ada" });
     const { body } = await graphOf("Mabel Thorne", "", key);
     expect(body.neighbours.map(({ title }: { title: string }) => title)).toEqual(["Edmund Vale"]);
@@ -79,20 +79,20 @@ describe("200", () => {
 });
 
 describe("refused", () => {
-  test("a memory that is not there, or has no id's form: 404", async () => {
+  test("404: an unknown memory, or a malformed id", async () => {
     for (const id of ["mem_00000000000000000000000000", "nonsense"]) {
       expectFault(await mneme.call("GET", `/v1/memories/${id}/graph`), 404, "memory_not_found", "id");
     }
   });
 
-  test("a limit outside 1 to 100, and what nobody knows: 400", async () => {
+  test("400: a limit outside of 1 to 100, and unknown parameters", async () => {
     for (const limit of ["0", "101", "x", "1.5"]) {
       expectFault(await graphOf("Jam", `?limit=${limit}`), 400, "invalid_request", "limit");
     }
     expectFault(await graphOf("Jam", "?depth=2"), 400, "invalid_request", "depth");
   });
 
-  test("without the scope: 403", async () => {
+  test("403 without the scope", async () => {
     expectFault(await graphOf("Jam", "", mneme.addKey(["query"])), 403, "insufficient_scope");
   });
 });

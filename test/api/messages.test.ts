@@ -1,4 +1,4 @@
-// /v1/chats/{id}/messages: what an answer stands on, whose memories it may use, the order of messages, and their pages.
+// /v1/chats/{id}/messages: sources of an answer, its scope, the order of messages, and their pages.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -89,14 +89,14 @@ describe("sendMessage, 200", () => {
     }
   });
 
-  test("a message is kept to the byte", async () => {
+  test("a message is stored unchanged", async () => {
     const message = ` \r\n"𝛂" e\u0301 \u200d \\ \u2028 [1] </s>\n`;
     const chat = await newChat();
     await send(chat, { message, mode: "fast" });
     expect((await list(chat)).body.data[0].content).toBe(message);
   });
 
-  test("mode, instructions, maxSources at both ends, filters and nulls are taken", async () => {
+  test("mode, instructions, both ends of maxSources, filters and nulls are accepted", async () => {
     const chat = await newChat({ userId: "buses" });
     const ask = async (more: object): Promise<Source[]> =>
       (await send(chat, { message: "bus to Lund", ...more })).body.message.sources;
@@ -108,7 +108,7 @@ describe("sendMessage, 200", () => {
     expect(await ask({ filters: { title: { $contains: "no such title" } } })).toEqual([]);
   });
 
-  test("32,768 characters of message pass, astral ones too", async () => {
+  test("32,768 characters are accepted, astral ones too", async () => {
     const chat = await newChat({ userId: "nobody" });
     for (const message of ["m".repeat(32_768), "𝛂".repeat(32_768)]) {
       expect((await send(chat, { message })).status).toBe(200);
@@ -125,7 +125,7 @@ describe("sendMessage, 200", () => {
 });
 
 describe("scope", () => {
-  test("a chat's messages search what its user owns, and nothing else", async () => {
+  test("a chat's messages search its user's memories only", async () => {
     for (const userId of ["ada", "bob"]) {
       const answer = await send(await newChat({ userId }), { message: QUESTION, maxSources: 50 });
       expect(ownersOf(answer)).toEqual(new Set([userId]));
@@ -139,14 +139,14 @@ describe("scope", () => {
     expect([...ownersOf(answer)]).toEqual(expect.arrayContaining(["ada", "bob", null]));
   });
 
-  test("filters confine further, and reach nobody else's", async () => {
+  test("filters restrict further, and never reach other users' memories", async () => {
     const chat = await newChat({ userId: "ada" });
     const answer = await send(chat, { message: QUESTION, filters: { tags: "morning crossing" } });
     expect(answer.body.message.sources).toHaveLength(1);
     expect((await send(chat, { message: QUESTION, filters: { userId: "bob" } })).body.message.sources).toEqual([]);
   });
 
-  test("a confined key asks in its user's chats, and finds what that one owns", async () => {
+  test("a confined key can use its user's chats, and finds its user's memories", async () => {
     const headers = {
       authorization: `Bearer ${mneme.addKey(["chats:read", "chats:write"], undefined, { userId: "bob" })}`,
     };
@@ -155,7 +155,7 @@ describe("scope", () => {
     expect(ownersOf(await send(chat.id, { message: QUESTION }, headers))).toEqual(new Set(["bob"]));
   });
 
-  test("a source whose memory was given to another user is shown no more", async () => {
+  test("a source whose memory was moved to another user is no longer shown", async () => {
     const { body: memory } = await mneme.store({ content: "The key of the boathouse is blue.", userId: "cleo" });
     const chat = await newChat({ userId: "cleo" });
     const { message } = (await send(chat, { message: "What colour is the key of the boathouse?" })).body;
@@ -181,14 +181,14 @@ describe("order", () => {
     expect([...times].sort()).toEqual(times);
   });
 
-  test("messages in different chats do not wait for each other's turn, and none is lost", async () => {
+  test("messages in different chats do not wait for each other, and none is lost", async () => {
     const chats = await Promise.all(Array.from({ length: 8 }, () => newChat({ userId: "ada" })));
     await Promise.all(chats.map((chat) => send(chat, { message: QUESTION })));
     for (const chat of chats) expect((await list(chat)).body.data).toHaveLength(2);
   });
 });
 
-test("each answer counts as a query, and what was refused does not", async () => {
+test("each answer counts as a query, and refused messages do not", async () => {
   const chat = await newChat({ userId: "ada" });
   const before = await used();
   await send(chat, { message: QUESTION });
@@ -241,7 +241,7 @@ describe("listMessages", () => {
     all = (await mneme.call("GET", `/v1/chats/${chat}`)).body.messages;
   });
 
-  test("200: 50 by default, oldest first, with a cursor while there is more", async () => {
+  test("200: 50 by default, oldest first, with a cursor if there are more", async () => {
     const { status, body } = await list(chat);
     expect(status).toBe(200);
     expect(Object.keys(body).sort()).toEqual(["cursor", "data", "has_more"]);
@@ -249,7 +249,7 @@ describe("listMessages", () => {
     expect(body.has_more).toBeTrue();
   });
 
-  test("200: limit is taken at both ends of its range, and pages of any size show everything once", async () => {
+  test("200: both ends of the range of limit, and pages of any size show everything once", async () => {
     expect((await list(chat, "?limit=200")).body.data).toEqual(all.slice(0, 200));
     for (const limit of [1, 7, 70, 200]) {
       const seen: unknown[] = [];
@@ -264,7 +264,7 @@ describe("listMessages", () => {
     }
   });
 
-  test("200: what is said between two pages comes at the end, and makes nothing else appear twice or go missing", async () => {
+  test("200: messages between two pages come at the end, and neither repeat nor hide others", async () => {
     const first = await list(chat, "?limit=200");
     const { message } = (await send(chat, { message: "Said between two pages." })).body;
     const rest = await list(chat, `?limit=200&cursor=${first.body.cursor}`);
@@ -273,7 +273,7 @@ describe("listMessages", () => {
     expect([rest.body.has_more, rest.body.cursor]).toEqual([false, null]);
   });
 
-  test("200: a chat in which nothing was said", async () => {
+  test("200: a chat without messages", async () => {
     expect((await list(await newChat())).body).toEqual({ data: [], has_more: false, cursor: null });
   });
 
@@ -289,7 +289,7 @@ describe("listMessages", () => {
     test(`400: ${query} is refused by name`, async () => expectFault(await list(chat, query), 400, code, param));
   }
 
-  test("400: a cursor belongs to its chat, and no byte of it can be changed", async () => {
+  test("400: a cursor is valid only for its chat, and unchanged", async () => {
     const { cursor } = (await list(chat, "?limit=2")).body;
     const other = await newChat();
     expectFault(await list(other, `?cursor=${cursor}`), 400, "invalid_cursor", "cursor");
@@ -301,7 +301,7 @@ describe("listMessages", () => {
   });
 });
 
-describe("an answer that takes its time", () => {
+describe("a slow answer", () => {
   /** What an answer says next, when a test lets it: a fragment, its end, or a failure. */
   type Cue = { readonly say: string } | "end" | Error;
 
@@ -461,7 +461,7 @@ describe("an answer that takes its time", () => {
     expect([chats.stored(), chats.queries()]).toEqual([[["user", "Well?"]], 0]);
   });
 
-  test("whoever leaves the line lets the next one in, in order", async () => {
+  test("a caller who hangs up while waiting lets the next one proceed, in order", async () => {
     using chats = openChats();
     const first = all(chats.send("first"));
     const second = chats.send("second");
@@ -510,7 +510,7 @@ describe("an answer that takes its time", () => {
     expect(chats.stored()).toHaveLength(3);
   });
 
-  test("a chat that is deleted meanwhile takes no answer any more, and nothing is counted", async () => {
+  test("a chat that is deleted meanwhile stores no answer, and nothing is counted", async () => {
     using chats = openChats();
     const answered = all(chats.send("gone"));
     await until("the answer begins", () => chats.asked.length === 1);
@@ -520,7 +520,7 @@ describe("an answer that takes its time", () => {
     expect([chats.stored(), chats.queries()]).toEqual([[], 0]);
   });
 
-  test("16 messages may wait for the one under way, one more is refused as overloaded until one is answered", async () => {
+  test("16 messages may wait, one more is refused as overloaded until one is answered", async () => {
     using chats = openChats();
     const waiting = Array.from({ length: LIMITS.messagesWaitingPerChat + 1 }, (_, at) => all(chats.send(`m${at}`)));
     const refused = expect.objectContaining({ code: "overloaded", retryAfterSeconds: expect.any(Number) });

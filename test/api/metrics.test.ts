@@ -1,4 +1,5 @@
-// Metrics: the page follows the grammar of the Prometheus text format, and counts what was observed and what was answered.
+// Metrics: the page follows the grammar of the Prometheus text format, and counts what was observed and what was
+// answered.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { AUTH_FAILURES_PER_MINUTE, RATE_LIMITS } from "../../src/account/rate-limits.ts";
@@ -74,12 +75,12 @@ const family = async (metrics: { text(): Promise<string> }, name: string) => {
 };
 
 describe("the page", () => {
-  test("of nothing is empty", async () => {
+  test("is empty without metrics", async () => {
     expect(await new Metrics().text()).toBe("");
     expect(METRICS_CONTENT_TYPE).toBe("text/plain; version=0.0.4; charset=utf-8");
   });
 
-  test("has help and type in front of each metric, in the order of their declaration", async () => {
+  test("has help and type before each metric, in the order of declaration", async () => {
     const metrics = new Metrics();
     metrics.counter("b_total", "Counts b.");
     metrics.gauge("a", "Is a.", [], () => []);
@@ -91,7 +92,7 @@ describe("the page", () => {
     ]);
   });
 
-  test("gives back label values and help as they were, whatever they hold", async () => {
+  test("escapes label values and help texts reversibly", async () => {
     const seed = 20_261_121;
     const random = seeded(seed);
     const characters = ["\\", '"', "\n", "n", "{", "}", ",", "=", " ", "é", "\u2028", "#"];
@@ -109,7 +110,7 @@ describe("the page", () => {
     }
   });
 
-  test("writes what is no finite number as the format has it", async () => {
+  test("writes infinite numbers and NaN in the format", async () => {
     const metrics = new Metrics();
     const values = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN, 1e21, -0.5];
     metrics.gauge("any", "Any.", ["at"], () => values.map((value, at) => ({ labels: [String(at)], value })));
@@ -119,7 +120,7 @@ describe("the page", () => {
 });
 
 describe("counters", () => {
-  test("begin at 0 where they have no labels, and only grow", async () => {
+  test("start at 0 if they have no labels, and only grow", async () => {
     const metrics = new Metrics();
     const counter = metrics.counter("things_total", "Things.");
     expect((await family(metrics, "things_total")).samples).toEqual([{ name: "things_total", labels: {}, value: 0 }]);
@@ -129,7 +130,7 @@ describe("counters", () => {
     expect(() => counter().add(-1)).toThrow("must not decrease");
   });
 
-  test("count each set of labels apart", async () => {
+  test("count each set of labels separately", async () => {
     const metrics = new Metrics();
     const counter = metrics.counter("things_total", "Things.", ["a", "b"]);
     counter('x","', "y").add();
@@ -139,7 +140,7 @@ describe("counters", () => {
     expect(() => counter("x")).toThrow("takes the labels a, b");
   });
 
-  test("take labels beyond a thousand together, and lose no count", async () => {
+  test("combine labels beyond a thousand, and lose no count", async () => {
     const metrics = new Metrics();
     const counter = metrics.counter("things_total", "Things.", ["name"]);
     for (let at = 0; at < 3_000; at++) counter(`name ${at % 1_500}`).add();
@@ -151,7 +152,7 @@ describe("counters", () => {
 });
 
 describe("gauges", () => {
-  test("are read whenever the page is made", async () => {
+  test("are read each time the page is requested", async () => {
     const metrics = new Metrics();
     let value = 1;
     metrics.gauge("level", "Level.", [], () => [{ labels: [], value }]);
@@ -160,7 +161,7 @@ describe("gauges", () => {
     expect((await family(metrics, "level")).samples[0]?.value).toBe(7);
   });
 
-  test("tell who asks for the page when they cannot be read", async () => {
+  test("report to the caller when they cannot be read", async () => {
     const metrics = new Metrics();
     metrics.gauge("level", "Level.", ["of"], () => {
       throw new Error("the store is closed");
@@ -173,7 +174,7 @@ describe("gauges", () => {
 });
 
 describe("histograms", () => {
-  test("count a value into every bucket that it is not beyond, bounds included", async () => {
+  test("count a value in every bucket whose bound is at least the value", async () => {
     const metrics = new Metrics();
     const histogram = metrics.histogram("took_seconds", "Took.", [0.1, 1], ["of"]);
     for (const value of [0.05, 0.1, 0.11, 1, 1.01, 400]) histogram("x").observe(value);
@@ -228,7 +229,7 @@ describe("requests", () => {
   });
 });
 
-/** Stands still until it is put forward; what waits still waits its real time. */
+/** A clock that stands still until a test moves it; sleeps take their real time. */
 class StandingClock implements Clock {
   #now = systemClock.now();
 
@@ -291,7 +292,7 @@ describe("over HTTP", () => {
       const before = await counted();
       expect((await send(method, path, key)).status).toBe(status);
       const after = await counted();
-      // the look before is a request to a page itself
+      // reading the metrics before is itself a request to a page
       const looks = operation === "page" ? 1 : 0;
       for (const what of [`${operation} ${status}`, `${operation} timed`]) {
         expect([what, after(what) - before(what)]).toEqual([what, 1 + looks]);
@@ -299,7 +300,7 @@ describe("over HTTP", () => {
     });
   }
 
-  test("what a limit refuses counts as 429, by an operation where one took it", async () => {
+  test("a rate-limited request counts as 429 of its operation, if it has one", async () => {
     clock.advance(120_000);
     const before = await counted();
     const busy = mneme.addKey(["*"]);
@@ -314,7 +315,7 @@ describe("over HTTP", () => {
     clock.advance(120_000);
   });
 
-  test("a stream counts when it has ended, however it does", async () => {
+  test("a stream counts when it has ended, however it ends", async () => {
     const query = { query: "When is a stream counted?", stream: true };
     const streams = async () => (await counted())("queryMemories 200");
     const before = await streams();
@@ -327,7 +328,7 @@ describe("over HTTP", () => {
     await until("the stream that was left is counted", async () => (await streams()) === before + 2);
   });
 
-  test("memories are counted every 5 s at most, whoever asks", async () => {
+  test("memories are counted at most every 5 s", async () => {
     const memories = async () =>
       (await family(await page(), "mneme_memories")).samples.reduce((sum, { value }) => sum + value, 0);
     clock.advance(5_000);

@@ -221,7 +221,7 @@ describe("what an operation declares", () => {
     expect(types(only({ answers, streams: "always" }))).toEqual(["text/event-stream"]);
   });
 
-  test("keys limited to one user may call it unless it declares otherwise", () => {
+  test("keys confined to one user may call it unless it declares otherwise", () => {
     expect(only({})["x-confined-keys"]).toBe(true);
     const refused = only({ isForConfinedKeys: false });
     expect(refused["x-confined-keys"]).toBe(false);

@@ -1,5 +1,5 @@
-// The running app has exactly the operations of the contract (contract.ts), and documents each completely: scope, rate limit,
-// input and answers.
+// The running app has exactly the operations of the contract (contract.ts), and documents each completely: scope, rate
+// limit, input and answers.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { RATE_LIMITS } from "../../src/account/rate-limits.ts";
@@ -53,7 +53,8 @@ describe("the list of operations", () => {
         .get("allow")
         ?.split(", ")
         .filter((method) => method !== "HEAD");
-      // a literal segment also matches another operation's parameter: DELETE /memories/search deletes the memory `search`
+      // a literal segment also matches another operation's parameter: DELETE /memories/search deletes the memory
+      // `search`
       for (const method of methods) expect(allowed).toContain(method);
       const literal = contract.methodsOf(path.replace(/\{\w+\}/g, "x"));
       expect(allowed?.sort()).toEqual([...new Set(literal)].sort());

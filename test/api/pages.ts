@@ -1,4 +1,4 @@
-// Lists as a caller walks through them: page by page until the cursor ends.
+// Walks through lists page by page, until there is no cursor.
 
 import { expect } from "bun:test";
 import type { TestService } from "../support/service.ts";

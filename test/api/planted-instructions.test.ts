@@ -1,5 +1,5 @@
-// Instructions that somebody stored, the whole way: what a model is asked when they are found, and what becomes of the answer of one
-// that does whatever they ask. Eve has stored them all; Ada's secrets are what she is after.
+// Instructions that somebody stored, the whole way: what a model is asked when they are found, and what becomes of the
+// answer of one that does whatever they ask. Eve has stored them all; Ada's secrets are what she is after.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { HOSTILE_TEXTS } from "../answer/hostile-texts.ts";

@@ -1,4 +1,5 @@
-// /v1/project and /v1/projects: what a project is made with, who may change what of it, and how one goes with everything in it.
+// /v1/project and /v1/projects: creating projects, who may change which setting, and deleting a project with everything
+// in it.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -51,7 +52,7 @@ describe("createProject", () => {
     expect(keys).toMatchObject([{ scopes: ["*"], userId: null, expires_at: null, projectId: body.id }]);
   });
 
-  test("201: everything that can be set, but for the language model's key, comes back", async () => {
+  test("201: every setting comes back, except the language model's key", async () => {
     const settings = {
       name: "n".repeat(256),
       plan: "pro",
@@ -86,7 +87,7 @@ describe("createProject", () => {
     ["name", [{ name: "x" }], ["", "n".repeat(257), null, 7]],
   ];
   for (const [field, good, bad] of edges) {
-    test(`${field}: each edge is taken, one past it is 400`, async () => {
+    test(`${field}: each edge is accepted, one past it is 400`, async () => {
       for (const body of good) expect((await create({ name: "edge", ...body })).body).toMatchObject(body);
       for (const value of bad) {
         expectFault(await create({ name: "edge", [field]: value }), 400, "invalid_request", field);
@@ -109,13 +110,13 @@ describe("createProject", () => {
     });
   }
 
-  test("400: no name, an id of one's own, an unknown field", async () => {
+  test("400: no name, an id, an unknown field", async () => {
     expectFault(await create({ plan: "free" }), 400, "invalid_request", "name");
     expectFault(await create({ name: "x", id: NOWHERE }), 400, "invalid_request", "id");
     expectFault(await create({ name: "x", scopes: ["*"] }), 400, "invalid_request", "scopes");
   });
 
-  test("403: * holds everything but admin", async () => {
+  test("403: * includes everything except admin", async () => {
     const star = bearer(mneme.addKey(["*"]));
     for (const answer of [
       await create({ name: "x" }, star),
@@ -138,7 +139,7 @@ describe("getProject and listProjects", () => {
     expect((await mneme.call("GET", `/v1/project?projectId=${id}`)).body).toEqual(body);
   });
 
-  test("404: an unknown id, and what cannot be one", async () => {
+  test("404: an unknown id, and a malformed one", async () => {
     for (const id of [NOWHERE, "x", "default", "key_00000000000000000000000000"]) {
       expectFault(await mneme.call("GET", `/v1/projects/${id}`), 404, "project_not_found", "id");
     }
@@ -154,7 +155,7 @@ describe("getProject and listProjects", () => {
     for (const project of listed) expect(Object.keys(project).sort()).toEqual(FIELDS);
   });
 
-  test("limits of 1 and 100 are taken, 0 and 101 are 400, a foreign cursor too", async () => {
+  test("limits of 1 and 100 are accepted; 0, 101 and a foreign cursor are 400", async () => {
     for (const limit of [1, 100]) expect((await mneme.call("GET", `/v1/projects?limit=${limit}`)).status).toBe(200);
     for (const limit of [0, 101]) {
       expectFault(await mneme.call("GET", `/v1/projects?limit=${limit}`), 400, "invalid_request", "limit");
@@ -166,7 +167,7 @@ describe("getProject and listProjects", () => {
 });
 
 describe("updateProject", () => {
-  test("200: what is left out stays, inside llm and smart_ingestion too; null clears", async () => {
+  test("200: absent fields stay, inside llm and smart_ingestion too; null clears", async () => {
     const { id } = await made({
       llm: { base_url: "https://llm.example/v1", model: "one", temperature: 0.1 },
       smart_ingestion: { enabled: false, daily_token_limit: 5 },
@@ -196,7 +197,7 @@ describe("updateProject", () => {
     }
   });
 
-  test("403: no other key sets a plan, not even its own project's; the rest it may", async () => {
+  test("403: no other key sets a plan, not even its own project's; other settings are allowed", async () => {
     const { id, key } = await made({ plan: "free" });
     expectFault(await put("/v1/project", { plan: "enterprise" }, bearer(key)), 403, "insufficient_scope", "plan");
     expectFault(await put("/v1/project", { name: "x", plan: "pro" }, bearer(key)), 403, "insufficient_scope", "plan");
@@ -249,7 +250,7 @@ describe("updateProject", () => {
 });
 
 describe("the language model's settings", () => {
-  test("api_key is taken and in no answer, neither its own nor a later one", async () => {
+  test("api_key is accepted and appears in no answer", async () => {
     const { id, key } = await made({ llm: { api_key: "sk-made-with-it" } });
     const answers = [
       await put(`/v1/projects/${id}`, { llm: { api_key: "sk-set-later", model: "m" } }),
@@ -280,7 +281,7 @@ describe("the language model's settings", () => {
     });
   }
 
-  test("200: a project's own key sets a public address, and takes it back", async () => {
+  test("200: a project's own key sets a public address, and removes it", async () => {
     const { key } = await made();
     const base_url = "https://93.184.216.34/v1";
     expect((await put("/v1/project", { llm: { base_url } }, bearer(key))).body.llm.base_url).toBe(base_url);
@@ -334,7 +335,7 @@ describe("deleteProject", () => {
     }
   };
 
-  test("204: its keys are 401 at once, it is 404, and every trace of it goes from the disk", async () => {
+  test("204: its keys are 401 at once, the project is 404, and all its data is removed from disk", async () => {
     const marker = "zanzibarmarker";
     const { id, key } = await made({ name: marker });
     const headers = bearer(key);
@@ -381,7 +382,7 @@ describe("deleteProject", () => {
     expect(readdirSync(join(mneme.dataDir, "projects"))).not.toContain(id);
   });
 
-  test("what is processing at that moment goes too, and the others go on", async () => {
+  test("processing memories are removed too, and other projects continue", async () => {
     const [doomed, spared] = [await made(), await made()];
     const memories = Array.from({ length: 40 }, (_, n) => ({ content: `Hurried note ${n} of a doomed project.` }));
     await mneme.call("POST", "/v1/memories/batch", { memories }, bearer(doomed.key));
@@ -410,15 +411,15 @@ describe("deleteProject", () => {
     expect((await own(bearer(TEST_KEY))).status).toBe(200);
   });
 
-  test("404 for an unknown project and for what cannot be one", async () => {
+  test("404 for an unknown project and for a malformed id", async () => {
     for (const id of [NOWHERE, "x"]) {
       expectFault(await mneme.call("DELETE", `/v1/projects/${id}`), 404, "project_not_found", "id");
     }
   });
 });
 
-describe("what admin alone opens", () => {
-  test("projects, and keys and project of any; no memories, users, chats, usage or webhooks", async () => {
+describe("the scope admin", () => {
+  test("allows projects and the keys of any project; no memories, users, chats, usage or webhooks", async () => {
     const admin = bearer(mneme.addKey(["admin"]));
     for (const path of ["/v1/projects", "/v1/project", "/v1/keys"]) {
       expect((await mneme.call("GET", path, undefined, admin)).status).toBe(200);
@@ -430,7 +431,7 @@ describe("what admin alone opens", () => {
 });
 
 describe("the language model's key", () => {
-  test("goes with the address that it was given for: another address forgets it, the same one keeps it", async () => {
+  test("belongs to its address: another address removes it, the same one keeps it", async () => {
     const stored = (id: string) => {
       const database = new Database(join(mneme.dataDir, "mneme.sqlite"), { readonly: true });
       try {

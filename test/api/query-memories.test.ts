@@ -1,4 +1,5 @@
-// POST /v1/memories/query, without a language model: what an answer says and cites, as one body and as a stream; what it costs.
+// POST /v1/memories/query without a language model: text and citations of an answer, as JSON and as a stream, and its
+// cost.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -48,7 +49,7 @@ interface Source {
   readonly cited: boolean;
 }
 
-/** Expects that each number leads to the source that says what stands before it, numbered by first appearance. */
+/** Expects that each citation refers to the source of the sentence before it, numbered by first appearance. */
 function expectCitations(answer: string, sources: readonly Source[]): void {
   const quotes = [...answer.matchAll(/(.*?) \[(\d+)\](?: |$)/gsu)];
   expect(quotes.map(([whole]) => whole).join("")).toBe(answer);
@@ -114,12 +115,12 @@ describe("200: JSON", () => {
     expect((await ask({ query: QUESTION, mode: "balanced", filters: {}, includeGraph: false })).body).toEqual(plain);
   });
 
-  test("instructions and includeGraph are taken", async () => {
+  test("instructions and includeGraph are accepted", async () => {
     const answer = await ask({ query: QUESTION, instructions: "i".repeat(8_192), includeGraph: true });
     expect(answer.status).toBe(200);
   });
 
-  test("8 sources are the default, and maxSources is taken at both ends of its range", async () => {
+  test("8 sources are the default, and both ends of the range of maxSources are accepted", async () => {
     for (const [maxSources, count] of [[undefined, 8] as const, [1, 1] as const, [50, 50] as const]) {
       const { body } = await ask({ query: "herring was sold", userId: "ledger", maxSources });
       expect(body.sources).toHaveLength(count);
@@ -141,7 +142,7 @@ describe("scope and filters", () => {
     expect(whole.body.answer).toContain("one crown");
   });
 
-  test("filters confine the answer", async () => {
+  test("filters restrict the answer", async () => {
     const { body } = await ask({ query: QUESTION, filters: { tags: "electrified" } });
     expect(body.sources.map((source: Source) => source.content)).toEqual([
       "In 1932 the lighthouse of Skarn was given an electric lamp.",
@@ -149,7 +150,7 @@ describe("scope and filters", () => {
     expect((await ask({ query: QUESTION, userId: "bob", filters: { userId: "ida" } })).body.sources).toEqual([]);
   });
 
-  test("a key that is confined to a user is answered from what that one owns", async () => {
+  test("a confined key is answered from its user's memories", async () => {
     const authorization = `Bearer ${mneme.addKey(["query"], undefined, { userId: "bob" })}`;
     const { body } = await ask({ query: QUESTION, maxSources: 50 }, { authorization });
     expect(body.sources.map((source: Source) => source.metadata._memory.userId)).toEqual(["bob"]);
@@ -169,7 +170,7 @@ describe("no evidence", () => {
     expectNone(await ask({ query: QUESTION, filters: { type: "none such" } }));
   });
 
-  test("nothing from the project's min_evidence on: neither, in JSON and in a stream", async () => {
+  test("nothing above the project's min_evidence: the same, in JSON and in a stream", async () => {
     const project = (await mneme.call("POST", "/v1/projects", { name: "strict", min_evidence: 1 })).body;
     const headers = { authorization: `Bearer ${project.key}` };
     const { body } = await mneme.call("POST", "/v1/memories", { content: "The gate opens at nine." }, headers);
@@ -208,7 +209,7 @@ describe("200: a stream", () => {
     }
   });
 
-  test("has the headers of every answer, and those that keep proxies from holding it back", async () => {
+  test("has the headers of every answer, and those that stop proxies from buffering it", async () => {
     const reader = await stream({ query: QUESTION });
     const { response } = reader;
     expect(response.status).toBe(200);
@@ -220,7 +221,7 @@ describe("200: a stream", () => {
     await reader.hangUp();
   });
 
-  test("maxSources holds at both ends of its range", async () => {
+  test("both ends of the range of maxSources apply", async () => {
     for (const maxSources of [1, 50]) {
       const { answer, sources } = expectWholeAnswer(
         await (await stream({ query: "herring was sold", userId: "ledger", maxSources })).rest(),
@@ -230,7 +231,7 @@ describe("200: a stream", () => {
     }
   });
 
-  test("what can be refused before work is an HTTP status, not an event", async () => {
+  test("an error before the first event is an HTTP status", async () => {
     const refused = await ask({ query: " ", stream: true });
     expectFault(refused, 400, "invalid_request", "query");
     expectFault(await ask({ query: "x", stream: true, filters: [] }), 400, "invalid_filter", "filters");
@@ -238,7 +239,7 @@ describe("200: a stream", () => {
 });
 
 describe("what counts as a query", () => {
-  test("an answer, in JSON or streamed; one without evidence too", async () => {
+  test("an answer, as JSON or as a stream; also one without evidence", async () => {
     const before = await used();
     await ask({ query: QUESTION });
     await ask({ query: QUESTION, userId: "nobody" });
@@ -246,7 +247,7 @@ describe("what counts as a query", () => {
     expect(await used()).toBe(before + 3);
   });
 
-  test("not what was refused, and no search", async () => {
+  test("not a refused query, and no search", async () => {
     const before = await used();
     await ask({ query: "" });
     await ask({ query: "x", maxSources: 51 });
@@ -257,7 +258,7 @@ describe("what counts as a query", () => {
     expect(await used()).toBe(before);
   });
 
-  test("a stream that was hung up after it began, and none that never did", async () => {
+  test("a stream that was cancelled after it began, and not one before", async () => {
     const before = await used();
     const begun = await stream({ query: QUESTION, userId: "ida" });
     expect((await begun.next())?.name).toBe("text");
@@ -269,7 +270,7 @@ describe("what counts as a query", () => {
 });
 
 describe("429: the month's queries are used", () => {
-  test("query, stream and messages are refused until the month ends, search goes on", async () => {
+  test("query, stream and messages are refused until the month ends, search still works", async () => {
     const project = (await mneme.call("POST", "/v1/projects", { name: "small", plan: "free" })).body;
     const headers = { authorization: `Bearer ${project.key}` };
     for (let at = 0; at < 100; at++) expect((await ask({ query: "x" }, headers)).status).toBe(200);
@@ -329,7 +330,7 @@ describe("400", () => {
     test(`${name} is refused by name`, async () => expectFault(await ask(body as object), 400, code, param));
   }
 
-  test("8,192 characters of query pass", async () => {
+  test("8,192 characters of query are accepted", async () => {
     expect((await ask({ query: "k".repeat(8_192), userId: "ida", mode: "fast" })).status).toBe(200);
   });
 

@@ -1,4 +1,4 @@
-// Plan quotas: what each refuses and what goes on all the same, exactly at its edge, also when everybody comes at once.
+// Plan quotas: what each refuses and what still works, exactly at the limit, also with parallel requests.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { fileForm, formRequest } from "../support/forms.ts";
@@ -41,7 +41,7 @@ const notes = (count: number) => Array.from({ length: count }, (_, n) => `Note n
 const statuses = (answers: readonly Answered[]) =>
   Object.fromEntries([...Map.groupBy(answers, ({ status }) => status)].map(([status, all]) => [status, all.length]));
 
-/** Waiting lifts neither of the two quotas of what is stored: no header tells to. */
+/** Waiting does not lift the two storage quotas, so there is no Retry-After header. */
 function expectStoreQuota(answer: Answered, code: "document_quota_exceeded" | "storage_quota_exceeded"): void {
   expectFault(answer, 429, code);
   expect(answer.headers.get("retry-after")).toBeNull();
@@ -69,7 +69,7 @@ describe("documents", () => {
     expect((await project.call("GET", "/v1/memories?limit=100")).body.data).toHaveLength(10);
   });
 
-  test("a batch over the edge: items are taken in order, those beyond fail singly", async () => {
+  test("a batch over the limit: items are accepted in order, the others fail one by one", async () => {
     const project = await tenant("free");
     await batch(project, notes(8));
     const { status, body } = await batch(project, notes(4));
@@ -87,7 +87,7 @@ describe("documents", () => {
     expectStoreQuota(await upload(project, "The eleventh."), "document_quota_exceeded");
   });
 
-  test("429 for a batch of which nothing fits, with 'items'; 400 where anything else was wrong too", async () => {
+  test("429 with 'items' for a batch that does not fit at all; 400 if anything else was wrong too", async () => {
     const project = await tenant("free");
     await batch(project, notes(10));
     const full = await batch(project, notes(2));
@@ -117,7 +117,7 @@ describe("documents", () => {
     expectStoreQuota(fresh, "document_quota_exceeded");
   });
 
-  test("deleting makes room for as many, a soft delete at once", async () => {
+  test("deleting makes room at once, a soft delete too", async () => {
     const project = await tenant("free");
     const { body } = await batch(project, notes(10));
     for (const { memory } of body.data.slice(0, 2)) await project.call("DELETE", `/v1/memories/${memory.id}`);
@@ -126,7 +126,7 @@ describe("documents", () => {
     expectStoreQuota(await create(project, "three"), "document_quota_exceeded");
   });
 
-  test("so does what expires", async () => {
+  test("expiry makes room too", async () => {
     const project = await tenant("free");
     const expires_at = new Date(clock.now() + 30_000).toISOString();
     await project.call("POST", "/v1/memories", { content: "ephemeral", expires_at });
@@ -136,7 +136,7 @@ describe("documents", () => {
     expect((await create(project, "late")).status).toBe(202);
   });
 
-  test("a larger plan lifts the quota at once, a smaller one deletes nothing", async () => {
+  test("a larger plan raises the quota at once, a smaller one deletes nothing", async () => {
     const project = await tenant("free");
     await batch(project, notes(10));
     await mneme.call("PUT", `/v1/projects/${project.id}`, { plan: "starter" });
@@ -152,23 +152,23 @@ describe("documents", () => {
     expect((await create(empty, "first")).status).toBe(202);
   });
 
-  test("a plan without a limit takes more than any other", async () => {
+  test("a plan without a limit accepts more than any other", async () => {
     const project = await tenant("enterprise");
     expect((await batch(project, notes(100))).body.accepted).toBe(100);
   });
 });
 
 describe("storage", () => {
-  /** Without models: nobody waits for these texts, and embedding them would take minutes. */
+  /** Without models, because embedding these texts would take minutes. */
   let bare: TestService;
   beforeAll(async () => {
     bare = await startWithoutModels();
   });
   afterAll(() => bare.stop());
-  /** Text of so many bytes. */
+  /** A text with this many bytes. */
   const text = (bytes: number) => "a ".repeat(bytes / 2).padEnd(bytes, "b");
 
-  test("50 MB are taken to the byte, one more is 429, and deleting frees space", async () => {
+  test("exactly 50 MB are accepted, one byte more is 429, and deleting frees space", async () => {
     const project = await tenant("free", bare);
     const ids: string[] = [];
     for (let n = 0; n < 4; n++) {
@@ -185,7 +185,7 @@ describe("storage", () => {
     expectStoreQuota(await create(project, "x"), "storage_quota_exceeded");
     expectStoreQuota(await batch(project, ["x", "y"]), "storage_quota_exceeded");
 
-    // a change may not grow beyond it either, but may shrink
+    // a change must not exceed the quota either, but may shrink the content
     const grown = await project.call("PUT", `/v1/memories/${exact.body.id}`, { content: text(2 * MiB + 2) });
     expectStoreQuota(grown, "storage_quota_exceeded");
     expect((await project.call("PUT", `/v1/memories/${exact.body.id}`, { content: "small" })).status).toBe(202);
@@ -247,7 +247,7 @@ describe("queries", () => {
     expect((await project.call("GET", "/v1/usage")).body.queries.used).toBe(1);
   }, 60_000);
 
-  test("what was refused or failed gives its place back: all 100 can still be asked", async () => {
+  test("refused and failed queries do not count: all 100 are still available", async () => {
     const project = await tenant("free");
     for (let round = 0; round < 30; round++) {
       expect((await project.call("POST", "/v1/memories/query", { ...question, filters: { unknown: 1 } })).status).toBe(

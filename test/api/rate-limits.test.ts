@@ -1,4 +1,4 @@
-// Requests a minute: exactly as many as the interface's table says, per key and route, in a window that slides.
+// Rate limits: exactly the requests per minute of the table, per key and route, in a sliding window.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -18,13 +18,10 @@ afterAll(() => mneme.stop());
 
 const NOTHING = "00000000000000000000000000";
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
-/** The headers of a key that nobody else uses; with every scope, so that nothing but its windows is in the way. */
+/** The headers of a new key with every scope, so that only its rate limits can refuse a request. */
 const fresh = (of: TestService = mneme) => bearer(of.addKey(["*", "admin"]));
 
-/**
- * The interface's table, and what follows for all other routes: requests a minute, and requests that are refused at
- * little cost.
- */
+/** The promised limits of all routes, in requests per minute, each with a request that is cheap to refuse. */
 const TABLE: readonly (readonly [limit: number, method: string, path: string])[] = [
   [30, "POST", "/v1/memories/query"],
   [60, "POST", "/v1/memories/search"],
@@ -86,7 +83,7 @@ const windowOf = (answer: Answered) =>
 
 describe("the table", () => {
   for (const [limit, method, path] of TABLE) {
-    test(`${method} ${path.replaceAll(/_0+/g, "_…")}: ${limit} a minute`, async () => {
+    test(`${method} ${path.replaceAll(/_0+/g, "_…")}: ${limit} per minute`, async () => {
       const headers = fresh();
       const answers: Answered[] = [];
       for (let n = 0; n < limit + 3; n++) answers.push(await ask(method, path, headers));
@@ -100,7 +97,7 @@ describe("the table", () => {
 });
 
 describe("many at once", () => {
-  test("200 parallel requests at a window of 100: exactly 100 are admitted, and done", async () => {
+  test("200 parallel requests with a limit of 100: exactly 100 are admitted and executed", async () => {
     const headers = bearer(mneme.addKey(["*"], "prj_parallel"));
     let n = 0;
     const answers = await times(200, () => mneme.call("POST", "/v1/users", { id: `parallel-${n++}` }, headers));
@@ -110,14 +107,14 @@ describe("many at once", () => {
     expect([users.body.data.length, users.body.has_more]).toEqual([100, false]);
   });
 
-  test("each of them is told another number that remains", async () => {
+  test("each of them gets a different number of remaining requests", async () => {
     const headers = fresh();
     const answers = await times(60, () => ask("POST", "/v1/chats", headers));
     expect(new Set(answers.map((answer) => numberIn(answer, "x-ratelimit-remaining"))).size).toBe(60);
   });
 });
 
-describe("what is counted together", () => {
+describe("shared windows", () => {
   test("both forms of search share 60", async () => {
     const headers = fresh();
     for (let n = 0; n < 30; n++) {
@@ -129,7 +126,7 @@ describe("what is counted together", () => {
     expect((await ask("GET", "/v1/memories", headers)).status).toBe(200);
   });
 
-  test("a route whatever its ids and queries; other routes of the same method are apart", async () => {
+  test("a route with any ids and queries; other routes of the same method are separate", async () => {
     const headers = fresh();
     for (let n = 0; n < 100; n++) await ask("DELETE", `/v1/memories/mem_${String(n).padStart(26, "0")}`, headers);
     expectFault(await ask("DELETE", `/v1/memories/mem_${NOTHING}?purge=true`, headers), 429, "rate_limit_exceeded");
@@ -138,14 +135,14 @@ describe("what is counted together", () => {
     expect((await ask("GET", `/v1/memories/mem_${NOTHING}`, headers)).status).toBe(404);
   });
 
-  test("another key has windows of its own, in the same project too", async () => {
+  test("each key has its own windows, in the same project too", async () => {
     const [one, other] = [fresh(), fresh()];
     await times(60, () => ask("POST", "/v1/chats", one));
     expect(isLimited(await ask("POST", "/v1/chats", one))).toBe(true);
     expect(windowOf(await ask("POST", "/v1/chats", other))).toEqual([60, 59]);
   });
 
-  test("a rotated key keeps its window: it is the same key", async () => {
+  test("a rotated key keeps its windows", async () => {
     const made = await mneme.call("POST", "/v1/keys", { name: "rotated", scopes: ["*"] }, fresh());
     await times(60, () => ask("POST", "/v1/chats", bearer(made.body.key)));
     const rotated = await mneme.call("POST", `/v1/keys/${made.body.id}/rotate`, {}, fresh());
@@ -189,7 +186,7 @@ describe("what counts", () => {
     expect(windowOf(await ask("GET", "/v1/memories", weak))).toEqual([300, 298]);
   });
 
-  test("a 429 does not: however often it is tried meanwhile, the window opens when it would have", async () => {
+  test("a 429 does not count: retries do not delay the window", async () => {
     const headers = fresh();
     await times(60, () => ask("POST", "/v1/chats", headers));
     for (let round = 0; round < 5; round++) {
@@ -200,7 +197,7 @@ describe("what counts", () => {
     expect(admitted(await times(70, () => ask("POST", "/v1/chats", headers)))).toBe(60);
   });
 
-  test("what a 429 refuses is not done", async () => {
+  test("a request with a 429 is not executed", async () => {
     const headers = bearer(mneme.addKey(["*"], "prj_not_done"));
     for (let n = 0; n < 60; n++) await mneme.call("POST", "/v1/chats", {}, headers);
     expect((await mneme.call("POST", "/v1/chats", { title: "too many" }, headers)).status).toBe(429);
@@ -210,7 +207,7 @@ describe("what counts", () => {
 });
 
 describe("the window slides", () => {
-  test("what was admitted leaves after 60 seconds, one by one, not all at a full minute", async () => {
+  test("admitted requests leave the window after 60 seconds each, not all at a full minute", async () => {
     const headers = fresh();
     const send = () => ask("POST", "/v1/chats", headers);
     expect(admitted(await times(20, send))).toBe(20);
@@ -224,7 +221,7 @@ describe("the window slides", () => {
     expect(admitted(await times(80, send))).toBe(40);
   });
 
-  test("X-RateLimit-Reset says when the oldest leaves, Retry-After when one more is admitted", async () => {
+  test("X-RateLimit-Reset is when the oldest request leaves, Retry-After when one more is admitted", async () => {
     const headers = fresh();
     const send = () => ask("POST", "/v1/chats", headers);
     const startedAt = clock.now();
@@ -257,7 +254,7 @@ describe("an operator's own limits", () => {
     parseConfig([], { MNEME_RATE_LIMITS: text }, { workingDirectory: folder, shippedModelsDirectory: () => folder })
       .rateLimits;
 
-  test("off: nothing is refused, and the headers are there all the same", async () => {
+  test("off: nothing is refused, and the headers are still sent", async () => {
     const open = await startService({ config: { rateLimits: tableOf("off") }, waitsForModels: false });
     try {
       const headers = fresh(open);
@@ -273,7 +270,7 @@ describe("an operator's own limits", () => {
     }
   });
 
-  test("a file: its entries take the place of the interface's, the others stay", async () => {
+  test("a file: its entries replace the defaults, the others stay", async () => {
     const entries = { "POST /chats": 3, "GET *": 5, "GET /usage": null, "DELETE /memories/{id}": 2 };
     writeFileSync(join(folder, "limits.json"), JSON.stringify(entries));
     const own = await startService({ config: { rateLimits: tableOf("limits.json") }, waitsForModels: false });
@@ -297,7 +294,7 @@ describe("an operator's own limits", () => {
     }
   });
 
-  test("an entry that is no route stops the start", async () => {
+  test("an entry without a route prevents the start", async () => {
     writeFileSync(join(folder, "wrong.json"), JSON.stringify({ "POST /memory": 3 }));
     const options = { dataDir: join(folder, "store"), config: { rateLimits: tableOf("wrong.json") } };
     await expect(startService({ ...options, waitsForModels: false })).rejects.toThrow("POST /memory");

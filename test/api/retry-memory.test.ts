@@ -1,4 +1,4 @@
-// POST /v1/memories/{id}/retry: a failed memory gets another try, and no other one does.
+// POST /v1/memories/{id}/retry: only failed memories are processed again.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SettableClock, startService, type TestService } from "../support/service.ts";
@@ -48,7 +48,7 @@ describe("202", () => {
 });
 
 describe("409: any other status", () => {
-  test("a completed memory, also once it was tried again", async () => {
+  test("a completed memory, also after a retry", async () => {
     const { body } = await mneme.store({ content: "Done." });
     expectFault(await retry(body.id), 409, "invalid_state");
     const id = await failed({ content: "Failed, then done." });
@@ -58,7 +58,7 @@ describe("409: any other status", () => {
     expect((await mneme.call("GET", `/v1/memories/${id}`)).body.status).toBe("completed");
   });
 
-  test("a processing memory: of two tries at once one is taken", async () => {
+  test("a processing memory: of two parallel retries one is accepted", async () => {
     const bare = await startWithoutModels();
     try {
       const { id } = (await bare.call("POST", "/v1/memories", { content: "Waits." })).body;

@@ -1,4 +1,4 @@
-// What holds for every route: keys, request ids, methods, unknown paths, and the two routes that need no key.
+// Rules for every route: keys, request ids, methods, unknown paths, and the two routes that need no key.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
@@ -21,14 +21,14 @@ const send = async (request: Request, address = ""): Promise<Answered> => {
 const ask = (method: string, path: string, headers: Record<string, string> = {}) =>
   send(new Request(`http://mneme.test${path}`, { method, headers }));
 let strangers = 0;
-/** A request that will be refused for its key, each from an address of its own: failures are counted by address. */
+/** A request with an invalid key, each from its own address, because failures are counted by address. */
 const askAsStranger = (method: string, path: string, headers: Record<string, string> = {}) => {
   strangers += 1;
   const address = `10.${strangers >> 16}.${(strangers >> 8) & 255}.${strangers & 255}`;
   return send(new Request(`http://mneme.test${path}`, { method, headers }), address);
 };
 
-/** The status of a list behind a host name that no client would send. */
+/** The status of a list request with an unusual host name. */
 const statusOver = (port: number, host: string) =>
   new Promise<number>((resolve, reject) => {
     const socket = connect(port, "127.0.0.1", () => {
@@ -41,7 +41,7 @@ const statusOver = (port: number, host: string) =>
 
 const ID = "mem_00000000000000000000000000";
 const authorization = `Bearer ${TEST_KEY}`;
-/** Every route, with something in the place of each parameter. */
+/** Every route, with a value for each parameter. */
 const ROUTES = OPERATIONS.map(({ method, path }) => [method, `/v1${path.replaceAll("{}", "x")}`] as const);
 
 describe("keys", () => {
@@ -68,13 +68,13 @@ describe("keys", () => {
     });
   }
 
-  test("the scheme is taken in any case (RFC 9110), with one space or more", async () => {
+  test("the scheme is case-insensitive (RFC 9110), with one space or more", async () => {
     for (const scheme of ["Bearer", "bearer", "BEARER", "Bearer  "]) {
       expect((await ask("GET", "/v1/memories", { authorization: `${scheme} ${TEST_KEY}` })).status).toBe(200);
     }
   });
 
-  test("a key in the query or under another header is no key", async () => {
+  test("a key in the query or in another header is ignored", async () => {
     expectFault(await askAsStranger("GET", `/v1/memories?api_key=${TEST_KEY}`), 401, "missing_api_key");
     expectFault(await askAsStranger("GET", "/v1/memories", { "x-api-key": TEST_KEY }), 401, "missing_api_key");
   });
@@ -82,7 +82,7 @@ describe("keys", () => {
 
 describe("request ids", () => {
   for (const id of ["a", "trace-01.2_3:4", "A".repeat(128)]) {
-    test(`a caller's own ${id.slice(0, 20)} comes back`, async () => {
+    test(`the caller's id ${id.slice(0, 20)} is returned`, async () => {
       for (const path of ["/v1/memories", "/health", "/v1/nothing", "/nothing"]) {
         const answer = await ask("GET", path, { authorization, "x-request-id": id });
         expect(answer.headers.get("x-request-id")).toBe(id);
@@ -92,14 +92,14 @@ describe("request ids", () => {
   }
 
   for (const id of ["A".repeat(129), "a b", "<script>", "ü", "a,b", "x\ty"]) {
-    test(`an unsafe one (${JSON.stringify(id.slice(0, 10))}) is replaced`, async () => {
+    test(`an unsafe id (${JSON.stringify(id.slice(0, 10))}) is replaced`, async () => {
       const answer = await ask("GET", "/v1/nothing", { authorization, "x-request-id": id });
       expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
       expectFault(answer, 404, "not_found");
     });
   }
 
-  test("every answer has one of its own", async () => {
+  test("every answer has a unique id", async () => {
     const seen = new Set<string | null>();
     for (const [method, path] of ROUTES) {
       for (const headers of [{}, { authorization }]) {
@@ -122,7 +122,7 @@ describe("404 and 405", () => {
     `/v1/memories/${ID}/`,
     `/v1/memories/${ID}/x`,
   ]) {
-    test(`${path} is no route: 404 with a key, 401 without`, async () => {
+    test(`${path} is not a route: 404 with a key, 401 without`, async () => {
       for (const method of ["GET", "POST", "DELETE"]) {
         expectFault(await ask(method, path, { authorization }), 404, "not_found");
         expectFault(await askAsStranger(method, path), 401, "missing_api_key");
@@ -130,7 +130,7 @@ describe("404 and 405", () => {
     });
   }
 
-  test("no route has a second name: not with a slash at its end, not in capitals", async () => {
+  test("routes match exactly: no trailing slash, no capitals", async () => {
     for (const [method, path] of ROUTES) {
       for (const other of [`${path}/`, path.toUpperCase(), path.replace("/v1/", "/v1//"), path.replace("/v1", "/V1")]) {
         expect([other, (await ask(method, other, { authorization })).status]).toEqual([other, 404]);
@@ -146,12 +146,12 @@ describe("404 and 405", () => {
     "/v1memories",
     "/x/../nothing",
   ]) {
-    test(`${path} lies outside /v1: 404, with a key or without, and nothing is served`, async () => {
+    test(`${path} is outside of /v1: 404, with or without a key`, async () => {
       for (const headers of [{}, { authorization }]) expectFault(await ask("GET", path, headers), 404, "not_found");
     });
   }
 
-  test("an unknown path is shown cut, never whole", async () => {
+  test("a long unknown path is shortened in the message", async () => {
     const answer = await ask("GET", `/v1/${"x".repeat(10_000)}`, { authorization });
     expectFault(answer, 404, "not_found");
     expect(answer.body.error.message.length).toBeLessThan(200);
@@ -159,7 +159,7 @@ describe("404 and 405", () => {
 
   const methods: readonly (readonly [path: string, allow: string])[] = [
     ["/v1/memories", "GET, HEAD, POST"],
-    // whatever stands in the place of an id is one
+    // any text can be in the place of an id
     ["/v1/memories/batch", "DELETE, GET, HEAD, POST, PUT"],
     ["/v1/memories/search", "DELETE, GET, HEAD, POST, PUT"],
     [`/v1/memories/${ID}`, "DELETE, GET, HEAD, PUT"],
@@ -191,7 +191,7 @@ describe("404 and 405", () => {
     ["/docs", "GET, HEAD"],
   ];
   for (const [path, allow] of methods) {
-    test(`${path} names the methods that it takes, and takes no other`, async () => {
+    test(`${path} names its methods, and supports no other`, async () => {
       const others = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].filter(
         (method) => !allow.split(", ").includes(method),
       );
@@ -217,7 +217,7 @@ describe("404 and 405", () => {
 });
 
 describe("host names", () => {
-  test("400 behind an empty one, the first request of a server included", async () => {
+  test("400 for an empty one, also in the first request of a server", async () => {
     const fresh = await startWithoutModels();
     const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: (request) => fresh.service.handle(request) });
     try {
@@ -228,7 +228,7 @@ describe("host names", () => {
     }
   });
 
-  test("400 behind a malformed one, before and after a good one, and without a key", async () => {
+  test("400 for a malformed one, before and after a valid one, and without a key", async () => {
     const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: (request) => mneme.service.handle(request) });
     try {
       const good = ["mneme.example", 401] as const;
@@ -242,7 +242,7 @@ describe("host names", () => {
   });
 
   for (const host of ["a", "ab", "api", "db:80", "[::1]", "mneme.example:8383"]) {
-    test(`behind ${host} the routes are the same`, async () => {
+    test(`with the host ${host} the routes are the same`, async () => {
       const list = new Request(`http://${host}/v1/memories?limit=1`, {
         headers: { authorization: `Bearer ${TEST_KEY}` },
       });
@@ -253,7 +253,7 @@ describe("host names", () => {
 });
 
 describe("routes without a key", () => {
-  test("/health says that the process is up", async () => {
+  test("/health is 200 while the process runs", async () => {
     const { status, body } = await ask("GET", "/health");
     expect([status, body]).toEqual([200, { status: "ok" }]);
   });

@@ -1,4 +1,4 @@
-// GET /v1/memories/search: the same search as POST, asked in the address; what its parameters may hold.
+// GET /v1/memories/search: the same search as POST, with query parameters, and the valid values of those.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startService, type TestService } from "../support/service.ts";
@@ -21,7 +21,7 @@ afterAll(() => mneme.stop());
 const get = (query: string, headers?: Record<string, string>) =>
   mneme.call("GET", `/v1/memories/search${query}`, undefined, headers);
 
-/** The parameters of the GET form that ask for what a POST body asks for. */
+/** Converts a POST body to the query parameters of the same search. */
 function parametersOf(body: Record<string, unknown>): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(body)) {
@@ -30,7 +30,7 @@ function parametersOf(body: Record<string, unknown>): string {
   return `?${parameters}`;
 }
 
-/** An answer without the times that its stages took. */
+/** An answer without the durations of its stages. */
 function timeless(body: { explain?: { stages: readonly object[] } }): object {
   if (body.explain === undefined) return body;
   return { ...body, explain: { ...body.explain, stages: body.explain.stages.map((stage) => ({ ...stage, ms: 0 })) } };
@@ -68,7 +68,7 @@ describe("200: the same as POST", () => {
     });
   }
 
-  test("min_score takes any score as it was answered, and the smallest of numbers", async () => {
+  test("min_score accepts any score from an answer, and the smallest numbers", async () => {
     const { results } = (await get("?query=boat&limit=100")).body;
     for (const [at, { score }] of results.entries()) {
       const { body } = await get(`?query=boat&limit=100&min_score=${score}`);
@@ -86,7 +86,7 @@ describe("200: the same as POST", () => {
     }
   });
 
-  test("8,192 characters of query pass, one more is refused", async () => {
+  test("8,192 characters of query are accepted, one more is refused", async () => {
     expect((await get(`?query=${"k".repeat(8_192)}&limit=1`)).status).toBe(200);
     expectFault(await get(`?query=${"k".repeat(8_193)}`), 400, "invalid_request", "query");
   });
@@ -142,7 +142,7 @@ describe("400", () => {
     });
   }
 
-  test("what could not be stored in a body cannot stand in filters either", async () => {
+  test("texts that are refused in a body are refused in filters too", async () => {
     const filters: [text: string, param: string][] = [
       ['{"type":"a\\u0000"}', "filters.type"],
       ['{"$and":[{"type":"\\ud800"}]}', "filters.$and[0].type"],
@@ -161,7 +161,7 @@ test("401 without a key, 403 for a key that cannot read", async () => {
   expectFault(await get("?query=x", { authorization }), 403, "insufficient_scope");
 });
 
-test("a key that is confined to a user searches what that one owns, and nobody else's", async () => {
+test("a confined key searches its user's memories only", async () => {
   const authorization = `Bearer ${mneme.addKey(["memories:read"], undefined, { userId: "bob" })}`;
   const { body } = await get("?query=boat&limit=100", { authorization });
   const owners = new Set(

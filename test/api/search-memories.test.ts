@@ -1,4 +1,4 @@
-// POST /v1/memories/search: what a result says, who is searched, from when on, and what is refused.
+// POST /v1/memories/search: results, scope, when memories become searchable, and errors.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -45,7 +45,7 @@ interface Result {
 }
 
 describe("200", () => {
-  test("a result has exactly the decided shape", async () => {
+  test("a result has exactly the specified shape", async () => {
     const { status, body } = await search({ query: "where is the spare key under the pot", userId: "ada" });
     expect(status).toBe(200);
     expect(Object.keys(body).sort()).toEqual(["results", "total_results"]);
@@ -71,7 +71,7 @@ describe("200", () => {
   });
 
   for (const mode of MODE_NAMES) {
-    test(`${mode}: scores lie in 0..1 and fall, every chunk stands once, total_results counts them`, async () => {
+    test(`${mode}: scores are in 0..1 and descending, every chunk appears once, total_results counts them`, async () => {
       const { body } = await search({ query: "spare key in a jar of plum jam", mode, limit: 100 });
       const results: Result[] = body.results;
       expect(body.total_results).toBe(results.length);
@@ -89,7 +89,7 @@ describe("200", () => {
     expect(body.explain.mode).toBe("balanced");
   });
 
-  test("10 results are the default, and limit is taken at both ends of its range", async () => {
+  test("10 results are the default, and both ends of the range of limit are accepted", async () => {
     for (const [limit, count] of [
       [undefined, 10],
       [1, 1],
@@ -99,7 +99,7 @@ describe("200", () => {
     }
   });
 
-  test("_chunk places the passage in the memory's content, counted in code points", async () => {
+  test("_chunk locates the passage in the memory's content, in code points", async () => {
     const paragraph = (at: number) =>
       `Section ${at} 𝛂𝛃𝛄: the lighthouse number ${at} 🏮 was painted in the spring. `.repeat(12).trim();
     const content = `  \n${Array.from({ length: 12 }, (_, at) => paragraph(at)).join("\n\n")}\n `;
@@ -117,14 +117,14 @@ describe("200", () => {
     expect(ordinals).toEqual(results.map((_, at) => at));
   });
 
-  test("headings above a passage stand under _chunk", async () => {
+  test("_chunk has the headings above a passage", async () => {
     const content = "# Boats\n\nAll boats are wood.\n\n## Ferries\n\nThe ferry has two decks and a bell.";
     await mneme.store({ content, userId: "harbour", title: "Harbour" });
     const { body } = await search({ query: "ferry with two decks", userId: "harbour", limit: 1 });
     expect(body.results[0].metadata._chunk.headings).toEqual(expect.arrayContaining(["Boats"]));
   });
 
-  test("min_score leaves out what scores less, and nothing else", async () => {
+  test("min_score leaves out exactly the results with a lower score", async () => {
     const all = (await search({ query: "spare key", limit: 100 })).body.results as Result[];
     const bound = all[3]?.score ?? 0;
     const kept = (await search({ query: "spare key", limit: 100, min_score: bound })).body.results as Result[];
@@ -140,7 +140,7 @@ describe("200", () => {
     expect((await search({ query: "spare key", filters: {}, includeGraph: false })).body).toEqual(plain.body);
   });
 
-  test("8,192 characters of query pass, astral ones too", async () => {
+  test("8,192 characters of query are accepted, astral ones too", async () => {
     for (const query of ["k".repeat(8_192), "𝛂".repeat(8_192), "key ".repeat(2_048)]) {
       expect((await search({ query, limit: 1 })).status).toBe(200);
     }
@@ -159,14 +159,14 @@ describe("200", () => {
     "'; DROP TABLE memories;--",
     "a".repeat(300),
   ]) {
-    test(`the query ${JSON.stringify(query.slice(0, 20))} is words, no syntax`, async () => {
+    test(`the query ${JSON.stringify(query.slice(0, 20))} is plain text, not syntax`, async () => {
       for (const mode of MODE_NAMES) expect((await search({ query, mode })).status).toBe(200);
     });
   }
 });
 
 describe("explain", () => {
-  test("balanced: signals of every leg per result, and what each stage did", async () => {
+  test("balanced: signals of every leg per result, and a record of each stage", async () => {
     const { body } = await search({ query: "spare key", explain: true, limit: 30 });
     expect(body.explain).toEqual({
       mode: "balanced",
@@ -189,7 +189,7 @@ describe("explain", () => {
     expect([...fused].sort((left, right) => left - right)).toEqual(fused.map((_, at) => at + 1));
   });
 
-  test("precise: the same signals, the graph among the stages, and a deeper look by the reranker", async () => {
+  test("precise: the same signals, a graph stage, and more candidates for the reranker", async () => {
     const { body } = await search({ query: "spare key", explain: true, mode: "precise", limit: 40 });
     expect(body.explain.mode).toBe("precise");
     const names: string[] = body.explain.stages.map((stage: { name: string }) => stage.name);
@@ -205,7 +205,7 @@ describe("explain", () => {
     }
   });
 
-  test("includeGraph puts the graph among the stages of any mode, false and nothing leave it out", async () => {
+  test("includeGraph adds the graph stage in any mode; false and absent do not", async () => {
     for (const mode of ["fast", "balanced"]) {
       for (const includeGraph of [true, false, undefined]) {
         const { body } = await search({ query: "spare key", explain: true, mode, includeGraph });
@@ -216,7 +216,7 @@ describe("explain", () => {
     }
   });
 
-  test("stages have no other names than the interface's, times from 0 on and whole numbers of candidates", async () => {
+  test("stages have only the specified names, durations from 0 on and integer numbers of candidates", async () => {
     const known = ["queue", "embed", "filter", "vector", "text", "graph", "fuse", "rerank", "hydrate"];
     for (const mode of MODE_NAMES) {
       const { body } = await search({ query: "plum jam", explain: true, mode, filters: { userId: "pantry" } });
@@ -233,7 +233,7 @@ describe("explain", () => {
     }
   });
 
-  test("false, or nothing: neither the answer nor a result has it", async () => {
+  test("false or absent: neither the answer nor a result has it", async () => {
     for (const explain of [false, null, undefined]) {
       const { body } = await search({ query: "spare key", explain });
       expect(Object.keys(body).sort()).toEqual(["results", "total_results"]);
@@ -241,7 +241,7 @@ describe("explain", () => {
     }
   });
 
-  test("fast: vectors only", async () => {
+  test("fast: vector search only", async () => {
     const { body } = await search({ query: "spare key", explain: true, mode: "fast", limit: 3 });
     expect(body.explain.stages.map((stage: { name: string }) => stage.name)).not.toContain("rerank");
     for (const [at, result] of body.results.entries()) {
@@ -273,14 +273,14 @@ describe("includeGraph", () => {
 });
 
 describe("filters", () => {
-  test("results do not fall short: the one memory inside is found behind sixty better ones, in every mode", async () => {
+  test("filters apply before ranking: the one matching memory is found behind sixty better ones, in every mode", async () => {
     for (const mode of MODE_NAMES) {
       const found = await search({ query: "shelf with jars of plum jam", mode, limit: 1, filters: { tags: "keys" } });
       expect(contents(found)).toEqual(["The spare key hangs behind the kitchen door."]);
     }
   });
 
-  test("and scope both hold", async () => {
+  test("and scope both apply", async () => {
     expect(contents(await search({ query: "key", userId: "ada", filters: { userId: "bob" } }))).toEqual([]);
     expect(contents(await search({ query: "key", userId: "ada", filters: { $not: { userId: "ada" } } }))).toEqual([]);
     const both = await search({ query: "key", userId: "ada", filters: { "metadata.room": "porch" }, explain: true });
@@ -288,7 +288,7 @@ describe("filters", () => {
     expect(both.body.explain.admissible).toBe(1);
   });
 
-  test("and min_score both hold", async () => {
+  test("and min_score both apply", async () => {
     const all = (await search({ query: "spare key", filters: { userId: { $in: ["ada", "bob"] } } })).body.results;
     expect(all).toHaveLength(4);
     const bound = all[1].score;
@@ -298,7 +298,7 @@ describe("filters", () => {
 });
 
 describe("scope", () => {
-  test("a userId sees its own memories and no other's, however well those match", async () => {
+  test("a userId finds its own memories only, however well others match", async () => {
     for (const [userId, count] of [["ada", 2] as const, ["bob", 2] as const]) {
       for (const mode of MODE_NAMES) {
         const { body } = await search({ query: "the spare key is with the caretaker", userId, mode, limit: 100 });
@@ -310,7 +310,7 @@ describe("scope", () => {
     }
   });
 
-  test("an unknown user, or a known one written otherwise, finds nothing", async () => {
+  test("an unknown user, or a known one in another spelling, finds nothing", async () => {
     for (const userId of ["nobody", "Ada", "ada ", "a", "%", "*", "ada'--"]) {
       expect((await search({ query: "spare key", userId })).body).toEqual({ results: [], total_results: 0 });
     }
@@ -331,7 +331,7 @@ describe("scope", () => {
 });
 
 describe("when a memory is searchable", () => {
-  test("whoever reads completed finds it at once, and nobody finds it before: twenty times", async () => {
+  test("it is found as soon as its status is completed, and not before: twenty times", async () => {
     for (let round = 0; round < 20; round++) {
       const content = `The password of round ${round} is marmalade.`;
       const { body } = await mneme.call("POST", "/v1/memories", { content, userId: "round" });
@@ -339,7 +339,7 @@ describe("when a memory is searchable", () => {
       await until("the memory is completed", async () => {
         const found = await find();
         const { status } = (await mneme.call("GET", `/v1/memories/${body.id}`)).body;
-        // searched before the status was read: what was found has to be completed
+        // the search came before the status, so a memory that was found must be completed
         if (found.includes(content)) expect(status).toBe("completed");
         return status === "completed";
       });
@@ -347,7 +347,7 @@ describe("when a memory is searchable", () => {
     }
   });
 
-  test("a rewritten memory is out of search until its new content is completed, then only that is found", async () => {
+  test("a rewritten memory is not found until its new content is completed, then only by that", async () => {
     const first = await mneme.store({ content: "The meeting is on Monday.", externalId: "m", userId: "diary" });
     const find = async () => contents(await search({ query: "when is the meeting", userId: "diary" }));
     expect(await find()).toEqual(["The meeting is on Monday."]);
@@ -361,7 +361,7 @@ describe("when a memory is searchable", () => {
     expect(await find()).toEqual(["The meeting is on Friday."]);
   });
 
-  test("changed attributes show at once, without the memory leaving the search", async () => {
+  test("changed attributes appear at once, and the memory stays searchable", async () => {
     const body = { content: "The lift is out of order.", externalId: "l", userId: "house" };
     await mneme.store({ ...body, title: "Lift", metadata: { floor: 1 } });
     await mneme.call("POST", "/v1/memories", { ...body, title: "Elevator", metadata: { floor: 2 } });
@@ -369,7 +369,7 @@ describe("when a memory is searchable", () => {
     expect(results[0].metadata).toMatchObject({ floor: 2, _memory: { title: "Elevator" } });
   });
 
-  test("an expired memory is found no more, from the moment that it names", async () => {
+  test("a memory is not found from its expiry on", async () => {
     const expires_at = new Date(clock.now() + 60_000).toISOString();
     await mneme.store({ content: "The code is 4711.", userId: "guest", expires_at });
     expect(contents(await search({ query: "code", userId: "guest" }))).toEqual(["The code is 4711."]);
@@ -408,7 +408,7 @@ describe("400", () => {
     test(`${name} is refused by name`, async () => expectFault(await search(body), 400, code, param));
   }
 
-  test("a wrong mode names the right ones, a wrong field the one that was meant", async () => {
+  test("errors list the valid modes, and suggest the nearest field", async () => {
     expect((await search({ query: "x", mode: "best" })).body.error.message).toContain('"fast", "balanced", "precise"');
     expect((await search({ query: "x", user_id: "ada" })).body.error.message).toContain("'userId'");
   });
@@ -422,7 +422,7 @@ test("401 without a key, 403 for a key that cannot read", async () => {
 });
 
 describe("503", () => {
-  test("when the models are away: told with seconds to wait in the body, without Retry-After", async () => {
+  test("while the models are unavailable: the body has the seconds to wait, without Retry-After", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "mneme-test-"));
     const first = await startService({ dataDir });
     await first.store({ content: "Stored while the models were there." });
@@ -441,7 +441,7 @@ describe("503", () => {
   });
 });
 
-test("a caller who hangs up leaves the service as it was", async () => {
+test("a caller who hangs up does not affect the service", async () => {
   const requests = Array.from({ length: 10 }, () => {
     const hangUp = new AbortController();
     const answer = mneme.service.handle(

@@ -1,5 +1,5 @@
-// Callers who read an answer of a language model slowly: the endpoint is read no faster than they read, and not for longer than an
-// answer may take.
+// Callers who read an answer of a language model slowly: Mneme reads from the endpoint no faster than they do, and no
+// longer than an answer may take.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
@@ -10,7 +10,10 @@ import { delta, event, streamed } from "../support/llm.ts";
 import { startService, TEST_KEY, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-/** The longest answer that a project can ask for, 8 million characters, in a script of three bytes each: more than connections hold back. */
+/**
+ * The longest answer that a project can ask for, 8 million characters, in a script of three bytes each: more than
+ * connections hold back.
+ */
 const LINES = 1_500;
 const LINE = `${"字".repeat(5_000)}\n`;
 const ASKED = { query: "Where does the goat of Hul sleep?", mode: "fast", stream: true };
@@ -79,7 +82,7 @@ describe("an answer that is read slowly", () => {
     fountain.close();
   });
 
-  test("holds the endpoint up, and comes whole when it is read on", async () => {
+  test("slows the endpoint, and is complete when reading continues", async () => {
     const reader = await openStream(mneme, "/v1/memories/query", ASKED);
     const first = await reader.next();
     await fountain.rests();
@@ -87,7 +90,7 @@ describe("an answer that is read slowly", () => {
     expectWhole([first, ...(await reader.rest())]);
   }, 120_000);
 
-  test("over a connection, too", async () => {
+  test("also over a connection", async () => {
     const server = Bun.serve({
       hostname: "127.0.0.1",
       port: 0,
@@ -137,7 +140,7 @@ describe("an answer that is read too slowly", () => {
     fountain.close();
   });
 
-  test("is given up by the endpoint's side in the time for a whole answer, and ends with an error", async () => {
+  test("is aborted after the time for a whole answer, and ends with an error", async () => {
     const reader = await openStream(mneme, "/v1/memories/query", ASKED);
     expect((await reader.next())?.name).toBe("text");
     await until("nobody listens to the endpoint any more", () => fountain.calls === 0);

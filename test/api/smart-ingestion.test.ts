@@ -1,5 +1,5 @@
-// Smart ingestion through the whole server: what an endpoint says becomes the memory's, and whatever else an endpoint does,
-// memories are completed, this one and later ones.
+// Smart ingestion through the whole server: memories get the attributes that a language model extracts, and are
+// completed whatever the endpoint does.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { listen } from "../outbound/receiver.ts";
@@ -48,8 +48,8 @@ afterAll(async () => {
 const CONTENT = "# Kettles\n\nA kettle boils water, and does it every single day of the week.";
 const extractionOf = async (body: object = {}) => (await mneme.store({ content: CONTENT, ...body })).body.extraction;
 
-describe("an endpoint that answers well", () => {
-  test("is asked once, with the operator's key, and what it found is the memory's", async () => {
+describe("a working endpoint", () => {
+  test("is called once, with the operator's key, and its result becomes the memory's attributes", async () => {
     const before = llm.calls.length;
     const { body } = await mneme.store({ content: CONTENT });
     expect(body).toMatchObject({ status: "completed", extraction: "llm", title, type, tags, language });
@@ -58,13 +58,13 @@ describe("an endpoint that answers well", () => {
     expect(llm.calls.at(-1)?.body.messages[1]?.content).toContain(CONTENT);
   });
 
-  test("is found by what it found: tags in a list, and a title in a search", async () => {
+  test("its tags filter lists, and its title is found by search", async () => {
     const { body } = await mneme.store({ content: "Something without a name." });
     const list = await mneme.call("GET", `/v1/memories?tag=${encodeURIComponent("first tag")}`);
     expect(list.body.data.map(({ id }: { id: string }) => id)).toContain(body.id);
   });
 
-  test("is not asked for what a file says itself", async () => {
+  test("is not asked for attributes that a file has itself", async () => {
     const form = new FormData();
     const page = "<html><head><title>The page's own</title></head><body><p>Some text.</p></body></html>";
     form.set("file", new File([page], "page.html", { type: "text/html" }));
@@ -81,14 +81,14 @@ describe("an endpoint that answers well", () => {
     expect(asked).not.toContain("title");
   });
 
-  test("who gives everything later is the source from then on", async () => {
+  test("the caller is the source after giving every attribute later", async () => {
     const { body } = await mneme.store({ content: CONTENT });
     const given = { title: "T", type: "t", tags: [], language: "en" };
     const changed = await mneme.call("PUT", `/v1/memories/${body.id}`, given);
     expect(changed.body).toMatchObject({ ...given, extraction: "caller" });
   });
 
-  test("has its tokens in the usage and in the metrics", async () => {
+  test("its tokens are in the usage and in the metrics", async () => {
     const tokens = async () => (await mneme.call("GET", "/v1/usage")).body.tokens;
     const before = await tokens();
     await mneme.store({ content: CONTENT });
@@ -100,7 +100,7 @@ describe("an endpoint that answers well", () => {
 });
 
 describe("a project's settings", () => {
-  test("switch it off, and set a day's limit", async () => {
+  test("disable it, and set a daily limit", async () => {
     const before = llm.calls.length;
     await mneme.call("PUT", "/v1/project", { smart_ingestion: { enabled: false } });
     expect(await extractionOf()).toBe("local");
@@ -122,7 +122,7 @@ describe("a project's settings", () => {
   });
 });
 
-describe("an endpoint that behaves badly never fails a memory", () => {
+describe("a broken endpoint never makes a memory fail", () => {
   const half = JSON.stringify(DESCRIPTION).slice(0, 40);
   const cases: readonly (readonly [name: string, how: LlmAnswering])[] = [
     ["garbage", () => streamed(["lorem ipsum"])],
@@ -153,7 +153,7 @@ describe("an endpoint that behaves badly never fails a memory", () => {
     });
   }
 
-  test("a connection that breaks off, and one that nobody takes", async () => {
+  test("a connection that is lost, and one that is refused", async () => {
     const half = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata:\r\n";
     const receiver = await listen((socket) => socket.end(half));
     await mneme.call("PUT", "/v1/project", { llm: { base_url: `http://127.0.0.1:${receiver.port}` } });
@@ -176,7 +176,7 @@ describe("an endpoint that behaves badly never fails a memory", () => {
     clock.advance(2 * HOUR_MS);
   });
 
-  test("one that takes no schema is asked in words", async () => {
+  test("an endpoint without schema support gets the request as text", async () => {
     llm.answer(({ body, ...call }) =>
       body.response_format === undefined ? describing()({ body, ...call }) : Response.json({}, { status: 400 }),
     );

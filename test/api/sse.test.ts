@@ -1,5 +1,5 @@
-// Event streams: framing, exactly one final event, heartbeats during silence, back-pressure from slow readers, and hang-ups
-// that end the work.
+// Event streams: framing, exactly one final event, heartbeats during silence, back-pressure from slow readers, and
+// hang-ups that end the work.
 
 import { describe, expect, test } from "bun:test";
 import { type EventStreamParts, eventStream, type SseEvent, type StreamEnd } from "../../src/api/sse.ts";

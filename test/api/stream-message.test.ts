@@ -1,5 +1,4 @@
-// POST /v1/chats/{id}/messages/stream: the answer while it comes about, what is stored of it, and what a hang-up
-// leaves.
+// POST /v1/chats/{id}/messages/stream: the streamed answer, what is stored, and what remains after a hang-up.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -46,13 +45,13 @@ describe("200", () => {
     }
   });
 
-  test("is the same answer as sendMessage's", async () => {
+  test("is the same answer as that of sendMessage", async () => {
     const whole = expectWholeAnswer(await (await stream(await newChat(), { message: QUESTION })).rest());
     const sent = await mneme.call("POST", `/v1/chats/${await newChat()}/messages`, { message: QUESTION });
     expect(sent.body.message).toMatchObject({ content: whole.answer, sources: whole.sources });
   });
 
-  test("comes sentence by sentence, each with its citation, numbered by first appearance", async () => {
+  test("arrives sentence by sentence, each with its citation, numbered by first appearance", async () => {
     const events = await (await stream(await newChat(), { message: QUESTION })).rest();
     const texts = events.filter(({ name }) => name === "text").map(({ data }) => data.content);
     expect(texts.length).toBeGreaterThan(1);
@@ -71,7 +70,7 @@ describe("200", () => {
     await reader.hangUp();
   });
 
-  test("searches what the chat's user owns, and takes filters and maxSources", async () => {
+  test("searches the memories of the chat's user, and applies filters and maxSources", async () => {
     const whole = async (chat: string, more: object) =>
       expectWholeAnswer(await (await stream(chat, { message: QUESTION, ...more })).rest());
     expect((await whole(await newChat("bob"), {})).sources).toHaveLength(1);
@@ -80,7 +79,7 @@ describe("200", () => {
     expect((await whole(await newChat("nobody"), {})).sources).toEqual([]);
   });
 
-  test("the user's message is stored when the first event is there, the assistant's not yet", async () => {
+  test("the user's message is stored before the first event, the assistant's not yet", async () => {
     const chat = await newChat();
     const reader = await stream(chat, { message: QUESTION });
     expect((await reader.next())?.name).toBe("text");
@@ -89,7 +88,7 @@ describe("200", () => {
     expect((await messages(chat)).map(({ role }: { role: string }) => role)).toEqual(["user", "assistant"]);
   });
 
-  test("counts as a query once it is whole", async () => {
+  test("counts as a query when it is complete", async () => {
     const before = await used();
     const reader = await stream(await newChat(), { message: QUESTION });
     await reader.next();
@@ -100,7 +99,7 @@ describe("200", () => {
 });
 
 describe("two at once", () => {
-  test("a message that comes while another is streamed is answered after it", async () => {
+  test("a message during another stream is answered after it", async () => {
     const chat = await newChat();
     const first = await stream(chat, { message: QUESTION });
     await first.next();
@@ -118,7 +117,7 @@ describe("two at once", () => {
     ).toEqual([QUESTION, "assistant", "Is it haunted?", "assistant"]);
   });
 
-  test("a stream that is hung up lets the next one in", async () => {
+  test("after a hang-up the next one proceeds", async () => {
     const chat = await newChat();
     const [first, second] = [await stream(chat, { message: QUESTION }), await stream(chat, { message: "How heavy?" })];
     await first.next();
@@ -127,7 +126,7 @@ describe("two at once", () => {
     expect((await messages(chat)).map(({ interrupted = false }) => interrupted)).toEqual([false, true, false, false]);
   });
 
-  test("one that is hung up before it was its turn leaves nothing", async () => {
+  test("a hang-up while waiting leaves nothing", async () => {
     const chat = await newChat();
     const before = await used();
     const [first, second] = [
@@ -145,7 +144,7 @@ describe("two at once", () => {
 });
 
 describe("a caller who hangs up", () => {
-  test("leaves what was said, marked as interrupted, with its numbering and its sources; it counts as a query", async () => {
+  test("leaves the partial answer, marked as interrupted, with its citations and sources; it counts as a query", async () => {
     const whole = expectWholeAnswer(await (await stream(await newChat(), { message: QUESTION })).rest());
     for (const heard of [1, 2]) {
       const chat = await newChat();
@@ -167,7 +166,7 @@ describe("a caller who hangs up", () => {
     }
   });
 
-  test("by the connection's end leaves the same", async () => {
+  test("by closing the connection leaves the same", async () => {
     const chat = await newChat();
     const connection = new AbortController();
     const response = await mneme.service.handle(
@@ -196,7 +195,7 @@ describe("a caller who hangs up", () => {
     expect([await messages(chat), await used()]).toEqual([[], before]);
   });
 
-  test("after the last text has the whole answer, whenever that was", async () => {
+  test("after the last text leaves the complete answer", async () => {
     const chat = await newChat();
     const reader = await stream(chat, { message: QUESTION });
     for (let event = await reader.next(); event?.name !== "sources"; event = await reader.next());
@@ -207,7 +206,7 @@ describe("a caller who hangs up", () => {
   });
 });
 
-describe("what is refused before work is an HTTP status", () => {
+describe("errors before the stream are HTTP statuses", () => {
   const refused: [name: string, body: unknown, code: string, param: string | undefined][] = [
     ["no message", {}, "invalid_request", "message"],
     ["a blank message", { message: " " }, "invalid_request", "message"],
@@ -226,7 +225,7 @@ describe("what is refused before work is an HTTP status", () => {
     });
   }
 
-  test("32,768 characters of message pass", async () => {
+  test("32,768 characters of message are accepted", async () => {
     expectWholeAnswer(await (await stream(await newChat("nobody"), { message: "m".repeat(32_768) })).rest());
   });
 
@@ -236,7 +235,7 @@ describe("what is refused before work is an HTTP status", () => {
   });
 });
 
-describe("what fails afterwards is an event", () => {
+describe("later errors are events", () => {
   test("error: a chat that is deleted while it is answered", async () => {
     const chat = await newChat();
     const before = await used();
@@ -248,7 +247,7 @@ describe("what fails afterwards is an event", () => {
     expect(await used()).toBe(before);
   });
 
-  test("error: the models are away; the user's message is kept, no answer is, and it does not count", async () => {
+  test("error: the models are unavailable; the user's message is stored, no answer is, and it does not count", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "mneme-test-"));
     const first = await startService({ dataDir });
     await first.store({ content: "Stored while the models were there." });

@@ -1,4 +1,4 @@
-// PUT /v1/memories/{id}: what stays, what goes, what is extracted afresh, and when the memory can be found.
+// PUT /v1/memories/{id}: which values change, which are extracted again, and when the memory can be found.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -59,7 +59,7 @@ describe("200: without new content", () => {
     }
   });
 
-  test("null clears, and what was cleared is not extracted while the content stays", async () => {
+  test("null clears a value, and it is not extracted again while the content stays", async () => {
     const { body: before } = await mneme.store({ ...GIVEN, externalId: "cleared" });
     const cleared = {
       ...{ title: null, type: null, tags: null, language: null },
@@ -72,13 +72,13 @@ describe("200: without new content", () => {
     expect((await mneme.call("GET", "/v1/memories?userId=ada&q=tram")).body.data).toEqual([]);
   });
 
-  test("metadata replaces whole: no key of the old one is left", async () => {
+  test("metadata is replaced as a whole", async () => {
     const { body } = await mneme.store({ content: "x", metadata: { a: 1, b: { c: 2 } } });
     expect((await put(body.id, { metadata: { b: { d: 3 } } })).body.metadata).toEqual({ b: { d: 3 } });
     expect((await put(body.id, { metadata: {} })).body.metadata).toEqual({});
   });
 
-  test("the memory stays searchable, and lists, filters and scope see the change at once", async () => {
+  test("the memory stays searchable, and the change applies to lists, filters and scope at once", async () => {
     const { body } = await mneme.store({ content: "The kiosk sells maps.", userId: "old", type: "draft" });
     for (let round = 0; round < 10; round++) {
       const [owner, other] = round % 2 === 0 ? ["new", "old"] : ["old", "new"];
@@ -91,13 +91,13 @@ describe("200: without new content", () => {
     }
   });
 
-  test("the content that it has already is no new content", async () => {
+  test("its current content does not count as new", async () => {
     const { body } = await mneme.store({ content: "The same text.", title: "Same" });
     const { status, body: again } = await put(body.id, { content: "The same text.", title: "Other" });
     expect([status, again.status, again.title]).toEqual([200, "completed", "Other"]);
   });
 
-  test("an expiry that is set later counts from the moment it names", async () => {
+  test("an expiry can be set later", async () => {
     const { body } = await mneme.store({ content: "A late expiry.", userId: "late" });
     await put(body.id, { expires_at: new Date(clock.now() + 60_000).toISOString() });
     expect(await search("late expiry", { userId: "late" })).toHaveLength(1);
@@ -106,14 +106,14 @@ describe("200: without new content", () => {
     expectFault(await put(body.id, { expires_at: null }), 404, "memory_not_found", "id");
   });
 
-  test("an expiry that is cleared in time is none", async () => {
+  test("an expiry can be cleared in time", async () => {
     const { body } = await mneme.store({ content: "Kept after all.", expires_at: soon(60_000) });
     await put(body.id, { expires_at: null });
     clock.advance(120_000);
     expect((await read(body.id)).expires_at).toBeNull();
   });
 
-  test("while it is processing, it is 200 as well, and the memory goes on being processed", async () => {
+  test("200 while it is processing, and processing continues", async () => {
     const bare = await startWithoutModels();
     try {
       const { body } = await bare.call("POST", "/v1/memories", { content: "Waits." });
@@ -125,7 +125,7 @@ describe("200: without new content", () => {
     }
   });
 
-  test("a value given while it is processing survives the extraction", async () => {
+  test("a value given during processing is not overwritten by extraction", async () => {
     const { body } = await mneme.call("POST", "/v1/memories", { content: "Quick, before it is read." });
     await put(body.id, { title: "Mine", language: "fr" });
     expect((await mneme.settled(body.id)).body).toMatchObject({ title: "Mine", language: "fr" });
@@ -158,7 +158,7 @@ describe("202: with new content", () => {
     await mneme.call("DELETE", `/v1/memories/${before.id}`);
   });
 
-  test("it is out of search until it is completed, and then found by its new text only: ten times", async () => {
+  test("it is not found until it is completed, and then by its new text only: ten times", async () => {
     const { body } = await mneme.store({ content: "Version 0 of the rule.", userId: "rules" });
     for (let round = 1; round <= 10; round++) {
       const changed = await put(body.id, { content: `Version ${round} of the rule.` });
@@ -171,7 +171,7 @@ describe("202: with new content", () => {
     }
   });
 
-  test("while nothing processes it, it is in no search and no answer, but can be read and listed", async () => {
+  test("before it is processed it is in no search and no answer, but can be read and listed", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "mneme-test-"));
     const first = await startService({ dataDir });
     const { body } = await first.store({ content: "The lamp is lit at six.", userId: "ada" });
@@ -192,7 +192,7 @@ describe("202: with new content", () => {
     }
   });
 
-  test("while it is processing, new content takes the place of the old", async () => {
+  test("new content replaces the old during processing", async () => {
     const bare = await startWithoutModels();
     try {
       const { body } = await bare.call("POST", "/v1/memories", { content: "First thought.", title: "Thought" });
@@ -204,7 +204,7 @@ describe("202: with new content", () => {
     }
   });
 
-  test("what the caller gave stays, what he never gave is extracted afresh", async () => {
+  test("given values stay, the others are extracted again", async () => {
     const { body: first } = await mneme.store({
       content: "The clock in the hall is slow and loud, and everybody in the house complains about it.",
       title: "Mine",
@@ -218,7 +218,7 @@ describe("202: with new content", () => {
     expect(second.tags).not.toEqual(first.tags);
   });
 
-  test("what was cleared is extracted afresh with the next content, what was set in between stays", async () => {
+  test("cleared values are extracted again with the next content, values set in between stay", async () => {
     const { body } = await mneme.store({ ...GIVEN, content: "An English sentence about the weather and the sea." });
     await put(body.id, { title: null, language: null, type: "set later" });
     await put(body.id, { content: "Ein deutscher Satz über das Wetter und das Meer im Winter." });
@@ -228,7 +228,7 @@ describe("202: with new content", () => {
     expect(settled.title).not.toBe(GIVEN.title);
   });
 
-  test("a failed memory is tried again, also with the content that it has", async () => {
+  test("a failed memory is processed again, also with its current content", async () => {
     for (const content of ["Another text.", "It failed."]) {
       const { body } = await mneme.call("POST", "/v1/memories", { content: "It failed." });
       markFailed(mneme, body.id);
@@ -288,13 +288,13 @@ describe("400", () => {
     });
   }
 
-  test("one bad field refuses the whole change", async () => {
+  test("one invalid field refuses the whole change", async () => {
     const before = await read(id);
     expectFault(await put(id, { title: "Half", tags: [1] }), 400, "invalid_request", "tags[0]");
     expect(await read(id)).toEqual(before);
   });
 
-  test("the bounds themselves pass", async () => {
+  test("the bounds themselves are accepted", async () => {
     const { body } = await mneme.store({ content: "x" });
     const longest = {
       ...{ title: "t".repeat(1_024), type: "t".repeat(128), userId: "u".repeat(256), externalId: "e".repeat(256) },
@@ -336,13 +336,13 @@ describe("409: an externalId in use", () => {
     expect(await read(id)).toEqual(before);
   };
 
-  test("of the same user is refused, and nothing of the change is made", async () => {
+  test("of the same user is refused, and nothing changes", async () => {
     const [, second] = await pair("x");
     await expectConflict(second.id, { externalId: "x-a", title: "Never" });
     await expectConflict(second.id, { externalId: "x-a", content: "Never." });
   });
 
-  test("a change of the user that lands on one is refused as well, to nobody too", async () => {
+  test("a change of the user that leads to a conflict is refused, also to no user", async () => {
     const [first] = await pair("y");
     const { body: other } = await mneme.store({ content: "Bob's.", externalId: "y-a", userId: "bob" });
     const { body: nobodys } = await mneme.store({ content: "Nobody's.", externalId: "y-a" });
@@ -352,7 +352,7 @@ describe("409: an externalId in use", () => {
     expect((await put(first.id, { userId: null })).status).toBe(200);
   });
 
-  test("its own is no conflict, another user's is none, and a freed one is free", async () => {
+  test("its own externalId, another user's, and a freed one are no conflict", async () => {
     const [first, second] = await pair("z");
     expect((await put(first.id, { externalId: "z-a", userId: "ida" })).status).toBe(200);
     const { body: other } = await mneme.store({ content: "Bob's.", userId: "bob" });
@@ -363,7 +363,7 @@ describe("409: an externalId in use", () => {
     expect(upserted.body.id).toBe(second.id);
   });
 
-  test("an expired holder does not hold it any more", async () => {
+  test("an expired memory no longer has it", async () => {
     const [first, second] = await pair("w");
     await put(first.id, { expires_at: soon(1_000) });
     clock.advance(1_000);
@@ -382,7 +382,7 @@ test("429: a content that does not fit into the plan's storage changes nothing",
   expect(after.body.content).toBe("Small.");
 });
 
-test("403: a confined key changes its user's memories, gives none away, and sees no others", async () => {
+test("403: a confined key changes its user's memories, cannot give them away, and sees no others", async () => {
   const headers = { authorization: `Bearer ${mneme.addKey(["memories:write"], undefined, { userId: "ada" })}` };
   const { body: own } = await mneme.store({ content: "Ada's.", userId: "ada" });
   expect((await put(own.id, { title: "Changed", userId: "ada" }, headers)).status).toBe(200);

@@ -1,5 +1,4 @@
-// uploadMemory as callers meet it: what a form may hold and what it must not, each status with its code, and that
-// nothing of what was refused stays on the disk.
+// uploadMemory: valid and invalid forms, every status with its code, and that refused files are removed from disk.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
@@ -43,7 +42,7 @@ describe("receiving", () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   for (const pieceBytes of [1, 7, 64 * 1024]) {
-    test(`gives fields, name and bytes as they were sent, in pieces of ${pieceBytes}`, async () => {
+    test(`returns fields, name and bytes unchanged, in pieces of ${pieceBytes}`, async () => {
       const content = Buffer.from(`--\r\n\r\n----mneme\r\n${"x".repeat(500)}\0`);
       const fields = { title: "Grüße ", tags: "[]", userId: "\ufeffu" };
       const upload = await receive(fileForm("Plan für 'alle'.md", content, fields), {
@@ -60,7 +59,7 @@ describe("receiving", () => {
     });
   }
 
-  test("takes the forms that fetch makes", async () => {
+  test("accepts forms from fetch", async () => {
     const body = new FormData();
     body.append("title", "T");
     body.append("file", new File(["Hello."], "a.txt"));
@@ -69,7 +68,7 @@ describe("receiving", () => {
     await upload.discard();
   });
 
-  test("a name is cut to 255 characters, and has neither folders nor control characters", async () => {
+  test("a filename is cut to 255 characters, without folders and control characters", async () => {
     for (const [sent, shown] of [
       ["../../etc/passwd", "passwd"],
       ["C:\\\\Users\\\\ada\\\\plan.txt", "plan.txt"],
@@ -134,13 +133,13 @@ describe("receiving", () => {
     test(`refuses ${what}`, async () => expect(await refusal(parts, options)).toMatchObject({ code, param }));
   }
 
-  test("lists what is read where a format is not", async () => {
+  test("lists the supported formats if a format is not supported", async () => {
     expect((await refusal(fileForm("a.png", PNG))).message).toContain(
       "PDF, DOCX, XLSX, PPTX, TXT, Markdown, CSV, HTML and JSON",
     );
   });
 
-  test("refuses a form that was cut off, wherever", async () => {
+  test("refuses a form that was cut off at any point", async () => {
     const whole = await formRequest(URL, fileForm("a.txt", "Hello.", { title: "T" })).arrayBuffer();
     for (let cutAt = 0; cutAt < whole.byteLength - 2; cutAt++) {
       const fault = await refusal(fileForm("a.txt", "Hello.", { title: "T" }), { cutAt, pieceBytes: 16 });
@@ -160,7 +159,7 @@ describe("receiving", () => {
     expect(fault.code).toBe("invalid_request");
   });
 
-  test("takes 100 MB, and not a byte more", async () => {
+  test("accepts 100 MB, and not a byte more", async () => {
     const large = (bytes: number) => [{ name: "file", filename: "a.txt", content: lines(bytes) }];
     const upload = await receive(large(LIMITS.uploadBytes));
     expect(upload.file.bytes).toBe(104_857_600);
@@ -195,7 +194,7 @@ describe("uploadMemory", () => {
   const send = (parts: readonly Part[], headers: Record<string, string> = {}, key = TEST_KEY) =>
     service.send(formRequest(URL, parts, { headers: { authorization: `Bearer ${key}`, ...headers } }));
 
-  test("202: a memory that is processing, and completed and found once its text is read", async () => {
+  test("202: a processing memory, which is completed and found after its text was read", async () => {
     const accepted = await send(fileForm("Harbour plan.md", "# The harbour\n\nThe lighthouse is painted in May."));
     expect(accepted.status).toBe(202);
     expect(accepted.body).toMatchObject({
@@ -218,7 +217,7 @@ describe("uploadMemory", () => {
     expect((await service.call("POST", "/v1/memories/search", filtered)).body.total_results).toBe(1);
   });
 
-  test("results from a file name the page they stand on", async () => {
+  test("results from a file name their page", async () => {
     const line = (page: string, at: number) => `The ${page} page speaks of ${page} things, in line ${at} of it.`;
     const page = (name: string) =>
       Array.from({ length: 30 }, (_, at) => ({ text: line(name, at), x: 50, y: 60 + at * 20, size: 10 }));
@@ -259,7 +258,7 @@ describe("uploadMemory", () => {
     });
   });
 
-  test("empty fields, as web pages send them, count as left out", async () => {
+  test("empty fields, as web pages send them, count as absent", async () => {
     const { status, body } = await send(
       fileForm("a.txt", "Empty fields.", { title: "", tags: "", metadata: "", type: "" }),
     );
@@ -338,7 +337,7 @@ describe("uploadMemory", () => {
     const key = { "idempotency-key": "upload-1" };
     const form = (filename: string, content: string, title: string) => fileForm(filename, content, { title });
 
-    test("gives the first answer again for the same fields, name and bytes, and for nothing else", async () => {
+    test("gives the first answer again for the same fields, name and bytes only", async () => {
       const first = await send(form("a.txt", "Once.", "T"), key);
       await service.settled(first.body.id);
       const again = await send(form("a.txt", "Once.", "T"), key);
@@ -350,14 +349,14 @@ describe("uploadMemory", () => {
       }
     });
 
-    test("remembers no refusal", async () => {
+    test("does not remember errors", async () => {
       const other = { "idempotency-key": "upload-2" };
       expect((await send(fileForm("a.txt", "Later.", { tags: "no JSON" }), other)).status).toBe(400);
       expect((await send(fileForm("a.txt", "Later."), other)).status).toBe(202);
     });
   });
 
-  test("a known externalId: 200 with the text for the same file, 202 for another", async () => {
+  test("an existing externalId: 200 with the text for the same file, 202 for another", async () => {
     const known = { externalId: "plan", userId: "ada" };
     const first = await send(fileForm("plan.txt", "The first plan.", known));
     await service.settled(first.body.id);
@@ -375,7 +374,7 @@ describe("uploadMemory", () => {
     expect((await service.settled(first.body.id)).body.content).toBe("The second plan.");
   });
 
-  test("what cannot be read fails with a reason, can be tried again, and goes for good", async () => {
+  test("an unreadable file fails with a reason, can be retried, and can be purged", async () => {
     const others = new Set(kept());
     const { body } = await send(fileForm("scan.pdf", "%PDF-1.7\n"));
     const failed = await service.settled(body.id);
@@ -390,7 +389,7 @@ describe("uploadMemory", () => {
     await until("its file is gone", () => mine().length === 0);
   });
 
-  test("429 where the plan is full: the eleventh document, and more bytes than it holds", async () => {
+  test("429 if the plan is full: the eleventh document, and too many bytes", async () => {
     const project = await service.call("POST", "/v1/projects", { name: "Small", plan: "free" });
     const { key } = project.body;
     const large = [{ name: "file", filename: "a.pdf", content: pdfOf(LIMITS.uploadBytes / 2 + 1) }];

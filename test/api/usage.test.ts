@@ -1,4 +1,4 @@
-// GET /v1/usage: what counts, what does not, and when the month begins anew.
+// GET /v1/usage: what counts, what does not, and when the month resets.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SettableClock, startService, type TestService } from "../support/service.ts";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => mneme.stop());
 
-/** A project of a plan, and how its first key calls. */
+/** A project with a plan, and calls with its first key. */
 interface Tenant {
   readonly id: string;
   readonly key: string;
@@ -101,7 +101,7 @@ describe("the answer", () => {
 });
 
 describe("documents and storage", () => {
-  test("count what is not deleted, in UTF-8 bytes of the contents, from the moment it is accepted", async () => {
+  test("count memories that are not deleted, in UTF-8 bytes of content, as soon as they are accepted", async () => {
     const project = await tenant("free");
     const shown = async () => {
       const { documents, storage_bytes } = await project.usage();
@@ -125,7 +125,7 @@ describe("documents and storage", () => {
     expect(await shown()).toEqual([1, 9, 5, 50 * MiB - 5]);
   });
 
-  test("an update by externalId is no further document", async () => {
+  test("an update by externalId is not another document", async () => {
     const project = await tenant("free");
     for (const content of ["one", "two and more", "two and more"]) {
       await project.call("POST", "/v1/memories", { content, externalId: "same" });
@@ -134,7 +134,7 @@ describe("documents and storage", () => {
     expect([documents.used, storage_bytes.used]).toEqual([1, "two and more".length]);
   });
 
-  test("an expired memory no longer counts from the moment that it names", async () => {
+  test("a memory does not count from its expiry on", async () => {
     const project = await tenant("free");
     const expires_at = new Date(clock.now() + 60_000).toISOString();
     await stored(project, { content: "ephemeral", expires_at });
@@ -144,7 +144,7 @@ describe("documents and storage", () => {
     expect([documents.used, storage_bytes.used]).toEqual([0, 0]);
   });
 
-  test("what a user takes with it no longer counts; what it leaves behind does", async () => {
+  test("memories deleted with their user no longer count; others do", async () => {
     const project = await tenant("free");
     await project.call("POST", "/v1/memories", { content: "ada's", userId: "ada" });
     await project.call("POST", "/v1/memories", { content: "bob's", userId: "bob" });
@@ -163,7 +163,7 @@ describe("documents and storage", () => {
     expect((await two.usage()).documents.used).toBe(1);
   });
 
-  test("a smaller plan leaves more used than allowed, and nothing remains", async () => {
+  test("after a change to a smaller plan more is used than allowed, and 0 remains", async () => {
     const project = await tenant("enterprise");
     const memories = Array.from({ length: 12 }, (_, n) => ({ content: `Number ${n}.` }));
     await project.call("POST", "/v1/memories/batch", { memories });
@@ -173,7 +173,7 @@ describe("documents and storage", () => {
 });
 
 describe("queries", () => {
-  test("query and chat messages count, in both their forms; nothing else does", async () => {
+  test("queries and chat messages count, as JSON and as streams; nothing else does", async () => {
     const project = await tenant("free");
     await stored(project, { content: "The kettle in the office is blue." });
     const used = async () => (await project.usage()).queries.used;
@@ -204,7 +204,7 @@ describe("queries", () => {
     expect((await project.usage()).queries.used).toBe(1);
   });
 
-  test("refused ones cost nothing", async () => {
+  test("refused ones do not count", async () => {
     const project = await tenant("free");
     const chat: string = (await project.call("POST", "/v1/chats", {})).body.id;
     const refused: readonly (readonly [path: string, body: object, status: number])[] = [
@@ -222,7 +222,7 @@ describe("queries", () => {
     expect((await project.usage()).queries.used).toBe(0);
   });
 
-  test("a repeated message is answered from memory and costs nothing", async () => {
+  test("a repeated message gets the remembered answer and does not count", async () => {
     const project = await tenant("free");
     const chat: string = (await project.call("POST", "/v1/chats", {})).body.id;
     for (let round = 0; round < 3; round++) {

@@ -1,4 +1,4 @@
-// /v1/users: how a user becomes known, changes, is read, and goes, alone or with all that is the user's.
+// /v1/users: creating, changing, reading and deleting users, with and without their data.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
@@ -10,7 +10,7 @@ import { walk } from "./pages.ts";
 const clock = new SettableClock();
 let mneme: TestService;
 beforeAll(async () => {
-  // long waits: what could not be delivered stays where it can be counted
+  // long retry delays, so that undelivered events stay pending and can be counted
   const config = { webhookAllow: AllowList.parse("127.0.0.1"), webhookRetriesMs: [3_600_000] };
   mneme = await startService({ clock, config });
 });
@@ -27,14 +27,14 @@ const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 const objectOf = (bytes: number) => ({ k: "x".repeat(bytes - '{"k":""}'.length) });
 
 describe("upsertUser", () => {
-  test("200: the whole user; what was not given is null or empty", async () => {
+  test("200: the whole user; absent fields are null or empty", async () => {
     const { status, body } = await upsert({ id: "bare" });
     expect(status).toBe(200);
     expect(body).toEqual({ id: "bare", name: null, email: null, metadata: {}, created_at: expect.any(String) });
     expect(body.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  test("200: every field is kept as it was sent", async () => {
+  test("200: every field is stored unchanged", async () => {
     const given = {
       id: "ada",
       name: "Ada Lovelace",
@@ -46,7 +46,7 @@ describe("upsertUser", () => {
     expect((await get("ada")).body).toEqual(body);
   });
 
-  test("repeating the same request changes nothing, whenever it comes", async () => {
+  test("repeating a request changes nothing", async () => {
     const given = { id: "same", name: "Same", metadata: { a: 1 } };
     const first = await upsert(given);
     clock.advance(5_000);
@@ -66,7 +66,7 @@ describe("upsertUser", () => {
     expect((await get("eve")).body).toEqual(emptied);
   });
 
-  test("metadata replaces whole: what the new one lacks is gone, at every depth", async () => {
+  test("metadata is replaced as a whole", async () => {
     await upsert({ id: "meta", metadata: { a: 1, deep: { b: 2, c: 3 } } });
     const { body } = await upsert({ id: "meta", metadata: { deep: { c: 4 } } });
     expect(body.metadata).toEqual({ deep: { c: 4 } });
@@ -113,13 +113,13 @@ describe("upsertUser", () => {
     });
   }
 
-  test("ids are compared byte for byte: case and normal forms tell users apart", async () => {
+  test("ids are compared byte for byte: case and normal forms matter", async () => {
     const ids = ["Casé", "casé", "Case\u0301", "Casé "];
     for (const [at, id] of ids.entries()) await upsert({ id, name: String(at) });
     for (const [at, id] of ids.entries()) expect((await get(id)).body).toMatchObject({ id, name: String(at) });
   });
 
-  test("403 for a key that reads users only, and for another user than a confined key's", async () => {
+  test("403 for a key with users:read only, and for another user than that of a confined key", async () => {
     expectFault(await upsert({ id: "x" }, bearer(mneme.addKey(["users:read"]))), 403, "insufficient_scope");
     const own = bearer(mneme.addKey(["*"], undefined, { userId: "confined" }));
     expectFault(await upsert({ id: "ada" }, own), 403, "insufficient_scope", "id");
@@ -127,7 +127,7 @@ describe("upsertUser", () => {
   });
 });
 
-describe("a user becomes known", () => {
+describe("a user is created", () => {
   const named: readonly (readonly [by: string, userId: string, act: (userId: string) => Promise<Answered>])[] = [
     ["a memory", "by-memory", (userId) => mneme.call("POST", "/v1/memories", { content: "Hello.", userId })],
     [
@@ -169,7 +169,7 @@ describe("a user becomes known", () => {
     expectFault(await get("asked-for"), 404, "user_not_found", "userId");
   });
 
-  test("naming a known one again keeps its profile", async () => {
+  test("naming an existing user keeps its profile", async () => {
     const { body } = await upsert({ id: "kept", name: "Kept", metadata: { a: 1 } });
     clock.advance(1_000);
     await mneme.call("POST", "/v1/memories", { content: "Kept's.", userId: "kept" });
@@ -180,7 +180,7 @@ describe("a user becomes known", () => {
 });
 
 describe("getUser", () => {
-  test("404 for one that nobody named, and for another project's", async () => {
+  test("404 for an unknown user, and for another project's", async () => {
     expectFault(await get("nobody"), 404, "user_not_found", "userId");
     await upsert({ id: "ours" });
     const other = bearer(mneme.addKey(["*"], "prj_users_elsewhere"));
@@ -217,7 +217,7 @@ describe("listUsers", () => {
   });
   const list = (query: string) => mneme.call("GET", `/v1/users${query}`, undefined, headers);
 
-  test("200: newest first, 20 where no limit is given, each once over all pages", async () => {
+  test("200: newest first, 20 by default, each once over all pages", async () => {
     const { status, body } = await list("");
     expect([status, body.data.length, body.has_more]).toEqual([200, 20, true]);
     const ids = (await walk(mneme, "/v1/users", { limit: 7, headers })).map(({ id }) => id);
@@ -230,7 +230,7 @@ describe("listUsers", () => {
     expect([body.data.length, body.has_more, body.cursor]).toEqual([25, false, null]);
   });
 
-  test("a user that comes or goes between two pages makes no other appear twice or go missing", async () => {
+  test("creations and deletions between pages neither repeat nor hide other users", async () => {
     const { body: first } = await list("?limit=5");
     await upsert({ id: "late" }, headers);
     expect((await remove("user-15", "", headers)).status).toBe(204);
@@ -243,7 +243,7 @@ describe("listUsers", () => {
   });
 
   for (const limit of ["0", "101", "-1", "1.5", "ten", ""]) {
-    test(`400: limit=${limit} is refused, never clamped`, async () => {
+    test(`400: limit=${limit} is refused, not clamped`, async () => {
       expectFault(await list(`?limit=${limit}`), 400, "invalid_request", "limit");
     });
   }
@@ -257,7 +257,7 @@ describe("listUsers", () => {
     }
   });
 
-  test("a key confined to a user sees that one only, and none before it is known", async () => {
+  test("a confined key sees its user only, and none before it exists", async () => {
     await upsert({ id: "only" });
     const only = bearer(mneme.addKey(["*"], undefined, { userId: "only" }));
     const { body } = await mneme.call("GET", "/v1/users", undefined, only);
@@ -288,7 +288,7 @@ describe("deleteUser", () => {
   const found = async (userId: string) =>
     (await mneme.call("POST", "/v1/memories/search", { query: `lighthouse of ${userId}`, userId })).body.results.length;
 
-  test("without cascade: 204, the profile goes, everything else stays", async () => {
+  test("without cascade: 204, the profile is deleted, everything else stays", async () => {
     const { memories, chat } = await settle("leaver");
     const { status, body } = await remove("leaver");
     expect([status, body]).toEqual([204, null]);
@@ -303,7 +303,7 @@ describe("deleteUser", () => {
     expect((await mneme.call("GET", `/v1/chats/${chat}`)).body.messages).toHaveLength(2);
   });
 
-  test("without cascade: the next time it is named it is known again, without its profile, with its events", async () => {
+  test("without cascade: when it is named again, it exists without its profile and with its events", async () => {
     await upsert({ id: "returner", name: "Old", email: "old@example.com" });
     await mneme.call("POST", "/v1/users/returner/events", { type: "first" });
     expect((await remove("returner", "?cascade=false")).status).toBe(204);
@@ -313,7 +313,7 @@ describe("deleteUser", () => {
     expect(body.data.map(({ type }: { type: string }) => type)).toEqual(["second", "first"]);
   });
 
-  test("with cascade: 204, and memories, chats and events are out of every answer at once", async () => {
+  test("with cascade: 204, and memories, chats and events disappear from all answers at once", async () => {
     const { memories, chat } = await settle("gone");
     const bystander = await mneme.store({ content: "The lighthouse of somebody else stays.", userId: "bystander" });
     const mixed: string = (await mneme.call("POST", "/v1/chats", {})).body.id;
@@ -340,21 +340,21 @@ describe("deleteUser", () => {
     expectFault(await mneme.call("GET", `/v1/chats/${chat}/messages`), 404, "chat_not_found", "id");
     expect((await mneme.call("GET", "/v1/chats?userId=gone")).body.data).toEqual([]);
 
-    // what a chat of nobody quoted of them is gone as well
+    // quotes of them in chats without a user are gone as well
     const history = await mneme.call("GET", `/v1/chats/${mixed}`);
     const sources = history.body.messages.flatMap((message: { sources: { memory_id: string }[] }) =>
       message.sources.map(({ memory_id }) => memory_id),
     );
     expect(sources.filter((id: string) => memories.includes(id))).toEqual([]);
 
-    // named again, the user begins anew
+    // named again, the user is a new one
     await mneme.call("POST", "/v1/users/gone/events", { type: "again" });
     const { body: events } = await mneme.call("GET", "/v1/users/gone/events");
     expect(events.data.map(({ type }: { type: string }) => type)).toEqual(["again"]);
     expect((await get("gone")).body).toMatchObject({ name: null, metadata: {} });
   });
 
-  test("with cascade: what is still processing goes too, and never comes back", async () => {
+  test("with cascade: processing memories are deleted too, and stay deleted", async () => {
     const ids: string[] = [];
     for (let n = 0; n < 5; n++) {
       const { body } = await mneme.call("POST", "/v1/memories", { content: `Hurried note ${n}.`, userId: "hurried" });
@@ -369,7 +369,7 @@ describe("deleteUser", () => {
     expect(hits.filter((id: string) => ids.includes(id))).toEqual([]);
   });
 
-  test("with cascade: memory.deleted is told for each memory, once", async () => {
+  test("with cascade: memory.deleted is sent once for each memory", async () => {
     const project = "prj_users_told";
     const headers = bearer(mneme.addKey(["*"], project));
     const ids: string[] = [];
@@ -418,7 +418,7 @@ describe("deleteUser", () => {
     expect((await get("careful")).status).toBe(200);
   });
 
-  test("403: a key that reads only, and a confined key for another; its own user it may delete", async () => {
+  test("403: a key with users:read only, and a confined key for another user; its own it may delete", async () => {
     await upsert({ id: "guarded" });
     expectFault(await remove("guarded", "", bearer(mneme.addKey(["users:read"]))), 403, "insufficient_scope");
     const own = bearer(mneme.addKey(["*"], undefined, { userId: "selfish" }));
@@ -435,7 +435,7 @@ async function walkedCursor(path: string): Promise<string> {
   return body.cursor;
 }
 
-test("a user that no path could name cannot be made, by whatever names it", async () => {
+test("a user id that no path can contain is refused everywhere", async () => {
   for (const id of [".", ".."]) {
     expectFault(await mneme.call("POST", "/v1/users", { id }), 400, "invalid_request", "id");
     expectFault(

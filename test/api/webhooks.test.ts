@@ -1,4 +1,4 @@
-// /v1/webhooks: what a webhook is, who may have one and where it may lead. What is sent to it is in deliveries.test.ts.
+// /v1/webhooks: managing webhooks, access, and allowed URLs. deliveries.test.ts tests deliveries.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { AllowList } from "../../src/adapters/outbound/addresses.ts";
@@ -17,13 +17,13 @@ afterAll(() => mneme.stop());
 const EVENTS = ["memory.completed", "memory.failed", "memory.updated", "memory.deleted", "webhook.test"];
 const FIELDS = ["created_at", "description", "enabled", "events", "id", "url"];
 const NOWHERE = "wh_00000000000000000000000000";
-/** Public, and never called: nothing happens in these tests that anybody subscribed to. */
+/** A public URL that is never called, because no subscribed event happens in these tests. */
 const URL_OK = "https://93.184.216.34/hook";
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/;
 
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 let projects = 0;
-/** The headers of a key of a project of its own: webhooks are few per project. */
+/** The headers of a key of a new project, because a project can have only a few webhooks. */
 const elsewhere = () => bearer(mneme.addKey(["*"], `prj_webhooks_${projects++}`));
 const create = (body: unknown, headers: Record<string, string> = elsewhere()) =>
   mneme.call("POST", "/v1/webhooks", body, headers);
@@ -43,7 +43,7 @@ describe("createWebhook", () => {
     expect(body.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  test("201: without description and enabled it has none and is on", async () => {
+  test("201: without description and enabled: null and true", async () => {
     for (const more of [{}, { description: null, enabled: null }]) {
       expect((await create(hook(more))).body).toMatchObject({ description: null, enabled: true });
     }
@@ -103,7 +103,7 @@ describe("createWebhook", () => {
     });
   }
 
-  test("the tenth is taken, the eleventh is 400 webhook_limit_reached, and deleting one makes room", async () => {
+  test("the tenth is accepted, the eleventh is 400 webhook_limit_reached, and deleting one makes room", async () => {
     const headers = elsewhere();
     const made = [];
     for (let n = 0; n < 10; n++) made.push(await create(hook({ description: `number ${n}` }), headers));
@@ -116,7 +116,7 @@ describe("createWebhook", () => {
     expectFault(await create(hook(), headers), 400, "webhook_limit_reached");
   });
 
-  test("fifty at once: exactly ten are taken", async () => {
+  test("fifty at once: exactly ten are accepted", async () => {
     const headers = elsewhere();
     const answers = await Promise.all(Array.from({ length: 50 }, () => create(hook(), headers)));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
@@ -126,7 +126,7 @@ describe("createWebhook", () => {
 });
 
 describe("getWebhook and listWebhooks", () => {
-  test("200: as it was made, without its secret, alone and in the list", async () => {
+  test("200: as created, without its secret, alone and in the list", async () => {
     const headers = elsewhere();
     const { secret, ...webhook } = (await create(hook({ description: "seen" }), headers)).body;
     const one = await at("GET", webhook.id, headers);
@@ -147,7 +147,7 @@ describe("getWebhook and listWebhooks", () => {
     expect(listed.map(({ id }) => id)).toEqual(ids.reverse());
   });
 
-  test("limits of 1 and 100 are taken, 0 and 101 are 400; so are foreign cursors and unknown parameters", async () => {
+  test("limits of 1 and 100 are accepted; 0, 101, foreign cursors and unknown parameters are 400", async () => {
     const headers = elsewhere();
     for (let n = 0; n < 2; n++) await create(hook(), headers);
     const list = (query: string, of = headers) => mneme.call("GET", `/v1/webhooks${query}`, undefined, of);
@@ -160,7 +160,7 @@ describe("getWebhook and listWebhooks", () => {
 });
 
 describe("updateWebhook", () => {
-  test("200: each field alone; what is left out stays; a description of null is cleared", async () => {
+  test("200: each field alone; absent fields stay; a description of null is cleared", async () => {
     const headers = elsewhere();
     const { secret: _, ...before } = (await create(hook({ description: "first" }), headers)).body;
     const changes = [
@@ -200,7 +200,7 @@ describe("updateWebhook", () => {
 });
 
 describe("rotateWebhookSecret", () => {
-  test("200: another secret, shown this once; the rest stays", async () => {
+  test("200: a new secret, shown only once; the rest stays", async () => {
     const headers = elsewhere();
     const { secret, ...webhook } = (await create(hook(), headers)).body;
     const { status, body } = await at("POST", `${webhook.id}/rotate-secret`, headers);
@@ -213,7 +213,7 @@ describe("rotateWebhookSecret", () => {
 });
 
 describe("deleteWebhook", () => {
-  test("204, then it is gone", async () => {
+  test("204, then 404", async () => {
     const headers = elsewhere();
     const { id } = (await create(hook(), headers)).body;
     const answer = await at("DELETE", id, headers);
@@ -224,7 +224,7 @@ describe("deleteWebhook", () => {
   });
 });
 
-describe("who may", () => {
+describe("access", () => {
   const each = (id: string): readonly (readonly [method: string, path: string, body?: object])[] => [
     ["GET", `/v1/webhooks/${id}`],
     ["PUT", `/v1/webhooks/${id}`, { enabled: false }],
@@ -235,7 +235,7 @@ describe("who may", () => {
     ["DELETE", `/v1/webhooks/${id}`],
   ];
 
-  test("404 webhook_not_found: an unknown id, what cannot be one, and another project's", async () => {
+  test("404 webhook_not_found: an unknown id, a malformed one, and another project's", async () => {
     const { id } = (await create(hook())).body;
     const headers = elsewhere();
     for (const unknown of [NOWHERE, "x", "mem_00000000000000000000000000", id]) {
@@ -245,7 +245,7 @@ describe("who may", () => {
     }
   });
 
-  test("403: a key without the scope, and a confined one whatever its scopes", async () => {
+  test("403: a key without the scope, and a confined key with any scopes", async () => {
     const project = "prj_webhooks_guarded";
     const { id } = (await create(hook(), bearer(mneme.addKey(["*"], project)))).body;
     const keys = [
@@ -263,7 +263,7 @@ describe("who may", () => {
   });
 });
 
-test("a secret is in the answer that makes it and in no other, not even in a repeated one", async () => {
+test("a secret is only in the answer that creates it, not even in a repeated one", async () => {
   const headers = { ...elsewhere(), "idempotency-key": "webhook-once" };
   const { secret, ...webhook } = (await create(hook(), headers)).body;
   const again = await create(hook(), headers);
