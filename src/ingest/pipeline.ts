@@ -1,7 +1,7 @@
 // The steps of one memory between claim and publishing, each a small function; worker.ts decides when they run.
 
 import type { Extracted, Memory } from "../domain/memory.ts";
-import type { ChunkIndex, KnownEntities } from "../ports/chunk-index.ts";
+import type { KnownEntities } from "../ports/chunk-index.ts";
 import type { TextMark } from "../ports/document-reader.ts";
 import type { Finding } from "../ports/finding-store.ts";
 import type { Job } from "../ports/job-store.ts";
@@ -10,20 +10,12 @@ import type { Prepared, PrepareInput } from "../ports/preparer.ts";
 import type { ReadyMemory } from "./publisher.ts";
 import { SessionSmoother } from "./smoothing.ts";
 
-/** Chunks of one memory that are embedded before others have their turn: about a second of two lanes, which it fills. */
+/**
+ * Chunks of one memory that are embedded before others have their turn: about a second of two lanes, which it fills.
+ */
 const EMBED_SLICE_CHUNKS = 64;
 /** A language model finds some dozens of entities, and a caller may give 50 tags. */
 const KNOWN_ENTITIES_MAX = 64;
-
-/**
- * Texts of jobs in their order: from the row, or from the index where the row handed its text over before. null where
- * neither has it: the archive was replaced or damaged by hand.
- */
-export async function contentsOf(index: ChunkIndex, jobs: readonly Job[]): Promise<readonly (string | null)[]> {
-  const handedOver = jobs.filter((job) => job.content === null).map((job) => job.memory.key);
-  const archived = handedOver.length === 0 ? new Map<bigint, string>() : await index.contents(handedOver);
-  return jobs.map((job) => job.content ?? archived.get(job.memory.key) ?? null);
-}
 
 /** A job whose text is there. */
 export interface ReadJob {
@@ -61,8 +53,8 @@ export function prepareInputOf({ job: { memory }, content, title }: ReadJob): Pr
 }
 
 /**
- * The same, with what a language model found where nothing was known: it counts as known from then on. Not so its type: that of
- * preparation decides how the text is cut.
+ * The same, with what a language model found where nothing was known: it counts as known from then on. Not so its type:
+ * that of preparation decides how the text is cut.
  */
 export function withFinding(input: PrepareInput, finding: Finding | null): PrepareInput {
   if (finding === null) return input;
@@ -81,9 +73,10 @@ function dateOf({ metadata }: Memory): string | null {
 }
 
 /**
- * Vectors of chunks, `[n, dimensions]`, at low priority, a slice at a time, so that what else is in work comes in between.
- * Those of a conversation's turns lean towards their neighbours (smoothing.ts).
- * @param goesOn asked between two slices, with the number of chunks done; false ends the work, and there are no vectors.
+ * Vectors of chunks, `[n, dimensions]`, at low priority, a slice at a time, so that what else is in work comes in
+ * between. Those of a conversation's turns lean towards their neighbours (smoothing.ts).
+ * @param goesOn asked between two slices, with the number of chunks done; false ends the work, and there are no
+ *   vectors.
  */
 export async function embedChunks(
   embedder: Embedder,
@@ -104,8 +97,8 @@ export async function embedChunks(
 }
 
 /**
- * What a memory is known to name: its title, its tags (given, or key phrases of its text), and what a language model found in it;
- * names that the text itself shows are the index's to find.
+ * What a memory is known to name: its title, its tags (given, or key phrases of its text), and what a language model
+ * found in it; names that the text itself shows are the index's to find.
  */
 function knownEntities({ title, tags }: Extracted, finding: Finding | null): KnownEntities {
   const entities = finding?.entities.map(({ name }) => name) ?? [];

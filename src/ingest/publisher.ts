@@ -1,11 +1,11 @@
-// How memories that are ready become searchable: in rounds, many at a time (group commit), each step repeatable after
-// a crash. What makes them ready is pipeline.ts.
+// Makes memories searchable in rounds, many at a time (group commit). Each step can be repeated after a crash.
 
 import type { ProjectId } from "../domain/ids.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex, ProjectIndex, Publication, VisibleMemory } from "../ports/chunk-index.ts";
 import type { Completion, Job } from "../ports/job-store.ts";
 import type { Transactions } from "../ports/transactions.ts";
+import { JobVoid } from "./outcome.ts";
 
 /** A memory with everything that publishing needs. */
 export interface ReadyMemory {
@@ -13,33 +13,37 @@ export interface ReadyMemory {
   readonly publication: Publication;
 }
 
-/** A round begins once this many chunks wait, even while more memories are on their way. */
+/** A round begins when this many chunks wait, even if more memories will be ready soon. */
 const ROUND_CHUNKS = 512;
-/** A ready memory waits at most this long for company. A round costs 50 to 100 ms of disk and merge work whatever its
- * size (docs/measurements.md, "Publishing"), so under load three a second keep it under a third of a core. */
+/**
+ * A ready memory waits at most this long for others. A round costs 50 to 100 ms of disk and merge work whatever its
+ * size (docs/measurements.md), so three a second under load keep this below a third of a core.
+ */
 const ROUND_WAIT_MS = 400;
 
-/** What a publisher stands on. */
+/** What a publisher needs. */
 export interface PublisherParts {
   readonly transactions: Transactions;
   /** Extends the leases of jobs. Returns those that are still held. */
   readonly renew: (jobs: readonly Job[]) => Promise<readonly Job[]>;
-  /** These are published: their rows are completed, or refused the result. */
-  readonly onCompleted: (completions: readonly Completion[]) => void;
   readonly index: ChunkIndex;
   readonly log: Log;
-  /** A round failed for these: they are to be tried again or given up. */
-  readonly onFailed: (ready: readonly ReadyMemory[], cause: unknown) => void;
-  /** These were deleted, or rewritten and claimed anew, before their round came: nothing is left to do for them. */
-  readonly onVoid: (ready: readonly ReadyMemory[]) => void;
-  /** Whether further memories will be ready soon, so that waiting for them pays. */
+  /** Whether further memories will be ready soon, so that it pays to wait for them. */
   readonly isMoreComing: () => boolean;
+}
+
+/** A memory that waits for its round. */
+interface Waiting {
+  readonly ready: ReadyMemory;
+  readonly sinceMs: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** Publishes ready memories, one round at a time. */
 export class Publisher {
   readonly #parts: PublisherParts;
-  #waiting: { readonly ready: ReadyMemory; readonly sinceMs: number }[] = [];
+  #waiting: Waiting[] = [];
   #waitingChunks = 0;
   #round: Promise<void> | null = null;
   #timer: Timer | null = null;
@@ -53,14 +57,20 @@ export class Publisher {
     return this.#waitingChunks;
   }
 
-  /** Hands over a memory; it is published in this or one of the next rounds. */
-  add(ready: ReadyMemory): void {
-    this.#waiting.push({ ready, sinceMs: performance.now() });
-    this.#waitingChunks += ready.publication.chunks.length;
-    this.schedule();
+  /**
+   * Publishes a memory in this or one of the next rounds. Resolves when its row is completed, or refused the result.
+   * @throws JobVoid if the memory was deleted, or rewritten and claimed again, before its round; what made the round
+   *   fail
+   */
+  publish(ready: ReadyMemory): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ready, sinceMs: performance.now(), resolve, reject });
+      this.#waitingChunks += ready.publication.chunks.length;
+      this.schedule();
+    });
   }
 
-  /** Starts a round if one is due; called again whenever what `isMoreComing` says may have changed. */
+  /** Starts a round if one is due. To be called whenever the answer of `isMoreComing` may have changed. */
   schedule(): void {
     const oldest = this.#waiting[0];
     if (this.#round !== null || oldest === undefined) return;
@@ -80,35 +90,38 @@ export class Publisher {
     }
   }
 
-  /** Resolves when the round under way has ended; later ones do not start. */
+  /** Resolves when the running round has ended. Memories that wait are not published any more. */
   async close(): Promise<void> {
-    this.#waiting = [];
-    this.#waitingChunks = 0;
+    const waiting = this.#takeWaiting();
     this.#clearTimer();
     await this.#round;
+    for (const { reject } of waiting) reject(new Error("the publisher was closed"));
+  }
+
+  #takeWaiting(): readonly Waiting[] {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#waitingChunks = 0;
+    return waiting;
   }
 
   async #publishWaiting(): Promise<void> {
-    const round = this.#waiting.map((entry) => entry.ready);
-    this.#waiting = [];
-    this.#waitingChunks = 0;
-    const byProject = Map.groupBy(round, (ready) => ready.completion.job.projectId);
-    for (const [projectId, ready] of byProject) {
-      await this.#publishSome(projectId, ready);
-    }
+    const byProject = Map.groupBy(this.#takeWaiting(), ({ ready }) => ready.completion.job.projectId);
+    for (const [projectId, waiting] of byProject) await this.#publishSome(projectId, waiting);
   }
 
-  // What fails together is tried one by one, so that a memory which the index refuses takes no other down with it.
-  async #publishSome(projectId: ProjectId, ready: readonly ReadyMemory[]): Promise<void> {
+  // If a round fails, its memories are tried one by one, so that one that the index refuses does not fail the others.
+  async #publishSome(projectId: ProjectId, waiting: readonly Waiting[]): Promise<void> {
     try {
-      await publishRound(this.#parts, projectId, ready);
+      await publishRound(this.#parts, projectId, waiting);
     } catch (cause) {
-      if (ready.length === 1) return this.#parts.onFailed(ready, cause);
+      const [first] = waiting;
+      if (waiting.length === 1) return first?.reject(cause);
       this.#parts.log.warn(
-        { memories: ready.length, err: cause },
+        { memories: waiting.length, err: cause },
         "a publishing round failed; its memories go one by one",
       );
-      for (const memory of ready) await this.#publishSome(projectId, [memory]);
+      for (const memory of waiting) await this.#publishSome(projectId, [memory]);
     }
   }
 
@@ -124,26 +137,28 @@ export class Publisher {
  * again. Work on an older content than the row's is dropped before it can replace the newer one, which may be published
  * already.
  */
-async function publishRound(
-  parts: PublisherParts,
-  projectId: ProjectId,
-  offered: readonly ReadyMemory[],
-): Promise<void> {
-  const jobs = offered.map((memory) => memory.completion.job);
+async function publishRound(parts: PublisherParts, projectId: ProjectId, waiting: readonly Waiting[]): Promise<void> {
   // a project that was removed has no index to open
-  if ((await parts.renew(jobs)).length === 0) return parts.onVoid(offered);
-  const index = await parts.index.project(projectId);
-  const held = new Set(await parts.renew(jobs));
-  const ready = offered.filter((memory) => held.has(memory.completion.job));
-  parts.onVoid(offered.filter((memory) => !held.has(memory.completion.job)));
-  if (ready.length === 0) return;
-  await index.publish(ready.map((memory) => memory.publication));
-  const completions = ready.map((memory) => memory.completion);
-  const visible = await completeRows(parts.transactions, index, completions);
-  parts.onCompleted(completions);
+  const isAnyHeld = (await parts.renew(waiting.map(jobOf))).length > 0;
+  const index = isAnyHeld ? await parts.index.project(projectId) : null;
+  const held = new Set(isAnyHeld ? await parts.renew(waiting.map(jobOf)) : []);
+  for (const memory of waiting) if (!held.has(jobOf(memory))) memory.reject(new JobVoid());
+  const ready = waiting.filter((memory) => held.has(jobOf(memory)));
+  if (index === null || ready.length === 0) return;
+  await index.publish(ready.map((memory) => memory.ready.publication));
+  const visible = await completeRows(
+    parts.transactions,
+    index,
+    ready.map((memory) => memory.ready.completion),
+  );
   const shown = new Set(visible.map((memory) => memory.memoryKey));
-  const refused = ready.map((memory) => memory.publication.memoryKey).filter((key) => !shown.has(key));
+  const refused = ready.map((memory) => memory.ready.publication.memoryKey).filter((key) => !shown.has(key));
+  for (const memory of ready) memory.resolve();
   if (refused.length > 0) await index.retract(refused);
+}
+
+function jobOf({ ready }: Waiting): Job {
+  return ready.completion.job;
 }
 
 /**

@@ -74,7 +74,7 @@ export interface EnrichContext {
 }
 
 /** Whether a language model is asked about a memory, and what it extracts. */
-export type Inquiry =
+type Inquiry =
   | {
       readonly isAsked: false;
       /** What was extracted in an earlier attempt; null: nothing, so everything is extracted locally. */

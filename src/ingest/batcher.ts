@@ -1,0 +1,40 @@
+// Groups calls that come in the same turn of the event loop into one.
+
+interface Waiting<Input, Output> {
+  readonly input: Input;
+  readonly resolve: (output: Output) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Runs single inputs together. */
+export class Batcher<Input, Output> {
+  readonly #run: (inputs: readonly Input[]) => Promise<readonly Output[]>;
+  #waiting: Waiting<Input, Output>[] = [];
+
+  /**
+   * @param run gets all inputs of one turn and returns one output for each, in their order. If it rejects, all of them
+   * reject.
+   */
+  constructor(run: (inputs: readonly Input[]) => Promise<readonly Output[]>) {
+    this.#run = run;
+  }
+
+  /** The output for one input. */
+  add(input: Input): Promise<Output> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ input, resolve, reject });
+      if (this.#waiting.length === 1) setImmediate(() => void this.#flush());
+    });
+  }
+
+  async #flush(): Promise<void> {
+    const batch = this.#waiting;
+    this.#waiting = [];
+    try {
+      const outputs = await this.#run(batch.map(({ input }) => input));
+      for (const [position, { resolve }] of batch.entries()) resolve(outputs[position] as Output);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+}
