@@ -1,0 +1,91 @@
+// A language model that follows a script: no endpoint, no protocol. Every fragment comes some turns later.
+
+import {
+  type LanguageModel,
+  type LlmAnswer,
+  type LlmEnding,
+  LlmError,
+  type LlmFailure,
+  type LlmFragment,
+  type LlmRequest,
+  type LlmUsage,
+} from "../../src/ports/language-model.ts";
+import { Delays } from "./delays.ts";
+
+/** How a call goes. */
+export interface ScriptedCall {
+  /** Pieces of text, in their order. */
+  readonly texts?: readonly string[];
+  /** Tokens that are reported; null: none, so that they are estimated. */
+  readonly usage?: LlmUsage | null;
+  readonly ending?: LlmEnding;
+  /** What comes after the texts: the end, silence for good, or the end of the connection. Default: the end. */
+  readonly afterTexts?: "end" | "silence" | "break";
+  /** Why there is no answer at all. */
+  readonly failure?: { readonly reason: LlmFailure; readonly status: number; readonly retryAfterMs?: number };
+}
+
+/** Decides how a call goes. */
+export type Script = (request: LlmRequest) => ScriptedCall;
+
+/** A language model that follows a script. */
+export class ScriptedLanguageModel implements LanguageModel {
+  readonly #delays = new Delays();
+  /** Requests, oldest first. */
+  readonly requests: LlmRequest[] = [];
+
+  constructor(private readonly script: Script) {}
+
+  async *stream(request: LlmRequest, signal: AbortSignal): AsyncGenerator<LlmFragment, void> {
+    stopIfAborted(signal);
+    this.requests.push(request);
+    const { texts = [], usage = null, ending = "model", afterTexts = "end", failure } = this.script(request);
+    await this.#delays.next();
+    if (failure !== undefined) throw new LlmError(failure.reason, "the endpoint gave no answer", failure);
+    let completion = 0;
+    const used = (): LlmUsage => usage ?? { prompt: promptTokens(request), completion: Math.ceil(completion / 4) };
+    try {
+      for (const text of texts) {
+        stopIfAborted(signal);
+        await this.#delays.next();
+        completion += Buffer.byteLength(text);
+        if (Math.ceil(completion / 4) > 2 * request.outputTokensMax) {
+          throw new LlmError("too_long", "the answer is much longer than requested");
+        }
+        if (text !== "") yield { type: "text", text };
+      }
+      stopIfAborted(signal);
+      if (afterTexts === "break") throw new LlmError("failed", "the connection broke within the answer");
+      if (afterTexts === "silence") await aborted(signal);
+    } catch (error) {
+      throw error instanceof LlmError ? error.withUsage(used()) : error;
+    }
+    yield { type: "usage", usage: used(), ending };
+  }
+
+  async complete(request: LlmRequest, signal: AbortSignal): Promise<LlmAnswer> {
+    let text = "";
+    for await (const fragment of this.stream(request, signal)) {
+      if (fragment.type === "usage") return { text, usage: fragment.usage };
+      text += fragment.text;
+    }
+    throw new Error("a stream ended without its usage");
+  }
+}
+
+/** About four bytes of UTF-8 make a token. */
+function promptTokens({ messages }: LlmRequest): number {
+  return Math.ceil(messages.reduce((bytes, { content }) => bytes + Buffer.byteLength(content), 0) / 4);
+}
+
+function stopIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new LlmError("stopped", "the call was stopped");
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = () => reject(new LlmError("stopped", "the call was stopped"));
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+}
