@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
 import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";
-import { compose, type Service } from "../../src/compose/service.ts";
+import { compose, type PortParts, type Service } from "../../src/compose/service.ts";
 import { type Config, parseConfig } from "../../src/config.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import type { KeyScope } from "../../src/domain/scope.ts";
@@ -73,6 +73,8 @@ export interface ServiceOptions {
   readonly dataDir?: string;
   readonly config?: Partial<Config>;
   readonly clock?: Clock;
+  /** Implementations of ports in place of the embedded ones. `addKey` works with the embedded ones only. */
+  readonly ports?: PortParts;
   /** Whether to wait for the models; default: yes. */
   readonly waitsForModels?: boolean;
 }
@@ -91,7 +93,10 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   );
   // one lane, because test files run in parallel
   const config = { ...defaults, lanes: 1, ...options.config };
-  const service = await compose({ config, log: createLog("error"), clock: options.clock ?? systemClock });
+  const service = await compose(
+    { config, log: createLog("error"), clock: options.clock ?? systemClock },
+    options.ports,
+  );
   if (options.waitsForModels ?? true) await service.ready;
 
   const send = async (request: Request): Promise<Answered> => {

@@ -1,0 +1,56 @@
+// A whole service on the second implementations: stores, index, files, models and language model in memory, all of them asynchronous
+// on purpose. Only texts are prepared and documents read by the real processes.
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { createDocumentReader } from "../../src/adapters/documents/document-reader.ts";
+import { createPreparationProcess } from "../../src/adapters/preparation/preparation-process.ts";
+import { memoryAttributes } from "../../src/api/views.ts";
+import type { PortParts } from "../../src/compose/service.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
+import { InMemoryChunkIndex } from "./chunk-index.ts";
+import { type Script, ScriptedLanguageModel } from "./language-model.ts";
+import { WordModels } from "./models.ts";
+import { openInMemoryStores } from "./stores.ts";
+import { InMemoryUploadFiles } from "./upload-files.ts";
+
+/** Ports for `compose`. Each service that is composed with them begins empty. */
+export function inMemoryPorts(script: Script): PortParts {
+  return {
+    openStorage: async ({ config, onDeliveries, clock, log }, closers) => {
+      const { transactions, committed, occupy, close, ...stores } = openInMemoryStores({
+        clock,
+        newWebhookSecret,
+        describe: memoryAttributes,
+        onDeliveries,
+        onEffectFailure: (err) => log.error({ err }, "an effect of a committed transaction failed"),
+      });
+      closers.add(close);
+      const folder = join(config.dataDir, "uploads");
+      mkdirSync(folder, { recursive: true });
+      const files = new InMemoryUploadFiles(folder, clock);
+      const openIndex = async () => {
+        const index = new InMemoryChunkIndex();
+        closers.add(() => index.close());
+        return index;
+      };
+      return { stores, transactions, files, openIndex, explainFailure: () => null };
+    },
+    startModels: async ({ config, log }, closers) => {
+      const models = new WordModels();
+      const preparer = createPreparationProcess({ modelsDir: config.modelsDir, log });
+      closers.add(() => preparer.close());
+      const documents = createDocumentReader({ log });
+      closers.add(() => documents.close());
+      return {
+        embedder: models,
+        reranker: models,
+        preparer,
+        documents,
+        laneStatus: () => [],
+        ready: () => Promise.resolve(),
+      };
+    },
+    connectLanguageModel: () => new ScriptedLanguageModel(script),
+  };
+}
