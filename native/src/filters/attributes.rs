@@ -1,32 +1,36 @@
-//! What filters are asked of: per path the values there, each with the memories that have it; in memory only.
-//! What a filter asks, and how its conditions combine, is `filters::filter`'s question; how values are kept, `filters::dictionary`'s.
+//! Index of the attributes of all memories, in memory only: for each attribute path the values there, each with its
+//! posting list. `filters::filter` defines the conditions and how they combine; `filters::dictionary` stores the
+//! values of a path.
 //!
-//! Paths are a tree of keys, not texts: metadata may be nested as deep as its 10 KiB reach, and the texts of all paths into it
-//! would be megabytes. Nothing here recurses.
+//! Paths form a tree of keys instead of joined texts. Metadata of 10 KiB may be nested so deeply that the texts of
+//! all its paths would take megabytes. For the same reason nothing here recurses.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::filters::dictionary::{Content, Order, Place, Posting, SEVERAL, compare, first_hint, hint, rank};
-use crate::filters::filter::{Comparison, Condition, Field, Leaf};
+use crate::filters::dictionary::{
+    Position, PostingList, SHARED, SortedIds, StoredValue, compare, kind_rank, min_sort_prefix, sort_prefix,
+};
+use crate::filters::filter::{Comparison, Condition, Field, FieldCondition, RangeEnd};
 use crate::filters::json::{Json, Value};
 use crate::filters::memory_set::MemorySet;
 use crate::filters::slab::Slab;
 
-/// The path whose children are a memory's own attributes.
+/// Number of the path whose children are the memory's own attributes.
 const ATTRIBUTES: u32 = 0;
-/// The path whose children are the keys of its metadata.
+/// Number of the path whose children are the keys of its metadata.
 const METADATA: u32 = 1;
-/// Below what is not indexed.
-const NOWHERE: u32 = u32::MAX;
-/// Looking at a memory's own list of values counts as looking at this many values of a path. Chosen: a list has a dozen
-/// or two, most of which are told apart by their path alone.
-const OWN_LIST_COST: usize = 4;
-/// Look-ups of values that are always cheap enough: several paths, and the longest list of values that a condition has.
+/// In place of a path number: the node and everything below it are not indexed.
+const NOT_INDEXED: u32 = u32::MAX;
+/// Cost of testing one memory's values, in values of a path scanned instead. Chosen by hand: a memory has one or two
+/// dozen values, and the path number alone rules out most of them.
+const MEMORY_TEST_COST: usize = 4;
+/// Number of value look-ups that are always cheap enough. It covers several paths with the longest list of operands
+/// that a condition may have.
 const LOOK_UPS_MAX: usize = 100_000;
 
-/// Whether a value is what stands at a path, or an item of the array there.
+/// Whether a value stands at the path itself or is an item of an array there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Role {
     #[default]
@@ -39,31 +43,40 @@ struct Path {
     key: Arc<[u8]>,
     parent: u32,
     children: Option<Box<FxHashMap<Arc<[u8]>, u32>>>,
-    /// The memories with a value here.
-    exists: Posting,
-    /// The values by content, then role.
-    order: Order,
+    /// The memories with a value at this path.
+    exists: PostingList,
+    /// Numbers of the entries of this path, sorted by value, then by role.
+    sorted: SortedIds,
 }
 
+/// One value at one path.
 #[derive(Debug, Default)]
 struct Entry {
-    content: Content,
+    value: StoredValue,
     role: Role,
     path: u32,
-    memories: Posting,
+    memories: PostingList,
 }
 
-/// The index of a project's attributes, by the ordinals of its memories.
+/// A range of the sorted entries of one path; the end is exclusive.
+struct EntryRange {
+    path: u32,
+    from: Position,
+    to: Position,
+}
+
+/// Index of a project's attributes by the ordinals of its memories.
 #[derive(Debug)]
 pub struct AttributeIndex {
     paths: Slab<Path>,
     entries: Slab<Entry>,
-    /// The entries of each memory, ascending.
-    own: Vec<Box<[u32]>>,
-    /// `created_at` and `updated_at` in ms: columns, because nearly every memory has a value of its own; NaN for none.
+    /// By ordinal: numbers of the memory's entries, ascending.
+    entries_of_memory: Vec<Box<[u32]>>,
+    /// `created_at` by ordinal, in ms; NaN for none. A column, because nearly every memory has a different value.
     created_at: Vec<f64>,
+    /// `updated_at` by ordinal, in ms; NaN for none.
     updated_at: Vec<f64>,
-    /// The longest key so far, in bytes.
+    /// Length of the longest key so far, in bytes.
     key_bytes_max: usize,
 }
 
@@ -74,7 +87,7 @@ impl Default for AttributeIndex {
         AttributeIndex {
             paths,
             entries: Slab::default(),
-            own: Vec::new(),
+            entries_of_memory: Vec::new(),
             created_at: Vec::new(),
             updated_at: Vec::new(),
             key_bytes_max: 0,
@@ -83,172 +96,195 @@ impl Default for AttributeIndex {
 }
 
 impl AttributeIndex {
-    /// Replaces what is known of a memory. `attributes` is an object of attributes by their names in filters; `metadata` is
-    /// one of them, an object, and `null` is none. Some microseconds for small metadata.
+    /// Replaces the attributes of a memory. `attributes` is an object with the attribute names that filters use. One of
+    /// them, `metadata`, is an object; `null` means no value. Takes some microseconds for small metadata.
     pub fn describe(&mut self, ordinal: u32, attributes: &Json) {
         self.forget(ordinal);
-        if self.own.len() <= ordinal as usize {
-            self.own.resize(ordinal as usize + 1, Box::default());
+        if self.entries_of_memory.len() <= ordinal as usize {
+            self.entries_of_memory.resize(ordinal as usize + 1, Box::default());
             self.created_at.resize(ordinal as usize + 1, f64::NAN);
             self.updated_at.resize(ordinal as usize + 1, f64::NAN);
         }
-        let mut own = Vec::new();
-        let mut path_of = vec![ATTRIBUTES; attributes.nodes()];
+        let mut entries = Vec::new();
+        let mut path_of_node = vec![ATTRIBUTES; attributes.nodes()];
         for node in 1..attributes.nodes() {
             let parent = attributes.parent(node);
-            let above = path_of[parent];
-            path_of[node] = match attributes.key(node) {
-                _ if above == NOWHERE => NOWHERE,
+            let parent_path = path_of_node[parent];
+            path_of_node[node] = match attributes.key(node) {
+                _ if parent_path == NOT_INDEXED => NOT_INDEXED,
                 Some(b"metadata") if parent == 0 && attributes.is_object(node) => METADATA,
-                Some(key) if parent == 0 && self.set_column(ordinal, key, attributes.value(node)) => NOWHERE,
+                Some(key) if parent == 0 && self.set_column(ordinal, key, attributes.value(node)) => NOT_INDEXED,
                 Some(key) => {
-                    let path = self.child(above, key);
+                    let path = self.child_or_insert(parent_path, key);
                     self.paths[path].exists.insert(ordinal);
-                    own.push(self.add(ordinal, path, attributes.value(node), Role::Whole));
+                    entries.push(self.add_value(ordinal, path, attributes.value(node), Role::Whole));
                     path
                 }
                 None => {
                     if attributes.key(parent).is_some() {
-                        own.push(self.add(ordinal, above, attributes.value(node), Role::Item));
+                        entries.push(self.add_value(ordinal, parent_path, attributes.value(node), Role::Item));
                     }
-                    above
+                    parent_path
                 }
             };
         }
-        own.sort_unstable();
-        own.dedup();
-        self.own[ordinal as usize] = own.into();
+        entries.sort_unstable();
+        entries.dedup();
+        self.entries_of_memory[ordinal as usize] = entries.into();
     }
 
-    /// Removes all that is known of a memory; it has no attributes then.
+    /// Removes all attributes of a memory.
     pub fn forget(&mut self, ordinal: u32) {
-        let Some(own) = self.own.get_mut(ordinal as usize) else { return };
-        let own = std::mem::take(own);
+        let Some(entries) = self.entries_of_memory.get_mut(ordinal as usize) else { return };
+        let entries = std::mem::take(entries);
         self.created_at[ordinal as usize] = f64::NAN;
         self.updated_at[ordinal as usize] = f64::NAN;
-        for id in own {
-            let entry = &mut self.entries[id];
+        for number in entries {
+            let entry = &mut self.entries[number];
             entry.memories.remove(ordinal);
             let path = entry.path;
             self.paths[path].exists.remove(ordinal);
-            if self.entries[id].memories.is_empty() {
-                let place = self.locate(path, self.entries[id].content.value(), self.entries[id].role);
-                self.paths[path].order.remove(place);
-                self.entries.remove(id);
+            if self.entries[number].memories.is_empty() {
+                let position = self.lower_bound(path, self.entries[number].value.value(), self.entries[number].role);
+                self.paths[path].sorted.remove(position);
+                self.entries.remove(number);
                 self.prune(path);
             }
         }
     }
 
-    /// The memories of a set for which a condition holds.
-    pub fn select(&self, leaf: &Leaf, within: &MemorySet) -> MemorySet {
-        if let Some(column) = self.column(&leaf.field) {
-            let holds = |ordinal: &u32| column_holds(column, *ordinal, &leaf.condition);
-            return within.iter().filter(holds).collect();
+    /// The memories of `within` that satisfy a condition.
+    pub fn select(&self, FieldCondition { field, condition }: &FieldCondition, within: &MemorySet) -> MemorySet {
+        if let Some(column) = self.column(field) {
+            return within.iter().filter(|ordinal| column_matches(column, *ordinal, condition)).collect();
         }
-        let paths = self.paths_of(&leaf.field);
-        let one_by_one =
-            || within.iter().filter(|ordinal| self.own_list_holds(*ordinal, &paths, &leaf.condition)).collect();
-        let mut found = MemorySet::with_room_for(self.own.len());
-        let mut scanned = Vec::new();
-        for path in &paths {
-            match &leaf.condition {
-                Condition::Exists => self.paths[*path].exists.add_to(&mut found),
-                // as many look-ups as there are paths and values: where that is more than to look at each memory, those are
-                Condition::Equals { values, .. }
-                    if 2 * paths.len() * values.len() > LOOK_UPS_MAX + OWN_LIST_COST * within.len() =>
-                {
-                    return one_by_one();
-                }
-                Condition::Equals { values, .. } => {
-                    for value in values {
-                        self.add_memories(*path, value.value(), Role::Whole, &mut found);
-                        self.add_memories(*path, value.value(), Role::Item, &mut found);
-                    }
-                }
-                Condition::Contains { values, text } => {
-                    values.iter().for_each(|value| self.add_memories(*path, value.value(), Role::Item, &mut found));
-                    if text.is_some() {
-                        scanned.push((*path, self.texts(*path)));
-                    }
-                }
-                Condition::Compares(comparison) => scanned.push((*path, self.range(*path, comparison))),
-            }
+        let paths = self.paths_of(field);
+        let ranges = self.ranges_to_scan(&paths, condition);
+        if self.is_testing_memories_cheaper(&paths, condition, &ranges, within) {
+            return within.iter().filter(|ordinal| self.memory_matches(*ordinal, &paths, condition)).collect();
         }
-        let scans: usize = scanned.iter().map(|(path, (from, to))| self.paths[*path].order.count(*from, *to)).sum();
-        if within.len() * OWN_LIST_COST < scans {
-            return one_by_one();
-        }
-        for (path, (from, to)) in scanned {
-            let range = self.paths[path].order.range(from, to);
-            if matches!(leaf.condition, Condition::Compares(_)) {
-                for (id, owner) in range {
-                    match owner {
-                        SEVERAL => self.entries[id].memories.add_to(&mut found),
-                        only => found.insert(only),
-                    }
-                }
-                continue;
-            }
-            // each text is asked, in the order in which they lie in memory rather than in the dictionary's: a third of the time
-            for entry in range.map(|(id, _)| id).collect::<MemorySet>().iter().map(|id| &self.entries[id]) {
-                if entry.role == Role::Whole && leaf.condition.is_in_text(entry.content.value()) {
-                    entry.memories.add_to(&mut found);
-                }
-            }
-        }
+        let mut found = MemorySet::with_room_for(self.entries_of_memory.len());
+        paths.iter().for_each(|path| self.add_looked_up(*path, condition, &mut found));
+        ranges.iter().for_each(|range| self.add_scanned(range, condition, &mut found));
         let mut found = found.intersection(within);
-        if leaf.condition.holds_for_absent() {
-            let mut present = MemorySet::with_room_for(self.own.len());
+        if condition.matches_absent() {
+            let mut present = MemorySet::with_room_for(self.entries_of_memory.len());
             paths.iter().for_each(|path| self.paths[*path].exists.add_to(&mut present));
             found.add_all(&within.difference(&present));
         }
         found
     }
 
-    /// Whether a condition holds for a memory.
-    pub fn holds(&self, leaf: &Leaf, ordinal: u32) -> bool {
-        match self.column(&leaf.field) {
-            Some(column) => column_holds(column, ordinal, &leaf.condition),
-            None => self.own_list_holds(ordinal, &self.paths_of(&leaf.field), &leaf.condition),
+    /// Whether a memory satisfies a condition.
+    pub fn matches(&self, FieldCondition { field, condition }: &FieldCondition, ordinal: u32) -> bool {
+        match self.column(field) {
+            Some(column) => column_matches(column, ordinal, condition),
+            None => self.memory_matches(ordinal, &self.paths_of(field), condition),
         }
     }
 
-    fn own_list_holds(&self, ordinal: u32, paths: &[u32], condition: &Condition) -> bool {
-        let own = self.own.get(ordinal as usize).map_or(&[][..], |own| own);
-        let mut values =
-            own.iter().map(|id| &self.entries[*id]).filter(|entry| paths.binary_search(&entry.path).is_ok()).peekable();
-        if values.peek().is_none() {
-            return condition.holds_for_absent();
-        }
-        values.any(|entry| condition.holds(entry.content.value(), entry.role == Role::Item))
+    /// The sorted entries that a comparison or a substring condition has to read.
+    fn ranges_to_scan(&self, paths: &[u32], condition: &Condition) -> Vec<EntryRange> {
+        let range = |path: &u32| match condition {
+            Condition::Compares(comparison) => Some(self.comparison_range(*path, comparison)),
+            Condition::Contains { substring: Some(_), .. } => Some(self.text_range(*path)),
+            Condition::Contains { substring: None, .. } | Condition::Equals { .. } | Condition::Exists => None,
+        };
+        paths.iter().filter_map(range).collect()
     }
 
-    /// The paths that a field names, ascending: one, or more where keys hold dots.
+    /// Whether testing each memory of `within` costs less than look-ups of all operands at all paths, or than scans
+    /// of the ranges.
+    fn is_testing_memories_cheaper(
+        &self,
+        paths: &[u32],
+        condition: &Condition,
+        ranges: &[EntryRange],
+        within: &MemorySet,
+    ) -> bool {
+        let look_ups = match condition {
+            Condition::Equals { values, .. } => 2 * paths.len() * values.len(),
+            _ => 0,
+        };
+        let count = |range: &EntryRange| self.paths[range.path].sorted.count(range.from, range.to);
+        let scanned: usize = ranges.iter().map(count).sum();
+        look_ups > LOOK_UPS_MAX + MEMORY_TEST_COST * within.len() || within.len() * MEMORY_TEST_COST < scanned
+    }
+
+    /// Adds the memories that satisfy a condition at a path and are found without a scan.
+    fn add_looked_up(&self, path: u32, condition: &Condition, found: &mut MemorySet) {
+        match condition {
+            Condition::Exists => self.paths[path].exists.add_to(found),
+            Condition::Equals { values, .. } => {
+                for value in values {
+                    self.add_memories_with(path, value.value(), Role::Whole, found);
+                    self.add_memories_with(path, value.value(), Role::Item, found);
+                }
+            }
+            Condition::Contains { values, .. } => {
+                values.iter().for_each(|value| self.add_memories_with(path, value.value(), Role::Item, found));
+            }
+            Condition::Compares(_) => {}
+        }
+    }
+
+    /// Adds the memories of all entries in a range, or with a substring condition of those whose text contains it.
+    fn add_scanned(&self, range: &EntryRange, condition: &Condition, found: &mut MemorySet) {
+        let entries = self.paths[range.path].sorted.range(range.from, range.to);
+        if matches!(condition, Condition::Compares(_)) {
+            for (number, owner) in entries {
+                match owner {
+                    SHARED => self.entries[number].memories.add_to(found),
+                    ordinal => found.insert(ordinal),
+                }
+            }
+            return;
+        }
+        // Reading the texts in memory order takes a third of the time that dictionary order takes.
+        let numbers: MemorySet = entries.map(|(number, _)| number).collect();
+        for entry in numbers.iter().map(|number| &self.entries[number]) {
+            if entry.role == Role::Whole && condition.is_substring_of(entry.value.value()) {
+                entry.memories.add_to(found);
+            }
+        }
+    }
+
+    fn memory_matches(&self, ordinal: u32, paths: &[u32], condition: &Condition) -> bool {
+        let numbers = self.entries_of_memory.get(ordinal as usize).map_or(&[][..], |numbers| numbers);
+        let entries = numbers.iter().map(|number| &self.entries[*number]);
+        let mut entries = entries.filter(|entry| paths.binary_search(&entry.path).is_ok()).peekable();
+        if entries.peek().is_none() {
+            return condition.matches_absent();
+        }
+        entries.any(|entry| condition.matches(entry.value.value(), entry.role == Role::Item))
+    }
+
+    /// The paths that a field names, ascending: at most one, or several if keys contain dots.
     fn paths_of(&self, field: &Field) -> Vec<u32> {
         match field {
-            Field::Attribute(name) => self.known_child(ATTRIBUTES, name).into_iter().collect(),
+            Field::Attribute(name) => self.child(ATTRIBUTES, name).into_iter().collect(),
             Field::Metadata(path) => self.metadata_paths(path),
             Field::CreatedAt | Field::UpdatedAt => Vec::new(),
         }
     }
 
-    // Ascending. Each path has one joined text, so that it is come upon once at most.
-    fn metadata_paths(&self, path: &[u8]) -> Vec<u32> {
+    /// All paths whose keys, joined by dots, give this text. Each path is found at most once, because it has one joined
+    /// text.
+    fn metadata_paths(&self, joined: &[u8]) -> Vec<u32> {
         let mut found = Vec::new();
         let mut open = vec![(METADATA, 0)];
-        while let Some((above, start)) = open.pop() {
-            let rest = &path[start..];
+        while let Some((parent, start)) = open.pop() {
+            let rest = &joined[start..];
             if rest.len() <= self.key_bytes_max {
-                found.extend(self.known_child(above, rest));
+                found.extend(self.child(parent, rest));
             }
-            let Some(children) = &self.paths[above].children else { continue };
-            let within = &rest[..rest.len().min(self.key_bytes_max + 1)];
-            let dots = within.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at);
-            if children.len() < within.len() {
-                let heads =
+            let Some(children) = &self.paths[parent].children else { continue };
+            let searched = &rest[..rest.len().min(self.key_bytes_max + 1)];
+            let dots = searched.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at);
+            if children.len() < searched.len() {
+                let first_keys =
                     children.iter().filter(|(key, _)| rest.get(key.len()) == Some(&b'.') && rest.starts_with(key));
-                open.extend(heads.map(|(key, child)| (*child, start + key.len() + 1)));
+                open.extend(first_keys.map(|(key, child)| (*child, start + key.len() + 1)));
             } else {
                 open.extend(dots.filter_map(|dot| Some((*children.get(&rest[..dot])?, start + dot + 1))));
             }
@@ -257,24 +293,24 @@ impl AttributeIndex {
         found
     }
 
-    fn known_child(&self, above: u32, key: &[u8]) -> Option<u32> {
-        self.paths[above].children.as_ref()?.get(key).copied()
+    fn child(&self, parent: u32, key: &[u8]) -> Option<u32> {
+        self.paths[parent].children.as_ref()?.get(key).copied()
     }
 
-    fn child(&mut self, above: u32, key: &[u8]) -> u32 {
-        if let Some(path) = self.known_child(above, key) {
+    fn child_or_insert(&mut self, parent: u32, key: &[u8]) -> u32 {
+        if let Some(path) = self.child(parent, key) {
             return path;
         }
         self.key_bytes_max = self.key_bytes_max.max(key.len());
         let key: Arc<[u8]> = key.into();
-        let path = self.paths.insert(Path { key: Arc::clone(&key), parent: above, ..Path::default() });
-        self.paths[above].children.get_or_insert_default().insert(key, path);
+        let path = self.paths.insert(Path { key: Arc::clone(&key), parent, ..Path::default() });
+        self.paths[parent].children.get_or_insert_default().insert(key, path);
         path
     }
 
-    /// Removes a path that leads to nothing any more, and those above it that then do neither.
+    /// Removes a path without entries and children, and each ancestor that becomes empty with it.
     fn prune(&mut self, mut path: u32) {
-        while path > METADATA && self.paths[path].order.is_empty() && self.paths[path].children.is_none() {
+        while path > METADATA && self.paths[path].sorted.is_empty() && self.paths[path].children.is_none() {
             let Path { key, parent, .. } = self.paths.remove(path);
             let children = &mut self.paths[parent].children;
             if let Some(siblings) = children {
@@ -287,63 +323,66 @@ impl AttributeIndex {
         }
     }
 
-    /// Enters a value of a memory; returns its entry.
-    fn add(&mut self, ordinal: u32, path: u32, value: Value<'_>, role: Role) -> u32 {
-        let place = self.locate(path, value, role);
-        let known = self.at(path, place, value, role);
-        let id = known.unwrap_or_else(|| {
-            let id = self.entries.insert(Entry { content: value.into(), role, path, memories: Posting::Empty });
-            self.paths[path].order.insert(place, hint(value), id, ordinal);
-            id
+    /// Adds a value of a memory and returns the number of its entry.
+    fn add_value(&mut self, ordinal: u32, path: u32, value: Value<'_>, role: Role) -> u32 {
+        let position = self.lower_bound(path, value, role);
+        let known = self.entry_at(path, position, value, role);
+        let number = known.unwrap_or_else(|| {
+            let entry = Entry { value: value.into(), role, path, memories: PostingList::Empty };
+            let number = self.entries.insert(entry);
+            self.paths[path].sorted.insert(position, sort_prefix(value), number, ordinal);
+            number
         });
         if known.is_some() {
-            self.paths[path].order.share(place);
+            self.paths[path].sorted.mark_shared(position);
         }
-        self.entries[id].memories.insert(ordinal);
-        id
+        self.entries[number].memories.insert(ordinal);
+        number
     }
 
-    fn add_memories(&self, path: u32, value: Value<'_>, role: Role, found: &mut MemorySet) {
-        if let Some(id) = self.at(path, self.locate(path, value, role), value, role) {
-            self.entries[id].memories.add_to(found);
+    fn add_memories_with(&self, path: u32, value: Value<'_>, role: Role, found: &mut MemorySet) {
+        if let Some(number) = self.entry_at(path, self.lower_bound(path, value, role), value, role) {
+            self.entries[number].memories.add_to(found);
         }
     }
 
-    fn locate(&self, path: u32, value: Value<'_>, role: Role) -> Place {
-        self.paths[path].order.locate(hint(value), |id| {
-            let entry = &self.entries[id];
-            compare(entry.content.value(), value).then(entry.role.cmp(&role)).is_lt()
+    fn lower_bound(&self, path: u32, value: Value<'_>, role: Role) -> Position {
+        self.paths[path].sorted.lower_bound(sort_prefix(value), |number| {
+            let entry = &self.entries[number];
+            compare(entry.value.value(), value).then(entry.role.cmp(&role)).is_lt()
         })
     }
 
-    fn at(&self, path: u32, place: Place, value: Value<'_>, role: Role) -> Option<u32> {
-        let id = self.paths[path].order.get(place)?;
-        let entry = &self.entries[id];
-        (entry.role == role && entry.content.value() == value).then_some(id)
+    /// The number of the entry at a position, if it has this value and role.
+    fn entry_at(&self, path: u32, position: Position, value: Value<'_>, role: Role) -> Option<u32> {
+        let number = self.paths[path].sorted.get(position)?;
+        let entry = &self.entries[number];
+        (entry.role == role && entry.value.value() == value).then_some(number)
     }
 
-    fn texts(&self, path: u32) -> (Place, Place) {
-        let text = rank(Value::Text(b""));
-        (self.first_of(path, text), self.first_of(path, text + 1))
+    /// All texts of a path.
+    fn text_range(&self, path: u32) -> EntryRange {
+        let text = kind_rank(Value::Text(b""));
+        EntryRange { path, from: self.start_of_kind(path, text), to: self.start_of_kind(path, text + 1) }
     }
 
-    /// Where the values of a kind begin, see `filters::dictionary::rank`.
-    fn first_of(&self, path: u32, kind: u8) -> Place {
-        self.paths[path].order.locate(first_hint(kind), |_| false)
+    /// Position of the first value of a kind, see `filters::dictionary::kind_rank`.
+    fn start_of_kind(&self, path: u32, kind: u8) -> Position {
+        self.paths[path].sorted.lower_bound(min_sort_prefix(kind), |_| false)
     }
 
-    /// The values for which a comparison holds, whatever their role.
-    fn range(&self, path: u32, comparison: &Comparison) -> (Place, Place) {
-        let order = &self.paths[path].order;
-        let [from, to] = comparison.ends();
-        let place = |end: Option<(Value<'_>, bool)>, kind: u8| match end {
-            Some((value, is_behind)) => order.locate(hint(value), |id| {
-                let ordering = compare(self.entries[id].content.value(), value);
-                ordering.is_lt() || is_behind && ordering.is_eq()
+    /// The values that satisfy a comparison, in either role.
+    fn comparison_range(&self, path: u32, comparison: &Comparison) -> EntryRange {
+        let sorted = &self.paths[path].sorted;
+        let position = |end: Option<RangeEnd<'_>>, kind: u8| match end {
+            Some(RangeEnd { value, is_after_equal }) => sorted.lower_bound(sort_prefix(value), |number| {
+                let ordering = compare(self.entries[number].value.value(), value);
+                ordering.is_lt() || is_after_equal && ordering.is_eq()
             }),
-            None => self.first_of(path, kind),
+            None => self.start_of_kind(path, kind),
         };
-        (place(from, comparison.kind()), place(to, comparison.kind() + 1))
+        let [from, to] = comparison.range_ends();
+        EntryRange { path, from: position(from, comparison.kind()), to: position(to, comparison.kind() + 1) }
     }
 
     fn column(&self, field: &Field) -> Option<&[f64]> {
@@ -354,7 +393,7 @@ impl AttributeIndex {
         }
     }
 
-    /// Whether an attribute needs no path: a moment that has its column, or none at all.
+    /// Stores a timestamp in its column. Returns whether the attribute needs no path: a timestamp, or `null`.
     fn set_column(&mut self, ordinal: u32, name: &[u8], value: Value<'_>) -> bool {
         match (name, value) {
             (b"created_at", Value::Number(ms)) => self.created_at[ordinal as usize] = ms,
@@ -366,10 +405,10 @@ impl AttributeIndex {
     }
 }
 
-fn column_holds(column: &[f64], ordinal: u32, condition: &Condition) -> bool {
+fn column_matches(column: &[f64], ordinal: u32, condition: &Condition) -> bool {
     match column.get(ordinal as usize) {
-        Some(ms) if !ms.is_nan() => condition.holds(Value::Number(*ms), false),
-        _ => condition.holds_for_absent(),
+        Some(ms) if !ms.is_nan() => condition.matches(Value::Number(*ms), false),
+        _ => condition.matches_absent(),
     }
 }
 
@@ -381,16 +420,16 @@ mod tests {
 
     fn select(index: &AttributeIndex, filter: &str) -> Vec<u32> {
         let filter = Filter::parse(filter).unwrap_or_else(|error| panic!("{filter}: {error}"));
-        let all = (0..index.own.len() as u32).collect();
-        let found = filter.confine(&all, &mut |leaf, within| index.select(leaf, within));
-        let matching = all.iter().filter(|ordinal| filter.matches(&mut |leaf| index.holds(leaf, *ordinal)));
-        assert!(found.iter().eq(matching), "by condition and by memory");
+        let all = (0..index.entries_of_memory.len() as u32).collect();
+        let found = filter.select(&all, &mut |condition, within| index.select(condition, within));
+        let matching = all.iter().filter(|ordinal| filter.matches(&mut |condition| index.matches(condition, *ordinal)));
+        assert!(found.iter().eq(matching), "both ways of evaluation agree");
         found.iter().collect()
     }
 
-    fn described(of: &[&str]) -> AttributeIndex {
+    fn index_of(memories: &[&str]) -> AttributeIndex {
         let mut index = AttributeIndex::default();
-        for (ordinal, attributes) in of.iter().enumerate() {
+        for (ordinal, attributes) in memories.iter().enumerate() {
             index.describe(ordinal as u32, &Json::parse(attributes).expect("JSON"));
         }
         index
@@ -403,8 +442,8 @@ mod tests {
     const EXISTS: &str = r#"{"kind":"exists"}"#;
 
     #[test]
-    fn paths_lead_through_objects_and_items_and_keys_with_dots() {
-        let index = described(&[
+    fn paths_lead_through_objects_array_items_and_keys_with_dots() {
+        let index = index_of(&[
             r#"{"metadata":{"a":{"b":{"c":1}}}}"#,
             r#"{"metadata":{"a.b.c":1}}"#,
             r#"{"metadata":{"a":[[{"b.c":1}],2]}}"#,
@@ -420,16 +459,16 @@ mod tests {
     }
 
     #[test]
-    fn nesting_of_any_depth_costs_what_its_keys_do() {
+    fn deep_nesting_needs_one_path_per_key() {
         let deep = format!(r#"{{"metadata":{}1{}}}"#, r#"{"a":"#.repeat(2_000), "}".repeat(2_000));
-        let index = described(&[&deep]);
+        let index = index_of(&[&deep]);
         assert_eq!((index.paths.len(), index.entries.len()), (2_002, 2_000));
         assert_eq!(select(&index, &at(&["a"; 2_000].join("."), EXISTS)), [0]);
         assert_eq!(select(&index, &at(&["a"; 2_001].join("."), EXISTS)), [0u32; 0]);
     }
 
     #[test]
-    fn nothing_is_left_of_what_was_forgotten_or_replaced() {
+    fn forgotten_and_replaced_attributes_leave_nothing_behind() {
         let mut chance = Chance::new();
         let mut index = AttributeIndex::default();
         for _ in 0..3_000 {
@@ -446,26 +485,26 @@ mod tests {
         }
         (0..40).for_each(|ordinal| index.forget(ordinal));
         assert_eq!((index.paths.len(), index.entries.len()), (2, 0));
-        assert!(index.own.iter().all(|own| own.is_empty()));
+        assert!(index.entries_of_memory.iter().all(|entries| entries.is_empty()));
         assert!(index.created_at.iter().all(|ms| ms.is_nan()));
         assert!(index.paths[ATTRIBUTES].children.is_none() && index.paths[METADATA].children.is_none());
     }
 
     #[test]
-    fn few_memories_are_asked_one_by_one_and_many_by_the_values_with_one_verdict() {
+    fn testing_memories_and_scanning_values_select_the_same() {
         let texts: Vec<String> = (0..400)
             .map(|at| format!(r#"{{"title":"kite {at}","metadata":{{"n":{at},"rare":{}}}}}"#, at % 100))
             .collect();
-        let index = described(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+        let index = index_of(&texts.iter().map(String::as_str).collect::<Vec<_>>());
         let rare = at("rare", r#"{"kind":"equals","scalars":[7],"composites":[]}"#);
-        for dear in [
+        for expensive in [
             r#"{"kind":"field","field":{"attribute":"title"},
                 "condition":{"kind":"contains","text":"kite 1","scalars":["kite 1"],"composites":[]}}"#,
             &at("n", r#"{"kind":"compares","operator":"$gte","number":"100"}"#),
         ] {
-            let alone = select(&index, dear);
+            let alone = select(&index, expensive);
             assert!(alone.len() > 100);
-            let both = select(&index, &format!(r#"{{"kind":"and","filters":[{dear},{rare}]}}"#));
+            let both = select(&index, &format!(r#"{{"kind":"and","filters":[{expensive},{rare}]}}"#));
             let expected: Vec<u32> = alone.into_iter().filter(|ordinal| ordinal % 100 == 7).collect();
             assert_eq!(both, expected);
             assert!(!both.is_empty());
@@ -473,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_filter_is_refused() {
+    fn invalid_filters_are_refused() {
         let deep = format!("{}{}{}", r#"{"kind":"not","filter":"#.repeat(70), at("a", EXISTS), "}".repeat(70));
         for text in [
             "",

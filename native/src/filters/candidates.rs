@@ -1,6 +1,6 @@
-//! Which memories may a search return: visible, not expired, of the right user.
-//! Every engine works inside the set that is made here; none of them filters afterwards. What attributes they have, and
-//! which of them a filter names, is `filters::attributes` and `filters::filter`, over the same ordinals.
+//! Decides which memories a search may return: visible, not expired, of the right user, and matching a filter.
+//! Every search works inside the admissible set made here; none filters its hits by attributes afterwards.
+//! `filters::attributes` and `filters::filter` evaluate filters, over the same ordinals.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,20 +16,21 @@ use crate::filters::filter::Filter;
 use crate::filters::json::Json;
 use crate::filters::memory_set::MemorySet;
 
-/// The user key of memories that belong to no user.
+/// User key of memories without a user.
 pub const NO_USER: u64 = 0;
-/// The expiry of memories that never expire.
+/// Expiry of memories that never expire.
 pub const NEVER: u64 = 0;
-/// Changes of attributes that are remembered for filters under way: several rounds of publishing.
-const CHANGES_KEPT: usize = 4_096;
-/// Memories judged again at a stretch, so that changes do not wait for all of them.
-const JUDGED_AT_ONCE: usize = 16;
-/// The dearest filters of a few conditions take tens of milliseconds over 132,000 memories.
+/// Number of attribute changes that are remembered for running filters: several rounds of publishing.
+const CHANGES_MAX: usize = 4_096;
+/// Number of changed memories that a filter tests again under one lock, so that new changes need not wait for all.
+const RETEST_BATCH: usize = 16;
+/// Time limit of a filter. The most expensive filters with a few conditions take tens of milliseconds over 132,000
+/// memories.
 const FILTER_TIME_MAX: Duration = Duration::from_secs(5);
-/// Memories described at a stretch, so that whoever shows or asks meanwhile waits for half a millisecond.
-const DESCRIBED_AT_ONCE: usize = 64;
+/// Number of memories described under one lock, so that other callers wait for at most half a millisecond.
+const DESCRIBE_BATCH: usize = 64;
 
-/// Refuses the two keys that stand for something else: 0 for "none", `u64::MAX` for USearch's free slots.
+/// Refuses the two reserved keys: 0 means "none", and `u64::MAX` marks free slots in USearch.
 pub fn check_key(what: &str, key: u64) -> Result<()> {
     match key {
         0 | u64::MAX => Err(Error::invalid(format!("{what} {key} is reserved; keys are 1 to 2^64-2"))),
@@ -37,87 +38,93 @@ pub fn check_key(what: &str, key: u64) -> Result<()> {
     }
 }
 
-/// What becomes searchable, and for whom.
+/// A memory that becomes searchable, with its user and expiry.
 #[derive(Debug, Clone, Copy)]
 pub struct Showing {
     /// The memory.
     pub memory_key: u64,
-    /// Its user, or `NO_USER`.
+    /// The user it belongs to, or `NO_USER`.
     pub user_key: u64,
-    /// The moment from which it is expired, in ms since 1970, or `NEVER`.
+    /// Time from which it is expired, in ms since 1970, or `NEVER`.
     pub expires_at_ms: u64,
 }
 
-/// The memories that one question may see, frozen when it was admitted. What is hidden afterwards is still kept out by
-/// `Candidates::confine` and `Candidates::still_admits`.
+/// Admissible set: the memories that one request may see, fixed when it is made. `Candidates::confine` and
+/// `Candidates::retain_admitted` also keep out the memories that are hidden afterwards.
 #[derive(Debug, Clone)]
 pub struct Admissible {
     set: MemorySet,
     user: Option<u64>,
-    owner: u64,
+    /// `Candidates::id` of the index that made the set.
+    index_id: u64,
 }
 
 impl Admissible {
-    /// How many memories were admitted.
+    /// Number of admitted memories.
     pub fn memories(&self) -> usize {
         self.set.len()
     }
 }
 
-/// The in-memory index of a project's memories. Memory keys become dense ordinals here; an ordinal is never given to
-/// another memory while the project is open, because an `Admissible` may still hold it. Safe from any thread.
+/// In-memory index of a project's memories: ordinals, visibility and attributes. It maps memory keys to dense
+/// ordinals. An ordinal is never reused while the project is open, because an `Admissible` may still contain it. Safe
+/// from any thread.
 ///
-/// What is shown is never held for long, so that showing and hiding wait for no filter; what attributes are, for one
-/// condition of a filter at a time. Where both are needed, one is let go before the other is taken.
+/// There are two locks. `visibility` is only held briefly, so that showing and hiding never wait for a filter. A filter
+/// holds `attributes` for one condition at a time. No call holds both: it releases one before it takes the other.
 #[derive(Debug)]
 pub struct Candidates {
-    /// Tells the projects of a process apart, so that no set admitted in one is used in another.
-    identity: u64,
-    shown: RwLock<Shown>,
-    described: RwLock<Described>,
-    /// Ordinals that were hidden while a filter held `described`: what they are like is forgotten before anything else is
-    /// asked or said of attributes. Emptied only while `described` is held for writing, so that nothing said later is lost.
-    to_forget: Mutex<Vec<u32>>,
+    /// Unique in the process, so that a project refuses the admissible sets of another one.
+    id: u64,
+    visibility: RwLock<Visibility>,
+    attributes: RwLock<AttributeState>,
+    /// Ordinals of memories hidden while a filter held `attributes`. Their attributes are removed before any
+    /// attribute is read or written again. Emptied only under the write lock of `attributes`, so that attributes
+    /// described later are not lost.
+    pending_removals: Mutex<Vec<u32>>,
 }
 
-/// Which memories there are, and who may see them.
+/// The known memories, and who may see them.
 #[derive(Debug, Default)]
-struct Shown {
+struct Visibility {
     ordinals: FxHashMap<u64, u32>,
     memory_keys: Vec<u64>,
     users: Vec<u64>,
     expiries: Vec<u64>,
     visible: MemorySet,
-    of_user: FxHashMap<u64, RoaringBitmap>,
+    memories_of_user: FxHashMap<u64, RoaringBitmap>,
     /// (expiry, ordinal) of the visible memories that expire, soonest first.
     expiring: BTreeSet<(u64, u32)>,
 }
 
-/// What the memories are like.
+/// The attributes of the memories, and which of them changed.
 #[derive(Debug, Default)]
-struct Described {
-    attributes: AttributeIndex,
-    changes: Changes,
+struct AttributeState {
+    index: AttributeIndex,
+    changes: ChangeLog,
 }
 
-/// Whose attributes changed lately.
+/// The memories whose attributes changed recently.
 #[derive(Debug, Default)]
-struct Changes {
+struct ChangeLog {
+    /// Number of changes since the project was opened.
     count: usize,
+    /// Ordinals of the last `CHANGES_MAX` changes, newest first.
     ordinals: VecDeque<u32>,
 }
 
-impl Changes {
+impl ChangeLog {
     fn record(&mut self, ordinal: u32) {
         self.count += 1;
-        self.ordinals.truncate(CHANGES_KEPT - 1);
+        self.ordinals.truncate(CHANGES_MAX - 1);
         self.ordinals.push_front(ordinal);
     }
 
-    /// The first `most` that changed since there were `count` changes; `None` where so many are not remembered.
-    fn oldest_since(&self, count: usize, most: usize) -> Option<impl Iterator<Item = u32> + '_> {
+    /// The oldest `limit` changes after the first `count`. `None` if some of the changes after them are no longer
+    /// remembered.
+    fn oldest_since(&self, count: usize, limit: usize) -> Option<impl Iterator<Item = u32> + '_> {
         let changes = self.count - count;
-        (changes <= self.ordinals.len()).then(|| self.ordinals.range(..changes).rev().take(most).copied())
+        (changes <= self.ordinals.len()).then(|| self.ordinals.range(..changes).rev().take(limit).copied())
     }
 }
 
@@ -125,166 +132,175 @@ impl Default for Candidates {
     fn default() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Candidates {
-            identity: NEXT.fetch_add(1, Ordering::Relaxed),
-            shown: RwLock::default(),
-            described: RwLock::default(),
-            to_forget: Mutex::default(),
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            visibility: RwLock::default(),
+            attributes: RwLock::default(),
+            pending_removals: Mutex::default(),
         }
     }
 }
 
 impl Candidates {
-    /// Makes memories searchable, or changes the user and expiry of those that are. Microseconds per memory.
+    /// Makes memories searchable, or changes the user and expiry of searchable ones. Takes microseconds per memory.
     pub fn show(&self, showings: &[Showing]) {
-        let mut shown = write(&self.shown);
+        let mut visibility = write(&self.visibility);
         for showing in showings {
-            let ordinal = shown.ordinal(showing.memory_key);
-            shown.hide(ordinal);
-            shown.show(ordinal, showing);
+            let ordinal = visibility.ordinal(showing.memory_key);
+            visibility.hide(ordinal);
+            visibility.show(ordinal, showing);
         }
     }
 
-    /// Says what attributes memories have, two slices of one length; replaces what was said of them before, and stays until
-    /// they are hidden. Shown memories that were never described have none. Microseconds per memory.
+    /// Sets the attributes of memories; both slices have the same length. Replaces earlier attributes. They stay
+    /// until the memory is hidden. A memory that was shown but never described has none. Takes microseconds per
+    /// memory.
     pub fn describe(&self, memory_keys: &[u64], attributes: &[Json]) {
-        for (keys, attributes) in memory_keys.chunks(DESCRIBED_AT_ONCE).zip(attributes.chunks(DESCRIBED_AT_ONCE)) {
+        for (keys, attributes) in memory_keys.chunks(DESCRIBE_BATCH).zip(attributes.chunks(DESCRIBE_BATCH)) {
             let ordinals = self.ordinals(keys.iter().copied());
-            let mut described = write(&self.described);
-            described.forget(&self.to_forget);
+            let mut state = write(&self.attributes);
+            state.remove_pending(&self.pending_removals);
             for (ordinal, attributes) in ordinals.into_iter().zip(attributes) {
-                described.attributes.describe(ordinal, attributes);
-                described.changes.record(ordinal);
+                state.index.describe(ordinal, attributes);
+                state.changes.record(ordinal);
             }
         }
     }
 
-    /// Makes memories unsearchable at once, also for searches that hold an older `Admissible`, and forgets their
-    /// attributes. Unknown keys are fine.
+    /// Makes memories unsearchable at once, also for searches with an older `Admissible`, and removes their attributes.
+    /// Unknown keys are ignored.
     pub fn hide(&self, memory_keys: &[u64]) {
         let hidden: Vec<u32> = {
-            let mut shown = write(&self.shown);
-            let hidden: Vec<u32> = shown.known_ordinals(memory_keys).flatten().collect();
-            hidden.iter().for_each(|ordinal| shown.hide(*ordinal));
-            // Before anyone else may show them again.
-            self.to_forget.lock().unwrap_or_else(PoisonError::into_inner).extend(&hidden);
+            let mut visibility = write(&self.visibility);
+            let hidden: Vec<u32> = visibility.known_ordinals(memory_keys).flatten().collect();
+            hidden.iter().for_each(|ordinal| visibility.hide(*ordinal));
+            // Still under the lock, before another call can show these memories again.
+            self.pending_removals.lock().unwrap_or_else(PoisonError::into_inner).extend(&hidden);
             hidden
         };
         if !hidden.is_empty()
-            && let Ok(mut described) = self.described.try_write()
+            && let Ok(mut state) = self.attributes.try_write()
         {
-            described.forget(&self.to_forget);
+            state.remove_pending(&self.pending_removals);
         }
     }
 
-    /// The visible memories that are not expired at `now_ms`, of one user or, with `None`, of the whole project. Costs a
-    /// copy of one bit per memory, plus the memories that have expired but were not yet hidden.
+    /// The visible memories that are not expired at `now_ms`, of one user or, with `None`, of the whole project.
+    /// Copies one bit per memory, and visits the memories that are expired but not yet hidden.
     pub fn admit(&self, user: Option<u64>, now_ms: u64) -> Admissible {
-        Admissible { set: read(&self.shown).admitted(user, now_ms), user, owner: self.identity }
+        Admissible { set: read(&self.visibility).admitted(user, now_ms), user, index_id: self.id }
     }
 
-    /// What `admit` admits, as far as it lies within a filter. Changes of attributes wait for one condition of it at most,
-    /// which is milliseconds for the dearest; what changed between two conditions is judged again, a few memories at a time.
-    /// `TooDear` for a filter that takes longer than any should.
+    /// Like `admit`, restricted to memories that match a filter. Attribute changes wait for at most one condition,
+    /// which takes milliseconds at worst. Memories that change between two conditions are tested again, a few at a
+    /// time. `TooDear` for a filter that runs longer than `FILTER_TIME_MAX`.
     pub fn admit_within(&self, user: Option<u64>, now_ms: u64, filter: &Filter) -> Result<Admissible> {
-        self.admit_in_time(user, now_ms, filter, FILTER_TIME_MAX)
+        self.admit_before_deadline(user, now_ms, filter, FILTER_TIME_MAX)
     }
 
-    fn admit_in_time(&self, user: Option<u64>, now_ms: u64, filter: &Filter, most: Duration) -> Result<Admissible> {
-        let until = Instant::now() + most;
-        'anew: loop {
-            let admitted = read(&self.shown).admitted(user, now_ms);
-            let mut judged = self.known_attributes().changes.count;
+    fn admit_before_deadline(
+        &self,
+        user: Option<u64>,
+        now_ms: u64,
+        filter: &Filter,
+        time_max: Duration,
+    ) -> Result<Admissible> {
+        let deadline = Instant::now() + time_max;
+        // Starts again if more memories changed than are remembered.
+        'restart: loop {
+            let admitted = read(&self.visibility).admitted(user, now_ms);
+            let mut changes_seen = self.current_attributes().changes.count;
             let mut is_late = false;
-            let mut set = filter.confine(&admitted, &mut |leaf, within| {
-                is_late |= Instant::now() > until;
-                // what is found does not matter any more
-                if is_late { MemorySet::default() } else { read(&self.described).attributes.select(leaf, within) }
+            let mut set = filter.select(&admitted, &mut |condition, within| {
+                is_late |= Instant::now() > deadline;
+                // A late filter fails below, so its result does not matter.
+                if is_late { MemorySet::default() } else { read(&self.attributes).index.select(condition, within) }
             });
             loop {
-                if is_late || Instant::now() > until {
-                    return Err(Error::TooDear(format!("it takes more than {} s", most.as_secs())));
+                if is_late || Instant::now() > deadline {
+                    return Err(Error::TooDear(format!("it takes more than {} s", time_max.as_secs())));
                 }
-                let described = self.known_attributes();
-                let Some(changed) = described.changes.oldest_since(judged, JUDGED_AT_ONCE) else { continue 'anew };
+                let state = self.current_attributes();
+                let Some(changed) = state.changes.oldest_since(changes_seen, RETEST_BATCH) else { continue 'restart };
                 for ordinal in changed {
-                    judged += 1;
+                    changes_seen += 1;
                     if !admitted.contains(ordinal) {
                         continue;
                     }
-                    if filter.matches(&mut |leaf| described.attributes.holds(leaf, ordinal)) {
+                    if filter.matches(&mut |condition| state.index.matches(condition, ordinal)) {
                         set.insert(ordinal);
                     } else {
                         set.remove(ordinal);
                     }
                 }
-                if judged == described.changes.count {
-                    return Ok(Admissible { set, user, owner: self.identity });
+                if changes_seen == state.changes.count {
+                    return Ok(Admissible { set, user, index_id: self.id });
                 }
             }
         }
     }
 
-    /// What of an admitted set is still visible: where every search begins. `Invalid` for a set of another project.
+    /// The memories of an admissible set that are still visible. Every search begins with it. `Invalid` for a set of
+    /// another project.
     pub fn confine(&self, within: &Admissible) -> Result<MemorySet> {
-        if within.owner != self.identity {
-            return Err(Error::invalid("the admissible set was made by another index"));
+        if within.index_id != self.id {
+            return Err(Error::invalid("the admissible set belongs to another index"));
         }
-        Ok(read(&self.shown).visible.intersection(&within.set))
+        Ok(read(&self.visibility).visible.intersection(&within.set))
     }
 
-    /// Drops the hits whose memory was hidden, or given to another user, while the search ran: where every search ends.
+    /// Drops the hits whose memory was hidden, or moved to another user, during the search. Every search ends with it.
     pub fn retain_admitted<Hit>(&self, within: &Admissible, hits: &mut Vec<Hit>, ordinal_of: impl Fn(&Hit) -> u32) {
-        let shown = read(&self.shown);
+        let visibility = read(&self.visibility);
         hits.retain(|hit| {
             let ordinal = ordinal_of(hit);
-            let is_users = within.user.is_none_or(|user| shown.users.get(ordinal as usize) == Some(&user));
-            shown.visible.contains(ordinal) && within.set.contains(ordinal) && is_users
+            let is_of_user = within.user.is_none_or(|user| visibility.users.get(ordinal as usize) == Some(&user));
+            visibility.visible.contains(ordinal) && within.set.contains(ordinal) && is_of_user
         });
     }
 
-    /// The ordinal of a memory key, a new one if it was never seen.
+    /// The ordinal of a memory key. A new key gets a new ordinal.
     pub fn ordinal(&self, memory_key: u64) -> u32 {
-        let known = read(&self.shown).ordinals.get(&memory_key).copied();
-        known.unwrap_or_else(|| write(&self.shown).ordinal(memory_key))
+        let known = read(&self.visibility).ordinals.get(&memory_key).copied();
+        known.unwrap_or_else(|| write(&self.visibility).ordinal(memory_key))
     }
 
-    /// The ordinals of memory keys, new ones for keys never seen; order kept. Known ones wait for no reader.
+    /// The ordinals of memory keys, in their order. New keys get new ordinals; only they need the write lock.
     pub fn ordinals(&self, memory_keys: impl IntoIterator<Item = u64>) -> Vec<u32> {
         let memory_keys: Vec<u64> = memory_keys.into_iter().collect();
-        let known: Option<Vec<u32>> = read(&self.shown).known_ordinals(&memory_keys).collect();
+        let known: Option<Vec<u32>> = read(&self.visibility).known_ordinals(&memory_keys).collect();
         known.unwrap_or_else(|| {
-            let mut shown = write(&self.shown);
-            memory_keys.iter().map(|key| shown.ordinal(*key)).collect()
+            let mut visibility = write(&self.visibility);
+            memory_keys.iter().map(|key| visibility.ordinal(*key)).collect()
         })
     }
 
-    /// The ordinals of memory keys, `None` for keys never seen; order kept.
+    /// The ordinals of memory keys, in their order; `None` for unknown keys.
     pub fn known_ordinals(&self, memory_keys: &[u64]) -> Vec<Option<u32>> {
-        read(&self.shown).known_ordinals(memory_keys).collect()
+        read(&self.visibility).known_ordinals(memory_keys).collect()
     }
 
-    /// The memory keys behind ordinals that this index gave out; order kept.
+    /// The memory keys of ordinals from this index, in their order.
     pub fn memory_keys(&self, ordinals: impl IntoIterator<Item = u32>) -> Vec<u64> {
-        let shown = read(&self.shown);
-        ordinals.into_iter().map(|ordinal| shown.memory_keys[ordinal as usize]).collect()
+        let visibility = read(&self.visibility);
+        ordinals.into_iter().map(|ordinal| visibility.memory_keys[ordinal as usize]).collect()
     }
 
     /// Number of memories that have an ordinal, hidden ones included.
     pub fn len(&self) -> usize {
-        read(&self.shown).memory_keys.len()
+        read(&self.visibility).memory_keys.len()
     }
 
-    /// The attributes of what was not hidden up to now.
-    fn known_attributes(&self) -> RwLockReadGuard<'_, Described> {
-        let is_forgotten = self.to_forget.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
-        if !is_forgotten {
-            write(&self.described).forget(&self.to_forget);
+    /// The attributes, after those of memories hidden so far are removed.
+    fn current_attributes(&self) -> RwLockReadGuard<'_, AttributeState> {
+        let has_pending = !self.pending_removals.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        if has_pending {
+            write(&self.attributes).remove_pending(&self.pending_removals);
         }
-        read(&self.described)
+        read(&self.attributes)
     }
 }
 
-// Nothing here panics half-way through a change, so a poisoned lock guards sound data.
+// No change here panics halfway, so the data behind a poisoned lock is consistent.
 fn read<Guarded>(lock: &RwLock<Guarded>) -> RwLockReadGuard<'_, Guarded> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -293,18 +309,18 @@ fn write<Guarded>(lock: &RwLock<Guarded>) -> RwLockWriteGuard<'_, Guarded> {
     lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Described {
-    /// Forgets the attributes of what is listed, and empties the list.
-    fn forget(&mut self, listed: &Mutex<Vec<u32>>) {
-        let ordinals = std::mem::take(&mut *listed.lock().unwrap_or_else(PoisonError::into_inner));
+impl AttributeState {
+    /// Removes the attributes of the listed memories and empties the list.
+    fn remove_pending(&mut self, pending: &Mutex<Vec<u32>>) {
+        let ordinals = std::mem::take(&mut *pending.lock().unwrap_or_else(PoisonError::into_inner));
         for ordinal in ordinals {
-            self.attributes.forget(ordinal);
+            self.index.forget(ordinal);
             self.changes.record(ordinal);
         }
     }
 }
 
-impl Shown {
+impl Visibility {
     fn ordinal(&mut self, memory_key: u64) -> u32 {
         if let Some(ordinal) = self.ordinals.get(&memory_key) {
             return *ordinal;
@@ -320,7 +336,7 @@ impl Shown {
     fn admitted(&self, user: Option<u64>, now_ms: u64) -> MemorySet {
         let mut set = match user {
             None => self.visible.clone(),
-            Some(user) => self.of_user.get(&user).into_iter().flatten().collect(),
+            Some(user) => self.memories_of_user.get(&user).into_iter().flatten().collect(),
         };
         for (_, ordinal) in self.expiring.range(..=(now_ms, u32::MAX)) {
             set.remove(*ordinal);
@@ -337,7 +353,7 @@ impl Shown {
         self.users[ordinal as usize] = showing.user_key;
         self.expiries[ordinal as usize] = showing.expires_at_ms;
         if showing.user_key != NO_USER {
-            self.of_user.entry(showing.user_key).or_default().insert(ordinal);
+            self.memories_of_user.entry(showing.user_key).or_default().insert(ordinal);
         }
         if showing.expires_at_ms != NEVER {
             self.expiring.insert((showing.expires_at_ms, ordinal));
@@ -347,10 +363,10 @@ impl Shown {
     fn hide(&mut self, ordinal: u32) {
         self.visible.remove(ordinal);
         let user = self.users[ordinal as usize];
-        if let Some(memories) = self.of_user.get_mut(&user) {
+        if let Some(memories) = self.memories_of_user.get_mut(&user) {
             memories.remove(ordinal);
             if memories.is_empty() {
-                self.of_user.remove(&user);
+                self.memories_of_user.remove(&user);
             }
         }
         self.expiring.remove(&(self.expiries[ordinal as usize], ordinal));
@@ -371,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn admits_what_a_plain_list_of_memories_admits() {
+    fn admits_the_same_memories_as_a_plain_list() {
         let mut chance = Chance::new();
         let candidates = Candidates::default();
         let mut model: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
@@ -399,11 +415,11 @@ mod tests {
                 assert_eq!(within.memories(), expected.len());
             }
         }
-        assert_eq!(read(&candidates.shown).visible.len(), model.len());
+        assert_eq!(read(&candidates.visibility).visible.len(), model.len());
     }
 
     #[test]
-    fn a_hidden_memory_is_gone_from_sets_admitted_before() {
+    fn a_hidden_memory_disappears_from_older_admissible_sets() {
         let candidates = Candidates::default();
         let showing = |memory_key| Showing { memory_key, user_key: 7, expires_at_ms: NEVER };
         candidates.show(&[showing(1), showing(2)]);
@@ -427,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_never_widens_the_set_whatever_it_asks_for() {
+    fn no_filter_widens_the_admissible_set() {
         let candidates = Candidates::default();
         candidates.describe(&[1, 2, 3, 4, 5, 6], &[const { r#"{"type":"note"}"# }; 6].map(json));
         candidates.show(&[
@@ -451,11 +467,11 @@ mod tests {
         }
         assert_eq!(admitted(None, &mail), [0; 0]);
         candidates.show(&[Showing { memory_key: 4, user_key: 7, expires_at_ms: NEVER }]);
-        assert_eq!(admitted(Some(7), &note), [1], "what was hidden has no attributes any more");
+        assert_eq!(admitted(Some(7), &note), [1], "a hidden memory loses its attributes");
     }
 
     #[test]
-    fn a_memory_that_changes_while_a_filter_runs_is_judged_as_a_whole() {
+    fn a_memory_that_changes_while_a_filter_runs_is_tested_in_one_state() {
         let candidates = Candidates::default();
         let (note, mail) = (of_type("note"), of_type("mail"));
         let either = Filter::parse(&format!(r#"{{"kind":"or","filters":[{note},{mail}]}}"#)).expect("a filter");
@@ -473,64 +489,64 @@ mod tests {
                     candidates.describe(&[1], &types[step % 2..][..1]);
                 }
             });
-            let verdicts = (0..20_000)
+            let wrong = (0..20_000)
                 .map(|_| {
                     [&either, &both].map(|filter| candidates.admit_within(None, 0, filter).expect("in time").memories())
                 })
-                .find(|verdicts| *verdicts != [1, 0]);
+                .find(|counts| *counts != [1, 0]);
             is_done.store(true, Ordering::Relaxed);
-            assert_eq!(verdicts, None);
+            assert_eq!(wrong, None);
         });
     }
 
     #[test]
-    fn showing_and_hiding_wait_for_no_filter_and_what_was_hidden_meanwhile_is_forgotten() {
+    fn showing_and_hiding_never_wait_for_a_filter_and_hidden_memories_lose_their_attributes() {
         let candidates = Candidates::default();
         let showing = |memory_key| Showing { memory_key, user_key: NO_USER, expires_at_ms: NEVER };
         let note = Filter::parse(&of_type("note")).expect("a filter");
         let notes = || seen(&candidates, &candidates.admit_within(None, 0, &note).expect("in time"));
         candidates.describe(&[1, 2, 3], &[const { r#"{"type":"note"}"# }; 3].map(json));
         candidates.show(&[showing(1), showing(2), showing(3)]);
-        let condition = read(&candidates.described); // as a filter holds it
+        let filter_lock = read(&candidates.attributes); // as a running filter holds it
         candidates.hide(&[1, 2]);
         candidates.show(&[showing(1), showing(4)]);
         assert_eq!(seen(&candidates, &candidates.admit(None, 0)), [1, 3, 4]);
-        drop(condition);
+        drop(filter_lock);
         candidates.describe(&[4], &[json(r#"{"type":"note"}"#)]);
-        assert_eq!(notes(), [3, 4], "1 was shown again, with no attributes");
-        let condition = read(&candidates.described);
+        assert_eq!(notes(), [3, 4], "1 was shown again, without attributes");
+        let filter_lock = read(&candidates.attributes);
         candidates.hide(&[3]);
         candidates.show(&[showing(3)]);
-        drop(condition);
+        drop(filter_lock);
         assert_eq!(notes(), [4]);
     }
 
     #[test]
-    fn a_filter_that_takes_too_long_is_given_up() {
+    fn a_filter_that_takes_too_long_is_aborted() {
         let candidates = Candidates::default();
         candidates.describe(&[1], &[json(r#"{"type":"note"}"#)]);
         candidates.show(&[Showing { memory_key: 1, user_key: NO_USER, expires_at_ms: NEVER }]);
         let filter = Filter::parse(&of_type("note")).expect("a filter");
-        let refused = candidates.admit_in_time(None, 0, &filter, Duration::ZERO).expect_err("no time at all");
+        let refused = candidates.admit_before_deadline(None, 0, &filter, Duration::ZERO).expect_err("no time left");
         assert_eq!(refused.code(), "too_dear");
         assert_eq!(candidates.admit_within(None, 0, &filter).expect("in time").memories(), 1);
     }
 
     #[test]
-    fn changes_are_remembered_up_to_a_number() {
-        let mut changes = Changes::default();
-        (0..CHANGES_KEPT as u32 + 10).for_each(|ordinal| changes.record(ordinal));
+    fn the_change_log_keeps_the_latest_changes() {
+        let mut changes = ChangeLog::default();
+        (0..CHANGES_MAX as u32 + 10).for_each(|ordinal| changes.record(ordinal));
         let since =
-            |count: usize, most: usize| changes.oldest_since(count, most).map(|changed| changed.collect::<Vec<_>>());
-        assert_eq!(since(CHANGES_KEPT + 10, 16), Some(vec![]));
-        assert_eq!(since(CHANGES_KEPT + 8, 16), Some(vec![CHANGES_KEPT as u32 + 8, CHANGES_KEPT as u32 + 9]));
+            |count: usize, limit: usize| changes.oldest_since(count, limit).map(|changed| changed.collect::<Vec<_>>());
+        assert_eq!(since(CHANGES_MAX + 10, 16), Some(vec![]));
+        assert_eq!(since(CHANGES_MAX + 8, 16), Some(vec![CHANGES_MAX as u32 + 8, CHANGES_MAX as u32 + 9]));
         assert_eq!(since(10, 2), Some(vec![10, 11]));
-        assert_eq!(since(10, usize::MAX).map(|changed| changed.len()), Some(CHANGES_KEPT));
+        assert_eq!(since(10, usize::MAX).map(|changed| changed.len()), Some(CHANGES_MAX));
         assert_eq!(since(9, 16), None);
     }
 
     #[test]
-    fn a_memory_that_changed_hands_is_not_returned_to_the_old_user() {
+    fn a_memory_moved_to_another_user_is_not_returned_to_the_old_one() {
         let candidates = Candidates::default();
         candidates.show(&[Showing { memory_key: 1, user_key: 7, expires_at_ms: NEVER }]);
         let within = candidates.admit(Some(7), 0);
@@ -541,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_of_another_project_is_refused() {
+    fn an_admissible_set_of_another_project_is_refused() {
         let (one, other) = (Candidates::default(), Candidates::default());
         assert_eq!(other.confine(&one.admit(None, 0)).expect_err("refused").code(), "invalid");
     }

@@ -1,5 +1,5 @@
-//! How the values of one path are kept: each once, in order, with the memories that have it.
-//! Which paths there are, and what becomes of a memory, is `filters::attributes`' question.
+//! Sorted dictionary of the values at one attribute path: each value once, with its posting list.
+//! `filters::attributes` owns the paths and knows which memory has which values.
 
 use std::cmp::Ordering;
 
@@ -8,12 +8,13 @@ use roaring::RoaringBitmap;
 use crate::filters::json::Value;
 use crate::filters::memory_set::MemorySet;
 
-/// Ids in one run of `Order`: an insertion moves a run's rest, 8 KB at most, and a binary search finds the run.
-const RUN_MAX: usize = 512;
+/// Maximum number of ids in one block of `SortedIds`. An insertion moves at most the rest of one block, 8 KB, and a
+/// binary search finds the block.
+const BLOCK_IDS_MAX: usize = 512;
 
-/// A value that is kept; see `filters::json::Value` for what each is.
+/// An owned attribute value; `filters::json::Value` describes the variants.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub enum Content {
+pub enum StoredValue {
     /// `null`.
     #[default]
     Null,
@@ -21,50 +22,50 @@ pub enum Content {
     Boolean(bool),
     /// A double.
     Number(f64),
-    /// A text in the encoding of `filters::json::Value`, whole.
+    /// The whole text, in the encoding of `filters::json::Value`.
     Text(Box<[u8]>),
-    /// The fingerprint of an array or object.
+    /// Fingerprint of an array or object.
     Composite([u64; 2]),
 }
 
-impl Content {
-    /// The value, borrowed.
+impl StoredValue {
+    /// Borrows the value.
     pub fn value(&self) -> Value<'_> {
         match self {
-            Content::Null => Value::Null,
-            Content::Boolean(value) => Value::Boolean(*value),
-            Content::Number(value) => Value::Number(*value),
-            Content::Text(text) => Value::Text(text),
-            Content::Composite(fingerprint) => Value::Composite(*fingerprint),
+            StoredValue::Null => Value::Null,
+            StoredValue::Boolean(value) => Value::Boolean(*value),
+            StoredValue::Number(value) => Value::Number(*value),
+            StoredValue::Text(text) => Value::Text(text),
+            StoredValue::Composite(fingerprint) => Value::Composite(*fingerprint),
         }
     }
 }
 
-impl From<Value<'_>> for Content {
+impl From<Value<'_>> for StoredValue {
     fn from(value: Value<'_>) -> Self {
         match value {
-            Value::Null => Content::Null,
-            Value::Boolean(value) => Content::Boolean(value),
-            Value::Number(value) => Content::Number(value),
-            Value::Text(text) => Content::Text(text.into()),
-            Value::Composite(fingerprint) => Content::Composite(fingerprint),
+            Value::Null => StoredValue::Null,
+            Value::Boolean(value) => StoredValue::Boolean(value),
+            Value::Number(value) => StoredValue::Number(value),
+            Value::Text(text) => StoredValue::Text(text.into()),
+            Value::Composite(fingerprint) => StoredValue::Composite(fingerprint),
         }
     }
 }
 
-/// The order of values in a dictionary: by kind, then numbers by value and texts by their bytes.
+/// Sort order of values: by kind, then numbers by value and texts by bytes.
 pub fn compare(left: Value<'_>, right: Value<'_>) -> Ordering {
     match (left, right) {
         (Value::Boolean(left), Value::Boolean(right)) => left.cmp(&right),
         (Value::Number(left), Value::Number(right)) => left.total_cmp(&right),
         (Value::Text(left), Value::Text(right)) => left.cmp(right),
         (Value::Composite(left), Value::Composite(right)) => left.cmp(&right),
-        _ => rank(left).cmp(&rank(right)),
+        _ => kind_rank(left).cmp(&kind_rank(right)),
     }
 }
 
-/// Where values of this kind stand among the others.
-pub fn rank(value: Value<'_>) -> u8 {
+/// Rank of a value's kind in the sort order. Values are sorted by kind first.
+pub fn kind_rank(value: Value<'_>) -> u8 {
     match value {
         Value::Null => 0,
         Value::Boolean(_) => 1,
@@ -74,9 +75,10 @@ pub fn rank(value: Value<'_>) -> u8 {
     }
 }
 
-/// A number that rises with `compare`, though not always where that does: what it tells apart needs no look at the values.
-/// The kind in three bits, then 61 of a number or fingerprint, or seven bytes of a text.
-pub fn hint(value: Value<'_>) -> u64 {
+/// Prefix of a value's sort key: never decreases while values rise in the order of `compare`. Values with different
+/// prefixes need no further comparison. Three bits of kind, then 61 bits of a number or fingerprint, or seven bytes
+/// of a text.
+pub fn sort_prefix(value: Value<'_>) -> u64 {
     let rest = match value {
         Value::Null => 0,
         Value::Boolean(value) => value.into(),
@@ -92,18 +94,18 @@ pub fn hint(value: Value<'_>) -> u64 {
         }
         Value::Composite(fingerprint) => fingerprint[0] >> 3,
     };
-    first_hint(rank(value)) | rest
+    min_sort_prefix(kind_rank(value)) | rest
 }
 
-/// What no hint of a kind lies below; see `rank`.
-pub fn first_hint(kind: u8) -> u64 {
+/// Lower bound of the sort prefixes of a kind, see `kind_rank`.
+pub fn min_sort_prefix(kind: u8) -> u64 {
     u64::from(kind) << 61
 }
 
-/// The memories that have a value: most values are one memory's alone (ids, titles), which costs no bitmap.
+/// The memories that have a value. Most values (ids, titles) belong to one memory, which needs no bitmap.
 #[derive(Debug, Clone, Default)]
-pub enum Posting {
-    /// Nobody has it.
+pub enum PostingList {
+    /// No memory.
     #[default]
     Empty,
     /// One memory.
@@ -112,195 +114,198 @@ pub enum Posting {
     Many(Box<RoaringBitmap>),
 }
 
-impl Posting {
+impl PostingList {
     /// Adds a memory.
     pub fn insert(&mut self, ordinal: u32) {
         match self {
-            Posting::Empty => *self = Posting::One(ordinal),
-            Posting::One(only) if *only == ordinal => {}
-            Posting::One(only) => *self = Posting::Many(Box::new([*only, ordinal].into_iter().collect())),
-            Posting::Many(memories) => {
+            PostingList::Empty => *self = PostingList::One(ordinal),
+            PostingList::One(only) if *only == ordinal => {}
+            PostingList::One(only) => *self = PostingList::Many(Box::new([*only, ordinal].into_iter().collect())),
+            PostingList::Many(memories) => {
                 memories.insert(ordinal);
             }
         }
     }
 
-    /// Takes a memory out; nothing happens if it is not in.
+    /// Removes a memory. Does nothing if it is not in the list.
     pub fn remove(&mut self, ordinal: u32) {
         match self {
-            Posting::One(only) if *only == ordinal => *self = Posting::Empty,
-            Posting::Many(memories) => {
+            PostingList::One(only) if *only == ordinal => *self = PostingList::Empty,
+            PostingList::Many(memories) => {
                 memories.remove(ordinal);
                 if let (1, Some(only)) = (memories.len(), memories.min()) {
-                    *self = Posting::One(only);
+                    *self = PostingList::One(only);
                 }
             }
-            Posting::Empty | Posting::One(_) => {}
+            PostingList::Empty | PostingList::One(_) => {}
         }
     }
 
-    /// Whether nobody has it.
+    /// Whether no memory has the value.
     pub fn is_empty(&self) -> bool {
-        matches!(self, Posting::Empty)
+        matches!(self, PostingList::Empty)
     }
 
     /// Adds the memories to a set.
     pub fn add_to(&self, set: &mut MemorySet) {
         match self {
-            Posting::Empty => {}
-            Posting::One(only) => set.insert(*only),
-            Posting::Many(memories) => memories.iter().for_each(|ordinal| set.insert(ordinal)),
+            PostingList::Empty => {}
+            PostingList::One(only) => set.insert(*only),
+            PostingList::Many(memories) => memories.iter().for_each(|ordinal| set.insert(ordinal)),
         }
     }
 }
 
-/// In place of the only memory that has a value: there are, or were, others.
-pub const SEVERAL: u32 = u32::MAX;
+/// Owner of a value that several memories have, or once had.
+pub const SHARED: u32 = u32::MAX;
 
-/// A place in an `Order`.
+/// Position in `SortedIds`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    run: usize,
+pub struct Position {
+    block: usize,
     at: usize,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Run {
-    /// The last of `hints`, here because a search looks at it in many runs.
+struct Block {
+    /// The last of `prefixes`. Stored here because a search reads it in many blocks.
     last: u64,
-    hints: Vec<u64>,
+    prefixes: Vec<u64>,
     ids: Vec<u32>,
     owners: Vec<u32>,
 }
 
-impl Run {
-    fn of(hint: u64, id: u32, owner: u32) -> Self {
-        Run { last: hint, hints: vec![hint], ids: vec![id], owners: vec![owner] }
+impl Block {
+    fn of(prefix: u64, id: u32, owner: u32) -> Self {
+        Block { last: prefix, prefixes: vec![prefix], ids: vec![id], owners: vec![owner] }
     }
 
-    fn insert(&mut self, at: usize, hint: u64, id: u32, owner: u32) {
-        self.hints.insert(at, hint);
+    fn insert(&mut self, at: usize, prefix: u64, id: u32, owner: u32) {
+        self.prefixes.insert(at, prefix);
         self.ids.insert(at, id);
         self.owners.insert(at, owner);
         self.set_last();
     }
 
     fn split_off(&mut self, at: usize) -> Self {
-        let mut behind = Run {
+        let mut rest = Block {
             last: 0,
-            hints: self.hints.split_off(at),
+            prefixes: self.prefixes.split_off(at),
             ids: self.ids.split_off(at),
             owners: self.owners.split_off(at),
         };
         self.set_last();
-        behind.set_last();
-        behind
+        rest.set_last();
+        rest
     }
 
     fn set_last(&mut self) {
-        self.last = self.hints.last().copied().unwrap_or_default();
+        self.last = self.prefixes.last().copied().unwrap_or_default();
     }
 }
 
-/// Ids in an order that the caller knows, a list in runs, so that an insertion moves little. Beside each its hint, and its
-/// owner: the one memory that has the value, or `SEVERAL`. So most of a range is answered without a look at its values, which lie
-/// scattered (50 % of 132,000 numbers: 9 ms with it, well below 1 ms without).
+/// Sorted list of ids, in blocks so that an insertion moves little. The caller knows the order. Each id has its sort
+/// prefix and its owner: the only memory with the value, or `SHARED`. With them, most ids of a range need no access
+/// to their values, which are scattered in memory. A range of 50 % of 132,000 numbers takes 9 ms with that access and
+/// well below 1 ms without.
 #[derive(Debug, Clone, Default)]
-pub struct Order {
-    runs: Vec<Run>,
+pub struct SortedIds {
+    blocks: Vec<Block>,
 }
 
-impl Order {
-    /// The first place whose id is not `before` what is looked for, the end if there is none; asked only of ids that have
-    /// the same `hint` as that. Logarithmic.
-    pub fn locate(&self, hint: u64, before: impl Fn(u32) -> bool) -> Place {
+impl SortedIds {
+    /// The first position whose id does not sort before the searched value, or the end. `before` is called only for ids
+    /// with the searched prefix. Logarithmic time.
+    pub fn lower_bound(&self, prefix: u64, before: impl Fn(u32) -> bool) -> Position {
         let is_before =
-            |other: u64, id: Option<&u32>| other < hint || other == hint && id.is_some_and(|id| before(*id));
-        // what comes in rising order (keys, times) is asked one question
-        if self.runs.last().is_none_or(|run| is_before(run.last, run.ids.last())) {
+            |other: u64, id: Option<&u32>| other < prefix || other == prefix && id.is_some_and(|id| before(*id));
+        // Values that arrive in ascending order (keys, times) need only this comparison.
+        if self.blocks.last().is_none_or(|block| is_before(block.last, block.ids.last())) {
             return self.end();
         }
-        let run = self.runs.partition_point(|run| is_before(run.last, run.ids.last()));
-        let Run { hints, ids, .. } = &self.runs[run];
-        let same = hints.partition_point(|other| *other < hint);
-        let behind = same + hints[same..].partition_point(|other| *other == hint);
-        Place { run, at: same + ids[same..behind].partition_point(|id| before(*id)) }
+        let block = self.blocks.partition_point(|block| is_before(block.last, block.ids.last()));
+        let Block { prefixes, ids, .. } = &self.blocks[block];
+        let start = prefixes.partition_point(|other| *other < prefix);
+        let end = start + prefixes[start..].partition_point(|other| *other == prefix);
+        Position { block, at: start + ids[start..end].partition_point(|id| before(*id)) }
     }
 
-    /// The place before all others.
+    /// The position before all ids.
     #[cfg(test)]
-    pub fn start(&self) -> Place {
-        Place { run: 0, at: 0 }
+    pub fn start(&self) -> Position {
+        Position { block: 0, at: 0 }
     }
 
-    /// The place behind all others.
-    pub fn end(&self) -> Place {
-        Place { run: self.runs.len(), at: 0 }
+    /// The position after all ids.
+    pub fn end(&self) -> Position {
+        Position { block: self.blocks.len(), at: 0 }
     }
 
-    /// The id at a place; `None` at the end.
-    pub fn get(&self, Place { run, at }: Place) -> Option<u32> {
-        self.runs.get(run)?.ids.get(at).copied()
+    /// The id at a position; `None` at the end.
+    pub fn get(&self, Position { block, at }: Position) -> Option<u32> {
+        self.blocks.get(block)?.ids.get(at).copied()
     }
 
-    /// Puts an id before what is at a place that `locate` found for its hint.
-    pub fn insert(&mut self, Place { run, at }: Place, hint: u64, id: u32, owner: u32) {
-        let is_full = |run: &Run| run.ids.len() >= RUN_MAX;
-        if run < self.runs.len() {
-            let (mut run, mut at) = (run, at);
-            if is_full(&self.runs[run]) {
-                let behind = self.runs[run].split_off(RUN_MAX / 2);
-                self.runs.insert(run + 1, behind);
-                if at > RUN_MAX / 2 {
-                    (run, at) = (run + 1, at - RUN_MAX / 2);
+    /// Inserts an id at a position that `lower_bound` returned for its prefix.
+    pub fn insert(&mut self, Position { block, at }: Position, prefix: u64, id: u32, owner: u32) {
+        let is_full = |block: &Block| block.ids.len() >= BLOCK_IDS_MAX;
+        if block < self.blocks.len() {
+            let (mut block, mut at) = (block, at);
+            if is_full(&self.blocks[block]) {
+                let rest = self.blocks[block].split_off(BLOCK_IDS_MAX / 2);
+                self.blocks.insert(block + 1, rest);
+                if at > BLOCK_IDS_MAX / 2 {
+                    (block, at) = (block + 1, at - BLOCK_IDS_MAX / 2);
                 }
             }
-            self.runs[run].insert(at, hint, id, owner);
-        } else if let Some(run) = self.runs.last_mut().filter(|run| !is_full(run)) {
-            run.insert(run.ids.len(), hint, id, owner);
+            self.blocks[block].insert(at, prefix, id, owner);
+        } else if let Some(block) = self.blocks.last_mut().filter(|block| !is_full(block)) {
+            block.insert(block.ids.len(), prefix, id, owner);
         } else {
-            self.runs.reserve_exact(1);
-            self.runs.push(Run::of(hint, id, owner));
+            self.blocks.reserve_exact(1);
+            self.blocks.push(Block::of(prefix, id, owner));
         }
     }
 
-    /// Says that the id at a place has no only owner any more.
-    pub fn share(&mut self, Place { run, at }: Place) {
-        if let Some(owner) = self.runs.get_mut(run).and_then(|run| run.owners.get_mut(at)) {
-            *owner = SEVERAL;
+    /// Marks the id at a position as shared by several memories.
+    pub fn mark_shared(&mut self, Position { block, at }: Position) {
+        if let Some(owner) = self.blocks.get_mut(block).and_then(|block| block.owners.get_mut(at)) {
+            *owner = SHARED;
         }
     }
 
-    /// Takes out the id at a place.
-    pub fn remove(&mut self, Place { run, at }: Place) {
-        if let Some(ids) = self.runs.get_mut(run) {
-            ids.hints.remove(at);
-            ids.ids.remove(at);
-            ids.owners.remove(at);
-            ids.set_last();
-            if ids.ids.is_empty() {
-                self.runs.remove(run);
+    /// Removes the id at a position.
+    pub fn remove(&mut self, Position { block, at }: Position) {
+        if let Some(entries) = self.blocks.get_mut(block) {
+            entries.prefixes.remove(at);
+            entries.ids.remove(at);
+            entries.owners.remove(at);
+            entries.set_last();
+            if entries.ids.is_empty() {
+                self.blocks.remove(block);
             }
         }
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
-        self.runs.is_empty()
+        self.blocks.is_empty()
     }
 
-    /// How many ids lie from one place up to another, that one not included.
-    pub fn count(&self, from: Place, to: Place) -> usize {
-        let before = |place: Place| place.at + self.runs[..place.run].iter().map(|run| run.ids.len()).sum::<usize>();
+    /// Number of ids from one position to another, exclusive.
+    pub fn count(&self, from: Position, to: Position) -> usize {
+        let before = |position: Position| {
+            position.at + self.blocks[..position.block].iter().map(|block| block.ids.len()).sum::<usize>()
+        };
         before(to).saturating_sub(before(from))
     }
 
-    /// The ids and their owners from one place up to another, that one not included.
-    pub fn range(&self, from: Place, to: Place) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let runs = self.runs.iter().enumerate().take(to.run + 1).skip(from.run);
-        runs.flat_map(move |(run, Run { ids, owners, .. })| {
-            let start = if run == from.run { from.at } else { 0 };
-            let end = if run == to.run { to.at } else { ids.len() };
+    /// The ids and their owners from one position to another, exclusive.
+    pub fn range(&self, from: Position, to: Position) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let blocks = self.blocks.iter().enumerate().take(to.block + 1).skip(from.block);
+        blocks.flat_map(move |(block, Block { ids, owners, .. })| {
+            let start = if block == from.block { from.at } else { 0 };
+            let end = if block == to.block { to.at } else { ids.len() };
             let part = start.min(end)..end;
             ids[part.clone()].iter().copied().zip(owners[part].iter().copied())
         })
@@ -313,21 +318,21 @@ mod tests {
     use mneme_testing::Chance;
     use std::collections::BTreeSet;
 
-    // several ids of one hint
-    fn hint_of(id: u32) -> u64 {
+    /// Several ids have the same prefix.
+    fn prefix_of(id: u32) -> u64 {
         u64::from(id / 7)
     }
 
     fn owner_of(id: u32) -> u32 {
-        if id.is_multiple_of(3) { SEVERAL } else { id + 1 }
+        if id.is_multiple_of(3) { SHARED } else { id + 1 }
     }
 
-    fn locate(order: &Order, id: u32) -> Place {
-        order.locate(hint_of(id), |other| other < id)
+    fn locate(sorted: &SortedIds, id: u32) -> Position {
+        sorted.lower_bound(prefix_of(id), |other| other < id)
     }
 
     #[test]
-    fn hints_rise_with_the_values() {
+    fn sort_prefixes_rise_with_the_values() {
         let texts: Vec<&[u8]> =
             vec![b"", b"\0", b"\0\0", b"a", b"a\0", b"abcdef", b"abcdefg", b"abcdefgh", b"b", b"\xf0\xbf\xbf"];
         let numbers =
@@ -339,55 +344,55 @@ mod tests {
             .chain([Value::Composite([0, 5]), Value::Composite([1, 0]), Value::Composite([u64::MAX, 0])]);
         for pair in rising.collect::<Vec<_>>().windows(2) {
             assert!(compare(pair[0], pair[1]).is_lt(), "{pair:?}");
-            assert!(hint(pair[0]) <= hint(pair[1]), "{pair:?}");
-            let is_next_kind = rank(pair[0]) < rank(pair[1]);
-            assert!(!is_next_kind || hint(pair[0]) < first_hint(rank(pair[1])), "{pair:?}");
-            assert!(hint(pair[1]) >= first_hint(rank(pair[1])), "{pair:?}");
+            assert!(sort_prefix(pair[0]) <= sort_prefix(pair[1]), "{pair:?}");
+            let is_next_kind = kind_rank(pair[0]) < kind_rank(pair[1]);
+            assert!(!is_next_kind || sort_prefix(pair[0]) < min_sort_prefix(kind_rank(pair[1])), "{pair:?}");
+            assert!(sort_prefix(pair[1]) >= min_sort_prefix(kind_rank(pair[1])), "{pair:?}");
         }
     }
 
     #[test]
-    fn an_order_behaves_as_a_sorted_list() {
+    fn sorted_ids_behave_like_a_sorted_list() {
         let mut chance = Chance::new();
         for is_rising in [true, false] {
-            let (mut order, mut model) = (Order::default(), BTreeSet::new());
+            let (mut sorted, mut model) = (SortedIds::default(), BTreeSet::new());
             for step in 0..6_000 {
                 let id = if is_rising { step } else { chance.below(5_000) as u32 };
-                let place = locate(&order, id);
-                assert_eq!(order.get(place), model.range(id..).next().copied());
-                let is_in = order.get(place) == Some(id);
+                let position = locate(&sorted, id);
+                assert_eq!(sorted.get(position), model.range(id..).next().copied());
+                let is_in = sorted.get(position) == Some(id);
                 if is_in && chance.below(2) == 0 {
-                    order.remove(place);
+                    sorted.remove(position);
                     model.remove(&id);
                 } else if !is_in {
-                    order.insert(place, hint_of(id), id, id + 1);
-                    if owner_of(id) == SEVERAL {
-                        order.share(locate(&order, id));
+                    sorted.insert(position, prefix_of(id), id, id + 1);
+                    if owner_of(id) == SHARED {
+                        sorted.mark_shared(locate(&sorted, id));
                     }
                     model.insert(id);
                 }
                 if step % 100 == 0 {
                     let mut ends = [chance.below(6_000) as u32, chance.below(6_000) as u32];
                     ends.sort_unstable();
-                    let [from, to] = ends.map(|end| locate(&order, end));
+                    let [from, to] = ends.map(|end| locate(&sorted, end));
                     let expected: Vec<(u32, u32)> =
                         model.range(ends[0]..ends[1]).map(|id| (*id, owner_of(*id))).collect();
-                    assert_eq!(order.range(from, to).collect::<Vec<_>>(), expected);
-                    assert_eq!(order.count(from, to), expected.len());
+                    assert_eq!(sorted.range(from, to).collect::<Vec<_>>(), expected);
+                    assert_eq!(sorted.count(from, to), expected.len());
                 }
             }
-            assert!(order.range(order.start(), order.end()).map(|(id, _)| id).eq(model.iter().copied()));
+            assert!(sorted.range(sorted.start(), sorted.end()).map(|(id, _)| id).eq(model.iter().copied()));
             for id in model {
-                order.remove(locate(&order, id));
+                sorted.remove(locate(&sorted, id));
             }
-            assert!(order.is_empty());
+            assert!(sorted.is_empty());
         }
     }
 
     #[test]
-    fn a_posting_behaves_as_a_set() {
+    fn a_posting_list_behaves_like_a_set() {
         let mut chance = Chance::new();
-        let (mut posting, mut model) = (Posting::default(), BTreeSet::new());
+        let (mut posting, mut model) = (PostingList::default(), BTreeSet::new());
         for _ in 0..2_000 {
             let ordinal = chance.below(4) as u32;
             if chance.below(2) == 0 {

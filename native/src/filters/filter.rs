@@ -1,243 +1,258 @@
-//! A filter over attributes: its conditions, and how they combine.
-//! The language, its limits and its meaning are `src/domain/filter.ts`; this reads what that file checked, and agrees with
-//! its `matchesFilter` on every memory. Where the values are found is `filters::attributes`' question.
+//! Parses a filter over attributes and evaluates how its conditions combine. `src/domain/filter.ts` defines the
+//! filter language, its limits and its meaning, and validates every filter first. The result agrees with its
+//! `matchesFilter` for every memory. `filters::attributes` finds the values.
 
 use memchr::memmem::Finder;
 
 use crate::error::{Error, Result};
-use crate::filters::dictionary::{Content, compare, rank};
+use crate::filters::dictionary::{StoredValue, compare, kind_rank};
 use crate::filters::json::{Json, Value};
 use crate::filters::memory_set::MemorySet;
 
-/// Nodes of a filter around one another: twice what the language's eight combinators come to, so that reading may recurse.
+/// Maximum nesting of a parsed filter, so that parsing may recurse. Twice what eight nested combinators, the limit of
+/// the filter language, expand to.
 const DEPTH_MAX: usize = 64;
 
-/// What a condition is about; names and paths in the encoding of `filters::json::Value`.
+/// The field of a condition. Names and paths use the encoding of `filters::json::Value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Field {
     /// `created_at`.
     CreatedAt,
     /// `updated_at`.
     UpdatedAt,
-    /// An attribute of the memory itself.
+    /// Attribute of the memory itself, by name.
     Attribute(Box<[u8]>),
-    /// A dotted path into its metadata.
+    /// Dotted attribute path into the memory's metadata.
     Metadata(Box<[u8]>),
 }
 
-/// On which side of a bound a value has to lie.
+/// Operator of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Above,
-    AtLeast,
-    Below,
-    AtMost,
+enum Operator {
+    Greater,
+    GreaterOrEqual,
+    Less,
+    LessOrEqual,
 }
 
-/// A bound, and the side of it.
+/// Comparison of a value with a bound.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    side: Side,
-    bound: Content,
+    operator: Operator,
+    bound: StoredValue,
 }
 
-/// What has to hold for one of the values that a memory has at a field.
+/// One end of a range of sorted values.
+#[derive(Debug, Clone, Copy)]
+pub struct RangeEnd<'bound> {
+    /// The value at which the range begins or ends.
+    pub value: Value<'bound>,
+    /// Whether the end is after the values equal to `value`, rather than before them.
+    pub is_after_equal: bool,
+}
+
+/// Requirement that at least one of a memory's values at a field must satisfy.
 #[derive(Debug, Clone)]
 pub enum Condition {
-    /// A value or an item of it is one of these (sorted).
+    /// The value, or an item of an array, is one of `values`.
     Equals {
-        /// In the order of `filters::dictionary::compare`.
-        values: Vec<Content>,
-        /// Whether it holds where there is no value, too.
-        with_absent: bool,
+        /// Sorted by `filters::dictionary::compare`.
+        values: Vec<StoredValue>,
+        /// Whether a memory without a value matches too.
+        matches_absent: bool,
     },
-    /// A value or an item of it has the bound's kind and lies on its side.
+    /// The value, or an item of an array, has the kind of the bound and satisfies the comparison.
     Compares(Comparison),
     /// There is a value.
     Exists,
-    /// An item of an array is one of these (sorted), or a text holds this text.
+    /// An item of an array is one of `values`, or a text contains the substring.
     Contains {
-        /// In the order of `filters::dictionary::compare`.
-        values: Vec<Content>,
-        /// Searches for the text.
-        text: Option<Box<Finder<'static>>>,
+        /// Sorted by `filters::dictionary::compare`.
+        values: Vec<StoredValue>,
+        /// Searcher for the substring, if the operand is a text.
+        substring: Option<Box<Finder<'static>>>,
     },
 }
 
-/// A condition on a field.
+/// A condition on a field: the leaves of a filter.
 #[derive(Debug, Clone)]
-pub struct Leaf {
-    /// What it is about.
+pub struct FieldCondition {
+    /// The field whose values are tested.
     pub field: Field,
-    /// What has to hold.
+    /// The requirement for these values.
     pub condition: Condition,
 }
 
 /// A filter.
 #[derive(Debug, Clone)]
 pub enum Filter {
-    /// All of these hold; the dearest stand last.
+    /// All of these match. The most expensive ones stand last.
     And(Vec<Filter>),
-    /// One of these holds.
+    /// At least one of these matches.
     Or(Vec<Filter>),
-    /// This does not hold.
+    /// This does not match.
     Not(Box<Filter>),
-    /// This holds.
-    Leaf(Box<Leaf>),
+    /// This condition is satisfied.
+    Field(Box<FieldCondition>),
 }
 
 impl Comparison {
-    /// The rank of the values that can be compared with the bound, see `filters::dictionary::rank`.
+    /// The kind of values that can be compared with the bound, see `filters::dictionary::kind_rank`.
     pub fn kind(&self) -> u8 {
-        rank(self.bound.value())
+        kind_rank(self.bound.value())
     }
 
-    /// Where among the values in order those begin and end for which this holds: before (`false`) or behind (`true`) those
-    /// that are equal to the bound; `None`: with the first, or the last, of the bound's kind.
-    pub fn ends(&self) -> [Option<(Value<'_>, bool)>; 2] {
-        let bound = self.bound.value();
-        match self.side {
-            Side::Above => [Some((bound, true)), None],
-            Side::AtLeast => [Some((bound, false)), None],
-            Side::Below => [None, Some((bound, false))],
-            Side::AtMost => [None, Some((bound, true))],
+    /// Start and end of the matching values among all sorted values. `None` means the first or the last value of the
+    /// bound's kind.
+    pub fn range_ends(&self) -> [Option<RangeEnd<'_>>; 2] {
+        let end = |is_after_equal| Some(RangeEnd { value: self.bound.value(), is_after_equal });
+        match self.operator {
+            Operator::Greater => [end(true), None],
+            Operator::GreaterOrEqual => [end(false), None],
+            Operator::Less => [None, end(false)],
+            Operator::LessOrEqual => [None, end(true)],
         }
     }
 
-    fn holds(&self, value: Value<'_>) -> bool {
+    fn matches(&self, value: Value<'_>) -> bool {
         let ordering = compare(value, self.bound.value());
-        rank(value) == self.kind()
-            && match self.side {
-                Side::Above => ordering.is_gt(),
-                Side::AtLeast => ordering.is_ge(),
-                Side::Below => ordering.is_lt(),
-                Side::AtMost => ordering.is_le(),
+        kind_rank(value) == self.kind()
+            && match self.operator {
+                Operator::Greater => ordering.is_gt(),
+                Operator::GreaterOrEqual => ordering.is_ge(),
+                Operator::Less => ordering.is_lt(),
+                Operator::LessOrEqual => ordering.is_le(),
             }
     }
 }
 
 impl Condition {
-    /// Whether it holds for a value, or for an item of an array.
-    pub fn holds(&self, value: Value<'_>, is_item: bool) -> bool {
+    /// Whether a value, or with `is_item` an item of an array, satisfies the condition.
+    pub fn matches(&self, value: Value<'_>, is_item: bool) -> bool {
         match self {
-            Condition::Equals { values, .. } => is_among(value, values),
-            Condition::Compares(comparison) => comparison.holds(value),
+            Condition::Equals { values, .. } => is_one_of(value, values),
+            Condition::Compares(comparison) => comparison.matches(value),
             Condition::Exists => true,
-            Condition::Contains { values, .. } if is_item => is_among(value, values),
-            Condition::Contains { .. } => self.is_in_text(value),
+            Condition::Contains { values, .. } if is_item => is_one_of(value, values),
+            Condition::Contains { .. } => self.is_substring_of(value),
         }
     }
 
-    /// Whether it holds for a memory without any value.
-    pub fn holds_for_absent(&self) -> bool {
-        matches!(self, Condition::Equals { with_absent: true, .. })
+    /// Whether a memory without any value satisfies the condition.
+    pub fn matches_absent(&self) -> bool {
+        matches!(self, Condition::Equals { matches_absent: true, .. })
     }
 
-    /// Whether a value is a text that holds the text of a `Contains`.
-    pub fn is_in_text(&self, value: Value<'_>) -> bool {
+    /// Whether a value is a text that contains the substring of a `Contains`.
+    pub fn is_substring_of(&self, value: Value<'_>) -> bool {
         match (self, value) {
-            (Condition::Contains { text: Some(finder), .. }, Value::Text(text)) => finder.find(text).is_some(),
+            (Condition::Contains { substring: Some(finder), .. }, Value::Text(text)) => finder.find(text).is_some(),
             _ => false,
         }
     }
 }
 
-fn is_among(value: Value<'_>, values: &[Content]) -> bool {
-    values.binary_search_by(|other| compare(other.value(), value)).is_ok()
+fn is_one_of(value: Value<'_>, sorted: &[StoredValue]) -> bool {
+    sorted.binary_search_by(|other| compare(other.value(), value)).is_ok()
 }
 
 impl Filter {
-    /// Reads a filter as `src/adapters/native/filter-json.ts` writes it. `Invalid` for anything else.
+    /// Parses the JSON that `src/adapters/native/filter-json.ts` writes. `Invalid` for anything else.
     pub fn parse(text: &str) -> Result<Filter> {
         let json = Json::parse(text)?;
-        Reader { json: &json }.filter(0, 0)
+        FilterParser { json: &json }.filter(0, 0)
     }
 
-    /// The memories of a set that lie within the filter. `select` says for which memories of a set a condition holds.
-    pub fn confine(&self, within: &MemorySet, select: &mut impl FnMut(&Leaf, &MemorySet) -> MemorySet) -> MemorySet {
+    /// The memories of `within` that match the filter. `select` returns those of a set that satisfy one condition.
+    pub fn select(
+        &self,
+        within: &MemorySet,
+        select: &mut impl FnMut(&FieldCondition, &MemorySet) -> MemorySet,
+    ) -> MemorySet {
         match self {
-            Filter::Leaf(leaf) => select(leaf, within),
-            Filter::Not(inner) => within.difference(&inner.confine(within, select)),
-            Filter::And(parts) => {
-                let mut left = within.clone();
-                for part in parts {
-                    if left.is_empty() {
+            Filter::Field(condition) => select(condition, within),
+            Filter::Not(inner) => within.difference(&inner.select(within, select)),
+            Filter::And(operands) => {
+                let mut remaining = within.clone();
+                for operand in operands {
+                    if remaining.is_empty() {
                         break;
                     }
-                    left = part.confine(&left, select);
+                    remaining = operand.select(&remaining, select);
                 }
-                left
+                remaining
             }
-            Filter::Or(parts) => {
-                let (mut found, mut left) = (MemorySet::default(), within.clone());
-                for part in parts {
-                    if left.is_empty() {
+            Filter::Or(operands) => {
+                let (mut found, mut remaining) = (MemorySet::default(), within.clone());
+                for operand in operands {
+                    if remaining.is_empty() {
                         break;
                     }
-                    let more = part.confine(&left, select);
-                    left = left.difference(&more);
-                    found.add_all(&more);
+                    let matching = operand.select(&remaining, select);
+                    remaining = remaining.difference(&matching);
+                    found.add_all(&matching);
                 }
                 found
             }
         }
     }
 
-    /// Whether one memory lies within the filter. `holds` says whether a condition holds for it.
-    pub fn matches(&self, holds: &mut impl FnMut(&Leaf) -> bool) -> bool {
+    /// Whether one memory matches the filter. `satisfies` says whether it satisfies one condition.
+    pub fn matches(&self, satisfies: &mut impl FnMut(&FieldCondition) -> bool) -> bool {
         match self {
-            Filter::Leaf(leaf) => holds(leaf),
-            Filter::Not(inner) => !inner.matches(holds),
-            Filter::And(parts) => parts.iter().all(|part| part.matches(holds)),
-            Filter::Or(parts) => parts.iter().any(|part| part.matches(holds)),
+            Filter::Field(condition) => satisfies(condition),
+            Filter::Not(inner) => !inner.matches(satisfies),
+            Filter::And(operands) => operands.iter().all(|operand| operand.matches(satisfies)),
+            Filter::Or(operands) => operands.iter().any(|operand| operand.matches(satisfies)),
         }
     }
 
-    /// Whether every text of a path may have to be looked at.
-    fn is_dear(&self) -> bool {
+    /// Whether evaluation may have to search every text of a path.
+    fn is_expensive(&self) -> bool {
         match self {
-            Filter::Leaf(leaf) => matches!(leaf.condition, Condition::Contains { text: Some(_), .. }),
-            Filter::Not(inner) => inner.is_dear(),
-            Filter::And(parts) | Filter::Or(parts) => parts.iter().any(Filter::is_dear),
+            Filter::Field(field) => matches!(field.condition, Condition::Contains { substring: Some(_), .. }),
+            Filter::Not(inner) => inner.is_expensive(),
+            Filter::And(operands) | Filter::Or(operands) => operands.iter().any(Filter::is_expensive),
         }
     }
 }
 
-struct Reader<'json> {
+struct FilterParser<'json> {
     json: &'json Json,
 }
 
-impl Reader<'_> {
+impl FilterParser<'_> {
     fn filter(&self, node: usize, depth: usize) -> Result<Filter> {
         if depth > DEPTH_MAX {
-            return Err(Error::invalid("a filter that is nested too deeply"));
+            return Err(Error::invalid(format!("the filter is nested more than {DEPTH_MAX} levels deep")));
         }
-        match self.text(self.at(node, "kind")?)? {
+        match self.text(self.required(node, "kind")?)? {
             b"and" => {
-                let mut parts = self.filters(node, depth)?;
-                parts.sort_by_key(Filter::is_dear);
-                Ok(Filter::And(parts))
+                let mut operands = self.operands(node, depth)?;
+                operands.sort_by_key(Filter::is_expensive);
+                Ok(Filter::And(operands))
             }
-            b"or" => Ok(Filter::Or(self.filters(node, depth)?)),
-            b"not" => Ok(Filter::Not(Box::new(self.filter(self.at(node, "filter")?, depth + 1)?))),
+            b"or" => Ok(Filter::Or(self.operands(node, depth)?)),
+            b"not" => Ok(Filter::Not(Box::new(self.filter(self.required(node, "filter")?, depth + 1)?))),
             b"field" => {
-                let field = self.field(self.at(node, "field")?)?;
-                let condition = self.condition(self.at(node, "condition")?)?;
-                Ok(Filter::Leaf(Box::new(Leaf { field, condition })))
+                let field = self.field(self.required(node, "field")?)?;
+                let condition = self.condition(self.required(node, "condition")?)?;
+                Ok(Filter::Field(Box::new(FieldCondition { field, condition })))
             }
-            _ => Err(unknown("filter")),
+            _ => Err(unknown("kind")),
         }
     }
 
-    fn filters(&self, node: usize, depth: usize) -> Result<Vec<Filter>> {
-        self.json.children(self.at(node, "filters")?).map(|part| self.filter(part, depth + 1)).collect()
+    fn operands(&self, node: usize, depth: usize) -> Result<Vec<Filter>> {
+        let operands = self.json.children(self.required(node, "filters")?);
+        operands.map(|operand| self.filter(operand, depth + 1)).collect()
     }
 
     fn field(&self, node: usize) -> Result<Field> {
         if let Some(path) = self.json.find(node, "metadataPath") {
             return Ok(Field::Metadata(self.text(path)?.into()));
         }
-        Ok(match self.text(self.at(node, "attribute")?)? {
+        Ok(match self.text(self.required(node, "attribute")?)? {
             b"created_at" => Field::CreatedAt,
             b"updated_at" => Field::UpdatedAt,
             name => Field::Attribute(name.into()),
@@ -245,66 +260,67 @@ impl Reader<'_> {
     }
 
     fn condition(&self, node: usize) -> Result<Condition> {
-        match self.text(self.at(node, "kind")?)? {
+        match self.text(self.required(node, "kind")?)? {
             b"equals" => {
                 let values = self.values(node)?;
-                let with_absent = is_among(Value::Null, &values);
-                Ok(Condition::Equals { values, with_absent })
+                let matches_absent = is_one_of(Value::Null, &values);
+                Ok(Condition::Equals { values, matches_absent })
             }
             b"compares" => Ok(Condition::Compares(self.comparison(node)?)),
             b"exists" => Ok(Condition::Exists),
             b"contains" => {
-                let text = match self.json.value(self.at(node, "text")?) {
+                let substring = match self.json.value(self.required(node, "text")?) {
                     Value::Text(text) => Some(Box::new(Finder::new(text).into_owned())),
                     _ => None,
                 };
-                Ok(Condition::Contains { values: self.values(node)?, text })
+                Ok(Condition::Contains { values: self.values(node)?, substring })
             }
             _ => Err(unknown("condition")),
         }
     }
 
     fn comparison(&self, node: usize) -> Result<Comparison> {
-        let side = match self.text(self.at(node, "operator")?)? {
-            b"$gt" => Side::Above,
-            b"$gte" => Side::AtLeast,
-            b"$lt" => Side::Below,
-            b"$lte" => Side::AtMost,
-            _ => return Err(unknown("comparison")),
+        let operator = match self.text(self.required(node, "operator")?)? {
+            b"$gt" => Operator::Greater,
+            b"$gte" => Operator::GreaterOrEqual,
+            b"$lt" => Operator::Less,
+            b"$lte" => Operator::LessOrEqual,
+            _ => return Err(unknown("comparison operator")),
         };
         if let Some(text) = self.json.find(node, "text") {
-            return Ok(Comparison { side, bound: Content::Text(self.text(text)?.into()) });
+            return Ok(Comparison { operator, bound: StoredValue::Text(self.text(text)?.into()) });
         }
-        // as a text: JSON has no infinity, and 1e400 is a bound like any other
-        let written = std::str::from_utf8(self.text(self.at(node, "number")?)?).ok();
+        // Numbers arrive as text: JSON cannot represent infinity, and 1e400 is a valid bound.
+        let written = std::str::from_utf8(self.text(self.required(node, "number")?)?).ok();
         let number = written.and_then(|text| text.parse::<f64>().ok()).filter(|number| !number.is_nan());
-        Ok(Comparison { side, bound: Content::Number(number.ok_or_else(|| unknown("bound"))? + 0.0) })
+        Ok(Comparison { operator, bound: StoredValue::Number(number.ok_or_else(|| unknown("bound"))? + 0.0) })
     }
 
-    fn values(&self, node: usize) -> Result<Vec<Content>> {
-        let scalars = self.json.children(self.at(node, "scalars")?).map(|scalar| Ok(self.json.value(scalar).into()));
+    fn values(&self, node: usize) -> Result<Vec<StoredValue>> {
+        let scalars =
+            self.json.children(self.required(node, "scalars")?).map(|scalar| Ok(self.json.value(scalar).into()));
         let composites =
-            self.json.children(self.at(node, "composites")?).map(|composite| match self.json.value(composite) {
+            self.json.children(self.required(node, "composites")?).map(|composite| match self.json.value(composite) {
                 value @ Value::Composite(_) => Ok(value.into()),
-                _ => Err(unknown("composite")),
+                _ => Err(unknown("composite value")),
             });
-        let mut values = scalars.chain(composites).collect::<Result<Vec<Content>>>()?;
+        let mut values = scalars.chain(composites).collect::<Result<Vec<StoredValue>>>()?;
         values.sort_unstable_by(|left, right| compare(left.value(), right.value()));
         Ok(values)
     }
 
-    fn at(&self, node: usize, key: &str) -> Result<usize> {
-        self.json.find(node, key).ok_or_else(|| Error::invalid(format!("a filter without '{key}'")))
+    fn required(&self, node: usize, key: &str) -> Result<usize> {
+        self.json.find(node, key).ok_or_else(|| Error::invalid(format!("the filter lacks '{key}'")))
     }
 
     fn text(&self, node: usize) -> Result<&[u8]> {
         match self.json.value(node) {
             Value::Text(text) => Ok(text),
-            _ => Err(Error::invalid("a filter with a value in place of a text")),
+            _ => Err(Error::invalid("the filter has another value where a text belongs")),
         }
     }
 }
 
 fn unknown(what: &str) -> Error {
-    Error::invalid(format!("a filter with an unknown {what}"))
+    Error::invalid(format!("the filter has an unknown {what}"))
 }

@@ -1,18 +1,18 @@
-//! How JSON text becomes values that can be compared: attributes of memories, and filters over them.
+//! Parser of JSON text into comparable values, for the attributes of memories and for filters.
 //!
 //! `serde_json` cannot do this. It refuses lone surrogates (`"\ud800"`) and numbers beyond doubles (`1e400`), both of
-//! which JavaScript accepts. It refuses 128 levels of nesting, and without that limit 2,000 levels overflow a stack
-//! of 512 KiB; metadata can have 5,000. Here nothing recurses. The tests below show each of these.
+//! which JavaScript accepts. It also refuses 128 levels of nesting; without that limit, 2,000 levels overflow a stack
+//! of 512 KiB. Metadata can have 5,000 levels. This parser does not recurse. The tests below cover each case.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
 
-/// No parent, or no key.
+/// In place of a node number: no parent, or no array or object.
 const NONE: u32 = u32::MAX;
 
-/// Where a text lies among the texts of its document.
+/// Byte range of a text among the texts of its document.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     start: u32,
@@ -34,13 +34,14 @@ struct Node {
     kind: Kind,
     key: Option<Span>,
     parent: u32,
-    /// The node behind everything inside of this one.
+    /// The first node after this one and its descendants.
     end: u32,
 }
 
-/// A value, borrowed. Texts are in an encoding of their own: UTF-8 but for UTF-16 surrogates, each of which is three
-/// bytes beginning with F0. Its bytes sort by code points with lone surrogates last, as comparisons in filters do,
-/// and a text is part of another where its bytes are part of the other's, as in JavaScript.
+/// A borrowed value. Texts have their own encoding: UTF-8, except that each UTF-16 surrogate becomes three bytes that
+/// begin with F0. The order of the bytes is the order of filter comparisons: by UTF-16 unit with surrogates last,
+/// hence by code point in well-formed texts. A text contains another exactly if its bytes contain the other's bytes,
+/// as in JavaScript.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'json> {
     /// `null`.
@@ -49,14 +50,14 @@ pub enum Value<'json> {
     Boolean(bool),
     /// Never NaN, never -0.
     Number(f64),
-    /// See above.
+    /// In the encoding described above.
     Text(&'json [u8]),
-    /// An array or object, as a fingerprint of 128 bits: equal where they are equal item by item, or key by key
-    /// whatever the order. The hash is keyed anew in every process, so that nobody can look for two that collide.
+    /// 128-bit fingerprint of an array or object. Arrays are equal item by item, objects key by key in any order. Each
+    /// process draws new hash keys, so that nobody can construct a collision.
     Composite([u64; 2]),
 }
 
-/// A parsed text: its nodes in the order in which they stand, 0 being the whole.
+/// A parsed text: its nodes in the order of the text. Node 0 is the root.
 #[derive(Debug, Clone)]
 pub struct Json {
     texts: Vec<u8>,
@@ -64,20 +65,20 @@ pub struct Json {
 }
 
 impl Json {
-    /// Parses a text. `Invalid` for one that is no JSON. Of a key that stands twice in an object both values count.
+    /// Parses a text. `Invalid` if it is not JSON. If an object has a key twice, both values stay.
     pub fn parse(text: &str) -> Result<Json> {
         if u32::try_from(text.len()).is_err() {
-            return Err(Error::invalid("a JSON text of 4 GiB or more"));
+            return Err(Error::invalid("the JSON text has 4 GiB or more"));
         }
         let json = Json { texts: Vec::with_capacity(text.len()), nodes: Vec::new() };
         let mut parser = Parser { input: text.as_bytes(), at: 0, json };
         parser.parse()?;
         let mut json = parser.json;
-        json.fingerprint();
+        json.compute_fingerprints();
         Ok(json)
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.nodes.len()
     }
@@ -98,17 +99,17 @@ impl Json {
         matches!(self.nodes[node].kind, Kind::Object(_))
     }
 
-    /// The key that a node stands under; `None` for the whole and for items of arrays.
+    /// The key of a node in its object; `None` for the root and for items of arrays.
     pub fn key(&self, node: usize) -> Option<&[u8]> {
         self.nodes[node].key.map(|span| self.text(span))
     }
 
-    /// The array or object around a node; not for the whole.
+    /// The array or object that contains a node. Not for the root.
     pub fn parent(&self, node: usize) -> usize {
         self.nodes[node].parent as usize
     }
 
-    /// The items or values directly inside a node.
+    /// The items of an array, or the values of an object.
     pub fn children(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
         let end = self.nodes[node].end as usize;
         let mut next = node + 1;
@@ -119,7 +120,7 @@ impl Json {
         })
     }
 
-    /// The value under a key of an object.
+    /// The value of a key in an object.
     pub fn find(&self, object: usize, key: &str) -> Option<usize> {
         self.children(object).find(|child| self.key(*child) == Some(key.as_bytes()))
     }
@@ -128,61 +129,62 @@ impl Json {
         &self.texts[start as usize..end as usize]
     }
 
-    // From the last node to the first: what is inside of a node stands behind it.
-    fn fingerprint(&mut self) {
-        let mut written = Vec::new();
+    /// Computes the fingerprints of arrays and objects, from the last node to the first, because children come after
+    /// their parents.
+    fn compute_fingerprints(&mut self) {
+        let mut canonical = Vec::new();
         for node in (0..self.nodes.len()).rev() {
             let is_object = match self.nodes[node].kind {
                 Kind::Array(_) => false,
                 Kind::Object(_) => true,
                 _ => continue,
             };
-            self.write(node, is_object, &mut written);
-            let fingerprint = keys().each_ref().map(|keyed| {
+            self.write_canonical(node, is_object, &mut canonical);
+            let fingerprint = hash_keys().each_ref().map(|keyed| {
                 let mut hasher = keyed.build_hasher();
-                hasher.write(&written);
+                hasher.write(&canonical);
                 hasher.finish()
             });
             self.nodes[node].kind = if is_object { Kind::Object(fingerprint) } else { Kind::Array(fingerprint) };
         }
     }
 
-    /// Writes what tells an array or object from others; arrays and objects inside of it by their fingerprints.
-    fn write(&self, node: usize, is_object: bool, written: &mut Vec<u8>) {
+    /// Writes the canonical bytes of an array or object, with the fingerprints of nested arrays and objects.
+    fn write_canonical(&self, node: usize, is_object: bool, canonical: &mut Vec<u8>) {
         let mut children: Vec<usize> = self.children(node).collect();
         if is_object {
             children.sort_unstable_by_key(|child| self.key(*child));
         }
-        written.clear();
-        written.push(is_object.into());
+        canonical.clear();
+        canonical.push(is_object.into());
         for child in children {
             if let Some(key) = self.key(child) {
-                written.extend((key.len() as u64).to_le_bytes());
-                written.extend(key);
+                canonical.extend((key.len() as u64).to_le_bytes());
+                canonical.extend(key);
             }
             match self.value(child) {
-                Value::Null => written.push(0),
-                Value::Boolean(value) => written.push(1 + u8::from(value)),
+                Value::Null => canonical.push(0),
+                Value::Boolean(value) => canonical.push(1 + u8::from(value)),
                 Value::Number(value) => {
-                    written.push(3);
-                    written.extend(value.to_le_bytes());
+                    canonical.push(3);
+                    canonical.extend(value.to_le_bytes());
                 }
                 Value::Text(text) => {
-                    written.push(4);
-                    written.extend((text.len() as u64).to_le_bytes());
-                    written.extend(text);
+                    canonical.push(4);
+                    canonical.extend((text.len() as u64).to_le_bytes());
+                    canonical.extend(text);
                 }
                 Value::Composite(inner) => {
-                    written.push(5);
-                    inner.iter().for_each(|part| written.extend(part.to_le_bytes()));
+                    canonical.push(5);
+                    inner.iter().for_each(|part| canonical.extend(part.to_le_bytes()));
                 }
             }
         }
     }
 }
 
-/// The keys of the two halves of a fingerprint, drawn once per process.
-fn keys() -> &'static [RandomState; 2] {
+/// Hash keys of the two halves of a fingerprint, drawn once per process.
+fn hash_keys() -> &'static [RandomState; 2] {
     static KEYS: OnceLock<[RandomState; 2]> = OnceLock::new();
     KEYS.get_or_init(Default::default)
 }
@@ -199,12 +201,12 @@ impl Parser<'_> {
         while open != NONE {
             let is_object = matches!(self.json.nodes[open as usize].kind, Kind::Object(_));
             let is_first = self.json.nodes.len() == open as usize + 1;
-            if self.takes(if is_object { b'}' } else { b']' }) {
+            if self.take_byte(if is_object { b'}' } else { b']' }) {
                 self.json.nodes[open as usize].end = self.json.nodes.len() as u32;
                 open = self.json.nodes[open as usize].parent;
                 continue;
             }
-            if !is_first && !self.takes(b',') {
+            if !is_first && !self.take_byte(b',') {
                 return Err(self.unexpected());
             }
             let key = if is_object { Some(self.key()?) } else { None };
@@ -213,19 +215,19 @@ impl Parser<'_> {
                 open = inner;
             }
         }
-        self.skip_blanks();
+        self.skip_whitespace();
         if self.at == self.input.len() { Ok(()) } else { Err(self.unexpected()) }
     }
 
-    /// Reads a value, of an array or object its beginning only; returns that node, else `NONE`.
+    /// Reads a scalar, or the beginning of an array or object. Returns the node of the array or object, else `NONE`.
     fn value(&mut self, key: Option<Span>, parent: u32) -> Result<u32> {
-        self.skip_blanks();
+        self.skip_whitespace();
         let kind = match self.input.get(self.at) {
-            Some(b'{') => self.passed(1, Kind::Object([0; 2])),
-            Some(b'[') => self.passed(1, Kind::Array([0; 2])),
+            Some(b'{') => self.advance(1, Kind::Object([0; 2])),
+            Some(b'[') => self.advance(1, Kind::Array([0; 2])),
             Some(b'"') => Kind::Text(self.string()?),
             Some(b'-' | b'0'..=b'9') => self.number()?,
-            _ => self.word()?,
+            _ => self.literal()?,
         };
         let node = self.json.nodes.len() as u32;
         self.json.nodes.push(Node { kind, key, parent, end: node + 1 });
@@ -233,29 +235,29 @@ impl Parser<'_> {
     }
 
     fn key(&mut self) -> Result<Span> {
-        self.skip_blanks();
+        self.skip_whitespace();
         if self.input.get(self.at) != Some(&b'"') {
             return Err(self.unexpected());
         }
         let key = self.string()?;
-        if self.takes(b':') { Ok(key) } else { Err(self.unexpected()) }
+        if self.take_byte(b':') { Ok(key) } else { Err(self.unexpected()) }
     }
 
-    fn word(&mut self) -> Result<Kind> {
+    fn literal(&mut self) -> Result<Kind> {
         let words = [("null", Kind::Null), ("true", Kind::Boolean(true)), ("false", Kind::Boolean(false))];
         let found = words.iter().find(|(word, _)| self.input[self.at..].starts_with(word.as_bytes()));
         let (word, kind) = found.ok_or_else(|| self.unexpected())?;
-        Ok(self.passed(word.len(), *kind))
+        Ok(self.advance(word.len(), *kind))
     }
 
     fn number(&mut self) -> Result<Kind> {
         let rest = &self.input[self.at..];
         let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
         let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
-        let written = std::str::from_utf8(&rest[..length]).ok().and_then(|text| text.parse::<f64>().ok());
-        let number = written.ok_or_else(|| self.unexpected())?;
-        // -0 becomes 0
-        Ok(self.passed(length, Kind::Number(number + 0.0)))
+        let parsed = std::str::from_utf8(&rest[..length]).ok().and_then(|text| text.parse::<f64>().ok());
+        let number = parsed.ok_or_else(|| self.unexpected())?;
+        // Adding 0 turns -0 into 0.
+        Ok(self.advance(length, Kind::Number(number + 0.0)))
     }
 
     fn string(&mut self) -> Result<Span> {
@@ -263,7 +265,7 @@ impl Parser<'_> {
         self.at += 1;
         loop {
             let rest = &self.input[self.at..];
-            // an astral character begins with F0 or more
+            // The UTF-8 bytes of a character beyond U+FFFF begin with F0 or more.
             let is_plain = |byte: &u8| !matches!(byte, b'"' | b'\\' | 0xf0..);
             let length = rest.iter().position(|byte| !is_plain(byte)).ok_or_else(|| self.unexpected())?;
             self.json.texts.extend_from_slice(&rest[..length]);
@@ -274,7 +276,7 @@ impl Parser<'_> {
                     return Ok(Span { start, end: self.json.texts.len() as u32 });
                 }
                 b'\\' => self.escape()?,
-                _ => self.astral()?,
+                _ => self.supplementary_character()?,
             }
         }
     }
@@ -302,7 +304,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn astral(&mut self) -> Result<()> {
+    fn supplementary_character(&mut self) -> Result<()> {
         let bytes = self.input.get(self.at..self.at + 4).and_then(|bytes| std::str::from_utf8(bytes).ok());
         let character = bytes.and_then(|text| text.chars().next()).ok_or_else(|| self.unexpected())?;
         self.at += 4;
@@ -310,26 +312,28 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn takes(&mut self, byte: u8) -> bool {
-        self.skip_blanks();
+    /// Skips whitespace, and the byte if it comes next. Returns whether it did.
+    fn take_byte(&mut self, byte: u8) -> bool {
+        self.skip_whitespace();
         let is_next = self.input.get(self.at) == Some(&byte);
         self.at += usize::from(is_next);
         is_next
     }
 
-    fn skip_blanks(&mut self) {
+    fn skip_whitespace(&mut self) {
         while matches!(self.input.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
     }
 
-    fn passed(&mut self, bytes: usize, kind: Kind) -> Kind {
+    /// Moves past a token and returns its kind.
+    fn advance(&mut self, bytes: usize, kind: Kind) -> Kind {
         self.at += bytes;
         kind
     }
 
     fn unexpected(&self) -> Error {
-        Error::invalid(format!("no JSON at byte {} of {}", self.at, self.input.len()))
+        Error::invalid(format!("invalid JSON at byte {} of {}", self.at, self.input.len()))
     }
 }
 
@@ -357,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_equal_whatever_way_they_are_written() {
+    fn equal_values_are_equal_in_any_notation() {
         for (left, right) in [
             ("1", "1.0"),
             ("-0", "0"),
@@ -386,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_sort_by_code_points_with_lone_surrogates_last() {
+    fn texts_sort_by_utf_16_unit_with_surrogates_last() {
         let rising = [
             "",
             "A",
@@ -411,7 +415,7 @@ mod tests {
             let [left, right] = [pair[0], pair[1]].map(|text| Json::parse(&format!("\"{text}\"")).expect("a text"));
             let texts = |json: &Json| match json.value(0) {
                 Value::Text(text) => text.to_vec(),
-                other => panic!("{other:?} is no text"),
+                other => panic!("{other:?} is not a text"),
             };
             assert!(texts(&left) < texts(&right), "{pair:?}");
         }
@@ -432,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn any_depth_is_read_and_what_is_no_json_is_refused() {
+    fn any_depth_is_parsed_and_invalid_json_is_refused() {
         let depth = 200_000;
         let deep = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert_eq!(Json::parse(&deep).expect("lists").nodes(), depth);

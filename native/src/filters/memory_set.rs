@@ -1,19 +1,19 @@
-//! A set of memories as one bit each: what a search may return. Which memories belong in it is `filters::candidates`' answer.
+//! Bitmap over memories. `filters::candidates` decides which memories are in it.
 
-/// A dense bit set over memory ordinals. At 132,000 memories it is 16 KB, so that copying and intersecting take a
-/// microsecond or two, and a membership test inside a scan is one load.
+/// Dense bitmap over memory ordinals. At 132,000 memories it has 16 KB, so copying or intersecting takes one or two
+/// microseconds, and a membership test inside a scan is one load.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemorySet {
     words: Vec<u64>,
 }
 
 impl MemorySet {
-    /// The empty set with room for ordinals below `ordinals`.
+    /// Creates an empty set with room for ordinals below `ordinals`.
     pub fn with_room_for(ordinals: usize) -> Self {
         MemorySet { words: vec![0; ordinals.div_ceil(64)] }
     }
 
-    /// Adds an ordinal; grows if need be.
+    /// Adds an ordinal. Grows the bitmap if necessary.
     pub fn insert(&mut self, ordinal: u32) {
         let word = ordinal as usize / 64;
         if word >= self.words.len() {
@@ -22,14 +22,15 @@ impl MemorySet {
         self.words[word] |= 1 << (ordinal % 64);
     }
 
-    /// Takes an ordinal out; nothing happens if it is not in.
+    /// Removes an ordinal. Does nothing if it is not in the set.
     pub fn remove(&mut self, ordinal: u32) {
         if let Some(word) = self.words.get_mut(ordinal as usize / 64) {
             *word &= !(1 << (ordinal % 64));
         }
     }
 
-    /// Whether the ordinal is in the set; false beyond its room. Never panics: USearch calls this across C++.
+    /// Whether the ordinal is in the set; false beyond the end of the bitmap. Never panics, because USearch calls it
+    /// from C++.
     #[inline]
     pub fn contains(&self, ordinal: u32) -> bool {
         match self.words.get(ordinal as usize / 64) {
@@ -38,28 +39,28 @@ impl MemorySet {
         }
     }
 
-    /// How many ordinals are in the set.
+    /// Number of ordinals in the set.
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether nothing is in the set.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
     }
 
-    /// What is in both.
+    /// The ordinals that are in both sets.
     pub fn intersection(&self, other: &MemorySet) -> MemorySet {
         MemorySet { words: self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect() }
     }
 
-    /// What is in this one and not in the other.
+    /// The ordinals that are in this set but not in the other.
     pub fn difference(&self, other: &MemorySet) -> MemorySet {
         let others = other.words.iter().copied().chain(std::iter::repeat(0));
         MemorySet { words: self.words.iter().zip(others).map(|(a, b)| a & !b).collect() }
     }
 
-    /// Adds all that is in another set.
+    /// Adds all ordinals of another set.
     pub fn add_all(&mut self, other: &MemorySet) {
         if self.words.len() < other.words.len() {
             self.words.resize(other.words.len(), 0);
@@ -67,7 +68,7 @@ impl MemorySet {
         self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a |= b);
     }
 
-    /// The ordinals in ascending order.
+    /// Iterates over the ordinals in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().enumerate().flat_map(|(index, word)| {
             let mut left = *word;
@@ -98,7 +99,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn behaves_as_a_set_of_numbers() {
+    fn behaves_like_a_set_of_numbers() {
         let mut chance = Chance::new();
         let (mut bits, mut model) = (MemorySet::with_room_for(10), BTreeSet::new());
         let (mut other_bits, mut other_model) = (MemorySet::default(), BTreeSet::new());
@@ -119,15 +120,15 @@ mod tests {
         assert_eq!(bits.len(), model.len());
         assert_eq!(bits.is_empty(), model.is_empty());
         assert!((0..2_000).all(|ordinal| bits.contains(ordinal) == model.contains(&ordinal)));
-        for (left, right, these, those) in
+        for (left, right, left_model, right_model) in
             [(&bits, &other_bits, &model, &other_model), (&other_bits, &bits, &other_model, &model)]
         {
-            assert!(left.intersection(right).iter().eq(these.intersection(those).copied()));
-            assert!(left.difference(right).iter().eq(these.difference(those).copied()));
-            let mut both = left.clone();
-            both.add_all(right);
-            assert!(both.iter().eq(these.union(those).copied()));
-            assert_eq!(both, both.iter().collect());
+            assert!(left.intersection(right).iter().eq(left_model.intersection(right_model).copied()));
+            assert!(left.difference(right).iter().eq(left_model.difference(right_model).copied()));
+            let mut union = left.clone();
+            union.add_all(right);
+            assert!(union.iter().eq(left_model.union(right_model).copied()));
+            assert_eq!(union, union.iter().collect());
         }
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! | File | Content |
 //! |---|---|
-//! | `candidates` | admissible sets: visible, not expired, of the right user, matching a filter |
-//! | `memory_set` | a set of memories, one bit each |
-//! | `filter` | the conditions of a filter and how they combine |
-//! | `attributes` | the attributes of all memories, by path |
-//! | `dictionary` | the values of one path, in order, each with its memories |
-//! | `slab` | storage of items by number |
-//! | `json` | JSON text as values that can be compared |
+//! | `candidates` | admissible sets: memories that are visible, not expired, of the right user, and match a filter |
+//! | `memory_set` | bitmap over memories |
+//! | `filter` | operators of a filter and how conditions combine |
+//! | `attributes` | index of the attributes of all memories, by attribute path |
+//! | `dictionary` | sorted values of one attribute path, each with its posting list |
+//! | `slab` | storage of items under numbers that are reused |
+//! | `json` | JSON text as comparable values |
 
 mod attributes;
 pub(crate) mod candidates;

@@ -1,55 +1,55 @@
-//! Things that are known by a number: a number stays as long as its thing, and is then given to another.
+//! Storage of items under numbers. An item keeps its number until it is removed; then the number is reused.
 
 use std::ops::{Index, IndexMut};
 
-/// A list whose places are used again.
+/// List whose free places are reused.
 #[derive(Debug, Clone)]
-pub struct Slab<Thing> {
-    things: Vec<Thing>,
+pub struct Slab<Item> {
+    items: Vec<Item>,
     free: Vec<u32>,
 }
 
-impl<Thing> Default for Slab<Thing> {
+impl<Item> Default for Slab<Item> {
     fn default() -> Self {
-        Slab { things: Vec::new(), free: Vec::new() }
+        Slab { items: Vec::new(), free: Vec::new() }
     }
 }
 
-impl<Thing: Default> Slab<Thing> {
-    /// Keeps a thing; returns its number.
-    pub fn insert(&mut self, thing: Thing) -> u32 {
+impl<Item: Default> Slab<Item> {
+    /// Stores an item and returns its number.
+    pub fn insert(&mut self, item: Item) -> u32 {
         if let Some(number) = self.free.pop() {
-            self.things[number as usize] = thing;
+            self.items[number as usize] = item;
             return number;
         }
-        let number = u32::try_from(self.things.len()).expect("fewer than 2^32 things fit into memory");
-        self.things.push(thing);
+        let number = u32::try_from(self.items.len()).expect("fewer than 2^32 items fit into memory");
+        self.items.push(item);
         number
     }
 
-    /// Takes a thing out; its number is free.
-    pub fn remove(&mut self, number: u32) -> Thing {
+    /// Removes and returns an item. Its number becomes free.
+    pub fn remove(&mut self, number: u32) -> Item {
         self.free.push(number);
-        std::mem::take(&mut self.things[number as usize])
+        std::mem::take(&mut self.items[number as usize])
     }
 
-    /// How many things are kept.
+    /// Number of stored items.
     #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.things.len() - self.free.len()
+        self.items.len() - self.free.len()
     }
 }
 
-impl<Thing> Index<u32> for Slab<Thing> {
-    type Output = Thing;
-    fn index(&self, number: u32) -> &Thing {
-        &self.things[number as usize]
+impl<Item> Index<u32> for Slab<Item> {
+    type Output = Item;
+    fn index(&self, number: u32) -> &Item {
+        &self.items[number as usize]
     }
 }
 
-impl<Thing> IndexMut<u32> for Slab<Thing> {
-    fn index_mut(&mut self, number: u32) -> &mut Thing {
-        &mut self.things[number as usize]
+impl<Item> IndexMut<u32> for Slab<Item> {
+    fn index_mut(&mut self, number: u32) -> &mut Item {
+        &mut self.items[number as usize]
     }
 }
 
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_free_number_is_given_again_and_others_stay() {
+    fn a_free_number_is_reused_and_other_numbers_stay() {
         let mut slab = Slab::default();
         let [one, two] = ["one", "two"].map(|text| slab.insert(text.to_owned()));
         assert_eq!(slab.remove(one), "one");
