@@ -118,6 +118,6 @@ describe.skipIf(!isThere)("the single binary", () => {
     const result = Bun.spawnSync([program], { cwd: folder, env: { MNEME_DATA_DIR: dataDir, MNEME_PORT: "0" } });
     chmodSync(runtimeFolder(), 0o700);
     expect(result.exitCode).toBe(1);
-    expect(result.stderr.toString()).toMatch(/^mneme: .*can be written by others.*\n$/);
+    expect(result.stderr.toString()).toMatch(/^mneme: .*is writable by others.*\n$/);
   });
 });
