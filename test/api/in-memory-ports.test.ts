@@ -1,5 +1,6 @@
-// The main flows through the API on the second implementations of all ports, which answer asynchronously on purpose: nothing between the
-// interface and the ports may depend on answers that come at once, or on SQLite, DuckDB and the native core.
+// The main flows through the API on the second implementations of all ports, which answer asynchronously on purpose:
+// nothing between the interface and the ports may depend on answers that come at once, or on SQLite, DuckDB and the
+// native core.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";

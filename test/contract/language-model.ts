@@ -1,5 +1,5 @@
-// What every LanguageModel owes (src/ports/language-model.ts), as tests: each implementation passes them with its own `open`, which
-// makes a model whose calls go as a script says.
+// What every LanguageModel owes (src/ports/language-model.ts), as tests: each implementation passes them with its own
+// `open`, which makes a model whose calls go as a script says.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import type { LanguageModel, LlmFragment, LlmRequest } from "../../src/ports/language-model.ts";

@@ -1,5 +1,5 @@
-// A whole service on the second implementations: stores, index, files, models and language model in memory, all of them asynchronous
-// on purpose. Only texts are prepared and documents read by the real processes.
+// A whole service on the second implementations: stores, index, files, models and language model in memory, all of them
+// asynchronous on purpose. Only texts are prepared and documents read by the real processes.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

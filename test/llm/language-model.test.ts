@@ -1,4 +1,5 @@
-// The contract of LanguageModel: the client on an endpoint of its own, with and without the limit of calls, and a scripted model.
+// The contract of LanguageModel: the client on an endpoint of its own, with and without the limit of calls, and a
+// scripted model.
 
 import { limitConcurrency } from "../../src/adapters/llm/concurrency-limit.ts";
 import { Metrics } from "../../src/kit/metrics.ts";

@@ -1,6 +1,6 @@
-//! The knowledge graph of a project in memory: which chunks mention which names. It follows from the records stored with
-//! the live chunks (`entities::record`) and from nothing else, in whatever order they came.
-//! Which mentions are links inside a question's scope says `entities::scope`, what they lead to `entities::walk`.
+//! The knowledge graph of a project in memory: which chunks mention which names. It follows from the records stored
+//! with the live chunks (`entities::record`) and from nothing else, in whatever order they came. Which mentions are
+//! links inside a question's scope says `entities::scope`, what they lead to `entities::walk`.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -38,7 +38,8 @@ pub(crate) struct Candidate {
     pub(crate) marks: u8,
 }
 
-/// A mention of a name in a chunk: `slot · 4`, plus 1 where it is the chunk's title, plus 2 where the chunk declares it.
+/// A mention of a name in a chunk: `slot · 4`, plus 1 where it is the chunk's title, plus 2 where the chunk declares
+/// it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Posting(u32);
 

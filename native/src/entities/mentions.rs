@@ -109,8 +109,8 @@ impl NameFinder {
         draft.finish(writer, spans)
     }
 
-    /// The runs of a query's words that may be names, by first word, the longest first, a date before its words, and behind a
-    /// run that ends with a Korean particle the same without it.
+    /// The runs of a query's words that may be names, by first word, the longest first, a date before its words, and
+    /// behind a run that ends with a Korean particle the same without it.
     pub(crate) fn query_runs(&self, query: &str) -> Vec<QueryRun> {
         let words = self.cutter.words(query, QUERY_WORDS_MAX);
         let mut runs = Vec::new();
@@ -163,8 +163,8 @@ fn title_spans(title: &str, words: &[Word]) -> Vec<Span> {
     lengths.into_iter().map(|length| Span { first: 0, length, kind: TITLE, form: None }).collect()
 }
 
-/// Whether what a title says before a comma is a name: "Mount Vernon, New York", but not "In 2008, they moved", since many a title is
-/// the beginning of a text.
+/// Whether what a title says before a comma is a name: "Mount Vernon, New York", but not "In 2008, they moved", since
+/// many a title is the beginning of a text.
 fn is_name_before_comma(words: &[Word]) -> bool {
     let begins_clause = words
         .first()

@@ -1,7 +1,7 @@
-//! How the names of a chunk are stored with it, and which candidates for a link follow from that.
-//! A record holds words and runs of words, no numbers that depend on anything but the chunk; finding them is `entities::mentions`'.
-//! Which words are grammar (`entities::grammar_words`), and which Korean noun a word holds, is asked when a record is read: so lists
-//! may change, and what was stored before gives the same names as what is stored now.
+//! How the names of a chunk are stored with it, and which candidates for a link follow from that. A record holds words
+//! and runs of words, no numbers that depend on anything but the chunk; finding them is `entities::mentions`'. Which
+//! words are grammar (`entities::grammar_words`), and which Korean noun a word holds, is asked when a record is read:
+//! so lists may change, and what was stored before gives the same names as what is stored now.
 
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
@@ -31,8 +31,8 @@ pub(crate) const PROPER: u8 = 64;
 pub(crate) const NAME_WORDS_MAX: usize = 7;
 /// The same in scripts without case, where any two words could be a name.
 const CASELESS_WORDS_MAX: usize = 2;
-/// Runs of words within windows that may be names: some fifteen in a passage of a book, six a word in one that is all capitals,
-/// where each costs fifty bytes of memory.
+/// Runs of words within windows that may be names: some fifteen in a passage of a book, six a word in one that is all
+/// capitals, where each costs fifty bytes of memory.
 const CANDIDATES_MAX: usize = 256;
 /// The form of the records below.
 const VERSION: u8 = 1;

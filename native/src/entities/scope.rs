@@ -8,8 +8,8 @@ use crate::entities::graph::{NameGraph, NameId, Slot};
 use crate::entities::record::TITLE;
 use crate::filters::memory_set::MemorySet;
 
-/// A name that more passages mention links nothing: this many in a small scope, `DF_SHARE_MAX` of a larger one, and never
-/// more than `DF_MAX`.
+/// A name that more passages mention links nothing: this many in a small scope, `DF_SHARE_MAX` of a larger one, and
+/// never more than `DF_MAX`.
 const DF_MIN: f64 = 10.0;
 const DF_SHARE_MAX: f64 = 0.005;
 const DF_MAX: f64 = 100.0;
@@ -42,8 +42,8 @@ pub(crate) struct Link {
 /// The graph as one question sees it.
 pub(crate) struct Scope<'graph> {
     graph: &'graph NameGraph,
-    /// One bit per slot: its passage is admitted; `None` where all live ones are, so that the graph's own counts are the
-    /// scope's.
+    /// One bit per slot: its passage is admitted; `None` where all live ones are, so that the graph's own counts are
+    /// the scope's.
     admitted: Option<MemorySet>,
     passages: usize,
     df_max: usize,

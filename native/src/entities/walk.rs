@@ -1,7 +1,7 @@
-//! Which passages the names of a question lead to, over at most two of them: P, a personalised walk of two hops by local
-//! push, and how sure the graph is of this question, κ. The recipe was measured on judged sets (ARCHITECTURE.md,
-//! "Measured"); with e0 the question's names and p0 its best passages by other legs,
-//! P = .1 p0 + .16 EP e0 + .1 EP PE p0 + .6 EP PE EP e0, where PE goes from passages to names, EP from names to passages.
+//! Which passages the names of a question lead to, over at most two of them: P, a personalised walk of two hops by
+//! local push, and how sure the graph is of this question, κ. The recipe was measured on judged sets (ARCHITECTURE.md,
+//! "Measured"); with e0 the question's names and p0 its best passages by other legs, P = .1 p0 + .16 EP e0 + .1 EP PE
+//! p0 + .6 EP PE EP e0, where PE goes from passages to names, EP from names to passages.
 
 use rustc_hash::FxHashMap;
 
@@ -33,8 +33,9 @@ const TITLE_BONUS_OF_NAME: f64 = 1.0;
 const TITLE_BONUS_OF_PASSAGE: f64 = 10.0;
 /// Decades of P below the best over which G falls to 0.
 const DECADES: f64 = 2.5;
-/// Edges that each of the three pushes may follow, the heaviest first. On 2WikiMultihop among 132,000 other passages 500,
-/// 1,000, 2,000 and 5,000 found the same (R@5 .968), and a question took 1.3, 2.7, 4.6 and 6.8 ms on a busy machine.
+/// Edges that each of the three pushes may follow, the heaviest first. On 2WikiMultihop among 132,000 other passages
+/// 500, 1,000, 2,000 and 5,000 found the same (R@5 .968), and a question took 1.3, 2.7, 4.6 and 6.8 ms on a busy
+/// machine.
 const EDGES_MAX: usize = 500;
 /// What holds less than this share of the greatest mass is not pushed.
 const MASS_SHARE_MIN: f64 = 1e-4;
@@ -58,8 +59,8 @@ pub struct Related {
     pub certainty: f32,
 }
 
-/// A passage, and the strongest single way to it: from a name of the question, by way of another passage, through a name
-/// that both have. Ways that lead through the passage itself are not told.
+/// A passage, and the strongest single way to it: from a name of the question, by way of another passage, through a
+/// name that both have. Ways that lead through the passage itself are not told.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RelatedHit {
     pub chunk_key: u64,
@@ -103,8 +104,8 @@ struct Way {
     via: Slot,
 }
 
-/// Follows the names of a question. `occurrences` counts the passages of the scope that use a word in any writing, up to
-/// a bound. `Invalid` for too many seeds, or scores that are no numbers.
+/// Follows the names of a question. `occurrences` counts the passages of the scope that use a word in any writing, up
+/// to a bound. `Invalid` for too many seeds, or scores that are no numbers.
 pub(crate) fn related(
     scope: &mut Scope<'_>,
     runs: &[QueryRun],
@@ -336,7 +337,8 @@ fn push_names(
     }
 }
 
-/// Adds mass to a passage, and remembers the way if it is the strongest so far; `HIT.score` holds its strength meanwhile.
+/// Adds mass to a passage, and remembers the way if it is the strongest so far; `HIT.score` holds its strength
+/// meanwhile.
 fn arrive(
     reached: &mut FxHashMap<Slot, (f64, RelatedHit)>,
     graph: &NameGraph,

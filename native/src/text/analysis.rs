@@ -12,8 +12,8 @@ use unicode_normalization::{UnicodeNormalization, is_nfkc};
 /// Longer words are cut here, on both sides alike: no word of a language is longer, and base64 blobs are.
 const TERM_BYTES_MAX: usize = 128;
 
-/// Which way of making terms an index was written with: to be raised with every change of this file that gives a text other
-/// terms, so that indexes of an older way are set aside and filled anew.
+/// Which way of making terms an index was written with: to be raised with every change of this file that gives a text
+/// other terms, so that indexes of an older way are set aside and filled anew.
 pub(crate) const ANALYSIS_VERSION: &str = "analysis-2";
 
 /// A query's further distinct words are ignored. Questions have tens of words; each costs a walk of its postings.
@@ -97,8 +97,8 @@ const STEMMED: &[(&str, Algorithm)] = &[
 ];
 
 /// Splits texts into terms: NFKC, lower case, ICU words (dictionaries for Thai, Lao, Khmer and Burmese), stems, and the
-/// grams of Han, Kana and Hangul; last, spellings of one letter are folded. Stop words stay: dropping them gained nothing
-/// (ARCHITECTURE.md, "Measured").
+/// grams of Han, Kana and Hangul; last, spellings of one letter are folded. Stop words stay: dropping them gained
+/// nothing (ARCHITECTURE.md, "Measured").
 #[derive(Debug, Clone, Copy)]
 pub struct Analyzer {
     segmenter: WordSegmenterBorrowed<'static>,
@@ -216,8 +216,9 @@ fn repaired(text: &str) -> String {
     sound
 }
 
-/// Characters inside of words that nobody sees or types: soft hyphens, joiners, marks of direction, variation selectors.
-/// Not the zero-width space, which separates words in Thai and Khmer, nor the non-joiner, which the Persian stemmer reads.
+/// Characters inside of words that nobody sees or types: soft hyphens, joiners, marks of direction, variation
+/// selectors. Not the zero-width space, which separates words in Thai and Khmer, nor the non-joiner, which the Persian
+/// stemmer reads.
 fn is_unseen(c: char) -> bool {
     matches!(c,
         '\u{AD}'
@@ -260,7 +261,8 @@ fn folded(term: &str) -> String {
         'ё' => Some('е'),
         // Alef with madda, hamza above or below, or wasla.
         '\u{622}' | '\u{623}' | '\u{625}' | '\u{671}' => Some('\u{627}'),
-        // Devanagari: chandrabindu as anusvara, letters with nukta as those without, as Lucene's HindiNormalizer has it.
+        // Devanagari: chandrabindu as anusvara, letters with nukta as those without, as Lucene's HindiNormalizer has
+        // it.
         '\u{901}' => Some('\u{902}'),
         '\u{93C}' => None,
         // Katakana as Hiragana: "ゴミ" and "ごみ".
@@ -305,8 +307,8 @@ fn script_runs(text: &str) -> impl Iterator<Item = (&str, Script)> {
     })
 }
 
-/// Every two neighbouring characters of a run, and each that can be a word alone: a Han character or a Korean syllable. A
-/// run of one character is itself.
+/// Every two neighbouring characters of a run, and each that can be a word alone: a Han character or a Korean syllable.
+/// A run of one character is itself.
 fn each_gram(run: &str, mut emit: impl FnMut(Token<'_>)) {
     let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
     if let [start, end] = starts.as_slice() {

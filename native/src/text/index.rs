@@ -1,6 +1,6 @@
-//! Which chunks speak of a query's words: postings and stored passages in Tantivy, inside the admissible set.
-//! Terms come from `text::analysis`, scores from `text::bm25`; here is what is written, when it counts as written, and what is
-//! searched.
+//! Which chunks speak of a query's words: postings and stored passages in Tantivy, inside the admissible set. Terms
+//! come from `text::analysis`, scores from `text::bm25`; here is what is written, when it counts as written, and what
+//! is searched.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -86,7 +86,8 @@ impl TextIndex {
     /// at all (`NoSpace`, `Io`), and then the call may be repeated.
     pub fn publish(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
         let mut place = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        // Back in its place only when all went well: what it buffered before an error, or a panic, must not come with the next commit.
+        // Back in its place only when all went well: what it buffered before an error, or a panic, must not come with
+        // the next commit.
         let mut writer = place.take();
         self.commit(&mut writer, memory_keys, chunks)?;
         *place = writer;
@@ -98,8 +99,8 @@ impl TextIndex {
         self.publish(memory_keys, &[])
     }
 
-    /// The best `limit` chunks for a query's words with b > 0, best first (see `text::bm25`). `Invalid` for a set of another
-    /// index.
+    /// The best `limit` chunks for a query's words with b > 0, best first (see `text::bm25`). `Invalid` for a set of
+    /// another index.
     pub fn search(&self, query: &str, within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
         let set = self.candidates.confine(within)?;
         let view = self.view();
@@ -446,8 +447,8 @@ mod tests {
         check_history(&mut Chance::new());
     }
 
-    /// Publishes, removes and reopens at random, and compares every score with the definition's after each step, for words
-    /// as they stand there and with a slip.
+    /// Publishes, removes and reopens at random, and compares every score with the definition's after each step, for
+    /// words as they stand there and with a slip.
     fn check_history(chance: &mut Chance) {
         let directory = TempDir::new("text");
         let mut checked = Checked::open(directory.path());

@@ -40,8 +40,8 @@ const RECENT_QUERIES_MAX: usize = 16;
 /// Longer queries are not kept, for what they would hold in memory.
 const RECENT_WORDS_MAX: usize = 64;
 
-/// The words of the latest queries to one commit. The legs of a search need the same ones, and to guess what an unknown word
-/// stands for takes longer than to score by it.
+/// The words of the latest queries to one commit. The legs of a search need the same ones, and to guess what an unknown
+/// word stands for takes longer than to score by it.
 #[derive(Default)]
 pub(crate) struct RecentWords(Mutex<VecDeque<RecentQuery>>);
 

@@ -56,7 +56,8 @@ pub(crate) struct TextFields {
     pub(crate) names: Field,
 }
 
-/// The schema: two word fields with frequencies but without positions, columns, and what is stored: passage, place, names.
+/// The schema: two word fields with frequencies but without positions, columns, and what is stored: passage, place,
+/// names.
 pub(crate) fn schema() -> (Schema, TextFields) {
     let mut builder = SchemaBuilder::new();
     // Documents come with their terms; the tokenizer's name is never used, but has to exist.

@@ -12,14 +12,14 @@ const TABLE_SIGNS: usize = 4;
 /// Rows are padded to whole words.
 const WORD_SIGNS: usize = 64;
 
-/// Query components are rounded to -7..=7 and clamped beyond so many standard deviations, about where the error of 15 equal
-/// steps is least for a normal distribution (Max, Quantizing for Minimum Distortion, 1960).
+/// Query components are rounded to -7..=7 and clamped beyond so many standard deviations, about where the error of 15
+/// equal steps is least for a normal distribution (Max, Quantizing for Minimum Distortion, 1960).
 const QUERY_CLAMP_DEVIATIONS: f32 = 2.6;
 const QUERY_LARGEST: f32 = 7.0;
 
-/// What scoring a group costs, in rows of the matrix: where a set's rows lie so thinly that groups cost more than the rows
-/// that they spare, there is no first look. With 2 a set of every tenth row, 4,350 groups for 14,500 rows of which 4,096 are
-/// kept, is just worth it, as measured (ARCHITECTURE.md, "Measured").
+/// What scoring a group costs, in rows of the matrix: where a set's rows lie so thinly that groups cost more than the
+/// rows that they spare, there is no first look. With 2 a set of every tenth row, 4,350 groups for 14,500 rows of which
+/// 4,096 are kept, is just worth it, as measured (ARCHITECTURE.md, "Measured").
 const GROUP_COST_ROWS: usize = 2;
 
 /// The signs of the rows of a matrix, in its order, interleaved in groups as the kernel reads them.
@@ -54,8 +54,8 @@ impl Signs {
         self.push_nibbles(group.iter().skip(byte).step_by(TABLE_BYTES).map(|byte| byte >> shift & 15));
     }
 
-    /// The rows among `rows` whose signs agree best with a unit query `[dimensions]`: `wanted` of them and those that are
-    /// equal to the last, in the order of `rows`. `None` where looking would cost more than it saves.
+    /// The rows among `rows` whose signs agree best with a unit query `[dimensions]`: `wanted` of them and those that
+    /// are equal to the last, in the order of `rows`. `None` where looking would cost more than it saves.
     pub fn likeliest(&self, query: &[f32], rows: &RowSet, wanted: usize) -> Option<Vec<u32>> {
         if wanted + rows.groups().len() * GROUP_COST_ROWS > rows.len() {
             return None;
@@ -103,8 +103,8 @@ fn quantised(query: &[f32]) -> Vec<i8> {
     query.iter().map(|component| (component * scale).round().clamp(-QUERY_LARGEST, QUERY_LARGEST) as i8).collect()
 }
 
-/// For every four components and each choice of them the sum of those, and of the magnitudes of negative ones, so that no
-/// entry is negative: the product with signs of 1 and -1, halved and shifted by what is the same for all rows.
+/// For every four components and each choice of them the sum of those, and of the magnitudes of negative ones, so that
+/// no entry is negative: the product with signs of 1 and -1, halved and shifted by what is the same for all rows.
 fn sign_tables(components: &[i8]) -> Vec<SignTable> {
     let mut tables = vec![[0; 1 << TABLE_SIGNS]; components.len().next_multiple_of(WORD_SIGNS) / TABLE_SIGNS];
     for (table, components) in tables.iter_mut().zip(components.chunks(TABLE_SIGNS)) {
@@ -117,8 +117,8 @@ fn sign_tables(components: &[i8]) -> Vec<SignTable> {
     tables
 }
 
-/// The greatest score that `wanted` of the rows reach, each 0 to `greatest`; 0 where there are no more. Counts instead of
-/// sorting: there are some thousand different scores.
+/// The greatest score that `wanted` of the rows reach, each 0 to `greatest`; 0 where there are no more. Counts instead
+/// of sorting: there are some thousand different scores.
 fn floor_of(scores: &[[u16; GROUP_ROWS]], bits: &[u32], greatest: u16, wanted: usize) -> u16 {
     // By turns: equal scores that follow each other would wait for one another's count.
     let mut counts = vec![[0u32; 2]; usize::from(greatest) + 1];

@@ -14,13 +14,13 @@ use crate::vectors::searcher::{ReadyGraph, Searcher};
 
 /// Search breadths that calibration tries, smallest first.
 const EF_LADDER: [usize; 8] = [400, 600, 800, 1_200, 1_600, 2_400, 3_200, 4_800];
-/// Calibration takes the first breadth with this recall@10 against a scan of every row: .99 is promised, the rest is margin
-/// for the chance of the sample.
+/// Calibration takes the first breadth with this recall@10 against a scan of every row: .99 is promised, the rest is
+/// margin for the chance of the sample.
 const CALIBRATION_RECALL: f64 = 0.993;
 const CALIBRATION_QUERIES: usize = 100;
 /// What a calibration query has in common with the stored vector that it is made from (a cosine); the rest is noise. A
-/// question is that far from its best passages, and nearer queries flatter the graph: at 132,000 passages a breadth that
-/// found .993 of what is next to mixtures of stored vectors found .856 for questions of another field.
+/// question is that far from its best passages, and nearer queries flatter the graph: at 132,000 passages a breadth
+/// that found .993 of what is next to mixtures of stored vectors found .856 for questions of another field.
 const CALIBRATION_COSINE: f32 = 0.25;
 const CALIBRATION_HITS: usize = 10;
 /// A graph that has grown by this factor is calibrated again.

@@ -94,7 +94,8 @@ impl VectorIndex {
         Ok((VectorIndex { searcher, log: Mutex::new(log), builder: Mutex::new(Some(builder)) }, sentences))
     }
 
-    /// Refuses what must not enter the index: a wrong length, NaN, infinity, zero, or a length off 1 by over a hundredth.
+    /// Refuses what must not enter the index: a wrong length, NaN, infinity, zero, or a length off 1 by over a
+    /// hundredth.
     pub fn check(&self, vector: &[f32]) -> Result<()> {
         check_vector(vector, self.searcher.options.dimensions)
     }
@@ -131,9 +132,9 @@ impl VectorIndex {
         Ok(hits)
     }
 
-    /// The cosines of exactly the given (chunk key, memory's ordinal) to a unit query `[dimensions]`, in their order; NaN
-    /// where there is no such chunk or its record is rotten. `Invalid` for a query that `check` refuses. Reads the log
-    /// once per chunk.
+    /// The cosines of exactly the given (chunk key, memory's ordinal) to a unit query `[dimensions]`, in their order;
+    /// NaN where there is no such chunk or its record is rotten. `Invalid` for a query that `check` refuses. Reads the
+    /// log once per chunk.
     pub fn score(&self, query: &[f32], chunks: &[(u64, Option<u32>)]) -> Result<Vec<f32>> {
         self.check(query)?;
         let (records, reader) = {

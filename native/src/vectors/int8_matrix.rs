@@ -9,22 +9,23 @@ use crate::vectors::row_blocks::RowBlocks;
 use crate::vectors::row_set::RowSet;
 
 /// Components of a unit vector beyond this many standard deviations are clamped. At 384 dimensions the scale becomes
-/// 508 (a quarter is the largest component), which lost no neighbour within the 40 rescored (ARCHITECTURE.md, "Measured").
+/// 508 (a quarter is the largest component), which lost no neighbour within the 40 rescored (ARCHITECTURE.md,
+/// "Measured").
 const CLAMP_DEVIATIONS: f32 = 4.9;
 
 /// Vectors of fewer components have too few signs to tell them apart, and their rows are short anyway.
 const SIGNS_DIMENSIONS_MIN: usize = 64;
-/// Rows that the signs let through: this part of a set, at least so many, and so many for each that is wanted. Vectors of
-/// questions of other fields at 145,292 rows, true 10/110/200 nearest found: a sixteenth 1.000/.998/.994, a twelfth
-/// 1.000/.999/.997 at 1.2 times the time, a 24th 1.000/.993/.986 at .85 times. Of smaller sets a larger part is needed: a
-/// sixteenth of 14,500 rows finds .998/.948/.899, 4,096 of them 1.000/.999.
+/// Rows that the signs let through: this part of a set, at least so many, and so many for each that is wanted. Vectors
+/// of questions of other fields at 145,292 rows, true 10/110/200 nearest found: a sixteenth 1.000/.998/.994, a twelfth
+/// 1.000/.999/.997 at 1.2 times the time, a 24th 1.000/.993/.986 at .85 times. Of smaller sets a larger part is needed:
+/// a sixteenth of 14,500 rows finds .998/.948/.899, 4,096 of them 1.000/.999.
 const KEPT_PART: usize = 16;
 const KEPT_MIN: usize = 4_096;
 const KEPT_PER_WANTED: usize = 32;
 
-/// Where signs have more than this in common (`Signs::lean`), they are not asked. Books by the default model have .15. With a
-/// common part added to their vectors, a sixteenth finds of the true 10/110 at .27 1.000/.991, at .34 1.000/.978, at .42
-/// .997/.953.
+/// Where signs have more than this in common (`Signs::lean`), they are not asked. Books by the default model have .15.
+/// With a common part added to their vectors, a sixteenth finds of the true 10/110 at .27 1.000/.991, at .34
+/// 1.000/.978, at .42 .997/.953.
 const LEAN_MAX: f32 = 0.3;
 
 /// Quantised rows, appended and never changed or moved, and beside them their signs.
@@ -71,7 +72,8 @@ impl Matrix {
         let signs = self.signs.as_ref().filter(|signs| kernels::looks_signs_up_at_once() && signs.lean() <= LEAN_MAX);
         match signs.and_then(|signs| signs.likeliest(query, rows, kept)) {
             Some(mut likely) => {
-                // Memory is read forwards; a set's rows come by memory, which after changes is not the order they lie in.
+                // Memory is read forwards; a set's rows come by memory, which after changes is not the order they lie
+                // in.
                 likely.sort_unstable();
                 self.scan(query, &likely, limit)
             }

@@ -116,8 +116,8 @@ pub fn looks_signs_up_at_once() -> bool {
     false
 }
 
-/// Appends for every one of `groups` the scores of its rows: each the sum of what `tables`, one for every four signs, say of
-/// it. In `layout` a row is a group. Up to 4,096 signs, so that no sum leaves 16 bits.
+/// Appends for every one of `groups` the scores of its rows: each the sum of what `tables`, one for every four signs,
+/// say of it. In `layout` a row is a group. Up to 4,096 signs, so that no sum leaves 16 bits.
 pub fn score_signs(layout: RowLayout<'_>, groups: &[u32], tables: &[SignTable], scores: &mut Vec<[u16; GROUP_ROWS]>) {
     assert!(tables.len() * TABLE_BYTES == layout.row_bytes, "there is a table for every four signs");
     assert!(tables.len().is_multiple_of(WORD_TABLES), "signs are padded to whole words");
@@ -317,8 +317,9 @@ mod x86 {
         }
     }
 
-    /// Eight partial sums of the dot product of each row with the query; here rows count as signed, which shifts all scores of
-    /// a query alike. The 8-bit multiply-add adds two products: at magnitudes of 127 and less it does not saturate.
+    /// Eight partial sums of the dot product of each row with the query; here rows count as signed, which shifts all
+    /// scores of a query alike. The 8-bit multiply-add adds two products: at magnitudes of 127 and less it does not
+    /// saturate.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn signed_dot_products<const ROWS: usize>(rows: [&[u8]; ROWS], query: &[i8]) -> [__m256i; ROWS] {

@@ -163,8 +163,8 @@ impl VectorLog {
             self.write_compacted(&beside, keep).and_then(|log| fs::rename(&beside, &self.path).map(|()| log));
         match compacted {
             Ok(log) => {
-                // From the renaming on the new file is the log, whatever becomes of the folder: what is appended to it is
-                // acknowledged only with its name safe on the disk.
+                // From the renaming on the new file is the log, whatever becomes of the folder: what is appended to it
+                // is acknowledged only with its name safe on the disk.
                 *self = VectorLog { path: self.path.clone(), has_unsafe_name: true, ..log };
                 let _ = self.make_name_safe(); // appending tries again
                 Ok(())

@@ -107,8 +107,8 @@ impl RowTable {
         self.ranges.get(ordinal as usize).map_or(0, |range| range.count as usize)
     }
 
-    /// The live row of a chunk of a memory; `None` where the memory has no such chunk. A memory's chunks are published in the
-    /// order of their keys; where they were not, all of them are looked at.
+    /// The live row of a chunk of a memory; `None` where the memory has no such chunk. A memory's chunks are published
+    /// in the order of their keys; where they were not, all of them are looked at.
     pub fn row_of(&self, ordinal: u32, chunk_key: u64) -> Option<u32> {
         let RowRange { start, count } = *self.ranges.get(ordinal as usize)?;
         let keys = &self.chunk_keys[start as usize..(start + count) as usize];

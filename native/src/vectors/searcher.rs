@@ -28,8 +28,8 @@ pub struct VectorOptions {
     pub hnsw_min_chunks: usize,
 }
 
-/// Candidates that are rescored in bf16 beyond the wanted hits: at least so many, or this part of them. 40 for 10 lost none
-/// (ARCHITECTURE.md, "Measured").
+/// Candidates that are rescored in bf16 beyond the wanted hits: at least so many, or this part of them. 40 for 10 lost
+/// none (ARCHITECTURE.md, "Measured").
 const RESCORED_BEYOND_MIN: usize = 30;
 const RESCORED_BEYOND_PART: usize = 4;
 /// The graph is asked only when at least this share of the chunks is admissible; below it the predicate makes HNSW
