@@ -140,11 +140,8 @@ const USED_FROM_OUTSIDE: Readonly<Record<string, string>> = {
   settingsMarkdown: "test/cli/config.test.ts generates docs/configuration.md with it",
   "SlidingWindow.keysHeld": "tests observe the bound on memory with it",
   "ProjectIndex.stats": "bench/vectors.ts waits for the HNSW graph with it; tests observe compaction",
-  "ProjectIndex.compactIfNeeded": "tests compact with it; the server does not yet",
   "NativeIndex.stats": "see ProjectIndex.stats",
-  "NativeIndex.compactIfNeeded": "see ProjectIndex.compactIfNeeded",
   stats: "see ProjectIndex.stats",
-  compact_if_needed: "see ProjectIndex.compactIfNeeded",
 };
 
 describe("house rules", () => {

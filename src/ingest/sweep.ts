@@ -20,7 +20,8 @@ export interface SweepParts {
 
 /**
  * Removes deleted and expired memories from the indexes, and the texts and rows whose retention has ended. A project
- * whose index fails is logged and left to the next sweep; the other projects and the purge go on.
+ * whose index fails is logged and left to the next sweep; the other projects and the purge go on. At the end the index
+ * gives back the space that they took up.
  */
 export async function sweep(parts: SweepParts): Promise<void> {
   await retractRetired(parts);
@@ -30,6 +31,7 @@ export async function sweep(parts: SweepParts): Promise<void> {
     await parts.index.purge(keys);
     for (const file of await parts.retirement.erase(keys)) await parts.files.remove(file);
   }
+  await parts.index.compact();
 }
 
 // Each round takes memories out of an index, or learns that a project's index fails: so this ends.

@@ -200,6 +200,11 @@ export interface ChunkIndex {
    * Idempotent.
    */
   drop(id: ProjectId): Promise<void>;
+  /**
+   * Gives disk space back that removed and replaced chunks take up, in every open project where there is enough of it.
+   * Cheap where there is not. Searches go on meanwhile.
+   */
+  compact(): Promise<void>;
   /** Closes every project. Afterwards every call fails. */
   close(): Promise<void>;
 }

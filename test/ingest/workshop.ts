@@ -173,6 +173,10 @@ class WatchedIndex implements ChunkIndex {
     return this.#index.drop(id);
   }
 
+  compact(): Promise<void> {
+    return this.#index.compact();
+  }
+
   reconcile: ChunkIndex["reconcile"] = (id, completed) => this.#index.reconcile(id, completed);
 
   close(): Promise<void> {

@@ -90,6 +90,10 @@ export class EmbeddedChunkIndex implements ChunkIndex {
     await rm(join(this.#parts.directory, id), { recursive: true, force: true });
   }
 
+  async compact(): Promise<void> {
+    for (const opening of [...this.#projects.values()]) await (await opening).compact();
+  }
+
   async close(): Promise<void> {
     for (const opening of this.#projects.values()) await (await opening).close();
   }
@@ -352,6 +356,10 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       removed: foreign.length,
       repairs: this.#repairs,
     };
+  }
+
+  async compact(): Promise<void> {
+    await this.#native.compactIfNeeded();
   }
 
   close(): Promise<void> {
