@@ -174,9 +174,9 @@ function createWorker(
   const { stores, transactions, files } = parts.storage;
   const { index } = parts;
   const { documents, preparer, embedder } = parts.models;
-  const { accounts, findings } = stores;
+  const { accounts, extractions } = stores;
   const operator = operatorLlm(config);
-  const enricher = new Enricher({ accounts, findings, model: parts.model, operator, clock, log });
+  const enricher = new Enricher({ accounts, extractions, model: parts.model, operator, clock, log });
   return new IngestWorker({ stores, transactions, files, index, documents, enricher, preparer, embedder, clock, log });
 }
 
@@ -196,7 +196,7 @@ function createOperations(
 ): readonly Operation[] {
   const { index, models, model, guard, worker, wakeDispatcher } = parts;
   const { stores, transactions, files } = parts.storage;
-  const { memories, retirement, accounts, users, chats, webhooks, findings } = stores;
+  const { memories, retirement, accounts, users, chats, webhooks, extractions } = stores;
   const { embedder, reranker } = models;
   const wakeIngest = () => worker.wake();
 
@@ -210,7 +210,7 @@ function createOperations(
   });
   return allOperations({
     memories: new MemoryService({ memories, retirement, files, index, log, wakeIngest }),
-    graph: new GraphService({ memories, index, findings, clock }),
+    graph: new GraphService({ memories, index, extractions, clock }),
     search,
     answers,
     chats: new ChatService({ chats, answers, transactions, describeSource: sourceView }),

@@ -3,8 +3,8 @@
 import type { Clock } from "../kit/clock.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
 import { type DocumentReader, ReadFailure } from "../ports/document-reader.ts";
-import type { Finding } from "../ports/finding-store.ts";
 import type { Job, JobFilter, JobStore, UploadedFile } from "../ports/job-store.ts";
+import type { LlmExtraction } from "../ports/llm-extraction-store.ts";
 import type { Embedder } from "../ports/models.ts";
 import { type Prepared, PrepareFailure, type PrepareInput, type Preparer } from "../ports/preparer.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
@@ -14,13 +14,13 @@ import type { Enricher } from "./enrich/enricher.ts";
 import type { LargeTexts } from "./large-texts.ts";
 import { JobPostponed, JobRefused, JobVoid } from "./outcome.ts";
 import {
+  type ExtractedJob,
   embedChunks,
-  type FoundJob,
   prepareInputOf,
   type ReadJob,
   readyMemory,
   textBytesOf,
-  withFinding,
+  withExtraction,
 } from "./pipeline.ts";
 import { placedChunks } from "./places.ts";
 import type { HeldJobs } from "./progress.ts";
@@ -77,12 +77,12 @@ export class JobRunner {
     const place = job.upload === null ? this.#parts.capacity.preparing() : await this.#fileTurnOf(job);
     try {
       const read = job.upload === null ? await this.#readText(job) : await this.#readFile(job, job.upload);
-      const found = await this.#extract(read, place);
-      const prepared = await this.#prepare(found);
+      const extracted = await this.#extract(read, place);
+      const prepared = await this.#prepare(extracted);
       place.leave();
       const vectors = await this.#embed(job, prepared);
       this.#parts.held.report(job, "publishing", prepared.chunks.length, prepared.chunks.length);
-      await this.#parts.publisher.publish(readyMemory(found, prepared, vectors));
+      await this.#parts.publisher.publish(readyMemory(extracted, prepared, vectors));
     } finally {
       place.leave();
     }
@@ -135,7 +135,7 @@ export class JobRunner {
    * Has a language model extract missing attributes, if one is to be asked. While it answers, the job's place is free
    * for others.
    */
-  async #extract(read: ReadJob, place: Place): Promise<FoundJob> {
+  async #extract(read: ReadJob, place: Place): Promise<ExtractedJob> {
     const { enricher, large, held, stop, wake } = this.#parts;
     const { job } = read;
     const inquiry = await enricher.find(read, {
@@ -143,19 +143,19 @@ export class JobRunner {
       isHeld: () => this.#isHeld(job),
       onNote: (note) => held.amend(job, { note }),
     });
-    if (!inquiry.isAsked) return { ...read, finding: inquiry.finding };
+    if (!inquiry.isAsked) return { ...read, extraction: inquiry.extraction };
     if (large.end(job)) wake(); // other large texts do not wait for this project's language model
     place.leave();
-    const finding: Finding | null = await inquiry.finding;
+    const extraction: LlmExtraction | null = await inquiry.extraction;
     wake(); // the project has room for its next job
     if (!(await this.#isHeld(job))) throw new JobVoid();
     this.#refuseUnlessTurn(job, read.content); // what was extracted is kept
-    return { ...read, finding };
+    return { ...read, extraction };
   }
 
-  async #prepare(found: FoundJob): Promise<Prepared> {
-    const { job, marks } = found;
-    const input = withFinding(prepareInputOf(found), found.finding);
+  async #prepare(extracted: ExtractedJob): Promise<Prepared> {
+    const { job, marks } = extracted;
+    const input = withExtraction(prepareInputOf(extracted), extracted.extraction);
     const outcome = await this.#unlessStopped(this.#preparation.add(input));
     if (outcome instanceof PrepareFailure) {
       throw new JobRefused(job.upload === null ? "processing_error" : "unreadable_document", outcome.message);

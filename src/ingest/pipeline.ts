@@ -3,8 +3,8 @@
 import type { Extracted, Memory } from "../domain/memory.ts";
 import type { KnownEntities } from "../ports/chunk-index.ts";
 import type { TextMark } from "../ports/document-reader.ts";
-import type { Finding } from "../ports/finding-store.ts";
 import type { Job } from "../ports/job-store.ts";
+import type { LlmExtraction } from "../ports/llm-extraction-store.ts";
 import type { Embedder } from "../ports/models.ts";
 import type { Prepared, PrepareInput } from "../ports/preparer.ts";
 import type { ReadyMemory } from "./publisher.ts";
@@ -28,9 +28,9 @@ export interface ReadJob {
 }
 
 /** A job about which a language model was asked, or was not to be. */
-export interface FoundJob extends ReadJob {
+export interface ExtractedJob extends ReadJob {
   /** null: nothing was found, and everything is extracted locally. */
-  readonly finding: Finding | null;
+  readonly extraction: LlmExtraction | null;
 }
 
 /** A text's length as rows count it: in UTF-8 bytes. */
@@ -56,13 +56,13 @@ export function prepareInputOf({ job: { memory }, content, title }: ReadJob): Pr
  * The same, with what a language model found where nothing was known: it counts as known from then on. Not so its type:
  * that of preparation decides how the text is cut.
  */
-export function withFinding(input: PrepareInput, finding: Finding | null): PrepareInput {
-  if (finding === null) return input;
+export function withExtraction(input: PrepareInput, extraction: LlmExtraction | null): PrepareInput {
+  if (extraction === null) return input;
   return {
     ...input,
-    title: input.title ?? finding.title ?? null,
-    tags: input.tags ?? finding.tags ?? null,
-    language: input.language ?? finding.language ?? null,
+    title: input.title ?? extraction.title ?? null,
+    tags: input.tags ?? extraction.tags ?? null,
+    language: input.language ?? extraction.language ?? null,
   };
 }
 
@@ -100,21 +100,21 @@ export async function embedChunks(
  * What a memory is known to name: its title, its tags (given, or key phrases of its text), and what a language model
  * found in it; names that the text itself shows are the index's to find.
  */
-function knownEntities({ title, tags }: Extracted, finding: Finding | null): KnownEntities {
-  const entities = finding?.entities.map(({ name }) => name) ?? [];
-  const related = finding?.relations.flatMap(({ subject, object }) => [subject, object]) ?? [];
+function knownEntities({ title, tags }: Extracted, extraction: LlmExtraction | null): KnownEntities {
+  const entities = extraction?.entities.map(({ name }) => name) ?? [];
+  const related = extraction?.relations.flatMap(({ subject, object }) => [subject, object]) ?? [];
   const phrases = [...new Set([...entities, ...related, ...tags])];
   return { title, phrases: phrases.slice(0, KNOWN_ENTITIES_MAX) };
 }
 
 /** Puts together what publishing needs. */
-export function readyMemory(read: FoundJob, prepared: Prepared, vectors: Float32Array): ReadyMemory {
-  const { job, content, title, marks, finding } = read;
+export function readyMemory(read: ExtractedJob, prepared: Prepared, vectors: Float32Array): ReadyMemory {
+  const { job, content, title, marks, extraction } = read;
   return {
     completion: {
       job,
-      extracted: finding?.type === undefined ? prepared.extracted : { ...prepared.extracted, type: finding.type },
-      extractedBy: finding === null ? "local" : "llm",
+      extracted: extraction?.type === undefined ? prepared.extracted : { ...prepared.extracted, type: extraction.type },
+      extractedBy: extraction === null ? "local" : "llm",
       chunkCount: prepared.chunks.length,
       ...(job.upload !== null && { read: { title, marks, contentBytes: textBytesOf(content) } }),
     },
@@ -126,7 +126,7 @@ export function readyMemory(read: FoundJob, prepared: Prepared, vectors: Float32
       chunks: prepared.chunks,
       texts: prepared.texts,
       vectors,
-      entities: knownEntities(prepared.extracted, finding),
+      entities: knownEntities(prepared.extracted, extraction),
     },
   };
 }

@@ -16,9 +16,9 @@
 import type { Eventually } from "../kit/eventually.ts";
 import type { AccountStore } from "./account-store.ts";
 import type { ChatStore } from "./chat-store.ts";
-import type { FindingStore } from "./finding-store.ts";
 import type { IdempotencyStore } from "./idempotency-store.ts";
 import type { JobStore } from "./job-store.ts";
+import type { LlmExtractionStore } from "./llm-extraction-store.ts";
 import type { MemoryStore } from "./memory-store.ts";
 import type { RetirementStore } from "./retirement-store.ts";
 import type { UserStore } from "./user-store.ts";
@@ -32,7 +32,7 @@ export interface Stores {
   readonly memories: MemoryStore;
   readonly jobs: JobStore;
   readonly retirement: RetirementStore;
-  readonly findings: FindingStore;
+  readonly extractions: LlmExtractionStore;
   readonly accounts: AccountStore;
   readonly users: UserStore;
   readonly chats: ChatStore;

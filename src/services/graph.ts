@@ -8,7 +8,7 @@ import type { Memory } from "../domain/memory.ts";
 import type { Viewer } from "../domain/scope.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { ChunkIndex, EntityKind, Neighbourhood } from "../ports/chunk-index.ts";
-import type { FindingStore, Relation } from "../ports/finding-store.ts";
+import type { LlmExtractionStore, Relation } from "../ports/llm-extraction-store.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 
 /** An entity of a memory. */
@@ -45,7 +45,7 @@ export interface MemoryGraph {
 export interface GraphServiceParts {
   readonly memories: Pick<MemoryStore, "get" | "getMany" | "userKey">;
   readonly index: ChunkIndex;
-  readonly findings: Pick<FindingStore, "relations">;
+  readonly extractions: Pick<LlmExtractionStore, "relations">;
   readonly clock: Clock;
 }
 
@@ -64,7 +64,7 @@ export class GraphService {
    * @param limit of neighbours.
    */
   async around(viewer: Viewer, id: MemoryId, limit: number): Promise<MemoryGraph | null> {
-    const { memories, index, findings, clock } = this.#parts;
+    const { memories, index, extractions, clock } = this.#parts;
     const memory = await memories.get(viewer.projectId, id);
     if (!isVisible(viewer, memory)) return null;
     if (memory.state.status !== "completed") return emptyGraph(memory);
@@ -75,7 +75,7 @@ export class GraphService {
     const found = await project.neighbourhood(memory.key, within, LIMITS.neighbours);
 
     // the rows are read again after the index: they have the last word
-    const relations = await findings.relations(memory.key);
+    const relations = await extractions.relations(memory.key);
     const neighbourKeys = found.neighbours.map(({ memoryKey }) => memoryKey);
     const rows = await memories.getMany(viewer.projectId, [memory.key, ...neighbourKeys]);
     const now = rows.get(memory.key) ?? null;

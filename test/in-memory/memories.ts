@@ -152,8 +152,8 @@ export class InMemoryMemories implements MemoryStore {
 
   #create(projectId: ProjectId, draft: MemoryDraft): Accepted | Fault {
     const { content } = draft;
-    const marks = marksOf(content, draft.upload);
-    const refusal = quotaRefusal(this.session, projectId, 1, marks.contentBytes);
+    const fingerprint = fingerprintOf(content, draft.upload);
+    const refusal = quotaRefusal(this.session, projectId, 1, fingerprint.contentBytes);
     if (refusal !== null) return refusal;
     const { now } = this.session;
     const key = this.session.next("memory") as MemoryKey;
@@ -167,7 +167,7 @@ export class InMemoryMemories implements MemoryStore {
       version: 1,
       status: "processing",
       ...attributesAfter(draft, null, false),
-      ...marks,
+      ...fingerprint,
       content,
       source: draft.upload?.source ?? null,
       file: draft.upload?.file ?? null,
@@ -183,16 +183,17 @@ export class InMemoryMemories implements MemoryStore {
       isRetracted: false,
       isPurgeAsked: false,
       facts: null,
-      finding: null,
+      llmExtraction: null,
     });
     return { memory: toMemory(row), outcome: "created", releasedFile: null };
   }
 
   #apply(known: MemoryRow, change: MemoryChange & { readonly upload?: ReceivedFile }): Accepted | Fault {
     const { content, upload } = change;
-    const marks = content === undefined ? null : marksOf(content, upload);
+    const fingerprint = content === undefined ? null : fingerprintOf(content, upload);
     // the same content is not processed again, unless processing failed before
-    const isRework = marks !== null && (marks.contentHash !== known.contentHash || known.status === "failed");
+    const isRework =
+      fingerprint !== null && (fingerprint.contentHash !== known.contentHash || known.status === "failed");
     const externalId = change.externalId === undefined ? known.externalId : change.externalId;
     const userId = change.userId === undefined ? known.userId : change.userId;
     const isMoved = externalId !== known.externalId || userId !== known.userId;
@@ -201,14 +202,14 @@ export class InMemoryMemories implements MemoryStore {
         param: "externalId",
       });
     }
-    const growth = isRework ? marks.contentBytes - known.contentBytes : 0;
+    const growth = isRework ? fingerprint.contentBytes - known.contentBytes : 0;
     const refusal = quotaRefusal(this.session, known.projectId, 0, growth);
     if (refusal !== null) return refusal;
     const { now } = this.session;
     const work: Partial<MemoryRow> = isRework
       ? {
           ...toWork(known, now),
-          ...marks,
+          ...fingerprint,
           content: content ?? "",
           source: upload?.source ?? null,
           file: upload?.file ?? null,
@@ -248,7 +249,7 @@ function foldTitle(title: string): string {
 }
 
 /** Size and hash of a content. The hash of a file covers its media type: read in another way, it is another content. */
-function marksOf(content: string, upload?: ReceivedFile): Pick<MemoryRow, "contentBytes" | "contentHash"> {
+function fingerprintOf(content: string, upload?: ReceivedFile): Pick<MemoryRow, "contentBytes" | "contentHash"> {
   const hash = createHash("sha256");
   if (upload === undefined) {
     return { contentBytes: Buffer.byteLength(content), contentHash: hash.update(content).digest("hex") };

@@ -29,8 +29,8 @@ import type { DeliveryAttempt, DeliveryStatus, Webhook, WebhookEvent } from "../
 import type { Clock } from "../../src/kit/clock.ts";
 import type { Eventually } from "../../src/kit/eventually.ts";
 import type { DocumentFacts } from "../../src/ports/document-reader.ts";
-import type { Finding } from "../../src/ports/finding-store.ts";
 import type { IdempotencySlot } from "../../src/ports/idempotency-store.ts";
+import type { LlmExtraction } from "../../src/ports/llm-extraction-store.ts";
 import { Table } from "./table.ts";
 
 /** A project; a removed one keeps its row until it is erased. */
@@ -103,7 +103,11 @@ export interface MemoryRow {
   readonly isPurgeAsked: boolean;
   /** What the file said beside the content with this hash. */
   readonly facts: { readonly contentHash: string; readonly facts: DocumentFacts } | null;
-  readonly finding: { readonly version: number; readonly contentHash: string; readonly finding: Finding | null } | null;
+  readonly llmExtraction: {
+    readonly version: number;
+    readonly contentHash: string;
+    readonly extraction: LlmExtraction | null;
+  } | null;
 }
 
 /** A chat. */

@@ -9,9 +9,9 @@ import type { Stores, Transaction, Transactions } from "../../src/ports/transact
 import { InMemoryAccounts } from "./accounts.ts";
 import { InMemoryChats } from "./chats.ts";
 import { Delays } from "./delays.ts";
-import { InMemoryFindings } from "./findings.ts";
 import { InMemoryIdempotency } from "./idempotency.ts";
 import { InMemoryJobs } from "./jobs.ts";
+import { InMemoryLlmExtractions } from "./llm-extractions.ts";
 import { InMemoryMemories } from "./memories.ts";
 import { InMemoryRetirement } from "./retirement.ts";
 import { emptyTables, Session, type Surroundings, type Tables } from "./session.ts";
@@ -38,7 +38,7 @@ const STORES = {
   memories: InMemoryMemories,
   jobs: InMemoryJobs,
   retirement: InMemoryRetirement,
-  findings: InMemoryFindings,
+  extractions: InMemoryLlmExtractions,
   accounts: InMemoryAccounts,
   users: InMemoryUsers,
   chats: InMemoryChats,
@@ -51,7 +51,7 @@ const READS: { readonly [Name in keyof Stores]: readonly (keyof Stores[Name])[] 
   memories: ["get", "getMany", "waitingContents", "list", "userKey", "visible", "unreferencedFiles", "counts"],
   jobs: ["nextJobInMs"],
   retirement: ["purgeable"],
-  findings: ["asked", "relations", "tokensToday"],
+  extractions: ["previous", "relations", "tokensToday"],
   accounts: [
     "projects",
     "project",

@@ -212,10 +212,10 @@ describe("tokens", () => {
       [200, 40],
       [100, 20],
     ]);
-    expect(shop.findings.tokensToday(shop.projectId)).toBe(360);
+    expect(shop.extractions.tokensToday(shop.projectId)).toBe(360);
     expect(shop.accounts.usage(shop.projectId)).toMatchObject({ queries: 0, tokens: { prompt: 300, completion: 60 } });
     shop.clock.advance(DAY_MS);
-    expect(shop.findings.tokensToday(shop.projectId)).toBe(0);
+    expect(shop.extractions.tokensToday(shop.projectId)).toBe(0);
   });
 
   test("of an answer that broke off are counted too", async () => {
@@ -229,7 +229,7 @@ describe("tokens", () => {
     const other = shop.accounts.createProject({ name: "other", plan: "free", settings: DEFAULT_SETTINGS });
     shop.memories.accept(other.id, [{ content: "Theirs." }]);
     shop.worker.wake();
-    await until("the other project has spent", () => shop.findings.tokensToday(other.id) > 0);
+    await until("the other project has spent", () => shop.extractions.tokensToday(other.id) > 0);
     await until("it is done", () => shop.memories.visible(other.id).length === 1);
     shop.accounts.removeProject(other.id);
     shop.accounts.eraseMemoriesOfRemoved(other.id, shop.accounts.memoriesOfRemoved(other.id, 9));
@@ -254,7 +254,7 @@ describe("a daily limit", () => {
     const accepted = shop.accept(...Array.from({ length: 8 }, (_, at) => ({ content: `Text number ${at}.` })));
     await Promise.all(accepted.map((memory) => shop.settled(memory)));
     expect(asked.length).toBe(4);
-    expect(shop.findings.tokensToday(shop.projectId)).toBe(480);
+    expect(shop.extractions.tokensToday(shop.projectId)).toBe(480);
   });
 
   test("of 0 allows nothing; without one there is none", async () => {

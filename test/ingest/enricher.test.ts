@@ -5,15 +5,15 @@ import type { OperatorLlm } from "../../src/domain/language-model.ts";
 import { Enricher } from "../../src/ingest/enrich/enricher.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { AccountStore } from "../../src/ports/account-store.ts";
-import type { FindingStore } from "../../src/ports/finding-store.ts";
 import type { Job } from "../../src/ports/job-store.ts";
 import { type LanguageModel, LlmError } from "../../src/ports/language-model.ts";
+import type { LlmExtractionStore } from "../../src/ports/llm-extraction-store.ts";
 import { SettableClock } from "../support/service.ts";
 
 const MIB = 1024 * 1024;
 const OPERATOR: OperatorLlm = { baseUrl: "http://127.0.0.1:1/v1", model: "m", apiKey: null };
-const findings: FindingStore = {
-  asked: () => null,
+const extractions: LlmExtractionStore = {
+  previous: () => null,
   relations: () => [],
   keep: () => undefined,
   countTokens: () => undefined,
@@ -25,7 +25,7 @@ const accounts = { project: () => ({ settings: SETTINGS }) } as unknown as Pick<
 function enricherOf(complete: LanguageModel["complete"]): Enricher {
   const clock = new SettableClock();
   const log = createLog("silent");
-  return new Enricher({ accounts, findings, model: { complete }, operator: OPERATOR, clock, log });
+  return new Enricher({ accounts, extractions, model: { complete }, operator: OPERATOR, clock, log });
 }
 
 function find(enricher: Enricher, projectId: string, content: string) {
@@ -37,7 +37,7 @@ function find(enricher: Enricher, projectId: string, content: string) {
     onNote: (note: string) => notes.push(note),
   };
   const inquiry = enricher.find({ job, content, title: null }, context);
-  return { inquiry, finding: inquiry.then(({ finding }) => finding), notes };
+  return { inquiry, extraction: inquiry.then(({ extraction }) => extraction), notes };
 }
 
 test("what a project has waiting is bounded: more of it is extracted locally at once, and other projects still ask", async () => {
@@ -51,13 +51,13 @@ test("what a project has waiting is bounded: more of it is extracted locally at 
   await first.inquiry;
   const second = find(enricher, "prj_a", "A note.");
   const other = find(enricher, "prj_b", "A note.");
-  expect(await second.inquiry).toEqual({ isAsked: false, finding: null });
+  expect(await second.inquiry).toEqual({ isAsked: false, extraction: null });
   expect(second.notes).toEqual(["Too much text waits for the language model: extracted locally."]);
   expect(enricher.fullProjects()).toEqual(["prj_a"] as never);
   release();
-  expect(await first.finding).toMatchObject({ title: "Found" });
-  expect(await other.finding).toMatchObject({ title: "Found" });
-  expect(await find(enricher, "prj_a", "A note.").finding).toMatchObject({ title: "Found" });
+  expect(await first.extraction).toMatchObject({ title: "Found" });
+  expect(await other.extraction).toMatchObject({ title: "Found" });
+  expect(await find(enricher, "prj_a", "A note.").extraction).toMatchObject({ title: "Found" });
 });
 
 test("answers that a project's own texts or settings spoil leave the endpoint to the others", async () => {
@@ -68,11 +68,11 @@ test("answers that a project's own texts or settings spoil leave the endpoint to
       : Promise.reject(new LlmError(answer, "the answer is of no use")),
   );
   for (answer of ["too_long", "malformed", "too_long", "malformed"] as const) {
-    expect(await find(enricher, "prj_a", "A note.").finding).toBeNull();
+    expect(await find(enricher, "prj_a", "A note.").extraction).toBeNull();
   }
   answer = "fine";
-  expect(await find(enricher, "prj_a", "A note.").finding).toBeNull(); // left alone for a while
-  expect(await find(enricher, "prj_b", "A note.").finding).toMatchObject({ title: "Found" });
+  expect(await find(enricher, "prj_a", "A note.").extraction).toBeNull(); // left alone for a while
+  expect(await find(enricher, "prj_b", "A note.").extraction).toMatchObject({ title: "Found" });
 });
 
 test("calls that were never made, because the project makes too many, leave the endpoint as it is", async () => {
@@ -82,7 +82,7 @@ test("calls that were never made, because the project makes too many, leave the 
       ? Promise.reject(new LlmError("overloaded", "too many calls of the project wait already"))
       : Promise.resolve({ text: '{"title":"Found"}', usage: { prompt: 1, completion: 1 } }),
   );
-  for (let at = 0; at < 5; at++) expect(await find(enricher, "prj_a", "A note.").finding).toBeNull();
+  for (let at = 0; at < 5; at++) expect(await find(enricher, "prj_a", "A note.").extraction).toBeNull();
   isOverloaded = false;
-  expect(await find(enricher, "prj_a", "A note.").finding).toMatchObject({ title: "Found" });
+  expect(await find(enricher, "prj_a", "A note.").extraction).toMatchObject({ title: "Found" });
 });

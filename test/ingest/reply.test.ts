@@ -13,7 +13,7 @@ const { title, type, tags, language } = DESCRIPTION;
 function found(reply: unknown): object {
   const read = readReply(typeof reply === "string" ? reply : JSON.stringify(reply), ALL);
   if ("problem" in read) return read;
-  const { entities: _entities, relations: _relations, ...attributes } = read.finding;
+  const { entities: _entities, relations: _relations, ...attributes } = read.extraction;
   return attributes;
 }
 
@@ -44,7 +44,7 @@ describe("a reply is understood", () => {
       relations: [{ subject: "Ada", predicate: "knows", object: "Ben" }, { subject: "Ada" }, null],
     };
     expect(readReply(JSON.stringify({ title, ...graph }), ALL)).toEqual({
-      finding: {
+      extraction: {
         title,
         entities: [
           { name: "Ben", type: "" },
@@ -55,9 +55,9 @@ describe("a reply is understood", () => {
     });
   });
   test("only as far as it was asked for", () => {
-    expect(readReply(JSON.stringify(DESCRIPTION), ["tags"])).toMatchObject({ finding: { tags } });
-    const { finding } = readReply(JSON.stringify(DESCRIPTION), ["tags"]) as { finding: object };
-    expect(Object.keys(finding).sort()).toEqual(["entities", "relations", "tags"]);
+    expect(readReply(JSON.stringify(DESCRIPTION), ["tags"])).toMatchObject({ extraction: { tags } });
+    const { extraction } = readReply(JSON.stringify(DESCRIPTION), ["tags"]) as { extraction: object };
+    expect(Object.keys(extraction).sort()).toEqual(["entities", "relations", "tags"]);
   });
 });
 

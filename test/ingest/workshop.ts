@@ -10,9 +10,9 @@ import { Archive } from "../../src/adapters/embedded/duckdb/archive.ts";
 import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
 import { SqliteChatStore } from "../../src/adapters/embedded/sqlite/chat-store.ts";
 import { openDatabase, type SqliteDatabase, throwUncaught } from "../../src/adapters/embedded/sqlite/database.ts";
-import { SqliteFindingStore } from "../../src/adapters/embedded/sqlite/finding-store.ts";
 import { SqliteIdempotencyStore } from "../../src/adapters/embedded/sqlite/idempotency-store.ts";
 import { SqliteJobStore } from "../../src/adapters/embedded/sqlite/job-store.ts";
+import { SqliteLlmExtractionStore } from "../../src/adapters/embedded/sqlite/llm-extraction-store.ts";
 import { SqliteMemoryStore } from "../../src/adapters/embedded/sqlite/memory-store.ts";
 import { SqliteRetirementStore } from "../../src/adapters/embedded/sqlite/retirement-store.ts";
 import { SqliteTransactions, WriteQueue } from "../../src/adapters/embedded/sqlite/transactions.ts";
@@ -193,7 +193,7 @@ export interface Workshop {
   readonly clock: ManualClock;
   readonly database: SqliteDatabase;
   readonly accounts: SqliteAccountStore;
-  readonly findings: SqliteFindingStore;
+  readonly extractions: SqliteLlmExtractionStore;
   readonly memories: SqliteMemoryStore;
   readonly jobs: SqliteJobStore;
   readonly retirement: SqliteRetirementStore;
@@ -245,9 +245,9 @@ export async function openWorkshop(
   const jobs = new SqliteJobStore({ database, clock });
   const retirement = new SqliteRetirementStore({ database, clock });
   const accounts = new SqliteAccountStore({ database, clock });
-  const findings = new SqliteFindingStore({ database, clock });
+  const extractions = new SqliteLlmExtractionStore({ database, clock });
   const stores: Stores = {
-    ...{ memories, jobs, retirement, findings, accounts },
+    ...{ memories, jobs, retirement, extractions, accounts },
     users: new SqliteUserStore({ database, clock }),
     chats: new SqliteChatStore({ database, clock }),
     webhooks: new SqliteWebhookStore({ database, clock, newSecret: () => "whsec_" }),
@@ -274,7 +274,7 @@ export async function openWorkshop(
   );
   const operator = { baseUrl: model === null ? null : "http://llm.test/v1", model: "a test's", apiKey: null };
   const newWorker = () => {
-    const enricher = new Enricher({ accounts, findings, model: model ?? NO_MODEL, operator, clock, log });
+    const enricher = new Enricher({ accounts, extractions, model: model ?? NO_MODEL, operator, clock, log });
     return new IngestWorker({
       ...{ stores, transactions, files, index, documents, enricher, preparer, embedder, clock, log },
       ...limits,
@@ -287,7 +287,7 @@ export async function openWorkshop(
     return project.passages(hits.chunkKeys);
   };
   const workshop: Workshop = {
-    ...{ clock, database, accounts, findings, memories, jobs, retirement, transactions },
+    ...{ clock, database, accounts, extractions, memories, jobs, retirement, transactions },
     ...{ index, files, documents, preparer, embedder, projectId },
     worker: newWorker(),
     startWorker: () => {

@@ -3,7 +3,7 @@
 // other.
 
 import type { ProjectId } from "../../domain/ids.ts";
-import type { FindingStore } from "../../ports/finding-store.ts";
+import type { LlmExtractionStore } from "../../ports/llm-extraction-store.ts";
 
 /** Tokens that are set aside for a call. */
 export interface Reservation {
@@ -16,7 +16,7 @@ export class DailyBudget {
   readonly #reserved = new Map<ProjectId, number>();
   #ended = Promise.withResolvers<void>();
 
-  constructor(private readonly findings: Pick<FindingStore, "tokensToday">) {}
+  constructor(private readonly extractions: Pick<LlmExtractionStore, "tokensToday">) {}
 
   /**
    * Sets `tokens` aside. Waits while calls under way may reach the ceiling, for they may as well not. null: it is
@@ -27,7 +27,7 @@ export class DailyBudget {
   async reserve(projectId: ProjectId, tokens: number, ceiling: number | null): Promise<Reservation | null> {
     for (;;) {
       const reservedBefore = this.#reserved.get(projectId) ?? 0;
-      const spent = ceiling === null ? 0 : await this.findings.tokensToday(projectId);
+      const spent = ceiling === null ? 0 : await this.extractions.tokensToday(projectId);
       const reserved = this.#reserved.get(projectId) ?? 0;
       if (ceiling !== null) {
         if (spent >= ceiling) return null;

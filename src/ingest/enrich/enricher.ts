@@ -10,7 +10,6 @@ import type { ProjectSettings } from "../../domain/project.ts";
 import type { Clock } from "../../kit/clock.ts";
 import type { Log } from "../../kit/log.ts";
 import type { AccountStore } from "../../ports/account-store.ts";
-import type { Finding, FindingStore } from "../../ports/finding-store.ts";
 import type { Job } from "../../ports/job-store.ts";
 import {
   type LanguageModel,
@@ -20,6 +19,7 @@ import {
   type LlmMessage,
   type LlmRequest,
 } from "../../ports/language-model.ts";
+import type { LlmExtraction, LlmExtractionStore } from "../../ports/llm-extraction-store.ts";
 import { DailyBudget } from "./daily-budget.ts";
 import { Breaker, Gate } from "./gate.ts";
 import { question, REPLY_TOKENS_MAX, repair, replySchema } from "./question.ts";
@@ -48,7 +48,7 @@ const REASONS_OF_PROJECT: readonly LlmFailure[] = ["too_long", "malformed", "fai
 /** What an enricher stands on. */
 export interface EnricherParts {
   readonly accounts: Pick<AccountStore, "project">;
-  readonly findings: FindingStore;
+  readonly extractions: LlmExtractionStore;
   readonly model: Pick<LanguageModel, "complete">;
   /** What holds where a project says nothing. */
   readonly operator: OperatorLlm;
@@ -78,11 +78,11 @@ type Inquiry =
   | {
       readonly isAsked: false;
       /** What was extracted in an earlier attempt; null: nothing, so everything is extracted locally. */
-      readonly finding: Finding | null;
+      readonly extraction: LlmExtraction | null;
     }
-  | { readonly isAsked: true; readonly finding: Promise<Finding | null> };
+  | { readonly isAsked: true; readonly extraction: Promise<LlmExtraction | null> };
 
-const NOT_ASKED: Inquiry = { isAsked: false, finding: null };
+const NOT_ASKED: Inquiry = { isAsked: false, extraction: null };
 
 /** Asks language models about memories. */
 export class Enricher {
@@ -97,7 +97,7 @@ export class Enricher {
 
   constructor(parts: EnricherParts) {
     this.#parts = parts;
-    this.#budget = new DailyBudget(parts.findings);
+    this.#budget = new DailyBudget(parts.extractions);
     this.#breaker = new Breaker(parts.clock);
   }
 
@@ -109,7 +109,7 @@ export class Enricher {
   }
 
   /**
-   * Has a language model extract the missing attributes of a memory, if one is to be asked. Rejects, or `finding` does,
+   * Has a language model extract the missing attributes of a memory, if one is to be asked. Rejects, or `extraction` does,
    * if the store cannot be read or written, and when `signal` aborts.
    */
   async find(read: ReadMemory, context: EnrichContext): Promise<Inquiry> {
@@ -119,10 +119,10 @@ export class Enricher {
       (field) => !given.includes(field) && !(field === "title" && title !== null),
     );
     if (missing.length === 0) return NOT_ASKED;
-    const asked = await this.#parts.findings.asked(job);
+    const asked = await this.#parts.extractions.previous(job);
     if (asked !== null) {
-      const isOfUse = missing.some((field) => asked.finding?.[field] !== undefined);
-      return { isAsked: false, finding: isOfUse ? asked.finding : null };
+      const isOfUse = missing.some((field) => asked.extraction?.[field] !== undefined);
+      return { isAsked: false, extraction: isOfUse ? asked.extraction : null };
     }
     const settings = (await this.#parts.accounts.project(job.projectId))?.settings;
     if (settings === undefined || !settings.smart_ingestion.enabled) return NOT_ASKED;
@@ -132,7 +132,7 @@ export class Enricher {
       context.onNote("Too much text waits for the language model: extracted locally.");
       return NOT_ASKED;
     }
-    return { isAsked: true, finding: this.#wait(read, new Question(missing, endpoint, settings), context) };
+    return { isAsked: true, extraction: this.#wait(read, new Question(missing, endpoint, settings), context) };
   }
 
   #hasRoomFor({ job, content }: ReadMemory): boolean {
@@ -142,7 +142,7 @@ export class Enricher {
     return fitsProject && (held === 0 || held + content.length <= HELD_CHARACTERS_MAX);
   }
 
-  async #wait(read: ReadMemory, inquiry: Question, context: EnrichContext): Promise<Finding | null> {
+  async #wait(read: ReadMemory, inquiry: Question, context: EnrichContext): Promise<LlmExtraction | null> {
     const { projectId } = read.job;
     const waiting = this.#waiting.get(projectId) ?? { memories: 0, characters: 0 };
     const hold = (sign: 1 | -1) => {
@@ -161,7 +161,7 @@ export class Enricher {
   }
 
   // One question, and one repetition of it where the reply is of no use.
-  async #inquire(read: ReadMemory, inquiry: Question, context: EnrichContext): Promise<Finding | null> {
+  async #inquire(read: ReadMemory, inquiry: Question, context: EnrichContext): Promise<LlmExtraction | null> {
     const { job } = read;
     const caller = job.memory.given.includes("title") ? job.memory.title : read.title;
     const first = question({ content: read.content, title: caller }, inquiry.missing, crypto.randomUUID());
@@ -172,8 +172,8 @@ export class Enricher {
       const reply = readReply(text, inquiry.missing);
       if (!("problem" in reply)) {
         this.#breaker.succeeded(inquiry.repliesKey(job));
-        await this.#parts.findings.keep(job, reply.finding);
-        return reply.finding;
+        await this.#parts.extractions.keep(job, reply.extraction);
+        return reply.extraction;
       }
       if (isLast) await this.#gaveNothing(job, inquiry, reply.problem, context);
       messages = repair(first, text, reply.problem);
@@ -226,7 +226,7 @@ export class Enricher {
     } as const;
     for (const isLast of [false, true]) {
       const answer = await this.#answer(request, context.signal);
-      await this.#parts.findings.countTokens(job, answer.usage);
+      await this.#parts.extractions.countTokens(job, answer.usage);
       if (!(answer instanceof LlmError)) {
         this.#breaker.succeeded(inquiry.endpointKey);
         return answer.text;
@@ -261,7 +261,7 @@ export class Enricher {
   }
 
   async #failed(job: Job, inquiry: Question, error: LlmError, { onNote }: EnrichContext): Promise<void> {
-    await this.#parts.findings.keep(job, null);
+    await this.#parts.extractions.keep(job, null);
     const { reason, message, isTransient } = error;
     this.#parts.log.warn(
       { memory: job.memory.id, project: job.projectId, reason, isTransient, error: message },
@@ -277,7 +277,7 @@ export class Enricher {
   }
 
   async #gaveNothing(job: Job, inquiry: Question, problem: string, { onNote }: EnrichContext): Promise<void> {
-    await this.#parts.findings.keep(job, null);
+    await this.#parts.extractions.keep(job, null);
     this.#parts.log.warn(
       { memory: job.memory.id, project: job.projectId, problem },
       "the language model's replies are of no use; a memory is extracted locally",

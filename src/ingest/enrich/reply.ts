@@ -4,7 +4,7 @@
 import { DETECTED_TYPES, EXTRACTED_TAGS_MAX } from "../../domain/extraction.ts";
 import type { Extracted, ExtractedField, Json } from "../../domain/memory.ts";
 import { shortTitle } from "../../domain/title.ts";
-import type { Entity, Finding, Relation } from "../../ports/finding-store.ts";
+import type { Entity, LlmExtraction, Relation } from "../../ports/llm-extraction-store.ts";
 import { GRAPH_ITEMS_MAX } from "./question.ts";
 
 /** Characters of a tag, of an entity's name and of a relation's parts at most. */
@@ -18,7 +18,7 @@ const OBJECTS_TRIED_MAX = 8;
 /** What a reply says. */
 export interface Reply {
   /** At least one of the attributes that were asked for, and the entities and relations. */
-  readonly finding: Finding;
+  readonly extraction: LlmExtraction;
 }
 
 /** A reply of which nothing can be used; `problem` completes "that was of no use: …". */
@@ -40,7 +40,7 @@ export function readReply(text: string, missing: readonly ExtractedField[]): Rep
     return { problem: `no field of ${missing.join(", ")} has a value that holds` };
   }
   const graph = { entities: entitiesOf(object.entities), relations: relationsOf(object.relations) };
-  return { finding: { ...attributes, ...graph } };
+  return { extraction: { ...attributes, ...graph } };
 }
 
 type JsonFields = { readonly [name: string]: Json | undefined };

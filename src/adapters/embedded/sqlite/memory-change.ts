@@ -15,7 +15,7 @@ import type { Clock } from "../../../kit/clock.ts";
 import type { Accepted } from "../../../ports/memory-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import type { MemoryExpiry } from "./memory-expiry.ts";
-import { type ContentMarks, marksOfFile, unreadSource, uploadedFileOf } from "./memory-files.ts";
+import { type ContentFingerprint, fingerprintOfFile, unreadSource, uploadedFileOf } from "./memory-files.ts";
 import type { MemoryOutbox } from "./memory-outbox.ts";
 import { foldTitle, LIVE, MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, TO_WORK, toMemory } from "./memory-row.ts";
 import type { ProjectQuotas } from "./project-quotas.ts";
@@ -118,11 +118,11 @@ export class MemoryChanges {
 
     const [key, now] = [known.memory_key, this.clock.now()];
     if (work !== null) {
-      const { content, marks, upload } = work;
+      const { content, fingerprint, upload } = work;
       const source = upload === null ? null : unreadSource(upload);
       this.database
-        .prepare<never, ContentMarks & { key: bigint; now: number; source: string | null }>(REWORK)
-        .run({ key, now, source, ...marks });
+        .prepare<never, ContentFingerprint & { key: bigint; now: number; source: string | null }>(REWORK)
+        .run({ key, now, source, ...fingerprint });
       putContent(this.database, key, content);
     }
     const row = this.database.prepare<MemoryRow, AttributeColumns & Owner & { key: bigint; now: number }>(UPDATE).get({
@@ -158,7 +158,7 @@ export class MemoryChanges {
 
   #overQuota(known: KnownRow, work: NewWork | null): Fault | null {
     if (work === null) return null;
-    const bytes = work.marks.contentBytes - Number(known.content_bytes);
+    const bytes = work.fingerprint.contentBytes - Number(known.content_bytes);
     return this.quotas.refusal(known.project_key, { documents: 0, bytes });
   }
 
@@ -174,7 +174,7 @@ export function putContent(database: SqliteDatabase, key: bigint, content: strin
 }
 
 /** Size and hash of a text. Cost: SHA-256 over its UTF-8. */
-export function marksOf(content: string): ContentMarks {
+export function fingerprintOf(content: string): ContentFingerprint {
   return {
     contentBytes: Buffer.byteLength(content, "utf8"),
     contentSha256: createHash("sha256").update(content, "utf8").digest(),
@@ -207,15 +207,19 @@ export function attributesOf(change: MemoryChange, known: MemoryRow | null, isRe
 
 type Owner = { readonly userKey: bigint | null; readonly externalId: string | null };
 
-type NewWork = { readonly content: string; readonly marks: ContentMarks; readonly upload: ReceivedFile | null };
+type NewWork = {
+  readonly content: string;
+  readonly fingerprint: ContentFingerprint;
+  readonly upload: ReceivedFile | null;
+};
 
 // The same content is not processed again, unless processing failed before.
 function newWork(known: KnownRow, change: Pick<MemoryChange, "content"> & { upload?: ReceivedFile }): NewWork | null {
   const { content, upload = null } = change;
   if (content === undefined) return null;
-  const marks = upload === null ? marksOf(content) : marksOfFile(upload);
-  const isSame = Buffer.from(known.content_sha256).equals(marks.contentSha256);
-  return isSame && known.status !== "failed" ? null : { content, marks, upload };
+  const fingerprint = upload === null ? fingerprintOf(content) : fingerprintOfFile(upload);
+  const isSame = Buffer.from(known.content_sha256).equals(fingerprint.contentSha256);
+  return isSame && known.status !== "failed" ? null : { content, fingerprint, upload };
 }
 
 function after<T>(change: T | null | undefined, before: T | null): T | null {

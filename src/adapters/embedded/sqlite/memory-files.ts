@@ -8,7 +8,7 @@ import type { SqliteDatabase } from "./database.ts";
 import { type MemoryRow, type StoredSource, storedSource } from "./memory-row.ts";
 
 /** Size and hash of a content. They tell whether a content is new after the text itself has left the row. */
-export type ContentMarks = { readonly contentBytes: number; readonly contentSha256: Uint8Array };
+export type ContentFingerprint = { readonly contentBytes: number; readonly contentSha256: Uint8Array };
 
 /** Names per statement, so that a list of many thousand files does not become one parameter of megabytes. */
 const STEP_FILES = 500;
@@ -45,7 +45,7 @@ export function unreferencedFiles(database: SqliteDatabase, names: readonly stri
  * Size and hash of a file. The hash covers the media type too: the same bytes are another content if they are read in
  * another way.
  */
-export function marksOfFile({ sha256, source }: ReceivedFile): ContentMarks {
+export function fingerprintOfFile({ sha256, source }: ReceivedFile): ContentFingerprint {
   return {
     contentBytes: source.bytes,
     contentSha256: createHash("sha256").update(sha256).update(source.media_type).digest(),

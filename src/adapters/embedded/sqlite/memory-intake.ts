@@ -7,8 +7,8 @@ import type { MemoryDraft } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { Accepted } from "../../../ports/memory-store.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { type AttributeColumns, attributesOf, type MemoryChanges, marksOf, putContent } from "./memory-change.ts";
-import { type ContentMarks, marksOfFile, unreadSource } from "./memory-files.ts";
+import { type AttributeColumns, attributesOf, fingerprintOf, type MemoryChanges, putContent } from "./memory-change.ts";
+import { type ContentFingerprint, fingerprintOfFile, unreadSource } from "./memory-files.ts";
 import { MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, toMemory } from "./memory-row.ts";
 import type { ProjectQuotas } from "./project-quotas.ts";
 import { newId, type RandomBytes } from "./random.ts";
@@ -55,19 +55,19 @@ export class MemoryIntake {
   }
 
   #create(projectKey: bigint, draft: MemoryDraft): Accepted | Fault {
-    const marks = draft.upload === undefined ? marksOf(draft.content) : marksOfFile(draft.upload);
-    const refusal = this.quotas.refusal(projectKey, { documents: 1, bytes: marks.contentBytes });
+    const fingerprint = draft.upload === undefined ? fingerprintOf(draft.content) : fingerprintOfFile(draft.upload);
+    const refusal = this.quotas.refusal(projectKey, { documents: 1, bytes: fingerprint.contentBytes });
     if (refusal !== null) return refusal;
     const now = this.clock.now();
     const id = newId("mem", now, this.random);
-    const row = this.database.prepare<MemoryRow, AttributeColumns & Identity & ContentMarks>(INSERT).get({
+    const row = this.database.prepare<MemoryRow, AttributeColumns & Identity & ContentFingerprint>(INSERT).get({
       id,
       source: draft.upload === undefined ? null : unreadSource(draft.upload),
       projectKey,
       userKey: draft.userId === undefined ? null : nameUser(this.database, projectKey, draft.userId, now),
       externalId: draft.externalId ?? null,
       ...attributesOf(draft, null, false),
-      ...marks,
+      ...fingerprint,
       now,
     });
     invariant(row !== null, "an inserted memory gave no row back");

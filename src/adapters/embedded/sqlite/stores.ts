@@ -7,10 +7,10 @@ import type { Stores, Transactions } from "../../../ports/transactions.ts";
 import { SqliteAccountStore } from "./account-store.ts";
 import { SqliteChatStore } from "./chat-store.ts";
 import { type EffectFailure, openDatabase, openReader, type SqliteDatabase, throwUncaught } from "./database.ts";
-import { SqliteFindingStore } from "./finding-store.ts";
 import { SqliteIdempotencyStore } from "./idempotency-store.ts";
 import { SqliteJobStore } from "./job-store.ts";
 import type { KeyLastUses } from "./key-rows.ts";
+import { SqliteLlmExtractionStore } from "./llm-extraction-store.ts";
 import { MemoryExpiry } from "./memory-expiry.ts";
 import { type MemoryOutbox, NO_OUTBOX } from "./memory-outbox.ts";
 import { SqliteMemoryStore } from "./memory-store.ts";
@@ -86,7 +86,7 @@ function storesOn(database: SqliteDatabase, lastUses: KeyLastUses, options: Sqli
     memories: new SqliteMemoryStore({ database, clock, ...random, outbox }),
     jobs: new SqliteJobStore({ database, clock, outbox }),
     retirement: new SqliteRetirementStore({ database, clock, outbox }),
-    findings: new SqliteFindingStore({ database, clock }),
+    extractions: new SqliteLlmExtractionStore({ database, clock }),
     accounts: new SqliteAccountStore({
       database,
       clock,
@@ -111,7 +111,7 @@ const READS: { readonly [Name in StoreName]: readonly (keyof Stores[Name])[] } =
   memories: ["get", "getMany", "waitingContents", "list", "userKey", "visible", "unreferencedFiles", "counts"],
   jobs: ["nextJobInMs"],
   retirement: ["purgeable"],
-  findings: ["asked", "relations", "tokensToday"],
+  extractions: ["previous", "relations", "tokensToday"],
   accounts: [
     "projects",
     "project",
@@ -135,7 +135,7 @@ function routed(reading: Stores, writing: Stores, queue: WriteQueue): Stores {
     memories: store("memories"),
     jobs: store("jobs"),
     retirement: store("retirement"),
-    findings: store("findings"),
+    extractions: store("extractions"),
     accounts: store("accounts"),
     users: store("users"),
     chats: store("chats"),

@@ -117,8 +117,8 @@ class OpenTransaction implements Transaction {
     return this.#open().retirement;
   }
 
-  get findings() {
-    return this.#open().findings;
+  get extractions() {
+    return this.#open().extractions;
   }
 
   get accounts() {

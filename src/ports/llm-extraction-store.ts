@@ -27,26 +27,26 @@ export interface Relation {
  * What a language model found. Attributes that are absent it was not asked for, or gave nothing that holds. Entities
  * and relations are kept for the knowledge graph: a text is paid for once.
  */
-export interface Finding extends Partial<Extracted> {
+export interface LlmExtraction extends Partial<Extracted> {
   readonly entities: readonly Entity[];
   readonly relations: readonly Relation[];
 }
 
-/** How a language model was asked about a memory before; a `finding` of null: it gave nothing that is of use. */
-export interface Asked {
-  readonly finding: Finding | null;
+/** How a language model was asked about a memory before; an `extraction` of null: it gave nothing that is of use. */
+export interface PreviousExtraction {
+  readonly extraction: LlmExtraction | null;
 }
 
 /** Findings and tokens. Synchronous: a call takes microseconds. */
-export interface FindingStore {
+export interface LlmExtractionStore {
   /**
    * What was found about the content that this job is about, in an earlier try or before it was to be indexed again.
    * That nothing was found holds for the job's version only: whoever sends a memory again, or has it tried again, has
    * the model asked again. null: it was not asked.
    */
-  asked(job: Job): Eventually<Asked | null>;
+  previous(job: Job): Eventually<PreviousExtraction | null>;
   /** Keeps what was found; nothing for a job whose memory is gone or newer. */
-  keep(job: Job, finding: Finding | null): Eventually<void>;
+  keep(job: Job, extraction: LlmExtraction | null): Eventually<void>;
   /** The relations that were found in the content that a memory has now; none where no model was asked. */
   relations(memoryKey: MemoryKey): Eventually<readonly Relation[]>;
   /** Counts tokens for the job's memory, and for its project's day and month (UTC). */

@@ -1,10 +1,15 @@
-// Findings of language models and the tokens of ingestion in mneme.sqlite, as the port FindingStore sees them.
+// Findings of language models and the tokens of ingestion in mneme.sqlite, as the port LlmExtractionStore sees them.
 
 import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { Clock } from "../../../kit/clock.ts";
-import type { Asked, Finding, FindingStore, Relation } from "../../../ports/finding-store.ts";
 import type { Job } from "../../../ports/job-store.ts";
 import type { LlmUsage } from "../../../ports/language-model.ts";
+import type {
+  LlmExtraction,
+  LlmExtractionStore,
+  PreviousExtraction,
+  Relation,
+} from "../../../ports/llm-extraction-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { OPEN_PROJECT } from "./memory-row.ts";
 import { countUsage } from "./usage-rows.ts";
@@ -12,7 +17,7 @@ import { countUsage } from "./usage-rows.ts";
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 // the content is what counts: a memory that is indexed again has a new version of the same
-const ASKED = `SELECT finding FROM memory_findings JOIN memories USING (memory_key)
+const PREVIOUS = `SELECT finding FROM memory_findings JOIN memories USING (memory_key)
   WHERE memory_key = $key AND (memory_findings.version = $version
     OR (finding IS NOT NULL AND memory_findings.content_sha256 = memories.content_sha256))`;
 const OF_CONTENT = `SELECT finding FROM memory_findings JOIN memories USING (memory_key)
@@ -30,8 +35,8 @@ const COUNT_DAY = `INSERT INTO daily_ingestion_tokens (project_key, day_start, p
 const TODAY = `SELECT prompt_tokens + completion_tokens AS tokens FROM daily_ingestion_tokens
   WHERE project_key = ${OPEN_PROJECT} AND day_start = $day`;
 
-/** FindingStore on SQLite. */
-export class SqliteFindingStore implements FindingStore {
+/** LlmExtractionStore on SQLite. */
+export class SqliteLlmExtractionStore implements LlmExtractionStore {
   readonly #database: SqliteDatabase;
   readonly #clock: Clock;
 
@@ -40,23 +45,23 @@ export class SqliteFindingStore implements FindingStore {
     this.#clock = clock;
   }
 
-  asked({ memory: { key, version } }: Job): Asked | null {
+  previous({ memory: { key, version } }: Job): PreviousExtraction | null {
     const row = this.#database
-      .prepare<{ finding: string | null }, { key: bigint; version: number }>(ASKED)
+      .prepare<{ finding: string | null }, { key: bigint; version: number }>(PREVIOUS)
       .get({ key, version });
     if (row === null) return null;
-    return { finding: row.finding === null ? null : (JSON.parse(row.finding) as Finding) };
+    return { extraction: row.finding === null ? null : (JSON.parse(row.finding) as LlmExtraction) };
   }
 
-  keep({ memory: { key, version } }: Job, finding: Finding | null): void {
+  keep({ memory: { key, version } }: Job, extraction: LlmExtraction | null): void {
     this.#database
       .prepare<never, { key: bigint; version: number; finding: string | null }>(KEEP)
-      .run({ key, version, finding: finding === null ? null : JSON.stringify(finding) });
+      .run({ key, version, finding: extraction === null ? null : JSON.stringify(extraction) });
   }
 
   relations(memoryKey: MemoryKey): readonly Relation[] {
     const row = this.#database.prepare<{ finding: string }, { key: bigint }>(OF_CONTENT).get({ key: memoryKey });
-    return row === null ? [] : (JSON.parse(row.finding) as Finding).relations;
+    return row === null ? [] : (JSON.parse(row.finding) as LlmExtraction).relations;
   }
 
   countTokens({ memory, projectId }: Job, { prompt, completion }: LlmUsage): void {

@@ -1,15 +1,15 @@
-// What every FindingStore owes (src/ports/finding-store.ts), as tests: each implementation passes them with its own
+// What every LlmExtractionStore owes (src/ports/llm-extraction-store.ts), as tests: each implementation passes them with its own
 // `open`.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
-import type { Finding, FindingStore } from "../../src/ports/finding-store.ts";
+import type { LlmExtraction, LlmExtractionStore } from "../../src/ports/llm-extraction-store.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { memoryActions } from "./memory-actions.ts";
 import { addTwoProjects, type OpenedStores, type OpenStores, openEmpty } from "./stores.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const FINDING: Finding = {
+const EXTRACTION: LlmExtraction = {
   title: "Ada’s notes",
   tags: ["ö", "😀"],
   entities: [{ name: "Ada", type: "person" }],
@@ -17,18 +17,18 @@ const FINDING: Finding = {
 };
 
 /** Runs the contract against the stores that `open` makes. */
-export function findingStoreContract(implementation: string, open: OpenStores): void {
-  describe(`${implementation} as FindingStore`, () => {
+export function llmExtractionStoreContract(implementation: string, open: OpenStores): void {
+  describe(`${implementation} as LlmExtractionStore`, () => {
     let clock: ManualClock;
     let stores: OpenedStores;
-    let store: FindingStore;
+    let store: LlmExtractionStore;
     let project: ProjectId;
     let other: ProjectId;
 
     beforeEach(async () => {
       clock = new ManualClock();
       stores = openEmpty(open, clock);
-      store = stores.findings;
+      store = stores.extractions;
       [project, other] = await addTwoProjects(stores);
     });
     afterEach(() => stores.close());
@@ -39,64 +39,64 @@ export function findingStoreContract(implementation: string, open: OpenStores): 
       return claimOne();
     };
 
-    describe("a finding", () => {
+    describe("an extraction", () => {
       test("comes back as it was kept, for the job and for the memory", async () => {
         const job = await claimNew();
-        expect(await store.asked(job)).toBeNull();
+        expect(await store.previous(job)).toBeNull();
         expect(await store.relations(job.memory.key)).toEqual([]);
-        await store.keep(job, FINDING);
-        expect(await store.asked(job)).toEqual({ finding: FINDING });
-        expect(await store.relations(job.memory.key)).toEqual(FINDING.relations);
+        await store.keep(job, EXTRACTION);
+        expect(await store.previous(job)).toEqual({ extraction: EXTRACTION });
+        expect(await store.relations(job.memory.key)).toEqual(EXTRACTION.relations);
       });
 
       test("is replaced by a later one", async () => {
         const job = await claimNew();
-        await store.keep(job, FINDING);
+        await store.keep(job, EXTRACTION);
         const later = { entities: [], relations: [] };
         await store.keep(job, later);
-        expect(await store.asked(job)).toEqual({ finding: later });
+        expect(await store.previous(job)).toEqual({ extraction: later });
       });
 
       test("holds for the same content when that is processed again, also after the memory was completed", async () => {
         const job = await claimNew();
-        await store.keep(job, FINDING);
+        await store.keep(job, EXTRACTION);
         await complete(job);
         await stores.jobs.reopen([job.memory.key]);
         const again = await claimOne();
         expect(again.memory.version).toBe(2);
-        expect(await store.asked(again)).toEqual({ finding: FINDING });
+        expect(await store.previous(again)).toEqual({ extraction: EXTRACTION });
       });
 
       test("holds no longer for another content", async () => {
         const job = await claimNew();
-        await store.keep(job, FINDING);
+        await store.keep(job, EXTRACTION);
         await stores.memories.change(project, job.memory.id, { content: "another text" });
         const newer = await claimOne();
-        expect(await store.asked(newer)).toBeNull();
+        expect(await store.previous(newer)).toBeNull();
         expect(await store.relations(job.memory.key)).toEqual([]);
       });
 
       test("is not kept for a job whose memory is newer, or gone", async () => {
         const job = await claimNew();
         await stores.memories.change(project, job.memory.id, { content: "another text" });
-        await store.keep(job, FINDING);
-        expect(await store.asked(await claimOne())).toBeNull();
+        await store.keep(job, EXTRACTION);
+        expect(await store.previous(await claimOne())).toBeNull();
         await stores.memories.remove(project, job.memory.id, { purges: true });
         await stores.retirement.markRetracted([job.memory.key]);
         await stores.retirement.erase([job.memory.key]);
-        await store.keep(job, FINDING);
-        expect(await store.asked(job)).toBeNull();
+        await store.keep(job, EXTRACTION);
+        expect(await store.previous(job)).toBeNull();
         expect(await store.relations(job.memory.key)).toEqual([]);
       });
 
       test("of nothing holds for the version of its job only", async () => {
         const job = await claimNew();
         await store.keep(job, null);
-        expect(await store.asked(job)).toEqual({ finding: null });
+        expect(await store.previous(job)).toEqual({ extraction: null });
         expect(await store.relations(job.memory.key)).toEqual([]);
         await stores.jobs.fail(job, "processing_error", "no luck");
         await stores.memories.retry(project, job.memory.id);
-        expect(await store.asked(await claimOne())).toBeNull();
+        expect(await store.previous(await claimOne())).toBeNull();
       });
     });
 

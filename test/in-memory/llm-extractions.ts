@@ -1,9 +1,14 @@
-// FindingStore in memory.
+// LlmExtractionStore in memory.
 
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
-import type { Asked, Finding, FindingStore, Relation } from "../../src/ports/finding-store.ts";
 import type { Job } from "../../src/ports/job-store.ts";
 import type { LlmUsage } from "../../src/ports/language-model.ts";
+import type {
+  LlmExtraction,
+  LlmExtractionStore,
+  PreviousExtraction,
+  Relation,
+} from "../../src/ports/llm-extraction-store.ts";
 import { countUsage } from "./accounts.ts";
 import { update } from "./memory-row.ts";
 import { openProject } from "./projects.ts";
@@ -11,30 +16,32 @@ import { jsonCopy, keyOf, type Session } from "./session.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** FindingStore in memory. */
-export class InMemoryFindings implements FindingStore {
+/** LlmExtractionStore in memory. */
+export class InMemoryLlmExtractions implements LlmExtractionStore {
   constructor(private readonly session: Session) {}
 
-  asked({ memory }: Job): Asked | null {
+  previous({ memory }: Job): PreviousExtraction | null {
     const row = this.session.tables.memories.get(memory.key);
-    const kept = row?.finding ?? null;
+    const kept = row?.llmExtraction ?? null;
     if (row === undefined || kept === null) return null;
-    const isOfContent = kept.finding !== null && kept.contentHash === row.contentHash;
-    return isOfContent || kept.version === memory.version ? { finding: kept.finding } : null;
+    const isOfContent = kept.extraction !== null && kept.contentHash === row.contentHash;
+    return isOfContent || kept.version === memory.version ? { extraction: kept.extraction } : null;
   }
 
-  keep({ memory }: Job, finding: Finding | null): void {
+  keep({ memory }: Job, extraction: LlmExtraction | null): void {
     const row = this.session.tables.memories.get(memory.key);
     if (row === undefined || row.version !== memory.version) return;
     const { version, contentHash } = row;
     update(this.session, row, {
-      finding: { version, contentHash, finding: finding === null ? null : jsonCopy(finding) },
+      llmExtraction: { version, contentHash, extraction: extraction === null ? null : jsonCopy(extraction) },
     });
   }
 
   relations(memoryKey: MemoryKey): readonly Relation[] {
     const row = this.session.tables.memories.get(memoryKey);
-    return row?.finding?.contentHash === row?.contentHash ? (row?.finding?.finding?.relations ?? []) : [];
+    return row?.llmExtraction?.contentHash === row?.contentHash
+      ? (row?.llmExtraction?.extraction?.relations ?? [])
+      : [];
   }
 
   countTokens({ projectId }: Job, { prompt, completion }: LlmUsage): void {
