@@ -1,9 +1,9 @@
 // Projects, API keys and what is used of a plan. Implemented by adapters/embedded on SQLite.
 //
-// Owed by an implementation: of keys only the SHA-256 is stored, compared in constant time; each method is one
-// transaction (ports/transactions.ts) and durable when it returns, but for `last used` of keys, which may lag by a
-// minute. Lists are keyset-paged, newest first, and stable. Deleted projects are absent from every read, and their keys
-// with them.
+// What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
+// (transactions.ts). Of keys only the SHA-256 is stored, compared in constant time. When a key was last used is durable
+// after `flush`; until then only this process knows it. Lists are keyset-paged, newest first, and stable. Removed
+// projects are absent from every read, and their keys with them.
 
 import type { KeyId, ProjectId } from "../domain/ids.ts";
 import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../domain/key.ts";
@@ -13,7 +13,7 @@ import type { Principal } from "../domain/scope.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Listing } from "./user-store.ts";
 
-/** Projects and keys. Synchronous: a call takes microseconds. */
+/** Projects, keys and usage. */
 export interface AccountStore {
   /** The project that exists from the first start on; made when it is missing. */
   defaultProject(): Eventually<ProjectId>;

@@ -1,9 +1,9 @@
 // Chats and their messages. Implemented by adapters/embedded on SQLite.
 //
-// Owed by an implementation: each method is one transaction (ports/transactions.ts) and durable when it returns. Lists
-// are keyset-paged and stable; chats newest first, messages oldest first. A message's sources are those of memories
-// that are live when it is read: what was deleted, has expired or was given to another user is left out, and when a
-// memory is erased its sources go for good.
+// What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
+// (transactions.ts). Lists are keyset-paged and stable: chats newest first, messages oldest first. A message shows only
+// sources of memories that are live when it is read. Sources of memories that were deleted, have expired or were given
+// to another user are left out. When a memory is erased, its sources go for good.
 
 import type { Chat, Message, MessageDraft } from "../domain/chat.ts";
 import type { ChatId, MessageId, ProjectId } from "../domain/ids.ts";
@@ -11,7 +11,7 @@ import type { Page } from "../domain/page.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Listing } from "./user-store.ts";
 
-/** Rows of chats and messages. Synchronous: a call takes microseconds. */
+/** Chats and messages. */
 export interface ChatStore {
   /** Makes the user known where one is given. */
   create(

@@ -1,7 +1,8 @@
 // Answers that are remembered under an `Idempotency-Key`. Implemented by adapters/embedded on SQLite.
 //
-// Owed by an implementation: `remember` inside a transaction (ports/transactions.ts) becomes durable with the change
-// that it answers, so that a repeated request can never make a second one.
+// What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
+// (transactions.ts). So `remember` becomes durable together with the change that it answers, and a repeated request
+// never makes a second change. When a memory is erased, answers about it lose their body.
 
 import type { ProjectId } from "../domain/ids.ts";
 import type { Eventually } from "../kit/eventually.ts";
@@ -31,7 +32,7 @@ export interface WholeAnswer extends RememberedAnswer {
   readonly body: string;
 }
 
-/** Remembered answers. Synchronous: a call takes microseconds. */
+/** Remembered answers. */
 export interface IdempotencyStore {
   /** null: nothing is remembered there, or not any more (LIMITS.idempotencyMs). */
   recall(slot: IdempotencySlot): Eventually<RememberedAnswer | null>;

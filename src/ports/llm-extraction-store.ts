@@ -1,8 +1,8 @@
 // What language models found about memories, kept so that no text is paid for twice, and the tokens that this took.
 // Implemented by adapters/embedded on SQLite.
 //
-// Owed by an implementation: each method is one transaction and durable when it returns. What was found goes for good
-// with its memory.
+// What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
+// (transactions.ts). What was found goes for good with its memory.
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Extracted } from "../domain/memory.ts";
@@ -37,7 +37,7 @@ export interface PreviousExtraction {
   readonly extraction: LlmExtraction | null;
 }
 
-/** Findings and tokens. Synchronous: a call takes microseconds. */
+/** What language models extracted, and the tokens that ingestion took. */
 export interface LlmExtractionStore {
   /**
    * What was found about the content that this job is about, in an earlier try or before it was to be indexed again.

@@ -3,7 +3,7 @@
 // on SQLite.
 //
 // What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
-// (transactions.ts). Memories of removed projects are left out: they go with their project (AccountStore).
+// (transactions.ts). `retired` leaves out memories of removed projects: they go with their project (AccountStore).
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Eventually } from "../kit/eventually.ts";

@@ -3,12 +3,14 @@
 // What an implementation owes:
 // - All changes that `work` makes through the stores of its transaction become durable together before `run` resolves.
 //   If `work` throws or rejects, none of them happens and `run` rejects with the same error.
-// - Nobody outside sees a change before it is committed. Inside, each call sees the changes made before it.
+// - Each call inside is undone as a whole if it throws. If `work` catches the error and goes on, the rest still counts.
+// - Nobody outside sees a change before it is committed. Inside, each call sees the changes made before it. A read
+//   outside never waits for an open transaction; a change outside does.
 // - Transactions that touch the same rows take effect one after the other. Their effects run in the order of their
 //   commits.
 // - Effects registered with `afterCommit` have ended when `run` resolves. So whatever a caller does after `run` (answer
 //   a request, for one) happens after them. An effect that fails is logged; the transaction stands, and the other
-//   effects run.
+//   effects run. An effect must not wait for a changing method of a store: that call waits until the effect has ended.
 // - `work` may wait for the stores of its own transaction only. Anything else keeps other writers waiting; calling a
 //   changing method of a store outside the transaction would wait for itself. An implementation ends a transaction that
 //   stays open too long.

@@ -1,8 +1,8 @@
 // The application's users and their events. Implemented by adapters/embedded on SQLite.
 //
-// Owed by an implementation: each method is one transaction (ports/transactions.ts) and durable when it returns. A user
-// becomes known when a memory, chat or event names it, and stops being known by `forget`; only known users are read.
-// Lists are keyset-paged, newest first, and stable under inserts and deletes.
+// What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
+// (transactions.ts). A user becomes known when a memory, chat or event names it, and stops being known by `forget`.
+// Only known users are read. Lists are keyset-paged, newest first, and stable under inserts and deletes.
 
 import type { ProjectId } from "../domain/ids.ts";
 import type { JsonObject } from "../domain/memory.ts";
@@ -16,7 +16,7 @@ export interface Listing {
   readonly cursor?: string;
 }
 
-/** Rows of users and events. Synchronous: a call takes microseconds. */
+/** Users and events. */
 export interface UserStore {
   /** Makes the user known, or changes what is given; see UserDraft. */
   upsert(projectId: ProjectId, draft: UserDraft): Eventually<User>;

@@ -1,8 +1,8 @@
 // Webhooks and the outbox of deliveries to them. Implemented by adapters/embedded on SQLite.
 //
-// Owed by an implementation: each method is one transaction (ports/transactions.ts) and durable when it returns.
-// Deliveries of memory events are written by the MemoryStore in the transaction that changes the memory; they are
-// delivered at least once, across restarts. Lists are keyset-paged, newest first, and stable.
+// What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
+// (transactions.ts). Stores that change memories write the deliveries of their events in the same transaction. A
+// delivery is sent at least once, across restarts. Lists are keyset-paged, newest first, and stable.
 
 import type { DeliveryId, ProjectId, WebhookId } from "../domain/ids.ts";
 import type { Page } from "../domain/page.ts";
@@ -39,7 +39,7 @@ export interface AttemptOutcome {
   readonly disables: boolean;
 }
 
-/** Rows of webhooks and deliveries. Synchronous: a call takes microseconds. */
+/** Webhooks and deliveries. */
 export interface WebhookStore {
   /** @throws Fault `webhook_limit_reached` beyond LIMITS.webhooksPerProject */
   create(projectId: ProjectId, draft: WebhookDraft): Eventually<WebhookWithSecret>;
