@@ -1,5 +1,5 @@
-// Who is calling, as far as the network says? The caller's address behind the operator's own proxies, and the part of
-// it that failed attempts are counted by. How many of those there may be stands in rate-limits.ts.
+// Finds the client's address behind the operator's own proxies, and the key by which failed authentication attempts are
+// counted. rate-limits.ts has the limit for such attempts.
 
 import ipaddr from "ipaddr.js";
 import { UsageError } from "../kit/flags.ts";
@@ -7,17 +7,20 @@ import { UsageError } from "../kit/flags.ts";
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = readonly [address: Address, bits: number];
 
-/** The operator's own proxies, whose X-Forwarded-For is believed. */
+/** The operator's own proxies. Only their X-Forwarded-For is trusted. */
 export type TrustedProxies = readonly Network[];
 
-/** An address with its zone is far shorter; longer texts are not looked at. */
+/** Longer texts are not parsed. An address with its zone is far shorter. */
 const ADDRESS_CHARACTERS_MAX = 100;
-/** One subscriber has at least a /64 (RFC 6177), and with it more addresses than could be counted singly. */
+/**
+ * Number of 16-bit groups of an IPv6 address that identify a subscriber. A subscriber has at least a /64 (RFC 6177),
+ * which is too many addresses to count each of them.
+ */
 const SUBSCRIBER_GROUPS = 4;
 
 /**
- * The proxies of the setting: addresses and CIDRs, comma-separated; an empty text is none.
- * @throws UsageError with one sentence that names the first bad entry.
+ * Parses the setting: addresses and CIDRs, separated by commas. An empty text means no proxies.
+ * @throws UsageError with one sentence that names the first invalid entry.
  */
 export function parseTrustedProxies(text: string): TrustedProxies {
   if (text.trim() === "") return [];
@@ -31,12 +34,12 @@ export function parseTrustedProxies(text: string): TrustedProxies {
 }
 
 /**
- * The address of whoever sent a request: the socket's; where that is a trusted proxy, the right-most address of
- * X-Forwarded-For that is none. Only a proxy's own entry is believed: what stands to the left of an address that is not
- * trusted, or of something that is no address, may have been written by anybody. IPv4 in IPv6 (`::ffff:192.0.2.1`) is
- * given as IPv4, IPv6 in its shortest form and without a zone.
- * @param socketAddress returned as it is when it is no address (a Unix socket).
- * @param forwardedFor the header's value; several headers joined by commas, in their order.
+ * The address of the client that sent a request. It is the socket's address; if that is a trusted proxy, it is the
+ * right-most address of X-Forwarded-For that is not a trusted proxy. Only entries that a trusted proxy added count:
+ * anybody may have written what is to the left of an untrusted address or of an invalid entry. IPv4 in IPv6
+ * (`::ffff:192.0.2.1`) becomes IPv4; IPv6 gets its shortest form, without a zone.
+ * @param socketAddress returned unchanged if it is not an address (a Unix socket).
+ * @param forwardedFor value of the header; several headers joined by commas, in their order.
  */
 export function clientAddress(socketAddress: string, forwardedFor: string | null, trusted: TrustedProxies): string {
   const socket = parseAddress(socketAddress);
@@ -51,7 +54,7 @@ export function clientAddress(socketAddress: string, forwardedFor: string | null
   return client.toString();
 }
 
-/** What an address's failed attempts are counted by: itself for IPv4, its /64 (`2001:db8:0:1::/64`) for IPv6. */
+/** Key by which failed attempts are counted: the address for IPv4, its /64 (`2001:db8:0:1::/64`) for IPv6. */
 export function failureKey(address: string): string {
   const parsed = parseAddress(address);
   if (parsed === null) return address;
@@ -64,7 +67,7 @@ function isTrusted(address: Address, trusted: TrustedProxies): boolean {
   return trusted.some(([network, bits]) => address.kind() === network.kind() && address.match(network, bits));
 }
 
-// Strictly: ipaddr.js by itself also reads 127.1, 0x7f.1 and 010.0.0.1 (as octal), which no proxy writes.
+// Strict, because ipaddr.js also accepts 127.1, 0x7f.1 and 010.0.0.1 (as octal), which no proxy writes.
 function parseAddress(text: string): Address | null {
   if (text.length > ADDRESS_CHARACTERS_MAX) return null;
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
@@ -84,7 +87,7 @@ function parseNetwork(text: string): Network | null {
   return bits >= 0 && bits <= bitsMax ? [address, bits] : null;
 }
 
-// Some proxies write `192.0.2.1:4711` and `[2001:db8::1]:4711`.
+// Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`.
 function withoutPort(hop: string): string {
   const [, bracketed, v4] = /^(?:\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/.exec(hop) ?? [];
   return bracketed ?? v4 ?? hop;

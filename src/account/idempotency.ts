@@ -1,5 +1,5 @@
-// Makes repeated POST requests harmless: tells whether a request with an Idempotency-Key is new, a repetition, or
-// another request under a key that is taken. Which operations accept the header is the API's business.
+// Makes repeated POST requests harmless: decides whether a request with an Idempotency-Key is new, a repetition, or a
+// different request under a used key. The API decides which operations accept the header.
 
 import { createHash, type Hash } from "node:crypto";
 import { Fault, invariant } from "../domain/fault.ts";
@@ -22,19 +22,19 @@ export interface Outcome {
   readonly subjects?: readonly string[];
 }
 
-/** What to do about a request. */
+/** What to do with a request: replay a remembered answer, or run it. */
 export type Begun =
   | { readonly kind: "replay"; readonly status: number; readonly body: string }
   | {
       readonly kind: "run";
       /**
-       * Makes the request's change and remembers its answer in one transaction: after a crash there are both or none.
-       * If `work` throws, or its outcome is no success, nothing is remembered and a repetition runs again. To be called
+       * Makes the request's change and remembers its answer in one transaction: after a crash both exist or neither.
+       * If `work` throws, or its outcome is not a success, nothing is remembered and a repetition runs again. Call it
        * once, before `end`.
        */
       commit<O extends Outcome>(work: (transaction: Transaction) => Eventually<O>): Promise<O>;
       /**
-       * The request is over: the next request with its key may run or is replayed. Must be called; a second call does
+       * Ends the request: the next request with its key may run or is replayed. Must be called; a second call does
        * nothing.
        */
       end(): void;
@@ -52,17 +52,18 @@ export class Idempotency {
   }
 
   /**
-   * Begins a request, after everything that can be checked without doing it was checked.
+   * Begins a request. Call it after all checks that are possible without running the request.
    * @param fingerprint `fingerprintOf` of path parameters, query and body.
-   * @throws Fault `idempotency_conflict` if another request has this key, or the same one is still running
+   * @throws Fault `idempotency_conflict` if a different request used this key, or a request with it is still running
    */
   async begin(slot: IdempotencySlot, fingerprint: Uint8Array): Promise<Begun> {
     const known = await this.#replay(slot, fingerprint);
     if (known !== null) return known;
     const flight = this.#inFlight.begin(slotKeyOf(slot));
-    if (flight === null) throw conflict("belongs to a request that is still running; repeat it when that has ended");
+    if (flight === null)
+      throw conflict("belongs to a request that is still running; repeat the request when that one has ended");
     try {
-      // the request that ran before may have ended since the first look
+      // the request that was running may have ended since the first check
       const answered = await this.#replay(slot, fingerprint);
       if (answered === null) return this.#run(slot, fingerprint, flight);
       flight.end();
@@ -78,12 +79,12 @@ export class Idempotency {
     if (answer === null) return null;
     if (!Buffer.from(answer.fingerprint).equals(fingerprint)) {
       throw conflict(
-        "was used for another request; use a new key for each request, and the same to repeat it unchanged",
+        "was used for another request; use a new key for each request, and the same key to repeat a request unchanged",
       );
     }
     const { status, body } = answer;
     if (body !== null) return { kind: "replay", status, body };
-    throw conflict("made something that was deleted since; use a new key to make it again");
+    throw conflict("created something that was deleted since; use a new key to create it again");
   }
 
   #run(slot: IdempotencySlot, fingerprint: Uint8Array, flight: { end(): void }): Begun {
@@ -91,7 +92,7 @@ export class Idempotency {
     return {
       kind: "run",
       commit: (work) => {
-        invariant(isRunning, `a request to ${slot.route} was to be stored after its end`);
+        invariant(isRunning, `a request to ${slot.route} called commit after its end`);
         return this.#transactions.run(async (transaction) => {
           const outcome = await work(transaction);
           if (outcome.status < 400) await remember(transaction, slot, fingerprint, outcome);
@@ -116,27 +117,27 @@ async function remember(
   await idempotency.remember(slot, { fingerprint, status, body: JSON.stringify(remembered) }, [...all]);
 }
 
-/** The slots of requests that are running: no slot is in it twice. */
+/** Slots of requests that are running; each slot at most once. */
 export class InFlight {
   readonly #slotKeys = new Set<string>();
 
-  /** Enters `slotKey` until `end`. Returns null if it is entered already. */
+  /** Adds `slotKey` until `end`. Returns null if it is running already. */
   begin(slotKey: string): { end(): void } | null {
     if (this.#slotKeys.has(slotKey)) return null;
     this.#slotKeys.add(slotKey);
-    let isUnderWay = true;
+    let isRunning = true;
     return {
       end: () => {
         // a late second call must not end the next request with this key
-        if (isUnderWay) this.#slotKeys.delete(slotKey);
-        isUnderWay = false;
+        if (isRunning) this.#slotKeys.delete(slotKey);
+        isRunning = false;
       },
     };
   }
 }
 
 /**
- * The value of an Idempotency-Key header: 1 to 256 visible ASCII characters.
+ * Validates the value of an Idempotency-Key header: 1 to 256 visible ASCII characters.
  * @throws Fault `invalid_request`
  */
 export function checkIdempotencyKey(text: string): string {
@@ -149,9 +150,9 @@ export function checkIdempotencyKey(text: string): string {
 }
 
 /**
- * SHA-256 of a JSON value: equal for values that are equal whatever the order of their objects' keys, different
- * otherwise. Members that are undefined count as absent. Texts have to be well-formed (api/body.ts sees to that).
- * Recursion goes as deep as the value. Cost: one walk through it, and no copy of its texts.
+ * SHA-256 of a JSON value. The order of object keys makes no difference; any other difference does. Members that are
+ * undefined count as absent. Texts must be well-formed (api/body.ts guarantees it). Recursion is as deep as the value.
+ * Linear, without copying the texts.
  */
 export function fingerprintOf(value: unknown): Uint8Array {
   const canonical = new CanonicalHash();
@@ -159,14 +160,15 @@ export function fingerprintOf(value: unknown): Uint8Array {
   return canonical.digest();
 }
 
-/** The subject that stands for a user in `subjectsOf` and in IdempotencyStore.forget. */
+/** Subject of a user, for `subjectsOf` and IdempotencyStore.forget. */
 export function userSubject(userId: string): string {
   return `user:${userId}`;
 }
 
 /**
- * What an answer speaks of, each once: ids in the fields `id`, `memory_id` and `webhook_id` at any depth, and users
- * (`userSubject`) in the fields `userId` and, of a User, `id`.
+ * Subjects of an answer, without duplicates. They are the ids in the fields `id`, `memory_id` and `webhook_id` at any
+ * depth, and users (`userSubject`) in the fields `userId` and, for a User, `id`. When a subject is erased, answers that
+ * contain it are forgotten.
  */
 export function subjectsOf(body: unknown): readonly string[] {
   const subjects = new Set<string>();
@@ -185,7 +187,7 @@ export function subjectsOf(body: unknown): readonly string[] {
 
 const IDEMPOTENCY_KEY = "Idempotency-Key";
 
-/** Answers have ids of these; an `id` that is none of them is the application's own, of a user. */
+/** Prefixes of ids in answers. Any other value of a field `id` is a user id, which the application chose. */
 const PUBLIC_IDS: readonly IdPrefix[] = ["mem", "chunk", "prj", "key", "chat", "msg", "evt", "wh", "dlv"];
 
 function subjectOf(name: string, text: string): string | null {
@@ -203,12 +205,12 @@ function slotKeyOf({ projectId, userId, route, key }: IdempotencySlot): string {
   return JSON.stringify([projectId, userId, route, key]);
 }
 
-/** What is handed to the hash at once, in UTF-16 units: large enough to be quick, small beside a body. */
+/** UTF-16 units per call of the hash: large enough to be fast, small compared with a body. */
 const PIECE_UNITS = 64 * 1024;
 
 /**
- * A form in which each JSON value can be written in one way only: that of JSON, with keys sorted, a comma behind each
- * member, and texts as they are behind their length, which spares escaping megabytes.
+ * Hashes a canonical form of a JSON value: JSON with sorted keys, a comma after each member, and each text unescaped
+ * after its length. The length makes escaping unnecessary, which would cost time for megabytes of text.
  */
 class CanonicalHash {
   readonly #hash: Hash = createHash("sha256");
@@ -245,9 +247,9 @@ class CanonicalHash {
   #addScalar(value: unknown): void {
     invariant(
       value === null || typeof value === "boolean" || Number.isFinite(value),
-      `a ${typeof value} that is no JSON was to be compared`,
+      `the fingerprint of a ${typeof value} that is not JSON was requested`,
     );
-    // -0 is written as the 0 that it equals
+    // String(-0) is "0", which is right: both are equal
     this.#write(String(value));
   }
 
@@ -276,14 +278,14 @@ class CanonicalHash {
   }
 }
 
-// half a character would be hashed like any other half
+// Never splits a surrogate pair: all lone surrogates have the same hash.
 function pieceEnd(text: string, start: number): number {
   const end = start + PIECE_UNITS;
-  const isInsideOfPair = (text.charCodeAt(end - 1) & 0xfc00) === 0xd800;
-  return isInsideOfPair ? end + 1 : end;
+  const splitsPair = (text.charCodeAt(end - 1) & 0xfc00) === 0xd800;
+  return splitsPair ? end + 1 : end;
 }
 
-// Most objects of a long body are written alike and in order: a look at them is quicker than sorting them anew.
+// Most objects of a long body have their keys in order already, and checking that is faster than sorting.
 function sortedNames(value: object): readonly string[] {
   const names = Object.keys(value);
   const isSorted = names.every((name, at) => at === 0 || (names[at - 1] ?? "") < name);

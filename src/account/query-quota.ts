@@ -1,5 +1,5 @@
-// Monthly query quotas. A question counts when its answer is kept. One that is being answered holds a place, so that
-// many at once never exceed the quota; one that is refused or fails costs nothing.
+// Monthly query quotas. A query counts when its answer is stored. A running query holds a reservation, so that many
+// concurrent queries never exceed the quota. A query that is refused or fails does not count.
 
 import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
@@ -8,24 +8,24 @@ import type { Clock } from "../kit/clock.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
 
-/** The place of a question that is being answered. */
-export interface QuotaPlace {
-  /** Counts the question, in the transaction that keeps its answer. */
+/** Reservation of a query that is being answered. */
+export interface QuotaReservation {
+  /** Counts the query, in the transaction that stores its answer. */
   count(
     transaction: Pick<Transaction, "accounts">,
     tokens: { readonly prompt: number; readonly completion: number },
   ): Promise<void>;
-  /** Gives the place back. Must be called however the question ends; a second call does nothing. */
+  /** Ends the reservation. Must be called however the query ends; a second call does nothing. */
   release(): void;
 }
 
-/** Monthly queries of all projects. */
+/** Monthly query quotas of all projects. */
 export class QueryQuota {
   readonly #accounts: Pick<AccountStore, "usage">;
   readonly #clock: Clock;
-  /** Questions that are being answered. */
-  readonly #running = new Map<ProjectId, number>();
-  /** Ends when the latest `take` of a project has. */
+  /** Number of reservations. */
+  readonly #reserved = new Map<ProjectId, number>();
+  /** Resolves when the latest `reserve` of a project has ended. */
   readonly #turns = new Map<ProjectId, Promise<void>>();
 
   constructor(accounts: Pick<AccountStore, "usage">, clock: Clock) {
@@ -33,10 +33,13 @@ export class QueryQuota {
     this.#clock = clock;
   }
 
-  /** @throws Fault `query_quota_exceeded` with the seconds until the month ends */
-  take(projectId: ProjectId): Promise<QuotaPlace> {
-    // one after the other: of two questions that arrive together, the second sees the place of the first
-    const turn = (this.#turns.get(projectId) ?? Promise.resolve()).then(() => this.#take(projectId));
+  /**
+   * Reserves one query.
+   * @throws Fault `query_quota_exceeded` with the seconds until the month ends
+   */
+  reserve(projectId: ProjectId): Promise<QuotaReservation> {
+    // one call at a time per project: of two that arrive together, the second sees the reservation of the first
+    const turn = (this.#turns.get(projectId) ?? Promise.resolve()).then(() => this.#reserve(projectId));
     const ended: Promise<void> = turn
       .then(
         () => undefined,
@@ -49,11 +52,11 @@ export class QueryQuota {
     return turn;
   }
 
-  async #take(projectId: ProjectId): Promise<QuotaPlace> {
+  async #reserve(projectId: ProjectId): Promise<QuotaReservation> {
     const { plan, queries, period } = await this.#accounts.usage(projectId);
     const limit = PLANS[plan].queriesPerMonth;
-    const running = this.#running.get(projectId) ?? 0;
-    if (limit === null || queries + running < limit) return this.#hold(projectId);
+    const reserved = this.#reserved.get(projectId) ?? 0;
+    if (limit === null || queries + reserved < limit) return this.#hold(projectId);
     throw new Fault(
       "query_quota_exceeded",
       `The plan '${plan}' allows ${limit} queries a month (UTC), and all are used. Search still works.`,
@@ -61,17 +64,17 @@ export class QueryQuota {
     );
   }
 
-  #hold(projectId: ProjectId): QuotaPlace {
-    this.#running.set(projectId, (this.#running.get(projectId) ?? 0) + 1);
+  #hold(projectId: ProjectId): QuotaReservation {
+    this.#reserved.set(projectId, (this.#reserved.get(projectId) ?? 0) + 1);
     let isHeld = true;
     return {
       count: async ({ accounts }, tokens) => accounts.countQuery(projectId, tokens),
       release: () => {
         if (!isHeld) return;
         isHeld = false;
-        const others = (this.#running.get(projectId) ?? 1) - 1;
-        if (others === 0) this.#running.delete(projectId);
-        else this.#running.set(projectId, others);
+        const others = (this.#reserved.get(projectId) ?? 1) - 1;
+        if (others === 0) this.#reserved.delete(projectId);
+        else this.#reserved.set(projectId, others);
       },
     };
   }

@@ -1,27 +1,28 @@
-// How many requests a minute has which operation, and which operations share a window? The interface's table, what an
-// operator may put in its place, and the way from a route to its bucket. Counting is the business of sliding-window.ts.
+// Rate limits per route: the default table, parsing of an operator's table, and the mapping from a route to its bucket.
+// sliding-window.ts counts the requests.
 
 import { invariant } from "../domain/fault.ts";
 import { UsageError } from "../kit/flags.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { UNLIMITED } from "./sliding-window.ts";
 
-/** Length of the sliding window that all limits count in. */
+/** Length of the sliding window of all limits. */
 export const RATE_WINDOW_MS = 60_000;
 
 /**
- * Requests without a valid key per client address (`failureKey` in client-address.ts) and window. Also where the other
- * limits are switched off: those guard capacity, this one guards against trying keys.
+ * Requests without a valid key per client address (`failureKey` in client-address.ts) and window. Holds even if the
+ * other limits are off: those protect capacity, this one prevents guessing of keys.
  */
 export const AUTH_FAILURES_PER_MINUTE = 30;
 
 /**
- * Requests per minute by entry: `POST /memories` is one route, `POST *` each other route of its method and, together,
- * whatever is no route; `* *` is methods that no route has. Path parameters are written `{id}`. UNLIMITED: not counted.
+ * Requests per minute by entry. `POST /memories` is one route. `POST *` is each other route of the method, plus one
+ * shared window for unknown routes. `* *` is all methods that no route has. Path parameters are written `{id}`.
+ * UNLIMITED: not counted.
  */
 export type RateLimitTable = ReadonlyMap<string, number>;
 
-/** The interface's table. */
+/** The default table. */
 export const RATE_LIMITS: RateLimitTable = new Map([
   ["POST /memories/query", 30],
   ["POST /memories/search", 60],
@@ -46,12 +47,12 @@ const SAME_WINDOW: ReadonlyMap<string, string> = new Map([["GET /memories/search
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 const ANY_OTHER_METHOD = "* *";
-/** A full window of this size takes 8 MiB; who wants more can leave the route uncounted. */
+/** A full window of this size takes 8 MiB. An operator who wants more can set the route to unlimited. */
 const LIMIT_MAX = 1_000_000;
 
-/** What a request counts towards. */
+/** Window that a request counts towards. */
 export interface Bucket {
-  /** Tells the windows of one API key apart: `GET /memories/{id}`. */
+  /** Identifies the window within an API key: `GET /memories/{id}`. */
   readonly name: string;
   /** Requests per window. */
   readonly limit: number;
@@ -64,10 +65,10 @@ export interface RoutePattern {
 }
 
 /**
- * The table that the setting asks for: `off` (nothing is limited), or the path of a JSON file whose entries take the
- * place of the interface's: `{"POST /memories/query": 60, "GET *": 1000, "GET /usage": null}`; null is no limit.
- * Whether an entry names a route is found out by `RateBuckets`, which knows them.
- * @param readFile the text of a file; may throw.
+ * Parses the setting: `off` (no limits), or the path of a JSON file whose entries override those of the default table:
+ * `{"POST /memories/query": 60, "GET *": 1000, "GET /usage": null}`; null means no limit. `RateBuckets` checks that
+ * each entry names a route.
+ * @param readFile returns the text of a file; may throw.
  * @throws UsageError with one line that names the file and the entry.
  */
 export function parseRateLimits(text: string, readFile: (path: string) => string): RateLimitTable {
@@ -77,7 +78,7 @@ export function parseRateLimits(text: string, readFile: (path: string) => string
     const name = entryName(entry);
     if (name === null) {
       throw new UsageError(
-        `${JSON.stringify(entry)} in ${text} is no entry: write one of ${METHODS.join(", ")} and a path or *, as in "GET /memories/{id}".`,
+        `${JSON.stringify(entry)} in ${text} is not a valid entry: write one of ${METHODS.join(", ")} and a path or *, as in "GET /memories/{id}".`,
       );
     }
     if (given.has(name))
@@ -87,12 +88,12 @@ export function parseRateLimits(text: string, readFile: (path: string) => string
   return new Map([...RATE_LIMITS, ...given]);
 }
 
-/** The buckets of an application's routes. */
+/** Buckets of an application's routes. */
 export class RateBuckets {
   readonly #byMethod = new Map<string, { readonly others: Bucket; readonly byTemplate: Map<string, Bucket> }>();
   readonly #otherMethods: Bucket;
 
-  /** @throws UsageError when an entry of `table` names none of `routes`. */
+  /** @throws UsageError if an entry of `table` names none of `routes` */
   constructor(table: RateLimitTable, routes: readonly RoutePattern[]) {
     for (const method of METHODS) {
       this.#byMethod.set(method, { others: bucketFor(`${method} *`, table), byTemplate: new Map() });
@@ -101,27 +102,27 @@ export class RateBuckets {
 
     const names = new Set(RATE_LIMITS.keys());
     for (const { method, path } of routes) {
-      const family = this.#byMethod.get(method);
-      if (family === undefined) continue;
+      const ofMethod = this.#byMethod.get(method);
+      if (ofMethod === undefined) continue;
       const name = windowName(method, path);
       names.add(name);
-      family.byTemplate.set(path, { name, limit: table.get(name) ?? family.others.limit });
+      ofMethod.byTemplate.set(path, { name, limit: table.get(name) ?? ofMethod.others.limit });
     }
     for (const name of table.keys()) {
       if (names.has(name)) continue;
-      throw new UsageError(`The rate limits name ${name}, which is no route.${didYouMean(name, [...names])}`);
+      throw new UsageError(`The rate limits name ${name}, which is not a route.${didYouMean(name, [...names])}`);
     }
   }
 
   /**
-   * What a request counts towards: the bucket of its route; that of its method where the route is unknown or takes
-   * another method. HEAD counts as GET. Cost: two look-ups.
-   * @param template one of the routes' paths; null: none of them.
+   * The bucket of a request's route, or of its method if the route is unknown or does not have this method. HEAD counts
+   * as GET. Cost: two map lookups.
+   * @param template path of a route; null: no route matches.
    */
   bucketOf(method: string, template: string | null): Bucket {
-    const family = this.#byMethod.get(method === "HEAD" ? "GET" : method);
-    if (family === undefined) return this.#otherMethods;
-    return (template === null ? undefined : family.byTemplate.get(template)) ?? family.others;
+    const ofMethod = this.#byMethod.get(method === "HEAD" ? "GET" : method);
+    if (ofMethod === undefined) return this.#otherMethods;
+    return (template === null ? undefined : ofMethod.byTemplate.get(template)) ?? ofMethod.others;
   }
 }
 
@@ -151,7 +152,7 @@ function limitOf(entry: string, limit: unknown, path: string): number {
   );
 }
 
-// The name under which an entry of a file stands in the table; null when it is not written like one.
+// The name that an entry of a file has in the table; null if its syntax is wrong.
 function entryName(entry: string): string | null {
   if (entry === ANY_OTHER_METHOD) return entry;
   const [, method, path] = /^([A-Z]+) (\*|\/[^\s*]*)$/.exec(entry) ?? [];
@@ -159,7 +160,7 @@ function entryName(entry: string): string | null {
   return path === "*" ? entry : windowName(method, path);
 }
 
-// `/v1/users/:userId/events` and `/users/{userId}/events` are both `/users/{id}/events`, as in the interface's table.
+// `/v1/users/:userId/events` and `/users/{userId}/events` both become `/users/{id}/events`, as in the default table.
 function windowName(method: string, path: string): string {
   const plain = path.replace(/^\/v1(?=\/)/, "").replace(/\/(?::[^/]+|\{[^/]*\})(?=\/|$)/g, "/{id}");
   const name = `${method} ${plain}`;

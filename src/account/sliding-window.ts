@@ -1,71 +1,72 @@
-// May this key still call, and when again? Counts admitted requests per key over the last seconds, exactly. Which key
-// and which limit a request has is the business of rate-limits.ts; what a refusal looks like, of api/.
+// Rate limiter: exact sliding window of admitted requests per key. rate-limits.ts has the limits; api/ decides the key
+// of a request and answers refused ones.
 
 import { invariant } from "../domain/fault.ts";
 import type { Clock } from "../kit/clock.ts";
 
-/** From this limit on nothing is counted or refused. 2³¹ − 1: the largest number that any client's integer holds. */
+/** At this limit nothing is counted or refused. 2³¹ − 1, because every client's integer type can hold it. */
 export const UNLIMITED = 2_147_483_647;
 
-/** Where a key stands in its window. */
+/** State of a key's window. */
 export interface WindowState {
-  /** From `admit`: whether the request was admitted. From `look`: whether one would be. */
+  /** From `admit`: whether the request was admitted. From `peek`: whether one would be. */
   readonly isAdmitted: boolean;
   readonly limit: number;
   /** Requests that would still be admitted now. */
   readonly remaining: number;
-  /** Unix seconds at which the oldest counted request leaves the window, rounded up; now when none is counted. */
+  /** Unix seconds at which the oldest counted request leaves the window, rounded up; now if none is counted. */
   readonly resetAtSeconds: number;
-  /** Seconds until one more would be admitted, rounded up, so at least 1; 0 when admitted. */
+  /** Seconds until one more would be admitted, rounded up, so at least 1; 0 if admitted. */
   readonly retryAfterSeconds: number;
 }
 
-/** What a window counts by. */
+/** Options of a sliding window. */
 export interface SlidingWindowOptions {
   readonly windowMs: number;
   readonly clock: Clock;
-  /** Keys with a request in the window, at most: beyond them a further key is refused, see SlidingWindow. */
+  /** Maximum number of keys with a request in the window. Further keys are refused, see SlidingWindow. */
   readonly keysMax: number;
 }
 
-/** Windows that one call lets go: two, so that they go faster than they come and no call pays for all of them. */
-const FORGOTTEN_PER_CALL = 2;
-/** Most keys make a handful of calls a minute. A ring doubles as it fills, up to the key's limit. */
+/** Windows evicted per call. Two, so that eviction is faster than growth and no single call pays for all of them. */
+const EVICTIONS_PER_CALL = 2;
+/** Initial size, since most keys make few calls a minute. A full ring doubles, up to the key's limit. */
 const RING_SLOTS_FIRST = 4;
 
 /**
- * Admits at most `limit` requests per key in any `windowMs`: a request at t is admitted iff fewer than `limit` were
- * admitted in (t − windowMs, t]. A refused one does not count. O(1) amortised: .3 µs a call with a thousand keys,
- * .8 µs with 60,000 (November 2026, 2 cores).
+ * Admits at most `limit` requests per key in any `windowMs`: a request at t is admitted if and only if fewer than
+ * `limit` were admitted in (t − windowMs, t]. Refused requests do not count. O(1) amortised: .3 µs per call with a
+ * thousand keys, .8 µs with 60,000 (November 2026, 2 cores).
  *
- * Memory: 8 to 16 bytes per counted request and some 250 per key. Keys without a counted request are let go as calls
- * come in. When `keysMax` keys have one, requests of a further key are refused until the longest idle of them has none:
- * letting any of those go early would hand out its limit a second time, and the first to go would be the keys that are
- * being refused, as they have no admitted requests. So what strangers can make keys of (addresses) needs an instance of
- * its own, beside that of the callers who are known.
+ * Memory: 8 to 16 bytes per counted request and about 250 per key. Each call evicts keys without a counted request. If
+ * `keysMax` keys have one, requests of further keys are refused until the longest idle key has none. Evicting a key
+ * earlier would grant its limit a second time, and the first keys to go would be those that are being refused, since
+ * they have no newly admitted requests. So keys that strangers can create (addresses) need an instance of their own,
+ * separate from the one for known callers.
  *
- * A clock that is set back is taken to have stood still since the last call: the limit holds, and what was counted
- * leaves at most `windowMs` after the next call, not hours later. One that is set forward ends what it leaps over.
+ * If the system clock is set back, time stands still until it has caught up with the last call: the limit holds, and
+ * counted requests leave at most `windowMs` after the next call, not hours later. If it is set forward, the requests
+ * that it skips past leave.
  */
 export class SlidingWindow {
   readonly #windowMs: number;
   readonly #clock: Clock;
   readonly #keysMax: number;
   readonly #byKey = new Map<string, KeyWindow>();
-  /** In the order of their newest request: the longest idle follows it, the last used stands before it. */
-  readonly #ends = new KeyWindow("");
-  /** By how much our time is ahead of the clock, for all the times that it was set back. */
+  /** Sentinel of the circular list of windows in order of their newest request: next is the longest idle one. */
+  readonly #sentinel = new KeyWindow("");
+  /** How far our time is ahead of the clock: the sum of all steps by which the clock was set back. */
   #aheadMs = 0;
   #latestMs = Number.NEGATIVE_INFINITY;
 
   constructor({ windowMs, clock, keysMax }: SlidingWindowOptions) {
-    invariant(windowMs > 0 && keysMax >= 1, `a window of ${windowMs} ms for ${keysMax} keys was asked for`);
+    invariant(windowMs > 0 && keysMax >= 1, `a window of ${windowMs} ms for ${keysMax} keys was requested`);
     this.#windowMs = windowMs;
     this.#clock = clock;
     this.#keysMax = keysMax;
   }
 
-  /** Keys held at present, for the metrics: all that have a counted request, and those not let go yet. */
+  /** Number of keys held: those with a counted request, and those that were not evicted yet. */
   get keysHeld(): number {
     return this.#byKey.size;
   }
@@ -78,12 +79,12 @@ export class SlidingWindow {
     if (window === null) return this.#full(limit, nowMs);
     if (window.count >= limit) return this.#state(window, limit, nowMs, false);
     window.add(nowMs);
-    window.moveBefore(this.#ends);
+    window.moveBefore(this.#sentinel);
     return this.#state(window, limit, nowMs, true);
   }
 
-  /** What `admit` would answer, counting nothing: `remaining` is what there is before the request. */
-  look(key: string, limit: number): WindowState {
+  /** The answer that `admit` would give, without counting: `remaining` still includes the request. */
+  peek(key: string, limit: number): WindowState {
     const nowMs = this.#now();
     if (limit >= UNLIMITED) return this.#unused(limit, nowMs);
     const window = this.#current(key, limit, nowMs);
@@ -94,10 +95,10 @@ export class SlidingWindow {
   #current(key: string, limit: number, nowMs: number): KeyWindow | null {
     invariant(limit >= 1, "a limit is at least one request");
     const sinceMs = nowMs - this.#windowMs;
-    for (let gone = 0; gone < FORGOTTEN_PER_CALL; gone++) {
-      const longestIdle = this.#ends.next;
-      if (longestIdle === this.#ends || longestIdle.newestMs > sinceMs) break;
-      longestIdle.leave();
+    for (let evicted = 0; evicted < EVICTIONS_PER_CALL; evicted++) {
+      const longestIdle = this.#sentinel.next;
+      if (longestIdle === this.#sentinel || longestIdle.newestMs > sinceMs) break;
+      longestIdle.unlink();
       this.#byKey.delete(longestIdle.key);
     }
     const window = this.#byKey.get(key);
@@ -134,7 +135,7 @@ export class SlidingWindow {
   }
 
   #full(limit: number, nowMs: number): WindowState {
-    const roomAtMs = this.#ends.next.newestMs + this.#windowMs;
+    const roomAtMs = this.#sentinel.next.newestMs + this.#windowMs;
     return {
       isAdmitted: false,
       limit,
@@ -156,7 +157,7 @@ export class SlidingWindow {
   }
 }
 
-// The counted requests of one key, oldest first, in a ring; and its place among the other keys, in a circle.
+// Times of the counted requests of one key, oldest first, in a ring buffer. Also a node of the list of all windows.
 class KeyWindow {
   count = 0;
   newestMs = Number.NEGATIVE_INFINITY;
@@ -167,7 +168,7 @@ class KeyWindow {
 
   constructor(readonly key: string) {}
 
-  /** The time of a counted request, 0 being the oldest. */
+  /** Time of a counted request; index 0 is the oldest. */
   at(index: number): number {
     const time = this.#times[(this.#first + index) & (this.#times.length - 1)];
     invariant(time !== undefined, "a ring's length is a power of two");
@@ -188,7 +189,7 @@ class KeyWindow {
     }
   }
 
-  leave(): void {
+  unlink(): void {
     this.#previous.next = this.next;
     this.next.#previous = this.#previous;
     this.next = this;
@@ -196,7 +197,7 @@ class KeyWindow {
   }
 
   moveBefore(other: KeyWindow): void {
-    this.leave();
+    this.unlink();
     this.next = other;
     this.#previous = other.#previous;
     other.#previous.next = this;

@@ -117,7 +117,7 @@ export class Gate {
   /** Shows the failure window of the client's address, for answers that need no key. */
   showFailures(admission: Admission, request: Request): void {
     const key = this.#failureKeyOf(admission, request);
-    admission.window = this.#parts.failures.look(key, AUTH_FAILURES_PER_MINUTE);
+    admission.window = this.#parts.failures.peek(key, AUTH_FAILURES_PER_MINUTE);
   }
 
   /**

@@ -2,7 +2,7 @@
 // found, by the project's language model or without one in quoted sentences. The same events feed a JSON body and a
 // stream.
 
-import type { QueryQuota, QuotaPlace } from "../account/query-quota.ts";
+import type { QueryQuota, QuotaReservation } from "../account/query-quota.ts";
 import { contextualQuestion } from "../answer/contextual-question.ts";
 import type { AnswerEvent, CitedPassage } from "../answer/events.ts";
 import { extractiveAnswer } from "../answer/extractive-answer.ts";
@@ -87,8 +87,8 @@ export class AnswerService {
   }
 
   /** Takes a place in the project's monthly quota. @throws Fault `query_quota_exceeded` */
-  takePlace(viewer: Viewer): Promise<QuotaPlace> {
-    return this.#parts.quota.take(viewer.projectId);
+  takePlace(viewer: Viewer): Promise<QuotaReservation> {
+    return this.#parts.quota.reserve(viewer.projectId);
   }
 
   /**
@@ -180,7 +180,7 @@ export class AnswerService {
 /** What an answer is begun with, beside its question. */
 interface AskTerms {
   readonly signal: AbortSignal;
-  readonly place: QuotaPlace;
+  readonly place: QuotaReservation;
   readonly history: readonly Turn[];
 }
 

@@ -1,7 +1,7 @@
 // Chats, and messages that are answered one after the other. A chat's messages search what its user owns, or the whole
 // project if the chat has no user.
 
-import type { QuotaPlace } from "../account/query-quota.ts";
+import type { QuotaReservation } from "../account/query-quota.ts";
 import { type AnswerEvent, type CitedPassage, citedFirst } from "../answer/events.ts";
 import type { Chat, Message, MessageSource } from "../domain/chat.ts";
 import { Fault, invariant } from "../domain/fault.ts";
@@ -153,7 +153,7 @@ export class ChatService {
     viewer: Viewer,
     chat: Chat,
     question: ChatQuestion,
-    { signal, keep, place }: { readonly signal: AbortSignal; readonly keep: Keep; readonly place: QuotaPlace },
+    { signal, keep, place }: { readonly signal: AbortSignal; readonly keep: Keep; readonly place: QuotaReservation },
   ): AsyncGenerator<MessageEvent> {
     const { chats, answers, transactions } = this.#parts;
     const { projectId } = viewer;

@@ -1,5 +1,5 @@
-// When deliveries are sent, how many at once, and that each attempt is written down. What an attempt means is
-// schedule.ts, the signature signature.ts; sending and the rows are ports.
+// Sends webhook deliveries when they are due, limits concurrent attempts, and records each attempt. schedule.ts decides
+// what follows an attempt, and signature.ts signs it. The HTTP request and the rows are ports.
 
 import type { DeliveryId } from "../domain/ids.ts";
 import type { Clock } from "../kit/clock.ts";
@@ -9,38 +9,38 @@ import type { AttemptOutcome, DueDelivery, WebhookStore } from "../ports/webhook
 import { nextAttempt } from "./schedule.ts";
 import { signWebhook } from "./signature.ts";
 
-/** Attempts under way at once: a receiver that is silent for 10 s holds its place that long. */
-const UNDER_WAY_MAX = 8;
-/** Of those, to one host: four hosts have to hang before others wait for them. */
-const PER_HOST_MAX = 2;
-/** Due deliveries per look; more than can be sent, because some are for hosts that are busy. */
-const LOOK_DELIVERIES = 64;
-/** How soon to look again while what is due belongs to busy hosts: others may come due before an attempt ends. */
-const BUSY_LOOK_MS = 1_000;
-/** The longest sleep: bounds what a clock that was set can do. */
-const IDLE_MS = 60_000;
-/** How soon a store that failed is asked again. */
+/** Concurrent attempts. A receiver that does not answer occupies a slot for 10 s. */
+const ATTEMPTS_MAX = 8;
+/** Concurrent attempts to one host, so four hosts have to hang before other hosts wait. */
+const ATTEMPTS_PER_HOST_MAX = 2;
+/** Due deliveries per read of the store. More than can be sent at once, because some are for busy hosts. */
+const DUE_BATCH = 64;
+/** Polling interval while all due deliveries are for busy hosts: others may come due before an attempt ends. */
+const BUSY_POLL_MS = 1_000;
+/** The longest sleep. Limits the effect of a change of the system clock. */
+const SLEEP_MAX_MS = 60_000;
+/** Delay before a store that failed is tried again. */
 const STORE_RETRY_MS = 1_000;
-/** How long ended deliveries can be looked at. */
-const KEPT_MS = 30 * 24 * 60 * 60 * 1_000;
-/** How often ended deliveries are removed: each time a few, so that it never takes long. */
+/** Retention of ended deliveries. */
+const RETENTION_MS = 30 * 24 * 60 * 60 * 1_000;
+/** Interval for removing ended deliveries. Each time a few are removed, so that it never takes long. */
 const PRUNE_MS = 30_000;
 
-/** What the dispatcher stands on. */
+/** What the dispatcher needs. */
 export interface DispatcherParts {
   readonly store: Pick<WebhookStore, "due" | "nextDueInMs" | "record" | "prune">;
   readonly sender: OutboundSender;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long to wait after the first failure, after the second and so on, in milliseconds. */
+  /** Delays after the first failure, the second and so on, in milliseconds. */
   readonly retryDelaysMs: readonly number[];
 }
 
-/** Sends what is due, at least once: a crash between sending and writing that down sends again. */
+/** Sends due deliveries at least once: after a crash between sending and recording, the delivery is sent again. */
 export class WebhookDispatcher {
   readonly #parts: DispatcherParts;
   readonly #stop = new AbortController();
-  readonly #underWay = new Map<DeliveryId, { readonly host: string; readonly ended: Promise<void> }>();
+  readonly #attempts = new Map<DeliveryId, { readonly host: string; readonly ended: Promise<void> }>();
   #wake = new AbortController();
   #running: Promise<unknown> | null = null;
 
@@ -48,22 +48,22 @@ export class WebhookDispatcher {
     this.#parts = parts;
   }
 
-  /** Begins to send. */
+  /** Starts the loops that send and prune. */
   start(): void {
     this.#running ??= Promise.all([this.#sendLoop(), this.#pruneLoop()]);
   }
 
-  /** Looks for due deliveries now rather than when the next one is known to be due. */
+  /** Reads the due deliveries now, without waiting until the next known one is due. */
   wake(): void {
     this.#wake.abort();
   }
 
-  /** Ends at once: attempts under way are broken off and not counted. What is pending is sent after the next start. */
+  /** Stops at once: running attempts are aborted and not counted. Pending deliveries are sent after the next start. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.wake();
     await this.#running;
-    await Promise.all([...this.#underWay.values()].map(({ ended }) => ended));
+    await Promise.all([...this.#attempts.values()].map(({ ended }) => ended));
   }
 
   async #sendLoop(): Promise<void> {
@@ -71,7 +71,7 @@ export class WebhookDispatcher {
     while (!this.#stop.signal.aborted) {
       this.#wake = new AbortController();
       try {
-        await this.#beginDue();
+        await this.#startDue();
         await clock.sleep(await this.#waitMs(), this.#wake.signal);
       } catch (err) {
         log.error({ err }, "due webhook deliveries could not be read; trying again");
@@ -80,39 +80,39 @@ export class WebhookDispatcher {
     }
   }
 
-  // Fills the free places, oldest first, passing over what is for busy hosts.
-  async #beginDue(): Promise<void> {
-    const seen = new Set(this.#underWay.keys());
-    while (this.#underWay.size < UNDER_WAY_MAX) {
-      const found = await this.#parts.store.due(LOOK_DELIVERIES, seen);
+  // Fills the free slots, oldest delivery first, skipping busy hosts.
+  async #startDue(): Promise<void> {
+    const seen = new Set(this.#attempts.keys());
+    while (this.#attempts.size < ATTEMPTS_MAX) {
+      const found = await this.#parts.store.due(DUE_BATCH, seen);
       if (found.length === 0) return;
       for (const delivery of found) {
         seen.add(delivery.id);
-        if (this.#hasPlaceFor(hostOf(delivery.url))) this.#begin(delivery);
+        if (this.#hasSlotFor(hostOf(delivery.url))) this.#start(delivery);
       }
     }
   }
 
-  #hasPlaceFor(host: string): boolean {
-    const toHost = [...this.#underWay.values()].filter((attempt) => attempt.host === host);
-    return this.#underWay.size < UNDER_WAY_MAX && toHost.length < PER_HOST_MAX;
+  #hasSlotFor(host: string): boolean {
+    const toHost = [...this.#attempts.values()].filter((attempt) => attempt.host === host);
+    return this.#attempts.size < ATTEMPTS_MAX && toHost.length < ATTEMPTS_PER_HOST_MAX;
   }
 
   async #waitMs(): Promise<number> {
-    // the end of an attempt wakes
-    if (this.#underWay.size >= UNDER_WAY_MAX) return IDLE_MS;
-    const dueInMs = (await this.#parts.store.nextDueInMs()) ?? IDLE_MS;
-    // attempts under way are due until they are written down, and hide when the next one is
-    if (dueInMs === 0 && this.#underWay.size > 0) return BUSY_LOOK_MS;
-    return Math.min(Math.max(dueInMs, 1), IDLE_MS);
+    // all slots are taken: the end of an attempt wakes the loop
+    if (this.#attempts.size >= ATTEMPTS_MAX) return SLEEP_MAX_MS;
+    const dueInMs = (await this.#parts.store.nextDueInMs()) ?? SLEEP_MAX_MS;
+    // running attempts stay due until they are recorded, so the store cannot say when the next one is due
+    if (dueInMs === 0 && this.#attempts.size > 0) return BUSY_POLL_MS;
+    return Math.min(Math.max(dueInMs, 1), SLEEP_MAX_MS);
   }
 
-  #begin(delivery: DueDelivery): void {
+  #start(delivery: DueDelivery): void {
     const ended = this.#attempt(delivery).finally(() => {
-      this.#underWay.delete(delivery.id);
+      this.#attempts.delete(delivery.id);
       this.wake();
     });
-    this.#underWay.set(delivery.id, { host: hostOf(delivery.url), ended });
+    this.#attempts.set(delivery.id, { host: hostOf(delivery.url), ended });
   }
 
   async #attempt(delivery: DueDelivery): Promise<void> {
@@ -128,12 +128,13 @@ export class WebhookDispatcher {
       isRetried,
       now: clock.now(),
     });
-    if (disables) log.warn({ delivery: id }, "a webhook is switched off: its receiver says that it is gone for good");
+    if (disables) log.warn({ delivery: id }, "a webhook was disabled: its receiver answered 410 Gone");
     const { statusCode, error, ms } = answer;
     await this.#record(id, { attempt: { at, statusCode, error, ms }, next, disables });
   }
 
-  // The place stays taken until the attempt is written down: a full disk must not send the same thing over and over.
+  // The slot stays taken until the attempt is recorded: a full disk must not cause the same delivery to be sent again
+  // and again.
   async #record(id: DeliveryId, outcome: AttemptOutcome): Promise<void> {
     const { store, clock, log } = this.#parts;
     for (;;) {
@@ -141,7 +142,7 @@ export class WebhookDispatcher {
         await store.record(id, outcome);
         return;
       } catch (err) {
-        log.error({ delivery: id, err }, "an attempt to deliver could not be written down; trying again");
+        log.error({ delivery: id, err }, "a delivery attempt could not be recorded; trying again");
       }
       if (this.#stop.signal.aborted) return;
       await clock.sleep(STORE_RETRY_MS, this.#stop.signal);
@@ -152,7 +153,7 @@ export class WebhookDispatcher {
     const { store, clock, log } = this.#parts;
     while (!this.#stop.signal.aborted) {
       try {
-        await store.prune(clock.now() - KEPT_MS);
+        await store.prune(clock.now() - RETENTION_MS);
       } catch (err) {
         log.warn({ err }, "ended webhook deliveries could not be removed; trying again later");
       }
@@ -161,7 +162,7 @@ export class WebhookDispatcher {
   }
 }
 
-/** What one attempt is sent with, after Standard Webhooks 1.0. */
+/** Headers of one attempt, after Standard Webhooks 1.0. */
 function headersOf({ id, body, secret }: DueDelivery, at: number): Readonly<Record<string, string>> {
   const timestampSeconds = Math.floor(at / 1000);
   return {
@@ -173,7 +174,7 @@ function headersOf({ id, body, secret }: DueDelivery, at: number): Readonly<Reco
   };
 }
 
-// With its port; an address that is none is the sender's to refuse.
+// Host with port. An invalid URL is returned as it is; the sender refuses it.
 function hostOf(url: string): string {
   return URL.parse(url)?.host ?? url;
 }

@@ -1,35 +1,35 @@
-// What follows from an attempt to deliver: done, given up, or again and when. Sending and writing down are
-// dispatcher.ts.
+// Retry schedule: decides after a delivery attempt whether the delivery is done, failed, or retried and when.
+// dispatcher.ts sends and records attempts.
 
 import type { AttemptOutcome } from "../ports/webhook-store.ts";
 
-/** The interface allows three retries. */
+/** The API allows three retries. */
 const RETRIES_MAX = 3;
 const RETRY_SECONDS_MAX = 24 * 60 * 60;
 
-/** The status by which a receiver says that it is gone for good (Standard Webhooks 1.0). */
+/** Status by which a receiver says that it no longer exists (Standard Webhooks 1.0). */
 const GONE = 410;
 
-/** What `parseRetries` takes; completes "… must be". */
+/** Format that `parseRetries` accepts; completes "… must be". */
 export const RETRIES_EXPECTED = `1 to ${RETRIES_MAX} whole numbers of seconds from 1 to ${RETRY_SECONDS_MAX}, with commas between them`;
 
-/** An attempt that ended, and what it is judged by. */
+/** A delivery attempt that ended. */
 export interface EndedAttempt {
-  /** null: no answer came. */
+  /** null: no answer. */
   readonly statusCode: number | null;
-  /** Attempts since the delivery was made, this one included. */
+  /** Attempts of this delivery so far, including this one. */
   readonly attemptsMade: number;
-  /** How long to wait after the first failure, after the second and so on, in milliseconds. */
+  /** Delays after the first failure, the second and so on, in milliseconds. */
   readonly retryDelaysMs: readonly number[];
-  /** A redelivery is one attempt only. */
+  /** Whether a failure is retried. false for a redelivery, which is a single attempt. */
   readonly isRetried: boolean;
   /** When the attempt ended, Unix milliseconds. */
   readonly now: number;
 }
 
 /**
- * What follows: 2xx is delivered; 410 fails for good and switches the webhook off; anything else, redirects too, comes
- * back after its delay until the delays are used up.
+ * Decides what follows an attempt. 2xx: delivered. 410: failed for good, and the webhook is disabled. Anything else,
+ * including redirects: retried after the next delay, until all delays are used.
  */
 export function nextAttempt(ended: EndedAttempt): Pick<AttemptOutcome, "next" | "disables"> {
   const { statusCode, attemptsMade, retryDelaysMs, isRetried, now } = ended;
@@ -40,7 +40,7 @@ export function nextAttempt(ended: EndedAttempt): Pick<AttemptOutcome, "next" | 
 }
 
 /**
- * The delays that `text` stands for (`5,300,1800`, in seconds) in milliseconds; undefined when it is not
+ * Parses delays in seconds (`5,300,1800`). Returns them in milliseconds; undefined if `text` does not match
  * RETRIES_EXPECTED.
  */
 export function parseRetries(text: string): readonly number[] | undefined {

@@ -1,28 +1,28 @@
-// How a webhook's receiver can tell that a message is ours: secrets and signatures after Standard Webhooks 1.0
-// (standardwebhooks.com). What is sent and when is left to whoever delivers.
+// Secrets and HMAC signatures of webhooks, after Standard Webhooks 1.0 (standardwebhooks.com). Receivers verify with
+// them that a message is from this server. dispatcher.ts sends the messages.
 
 import { createHmac } from "node:crypto";
 
-/** What every secret begins with. */
+/** Prefix of every secret. */
 const SECRET_PREFIX = "whsec_";
-/** The standard allows 24 to 64; 32 is the output of SHA-256, and a longer key adds nothing. */
+/** The standard allows 24 to 64. 32 is the output size of SHA-256; a longer key adds no security. */
 const SECRET_BYTES = 32;
 
-/** What is signed. */
+/** A message to sign. */
 export interface SignedMessage {
-  /** The header `webhook-id`: the same for every attempt of a delivery. */
+  /** Header `webhook-id`. All attempts of a delivery have the same. */
   readonly id: string;
-  /** The header `webhook-timestamp`: Unix seconds of this attempt, a whole number. */
+  /** Header `webhook-timestamp`: Unix seconds of this attempt, an integer. */
   readonly timestampSeconds: number;
-  /** The body to the byte, as it is sent. */
+  /** The body exactly as it is sent. */
   readonly body: string;
-  /** `whsec_…`, as `newWebhookSecret` made it. */
+  /** `whsec_…`, from `newWebhookSecret`. */
   readonly secret: string;
 }
 
 /**
- * A new secret: `whsec_` and 32 random bytes in base64.
- * @param random makes `count` cryptographically random bytes.
+ * Creates a secret: `whsec_` and 32 random bytes in base64.
+ * @param random returns `count` cryptographically random bytes.
  */
 export function newWebhookSecret(random: (count: number) => Uint8Array): string {
   return SECRET_PREFIX + Buffer.from(random(SECRET_BYTES)).toString("base64");

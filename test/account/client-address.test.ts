@@ -1,4 +1,4 @@
-// Whose address counts when proxies stand in between, and that nobody chooses his own.
+// Client addresses behind proxies: which address counts, and that no client can choose its own.
 
 import { describe, expect, test } from "bun:test";
 import { clientAddress, failureKey, parseTrustedProxies } from "../../src/account/client-address.ts";
@@ -9,7 +9,7 @@ const NONE = parseTrustedProxies("");
 const PROXIES = parseTrustedProxies("10.0.0.0/8, 192.0.2.7, fd00::/8, 2001:db8:1::1");
 
 describe("without trusted proxies", () => {
-  test("the socket's address counts, whatever a header says", () => {
+  test("the socket's address counts, whatever the header contains", () => {
     expect(clientAddress("198.51.100.1", "203.0.113.9", NONE)).toBe("198.51.100.1");
     expect(clientAddress("10.0.0.1", "203.0.113.9", NONE)).toBe("10.0.0.1");
   });
@@ -34,11 +34,11 @@ describe("behind trusted proxies", () => {
   const cases: readonly (readonly [name: string, socket: string, forwarded: string | null, client: string])[] = [
     ["the proxy's own entry", "10.0.0.1", "203.0.113.9", "203.0.113.9"],
     ["through two proxies", "10.0.0.1", "203.0.113.9, 10.2.3.4", "203.0.113.9"],
-    ["through proxies of both kinds", "fd00::1", "203.0.113.9, 2001:db8:1::1, 192.0.2.7", "203.0.113.9"],
-    ["a socket that is no proxy is not believed", "198.51.100.1", "203.0.113.9", "198.51.100.1"],
-    ["a neighbour of a single trusted address is not believed", "192.0.2.8", "203.0.113.9", "192.0.2.8"],
-    ["what a client made up stands to the left and does not count", "10.0.0.1", "1.1.1.1, 203.0.113.9", "203.0.113.9"],
-    ["nor does a trusted address that he made up", "10.0.0.1", "10.9.9.9, 203.0.113.9", "203.0.113.9"],
+    ["through IPv4 and IPv6 proxies", "fd00::1", "203.0.113.9, 2001:db8:1::1, 192.0.2.7", "203.0.113.9"],
+    ["the header of a socket that is not a trusted proxy is ignored", "198.51.100.1", "203.0.113.9", "198.51.100.1"],
+    ["an address next to a single trusted address is not trusted", "192.0.2.8", "203.0.113.9", "192.0.2.8"],
+    ["an entry that the client added to the left does not count", "10.0.0.1", "1.1.1.1, 203.0.113.9", "203.0.113.9"],
+    ["a trusted address that the client added does not count", "10.0.0.1", "10.9.9.9, 203.0.113.9", "203.0.113.9"],
     ["a mapped socket address of a proxy", "::ffff:10.0.0.1", "203.0.113.9", "203.0.113.9"],
     ["a mapped entry", "10.0.0.1", "::ffff:203.0.113.9", "203.0.113.9"],
     ["a mapped entry of a proxy", "10.0.0.1", "203.0.113.9, ::ffff:10.0.0.2", "203.0.113.9"],
@@ -49,55 +49,55 @@ describe("behind trusted proxies", () => {
     ["spaces", "10.0.0.1", "  203.0.113.9 ,\t10.0.0.2  ", "203.0.113.9"],
     ["no header", "10.0.0.1", null, "10.0.0.1"],
     ["an empty header", "10.0.0.1", "", "10.0.0.1"],
-    ["only proxies: the first of them", "10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"],
-    ["something malformed stops the walk", "10.0.0.1", "203.0.113.9, unknown", "10.0.0.1"],
-    ["and the last good one counts", "10.0.0.1", "203.0.113.9, _hidden, 10.0.0.2", "10.0.0.2"],
+    ["only proxies: the first of them counts", "10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"],
+    ["a malformed entry ends the search", "10.0.0.1", "203.0.113.9, unknown", "10.0.0.1"],
+    ["a malformed entry: the last valid one counts", "10.0.0.1", "203.0.113.9, _hidden, 10.0.0.2", "10.0.0.2"],
     ["an empty entry is malformed", "10.0.0.1", "203.0.113.9,", "10.0.0.1"],
-    ["so is a short form", "10.0.0.1", "127.1", "10.0.0.1"],
-    ["so is an octal form", "10.0.0.1", "010.0.0.9", "10.0.0.1"],
-    ["so is a number", "10.0.0.1", "3405803785", "10.0.0.1"],
-    ["so is a name", "10.0.0.1", "client.example", "10.0.0.1"],
-    ["so is a list of groups too long", "10.0.0.1", "1:2:3:4:5:6:7:8:9", "10.0.0.1"],
-    ["so is a very long entry", "10.0.0.1", "1".repeat(10_000), "10.0.0.1"],
+    ["a short form is malformed", "10.0.0.1", "127.1", "10.0.0.1"],
+    ["an octal form is malformed", "10.0.0.1", "010.0.0.9", "10.0.0.1"],
+    ["a number is malformed", "10.0.0.1", "3405803785", "10.0.0.1"],
+    ["a host name is malformed", "10.0.0.1", "client.example", "10.0.0.1"],
+    ["too many IPv6 groups are malformed", "10.0.0.1", "1:2:3:4:5:6:7:8:9", "10.0.0.1"],
+    ["a very long entry is malformed", "10.0.0.1", "1".repeat(10_000), "10.0.0.1"],
   ];
   for (const [name, socket, forwarded, client] of cases) {
     test(name, () => expect(clientAddress(socket, forwarded, PROXIES)).toBe(client));
   }
 
-  test("0.0.0.0/0 trusts every IPv4 hop, mapped ones too, and no IPv6", () => {
+  test("0.0.0.0/0 trusts every IPv4 hop, including mapped ones, and no IPv6", () => {
     const everyone = parseTrustedProxies("0.0.0.0/0");
     expect(clientAddress("::ffff:198.51.100.1", "1.1.1.1, 2.2.2.2", everyone)).toBe("1.1.1.1");
     expect(clientAddress("2001:db8::1", "1.1.1.1", everyone)).toBe("2001:db8::1");
   });
 
-  test("no client behind a proxy can choose his address", () => {
+  test("no client behind a proxy can choose its address", () => {
     const random = seeded(7);
     const pieces = ["10.0.0.1", "fd00::1", "1.1.1.1", "::1", "", "unknown", "[::1]:1", "192.0.2.7", "x y", "127.1"];
     for (let round = 0; round < 500; round++) {
-      const madeUp = Array.from(
+      const forged = Array.from(
         { length: Math.floor(random() * 6) },
         () => pieces[Math.floor(random() * pieces.length)],
       );
-      const header = [...madeUp, "203.0.113.9", "10.0.0.2"].join(", ");
+      const header = [...forged, "203.0.113.9", "10.0.0.2"].join(", ");
       expect(clientAddress("10.0.0.1", header, PROXIES), header).toBe("203.0.113.9");
     }
   });
 });
 
 describe("the setting", () => {
-  test("an empty one trusts nobody", () => {
+  test("trusts no proxy if it is empty", () => {
     expect(parseTrustedProxies("")).toEqual([]);
     expect(parseTrustedProxies("  ")).toEqual([]);
   });
 
-  test("a network may be written with host bits, and mapped", () => {
+  test("accepts networks with host bits and mapped ones", () => {
     for (const text of ["10.1.2.3/8", "::ffff:10.0.0.0/104"]) {
       expect(clientAddress("10.200.0.1", "203.0.113.9", parseTrustedProxies(text))).toBe("203.0.113.9");
       expect(clientAddress("11.0.0.1", "203.0.113.9", parseTrustedProxies(text))).toBe("11.0.0.1");
     }
   });
 
-  test("prefixes hold at their edges", () => {
+  test("accepts the smallest and largest prefix lengths", () => {
     for (const good of ["10.0.0.1/0", "10.0.0.1/32", "::1/0", "::1/128"]) parseTrustedProxies(good);
   });
 
@@ -121,14 +121,14 @@ describe("the setting", () => {
     "*",
     "10.0.0.1 /8",
   ]) {
-    test(`${entry} stops the start by name`, () => {
+    test(`refuses ${entry} and names it`, () => {
       const act = () => parseTrustedProxies(`10.0.0.1, ${entry} ,::1`);
       expect(act).toThrow(UsageError);
       expect(act).toThrow(`${JSON.stringify(entry)} is neither an address nor a CIDR`);
     });
   }
 
-  test("so does an empty entry", () => {
+  test("refuses an empty entry", () => {
     for (const text of [",", "10.0.0.1,", "10.0.0.1,,::1"]) expect(() => parseTrustedProxies(text)).toThrow('"" is');
   });
 });
@@ -147,7 +147,7 @@ describe("failures are counted", () => {
     expect(failureKey("fe80::1%eth0")).toBe("fe80::/64");
   });
 
-  test("per whatever else a connection is named by", () => {
+  test("per unchanged text if it is not an address", () => {
     expect(failureKey("")).toBe("");
     expect(failureKey("/run/mneme.sock")).toBe("/run/mneme.sock");
   });

@@ -1,4 +1,4 @@
-// Requests under an Idempotency-Key: the fingerprint, the book of what is under way, and both put together on SQLite.
+// Requests with an Idempotency-Key: fingerprints, the set of running requests, and both together on SQLite.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ const PIECE_UNITS = 64 * 1024;
 describe("a fingerprint", () => {
   const hex = (value: unknown) => Buffer.from(fingerprintOf(value)).toString("hex");
 
-  test("is that of the value: the order of keys, how numbers are written and absent members do not matter", () => {
+  test("does not depend on the order of keys, the notation of numbers or absent members", () => {
     const [one, other] = [
       '{"a": 1.0, "b": {"x": [1, 2], "y": 1e2}, "c": -0, "__proto__": 1}',
       '{"__proto__":1,"c":0,"b":{"y":100,"x":[1,2]},"a":1}',
@@ -39,7 +39,7 @@ describe("a fingerprint", () => {
     expect(hex(Object.assign(Object.create(null), { a: 1 }))).toBe(hex({ a: 1 }));
   });
 
-  test("is another for every other value", () => {
+  test("differs for different values", () => {
     const values: readonly unknown[] = [
       null,
       true,
@@ -86,28 +86,28 @@ describe("a fingerprint", () => {
     expect(new Set(values.map(hex)).size).toBe(values.length);
   });
 
-  test("sees every character of a long text, those on the edge of a piece too", () => {
+  test("depends on every character of a long text, also at the edge of a piece", () => {
     const fill = "x".repeat(PIECE_UNITS - 1);
     const texts = ["😀", "😁", "é", "xx"].flatMap((edge) => [`${fill}${edge}${fill}`, `${fill}x${edge}${fill}`]);
     expect(new Set([...texts, `${fill}😀${fill}x`].map(hex)).size).toBe(texts.length + 1);
     expect(hex(texts[0])).toBe(hex(`${fill}\u{1f600}${fill}`));
   });
 
-  test("is made of values as deep as a body may be", () => {
+  test("supports values as deep as a body may be", () => {
     const nested = (depth: number): Json =>
       depth === 0 ? 1 : depth % 2 === 0 ? [nested(depth - 1)] : { a: nested(depth - 1) };
     expect(hex(nested(64))).toBe(hex(nested(64)));
     expect(hex(nested(64))).not.toBe(hex(nested(66)));
   });
 
-  test("of what is no JSON is refused rather than taken for something else", () => {
+  test("is refused for values that are not JSON", () => {
     for (const value of [Number.NaN, Number.POSITIVE_INFINITY, 1n, () => 1]) {
       expect(() => fingerprintOf({ value })).toThrow("this is a bug in Mneme");
     }
   });
 
   const seed = Number(process.env.MNEME_TEST_SEED ?? 20_261_125);
-  test(`is equal exactly where the values are, for random values written in any order (seed ${seed})`, () => {
+  test(`is equal if and only if the values are, for random values with keys in any order (seed ${seed})`, () => {
     const random = seeded(seed);
     const integer = (below: number) => Math.floor(random() * below);
     const scalar = (): Json => [null, true, "", "a", "b", 0, 1][integer(7)] ?? null;
@@ -143,7 +143,7 @@ describe("subjects", () => {
     string,
   ];
 
-  test("are the ids and users that an answer speaks of, at any depth, each once", () => {
+  test("are the ids and users in an answer, at any depth, without duplicates", () => {
     const body = {
       data: [
         { index: 0, memory: { id: mem, userId: "u", title: "id", metadata: null } },
@@ -160,12 +160,12 @@ describe("subjects", () => {
     );
   });
 
-  test("of a user are the user", () => {
+  test("of a user is the user", () => {
     expect(subjectsOf({ id: "ada", name: "Ada" })).toEqual([userSubject("ada")]);
     expect(subjectsOf({ id: "mem_of mine" })).toEqual([userSubject("mem_of mine")]);
   });
 
-  test("of what has none are none", () => {
+  test("are empty for an answer without ids", () => {
     for (const body of [null, "id", 1, [], {}, { id: null, userId: null, memory_id: 3 }]) {
       expect(subjectsOf(body)).toEqual([]);
     }
@@ -185,19 +185,19 @@ describe("an Idempotency-Key", () => {
   }
 });
 
-test("the book of what is under way holds each key once, until its end, which a second end does not repeat", () => {
-  const book = new InFlight();
-  const first = book.begin("a");
-  expect(book.begin("a")).toBeNull();
-  expect(book.begin("b")).not.toBeNull();
+test("a running request holds its key until it ends, and a second end does not release the next request's key", () => {
+  const inFlight = new InFlight();
+  const first = inFlight.begin("a");
+  expect(inFlight.begin("a")).toBeNull();
+  expect(inFlight.begin("b")).not.toBeNull();
   first?.end();
-  const second = book.begin("a");
+  const second = inFlight.begin("a");
   expect(second).not.toBeNull();
   first?.end();
-  expect(book.begin("a")).toBeNull();
+  expect(inFlight.begin("a")).toBeNull();
 });
 
-describe("a request under an Idempotency-Key", () => {
+describe("a request with an Idempotency-Key", () => {
   const project = "prj_00000000000000000000000001" as ProjectId;
   const slot: IdempotencySlot = { projectId: project, userId: null, route: "POST /v1/users", key: "k" };
   const [fingerprint, otherFingerprint] = [fingerprintOf({ body: 1 }), fingerprintOf({ body: 2 })];
@@ -213,7 +213,7 @@ describe("a request under an Idempotency-Key", () => {
   const start = () => {
     const path = join(folder.path, "mneme.sqlite");
     stores = openStores({ path, clock, newWebhookSecret: () => "whsec_" });
-    // a connection of the test's own, to look at rows and to change them beside
+    // a separate connection with which the test reads and changes rows
     database = openDatabase(path);
     store = new SqliteIdempotencyStore({ database, clock });
     users = new SqliteUserStore({ database, clock });
@@ -238,7 +238,7 @@ describe("a request under an Idempotency-Key", () => {
     if (begun.kind === "replay") throw new Error(`replayed: ${begun.body}`);
     return begun;
   };
-  /** One whole request that logs an event for the user `u`: what it does twice can be counted. */
+  /** Runs one request that adds an event for the user `u`. The number of events shows how often it ran. */
   const request = async (of = slot, status = 201) => {
     const begun = await running(of);
     try {
@@ -253,7 +253,7 @@ describe("a request under an Idempotency-Key", () => {
   const changes = () => users.events(project, "u", { limit: 100 }).items.length;
   const conflictOf = (of = slot, print = fingerprint) => thrownBy(() => idempotency.begin(of, print));
 
-  test("runs once, and its repetition gets what was remembered", async () => {
+  test("runs once, and its repetition gets the remembered answer", async () => {
     const { remembered, secret } = await request();
     expect(secret).toBe("shown once");
     expect(await idempotency.begin(slot, fingerprint)).toEqual({
@@ -272,14 +272,14 @@ describe("a request under an Idempotency-Key", () => {
     expect((await conflictOf(slot, otherFingerprint)).code).toBe("idempotency_conflict");
   });
 
-  test("is a conflict when the key was used for another one", async () => {
+  test("is a conflict if the key was used for a different request", async () => {
     await request();
     const fault = await conflictOf(slot, otherFingerprint);
     expect([fault.code, fault.param]).toEqual(["idempotency_conflict", "Idempotency-Key"]);
     expect((await idempotency.begin(slot, fingerprint)).kind).toBe("replay");
   });
 
-  test("is a conflict while the first is running, the same or another, and is replayed from the commit on", async () => {
+  test("is a conflict while another one with its key runs, whether equal or not, and is replayed once that one has committed", async () => {
     const first = await running();
     expect([await conflictOf(), await conflictOf(slot, otherFingerprint)].map(({ code }) => code)).toEqual([
       "idempotency_conflict",
@@ -291,7 +291,7 @@ describe("a request under an Idempotency-Key", () => {
     expect((await idempotency.begin(slot, fingerprint)).kind).toBe("replay");
   });
 
-  test("made many times at once changes one thing", async () => {
+  test("sent many times at once is run once", async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, async () => {
         try {
@@ -314,7 +314,7 @@ describe("a request under an Idempotency-Key", () => {
     expect(changes()).toBe(1);
   });
 
-  test("that is refused while it works leaves neither change nor answer, and can be made again", async () => {
+  test("that is refused while it runs leaves neither change nor answer, and can be repeated", async () => {
     const begun = await running();
     const refuse = () =>
       begun.commit(async (tx) => {
@@ -327,7 +327,7 @@ describe("a request under an Idempotency-Key", () => {
     expect((await request(slot, 202)).status).toBe(202);
   });
 
-  test("whose answer is no success is not remembered", async () => {
+  test("whose answer is not a success is not remembered", async () => {
     await request(slot, 429);
     expect(store.recall(slot)).toBeNull();
     await request(slot, 400);
@@ -340,7 +340,7 @@ describe("a request under an Idempotency-Key", () => {
     expect(store.recall(slot)).toBeNull();
   });
 
-  test("whose transaction is undone is not remembered", async () => {
+  test("whose transaction is rolled back is not remembered", async () => {
     const begun = await running();
     const undone = begun.commit((tx) => {
       tx.afterCommit(() => {
@@ -353,7 +353,7 @@ describe("a request under an Idempotency-Key", () => {
     expect((await idempotency.begin(slot, fingerprint)).kind).toBe("run");
   });
 
-  test("cannot store anything after its end, when another one may run, nor twice", async () => {
+  test("cannot commit after its end, because another one may run, nor twice", async () => {
     const begun = await running();
     begun.end();
     const late = async () => begun.commit(() => ({ status: 201, remembered: {} }));
@@ -372,7 +372,7 @@ describe("a request under an Idempotency-Key", () => {
     expect(users.get(project, "u")).toBeNull();
   });
 
-  test("is remembered for 24 hours, and is a new one after them, with any body", async () => {
+  test("is remembered for 24 hours, and its key is free after that for any body", async () => {
     await request();
     clock.advance(LIMITS.idempotencyMs);
     expect((await idempotency.begin(slot, fingerprint)).kind).toBe("replay");
@@ -383,7 +383,7 @@ describe("a request under an Idempotency-Key", () => {
     expect(await idempotency.begin(slot, otherFingerprint)).toMatchObject({ body: '{"second":true}' });
   });
 
-  test("meets none of another project, route, key or confined user", async () => {
+  test("is separate from those of another project, route, key or confined user", async () => {
     const slots: readonly IdempotencySlot[] = [
       slot,
       { ...slot, userId: "u" },
@@ -398,7 +398,7 @@ describe("a request under an Idempotency-Key", () => {
     expect(changes()).toBe(slots.length);
   });
 
-  test("makes nothing again when what its answer speaks of, in its body or beside it, was erased", async () => {
+  test("is a conflict after a subject of its answer, in the body or listed beside it, was erased", async () => {
     const slots = ["a", "b", "c"].map((key) => ({ ...slot, key }));
     const [byId, byUser, beside] = slots as [IdempotencySlot, IdempotencySlot, IdempotencySlot];
     const { remembered } = await request(byId);

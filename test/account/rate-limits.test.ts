@@ -1,4 +1,5 @@
-// Which requests share a window and how many it has: the interface's table, and tables that operators write.
+// Rate limit tables: which requests share a window and what its limit is, in the default table and in operators'
+// tables.
 
 import { describe, expect, test } from "bun:test";
 import { type Bucket, parseRateLimits, RATE_LIMITS, RateBuckets } from "../../src/account/rate-limits.ts";
@@ -41,7 +42,7 @@ function tableOf(file: object | "off" | undefined) {
 }
 
 function unread(): never {
-  throw new Error("nothing is to be read");
+  throw new Error("no file should be read");
 }
 
 function refusal(act: () => unknown): string {
@@ -51,10 +52,10 @@ function refusal(act: () => unknown): string {
     if (error instanceof UsageError) return error.message;
     throw error;
   }
-  throw new Error("it was not refused");
+  throw new Error("no UsageError was thrown");
 }
 
-describe("the interface's table", () => {
+describe("the default table", () => {
   const rows: readonly (readonly [string, number, string])[] = [
     ["POST /v1/memories/query", 30, "POST /memories/query"],
     ["POST /v1/memories/search", 60, "POST /memories/search"],
@@ -79,12 +80,12 @@ describe("the interface's table", () => {
     ["PATCH /v1/keys/:id", 100, "PATCH /keys/{id}"],
   ];
   for (const [route, limit, name] of rows) {
-    test(`${route} has ${limit} a minute in the window ${name}`, () => {
+    test(`allows ${limit} ${route} a minute in the window ${name}`, () => {
       expect(bucketOf(route)).toEqual({ name, limit });
     });
   }
 
-  test("unknown routes share one window per method", () => {
+  test("has one window per method for unknown routes", () => {
     const limits = { GET: 300, HEAD: 300, POST: 100, PUT: 100, PATCH: 100, DELETE: 100 };
     for (const [method, limit] of Object.entries(limits)) {
       const name = `${method === "HEAD" ? "GET" : method} *`;
@@ -93,7 +94,7 @@ describe("the interface's table", () => {
     }
   });
 
-  test("methods that no route has share one window, whatever they are called", () => {
+  test("has one window for all methods that no route has", () => {
     for (const method of ["OPTIONS", "TRACE", "PROPFIND", "get", "__proto__"]) {
       expect(bucketOf(method)).toEqual({ name: "* *", limit: 100 });
       expect(bucketOf(`${method} /v1/memories`)).toEqual({ name: "* *", limit: 100 });
@@ -102,14 +103,14 @@ describe("the interface's table", () => {
 });
 
 describe("an operator's table", () => {
-  test("off limits nothing, in any window", () => {
+  test("of `off` limits nothing, in any window", () => {
     for (const { method, path } of ROUTES) expect(bucketOf(`${method} ${path}`, "off").limit).toBe(UNLIMITED);
     for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE"]) {
       expect(bucketOf(method, "off").limit).toBe(UNLIMITED);
     }
   });
 
-  test("takes the place of the entries that it names and leaves the others", () => {
+  test("overrides the entries that it names and keeps the others", () => {
     const file = { "POST /memories/query": 60, "GET *": 1000, "GET /memories/{id}": 50, "POST *": null };
     expect(bucketOf("POST /v1/memories/query", file).limit).toBe(60);
     expect(bucketOf("GET /v1/memories", file).limit).toBe(1000);
@@ -121,11 +122,11 @@ describe("an operator's table", () => {
     expect(bucketOf("DELETE /v1/memories/:id", file).limit).toBe(100);
   });
 
-  test("an empty one changes nothing", () => {
+  test("without entries changes nothing", () => {
     expect([...tableOf({})]).toEqual([...RATE_LIMITS]);
   });
 
-  test("a path may be written as in the documentation, with another parameter's name, or with its version", () => {
+  test("accepts a path with any parameter name, and with the version prefix", () => {
     for (const entry of ["POST /users/{userId}/events", "POST /users/{id}/events", "POST /v1/users/:userId/events"]) {
       expect(bucketOf("POST /v1/users/:userId/events", { [entry]: 7 })).toEqual({
         name: "POST /users/{id}/events",
@@ -134,7 +135,7 @@ describe("an operator's table", () => {
     }
   });
 
-  test("either name of the search sets both", () => {
+  test("sets both forms of search by either name", () => {
     for (const entry of ["GET /memories/search", "POST /memories/search"]) {
       for (const method of ["GET", "POST"]) {
         expect(bucketOf(`${method} /v1/memories/search`, { [entry]: 9 })).toEqual({
@@ -145,13 +146,13 @@ describe("an operator's table", () => {
     }
   });
 
-  test("limits from 1 to 1,000,000 are taken", () => {
+  test("accepts limits from 1 to 1,000,000", () => {
     expect(bucketOf("PUT /v1/memories/:id", { "PUT *": 1 }).limit).toBe(1);
     expect(bucketOf("PUT /v1/memories/:id", { "PUT *": 1_000_000 }).limit).toBe(1_000_000);
   });
 
   for (const limit of [0, -1, 1.5, 1_000_001, "60", true, [], {}]) {
-    test(`a limit of ${JSON.stringify(limit)} is refused`, () => {
+    test(`refuses a limit of ${JSON.stringify(limit)}`, () => {
       expect(refusal(() => tableOf({ "GET *": 5, "PUT *": limit }))).toBe(
         `"PUT *" in limits.json must be an integer from 1 to 1000000, or null for no limit, not ${JSON.stringify(limit)}.`,
       );
@@ -171,22 +172,26 @@ describe("an operator's table", () => {
     "GET /memories/*",
   ];
   for (const entry of [...entries, "GET *\n", " GET *", "* /memories", "__proto__"]) {
-    test(`${JSON.stringify(entry)} is no entry`, () => {
+    test(`refuses the entry ${JSON.stringify(entry)}`, () => {
       const file = `{${JSON.stringify(entry)}: 5}`;
       const message = refusal(() => parseRateLimits("limits.json", () => file));
-      expect(message).toStartWith(`${JSON.stringify(entry)} in limits.json is no entry: write one of GET, POST`);
+      expect(message).toStartWith(
+        `${JSON.stringify(entry)} in limits.json is not a valid entry: write one of GET, POST`,
+      );
       expect(message).not.toContain("\n");
     });
   }
 
-  test("an entry that names no route is refused with the nearest one", () => {
+  test("refuses an entry that names no route, and suggests the nearest one", () => {
     expect(refusal(() => bucketOf("GET", { "POST /memorys/query": 5 }))).toBe(
-      "The rate limits name POST /memorys/query, which is no route. Did you mean POST /memories/query?",
+      "The rate limits name POST /memorys/query, which is not a route. Did you mean POST /memories/query?",
     );
-    expect(refusal(() => bucketOf("GET", { "PATCH /memories": 5 }))).toContain("PATCH /memories, which is no route.");
+    expect(refusal(() => bucketOf("GET", { "PATCH /memories": 5 }))).toContain(
+      "PATCH /memories, which is not a route.",
+    );
   });
 
-  test("two entries for one window are refused", () => {
+  test("refuses two entries for one window", () => {
     expect(refusal(() => tableOf({ "GET /memories/search": 5, "POST /memories/search": 6 }))).toBe(
       'limits.json sets POST /memories/search twice, the second time as "POST /memories/search".',
     );
@@ -194,14 +199,14 @@ describe("an operator's table", () => {
   });
 
   for (const text of ["", "[]", "null", "5", '"off"', "{", '{"GET *": 5,}']) {
-    test(`a file that holds ${JSON.stringify(text)} is refused`, () => {
+    test(`refuses a file with the content ${JSON.stringify(text)}`, () => {
       const message = refusal(() => parseRateLimits("limits.json", () => text));
       expect(message).toContain("limits.json");
       expect(message).not.toContain("\n");
     });
   }
 
-  test("a file that cannot be read is refused with the reason", () => {
+  test("refuses a file that cannot be read, with the reason", () => {
     const message = refusal(() =>
       parseRateLimits("Off", () => {
         throw new Error("ENOENT: no such file");

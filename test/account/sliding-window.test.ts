@@ -1,4 +1,5 @@
-// Who is admitted, who is told to wait and for how long, and what happens when keys or clocks run wild.
+// Sliding window: which requests are admitted, how long refused ones must wait, and what happens with many keys and
+// with a system clock that is changed.
 
 import { describe, expect, test } from "bun:test";
 import { SlidingWindow, UNLIMITED } from "../../src/account/sliding-window.ts";
@@ -19,7 +20,7 @@ function admitted(windows: SlidingWindow, key: string, limit: number, calls: num
 }
 
 describe("the limit", () => {
-  test("200 calls at a limit of 100 are exactly 100 admitted ones, at once or over the minute", () => {
+  test("admits exactly 100 of 200 calls at a limit of 100, whether at once or spread over a minute", () => {
     const { windows, clock } = start();
     expect(admitted(windows, "at once", 100, 200)).toBe(100);
     let count = 0;
@@ -27,18 +28,18 @@ describe("the limit", () => {
     expect(count).toBe(100);
   });
 
-  test("a limit of 1 admits one", () => {
+  test("of 1 admits one request", () => {
     const { windows } = start();
     expect(admitted(windows, "a", 1, 3)).toBe(1);
   });
 
-  test("each key has its own", () => {
+  test("is separate for each key", () => {
     const { windows } = start();
     expect(admitted(windows, "a", 3, 5)).toBe(3);
     expect(admitted(windows, "b", 3, 5)).toBe(3);
   });
 
-  test("a request leaves the window after exactly 60 s", () => {
+  test("forgets a request after exactly 60 s", () => {
     const { windows, clock } = start();
     windows.admit("a", 1);
     clock.advance(WINDOW_MS - 1);
@@ -47,7 +48,7 @@ describe("the limit", () => {
     expect(windows.admit("a", 1).isAdmitted).toBe(true);
   });
 
-  test("refused requests do not count", () => {
+  test("does not count refused requests", () => {
     const { windows, clock } = start();
     admitted(windows, "a", 10, 10);
     clock.advance(WINDOW_MS - 1);
@@ -56,7 +57,7 @@ describe("the limit", () => {
     expect(admitted(windows, "a", 10, 20)).toBe(10);
   });
 
-  test("UNLIMITED admits everything and keeps nothing", () => {
+  test("of UNLIMITED admits everything and stores nothing", () => {
     const { windows, clock } = start(1);
     for (const key of ["a", "b", "c"]) {
       expect(windows.admit(key, UNLIMITED)).toEqual({
@@ -67,23 +68,23 @@ describe("the limit", () => {
         retryAfterSeconds: 0,
       });
     }
-    expect(windows.look("d", UNLIMITED).isAdmitted).toBe(true);
+    expect(windows.peek("d", UNLIMITED).isAdmitted).toBe(true);
     expect(windows.keysHeld).toBe(0);
   });
 
-  test("a limit below 1 is a bug of whoever asks", () => {
+  test("below 1 is reported as a bug", () => {
     const { windows } = start();
     expect(() => windows.admit("a", 0)).toThrow("this is a bug in Mneme");
   });
 });
 
-describe("what a caller is told", () => {
-  test("remaining counts down to 0 and stays there", () => {
+describe("the window state", () => {
+  test("has a `remaining` that counts down to 0 and stays there", () => {
     const { windows } = start();
     expect([1, 2, 3, 4].map(() => windows.admit("a", 3).remaining)).toEqual([2, 1, 0, 0]);
   });
 
-  test("the reset is when the oldest counted request leaves, rounded up", () => {
+  test("has a reset time at which the oldest counted request leaves, rounded up", () => {
     const { windows, clock } = start();
     const startSeconds = clock.now() / 1000;
     clock.advance(1);
@@ -91,10 +92,10 @@ describe("what a caller is told", () => {
     clock.advance(30_000);
     expect(windows.admit("a", 5).resetAtSeconds).toBe(startSeconds + 61);
     clock.advance(30_000);
-    expect(windows.look("a", 5).resetAtSeconds).toBe(startSeconds + 91);
+    expect(windows.peek("a", 5).resetAtSeconds).toBe(startSeconds + 91);
   });
 
-  test("whoever waits as long as told is admitted, whoever waits a second less is not", () => {
+  test("has a wait after which a request is admitted, and one second earlier is not", () => {
     const { windows, clock } = start();
     for (const offsetMs of [0, 1, 499, 999]) {
       clock.advance(2 * WINDOW_MS);
@@ -102,16 +103,16 @@ describe("what a caller is told", () => {
       clock.advance(10_000 + offsetMs);
       const { retryAfterSeconds } = windows.admit("a", 1);
       clock.advance((retryAfterSeconds - 1) * 1000);
-      expect(windows.look("a", 1).isAdmitted).toBe(false);
+      expect(windows.peek("a", 1).isAdmitted).toBe(false);
       clock.advance(1000);
-      expect(windows.look("a", 1).isAdmitted).toBe(true);
+      expect(windows.peek("a", 1).isAdmitted).toBe(true);
     }
   });
 
-  test("an unknown key has everything left, and its reset is now", () => {
+  test("of an unknown key has the whole limit left, and its reset is now", () => {
     const { windows, clock } = start();
     clock.advance(1);
-    expect(windows.look("nobody", 30)).toEqual({
+    expect(windows.peek("nobody", 30)).toEqual({
       isAdmitted: true,
       limit: 30,
       remaining: 30,
@@ -120,18 +121,18 @@ describe("what a caller is told", () => {
     });
   });
 
-  test("looking counts nothing", () => {
+  test("is returned by peek without counting a request", () => {
     const { windows } = start();
-    for (let look = 0; look < 10; look++) expect(windows.look("a", 2).remaining).toBe(2);
+    for (let peek = 0; peek < 10; peek++) expect(windows.peek("a", 2).remaining).toBe(2);
     expect(windows.keysHeld).toBe(0);
     windows.admit("a", 2);
-    for (let look = 0; look < 10; look++) expect(windows.look("a", 2).remaining).toBe(1);
+    for (let peek = 0; peek < 10; peek++) expect(windows.peek("a", 2).remaining).toBe(1);
     windows.admit("a", 2);
-    expect(windows.look("a", 2)).toMatchObject({ isAdmitted: false, remaining: 0, retryAfterSeconds: 60 });
+    expect(windows.peek("a", 2)).toMatchObject({ isAdmitted: false, remaining: 0, retryAfterSeconds: 60 });
   });
 });
 
-test(`any history is answered as by counting the times of all admitted requests (seed ${SEED}, ${STEPS} steps)`, () => {
+test(`random histories give the same states as counting all admitted requests (seed ${SEED}, ${STEPS} steps)`, () => {
   const random = seeded(SEED);
   const { windows, clock } = start();
   const history = new Map<string, number[]>();
@@ -140,12 +141,12 @@ test(`any history is answered as by counting the times of all admitted requests 
     if (random() < 0.2) clock.advance(advances[Math.floor(random() * advances.length)] ?? 0);
     const key = `key ${Math.floor(random() * 5)}`;
     const limit = random() < 0.9 ? 7 : 1 + Math.floor(random() * 12);
-    const isLook = random() < 0.2;
+    const isPeek = random() < 0.2;
     const counted = (atMs: number) => (history.get(key) ?? []).filter((time) => time > atMs - WINDOW_MS);
     const now = clock.now();
     const isAdmitted = counted(now).length < limit;
-    const state = isLook ? windows.look(key, limit) : windows.admit(key, limit);
-    if (isAdmitted && !isLook) history.set(key, [...counted(now), now]);
+    const state = isPeek ? windows.peek(key, limit) : windows.admit(key, limit);
+    if (isAdmitted && !isPeek) history.set(key, [...counted(now), now]);
 
     let retryAfterSeconds = 0;
     if (!isAdmitted) while (counted(now + 1000 * retryAfterSeconds).length >= limit) retryAfterSeconds++;
@@ -160,7 +161,7 @@ test(`any history is answered as by counting the times of all admitted requests 
 });
 
 describe("many keys", () => {
-  test("keys without a counted request are let go as calls come in", () => {
+  test("are evicted by later calls once they have no counted request", () => {
     const { windows, clock } = start();
     for (let key = 0; key < 500; key++) windows.admit(`key ${key}`, 5);
     expect(windows.keysHeld).toBe(500);
@@ -169,7 +170,7 @@ describe("many keys", () => {
     expect(windows.keysHeld).toBe(1);
   });
 
-  test("a key with a counted request is never let go, however long it has been refused", () => {
+  test("are never evicted while they have a counted request, however long they have been refused", () => {
     const { windows, clock } = start(10);
     admitted(windows, "hammering", 3, 3);
     for (let second = 1; second < 60; second++) {
@@ -180,25 +181,25 @@ describe("many keys", () => {
     expect(windows.keysHeld).toBe(10);
   });
 
-  test("beyond keysMax a further key is refused until the longest idle one is free", () => {
+  test("beyond keysMax are refused until the longest idle key has no counted request", () => {
     const { windows, clock } = start(2);
     windows.admit("a", 5);
     clock.advance(1_500);
     windows.admit("b", 5);
     clock.advance(1_500);
     const refused = { isAdmitted: false, limit: 5, remaining: 0, retryAfterSeconds: 57 };
-    expect(windows.look("c", 5)).toMatchObject(refused);
+    expect(windows.peek("c", 5)).toMatchObject(refused);
     expect(windows.admit("c", 5)).toMatchObject({ ...refused, resetAtSeconds: clock.now() / 1000 + 57 });
     expect(windows.admit("b", 5).isAdmitted).toBe(true);
     clock.advance(57_000);
-    expect(windows.look("c", 5)).toMatchObject({ isAdmitted: true, remaining: 5 });
+    expect(windows.peek("c", 5)).toMatchObject({ isAdmitted: true, remaining: 5 });
     expect(windows.admit("c", 5)).toMatchObject({ isAdmitted: true, remaining: 4 });
     expect(windows.keysHeld).toBe(2);
   });
 });
 
 describe("a clock that is set", () => {
-  test("back by an hour keeps the limit, and nobody waits longer than a window", () => {
+  test("back by an hour keeps the limit, and no wait exceeds one window", () => {
     const { windows, clock } = start();
     admitted(windows, "a", 3, 3);
     clock.advance(-3_600_000);
@@ -222,7 +223,7 @@ describe("a clock that is set", () => {
     expect(admitted(windows, "a", 3, 10)).toBe(3);
   });
 
-  test(`back at any time admits at most the limit in 60 s of its running, and always again after them (seed ${SEED})`, () => {
+  test(`back at random times admits at most the limit in 60 s of real time, and always again after it (seed ${SEED})`, () => {
     const random = seeded(SEED);
     const { windows, clock } = start();
     let runningMs = 0;
@@ -237,12 +238,12 @@ describe("a clock that is set", () => {
       expect(times.filter((time) => time > runningMs - WINDOW_MS).length, `step ${step}`).toBeLessThanOrEqual(5);
       if (random() < 0.1) {
         clock.advance(-Math.floor(random() * 10_000_000));
-        windows.look("a", 5); // a setting back between two calls that running makes up for cannot be seen
+        windows.peek("a", 5); // a step back that ends before the next call cannot be noticed
       }
     }
   });
 
-  test("back unseen between two calls makes nobody wait longer than a window", () => {
+  test("back unnoticed between two calls causes no wait longer than one window", () => {
     const { windows, clock } = start();
     admitted(windows, "a", 3, 3);
     clock.advance(-3_600_000);

@@ -343,7 +343,7 @@ describe("a slow answer", () => {
       chats: stores.chats,
       answers: {
         check: async () => ({ generation: null, evidenceMin: 0 }),
-        takePlace: ({ projectId }) => quota.take(projectId),
+        takePlace: ({ projectId }) => quota.reserve(projectId),
         answer: async (_viewer, { text }, { signal, place }) => ({
           events: say(text, signal),
           context: () => [],

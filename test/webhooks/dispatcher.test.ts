@@ -1,6 +1,5 @@
-// What deliveries promise: each is sent at least once, at the times of its schedule, across restarts and failures of
-// the store, and no slow receiver holds the others up. The rows are real SQLite; the receiver is real where signatures
-// count.
+// Webhook deliveries: each is sent at least once, on schedule, across restarts and failures of the store, and no slow
+// receiver delays the others. The store is SQLite; tests of signatures use a real HTTP receiver.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -28,30 +27,31 @@ const RETRY_DELAYS_MS = [5_000, 300_000, 1_800_000];
 const log = createLog("silent");
 
 describe("the schedule", () => {
-  const judge = (statusCode: number | null, attemptsMade: number, isRetried = true) =>
+  const nextAfter = (statusCode: number | null, attemptsMade: number, isRetried = true) =>
     nextAttempt({ statusCode, attemptsMade, retryDelaysMs: RETRY_DELAYS_MS, isRetried, now: 1_000 });
 
-  test("takes every 2xx for delivered", () => {
-    for (const status of [200, 201, 204, 299]) expect(judge(status, 4)).toEqual({ next: "delivered", disables: false });
+  test("treats every 2xx as delivered", () => {
+    for (const status of [200, 201, 204, 299])
+      expect(nextAfter(status, 4)).toEqual({ next: "delivered", disables: false });
   });
 
-  test("tries anything else again after 5 s, 5 min and 30 min, then gives up", () => {
+  test("retries after anything else in 5 s, 5 min and 30 min, then gives up", () => {
     for (const status of [null, 100, 199, 300, 301, 304, 400, 401, 404, 409, 411, 429, 500, 503]) {
-      expect(judge(status, 1), `${status}`).toEqual({ next: { at: 6_000 }, disables: false });
-      expect(judge(status, 2), `${status}`).toEqual({ next: { at: 301_000 }, disables: false });
-      expect(judge(status, 3), `${status}`).toEqual({ next: { at: 1_801_000 }, disables: false });
-      expect(judge(status, 4), `${status}`).toEqual({ next: "failed", disables: false });
-      expect(judge(status, 1, false), `${status}`).toEqual({ next: "failed", disables: false });
+      expect(nextAfter(status, 1), `${status}`).toEqual({ next: { at: 6_000 }, disables: false });
+      expect(nextAfter(status, 2), `${status}`).toEqual({ next: { at: 301_000 }, disables: false });
+      expect(nextAfter(status, 3), `${status}`).toEqual({ next: { at: 1_801_000 }, disables: false });
+      expect(nextAfter(status, 4), `${status}`).toEqual({ next: "failed", disables: false });
+      expect(nextAfter(status, 1, false), `${status}`).toEqual({ next: "failed", disables: false });
     }
   });
 
-  test("switches off a webhook whose receiver is gone", () => {
+  test("disables a webhook whose receiver is gone", () => {
     for (const isRetried of [true, false]) {
-      expect(judge(410, 1, isRetried)).toEqual({ next: "failed", disables: true });
+      expect(nextAfter(410, 1, isRetried)).toEqual({ next: "failed", disables: true });
     }
   });
 
-  test("is read from seconds, up to three of them", () => {
+  test("is parsed from up to three numbers of seconds", () => {
     expect(parseRetries("5,300,1800")).toEqual(RETRY_DELAYS_MS);
     expect(parseRetries(" 1 , 86400 ")).toEqual([1_000, DAY_MS]);
     expect(parseRetries("60")).toEqual([60_000]);
@@ -132,10 +132,10 @@ function isEnabled({ id }: Webhook): boolean | undefined {
   return store.get(PROJECT, id)?.isEnabled;
 }
 
-// Everything that can go on without time passing has gone on.
+/** Lets the dispatcher do everything that it can do without time passing. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Moves time on so that whoever would act a millisecond too early has the chance to. */
+/** Advances the clock in two steps, so that an action one millisecond too early would show. */
 async function pass(ms: number): Promise<void> {
   await settle();
   clock.advance(ms - 1);
@@ -155,15 +155,15 @@ interface Call {
 const answerOf = (statusCode: number): OutboundAnswer => ({ statusCode, error: null, ms: 3 });
 const STOPPED: OutboundAnswer = { statusCode: null, error: "stopped", ms: 3 };
 
-/** Answers as a test says; one that hangs answers when the call is broken off, or `release` is called. */
+/** Answers as a test sets it. A call that hangs ends when it is aborted or `release` is called. */
 class FakeSender implements OutboundSender {
   readonly calls: Call[] = [];
   answer: (host: string) => OutboundAnswer | "hangs" = () => answerOf(200);
-  /** What a call that was broken off says. */
+  /** Answer of a call that was aborted. */
   whenStopped = STOPPED;
-  underWayMax = 0;
+  concurrentMax = 0;
   readonly perHostMax = new Map<string, number>();
-  readonly #underWay: string[] = [];
+  readonly #running: string[] = [];
   readonly #hanging: ((answer: OutboundAnswer) => void)[] = [];
 
   constructor(private readonly clock: Clock) {}
@@ -176,13 +176,13 @@ class FakeSender implements OutboundSender {
   ): Promise<OutboundAnswer> {
     const { host } = new URL(url);
     this.calls.push({ host, headers, body, at: this.clock.now() });
-    this.#underWay.push(host);
-    const toHost = this.#underWay.filter((other) => other === host).length;
-    this.underWayMax = Math.max(this.underWayMax, this.#underWay.length);
+    this.#running.push(host);
+    const toHost = this.#running.filter((other) => other === host).length;
+    this.concurrentMax = Math.max(this.concurrentMax, this.#running.length);
     this.perHostMax.set(host, Math.max(this.perHostMax.get(host) ?? 0, toHost));
     const answer = this.answer(host);
     const ended = answer === "hangs" ? await this.#hang(signal) : answer;
-    this.#underWay.splice(this.#underWay.indexOf(host), 1);
+    this.#running.splice(this.#running.indexOf(host), 1);
     return ended;
   }
 
@@ -204,7 +204,7 @@ class FakeSender implements OutboundSender {
 }
 
 describe("a delivery", () => {
-  test("that fails is tried again after exactly 5 s, 5 min and 30 min, then failed for good", async () => {
+  test("that fails is retried after exactly 5 s, 5 min and 30 min, then marked as failed", async () => {
     sender.answer = () => answerOf(500);
     const delivery = add(webhook());
     const startedAt = clock.now();
@@ -223,7 +223,7 @@ describe("a delivery", () => {
     ]);
   });
 
-  test("keeps its id and body over its attempts, and is signed anew for each", async () => {
+  test("keeps its id and body in all attempts, and is signed for each attempt", async () => {
     sender.answer = () => answerOf(500);
     const made = webhook();
     const delivery = add(made);
@@ -242,7 +242,7 @@ describe("a delivery", () => {
     expect(second?.headers["webhook-signature"]).not.toBe(first?.headers["webhook-signature"] ?? "");
   });
 
-  test("that succeeds at its second attempt is not sent a third time", async () => {
+  test("that succeeds at its second attempt is not sent again", async () => {
     sender.answer = () => answerOf(sender.calls.length === 1 ? 503 : 204);
     const delivery = add(webhook());
     begin();
@@ -253,7 +253,7 @@ describe("a delivery", () => {
     expect(reread(delivery).attempts.map(({ statusCode }) => statusCode)).toEqual([503, 204]);
   });
 
-  test("remembers why there was no answer", async () => {
+  test("stores why there was no answer", async () => {
     sender.answer = () => ({ statusCode: null, error: "timed out after 10 s", ms: 10_000 });
     const delivery = add(webhook());
     begin();
@@ -263,7 +263,7 @@ describe("a delivery", () => {
     ]);
   });
 
-  test("to a receiver that is gone fails at once, and its webhook is switched off", async () => {
+  test("to a receiver that is gone fails at once, and its webhook is disabled", async () => {
     sender.answer = () => {
       const { length } = sender.calls;
       return length === 1 ? answerOf(410) : "hangs";
@@ -274,13 +274,13 @@ describe("a delivery", () => {
     await until("the webhook is off", () => isEnabled(made.webhook) === false);
     expect(gone === undefined ? null : reread(gone)).toMatchObject({ status: "failed", nextAttemptAt: null });
     for (const delivery of waiting) expect(reread(delivery).status).toBe("failed");
-    // the one that was under way beside it was sent, the one that waited was not
+    // the concurrent one was sent, the one that waited was not
     expect(sender.calls).toHaveLength(2);
     await pass(DAY_MS);
     expect(sender.calls).toHaveLength(2);
   });
 
-  test("that is asked for again is sent once more under its id, without retries", async () => {
+  test("that a caller redelivers is sent once more with its id, without retries", async () => {
     sender.answer = () => answerOf(410);
     const made = webhook();
     const delivery = add(made);
@@ -296,7 +296,7 @@ describe("a delivery", () => {
     expect(reread(delivery).attempts.map(({ statusCode }) => statusCode)).toEqual([410, 500]);
   });
 
-  test("made while the dispatcher sleeps is sent as soon as it is woken", async () => {
+  test("created while the dispatcher sleeps is sent as soon as it is woken", async () => {
     const dispatcher = begin();
     await settle();
     const delivery = add(webhook());
@@ -340,7 +340,7 @@ describe("a restart", () => {
     expect(reread(delivery).status).toBe("failed");
   });
 
-  test("sends at once what became due while nothing ran", async () => {
+  test("sends at once the deliveries that became due while the server was down", async () => {
     sender.answer = () => answerOf(sender.calls.length === 1 ? 500 : 200);
     const delivery = add(webhook());
     const first = begin();
@@ -352,7 +352,7 @@ describe("a restart", () => {
     expect(reread(delivery).status).toBe("delivered");
   });
 
-  test("between sending and writing down sends again", async () => {
+  test("between sending and recording sends again", async () => {
     const delivery = add(webhook());
     const dying = begin({ store: failing({ record: Number.POSITIVE_INFINITY }) });
     await until("it was sent", () => sender.calls.length === 1);
@@ -365,7 +365,7 @@ describe("a restart", () => {
 });
 
 describe("a stop", () => {
-  test("breaks off the attempt under way at once and does not count it", async () => {
+  test("aborts the running attempt at once and does not count it", async () => {
     sender.answer = () => "hangs";
     const delivery = add(webhook());
     const dispatcher = begin();
@@ -375,7 +375,7 @@ describe("a stop", () => {
     expect(reread(delivery)).toEqual(delivery);
   });
 
-  test("still writes down what arrived", async () => {
+  test("still records an answer that arrived", async () => {
     sender.answer = () => "hangs";
     sender.whenStopped = answerOf(200);
     const delivery = add(webhook());
@@ -385,7 +385,7 @@ describe("a stop", () => {
     expect(reread(delivery).status).toBe("delivered");
   });
 
-  test("is the end: nothing is sent afterwards, and a second one does nothing", async () => {
+  test("is final: nothing is sent afterwards, and a second stop does nothing", async () => {
     const dispatcher = begin();
     await dispatcher.stop();
     add(webhook());
@@ -398,7 +398,7 @@ describe("a stop", () => {
 });
 
 describe("a receiver that hangs", () => {
-  test("does not hold up another one: of 1,000 deliveries to both, all to the other arrive", async () => {
+  test("does not delay another one: of 1,000 deliveries to both, all to the other arrive", async () => {
     sender.answer = (host) => (host === "hangs.example" ? "hangs" : answerOf(200));
     const [slow, quick] = [webhook("https://hangs.example/in"), webhook("https://quick.example/in")];
     database.atomically(() => {
@@ -411,13 +411,13 @@ describe("a receiver that hangs", () => {
     await until("the other's have arrived", () => sender.to("quick.example") === 500);
     await settle();
     expect(sender.to("hangs.example")).toBe(2);
-    expect(sender.underWayMax).toBeLessThanOrEqual(8);
+    expect(sender.concurrentMax).toBeLessThanOrEqual(8);
     expect([...sender.perHostMax.values()].every((calls) => calls <= 2)).toBe(true);
     const ids = sender.calls.filter(({ host }) => host === "quick.example").map(({ headers }) => headers["webhook-id"]);
     expect(new Set(ids).size).toBe(500);
   });
 
-  test("with many webhooks holds up no other either", async () => {
+  test("does not delay another one even if it has many webhooks", async () => {
     sender.answer = (host) => (host === "hangs.example" ? "hangs" : answerOf(200));
     for (let count = 0; count < 9; count++) {
       const made = webhook(`https://hangs.example/${count}`);
@@ -430,7 +430,7 @@ describe("a receiver that hangs", () => {
     expect(sender.to("hangs.example")).toBe(2);
   });
 
-  test("does not hold up another one's retry by more than a second", async () => {
+  test("does not delay another one's retry by more than a second", async () => {
     sender.answer = (host) => (host === "hangs.example" ? "hangs" : answerOf(500));
     const slow = webhook("https://hangs.example/in");
     for (let count = 0; count < 5; count++) add(slow);
@@ -441,7 +441,7 @@ describe("a receiver that hangs", () => {
     expect(sender.to("quick.example")).toBe(2);
   });
 
-  test("leaves its place to the next delivery once it answers", async () => {
+  test("frees its slot for the next delivery once it answers", async () => {
     sender.answer = () => "hangs";
     const made = webhook();
     const deliveries = Array.from({ length: 4 }, () => add(made));
@@ -455,7 +455,7 @@ describe("a receiver that hangs", () => {
     );
   });
 
-  test("is one of many: eight attempts are under way at most, and all deliveries are tried", async () => {
+  test("among many leaves at most eight concurrent attempts, and all deliveries are tried", async () => {
     sender.answer = () => "hangs";
     for (let count = 0; count < 10; count++) {
       const made = webhook(`https://host-${count}.example/in`);
@@ -469,13 +469,13 @@ describe("a receiver that hangs", () => {
       sender.release(answerOf(200));
       return sender.calls.length === 20;
     });
-    expect(sender.underWayMax).toBe(8);
+    expect(sender.concurrentMax).toBe(8);
     expect(new Set(sender.calls.map(({ headers }) => headers["webhook-id"])).size).toBe(20);
   });
 });
 
 describe("a store that fails", () => {
-  test("to give what is due is asked again a second later", async () => {
+  test("to return due deliveries is tried again a second later", async () => {
     const delivery = add(webhook());
     begin({ store: failing({ due: 3, prune: 3 }) });
     await settle();
@@ -484,7 +484,7 @@ describe("a store that fails", () => {
     expect(reread(delivery).status).toBe("delivered");
   });
 
-  test("to write an attempt down is asked again, and nothing is sent twice", async () => {
+  test("to record an attempt is tried again, and nothing is sent twice", async () => {
     const delivery = add(webhook());
     begin({ store: failing({ record: 3 }) });
     for (let second = 0; second < 2; second++) await pass(1_000);
@@ -501,7 +501,7 @@ describe("a receiver that verifies with the standard's library", () => {
     readonly id: string | null;
     readonly timestamp: number;
     readonly type: string | null;
-    /** What the library made of the message. */
+    /** Message that the library returned. */
     readonly verified: unknown;
   }
 
@@ -536,7 +536,7 @@ describe("a receiver that verifies with the standard's library", () => {
   });
   afterEach(() => server.stop(true));
 
-  test("accepts what is sent, umlauts and emoji too", async () => {
+  test("accepts deliveries, also with umlauts and emoji", async () => {
     const made = webhook(`http://127.0.0.1:${server.port}/in`);
     secret = made.secret;
     const delivery = add(made);
@@ -554,7 +554,7 @@ describe("a receiver that verifies with the standard's library", () => {
     const made = webhook(`http://127.0.0.1:${server.port}/in`);
     secret = made.secret;
     status = (count) => {
-      // after the second attempt: the third is signed with the new one
+      // rotated after the second attempt, so the third is signed with the new secret
       if (count === 2) secret = store.rotateSecret(PROJECT, made.webhook.id)?.secret ?? "";
       return new Response(null, { status: count < 3 ? 500 : 200 });
     };
@@ -565,7 +565,7 @@ describe("a receiver that verifies with the standard's library", () => {
     expect(received[2]?.timestamp).toBeGreaterThan(received[0]?.timestamp ?? 0);
   });
 
-  test("that redirects is not followed: that is a failed attempt", async () => {
+  test("that redirects is not followed: the attempt failed", async () => {
     const made = webhook(`http://127.0.0.1:${server.port}/in`);
     secret = made.secret;
     status = () => Response.redirect(`http://127.0.0.1:${server.port}/elsewhere`, 307);
@@ -577,7 +577,7 @@ describe("a receiver that verifies with the standard's library", () => {
   });
 });
 
-/** The store, with this many calls of each that fail first. */
+/** The store, but the first calls of each method fail, as many as given. */
 function failing(times: { readonly due?: number; readonly record?: number; readonly prune?: number }) {
   const left = { due: 0, record: 0, prune: 0, ...times };
   const breaking = (call: keyof typeof left) => {

@@ -1,4 +1,4 @@
-// What signatures promise: a receiver that uses the standard's own library accepts ours and nothing that was altered.
+// Webhook signatures: a receiver that uses the standard's own library accepts ours, and refuses altered messages.
 
 import { describe, expect, test } from "bun:test";
 import { Webhook, WebhookVerificationError } from "standardwebhooks";
@@ -11,7 +11,7 @@ const now = () => Math.floor(systemClock.now() / 1000);
 const random = (count: number) => crypto.getRandomValues(new Uint8Array(count));
 
 describe("signatures", () => {
-  test("the standard's library accepts them", () => {
+  test("are accepted by the standard's library", () => {
     for (const body of BODIES) {
       const secret = newWebhookSecret(random);
       const timestampSeconds = now();
@@ -25,7 +25,7 @@ describe("signatures", () => {
     }
   });
 
-  test("another id, time, body or secret is not accepted", () => {
+  test("do not fit another id, time, body or secret", () => {
     const secret = newWebhookSecret(random);
     const signed = { id: "dlv_1", timestampSeconds: now(), body: "{}", secret };
     const signature = signWebhook(signed);
@@ -47,7 +47,7 @@ describe("signatures", () => {
     for (const other of others) expect(verify(other)).toThrow(WebhookVerificationError);
   });
 
-  test("the example of the standard's reference libraries has the signature that they give it", () => {
+  test("equal the one in the example of the standard's reference libraries", () => {
     const signature = signWebhook({
       id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
       timestampSeconds: 1_614_265_330,
@@ -59,7 +59,7 @@ describe("signatures", () => {
 });
 
 describe("secrets", () => {
-  test("a secret is whsec_ and the base64 of 32 random bytes", () => {
+  test("are whsec_ and the base64 of 32 random bytes", () => {
     const next = seeded(7);
     const bytes = Uint8Array.from({ length: 32 }, () => Math.floor(next() * 256));
     const asked: number[] = [];
