@@ -103,7 +103,7 @@ impl Project {
         let (text, text_repairs) = TextIndex::open(&options.directory.join("text"), Arc::clone(&candidates))?;
         repairs.extend(text_repairs);
         let mut graph = NameGraph::default();
-        text.each_names(|chunk_key, ordinal, record| graph.add(chunk_key, ordinal, record))?;
+        text.for_each_entity_record(|chunk_key, ordinal, record| graph.add(chunk_key, ordinal, record))?;
         let (finder, graph) = (NameFinder::default(), RwLock::new(graph));
         Ok((Project { candidates, vectors, text, finder, graph, dimensions: options.dimensions }, repairs))
     }
@@ -158,7 +158,7 @@ impl Project {
         let vector_chunks = self.checked(memory_keys, chunks, vectors)?;
         let records = self.records(memory_keys, known, chunks)?;
         let chunks: Vec<TextChunk<'_>> =
-            chunks.iter().zip(&records).map(|(chunk, names)| TextChunk { names, ..*chunk }).collect();
+            chunks.iter().zip(&records).map(|(chunk, entity_record)| TextChunk { entity_record, ..*chunk }).collect();
         self.vectors.publish(memory_keys, &vector_chunks)?;
         self.text.publish(memory_keys, &chunks)?;
         self.replace_entities(memory_keys, &chunks)
@@ -199,7 +199,7 @@ impl Project {
 
     /// The BM25 score of exactly the given chunks; 0 where no word matches.
     pub fn score_text(&self, query: &str, chunk_keys: &[u64]) -> Result<Vec<f32>> {
-        self.text.score(query, chunk_keys)
+        self.text.score_chunks(query, chunk_keys)
     }
 
     /// Graph search: the `limit` admissible chunks that the query's entities and the seeds lead to, over at most one
@@ -209,7 +209,7 @@ impl Project {
         let set = self.candidates.confine(within)?;
         let runs = self.finder.query_runs(query);
         let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
-        let occurrences = |word: &str, most| self.text.occurrences(word, &set, most);
+        let occurrences = |word: &str, most| self.text.document_frequency_within(word, &set, most);
         let mut related = walk::related(&mut Scope::new(&graph, &set), &runs, seeds, limit, occurrences)?;
         drop(graph);
         self.candidates.retain_admitted(within, &mut related.hits, |hit| hit.ordinal);
@@ -333,7 +333,7 @@ impl Project {
             slice
                 .iter()
                 .zip(ordinals)
-                .try_for_each(|(chunk, ordinal)| graph.add(chunk.chunk_key, *ordinal, chunk.names))?;
+                .try_for_each(|(chunk, ordinal)| graph.add(chunk.chunk_key, *ordinal, chunk.entity_record))?;
         }
         Ok(())
     }

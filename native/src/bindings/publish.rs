@@ -100,7 +100,7 @@ impl NativeIndex {
                 language: &text.language,
                 passage: &text.passage,
                 place: &text.place,
-                names: &[],
+                entity_record: &[],
             });
             project.publish(&memory_keys, &known.collect::<Vec<_>>(), &chunks.collect::<Vec<_>>(), &vectors)
         })

@@ -1,5 +1,5 @@
-//! How a text becomes terms, for documents and for queries alike.
-//! Counting and scoring the terms is `text::index`' affair.
+//! Text analysis: turns documents and queries into terms by normalisation, tokenisation and stemming.
+//! Counting the terms is left to `document_frequencies`, scoring to `bm25`.
 
 use std::collections::BTreeSet;
 
@@ -9,17 +9,19 @@ use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 use rustc_hash::FxHashSet;
 use unicode_normalization::{UnicodeNormalization, is_nfkc};
 
-/// Longer words are cut here, on both sides alike: no word of a language is longer, and base64 blobs are.
+/// Longer words are cut to this length, in documents and queries alike. No word of a language is longer, but base64
+/// data is.
 const TERM_BYTES_MAX: usize = 128;
 
-/// Which way of making terms an index was written with: to be raised with every change of this file that gives a text
-/// other terms, so that indexes of an older way are set aside and filled anew.
+/// Version of the analysis that wrote an index. Raise it with every change of this file that makes different terms: an
+/// index of another version is set aside and rebuilt.
 pub(crate) const ANALYSIS_VERSION: &str = "analysis-2";
 
-/// A query's further distinct words are ignored. Questions have tens of words; each costs a walk of its postings.
+/// Distinct words of a query that count; further ones are ignored. Questions have tens of words, and each word costs a
+/// walk through its posting lists.
 pub const QUERY_WORDS_MAX: usize = 64;
 
-/// Which stemmer a document went through: a Snowball algorithm, or none for the languages that have none.
+/// The stemmer of a document: a Snowball algorithm, or none for languages without a stemmer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Stemming(Option<&'static str>);
 
@@ -27,25 +29,26 @@ impl Stemming {
     /// The stemming of languages without a stemmer.
     pub const NONE: Stemming = Stemming(None);
 
-    /// The stemming for a BCP 47 tag (`"de"`, `"pt-BR"`, `"und"`); only the primary subtag counts. A tag that is
-    /// unknown or malformed gets none: detection is a guess, and a document without stemming is still found.
+    /// The stemming for a BCP 47 tag (`"de"`, `"pt-BR"`, `"und"`); only the primary subtag counts. Unknown and
+    /// malformed tags get `NONE` instead of an error, because language detection is unreliable and a document is found
+    /// without stemming, too.
     pub fn for_language(tag: &str) -> Stemming {
         let primary = tag.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
-        let known = STEMMED.iter().find(|(subtag, _)| *subtag == primary);
+        let known = STEMMERS.iter().find(|(subtag, _)| *subtag == primary);
         Stemming(known.map(|(_, algorithm)| algorithm.name()))
     }
 
-    /// The name under which the text index remembers this stemming; `from_name` reads it back.
+    /// The name under which the text index stores this stemming; `from_name` reads it back.
     pub fn name(self) -> &'static str {
         self.0.unwrap_or("none")
     }
 
-    /// The inverse of `name`; `None` for a name that no version of this file has written.
+    /// The inverse of `name`; `None` for unknown names.
     pub fn from_name(name: &str) -> Option<Stemming> {
         if name == "none" {
             return Some(Stemming::NONE);
         }
-        STEMMED
+        STEMMERS
             .iter()
             .map(|(_, algorithm)| algorithm.name())
             .find(|known| *known == name)
@@ -54,12 +57,12 @@ impl Stemming {
 
     fn stemmer(self) -> Option<Stemmer> {
         let name = self.0?;
-        STEMMED.iter().find(|(_, algorithm)| algorithm.name() == name).map(|(_, algorithm)| Stemmer::new(*algorithm))
+        STEMMERS.iter().find(|(_, algorithm)| algorithm.name() == name).map(|(_, algorithm)| Stemmer::new(*algorithm))
     }
 }
 
-/// Primary subtags with a Snowball stemmer that is maintained upstream and meant for modern text.
-const STEMMED: &[(&str, Algorithm)] = &[
+/// Snowball stemmer by primary language subtag: those that are maintained upstream and made for modern text.
+const STEMMERS: &[(&str, Algorithm)] = &[
     ("ar", Algorithm::Arabic),
     ("ca", Algorithm::Catalan),
     ("cs", Algorithm::Czech),
@@ -96,9 +99,19 @@ const STEMMED: &[(&str, Algorithm)] = &[
     ("yi", Algorithm::Yiddish),
 ];
 
-/// Splits texts into terms: NFKC, lower case, ICU words (dictionaries for Thai, Lao, Khmer and Burmese), stems, and the
-/// grams of Han, Kana and Hangul; last, spellings of one letter are folded. Stop words stay: dropping them gained
-/// nothing (ARCHITECTURE.md, "Measured").
+/// The distinct terms of one query word: its stems under all stemmings of an index. They count as one term.
+pub type WordVariants = Vec<String>;
+
+/// Turns texts into terms, in this order:
+///
+/// 1. Unicode normalisation (NFKC) and lower case.
+/// 2. Words by ICU segmentation, with dictionaries for Thai, Lao, Khmer and Burmese; bigrams and single characters for
+///    Han, Kana and Hangul.
+/// 3. Stemming of words by language.
+/// 4. Folding of letters that people write interchangeably.
+///
+/// Stop words are kept, because removing them gained nothing (docs/measurements.md, "Word segmentation and stemming").
+/// For bigrams and characters see "Chinese, Japanese and Korean" there.
 #[derive(Debug, Clone, Copy)]
 pub struct Analyzer {
     segmenter: WordSegmenterBorrowed<'static>,
@@ -111,49 +124,50 @@ impl Default for Analyzer {
 }
 
 impl Analyzer {
-    /// The terms of a document in order, repetitions included; their number is the document's length for BM25.
+    /// The terms of a document in order, repetitions included. Their number is the document's length for BM25.
     pub fn document_terms(&self, text: &str, stemming: Stemming) -> Vec<String> {
         let stemmer = stemming.stemmer();
         let mut terms = Vec::with_capacity(text.len() / 5);
-        self.each_token(&normalise(text), |token| terms.push(token.term(stemmer.as_ref())));
+        self.for_each_token(&normalise(text), |token| terms.push(token.term(stemmer.as_ref())));
         terms
     }
 
-    /// One group per distinct query word, in order of appearance: the distinct stems that the word has under the given
-    /// stemmings. A group counts as one term when it is scored. At most `QUERY_WORDS_MAX` groups; single characters of
-    /// longer runs come last, so that in a long question they take no word's place.
-    pub fn query_groups(&self, text: &str, stemmings: &BTreeSet<Stemming>) -> Vec<Vec<String>> {
+    /// The distinct words of a query in order of appearance, each as its variants under the given stemmings. At most
+    /// `QUERY_WORDS_MAX` words. Single characters of longer runs come last, so that they do not displace words of a
+    /// long question.
+    pub fn query_words(&self, text: &str, stemmings: &BTreeSet<Stemming>) -> Vec<WordVariants> {
         let stemmers: Vec<Option<Stemmer>> = stemmings.iter().map(|stemming| stemming.stemmer()).collect();
-        let mut seen: FxHashSet<Vec<String>> = FxHashSet::default();
-        let mut groups = Vec::new();
+        let mut seen: FxHashSet<WordVariants> = FxHashSet::default();
+        let mut words = Vec::new();
         let mut characters = Vec::new();
-        self.each_token(&normalise(text), |token| {
-            let into = if matches!(token, Token::Character(_)) { &mut characters } else { &mut groups };
-            if into.len() == QUERY_WORDS_MAX {
+        self.for_each_token(&normalise(text), |token| {
+            let list = if matches!(token, Token::Character(_)) { &mut characters } else { &mut words };
+            if list.len() == QUERY_WORDS_MAX {
                 return;
             }
-            let variants: BTreeSet<String> = stemmers.iter().map(|stemmer| token.term(stemmer.as_ref())).collect();
-            let group: Vec<String> = variants.into_iter().collect();
-            // Words that share all their stems ("run", "runs") ask for the same thing once.
-            if seen.insert(group.clone()) {
-                into.push(group);
+            let stems: BTreeSet<String> = stemmers.iter().map(|stemmer| token.term(stemmer.as_ref())).collect();
+            let variants: WordVariants = stems.into_iter().collect();
+            // Words with equal stems under all stemmings ("run", "runs") count once.
+            if seen.insert(variants.clone()) {
+                list.push(variants);
             }
         });
-        groups.append(&mut characters);
-        groups.truncate(QUERY_WORDS_MAX);
-        groups
+        words.append(&mut characters);
+        words.truncate(QUERY_WORDS_MAX);
+        words
     }
 
-    fn each_token(&self, text: &str, mut emit: impl FnMut(Token<'_>)) {
+    /// Calls `emit` for each token of a normalised text.
+    fn for_each_token(&self, text: &str, mut emit: impl FnMut(Token<'_>)) {
         for (run, script) in script_runs(text) {
             if script != Script::Words {
-                each_gram(run, &mut emit);
+                emit_grams(run, &mut emit);
                 continue;
             }
             let mut start = 0;
             for end in self.segmenter.segment_str(run) {
                 let segment = &run[start..end];
-                // ICU's own word type is not used: 2.4 calls "मेरा" no word.
+                // ICU's own word type is not used, because ICU4X 2.4 does not classify "मेरा" as a word.
                 if segment.chars().any(char::is_alphanumeric) {
                     emit(Token::Word(segment));
                 }
@@ -163,63 +177,66 @@ impl Analyzer {
     }
 }
 
+/// A piece of text that becomes one term.
 enum Token<'text> {
+    /// A word that is stemmed.
     Word(&'text str),
-    /// Two neighbours, or a run of one.
+    /// Two neighbouring characters of a run, or a run of one character.
     Gram(&'text str),
-    /// One of several in its run.
+    /// One character of a longer run.
     Character(&'text str),
 }
 
 impl Token<'_> {
+    /// The term of the token: stemmed if it is a word and there is a stemmer.
     fn term(&self, stemmer: Option<&Stemmer>) -> String {
         match (self, stemmer) {
-            (Token::Word(word), Some(stemmer)) => folded(cut(&stemmer.stem(cut(word)))),
-            (Token::Word(word), None) => folded(cut(word)),
-            (Token::Gram(gram) | Token::Character(gram), _) => folded(gram),
+            (Token::Word(word), Some(stemmer)) => fold_letters(truncate(&stemmer.stem(truncate(word)))),
+            (Token::Word(word), None) => fold_letters(truncate(word)),
+            (Token::Gram(gram) | Token::Character(gram), _) => fold_letters(gram),
         }
     }
 }
 
-/// NFKC and lower case, and what neither repairs (`repaired`).
+/// Unicode normalisation (NFKC), lower case, and `normalise_characters`.
 fn normalise(text: &str) -> String {
     let composed = if text.is_ascii() || is_nfkc(text) {
         text.to_lowercase()
     } else {
         text.nfkc().collect::<String>().to_lowercase()
     };
-    if composed.is_ascii() { composed } else { repaired(&composed) }
+    if composed.is_ascii() { composed } else { normalise_characters(&composed) }
 }
 
-/// What stands between a text and the forms that segmenter and stemmers know.
-fn repaired(text: &str) -> String {
-    let mut sound = String::with_capacity(text.len());
+/// Replaces or removes characters that segmenter and stemmers do not expect and that NFKC and lower-casing leave.
+fn normalise_characters(text: &str) -> String {
+    let mut normalised = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            // The typographic apostrophe: the stemmers know the plain one.
-            '\u{2019}' => sound.push('\''),
-            // The dot that lower-casing leaves over the i of "İstanbul".
-            '\u{307}' if sound.ends_with('i') => {}
-            // NFKC takes the Thai and Lao vowel am apart, and no dictionary knows it in two.
-            '\u{E32}' if sound.ends_with('\u{E4D}') => {
-                sound.pop();
-                sound.push('\u{E33}');
+            // Typographic apostrophe: the stemmers know only the ASCII one.
+            '\u{2019}' => normalised.push('\''),
+            // Combining dot above: lower-casing leaves it over the i of "İstanbul".
+            '\u{307}' if normalised.ends_with('i') => {}
+            // NFKC splits the Thai and Lao vowel am into two characters, but the dictionaries contain it as one.
+            '\u{E32}' if normalised.ends_with('\u{E4D}') => {
+                normalised.pop();
+                normalised.push('\u{E33}');
             }
-            '\u{EB2}' if sound.ends_with('\u{ECD}') => {
-                sound.pop();
-                sound.push('\u{EB3}');
+            '\u{EB2}' if normalised.ends_with('\u{ECD}') => {
+                normalised.pop();
+                normalised.push('\u{EB3}');
             }
-            c if is_unseen(c) || is_arabic_mark(c) => {}
-            c => sound.push(ascii_digit(c)),
+            c if is_invisible(c) || is_arabic_mark(c) => {}
+            c => normalised.push(ascii_digit(c)),
         }
     }
-    sound
+    normalised
 }
 
-/// Characters inside of words that nobody sees or types: soft hyphens, joiners, marks of direction, variation
-/// selectors. Not the zero-width space, which separates words in Thai and Khmer, nor the non-joiner, which the Persian
-/// stemmer reads.
-fn is_unseen(c: char) -> bool {
+/// Whether a character inside of words is invisible and rarely typed: soft hyphens, joiners, direction marks, variation
+/// selectors. Excludes the zero-width space, which separates words in Thai and Khmer, and the zero-width non-joiner,
+/// which the Persian stemmer uses.
+fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{AD}'
         | '\u{61C}'
@@ -232,58 +249,61 @@ fn is_unseen(c: char) -> bool {
         | '\u{E0100}'..='\u{E01EF}')
 }
 
-/// Tatweel, which only stretches a word, and the short vowels, which are written in schoolbooks and not in questions.
+/// Whether a character is a tatweel, which only stretches a word, or an Arabic short vowel. Short vowels are written in
+/// schoolbooks, but not in questions.
 fn is_arabic_mark(c: char) -> bool {
     matches!(c, '\u{640}' | '\u{64B}'..='\u{652}' | '\u{670}')
 }
 
-/// The zeros of scripts with decimal digits of their own; the nine others follow each.
-const ZEROS: &[char] = &[
+/// The digit zero of each script that has its own decimal digits, ascending. The digits 1 to 9 follow each zero.
+const DIGIT_ZEROS: &[char] = &[
     '\u{660}', '\u{6F0}', '\u{966}', '\u{9E6}', '\u{A66}', '\u{AE6}', '\u{B66}', '\u{BE6}', '\u{C66}', '\u{CE6}',
     '\u{D66}', '\u{E50}', '\u{ED0}', '\u{F20}', '\u{1040}', '\u{17E0}',
 ];
 
-/// A digit of any script as one of ASCII, so that "٢٠٢٥" and "2025" are one number; other characters as they are.
+/// Converts a digit of any of these scripts to ASCII, so that "٢٠٢٥" and "2025" are the same term. Returns other
+/// characters unchanged.
 fn ascii_digit(c: char) -> char {
-    if c < ZEROS[0] || c > '\u{17E9}' {
+    if c < DIGIT_ZEROS[0] || c > '\u{17E9}' {
         return c;
     }
-    let value = ZEROS.iter().find_map(|zero| u32::from(c).checked_sub(u32::from(*zero)).filter(|value| *value < 10));
+    let value =
+        DIGIT_ZEROS.iter().find_map(|zero| u32::from(c).checked_sub(u32::from(*zero)).filter(|value| *value < 10));
     value.and_then(|value| char::from_digit(value, 10)).unwrap_or(c)
 }
 
-/// A term with the letters that people write one for the other as one. After stemming, since stemmers tell them apart.
-fn folded(term: &str) -> String {
+/// Unifies letters that people write interchangeably. Runs after stemming, because stemmers distinguish these letters.
+fn fold_letters(term: &str) -> String {
     if term.is_ascii() {
         return term.to_owned();
     }
     let fold = |c: char| match c {
         'ё' => Some('е'),
-        // Alef with madda, hamza above or below, or wasla.
+        // Alef with madda, with hamza above or below, or with wasla becomes plain alef.
         '\u{622}' | '\u{623}' | '\u{625}' | '\u{671}' => Some('\u{627}'),
-        // Devanagari: chandrabindu as anusvara, letters with nukta as those without, as Lucene's HindiNormalizer has
-        // it.
+        // Devanagari: chandrabindu becomes anusvara, and nuktas are removed, as in Lucene's HindiNormalizer.
         '\u{901}' => Some('\u{902}'),
         '\u{93C}' => None,
-        // Katakana as Hiragana: "ゴミ" and "ごみ".
+        // Katakana becomes Hiragana: "ゴミ" and "ごみ" are the same term.
         '\u{30A1}'..='\u{30F6}' | '\u{30FD}' | '\u{30FE}' => char::from_u32(u32::from(c) - 0x60),
         _ => Some(c),
     };
     term.chars().filter_map(fold).collect()
 }
 
-fn cut(word: &str) -> &str {
+/// Cuts a word to `TERM_BYTES_MAX`.
+fn truncate(word: &str) -> &str {
     &word[..word.floor_char_boundary(TERM_BYTES_MAX)]
 }
 
-/// How a run of characters becomes terms.
+/// Scripts by how their text becomes terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Script {
-    /// Kana and Han, which are written without spaces.
+    /// Kana and Han, which are written without spaces: bigrams and characters.
     HanOrKana,
-    /// Hangul, whose spaces separate words with their particles and endings: "서울에서", "서울의".
+    /// Hangul, whose words include particles and endings ("서울에서", "서울의"): bigrams and characters.
     Hangul,
-    /// Every other: the segmenter's words.
+    /// All other scripts: the words of the segmenter.
     Words,
 }
 
@@ -295,7 +315,7 @@ fn script_of(c: char) -> Script {
     }
 }
 
-/// Splits a text where the script changes, as it does within "Python으로" and "iPhoneを".
+/// Splits a text where the script changes, for example within "Python으로" and "iPhoneを".
 fn script_runs(text: &str) -> impl Iterator<Item = (&str, Script)> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -307,27 +327,28 @@ fn script_runs(text: &str) -> impl Iterator<Item = (&str, Script)> {
     })
 }
 
-/// Every two neighbouring characters of a run, and each that can be a word alone: a Han character or a Korean syllable.
-/// A run of one character is itself.
-fn each_gram(run: &str, mut emit: impl FnMut(Token<'_>)) {
-    let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
+/// Emits the bigrams of a run, and each character that can be a word alone: a Han character or a Korean syllable. A run
+/// of one character is emitted as a single gram.
+fn emit_grams(run: &str, mut emit: impl FnMut(Token<'_>)) {
+    let starts: Vec<usize> = run.char_indices().map(|(start, _)| start).chain([run.len()]).collect();
     if let [start, end] = starts.as_slice() {
         return emit(Token::Gram(&run[*start..*end]));
     }
     for window in starts.windows(3) {
         emit(Token::Gram(&run[window[0]..window[2]]));
     }
-    for (at, c) in run.char_indices().filter(|(_, c)| !is_kana(*c)) {
-        emit(Token::Character(&run[at..at + c.len_utf8()]));
+    for (start, c) in run.char_indices().filter(|(_, c)| !is_kana(*c)) {
+        emit(Token::Character(&run[start..start + c.len_utf8()]));
     }
 }
 
-/// Hiragana and Katakana with their marks, without the middle dot, which separates. Blocks by the Unicode standard.
+/// Whether a character is Hiragana or Katakana or one of their marks (Unicode blocks). Excludes the middle dot, which
+/// separates words.
 fn is_kana(c: char) -> bool {
     matches!(c, '\u{3041}'..='\u{309F}' | '\u{30A1}'..='\u{30FA}' | '\u{30FC}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}')
 }
 
-/// Han with its extensions, iteration mark and zero. Bopomofo is left to the words.
+/// Whether a character is Han, including extensions, iteration mark and zero. Bopomofo counts as words.
 fn is_han(c: char) -> bool {
     matches!(c,
         '\u{3005}'..='\u{3007}'
@@ -346,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_each_language_meet_their_inflected_forms() {
+    fn inflected_forms_of_a_word_have_the_same_stem() {
         assert_eq!(terms("The Connections were connected.", "en"), ["the", "connect", "were", "connect"]);
         assert_eq!(terms("Häuser", "de"), terms("Hauses", "de"));
         assert_eq!(terms("continuellement", "fr-CA"), terms("continuelle", "fr"));
@@ -354,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn composed_and_decomposed_accents_are_one_word() {
+    fn composed_and_decomposed_accents_give_the_same_term() {
         assert_eq!(terms("café", "und"), terms("cafe\u{301}", "und"));
         assert_eq!(terms("café", "und"), ["café"]);
     }
@@ -383,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_another_script_end_where_it_does() {
+    fn text_is_split_where_the_script_changes() {
         assert_eq!(terms("Python으로", "ko"), ["python", "으로", "으", "로"]);
         assert_eq!(terms("iPhoneを5台", "ja"), ["iphone", "を", "5", "台"]);
         assert_eq!(terms("用GPT-4写", "zh"), ["用", "gpt", "4", "写"]);
@@ -391,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn spellings_of_one_word_are_one_term() {
+    fn spelling_variants_of_a_word_give_the_same_term() {
         for (left, right) in [
             ("ゴミ", "ごみ"),
             ("ﾃﾞｰﾀｰ", "データー"),
@@ -422,13 +443,13 @@ mod tests {
     }
 
     #[test]
-    fn digits_are_folded_from_the_first_to_the_last_and_nothing_beside_them() {
-        for zero in ZEROS {
+    fn all_ten_digits_of_each_script_are_converted_and_no_neighbouring_characters() {
+        for zero in DIGIT_ZEROS {
             let first = u32::from(*zero);
             let digits: Vec<char> = (first..first + 10).filter_map(char::from_u32).map(ascii_digit).collect();
             assert_eq!(digits, ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'], "{zero}");
-            for beside in [first - 1, first + 10].into_iter().filter_map(char::from_u32) {
-                assert_eq!(ascii_digit(beside), beside);
+            for neighbour in [first - 1, first + 10].into_iter().filter_map(char::from_u32) {
+                assert_eq!(ascii_digit(neighbour), neighbour);
             }
         }
     }
@@ -442,24 +463,24 @@ mod tests {
     }
 
     #[test]
-    fn single_characters_take_no_words_place_in_a_long_question() {
+    fn single_characters_do_not_displace_words_of_a_long_question() {
         let han = |from: u32, count: u32| (from..from + count).filter_map(char::from_u32).collect::<String>();
-        let groups = |text: &str| Analyzer::default().query_groups(text, &BTreeSet::from([Stemming::NONE]));
-        let short = groups(&han(0x4E00, 20));
+        let query_words = |text: &str| Analyzer::default().query_words(text, &BTreeSet::from([Stemming::NONE]));
+        let short = query_words(&han(0x4E00, 20));
         assert_eq!(short.len(), 19 + 20);
         assert_eq!(short[18], [han(0x4E12, 2)]);
         assert_eq!(short[19], [han(0x4E00, 1)]);
-        let long = groups(&format!("{} last", han(0x4E00, 50)));
+        let long = query_words(&format!("{} last", han(0x4E00, 50)));
         assert_eq!(long.len(), QUERY_WORDS_MAX);
         assert_eq!(long[49], ["last"]);
-        assert!(groups(&han(0x4E00, 200)).iter().all(|group| group[0].chars().count() == 2));
+        assert!(query_words(&han(0x4E00, 200)).iter().all(|variants| variants[0].chars().count() == 2));
     }
 
     #[test]
-    fn a_query_word_asks_for_all_its_stems_as_one_group() {
+    fn the_variants_of_a_query_word_are_its_stems_under_all_stemmings() {
         let stemmings = ["en", "de", "und"].into_iter().map(Stemming::for_language).collect();
-        let groups = Analyzer::default().query_groups("running runs running", &stemmings);
-        assert_eq!(groups, [vec!["run", "running"], vec!["run", "runs"]]);
+        let words = Analyzer::default().query_words("running runs running", &stemmings);
+        assert_eq!(words, [vec!["run", "running"], vec!["run", "runs"]]);
     }
 
     #[test]
@@ -467,13 +488,13 @@ mod tests {
         let blob = "ä".repeat(500);
         assert_eq!(terms(&blob, "und"), ["ä".repeat(64)]);
         let query: String = (0..500).map(|n| format!("w{n} ")).collect();
-        let groups = Analyzer::default().query_groups(&query, &BTreeSet::from([Stemming::NONE]));
-        assert_eq!(groups.len(), QUERY_WORDS_MAX);
+        let words = Analyzer::default().query_words(&query, &BTreeSet::from([Stemming::NONE]));
+        assert_eq!(words.len(), QUERY_WORDS_MAX);
     }
 
     #[test]
     fn names_of_stemmings_survive_a_round_trip() {
-        for (tag, _) in STEMMED {
+        for (tag, _) in STEMMERS {
             let stemming = Stemming::for_language(tag);
             assert_ne!(stemming, Stemming::NONE, "{tag}");
             assert_eq!(Stemming::from_name(stemming.name()), Some(stemming));

@@ -1,8 +1,8 @@
-//! Where the text index keeps its files: Tantivy's folder of memory-mapped files, with fewer waits for the disk.
+//! The files of the text index: Tantivy's folder of memory-mapped files, with fewer waits for the disk.
 //!
-//! Tantivy syncs each of a commit's files by itself and rewrites its list of files, synced too, before each: some
-//! twenty waits one after the other. Here everything that a commit wrote is synced side by side, once, right before the
-//! commit's description (`meta.json`) replaces the former one. Until then nothing refers to those files.
+//! By itself Tantivy syncs every file of a commit separately, and before each one it rewrites and syncs its list of
+//! files. That is about twenty waits in sequence. Here all files of a commit are synced once and in parallel, right
+//! before the new commit description (`meta.json`) replaces the old one. Nothing refers to the files before that.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -19,48 +19,51 @@ use tantivy::directory::{
 
 use crate::error::{Error, Result};
 
-/// The description of a commit: what is in it is what is searched.
+/// The commit description: it names the segments that searches see.
 const META: &str = "meta.json";
-/// Tantivy's list of the files that it may one day remove. It may be out of date: `remove_strays` finds the rest.
+/// Tantivy's list of the files that it manages and may delete. It can be out of date, because it is written only with a
+/// commit; `remove_orphaned_segments` removes files that it lacks.
 const MANAGED: &str = ".managed.json";
-/// Hex digits in the name of a segment, which the names of its files begin with.
+/// Number of hex digits of a segment's name. The file names of a segment begin with it.
 const SEGMENT_NAME_DIGITS: usize = 32;
 
-/// The folder. Clones share what is pending.
+/// The folder of a text index. Clones share the pending files.
 #[derive(Debug, Clone)]
 pub(crate) struct TextDirectory {
     root: Arc<Path>,
     files: MmapDirectory,
     pending: Arc<Mutex<Pending>>,
-    /// Held while a commit's description is replaced, so that `shut` waits for one that is under way.
-    describing: Arc<Mutex<()>>,
+    /// Held while a commit description is replaced, so that `close` waits until that is done.
+    description_lock: Arc<Mutex<()>>,
 }
 
-/// What was written since the last commit and is not known to be on the disk.
+/// What was written since the last commit and may not be on disk yet.
 #[derive(Debug, Default)]
 struct Pending {
+    /// Complete files that are not synced.
     files: Vec<File>,
+    /// Content of `.managed.json` that is not written.
     managed: Option<Vec<u8>>,
-    is_shut: bool,
+    is_closed: bool,
 }
 
 impl TextDirectory {
     /// Opens a folder, which must exist.
     pub(crate) fn open(root: &Path) -> Result<TextDirectory> {
         let files = MmapDirectory::open(root).map_err(tantivy::TantivyError::from)?;
-        Ok(TextDirectory { root: root.into(), files, pending: Arc::default(), describing: Arc::default() })
+        Ok(TextDirectory { root: root.into(), files, pending: Arc::default(), description_lock: Arc::default() })
     }
 
-    /// Refuses every further change, through all clones. What is on the disk then stays as the last commit left it,
-    /// whatever threads of Tantivy's are still at work.
-    pub(crate) fn shut(&self) {
-        let _describing = self.describing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.pending().is_shut = true;
+    /// Refuses all further changes, through all clones. The files on disk then stay as the last commit left them, even
+    /// if threads of Tantivy are still running.
+    pub(crate) fn close(&self) {
+        let _description_lock = self.description_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        self.pending().is_closed = true;
     }
 
-    /// Removes the files of segments that are not among those given (names of 32 hex digits): what a process left that
-    /// ended in the middle of a commit or a merge. Does nothing while somebody has the folder open for writing.
-    pub(crate) fn remove_strays(&self, segments: &FxHashSet<String>) -> Result<()> {
+    /// Removes the files of all segments other than the given ones (names of 32 hex digits). A process that ended
+    /// during a commit or a merge leaves such files. Does nothing while a writer has the folder open.
+    pub(crate) fn remove_orphaned_segments(&self, segments: &FxHashSet<String>) -> Result<()> {
         let Ok(_lock) = self.acquire_lock(&INDEX_WRITER_LOCK) else { return Ok(()) };
         let removed = fs::read_dir(&self.root).and_then(|entries| {
             for entry in entries {
@@ -74,10 +77,12 @@ impl TextDirectory {
             }
             Ok(())
         });
-        removed.map_err(|cause| Error::from_io(&format!("sweeping {}", self.root.display()), &cause))
+        removed.map_err(|cause| {
+            Error::from_io(&format!("removing orphaned segments from {}", self.root.display()), &cause)
+        })
     }
 
-    /// Waits until the disk has everything written so far, except descriptions of commits.
+    /// Waits until everything that was written so far is on disk, except commit descriptions.
     fn sync_pending(&self) -> io::Result<()> {
         let (files, managed) = {
             let mut pending = self.pending();
@@ -94,7 +99,7 @@ impl TextDirectory {
     }
 
     fn check_open(&self) -> io::Result<()> {
-        if self.pending().is_shut { Err(io::Error::other("the text index was closed")) } else { Ok(()) }
+        if self.pending().is_closed { Err(io::Error::other("the text index is closed")) } else { Ok(()) }
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
@@ -104,7 +109,7 @@ impl TextDirectory {
 
 impl Directory for TextDirectory {
     fn atomic_write(&self, path: &Path, content: &[u8]) -> io::Result<()> {
-        let _describing = self.describing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _description_lock = self.description_lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.check_open()?;
         if path == Path::new(MANAGED) {
             self.pending().managed = Some(content.to_owned());
@@ -117,7 +122,7 @@ impl Directory for TextDirectory {
         self.files.sync_directory()
     }
 
-    /// `atomic_write` syncs the folder before and after whatever has to be durable.
+    /// Does nothing: `atomic_write` syncs the folder before and after it writes what must be durable.
     fn sync_directory(&self) -> io::Result<()> {
         Ok(())
     }
@@ -160,7 +165,7 @@ impl Directory for TextDirectory {
     }
 }
 
-/// A file that is handed over for syncing when it is complete.
+/// A file that is handed to `Pending` for syncing when it is complete.
 struct PendingFile {
     file: Option<File>,
     pending: Arc<Mutex<Pending>>,
@@ -168,10 +173,10 @@ struct PendingFile {
 
 impl Write for PendingFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let is_shut = self.pending.lock().unwrap_or_else(PoisonError::into_inner).is_shut;
+        let is_closed = self.pending.lock().unwrap_or_else(PoisonError::into_inner).is_closed;
         match &mut self.file {
-            Some(file) if !is_shut => file.write(bytes),
-            _ => Err(io::Error::other("the file was completed, or the text index closed, before")),
+            Some(file) if !is_closed => file.write(bytes),
+            _ => Err(io::Error::other("the file is already complete, or the text index is closed")),
         }
     }
 
@@ -194,7 +199,7 @@ mod tests {
     use mneme_testing::TempDir;
 
     #[test]
-    fn a_description_leaves_nothing_pending_behind_it() {
+    fn writing_a_commit_description_first_syncs_all_pending_files() {
         let folder = TempDir::new("directory");
         let directory = TextDirectory::open(folder.path()).expect("opened");
         for name in ["a.store", "b.store"] {
@@ -215,34 +220,39 @@ mod tests {
     }
 
     #[test]
-    fn only_files_of_unknown_segments_are_strays() {
+    fn only_files_of_unknown_segments_are_removed_and_never_during_writing() {
         let folder = TempDir::new("directory");
-        let (known, stray) = ("0123456789abcdef0123456789abcdef", "ffffffffffffffffffffffffffffffff");
-        let names =
-            [format!("{known}.store"), format!("{stray}.store"), format!("{stray}.12.del"), META.into(), "note".into()];
+        let (known, orphaned) = ("0123456789abcdef0123456789abcdef", "ffffffffffffffffffffffffffffffff");
+        let names = [
+            format!("{known}.store"),
+            format!("{orphaned}.store"),
+            format!("{orphaned}.12.del"),
+            META.into(),
+            "note".into(),
+        ];
         names.iter().for_each(|name| fs::write(folder.path().join(name), "").expect("written"));
         let directory = TextDirectory::open(folder.path()).expect("opened");
-        let left = || names.iter().filter(|name| folder.path().join(name).exists()).count();
+        let count_left = || names.iter().filter(|name| folder.path().join(name).exists()).count();
         {
-            let _writing = directory.acquire_lock(&INDEX_WRITER_LOCK).expect("free");
-            directory.remove_strays(&FxHashSet::from_iter([known.to_owned()])).expect("swept");
-            assert_eq!(left(), 5, "somebody is writing");
+            let _writer_lock = directory.acquire_lock(&INDEX_WRITER_LOCK).expect("free");
+            directory.remove_orphaned_segments(&FxHashSet::from_iter([known.to_owned()])).expect("removed");
+            assert_eq!(count_left(), 5, "the writer lock is held");
         }
-        directory.remove_strays(&FxHashSet::from_iter([known.to_owned()])).expect("swept");
-        assert_eq!(left(), 3);
+        directory.remove_orphaned_segments(&FxHashSet::from_iter([known.to_owned()])).expect("removed");
+        assert_eq!(count_left(), 3);
         assert!(!folder.path().join(&names[1]).exists() && !folder.path().join(&names[2]).exists());
     }
 
     #[test]
-    fn nothing_changes_once_the_folder_is_shut() {
+    fn a_closed_folder_refuses_changes_and_can_still_be_read() {
         let folder = TempDir::new("directory");
         let directory = TextDirectory::open(folder.path()).expect("opened");
         directory.atomic_write(Path::new(META), b"{}").expect("committed");
-        let late = directory.clone();
-        directory.shut();
-        assert!(late.atomic_write(Path::new(META), b"{1}").is_err());
-        assert!(late.open_write(Path::new("a.store")).is_err());
-        assert!(late.delete(Path::new(META)).is_err());
-        assert_eq!(late.atomic_read(Path::new(META)).expect("reading goes on"), b"{}");
+        let clone = directory.clone();
+        directory.close();
+        assert!(clone.atomic_write(Path::new(META), b"{1}").is_err());
+        assert!(clone.open_write(Path::new("a.store")).is_err());
+        assert!(clone.delete(Path::new(META)).is_err());
+        assert_eq!(clone.atomic_read(Path::new(META)).expect("still readable"), b"{}");
     }
 }

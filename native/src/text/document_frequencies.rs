@@ -1,38 +1,38 @@
-//! In how many live chunks a word occurs. Tantivy knows it of single terms while nothing was deleted; everything else is
-//! counted once per commit and remembered.
+//! Document frequencies: the number of live chunks that contain a word. Tantivy stores them for single terms, valid
+//! while nothing is deleted. All others are counted here and cached by `count_cache`.
 
 use tantivy::InvertedIndexReader;
 use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
 
 use crate::error::{Error, Result};
-use crate::text::remembered_counts::{OwnCounts, remembered, stored};
-use crate::text::view::Segment;
+use crate::text::count_cache::{OwnCounts, cached_count, postings_count};
+use crate::text::snapshot::Segment;
 
-/// In how many live chunks of the segment a word, given by the terms of its variants in both fields, occurs:
-/// (own words, context). A chunk's own words stand in for the context that it does not have.
+/// Document frequencies of a word in a segment: (own text, context). `own` and `context` are the terms of the word's
+/// variants in each field. For a chunk without a context, its own text counts as its context.
 pub(crate) fn document_frequencies(segment: &Segment, own: &[TermInfo], context: &[TermInfo]) -> Result<(u64, u64)> {
     let own = own_counts(segment, own)?;
     Ok((own.all, own.without_context + context_count(segment, context)?))
 }
 
-/// In how many live chunks of the segment any of these terms of own words occurs.
-pub(crate) fn own_documents(segment: &Segment, terms: &[TermInfo]) -> Result<u64> {
-    if is_stored(segment, terms) { Ok(stored(terms)) } else { Ok(own_counts(segment, terms)?.all) }
+/// Number of live chunks of the segment whose own text contains any of these terms.
+pub(crate) fn own_document_frequency(segment: &Segment, terms: &[TermInfo]) -> Result<u64> {
+    if is_stored(segment, terms) { Ok(postings_count(terms)) } else { Ok(own_counts(segment, terms)?.all) }
 }
 
 fn own_counts(segment: &Segment, terms: &[TermInfo]) -> Result<OwnCounts> {
     if is_stored(segment, terms) {
-        let all = stored(terms);
+        let all = postings_count(terms);
         match segment.chunks_without_context {
             0 => return Ok(OwnCounts { all, without_context: 0 }),
             every if every == segment.chunks => return Ok(OwnCounts { all, without_context: all }),
             _ => {}
         }
     }
-    remembered(&segment.counted.own, terms, || {
+    cached_count(&segment.count_cache.own, terms, || {
         let mut counts = OwnCounts { all: 0, without_context: 0 };
-        each_document(&segment.columns.own, terms, |doc| {
+        for_each_document(&segment.columns.own, terms, |doc| {
             let is_live = segment.is_live(doc);
             counts.all += u64::from(is_live);
             counts.without_context += u64::from(is_live && !segment.columns.has_context(doc));
@@ -43,21 +43,22 @@ fn own_counts(segment: &Segment, terms: &[TermInfo]) -> Result<OwnCounts> {
 
 fn context_count(segment: &Segment, terms: &[TermInfo]) -> Result<u64> {
     if is_stored(segment, terms) {
-        return Ok(stored(terms));
+        return Ok(postings_count(terms));
     }
-    remembered(&segment.counted.context, terms, || {
+    cached_count(&segment.count_cache.context, terms, || {
         let mut count = 0;
-        each_document(&segment.columns.context, terms, |doc| count += u64::from(segment.is_live(doc)))?;
+        for_each_document(&segment.columns.context, terms, |doc| count += u64::from(segment.is_live(doc)))?;
         Ok(count)
     })
 }
 
+/// Whether the number that Tantivy stores with a term is the document frequency.
 fn is_stored(segment: &Segment, terms: &[TermInfo]) -> bool {
     terms.is_empty() || (terms.len() == 1 && !segment.has_deletes())
 }
 
-/// Calls `visit` once for every document, dead ones included, that any of the terms occurs in.
-fn each_document(reader: &InvertedIndexReader, terms: &[TermInfo], mut visit: impl FnMut(u32)) -> Result<()> {
+/// Calls `visit` once for every document that contains any of the terms, deleted documents included.
+fn for_each_document(reader: &InvertedIndexReader, terms: &[TermInfo], mut visit: impl FnMut(u32)) -> Result<()> {
     let mut all: Vec<u32> = Vec::new();
     for term in terms {
         let mut block = reader

@@ -1,6 +1,5 @@
-//! Which chunks speak of a query's words: postings and stored passages in Tantivy, inside the admissible set. Terms
-//! come from `text::analysis`, scores from `text::bm25`; here is what is written, when it counts as written, and what
-//! is searched.
+//! The full-text index of one project: posting lists and stored passages in Tantivy.
+//! `analysis` makes the terms, `bm25` the scores, `writer` the commits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -15,12 +14,12 @@ use crate::filters::candidates::{Admissible, Candidates};
 use crate::filters::memory_set::MemorySet;
 use crate::hit::Hit;
 use crate::text::analysis::Analyzer;
-use crate::text::schema::{self, StoredNames, TextChunk, TextFields};
-use crate::text::view::View;
-use crate::text::weighted_query::{WeightedQuery, occurrences};
+use crate::text::schema::{self, StoredEntityRecord, TextChunk, TextFields};
+use crate::text::snapshot::Snapshot;
+use crate::text::weighted_query::{WeightedQuery, document_frequency_within};
 use crate::text::writer::TextWriter;
 
-/// What is stored of a chunk to be shown.
+/// The stored text of a chunk and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredPassage {
     /// `TextChunk::passage`.
@@ -29,14 +28,15 @@ pub struct StoredPassage {
     pub place: String,
 }
 
-/// The postings of one project. Searches come from any thread; changes from one at a time.
+/// The text index of one project. Any number of threads may search; only one thread at a time may change it.
 pub struct TextIndex {
     directory: PathBuf,
     analyzer: Analyzer,
     candidates: Arc<Candidates>,
     fields: TextFields,
-    view: RwLock<Arc<View>>,
-    /// `None` after a failure, until the next change opens a new one, and after closing.
+    /// The last commit.
+    snapshot: RwLock<Arc<Snapshot>>,
+    /// `None` after closing, and after a failure until the next change opens a new writer.
     writer: Mutex<Option<TextWriter>>,
 }
 
@@ -47,110 +47,113 @@ impl std::fmt::Debug for TextIndex {
 }
 
 impl TextIndex {
-    /// Opens or creates the index in its own folder. One that cannot be opened, is of another format, or has a file
-    /// without its checksum is set aside as `<name>.damaged-<n>` and begun anew, which the returned sentences say.
+    /// Opens or creates the index in its own folder. An index that cannot be opened, has another format, or has a file
+    /// with a wrong checksum is set aside as `<name>.damaged-<n>` and replaced by an empty one. The returned sentences
+    /// report that.
     pub fn open(directory: &Path, candidates: Arc<Candidates>) -> Result<(TextIndex, Vec<String>)> {
-        let opened = catch_unwind(AssertUnwindSafe(|| TextIndex::open_sound(directory, Arc::clone(&candidates))));
+        let opened = catch_unwind(AssertUnwindSafe(|| TextIndex::open_undamaged(directory, Arc::clone(&candidates))));
         let reason = match opened {
             Ok(Err(Error::Damaged(reason))) => reason,
             Ok(other) => return Ok((other?, Vec::new())),
-            // Descriptions that contradict each other have no checksum of their own, and Tantivy panics on them.
-            Err(_) => "its parts contradict each other".to_owned(),
+            // The commit description has no checksum, and Tantivy panics if it contradicts the other files.
+            Err(_) => "its files contradict each other".to_owned(),
         };
         let aside = set_aside(directory)?;
         let sentence = format!(
-            "the text index {} is damaged ({reason}); it was set aside as {} and an empty one begun",
+            "the text index {} is damaged ({reason}); it was set aside as {} and replaced by an empty one",
             directory.display(),
             aside.display()
         );
-        Ok((TextIndex::open_sound(directory, candidates)?, vec![sentence]))
+        Ok((TextIndex::open_undamaged(directory, candidates)?, vec![sentence]))
     }
 
-    fn open_sound(directory: &Path, candidates: Arc<Candidates>) -> Result<TextIndex> {
+    /// Opens or creates the index; `Damaged` if its files cannot be used.
+    fn open_undamaged(directory: &Path, candidates: Arc<Candidates>) -> Result<TextIndex> {
         let writer = TextWriter::open(directory)?;
-        writer.validate()?;
-        let (searcher, stemmings) = writer.current()?;
+        writer.verify_checksums()?;
+        let (searcher, stemmings) = writer.last_commit()?;
         let (_, fields) = schema::schema();
-        let view = View::new(searcher, stemmings, &fields, &candidates, None)?;
+        let snapshot = Snapshot::new(searcher, stemmings, &fields, &candidates, None)?;
         Ok(TextIndex {
             directory: directory.to_owned(),
             analyzer: Analyzer::default(),
             candidates,
             fields,
-            view: RwLock::new(Arc::new(view)),
+            snapshot: RwLock::new(Arc::new(snapshot)),
             writer: Mutex::new(Some(writer)),
         })
     }
 
-    /// Replaces all chunks of the given memories by `chunks`, in one commit: durable and searchable on return, or not
-    /// at all (`NoSpace`, `Io`), and then the call may be repeated.
+    /// Replaces all chunks of the given memories by `chunks` in one commit. They are durable and searchable on return.
+    /// After an error (`NoSpace`, `Io`) nothing has changed, and the call may be repeated.
     pub fn publish(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
-        let mut place = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        // Back in its place only when all went well: what it buffered before an error, or a panic, must not come with
+        let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        // The writer is put back only on success. What it buffered before an error or a panic must not become part of
         // the next commit.
-        let mut writer = place.take();
+        let mut writer = slot.take();
         self.commit(&mut writer, memory_keys, chunks)?;
-        *place = writer;
+        *slot = writer;
         Ok(())
     }
 
-    /// Removes all chunks of the given memories, in one commit.
+    /// Removes all chunks of the given memories in one commit. Errors as for `publish`.
     pub fn remove(&self, memory_keys: &[u64]) -> Result<()> {
         self.publish(memory_keys, &[])
     }
 
-    /// The best `limit` chunks for a query's words with b > 0, best first (see `text::bm25`). `Invalid` for a set of
+    /// The `limit` admissible chunks with the highest BM25 scores above 0, best first. `Invalid` if the set belongs to
     /// another index.
     pub fn search(&self, query: &str, within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
         let set = self.candidates.confine(within)?;
-        let view = self.view();
-        let words = self.analyzer.query_groups(query, &view.stemmings);
-        let mut hits = WeightedQuery::new(&view, &words)?.best(&set, limit)?;
+        let snapshot = self.snapshot();
+        let words = self.analyzer.query_words(query, &snapshot.stemmings);
+        let mut hits = WeightedQuery::new(&snapshot, &words)?.best_hits(&set, limit)?;
         self.candidates.retain_admitted(within, &mut hits, |hit| hit.ordinal);
         Ok(hits)
     }
 
-    /// b of exactly the given chunks, in their order; 0 where nothing matches or there is no such chunk.
-    pub fn score(&self, query: &str, chunk_keys: &[u64]) -> Result<Vec<f32>> {
-        let view = self.view();
-        let words = self.analyzer.query_groups(query, &view.stemmings);
-        WeightedQuery::new(&view, &words)?.of_chunks(chunk_keys)
+    /// The BM25 scores of exactly the given chunks, in their order; 0 if no word matches or the chunk does not exist.
+    pub fn score_chunks(&self, query: &str, chunk_keys: &[u64]) -> Result<Vec<f32>> {
+        let snapshot = self.snapshot();
+        let words = self.analyzer.query_words(query, &snapshot.stemmings);
+        WeightedQuery::new(&snapshot, &words)?.score_chunks(chunk_keys)
     }
 
-    /// In how many admissible chunks a word occurs among their own words, in any writing; counted up to `most`.
-    pub fn occurrences(&self, word: &str, within: &MemorySet, most: usize) -> Result<usize> {
-        let view = self.view();
-        let variants = self.analyzer.query_groups(word, &view.stemmings);
-        // A word of several terms is as common as the rarest of them.
-        let counts = variants.iter().map(|variants| occurrences(&view, variants, within, most));
+    /// Number of chunks of the set whose own text contains a word in any of its inflections. Counting stops at
+    /// `count_max`.
+    pub fn document_frequency_within(&self, word: &str, set: &MemorySet, count_max: usize) -> Result<usize> {
+        let snapshot = self.snapshot();
+        let words = self.analyzer.query_words(word, &snapshot.stemmings);
+        // A text that the analyzer splits into several words counts as the rarest of them.
+        let counts = words.iter().map(|variants| document_frequency_within(&snapshot, variants, set, count_max));
         counts.reduce(|least, count| Ok(least?.min(count?))).unwrap_or(Ok(0))
     }
 
-    /// Hands out the record of names of each live chunk, with its key and its memory's ordinal, in no particular order.
-    pub(crate) fn each_names(&self, mut each: impl FnMut(u64, u32, &[u8]) -> Result<()>) -> Result<()> {
-        let view = self.view();
-        for segment in &view.segments {
+    /// Calls `visit(chunk key, ordinal of the memory, entity record)` for each live chunk, in no particular order.
+    pub(crate) fn for_each_entity_record(&self, mut visit: impl FnMut(u64, u32, &[u8]) -> Result<()>) -> Result<()> {
+        let snapshot = self.snapshot();
+        for segment in &snapshot.segments {
             let store = segment.reader.get_store_reader(1).map_err(TantivyError::from)?;
-            let documents = store.iter::<StoredNames>(segment.reader.alive_bitset());
+            let documents = store.iter::<StoredEntityRecord>(segment.reader.alive_bitset());
             let live = (0..segment.reader.max_doc()).filter(|doc| segment.is_live(*doc));
             for (doc, document) in live.zip(documents) {
                 let columns = &segment.columns;
-                each(columns.chunk_keys[doc as usize], columns.ordinals[doc as usize], &document?.0)?;
+                visit(columns.chunk_keys[doc as usize], columns.ordinals[doc as usize], &document?.0)?;
             }
         }
         Ok(())
     }
 
-    /// The stored passages of chunks and their places, in their order; `None` where there is no such chunk.
+    /// The stored passages of chunks, in their order; `None` if the chunk does not exist.
     pub fn passages(&self, chunk_keys: &[u64]) -> Result<Vec<Option<StoredPassage>>> {
-        let view = self.view();
+        let snapshot = self.snapshot();
         let mut passages = Vec::with_capacity(chunk_keys.len());
         for key in chunk_keys {
-            let Some(address) = view.locate(*key) else {
+            let Some(address) = snapshot.locate(*key) else {
                 passages.push(None);
                 continue;
             };
-            let document: TantivyDocument = view.searcher.doc(address)?;
+            let document: TantivyDocument = snapshot.searcher.doc(address)?;
             let text = |field| document.get_first(field).and_then(|value| value.as_str().map(str::to_owned));
             let place = text(self.fields.place).unwrap_or_default();
             passages.push(text(self.fields.passage).map(|text| StoredPassage { text, place }));
@@ -158,12 +161,12 @@ impl TextIndex {
         Ok(passages)
     }
 
-    /// All chunks, as (chunk key, memory's ordinal), in no particular order.
+    /// All chunks as (chunk key, ordinal of the memory), in no particular order.
     pub fn chunks(&self) -> Vec<(u64, u32)> {
-        self.view().chunks()
+        self.snapshot().chunks()
     }
 
-    /// Lets go of the folder: no more changes. Searches that are under way finish.
+    /// Closes the files for writing; no changes may follow. Searches in progress finish.
     pub fn close(&self) {
         *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -173,17 +176,18 @@ impl TextIndex {
             Some(writer) => writer,
             None => writer.insert(TextWriter::open(&self.directory)?),
         };
-        // one at a time: the tokens of a document take a hundred times the room of its text
+        // An iterator, so that only one document is in memory at a time: its terms take a hundred times the memory of
+        // its text.
         let documents = chunks.iter().map(|chunk| schema::document(chunk, &self.fields, &self.analyzer));
-        let mut stemmings = self.view().stemmings.clone();
+        let mut stemmings = self.snapshot().stemmings.clone();
         let searcher = writer.commit(memory_keys, documents, &mut stemmings)?;
-        let view = View::new(searcher, stemmings, &self.fields, &self.candidates, Some(&self.view()))?;
-        *self.view.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
+        let snapshot = Snapshot::new(searcher, stemmings, &self.fields, &self.candidates, Some(&self.snapshot()))?;
+        *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
         Ok(())
     }
 
-    fn view(&self) -> Arc<View> {
-        Arc::clone(&self.view.read().unwrap_or_else(PoisonError::into_inner))
+    fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -195,10 +199,10 @@ mod tests {
     use mneme_testing::{Chance, TempDir};
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// A chunk of memory 1 with words alone.
+    /// A chunk of memory 1 without a context.
     fn plain<'text>(chunk_key: u64, own: &'text str, language: &'text str) -> TextChunk<'text> {
-        let (context, place, names) = (None, "", &[]);
-        TextChunk { chunk_key, memory_key: 1, own, context, language, passage: own, place, names }
+        let (context, place, entity_record) = (None, "", &[]);
+        TextChunk { chunk_key, memory_key: 1, own, context, language, passage: own, place, entity_record }
     }
 
     fn sorted(keys: impl IntoIterator<Item = u64>) -> Vec<u64> {
@@ -211,7 +215,8 @@ mod tests {
         index.chunks().into_iter().map(|(key, _)| key).collect()
     }
 
-    /// Words whose stems differ between English and German, coincide, or cross.
+    /// Words whose English and German stems differ, coincide, or equal the stem of another word; and words of other
+    /// scripts.
     const WORDS: &[&str] = &[
         "running",
         "runs",
@@ -246,8 +251,8 @@ mod tests {
         language: &'static str,
     }
 
-    /// An index and the plain map of what it should hold: memory → (user, its chunks).
-    struct Checked {
+    /// An index and a model of its expected content: memory → (user, chunks).
+    struct CheckedIndex {
         directory: PathBuf,
         candidates: Arc<Candidates>,
         index: TextIndex,
@@ -255,17 +260,17 @@ mod tests {
         next_chunk: u64,
     }
 
-    impl Checked {
-        fn open(directory: &Path) -> Checked {
+    impl CheckedIndex {
+        fn open(directory: &Path) -> CheckedIndex {
             let candidates = Arc::new(Candidates::default());
             let (index, repairs) = TextIndex::open(directory, Arc::clone(&candidates)).expect("opened");
             assert!(repairs.is_empty(), "{repairs:?}");
-            Checked { directory: directory.to_owned(), candidates, index, model: BTreeMap::new(), next_chunk: 1 }
+            CheckedIndex { directory: directory.to_owned(), candidates, index, model: BTreeMap::new(), next_chunk: 1 }
         }
 
         fn reopen(&mut self) {
             self.index.close();
-            let reopened = Checked::open(&self.directory);
+            let reopened = CheckedIndex::open(&self.directory);
             (self.candidates, self.index) = (reopened.candidates, reopened.index);
             self.model.iter().for_each(|(memory, (user, _))| show(&self.candidates, *memory, *user));
         }
@@ -292,7 +297,7 @@ mod tests {
                     language: chunk.language,
                     passage: &chunk.own,
                     place: chunk.language,
-                    names: chunk.own.as_bytes(),
+                    entity_record: chunk.own.as_bytes(),
                 })
                 .collect();
             self.index.publish(memories, &chunks).expect("published");
@@ -303,11 +308,11 @@ mod tests {
             self.model.values().flat_map(|(user, chunks)| chunks.iter().map(move |chunk| (*user, chunk)))
         }
 
-        /// b of every chunk by the definition, straight from the texts.
-        fn truth(&self, query: &str) -> BTreeMap<u64, f64> {
+        /// The BM25 score of every chunk, computed from the texts by the definition.
+        fn expected_scores(&self, query: &str) -> BTreeMap<u64, f64> {
             let analyzer = Analyzer::default();
-            let stemmings: BTreeSet<Stemming> = self.index.view().stemmings.iter().copied().collect();
-            let groups = analyzer.query_groups(query, &stemmings);
+            let stemmings: BTreeSet<Stemming> = self.index.snapshot().stemmings.iter().copied().collect();
+            let query_words = analyzer.query_words(query, &stemmings);
             let terms =
                 |text: &str, chunk: &Chunk| analyzer.document_terms(text, Stemming::for_language(chunk.language));
             let own: BTreeMap<u64, Vec<String>> =
@@ -316,13 +321,13 @@ mod tests {
                 .chunks()
                 .map(|(_, chunk)| (chunk.key, terms(chunk.context.as_ref().unwrap_or(&chunk.own), chunk)))
                 .collect();
-            let words = guessed(&groups, &own, &context);
-            let (of_own, of_context) = (field_scores(&own, &words), field_scores(&context, &words));
+            let words = corrected(&query_words, &own, &context);
+            let (own_scores, context_scores) = (field_scores(&own, &words), field_scores(&context, &words));
             self.chunks()
                 .map(|(_, chunk)| {
-                    let own = of_own[&chunk.key];
-                    let b = if chunk.context.is_some() { (own + of_context[&chunk.key]) / 2.0 } else { own };
-                    (chunk.key, b)
+                    let own = own_scores[&chunk.key];
+                    let has_context = chunk.context.is_some();
+                    (chunk.key, if has_context { (own + context_scores[&chunk.key]) / 2.0 } else { own })
                 })
                 .collect()
         }
@@ -333,60 +338,61 @@ mod tests {
     }
 
     fn phrase(chance: &mut Chance, words_max: usize) -> String {
-        // The square favours the first words, as real words are unevenly frequent.
+        // The product makes the first words frequent, because word frequencies are uneven in real text.
         let mut word = || WORDS[chance.below(WORDS.len()) * chance.below(WORDS.len()) / WORDS.len()];
         let words: Vec<&str> = (0..words_max).map(|_| word()).collect();
         words[..1 + chance.below(words_max)].join(" ")
     }
 
-    /// The words with what they count for, unknown ones replaced by the known terms that are nearest.
-    fn guessed(
-        groups: &[Vec<String>],
+    /// The words with their factors; unknown words are replaced by the nearest known terms.
+    fn corrected(
+        query_words: &[Vec<String>],
         own: &BTreeMap<u64, Vec<String>>,
         context: &BTreeMap<u64, Vec<String>>,
     ) -> Vec<(Vec<String>, f64)> {
-        let is_known = |group: &[String]| own.values().chain(context.values()).flatten().any(|t| group.contains(t));
+        let is_known =
+            |variants: &[String]| own.values().chain(context.values()).flatten().any(|t| variants.contains(t));
         let length = |term: &String| term.chars().count();
         let has_digit = |term: &String| term.chars().any(char::is_numeric);
-        let mut left = 3;
-        let guess = |group: &Vec<String>| -> (Vec<String>, f64) {
+        let mut corrections_left = 3;
+        let correct = |variants: &Vec<String>| -> (Vec<String>, f64) {
             let stems: Vec<&String> =
-                group.iter().filter(|stem| !has_digit(stem) && (4..=24).contains(&length(stem))).collect();
-            if is_known(group) || stems.is_empty() || left == 0 {
-                return (group.clone(), 1.0);
+                variants.iter().filter(|stem| !has_digit(stem) && (4..=24).contains(&length(stem))).collect();
+            if is_known(variants) || stems.is_empty() || corrections_left == 0 {
+                return (variants.clone(), 1.0);
             }
-            left -= 1;
-            let mut uses: BTreeMap<&String, usize> = BTreeMap::new();
+            corrections_left -= 1;
+            let mut document_frequencies: BTreeMap<&String, usize> = BTreeMap::new();
             for terms in own.values() {
                 let distinct: BTreeSet<&String> = terms.iter().filter(|term| !has_digit(term)).collect();
-                distinct.into_iter().for_each(|term| *uses.entry(term).or_default() += 1);
+                distinct.into_iter().for_each(|term| *document_frequencies.entry(term).or_default() += 1);
             }
-            for (slips, begins_alike) in [(1, true), (1, false), (2, true)] {
+            for (edits, has_same_first) in [(1, true), (1, false), (2, true)] {
                 let is_near = |term: &&String| {
                     stems.iter().any(|stem| {
-                        (slips < 2 || length(stem) >= 8)
-                            && (!begins_alike || stem.chars().next() == term.chars().next())
-                            && distance(stem, term) <= slips
+                        (edits < 2 || length(stem) >= 8)
+                            && (!has_same_first || stem.chars().next() == term.chars().next())
+                            && edit_distance(stem, term) <= edits
                     })
                 };
-                let mut near: Vec<&String> = uses.keys().copied().filter(is_near).collect();
-                near.sort_by_key(|term| std::cmp::Reverse(uses[term]));
+                let mut near: Vec<&String> = document_frequencies.keys().copied().filter(is_near).collect();
+                near.sort_by_key(|term| std::cmp::Reverse(document_frequencies[term]));
                 near.truncate(3);
                 let near: Vec<String> = near.into_iter().cloned().collect();
-                if near.iter().any(|term| groups.iter().any(|group| group.contains(term))) {
-                    return (group.clone(), 1.0);
+                if near.iter().any(|term| query_words.iter().any(|variants| variants.contains(term))) {
+                    return (variants.clone(), 1.0);
                 }
                 if !near.is_empty() {
                     return (near, 0.8);
                 }
             }
-            (group.clone(), 1.0)
+            (variants.clone(), 1.0)
         };
-        groups.iter().map(guess).collect()
+        query_words.iter().map(correct).collect()
     }
 
-    /// Insertions, deletions, substitutions and swaps of neighbours between two words, by the textbook's table.
-    fn distance(a: &str, b: &str) -> usize {
+    /// Damerau-Levenshtein distance (insertions, deletions, substitutions, swaps of neighbours) by dynamic programming.
+    fn edit_distance(a: &str, b: &str) -> usize {
         let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
         let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
         for i in 0..=a.len() {
@@ -404,7 +410,7 @@ mod tests {
         table[a.len()][b.len()]
     }
 
-    /// The text without one of its characters, or with two of them swapped.
+    /// The text with one character removed, or with two neighbours swapped.
     fn misspelt(text: &str, at: usize) -> String {
         let mut characters: Vec<char> = text.chars().collect();
         let at = at * 7 % characters.len();
@@ -416,7 +422,7 @@ mod tests {
         characters.into_iter().collect()
     }
 
-    /// BM25 over one field, divided by its maximum for the query, times the query's breadth.
+    /// BM25 over one field, divided by its largest possible value for the query, times the query's breadth.
     fn field_scores(documents: &BTreeMap<u64, Vec<String>>, words: &[(Vec<String>, f64)]) -> BTreeMap<u64, f64> {
         let (k1, b) = (0.9, 0.4);
         let count = documents.len() as f64;
@@ -429,29 +435,29 @@ mod tests {
         };
         let idfs: Vec<f64> = words.iter().map(|(word, _)| idf(word)).collect();
         let total = idfs.iter().sum::<f64>();
-        let greatest = (k1 + 1.0) * total;
+        let largest = (k1 + 1.0) * total;
         let breadth = (total / (20.0 * (1.0 + (count - 0.5) / 1.5).ln())).powf(0.3).min(1.0);
         let score = |terms: &[String]| {
-            let of_word = |((word, share), idf): (&(Vec<String>, f64), &f64)| {
+            let word_score = |((word, factor), idf): (&(Vec<String>, f64), &f64)| {
                 let tf = frequency(terms, word);
-                share * idf * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * terms.len() as f64 / mean))
+                factor * idf * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * terms.len() as f64 / mean))
             };
-            let sum: f64 = words.iter().zip(&idfs).map(of_word).sum();
-            if greatest > 0.0 { breadth * sum / greatest } else { 0.0 }
+            let sum: f64 = words.iter().zip(&idfs).map(word_score).sum();
+            if largest > 0.0 { breadth * sum / largest } else { 0.0 }
         };
         documents.iter().map(|(key, terms)| (*key, score(terms))).collect()
     }
 
     #[test]
-    fn scores_as_a_naive_bm25_does_through_changes_and_reopenings() {
+    fn scores_equal_naive_bm25_through_changes_and_reopenings() {
         check_history(&mut Chance::new());
     }
 
-    /// Publishes, removes and reopens at random, and compares every score with the definition's after each step, for
-    /// words as they stand there and with a slip.
+    /// Publishes, removes and reopens at random. After each step, compares every score with that of the definition, for
+    /// a correct and a misspelt query.
     fn check_history(chance: &mut Chance) {
         let directory = TempDir::new("text");
-        let mut checked = Checked::open(directory.path());
+        let mut checked = CheckedIndex::open(directory.path());
         for step in 0..60 {
             let first = 1 + chance.below(40) as u64;
             let memories: Vec<u64> = (first..first + 1 + chance.below(8) as u64).collect();
@@ -471,16 +477,16 @@ mod tests {
         }
     }
 
-    fn check_scores(checked: &Checked, query: &str, user: Option<u64>) {
-        let truth = checked.truth(query);
+    fn check_scores(checked: &CheckedIndex, query: &str, user: Option<u64>) {
+        let expected_scores = checked.expected_scores(query);
         let set = checked.candidates.admit(user, 0);
         let hits = checked.index.search(query, &set, 1_000).expect("searched");
         let of_user = checked.chunks().filter(|(owner, _)| user.is_none_or(|user| user == *owner));
-        let expected = sorted(of_user.map(|(_, chunk)| chunk.key).filter(|key| truth[key] > 0.0));
+        let expected = sorted(of_user.map(|(_, chunk)| chunk.key).filter(|key| expected_scores[key] > 0.0));
         assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
         assert_eq!(sorted(hits.iter().map(|hit| hit.chunk_key)), expected, "{query}");
         for hit in &hits {
-            let expected = truth[&hit.chunk_key];
+            let expected = expected_scores[&hit.chunk_key];
             assert!((f64::from(hit.score) - expected).abs() < 1e-5, "{query}: {hit:?}, expected {expected}");
             assert!(hit.score > 0.0 && hit.score <= 1.0);
         }
@@ -490,23 +496,23 @@ mod tests {
         }
 
         let keys: Vec<u64> = (0..checked.next_chunk + 2).rev().collect();
-        let scores = checked.index.score(query, &keys).expect("scored");
+        let scores = checked.index.score_chunks(query, &keys).expect("scored");
         for (key, score) in keys.iter().zip(scores) {
-            let expected = truth.get(key).copied().unwrap_or(0.0);
+            let expected = expected_scores.get(key).copied().unwrap_or(0.0);
             assert!((f64::from(score) - expected).abs() < 1e-5, "{query}: chunk {key} {score}, expected {expected}");
         }
     }
 
-    /// A history in which, without the first operation of `writer::new_writer`, a merge mostly brings chunks back.
+    /// With this seed, a merge usually brings deleted chunks back if `writer::open_writer` lacks its first operation.
     #[test]
-    fn what_is_replaced_right_after_reopening_stays_replaced_through_merges() {
+    fn chunks_replaced_right_after_reopening_stay_replaced_through_merges() {
         check_history(&mut Chance::seeded(1_795_229_384_093_369_304));
     }
 
     #[test]
-    fn passages_come_back_in_the_order_asked_for() {
+    fn passages_are_returned_in_the_requested_order() {
         let (mut chance, directory) = (Chance::new(), TempDir::new("text"));
-        let mut checked = Checked::open(directory.path());
+        let mut checked = CheckedIndex::open(directory.path());
         (1..=30).for_each(|memory| checked.publish(&[memory], &mut chance));
         checked.reopen();
         let stored = |chunk: &Chunk| StoredPassage { text: chunk.own.clone(), place: chunk.language.to_owned() };
@@ -518,14 +524,15 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_published_again_under_its_key_is_there_once() {
+    fn a_chunk_published_again_under_its_key_exists_once() {
         let directory = TempDir::new("text");
         let candidates = Arc::new(Candidates::default());
         let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
         show(&candidates, 1, 1);
         for passage in ["first", "second"] {
-            let (own, language, place, names) = ("apples", "en", "0", &[][..]);
-            let chunk = TextChunk { chunk_key: 9, memory_key: 1, own, context: None, language, passage, place, names };
+            let (own, context, language, place, entity_record) = ("apples", None, "en", "0", &[][..]);
+            let chunk =
+                TextChunk { chunk_key: 9, memory_key: 1, own, context, language, passage, place, entity_record };
             index.publish(&[1], &[chunk]).expect("published");
         }
         assert_eq!(index.search("apple", &candidates.admit(None, 0), 10).expect("searched").len(), 1);
@@ -537,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn the_languages_of_the_documents_are_remembered_for_queries() {
+    fn stemmings_of_documents_apply_to_queries_after_reopening() {
         let directory = TempDir::new("text");
         {
             let candidates = Arc::new(Candidates::default());
@@ -561,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_word_finds_what_it_means_in_many_languages() {
+    fn misspelt_words_are_corrected_in_many_languages() {
         let directory = TempDir::new("text");
         let candidates = Arc::new(Candidates::default());
         let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
@@ -608,19 +615,19 @@ mod tests {
             let expected: Vec<u64> = (expected > 0).then_some(expected).into_iter().collect();
             assert_eq!(find(query), expected, "{query}");
         }
-        // A guess counts less than a word that stands there, and does not touch those that do.
-        let score = |query: &str| index.score(query, &[1]).expect("scored")[0];
+        // A corrected word counts less than a known one, and the scores of known words do not change.
+        let score = |query: &str| index.score_chunks(query, &[1]).expect("scored")[0];
         assert!((score("aproved") - 0.8 * score("approved")).abs() < 1e-6);
         assert_eq!(
             score("approved comittee"),
             index.search("approved comittee", &candidates.admit(None, 0), 1).expect("searched")[0].score
         );
-        // What the query says itself is not counted twice.
+        // A correction that the query contains anyway does not count twice.
         assert_eq!(score("approved aproved"), score("approved"));
     }
 
     #[test]
-    fn at_most_three_unknown_words_are_guessed() {
+    fn at_most_three_unknown_words_are_corrected() {
         let directory = TempDir::new("text");
         let candidates = Arc::new(Candidates::default());
         let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
@@ -633,9 +640,9 @@ mod tests {
             sorted(hits.iter().map(|hit| hit.chunk_key))
         };
         assert_eq!(find("alhpa brvao chralie dleta"), [1, 2, 3]);
-        // Those that nothing is looked for do not count.
+        // Words that are not correctable do not count towards the limit.
         assert_eq!(find("x1 zz alhpa y2 brvao chralie dleta"), [1, 2, 3]);
-        // Far from everything, but looked for.
+        // Correctable words without corrections do.
         assert_eq!(find("yxwvu yxwvt yxwvs dleta"), [0u64; 0]);
         let hostile: String = (0..64).map(|n| format!("{}{} ", "xy".repeat(n), "q".repeat(128 - 2 * n))).collect();
         assert_eq!(find(&hostile), [0u64; 0]);
@@ -643,12 +650,12 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_index_is_set_aside_told_and_begun_anew() {
+    fn a_damaged_index_is_set_aside_reported_and_replaced() {
         let mut chance = Chance::new();
         let home = TempDir::new("text");
         let directory = home.path().join("text");
         for extension in ["json", "idx", "store", "term", "fast"] {
-            let mut checked = Checked::open(&directory);
+            let mut checked = CheckedIndex::open(&directory);
             (1..=5).for_each(|memory| checked.publish(&[memory], &mut chance));
             checked.publish(&[6, 7, 8, 9], &mut chance);
             checked.index.close();
@@ -665,7 +672,7 @@ mod tests {
             std::fs::write(&victim, bytes).expect("writable");
 
             let candidates = Arc::new(Candidates::default());
-            let (index, repairs) = TextIndex::open(&directory, candidates).expect("opened anew");
+            let (index, repairs) = TextIndex::open(&directory, candidates).expect("opened");
             assert_eq!(repairs.len(), 1, "{extension}");
             assert!(repairs[0].contains("text.damaged-"), "{repairs:?}");
             assert!(chunk_keys(&index).is_empty());
@@ -674,21 +681,21 @@ mod tests {
     }
 
     #[test]
-    fn an_index_of_an_older_analysis_is_set_aside_and_begun_anew() {
+    fn an_index_of_an_older_analysis_is_set_aside_and_replaced() {
         let home = TempDir::new("text");
         let directory = home.path().join("text");
-        let mut checked = Checked::open(&directory);
+        let mut checked = CheckedIndex::open(&directory);
         checked.publish(&[1, 2, 3, 4, 5], &mut Chance::new());
         checked.reopen();
         checked.index.close();
         let description = directory.join("meta.json");
         let now = std::fs::read_to_string(&description).expect("readable");
-        let noted = format!("{} ", crate::text::analysis::ANALYSIS_VERSION);
-        // As the first version wrote it: the stemmings alone.
-        assert!(now.contains(&noted), "{now}");
-        std::fs::write(&description, now.replace(&noted, "")).expect("writable");
+        let version_note = format!("{} ", crate::text::analysis::ANALYSIS_VERSION);
+        // The first version wrote only the stemmings.
+        assert!(now.contains(&version_note), "{now}");
+        std::fs::write(&description, now.replace(&version_note, "")).expect("writable");
 
-        let (index, repairs) = TextIndex::open(&directory, Arc::new(Candidates::default())).expect("opened anew");
+        let (index, repairs) = TextIndex::open(&directory, Arc::new(Candidates::default())).expect("opened");
         assert!(repairs[0].contains("another version of the analysis"), "{repairs:?}");
         assert!(chunk_keys(&index).is_empty());
         index.close();
@@ -696,7 +703,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_of_an_older_format_is_set_aside_and_begun_anew() {
+    fn an_index_of_an_older_format_is_set_aside_and_replaced() {
         let home = TempDir::new("text");
         let directory = home.path().join("text");
         std::fs::create_dir(&directory).expect("creatable");
@@ -705,7 +712,7 @@ mod tests {
         older.add_text_field("passage", tantivy::schema::STORED);
         tantivy::Index::create_in_dir(&directory, older.build()).expect("created");
 
-        let (index, repairs) = TextIndex::open(&directory, Arc::new(Candidates::default())).expect("opened anew");
+        let (index, repairs) = TextIndex::open(&directory, Arc::new(Candidates::default())).expect("opened");
         assert_eq!(repairs.len(), 1);
         assert!(repairs[0].contains("schema") && repairs[0].contains("text.damaged-"), "{repairs:?}");
         index.publish(&[1], &[]).expect("usable");
@@ -713,20 +720,20 @@ mod tests {
     }
 
     #[test]
-    fn the_records_of_names_are_those_of_the_live_chunks() {
+    fn entity_records_are_those_of_the_live_chunks() {
         let (mut chance, directory) = (Chance::new(), TempDir::new("text"));
-        let mut checked = Checked::open(directory.path());
+        let mut checked = CheckedIndex::open(directory.path());
         for step in 0..40u64 {
             checked.publish(&[1 + step % 13, 20 + step % 5], &mut chance);
             if step % 10 == 9 {
                 checked.reopen();
             }
             let mut found = BTreeMap::new();
-            let collect = |key, _, names: &[u8]| {
-                assert_eq!(found.insert(key, names.to_vec()), None);
+            let collect = |key, _, record: &[u8]| {
+                assert_eq!(found.insert(key, record.to_vec()), None);
                 Ok(())
             };
-            checked.index.each_names(collect).expect("read");
+            checked.index.for_each_entity_record(collect).expect("read");
             let expected: BTreeMap<u64, Vec<u8>> =
                 checked.chunks().map(|(_, chunk)| (chunk.key, chunk.own.as_bytes().to_vec())).collect();
             assert_eq!(found, expected);
@@ -734,22 +741,22 @@ mod tests {
     }
 
     #[test]
-    fn any_flipped_byte_of_the_description_is_survived() {
+    fn any_flipped_bit_in_the_commit_description_is_survived() {
         let (mut chance, home) = (Chance::new(), TempDir::new("text"));
         let directory = home.path().join("text");
-        let mut checked = Checked::open(&directory);
+        let mut checked = CheckedIndex::open(&directory);
         (1..=4).for_each(|memory| checked.publish(&[memory, memory + 10], &mut chance));
         checked.publish(&[1, 2], &mut chance);
         checked.index.close();
-        let sound = std::fs::read(directory.join("meta.json")).expect("readable");
+        let original = std::fs::read(directory.join("meta.json")).expect("readable");
         for _ in 0..80 {
-            let mut flipped = sound.clone();
-            flipped[chance.below(sound.len())] ^= 1 << chance.below(7);
+            let mut flipped = original.clone();
+            flipped[chance.below(original.len())] ^= 1 << chance.below(7);
             std::fs::write(directory.join("meta.json"), &flipped).expect("writable");
             let candidates = Arc::new(Candidates::default());
-            let (index, repairs) = TextIndex::open(&directory, candidates).expect("opened, anew if need be");
+            let (index, repairs) = TextIndex::open(&directory, candidates).expect("opened");
             let keys = chunk_keys(&index);
-            index.passages(&keys).expect("what is listed can be read");
+            index.passages(&keys).expect("all listed chunks can be read");
             index.close();
             if repairs.is_empty() {
                 continue;

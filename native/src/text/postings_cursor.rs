@@ -1,5 +1,5 @@
-//! Moves through the postings of one word in one field of a segment: a run of documents at a time, or document by
-//! document. What a posting is worth is `text::bm25`'s affair.
+//! Moves through the posting lists of one word in one field of a segment, over a range of documents or to a single
+//! document. Scoring a posting is left to `bm25`.
 
 use tantivy::postings::{BlockSegmentPostings, TermInfo};
 use tantivy::schema::IndexRecordOption;
@@ -7,37 +7,37 @@ use tantivy::{InvertedIndexReader, TERMINATED};
 
 use crate::error::{Error, Result};
 
-/// Where one word stands: its variants' postings taken as those of one term, whose frequencies in a document add up.
-/// Only ever moves forward. Dead documents are included.
+/// A position in the posting lists of a word. The variants of the word count as one term: their frequencies in a
+/// document are added. The cursor only moves forward. Deleted documents are included.
 pub(crate) struct WordCursor {
     variants: Vec<TermCursor>,
 }
 
-/// A place in the postings of one term.
+/// A position in the posting list of one term.
 struct TermCursor {
     block: BlockSegmentPostings,
-    /// In the block; below its length, unless the postings are at their end.
-    at: usize,
-    /// The document there; `TERMINATED` at the end.
+    /// Index of the posting in the block. Less than the block's length, except at the end of the list.
+    index: usize,
+    /// The document of the posting; `TERMINATED` at the end of the list.
     doc: u32,
 }
 
 impl WordCursor {
-    /// At the first posting.
+    /// A cursor at the first posting of the variants.
     pub(crate) fn open(reader: &InvertedIndexReader, variants: &[TermInfo]) -> Result<WordCursor> {
         let open = |term: &TermInfo| -> Result<TermCursor> {
             let block = reader
                 .read_block_postings_from_terminfo(term, IndexRecordOption::WithFreqs)
                 .map_err(|cause| Error::from_io("reading the text index", &cause))?;
             let doc = block.docs().first().copied().unwrap_or(TERMINATED);
-            Ok(TermCursor { block, at: 0, doc })
+            Ok(TermCursor { block, index: 0, doc })
         };
         Ok(WordCursor { variants: variants.iter().map(open).collect::<Result<_>>()? })
     }
 
-    /// Calls `visit(document, frequency)` once for each document from `base`, not before the current one, up to `end`,
-    /// in ascending order. `sums` is scratch: a zero for each document from `base` to `end`, and zeros again on
-    /// return.
+    /// Calls `visit(document, frequency)` for each document in `base..end` that contains the word, in ascending order.
+    /// `base` must not lie before the current position. `sums` is scratch with one zero for each document in
+    /// `base..end`; it is all zeros again on return.
     #[inline]
     pub(crate) fn visit_until(&mut self, base: u32, end: u32, sums: &mut [u32], mut visit: impl FnMut(u32, u32)) {
         match self.variants.as_mut_slice() {
@@ -55,7 +55,7 @@ impl WordCursor {
         }
     }
 
-    /// How often the word occurs in a document, which may not lie before one that was asked for or visited earlier.
+    /// How often the word occurs in a document. The document must not lie before the current position.
     #[inline]
     pub(crate) fn frequency_in(&mut self, doc: u32) -> u32 {
         self.variants.iter_mut().map(|term| term.frequency_in(doc)).sum()
@@ -67,36 +67,36 @@ impl TermCursor {
     fn visit_until(&mut self, base: u32, end: u32, mut visit: impl FnMut(u32, u32)) {
         self.seek(base);
         while self.doc < end {
-            let docs = &self.block.docs()[self.at..];
-            let frequencies = &self.block.freqs()[self.at..];
-            let inside = if docs.last().is_some_and(|last| *last < end) {
+            let docs = &self.block.docs()[self.index..];
+            let frequencies = &self.block.freqs()[self.index..];
+            let count = if docs.last().is_some_and(|last| *last < end) {
                 docs.len()
             } else {
                 docs.partition_point(|doc| *doc < end)
             };
-            for (doc, frequency) in docs[..inside].iter().zip(&frequencies[..inside]) {
+            for (doc, frequency) in docs[..count].iter().zip(&frequencies[..count]) {
                 visit(*doc, *frequency);
             }
-            self.at += inside;
-            if inside == docs.len() {
+            self.index += count;
+            if count == docs.len() {
                 self.block.advance();
-                self.at = 0;
+                self.index = 0;
             }
-            self.doc = self.block.docs().get(self.at).copied().unwrap_or(TERMINATED);
+            self.doc = self.block.docs().get(self.index).copied().unwrap_or(TERMINATED);
         }
     }
 
     #[inline]
     fn seek(&mut self, doc: u32) {
         if self.doc < doc {
-            self.at = self.block.seek(doc);
-            self.doc = self.block.docs().get(self.at).copied().unwrap_or(TERMINATED);
+            self.index = self.block.seek(doc);
+            self.doc = self.block.docs().get(self.index).copied().unwrap_or(TERMINATED);
         }
     }
 
     #[inline]
     fn frequency_in(&mut self, doc: u32) -> u32 {
         self.seek(doc);
-        if self.doc == doc { self.block.freqs()[self.at] } else { 0 }
+        if self.doc == doc { self.block.freqs()[self.index] } else { 0 }
     }
 }

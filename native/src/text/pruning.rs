@@ -1,162 +1,179 @@
-//! Finds a segment's best chunks without scoring all of them, and finds exactly those (MaxScore; Turtle and Flood 1995).
+//! Finds exactly the best chunks of a segment without scoring all of them (MaxScore; Turtle and Flood 1995).
 //!
-//! Parts of a query come heaviest first. Once `limit` hits are known, the lightest parts together may not lift a
-//! document over the worst of them: then only documents of the other, essential parts can enter, and the light parts,
-//! whose postings are the longest, are only looked up for those that still may. Documents go by in windows that fit the
-//! processor's first cache, so that the bar rises while a segment is searched.
+//! Clauses come heaviest first. Once `limit` hits are known, a document must beat the worst of them (`floor`). The
+//! lightest clauses together may be unable to lift a document that far. Then only documents of the other, essential
+//! clauses can become hits. The light clauses have the longest posting lists; they are looked up only for documents
+//! that can still become hits. Documents are processed in windows that fit the processor's first-level cache, so that
+//! the floor rises during the search of a segment. Times: docs/measurements.md, "Finding the best chunks without
+//! scoring all of them".
 
 use crate::filters::memory_set::MemorySet;
 use crate::hit::{BestHits, Hit};
-use crate::text::bm25::{PartScorer, WINDOW, Window};
-use crate::text::view::Segment;
+use crate::text::bm25::{ClauseScorer, WINDOW_DOCS, Window};
+use crate::text::snapshot::Segment;
 
-/// Scores are sums of at most 128 rounded terms in 0..1, their bounds other sums; they differ by less than this.
-const ROUNDING: f32 = 2e-5;
+/// Safety margin of score bounds. A score is a sum of at most 128 rounded terms in 0..1, and its bound is another sum;
+/// rounding makes them differ by less than this.
+const ROUNDING_ERROR_MAX: f32 = 2e-5;
 
-/// A set with fewer memories than this part of all chunks may be cheaper to search by its documents than by postings.
+/// If a set has fewer memories than the number of chunks divided by this, scoring its documents one by one may be
+/// faster than walking through posting lists.
 pub(crate) const SMALL_SET_DIVISOR: u64 = 8;
 
-/// What looking up one document in a part's postings costs, in postings that are walked through.
-const LOOK_UP_POSTINGS: u64 = 16;
+/// Cost of looking up one document in a posting list, in postings that could be walked through instead.
+const LOOK_UP_COST_POSTINGS: u64 = 16;
 
-/// Buffers of one search, used again for every window.
+/// Buffers of one search, reused for every window.
 #[derive(Default)]
 pub(crate) struct Scratch {
     window: Window,
     candidates: Vec<Candidate>,
 }
 
-/// A document that may be among the best, by the parts that were added so far.
+/// A document that may be among the best.
 #[derive(Clone, Copy)]
 struct Candidate {
     doc: u32,
+    /// Sum of the clauses that were added so far.
     score: f32,
 }
 
-/// More than the parts from each one on add together to a live document; one entry more than there are parts.
-struct Bounds {
+/// Upper bounds of what the clauses from number n on add together to a live document. One entry more than clauses.
+struct RemainingBounds {
     with_context: Vec<f32>,
     without_context: Vec<f32>,
 }
 
-impl Bounds {
-    fn new(parts: &[PartScorer<'_>], segment: &Segment) -> Bounds {
-        let (some_without, all_without) =
-            (segment.chunks_without_context > 0, segment.chunks_without_context == segment.chunks);
-        let mut bounds =
-            Bounds { with_context: vec![ROUNDING; parts.len() + 1], without_context: vec![ROUNDING; parts.len() + 1] };
-        for (number, part) in parts.iter().enumerate().rev() {
-            let (with_context, without_context) = part.bounds();
-            let of_class = |bound, is_there| if is_there { bound } else { 0.0 };
-            bounds.with_context[number] = bounds.with_context[number + 1] + of_class(with_context, !all_without);
+impl RemainingBounds {
+    fn new(clauses: &[ClauseScorer<'_>], segment: &Segment) -> RemainingBounds {
+        let some_lack_context = segment.chunks_without_context > 0;
+        let all_lack_context = segment.chunks_without_context == segment.chunks;
+        let mut bounds = RemainingBounds {
+            with_context: vec![ROUNDING_ERROR_MAX; clauses.len() + 1],
+            without_context: vec![ROUNDING_ERROR_MAX; clauses.len() + 1],
+        };
+        for (number, clause) in clauses.iter().enumerate().rev() {
+            let (with_context, without_context) = clause.score_bounds();
+            let bound_if = |exists, bound| if exists { bound } else { 0.0 };
+            bounds.with_context[number] = bounds.with_context[number + 1] + bound_if(!all_lack_context, with_context);
             bounds.without_context[number] =
-                bounds.without_context[number + 1] + of_class(without_context, some_without);
+                bounds.without_context[number + 1] + bound_if(some_lack_context, without_context);
         }
         bounds
     }
 
-    /// For whichever document.
-    fn of_any(&self, part: usize) -> f32 {
-        self.with_context[part].max(self.without_context[part])
+    /// The bound of the clauses from `clause` on, for any document.
+    fn of_any_document(&self, clause: usize) -> f32 {
+        self.with_context[clause].max(self.without_context[clause])
     }
 
+    /// The bound of the clauses from `clause` on, for documents with or without a context.
     #[inline]
-    fn of(&self, part: usize, has_context: bool) -> f32 {
-        if has_context { self.with_context[part] } else { self.without_context[part] }
+    fn of_document(&self, clause: usize, has_context: bool) -> f32 {
+        if has_context { self.with_context[clause] } else { self.without_context[clause] }
     }
 }
 
-/// Offers a segment's live chunks of the set to `best`, all but those that cannot enter. `parts` stand at their first
-/// postings.
+/// Offers the segment's live chunks of the set to `best`, except those that cannot become hits. `clauses` must stand at
+/// their first postings. `is_small` says whether the set is small (`SMALL_SET_DIVISOR`).
 pub(crate) fn collect_best(
     segment: &Segment,
-    parts: &mut [PartScorer<'_>],
+    clauses: &mut [ClauseScorer<'_>],
     set: &MemorySet,
     is_small: bool,
     best: &mut BestHits,
     scratch: &mut Scratch,
 ) {
-    let mut search =
-        SegmentSearch { segment, bounds: Bounds::new(parts, segment), parts, set, best, reached: 1, admitted: 1 };
+    let bounds = RemainingBounds::new(clauses, segment);
+    let mut search = SegmentSearch { segment, bounds, clauses, set, best, docs_above_bar: 1, docs_admissible: 1 };
     if is_small {
-        let admitted = search.documents();
-        let postings: u64 = search.parts.iter().map(|part| part.postings).sum();
-        if admitted.len() as u64 * search.parts.len() as u64 * LOOK_UP_POSTINGS < postings {
-            return search.by_documents(&admitted, scratch);
+        let admissible = search.admissible_documents();
+        let postings: u64 = search.clauses.iter().map(|clause| clause.postings).sum();
+        if admissible.len() as u64 * search.clauses.len() as u64 * LOOK_UP_COST_POSTINGS < postings {
+            return search.score_documents(&admissible, scratch);
         }
     }
-    search.by_postings(scratch);
+    search.score_windows(scratch);
 }
 
 struct SegmentSearch<'search, 'query> {
     segment: &'search Segment,
-    parts: &'search mut [PartScorer<'query>],
-    bounds: Bounds,
+    clauses: &'search mut [ClauseScorer<'query>],
+    bounds: RemainingBounds,
     set: &'search MemorySet,
     best: &'search mut BestHits,
-    /// Documents that were good enough, and how many of them were alive and in the set.
-    reached: u64,
-    admitted: u64,
+    /// Documents so far whose score was high enough to become a candidate.
+    docs_above_bar: u64,
+    /// Those of them that were alive and in the set. The ratio predicts how many look-ups a clause will need.
+    docs_admissible: u64,
 }
 
 impl SegmentSearch<'_, '_> {
-    fn by_documents(&mut self, admitted: &[u32], scratch: &mut Scratch) {
-        for docs in admitted.chunks(WINDOW) {
+    /// Looks up each of these documents in all clauses.
+    fn score_documents(&mut self, admissible: &[u32], scratch: &mut Scratch) {
+        for docs in admissible.chunks(WINDOW_DOCS) {
             scratch.candidates.clear();
             scratch.candidates.extend(docs.iter().map(|doc| Candidate { doc: *doc, score: 0.0 }));
-            self.complete(0, &mut scratch.candidates);
+            self.complete_candidates(0, &mut scratch.candidates);
         }
     }
 
-    fn by_postings(&mut self, scratch: &mut Scratch) {
+    /// Walks through the posting lists window by window.
+    fn score_windows(&mut self, scratch: &mut Scratch) {
         let documents = self.segment.reader.max_doc();
-        for base in (0..documents).step_by(WINDOW) {
+        for base in (0..documents).step_by(WINDOW_DOCS) {
             let floor = self.best.floor();
-            let essential = (0..self.parts.len()).position(|part| self.bounds.of_any(part) < floor);
-            let essential = essential.unwrap_or(self.parts.len());
+            let essential = (0..self.clauses.len()).position(|clause| self.bounds.of_any_document(clause) < floor);
+            let essential = essential.unwrap_or(self.clauses.len());
             if essential == 0 {
                 return;
             }
-            scratch.window.begin(base, self.parts);
+            scratch.window.move_to(base, self.clauses);
             let mut added = 0;
             while added < essential || self.is_walk_cheaper(added, floor, &scratch.window.scores) {
-                self.parts[added].add_window(&mut scratch.window);
+                self.clauses[added].score_window(&mut scratch.window);
                 added += 1;
             }
-            let bar = floor - self.bounds.of_any(added);
-            scratch.candidates.clear();
-            for (doc, score) in (base..).zip(scratch.window.scores.iter_mut()) {
-                let reached = std::mem::take(score);
-                if reached > 0.0 && reached >= bar {
-                    self.reached += 1;
-                    if self.is_admitted(doc) {
-                        scratch.candidates.push(Candidate { doc, score: reached });
-                    }
-                }
-            }
-            self.admitted += scratch.candidates.len() as u64;
-            self.complete(added, &mut scratch.candidates);
+            let bar = floor - self.bounds.of_any_document(added);
+            self.collect_candidates(base, bar, scratch);
+            self.complete_candidates(added, &mut scratch.candidates);
         }
     }
 
-    /// Whether a part's postings in a window are better walked through than looked into, given the scores of the parts
-    /// before it, among which the essential ones are.
-    fn is_walk_cheaper(&self, part: usize, floor: f32, scores: &[f32; WINDOW]) -> bool {
-        let Some(next) = self.parts.get(part) else { return false };
-        let bar = floor - self.bounds.of_any(part);
-        let candidates: u32 = scores.iter().map(|score| u32::from(*score >= bar)).sum();
-        let postings = next.postings * WINDOW as u64 / u64::from(self.segment.reader.max_doc());
-        u64::from(candidates) * self.admitted / self.reached * LOOK_UP_POSTINGS > postings
+    /// Makes candidates of the window's admissible documents whose score is at least `bar`. Resets all scores to zero.
+    fn collect_candidates(&mut self, base: u32, bar: f32, scratch: &mut Scratch) {
+        scratch.candidates.clear();
+        for (doc, score) in (base..).zip(scratch.window.scores.iter_mut()) {
+            let score = std::mem::take(score);
+            if score > 0.0 && score >= bar {
+                self.docs_above_bar += 1;
+                if self.is_admissible(doc) {
+                    scratch.candidates.push(Candidate { doc, score });
+                }
+            }
+        }
+        self.docs_admissible += scratch.candidates.len() as u64;
     }
 
-    /// Adds the parts from `first` on to the candidates, drops those that cannot enter any more, offers the others.
-    fn complete(&mut self, first: usize, candidates: &mut Vec<Candidate>) {
+    /// Whether walking through a clause's postings in this window is cheaper than looking up the candidates. `scores`
+    /// has the sums of the clauses before it, which include all essential ones.
+    fn is_walk_cheaper(&self, clause: usize, floor: f32, scores: &[f32; WINDOW_DOCS]) -> bool {
+        let Some(next) = self.clauses.get(clause) else { return false };
+        let bar = floor - self.bounds.of_any_document(clause);
+        let candidates: u32 = scores.iter().map(|score| u32::from(*score >= bar)).sum();
+        let postings = next.postings * WINDOW_DOCS as u64 / u64::from(self.segment.reader.max_doc());
+        u64::from(candidates) * self.docs_admissible / self.docs_above_bar * LOOK_UP_COST_POSTINGS > postings
+    }
+
+    /// Adds the clauses from `first` on to the candidates, drops candidates that can no longer become hits, and offers
+    /// the others.
+    fn complete_candidates(&mut self, first: usize, candidates: &mut Vec<Candidate>) {
         let floor = self.best.floor();
-        for number in first..self.parts.len() {
+        for number in first..self.clauses.len() {
             candidates.retain_mut(|candidate| {
-                candidate.score += self.parts[number].of_document(candidate.doc);
+                candidate.score += self.clauses[number].score_document(candidate.doc);
                 let has_context = self.segment.columns.has_context(candidate.doc);
-                candidate.score + self.bounds.of(number + 1, has_context) >= floor
+                candidate.score + self.bounds.of_document(number + 1, has_context) >= floor
             });
         }
         for Candidate { doc, score } in candidates.iter().copied().filter(|candidate| candidate.score > 0.0) {
@@ -167,13 +184,13 @@ impl SegmentSearch<'_, '_> {
     }
 
     #[inline]
-    fn is_admitted(&self, doc: u32) -> bool {
+    fn is_admissible(&self, doc: u32) -> bool {
         self.set.contains(self.segment.columns.ordinals[doc as usize]) && self.segment.is_live(doc)
     }
 
     /// The segment's live documents of the set, ascending.
-    fn documents(&self) -> Vec<u32> {
-        (0..self.segment.reader.max_doc()).filter(|doc| self.is_admitted(*doc)).collect()
+    fn admissible_documents(&self) -> Vec<u32> {
+        (0..self.segment.reader.max_doc()).filter(|doc| self.is_admissible(*doc)).collect()
     }
 }
 
@@ -187,11 +204,12 @@ mod tests {
     use crate::text::schema::TextChunk;
     use mneme_testing::{Chance, TempDir};
 
-    use super::WINDOW;
+    use super::WINDOW_DOCS;
 
     const VOCABULARY: usize = 400;
 
-    /// A word that is the rarer the larger its number is: letters only, and far from all others.
+    /// The word with this number: letters only, several edits away from all other words. `random_text` draws high
+    /// numbers less often.
     fn word(number: usize) -> String {
         let letter = |n: usize| char::from(b'a' + (n % 20) as u8);
         [letter(number), letter(number / 20), letter(number), letter(number / 20), 'x', letter(number / 20)]
@@ -199,8 +217,8 @@ mod tests {
             .collect()
     }
 
-    fn text(chance: &mut Chance, words_max: usize) -> String {
-        // The third power favours the first words, as real words are unevenly frequent.
+    fn random_text(chance: &mut Chance, words_max: usize) -> String {
+        // The third power makes low numbers frequent, because word frequencies are uneven in real text.
         let mut draw = || {
             let unit = chance.below(1_000_000) as f64 / 1e6;
             word((unit * unit * unit * VOCABULARY as f64) as usize)
@@ -215,15 +233,16 @@ mod tests {
         memories: u64,
     }
 
-    /// Segments of more than a window and of a few documents; some chunks of each with a context, and some of them dead.
+    /// An index with a segment of more than two windows, a smaller one, and one of a single document. `with_context`
+    /// says which memories have a context. Every fifth memory is deleted.
     fn collection(directory: &TempDir, chance: &mut Chance, with_context: impl Fn(u64) -> bool) -> Collection {
         let candidates = Arc::new(Candidates::default());
         let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
         let mut memories = 0;
-        for size in [WINDOW as u64 * 2 + 300, 700, 1] {
-            // Many texts are alike, so that scores are.
+        for size in [WINDOW_DOCS as u64 * 2 + 300, 700, 1] {
+            // Texts repeat, so that many scores are equal.
             let texts: Vec<(String, String)> =
-                (0..size / 2 + 1).map(|_| (text(chance, 12), text(chance, 30))).collect();
+                (0..size / 2 + 1).map(|_| (random_text(chance, 12), random_text(chance, 30))).collect();
             let keys: Vec<u64> = (memories + 1..=memories + size).collect();
             let chunks: Vec<TextChunk<'_>> = keys
                 .iter()
@@ -236,7 +255,7 @@ mod tests {
                     language: "und",
                     passage: "",
                     place: "",
-                    names: &[],
+                    entity_record: &[],
                 })
                 .collect();
             index.publish(&keys, &chunks).expect("published");
@@ -248,12 +267,12 @@ mod tests {
         Collection { candidates, index, memories }
     }
 
-    /// The best of all chunks' scores, each made by itself.
-    fn truth(collection: &Collection, query: &str, is_in: impl Fn(u64) -> bool) -> Vec<Hit> {
+    /// The hits with scores above 0, best first, from scoring every chunk on its own.
+    fn expected_hits(collection: &Collection, query: &str, is_in: impl Fn(u64) -> bool) -> Vec<Hit> {
         let chunks = collection.index.chunks();
         let keys: Vec<u64> = chunks.iter().map(|(key, _)| *key).collect();
         let memory_keys = collection.candidates.memory_keys(chunks.iter().map(|(_, ordinal)| *ordinal));
-        let scores = collection.index.score(query, &keys).expect("scored");
+        let scores = collection.index.score_chunks(query, &keys).expect("scored");
         let scored =
             chunks.iter().zip(memory_keys).zip(scores).filter(|((_, memory), score)| *score > 0.0 && is_in(*memory));
         let mut hits: Vec<Hit> = scored
@@ -265,10 +284,11 @@ mod tests {
     }
 
     #[test]
-    fn the_best_are_exactly_those_of_scoring_every_chunk() {
+    fn pruned_search_returns_the_same_hits_as_scoring_every_chunk() {
         let mut chance = Chance::new();
-        type OfMemory = fn(u64) -> bool;
-        let contexts: [(&str, OfMemory); 3] = [("none", |_| false), ("some", |key| key % 3 != 0), ("all", |_| true)];
+        type MemoryPredicate = fn(u64) -> bool;
+        let contexts: [(&str, MemoryPredicate); 3] =
+            [("none", |_| false), ("some", |key| key % 3 != 0), ("all", |_| true)];
         for (name, with_context) in contexts {
             let directory = TempDir::new("pruning");
             let collection = collection(&directory, &mut chance, with_context);
@@ -279,8 +299,8 @@ mod tests {
                 collection.candidates.show(&(1..=collection.memories).map(showing).collect::<Vec<_>>());
                 let set = collection.candidates.admit(Some(1), 0);
                 for words_max in [1, 3, 6, 15, 40] {
-                    let query = text(&mut chance, words_max);
-                    let expected = truth(&collection, &query, is_in);
+                    let query = random_text(&mut chance, words_max);
+                    let expected = expected_hits(&collection, &query, is_in);
                     for limit in [1, 10, 200, 2_000, 20_000] {
                         let hits = collection.index.search(&query, &set, limit).expect("searched");
                         assert_eq!(hits, expected[..limit.min(expected.len())], "{name} 1/{every} {limit}: {query}");

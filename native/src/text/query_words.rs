@@ -1,5 +1,5 @@
-//! The words of a query as they stand in one commit, and those of the latest queries, which are kept with it.
-//! What a word is worth is `text::bm25`'s affair.
+//! The words of a query as one commit knows them, and a cache for recent queries.
+//! The formula that weighs the words is in `bm25`.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,81 +7,83 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tantivy::postings::TermInfo;
 
 use crate::error::Result;
+use crate::text::analysis::WordVariants;
 
 /// One word of a query.
-pub(crate) struct Word {
-    /// Per segment.
+pub(crate) struct QueryWord {
+    /// Posting lists of the word, one element per segment.
     pub(crate) postings: Vec<WordPostings>,
-    /// Live chunks that have the word among their own words.
+    /// Document frequency in own texts: the number of live chunks whose own text contains the word.
     pub(crate) own_df: u64,
-    /// Live chunks that have it in their context.
+    /// Document frequency in contexts.
     pub(crate) context_df: u64,
-    /// What the word counts for: 1, or less for a guessed one.
-    pub(crate) share: f64,
+    /// Factor of the word's weight: 1, or less for a spelling correction.
+    pub(crate) factor: f64,
 }
 
-/// Where the variants of one word stand in a segment's two fields.
+/// The posting lists of a word's variants in one segment.
 pub(crate) struct WordPostings {
-    /// Terms among own words.
+    /// Variants that occur in own texts.
     pub(crate) own: Vec<TermInfo>,
-    /// Terms in contexts.
+    /// Variants that occur in contexts.
     pub(crate) context: Vec<TermInfo>,
 }
 
-impl Word {
-    /// Whether it occurs in no live chunk.
+impl QueryWord {
+    /// Whether no live chunk contains the word.
     pub(crate) fn is_unknown(&self) -> bool {
         self.own_df == 0 && self.context_df == 0
     }
 }
 
-/// Queries whose words are kept.
-const RECENT_QUERIES_MAX: usize = 16;
-/// Longer queries are not kept, for what they would hold in memory.
-const RECENT_WORDS_MAX: usize = 64;
+/// Queries that the cache keeps.
+const CACHED_QUERIES_MAX: usize = 16;
+/// Queries with more words are not cached, to bound the memory of the cache.
+const CACHED_QUERY_WORDS_MAX: usize = 64;
 
-/// The words of the latest queries to one commit. The legs of a search need the same ones, and to guess what an unknown
-/// word stands for takes longer than to score by it.
+/// Caches the words of recent queries to one commit. Several stages of a search need the same words, and spelling
+/// correction takes longer than scoring (docs/measurements.md, "Look up the words of a query once").
 #[derive(Default)]
-pub(crate) struct RecentWords(Mutex<VecDeque<RecentQuery>>);
+pub(crate) struct QueryWordCache(Mutex<VecDeque<CachedQuery>>);
 
-struct RecentQuery {
-    groups: Box<[Vec<String>]>,
-    /// None: they are being looked up, or could not be.
-    words: Arc<Mutex<Option<Arc<[Word]>>>>,
+struct CachedQuery {
+    variants: Box<[WordVariants]>,
+    /// `None` until the look-up succeeds. The lock is held during the look-up.
+    words: Arc<Mutex<Option<Arc<[QueryWord]>>>>,
 }
 
-impl RecentWords {
-    /// The words of a query. Who asks while another looks the same ones up waits for that.
-    pub(crate) fn words(
+impl QueryWordCache {
+    /// Returns the words of a query from the cache, or looks them up. If another thread is looking up the same words,
+    /// waits for its result. A failed look-up is not cached.
+    pub(crate) fn get_or_look_up(
         &self,
-        groups: &[Vec<String>],
-        look_up: impl FnOnce() -> Result<Vec<Word>>,
-    ) -> Result<Arc<[Word]>> {
-        if groups.len() > RECENT_WORDS_MAX {
+        variants: &[WordVariants],
+        look_up: impl FnOnce() -> Result<Vec<QueryWord>>,
+    ) -> Result<Arc<[QueryWord]>> {
+        if variants.len() > CACHED_QUERY_WORDS_MAX {
             return Ok(look_up()?.into());
         }
-        let kept = self.kept(groups);
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(words) = &*kept {
+        let entry = self.entry(variants);
+        let mut entry = entry.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(words) = &*entry {
             return Ok(Arc::clone(words));
         }
-        let words: Arc<[Word]> = look_up()?.into();
-        *kept = Some(Arc::clone(&words));
+        let words: Arc<[QueryWord]> = look_up()?.into();
+        *entry = Some(Arc::clone(&words));
         Ok(words)
     }
 
-    /// The place of a query's words, which displaces the oldest one where it is new.
-    fn kept(&self, groups: &[Vec<String>]) -> Arc<Mutex<Option<Arc<[Word]>>>> {
+    /// The cache entry of a query. A new entry replaces the oldest one when the cache is full.
+    fn entry(&self, variants: &[WordVariants]) -> Arc<Mutex<Option<Arc<[QueryWord]>>>> {
         let mut queries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(query) = queries.iter().find(|query| *query.groups == *groups) {
+        if let Some(query) = queries.iter().find(|query| *query.variants == *variants) {
             return Arc::clone(&query.words);
         }
-        if queries.len() == RECENT_QUERIES_MAX {
+        if queries.len() == CACHED_QUERIES_MAX {
             queries.pop_front();
         }
         let words = Arc::default();
-        queries.push_back(RecentQuery { groups: groups.into(), words: Arc::clone(&words) });
+        queries.push_back(CachedQuery { variants: variants.into(), words: Arc::clone(&words) });
         words
     }
 }
@@ -99,47 +101,47 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_recent_queries_are_looked_up_once() {
-        let (recent, asked) = (RecentWords::default(), AtomicUsize::new(0));
+    fn recent_queries_are_looked_up_once() {
+        let (cache, look_ups) = (QueryWordCache::default(), AtomicUsize::new(0));
         let look_up = || {
-            asked.fetch_add(1, Ordering::Relaxed);
+            look_ups.fetch_add(1, Ordering::Relaxed);
             Ok(Vec::new())
         };
-        let asked_for = |number, words| {
-            let before = asked.load(Ordering::Relaxed);
-            recent.words(&query(number, words), look_up).expect("looked up");
-            asked.load(Ordering::Relaxed) - before
+        let look_ups_of = |number, words| {
+            let before = look_ups.load(Ordering::Relaxed);
+            cache.get_or_look_up(&query(number, words), look_up).expect("looked up");
+            look_ups.load(Ordering::Relaxed) - before
         };
-        for number in 0..RECENT_QUERIES_MAX {
-            assert_eq!([asked_for(number, 3), asked_for(number, 3)], [1, 0]);
+        for number in 0..CACHED_QUERIES_MAX {
+            assert_eq!([look_ups_of(number, 3), look_ups_of(number, 3)], [1, 0]);
         }
-        assert_eq!(asked_for(0, 3), 0, "the oldest is still there");
-        assert_eq!(asked_for(RECENT_QUERIES_MAX, RECENT_WORDS_MAX), 1);
-        assert_eq!([asked_for(1, 3), asked_for(0, 3)], [0, 1], "and left for a new one");
+        assert_eq!(look_ups_of(0, 3), 0, "the oldest query is still cached");
+        assert_eq!(look_ups_of(CACHED_QUERIES_MAX, CACHED_QUERY_WORDS_MAX), 1);
+        assert_eq!([look_ups_of(1, 3), look_ups_of(0, 3)], [0, 1], "the new query replaced the oldest");
         assert_eq!(
-            [asked_for(2, RECENT_WORDS_MAX + 1), asked_for(2, RECENT_WORDS_MAX + 1)],
+            [look_ups_of(2, CACHED_QUERY_WORDS_MAX + 1), look_ups_of(2, CACHED_QUERY_WORDS_MAX + 1)],
             [1, 1],
-            "too long to be kept"
+            "long queries are not cached"
         );
     }
 
     #[test]
-    fn a_query_that_is_being_looked_up_is_waited_for_and_a_failure_is_not_kept() {
-        let (recent, asked, both) = (RecentWords::default(), AtomicUsize::new(0), Barrier::new(2));
-        let refused = recent.words(&query(1, 1), || Err(Error::invalid("unreadable")));
+    fn concurrent_equal_queries_share_one_look_up_and_failures_are_not_cached() {
+        let (cache, look_ups, both) = (QueryWordCache::default(), AtomicUsize::new(0), Barrier::new(2));
+        let refused = cache.get_or_look_up(&query(1, 1), || Err(Error::invalid("unreadable")));
         assert!(refused.is_err());
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
                     both.wait();
-                    let words = recent.words(&query(1, 1), || {
-                        asked.fetch_add(1, Ordering::Relaxed);
+                    let words = cache.get_or_look_up(&query(1, 1), || {
+                        look_ups.fetch_add(1, Ordering::Relaxed);
                         Ok(Vec::new())
                     });
                     words.expect("looked up");
                 });
             }
         });
-        assert_eq!(asked.load(Ordering::Relaxed), 1);
+        assert_eq!(look_ups.load(Ordering::Relaxed), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! What a chunk is made of as a Tantivy document.
+//! The schema of the text index: turns a chunk into a Tantivy document.
 
 use tantivy::TantivyDocument;
 use tantivy::schema::document::{DeserializeError, DocumentDeserialize, DocumentDeserializer};
@@ -9,40 +9,41 @@ use tantivy::tokenizer::{PreTokenizedString, Token};
 
 use crate::text::analysis::{Analyzer, Stemming};
 
-/// Column of the chunk's key.
+/// Name of the column of chunk keys.
 pub(crate) const CHUNK_KEY: &str = "chunk_key";
-/// Column of its memory's key, by which it is deleted.
+/// Name of the column of memory keys. Documents are deleted by memory key.
 pub(crate) const MEMORY_KEY: &str = "memory_key";
-/// Column of the number of terms of its own words. Tantivy's own lengths are rounded to a byte.
+/// Name of the column with the number of terms of the own text. Tantivy's field norms are not used, because they round
+/// lengths to one byte.
 pub(crate) const OWN_LENGTH: &str = "own_length";
-/// Column of the number of terms of its context.
+/// Name of the column with the number of terms of the context.
 pub(crate) const CONTEXT_LENGTH: &str = "context_length";
 
-/// In the column `CONTEXT_LENGTH`: the chunk has no context of its own.
+/// Value in the column `CONTEXT_LENGTH` of a chunk without a context.
 pub(crate) const NO_CONTEXT: u32 = u32::MAX;
 
 /// A chunk to index.
 #[derive(Debug, Clone, Copy)]
 pub struct TextChunk<'text> {
-    /// The chunk.
+    /// Key of the chunk.
     pub chunk_key: u64,
-    /// Its memory.
+    /// Key of its memory.
     pub memory_key: u64,
-    /// The chunk's own words.
+    /// The chunk's own text.
     pub own: &'text str,
-    /// Its words together with those around it; `None` when nothing is around it, which counts as the same words.
+    /// Its own text together with the text around it. `None` if there is no text around it; then the own text counts.
     pub context: Option<&'text str>,
     /// BCP 47 tag that chooses the stemmer.
     pub language: &'text str,
-    /// What a result shows.
+    /// The text that a search result shows.
     pub passage: &'text str,
-    /// Where it stands in its memory; kept for the caller.
+    /// Where the chunk stands in its memory. Stored for the caller and returned unchanged.
     pub place: &'text str,
-    /// The record of its names (`entities::record`).
-    pub names: &'text [u8],
+    /// The entity record of the chunk (`entities::record`).
+    pub entity_record: &'text [u8],
 }
 
-/// The fields of the schema.
+/// Handles of the schema's fields.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextFields {
     pub(crate) own: Field,
@@ -53,34 +54,35 @@ pub(crate) struct TextFields {
     pub(crate) memory_key: Field,
     pub(crate) passage: Field,
     pub(crate) place: Field,
-    pub(crate) names: Field,
+    pub(crate) entity_record: Field,
 }
 
-/// The schema: two word fields with frequencies but without positions, columns, and what is stored: passage, place,
-/// names.
+/// Builds the schema: two indexed text fields (own, context) with term frequencies but without positions, numeric
+/// columns, and three stored fields (passage, place, entity record).
 pub(crate) fn schema() -> (Schema, TextFields) {
     let mut builder = SchemaBuilder::new();
-    // Documents come with their terms; the tokenizer's name is never used, but has to exist.
+    // Documents arrive as terms (`Analyzer`), so Tantivy's tokenizer is never used. Its name must exist, though.
     let postings = TextFieldIndexing::default()
         .set_tokenizer("raw")
         .set_index_option(IndexRecordOption::WithFreqs)
         .set_fieldnorms(false);
-    let words = TextOptions::default().set_indexing_options(postings);
+    let indexed_text = TextOptions::default().set_indexing_options(postings);
     let fields = TextFields {
-        own: builder.add_text_field("own", words.clone()),
-        context: builder.add_text_field("context", words),
+        own: builder.add_text_field("own", indexed_text.clone()),
+        context: builder.add_text_field("context", indexed_text),
         own_length: builder.add_u64_field(OWN_LENGTH, FAST),
         context_length: builder.add_u64_field(CONTEXT_LENGTH, FAST),
         chunk_key: builder.add_u64_field(CHUNK_KEY, FAST),
         memory_key: builder.add_u64_field(MEMORY_KEY, FAST | INDEXED),
         passage: builder.add_text_field("passage", STORED),
         place: builder.add_text_field("place", STORED),
-        names: builder.add_bytes_field("names", STORED),
+        // The name is part of the format on disk.
+        entity_record: builder.add_bytes_field("names", STORED),
     };
     (builder.build(), fields)
 }
 
-/// Turns a chunk into a document, and says how it was stemmed.
+/// Turns a chunk into a document. Also returns the stemming of its terms.
 pub(crate) fn document(chunk: &TextChunk<'_>, fields: &TextFields, analyzer: &Analyzer) -> (TantivyDocument, Stemming) {
     let stemming = Stemming::for_language(chunk.language);
     let mut document = TantivyDocument::new();
@@ -99,7 +101,7 @@ pub(crate) fn document(chunk: &TextChunk<'_>, fields: &TextFields, analyzer: &An
     document.add_u64(fields.memory_key, chunk.memory_key);
     document.add_text(fields.passage, chunk.passage);
     document.add_text(fields.place, chunk.place);
-    document.add_bytes(fields.names, chunk.names);
+    document.add_bytes(fields.entity_record, chunk.entity_record);
     (document, stemming)
 }
 
@@ -108,20 +110,20 @@ fn pre_tokenized(terms: Vec<String>) -> PreTokenizedString {
     PreTokenizedString { text: String::new(), tokens: terms.into_iter().enumerate().map(token).collect() }
 }
 
-/// The record of names of a stored document; empty where it has none.
-pub(crate) struct StoredNames(pub(crate) Vec<u8>);
+/// The entity record of a stored document; empty if it has none.
+pub(crate) struct StoredEntityRecord(pub(crate) Vec<u8>);
 
-impl DocumentDeserialize for StoredNames {
+impl DocumentDeserialize for StoredEntityRecord {
     fn deserialize<'de, D: DocumentDeserializer<'de>>(
         mut deserializer: D,
-    ) -> std::result::Result<StoredNames, DeserializeError> {
-        let mut names = Vec::new();
-        // The only field of bytes there is.
+    ) -> std::result::Result<StoredEntityRecord, DeserializeError> {
+        let mut record = Vec::new();
+        // The schema has only one field of bytes.
         while let Some((_, value)) = deserializer.next_field::<OwnedValue>()? {
             if let OwnedValue::Bytes(bytes) = value {
-                names = bytes;
+                record = bytes;
             }
         }
-        Ok(StoredNames(names))
+        Ok(StoredEntityRecord(record))
     }
 }

@@ -1,5 +1,5 @@
-//! A query against one commit: its words are looked up and weighed, then the best chunks, or given ones, are scored.
-//! What a word is worth in a chunk is `text::bm25`'s affair, and which chunks need no scoring `text::pruning`'s.
+//! A query against one commit: looks up its words, weighs them, and scores chunks.
+//! The formula is in `bm25`; `pruning` decides which chunks need no scoring.
 
 use std::sync::Arc;
 
@@ -10,109 +10,108 @@ use tantivy::schema::IndexRecordOption;
 use crate::error::{Error, Result};
 use crate::filters::memory_set::MemorySet;
 use crate::hit::{BestHits, Hit};
-use crate::text::bm25::{LengthNorm, Norms, PartScorer, Place, weights};
+use crate::text::analysis::WordVariants;
+use crate::text::bm25::{ClauseScorer, LengthNorm, LengthNorms, TextField, word_weights};
 use crate::text::document_frequencies::document_frequencies;
 use crate::text::postings_cursor::WordCursor;
 use crate::text::pruning::{self, Scratch};
-use crate::text::query_words::{Word, WordPostings};
+use crate::text::query_words::{QueryWord, WordPostings};
+use crate::text::snapshot::Snapshot;
 use crate::text::spelling;
-use crate::text::view::View;
 
-/// What a guessed word counts for, where a known one counts 1 (ARCHITECTURE.md, "Measured").
-const GUESS_SHARE: f64 = 0.8;
-/// Unknown words of a query that are guessed; each costs a search of the term dictionaries, a millisecond or so.
-const GUESSES_MAX: usize = 3;
+/// Factor of a corrected word's weight; a word that the index knows has 1 (docs/measurements.md, "Misspelt words").
+const CORRECTED_WORD_FACTOR: f64 = 0.8;
+/// Most words of a query that are corrected. Each searches the term dictionaries, which takes about a millisecond.
+const CORRECTED_WORDS_MAX: usize = 3;
 
-/// A query against one commit: its words' postings in each segment, and what each word is worth.
-pub(crate) struct WeightedQuery<'view> {
-    view: &'view View,
-    words: Arc<[Word]>,
-    /// What scores are summed up from, always in this order, so that a chunk's score is the same to the last bit
-    /// whichever way it was found. Heaviest first, as pruning wants it.
-    parts: Vec<Part>,
-    norms: Norms,
+/// A query against one commit: the postings of its words in each segment, and the weight of each word.
+pub(crate) struct WeightedQuery<'snapshot> {
+    snapshot: &'snapshot Snapshot,
+    words: Arc<[QueryWord]>,
+    /// Heaviest first, as pruning needs them. Scores are always summed in this order, so that the score of a chunk is
+    /// identical to the last bit whether it was found or asked for.
+    clauses: Vec<Clause>,
+    norms: LengthNorms,
 }
 
-/// One word in one field.
-struct Part {
+/// One query word in one field.
+struct Clause {
+    /// Index of the word in `WeightedQuery::words`.
     word: usize,
-    place: Place,
-    /// `breadth · idf / Σ idf` of the field.
+    field: TextField,
+    /// See `word_weights`.
     weight: f32,
 }
 
-impl<'view> WeightedQuery<'view> {
-    /// Looks up the words (each a group of variants that counts as one term) and weighs them.
-    pub(crate) fn new(view: &'view View, groups: &[Vec<String>]) -> Result<WeightedQuery<'view>> {
-        let words = view.recent.words(groups, || look_up_all(view, groups))?;
-        let own = weights(words.iter().map(|word| (word.own_df, word.share)), view.chunks);
-        let context = weights(words.iter().map(|word| (word.context_df, word.share)), view.chunks);
-        let part = |place| move |(word, weight)| Part { word, place, weight };
-        let own = own.into_iter().enumerate().map(part(Place::Own));
-        let context = context.into_iter().enumerate().map(part(Place::Context));
-        let mut parts: Vec<Part> = own.chain(context).filter(|part| part.weight > 0.0).collect();
-        parts.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-        Ok(WeightedQuery {
-            view,
-            words,
-            parts,
-            norms: Norms {
-                own: LengthNorm::new(view.own_terms, view.chunks),
-                context: LengthNorm::new(view.context_terms, view.chunks),
-            },
-        })
+impl<'snapshot> WeightedQuery<'snapshot> {
+    /// Looks up the words and weighs them. The variants of a word count as one term.
+    pub(crate) fn new(snapshot: &'snapshot Snapshot, words: &[WordVariants]) -> Result<WeightedQuery<'snapshot>> {
+        let words = snapshot.query_word_cache.get_or_look_up(words, || look_up_words(snapshot, words))?;
+        let own = word_weights(words.iter().map(|word| (word.own_df, word.factor)), snapshot.chunks);
+        let context = word_weights(words.iter().map(|word| (word.context_df, word.factor)), snapshot.chunks);
+        let clause = |field| move |(word, weight)| Clause { word, field, weight };
+        let own = own.into_iter().enumerate().map(clause(TextField::Own));
+        let context = context.into_iter().enumerate().map(clause(TextField::Context));
+        let mut clauses: Vec<Clause> = own.chain(context).filter(|clause| clause.weight > 0.0).collect();
+        clauses.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        let norms = LengthNorms {
+            own: LengthNorm::new(snapshot.own_terms, snapshot.chunks),
+            context: LengthNorm::new(snapshot.context_terms, snapshot.chunks),
+        };
+        Ok(WeightedQuery { snapshot, words, clauses, norms })
     }
 
-    /// The best `limit` chunks of the set's memories with b > 0, best first, exactly those that scoring every chunk
-    /// would give.
-    pub(crate) fn best(&self, set: &MemorySet, limit: usize) -> Result<Vec<Hit>> {
+    /// The `limit` chunks with the highest scores above 0 among the memories of `set`, best first. The result equals
+    /// that of scoring every chunk.
+    pub(crate) fn best_hits(&self, set: &MemorySet, limit: usize) -> Result<Vec<Hit>> {
         let mut best = BestHits::new(limit);
         let mut scratch = Scratch::default();
-        let is_small = set.len() as u64 * pruning::SMALL_SET_DIVISOR < self.view.chunks;
-        for (number, segment) in self.view.segments.iter().enumerate() {
-            let mut parts = self.scorers(number)?;
-            pruning::collect_best(segment, &mut parts, set, is_small, &mut best, &mut scratch);
+        let is_small = set.len() as u64 * pruning::SMALL_SET_DIVISOR < self.snapshot.chunks;
+        for (number, segment) in self.snapshot.segments.iter().enumerate() {
+            let mut clauses = self.scorers(number)?;
+            pruning::collect_best(segment, &mut clauses, set, is_small, &mut best, &mut scratch);
         }
         Ok(best.into_sorted())
     }
 
-    /// b of exactly the given chunks, in their order; 0 for a chunk that is not there or shares no word.
-    pub(crate) fn of_chunks(&self, chunk_keys: &[u64]) -> Result<Vec<f32>> {
+    /// The scores of exactly these chunks, in their order; 0 for a chunk that does not exist or contains no word.
+    pub(crate) fn score_chunks(&self, chunk_keys: &[u64]) -> Result<Vec<f32>> {
+        // (segment, document, position in the result)
         let mut wanted: Vec<(u32, u32, usize)> = Vec::with_capacity(chunk_keys.len());
         for (position, key) in chunk_keys.iter().enumerate() {
-            if let Some(address) = self.view.locate(*key) {
+            if let Some(address) = self.snapshot.locate(*key) {
                 wanted.push((address.segment_ord, address.doc_id, position));
             }
         }
         wanted.sort_unstable();
         let mut scores = vec![0f32; chunk_keys.len()];
-        for of_segment in wanted.chunk_by(|a, b| a.0 == b.0) {
-            for mut part in self.scorers(of_segment[0].0 as usize)? {
-                for (_, doc, position) in of_segment {
-                    scores[*position] += part.of_document(*doc);
+        for in_segment in wanted.chunk_by(|a, b| a.0 == b.0) {
+            for mut clause in self.scorers(in_segment[0].0 as usize)? {
+                for (_, doc, position) in in_segment {
+                    scores[*position] += clause.score_document(*doc);
                 }
             }
         }
         Ok(scores)
     }
 
-    /// The parts that occur in a segment, at their first postings, in the order of `parts`.
-    fn scorers(&self, number: usize) -> Result<Vec<PartScorer<'_>>> {
-        let columns = &*self.view.segments[number].columns;
-        let mut scorers = Vec::with_capacity(self.parts.len());
-        for part in &self.parts {
-            let postings = &self.words[part.word].postings[number];
-            let (reader, terms) = match part.place {
-                Place::Own => (&columns.own, &postings.own),
-                Place::Context => (&columns.context, &postings.context),
+    /// Scorers of the clauses that occur in a segment, in the order of `clauses`, each at its first posting.
+    fn scorers(&self, segment: usize) -> Result<Vec<ClauseScorer<'_>>> {
+        let columns = &*self.snapshot.segments[segment].columns;
+        let mut scorers = Vec::with_capacity(self.clauses.len());
+        for clause in &self.clauses {
+            let postings = &self.words[clause.word].postings[segment];
+            let (reader, terms) = match clause.field {
+                TextField::Own => (&columns.own, &postings.own),
+                TextField::Context => (&columns.context, &postings.context),
             };
             if terms.is_empty() {
                 continue;
             }
-            scorers.push(PartScorer {
+            scorers.push(ClauseScorer {
                 cursor: WordCursor::open(reader, terms)?,
-                place: part.place,
-                weight: part.weight,
+                field: clause.field,
+                weight: clause.weight,
                 norms: &self.norms,
                 columns,
                 postings: terms.iter().map(|term| u64::from(term.doc_freq)).sum(),
@@ -122,31 +121,32 @@ impl<'view> WeightedQuery<'view> {
     }
 }
 
-/// The words of a query, unknown ones as what they may stand for.
-fn look_up_all(view: &View, groups: &[Vec<String>]) -> Result<Vec<Word>> {
-    let mut guesses_left = GUESSES_MAX;
-    let mut words = Vec::with_capacity(groups.len());
-    for group in groups {
-        let mut word = look_up_word(view, group, 1.0)?;
-        if word.is_unknown() && guesses_left > 0 && spelling::is_correctable(group) {
-            guesses_left -= 1;
-            let guess = spelling::nearest(view, group)?;
-            // What the query says itself would count twice.
-            if !groups.iter().flatten().any(|term| guess.contains(term)) {
-                word = look_up_word(view, &guess, GUESS_SHARE)?;
+/// Looks up the words of a query. Unknown words are replaced by their spelling corrections.
+fn look_up_words(snapshot: &Snapshot, words: &[WordVariants]) -> Result<Vec<QueryWord>> {
+    let mut corrections_left = CORRECTED_WORDS_MAX;
+    let mut found = Vec::with_capacity(words.len());
+    for variants in words {
+        let mut word = look_up_word(snapshot, variants, 1.0)?;
+        if word.is_unknown() && corrections_left > 0 && spelling::is_correctable(variants) {
+            corrections_left -= 1;
+            let corrections = spelling::corrections(snapshot, variants)?;
+            // A correction that the query contains anyway would count twice.
+            if !words.iter().flatten().any(|term| corrections.contains(term)) {
+                word = look_up_word(snapshot, &corrections, CORRECTED_WORD_FACTOR)?;
             }
         }
-        words.push(word);
+        found.push(word);
     }
-    Ok(words)
+    Ok(found)
 }
 
-fn look_up_word(view: &View, variants: &[String], share: f64) -> Result<Word> {
-    let mut word = Word { postings: Vec::with_capacity(view.segments.len()), own_df: 0, context_df: 0, share };
-    for segment in &view.segments {
+fn look_up_word(snapshot: &Snapshot, variants: &[String], factor: f64) -> Result<QueryWord> {
+    let postings = Vec::with_capacity(snapshot.segments.len());
+    let mut word = QueryWord { postings, own_df: 0, context_df: 0, factor };
+    for segment in &snapshot.segments {
         let found = WordPostings {
-            own: look_up(&segment.columns.own, variants)?,
-            context: look_up(&segment.columns.context, variants)?,
+            own: look_up_terms(&segment.columns.own, variants)?,
+            context: look_up_terms(&segment.columns.context, variants)?,
         };
         let (own, context) = document_frequencies(segment, &found.own, &found.context)?;
         word.own_df += own;
@@ -156,23 +156,28 @@ fn look_up_word(view: &View, variants: &[String], share: f64) -> Result<Word> {
     Ok(word)
 }
 
-/// In how many live chunks of the set any of a word's variants is among their own words; counted up to `most`.
-pub(crate) fn occurrences(view: &View, variants: &[String], set: &MemorySet, most: usize) -> Result<usize> {
+/// Number of live chunks of the set whose own text contains any variant of a word. Counting stops at `count_max`.
+pub(crate) fn document_frequency_within(
+    snapshot: &Snapshot,
+    variants: &[String],
+    set: &MemorySet,
+    count_max: usize,
+) -> Result<usize> {
     let mut count = 0;
-    for segment in &view.segments {
+    for segment in &snapshot.segments {
         let columns = &segment.columns;
         let mut found: Vec<u32> = Vec::new();
-        for term in look_up(&columns.own, variants)? {
+        for term in look_up_terms(&columns.own, variants)? {
             let mut block = columns
                 .own
                 .read_block_postings_from_terminfo(&term, IndexRecordOption::Basic)
                 .map_err(|cause| read_error(&cause))?;
-            // What two variants share is counted once, so that each may bring as many as are still wanted.
-            let mut wanted = most - count;
+            // Variants can share documents, which count once. So each variant may add as many as are still wanted.
+            let mut wanted = count_max - count;
             while block.block_len() > 0 && wanted > 0 {
-                let admitted = |doc: &u32| set.contains(columns.ordinals[*doc as usize]) && segment.is_live(*doc);
+                let is_admissible = |doc: &u32| set.contains(columns.ordinals[*doc as usize]) && segment.is_live(*doc);
                 let before = found.len();
-                found.extend(block.docs().iter().copied().filter(admitted));
+                found.extend(block.docs().iter().copied().filter(is_admissible));
                 wanted = wanted.saturating_sub(found.len() - before);
                 block.advance();
             }
@@ -180,14 +185,15 @@ pub(crate) fn occurrences(view: &View, variants: &[String], set: &MemorySet, mos
         found.sort_unstable();
         found.dedup();
         count += found.len();
-        if count >= most {
-            return Ok(most);
+        if count >= count_max {
+            return Ok(count_max);
         }
     }
     Ok(count)
 }
 
-fn look_up(reader: &InvertedIndexReader, variants: &[String]) -> Result<Vec<TermInfo>> {
+/// The variants that the field of a segment contains.
+fn look_up_terms(reader: &InvertedIndexReader, variants: &[String]) -> Result<Vec<TermInfo>> {
     let mut found = Vec::new();
     for variant in variants {
         let term = reader.terms().get(variant.as_bytes());

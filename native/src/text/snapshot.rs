@@ -1,5 +1,5 @@
-//! One commit of the text index as searches see it: segments, and the columns that scoring and look-ups need.
-//! Nothing here changes; a later commit is another view.
+//! One commit of the text index as searches see it: its segments, and the columns that scoring and look-ups need.
+//! A snapshot never changes; each commit makes a new one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,91 +11,93 @@ use tantivy::{DocAddress, InvertedIndexReader, Searcher, SegmentReader};
 use crate::error::Result;
 use crate::filters::candidates::Candidates;
 use crate::text::analysis::Stemming;
-use crate::text::query_words::RecentWords;
-use crate::text::remembered_counts::Counted;
+use crate::text::count_cache::CountCache;
+use crate::text::query_words::QueryWordCache;
 use crate::text::schema::{self, NO_CONTEXT, TextFields};
 
-/// A commit.
-pub(crate) struct View {
-    /// Tantivy's own handle on it, which keeps its files.
+/// An immutable snapshot of one commit.
+pub(crate) struct Snapshot {
+    /// Tantivy's handle on the commit. It keeps the files open.
     pub(crate) searcher: Searcher,
-    /// Its segments, in the searcher's order.
+    /// The segments of the commit, in the searcher's order.
     pub(crate) segments: Vec<Segment>,
-    /// The stemmings of its documents, which every query has to try.
+    /// The stemmings of all documents. A query tries every one of them.
     pub(crate) stemmings: BTreeSet<Stemming>,
-    /// Live chunks in it.
+    /// Number of live chunks.
     pub(crate) chunks: u64,
-    /// Terms of all live chunks, their own words.
+    /// Number of terms in the own texts of all live chunks.
     pub(crate) own_terms: u64,
-    /// The same of their context, which is their own words where there is none.
+    /// Number of terms in the contexts of all live chunks. For a chunk without a context, its own text counts.
     pub(crate) context_terms: u64,
-    /// What was looked up in it last.
-    pub(crate) recent: RecentWords,
+    /// The words of recent queries to this commit.
+    pub(crate) query_word_cache: QueryWordCache,
 }
 
-/// A segment of a commit: what never changes, and which of its documents are alive.
+/// A segment of a commit: its immutable columns, and which of its documents are alive.
 pub(crate) struct Segment {
-    /// Tantivy's own handle.
+    /// Tantivy's handle on the segment.
     pub(crate) reader: SegmentReader,
-    /// The columns.
+    /// The columns, shared with other snapshots.
     pub(crate) columns: Arc<Columns>,
-    /// Live chunks.
+    /// Number of live chunks.
     pub(crate) chunks: u32,
-    /// Live chunks without a context of their own.
+    /// Number of live chunks without a context.
     pub(crate) chunks_without_context: u32,
-    /// In how many of them words were found to occur; shared by the views in which the same documents are alive.
-    pub(crate) counted: Arc<Counted>,
+    /// Cached document frequencies, shared by all snapshots in which the same documents are alive.
+    pub(crate) count_cache: Arc<CountCache>,
 }
 
-/// Columns by document number. A segment's documents never change, only die, so views share them.
+/// The columns of a segment, by document number. The documents of a segment are never changed, only deleted, so
+/// snapshots share the columns.
 pub(crate) struct Columns {
-    /// Postings of the chunks' own words.
+    /// Posting lists of own texts.
     pub(crate) own: Arc<InvertedIndexReader>,
-    /// Postings of their contexts.
+    /// Posting lists of contexts.
     pub(crate) context: Arc<InvertedIndexReader>,
-    /// The memory of each document.
+    /// Ordinal of the memory of each document.
     pub(crate) ordinals: Vec<u32>,
-    /// Its chunk.
+    /// Key of the chunk of each document.
     pub(crate) chunk_keys: Vec<u64>,
-    /// Its number of terms.
+    /// Number of terms in the own text of each document.
     pub(crate) own_lengths: Vec<u32>,
-    /// The number of terms of its context; `NO_CONTEXT` where it has none.
+    /// Number of terms in the context of each document; `NO_CONTEXT` if it has none.
     pub(crate) context_lengths: Vec<u32>,
-    /// (chunk key, document), ascending.
+    /// (chunk key, document number), ascending.
     by_chunk: Vec<(u64, u32)>,
 }
 
-impl View {
-    /// Reads the columns of segments that `earlier` does not have yet. About 10 ms per 100,000 new chunks.
+impl Snapshot {
+    /// Takes a snapshot of a commit. Reads the columns of segments that `earlier` does not have, which takes about 10
+    /// ms per 100,000 chunks.
     pub(crate) fn new(
         searcher: Searcher,
         stemmings: BTreeSet<Stemming>,
         fields: &TextFields,
         candidates: &Candidates,
-        earlier: Option<&View>,
-    ) -> Result<View> {
+        earlier: Option<&Snapshot>,
+    ) -> Result<Snapshot> {
         let known: FxHashMap<SegmentId, &Segment> =
-            earlier.into_iter().flat_map(|view| &view.segments).map(|s| (s.reader.segment_id(), s)).collect();
-        let mut view = View {
+            earlier.into_iter().flat_map(|snapshot| &snapshot.segments).map(|s| (s.reader.segment_id(), s)).collect();
+        let mut snapshot = Snapshot {
             searcher,
             segments: Vec::new(),
             stemmings,
             chunks: 0,
             own_terms: 0,
             context_terms: 0,
-            recent: RecentWords::default(),
+            query_word_cache: QueryWordCache::default(),
         };
-        for reader in view.searcher.segment_readers() {
+        for reader in snapshot.searcher.segment_readers() {
             let known = known.get(&reader.segment_id());
             let columns = match known {
                 Some(known) => Arc::clone(&known.columns),
                 None => Arc::new(Columns::read(reader, fields, candidates)?),
             };
-            // Documents only die: as many alive are the same.
+            // Documents are only deleted, never revived. So an equal number of live documents means the same documents.
             let unchanged = known.filter(|known| known.reader.num_docs() == reader.num_docs());
-            let counted = unchanged.map(|known| Arc::clone(&known.counted)).unwrap_or_default();
+            let count_cache = unchanged.map(|known| Arc::clone(&known.count_cache)).unwrap_or_default();
             let mut segment =
-                Segment { reader: reader.clone(), columns, chunks: 0, chunks_without_context: 0, counted };
+                Segment { reader: reader.clone(), columns, chunks: 0, chunks_without_context: 0, count_cache };
             for doc in 0..reader.max_doc() {
                 if !segment.is_live(doc) {
                     continue;
@@ -104,28 +106,28 @@ impl View {
                 let has_context = segment.columns.has_context(doc);
                 segment.chunks += 1;
                 segment.chunks_without_context += u32::from(!has_context);
-                view.own_terms += u64::from(own);
-                view.context_terms +=
+                snapshot.own_terms += u64::from(own);
+                snapshot.context_terms +=
                     u64::from(if has_context { segment.columns.context_lengths[doc as usize] } else { own });
             }
-            view.chunks += u64::from(segment.chunks);
-            view.segments.push(segment);
+            snapshot.chunks += u64::from(segment.chunks);
+            snapshot.segments.push(segment);
         }
-        Ok(view)
+        Ok(snapshot)
     }
 
-    /// Where a live chunk is; segment numbers are those of `segments` and of the searcher.
+    /// The address of a live chunk. Its segment number is an index into `segments`.
     pub(crate) fn locate(&self, chunk_key: u64) -> Option<DocAddress> {
         self.segments.iter().enumerate().find_map(|(number, segment)| {
             let entries = &segment.columns.by_chunk;
             let first = entries.partition_point(|(key, _)| *key < chunk_key);
-            // A chunk that was published again may have dead documents under the same key.
+            // A chunk that was published again can have deleted documents under the same key.
             let mut same = entries[first..].iter().take_while(|(key, _)| *key == chunk_key);
             same.find(|(_, doc)| segment.is_live(*doc)).map(|(_, doc)| DocAddress::new(number as u32, *doc))
         })
     }
 
-    /// All live chunks, as (chunk key, memory's ordinal), in no particular order.
+    /// All live chunks as (chunk key, ordinal of the memory), in no particular order.
     pub(crate) fn chunks(&self) -> Vec<(u64, u32)> {
         let mut chunks = Vec::with_capacity(self.chunks as usize);
         for segment in &self.segments {
@@ -138,20 +140,20 @@ impl View {
 }
 
 impl Segment {
-    /// Whether a document was not deleted.
+    /// Whether a document is not deleted.
     #[inline]
     pub(crate) fn is_live(&self, doc: u32) -> bool {
         self.reader.alive_bitset().is_none_or(|alive| alive.is_alive(doc))
     }
 
-    /// Whether any document was.
+    /// Whether any document of the segment is deleted.
     pub(crate) fn has_deletes(&self) -> bool {
         self.chunks < self.reader.max_doc()
     }
 }
 
 impl Columns {
-    /// Whether the document has a context of its own.
+    /// Whether the document has a context.
     #[inline]
     pub(crate) fn has_context(&self, doc: u32) -> bool {
         self.context_lengths[doc as usize] != NO_CONTEXT
