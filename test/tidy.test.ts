@@ -22,7 +22,12 @@ const tests = sourceFiles("test", ".ts");
 const benches = sourceFiles("bench", ".ts");
 const rust = sourceFiles("native", ".rs");
 const nativeScripts = sourceFiles("native", ".ts");
+const browser = sourceFiles("src", ".js");
 const pages = sourceFiles(".", ".md");
+/** Line width of the formatters (biome.json, native/rustfmt.toml). */
+const COLUMNS_MAX = 120;
+/** Written by `native/types.ts`. */
+const GENERATED = "src/adapters/native/addon-types.ts";
 
 /**
  * Modules of src/ that each module may import, besides itself, `domain` and `kit`. A module is a folder of src/, a
@@ -277,6 +282,25 @@ describe("house rules", () => {
     expect(cycles.map((cycle) => `${cycle}: move the shared code into a file of its own`)).toEqual([]);
   });
 
+  test("comments and pages keep to the formatter's line width", () => {
+    // rows of tables in comments may be longer
+    const isComment = (line: string) => /^\s*(\/\/|\/\*|\*)/.test(line) && !/^\s*(\/\/[/!]?|\*) *\|/.test(line);
+    const isAny = () => true;
+    const problems = [
+      ...[...typescript, ...browser, ...rust]
+        .filter(({ path }) => path !== GENERATED)
+        .map(({ path, lines }) => ({ path, lines, isBound: isComment })),
+      ...pages.map((page) => ({ path: page.path, lines: proseLines(page), isBound: isAny })),
+    ].flatMap(({ path, lines, isBound }) =>
+      lines.flatMap((line, at) =>
+        line.length > COLUMNS_MAX && isBound(line)
+          ? [`${path}:${at + 1}: ${line.length} columns; wrap it at ${COLUMNS_MAX}`]
+          : [],
+      ),
+    );
+    expect(problems).toEqual([]);
+  });
+
   test("no source file is too long", () => {
     const problems = [
       ...src.filter(({ lines }) => lines.length > 500).map(({ path, lines }) => [path, lines.length]),
@@ -407,6 +431,15 @@ function isProduction({ path }: SourceFile): boolean {
 function moduleOf(path: string): string {
   const [, module = "", adapter = ""] = path.split("/");
   return module === "adapters" ? `adapters/${adapter}` : module;
+}
+
+// The lines of a page, with tables and code blanked, and addresses that fill a line, because they cannot be wrapped.
+function proseLines(page: SourceFile): readonly string[] {
+  let isCode = false;
+  return page.lines.map((line) => {
+    if (/^\s*```/.test(line)) isCode = !isCode;
+    return isCode || /^\s*\|/.test(line) || /^\S*https?:\S+$/.test(line.trim()) ? "" : line;
+  });
 }
 
 function deadLinks(page: SourceFile): string[] {

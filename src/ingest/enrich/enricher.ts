@@ -109,8 +109,8 @@ export class Enricher {
   }
 
   /**
-   * Has a language model extract the missing attributes of a memory, if one is to be asked. Rejects, or `extraction` does,
-   * if the store cannot be read or written, and when `signal` aborts.
+   * Has a language model extract the missing attributes of a memory, if one is to be asked. Rejects, or `extraction`
+   * does, if the store cannot be read or written, and when `signal` aborts.
    */
   async find(read: ReadMemory, context: EnrichContext): Promise<Inquiry> {
     const { job, title } = read;
