@@ -3,7 +3,7 @@
 
 import { Fault } from "../domain/fault.ts";
 import type { ProjectId } from "../domain/ids.ts";
-import { PLANS } from "../domain/project.ts";
+import { PLANS, type Usage } from "../domain/project.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { AccountStore } from "../ports/account-store.ts";
 import type { Transaction } from "../ports/transactions.ts";
@@ -53,9 +53,15 @@ export class QueryQuota {
   }
 
   async #reserve(projectId: ProjectId): Promise<QuotaReservation> {
-    const { plan, queries, period } = await this.#accounts.usage(projectId);
+    let reserved: number;
+    let usage: Usage;
+    // a query that ends while the usage is read could be missing in both numbers
+    do {
+      reserved = this.#reservedOf(projectId);
+      usage = await this.#accounts.usage(projectId);
+    } while (reserved !== this.#reservedOf(projectId));
+    const { plan, queries, period } = usage;
     const limit = PLANS[plan].queriesPerMonth;
-    const reserved = this.#reserved.get(projectId) ?? 0;
     if (limit === null || queries + reserved < limit) return this.#hold(projectId);
     throw new Fault(
       "query_quota_exceeded",
@@ -64,15 +70,19 @@ export class QueryQuota {
     );
   }
 
+  #reservedOf(projectId: ProjectId): number {
+    return this.#reserved.get(projectId) ?? 0;
+  }
+
   #hold(projectId: ProjectId): QuotaReservation {
-    this.#reserved.set(projectId, (this.#reserved.get(projectId) ?? 0) + 1);
+    this.#reserved.set(projectId, this.#reservedOf(projectId) + 1);
     let isHeld = true;
     return {
       count: async ({ accounts }, tokens) => accounts.countQuery(projectId, tokens),
       release: () => {
         if (!isHeld) return;
         isHeld = false;
-        const others = (this.#reserved.get(projectId) ?? 1) - 1;
+        const others = this.#reservedOf(projectId) - 1;
         if (others === 0) this.#reserved.delete(projectId);
         else this.#reserved.set(projectId, others);
       },

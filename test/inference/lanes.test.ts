@@ -1,4 +1,4 @@
-// The lanes, with the real models in real processes.
+// The lanes, with the real models in real processes. What they owe as Embedder and Reranker is models-contract.test.ts.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -63,28 +63,6 @@ async function refusalOf(promise: Promise<unknown>): Promise<Fault> {
   );
 }
 
-describe("the queue", () => {
-  test("calls onBegin once per call, before the result, for texts and for passages", async () => {
-    const events: string[] = [];
-    const embedded = shared.embed(TEXTS.slice(0, 3), "query", undefined, () => events.push("embed"));
-    await embedded.then(() => events.push("embedded"));
-    await shared.score("a red kite", TEXTS.slice(0, 8), undefined, () => events.push("score"));
-    expect(events).toEqual(["embed", "embedded", "score"]);
-  });
-
-  test("does not call onBegin for a call that was aborted while it waited", async () => {
-    const events: string[] = [];
-    const fault = new Error("given up");
-    const busy = Array.from({ length: 8 }, () => shared.embed([LONG], "query"));
-    const stop = new AbortController();
-    const waiting = shared.embed([LONG], "query", stop.signal, () => events.push("begun"));
-    stop.abort(fault);
-    expect(await refusalOf(waiting)).toBe(fault as Fault);
-    await Promise.all(busy);
-    expect(events).toEqual([]);
-  });
-});
-
 describe("the embedder", () => {
   test("gives single texts their reference vectors", async () => {
     for (const { text, vector } of EMBEDDER_REFERENCE) {
@@ -102,20 +80,6 @@ describe("the embedder", () => {
       const expected = EMBEDDER_REFERENCE[index]?.vector ?? [];
       expect(largestDifference(row(vectors, place), expected), TEXTS[index] ?? "").toBeLessThan(VECTOR_TOLERANCE);
     });
-  });
-
-  test("gives a text the same vector in any batch", async () => {
-    const text = "The lane keeps its promise.";
-    const alone = await shared.embed([text], "query");
-    const company = await shared.embed([LONG, text, "x", ...TEXTS, text], "ingest");
-    expect(largestDifference(row(company, 1), alone)).toBeLessThan(1e-6);
-    expect(largestDifference(row(company, TEXTS.length + 3), alone)).toBeLessThan(1e-6);
-  });
-
-  test("ignores text beyond the model's token limit", async () => {
-    const [long, longer] = [LONG.repeat(2), `${LONG.repeat(2)} and something else`];
-    const vectors = await shared.embed([long, longer], "ingest");
-    expect(largestDifference(row(vectors, 0), row(vectors, 1))).toBeLessThan(1e-6);
   });
 
   test("accepts no texts, empty texts and malformed texts", async () => {
