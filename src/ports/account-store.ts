@@ -1,4 +1,4 @@
-// Projects, API keys and what is used of a plan. Implemented by adapters/embedded on SQLite.
+// Projects, API keys and usage of plans. Implemented by adapters/embedded on SQLite.
 //
 // What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
 // (transactions.ts). Of keys only the SHA-256 is stored, compared in constant time. When a key was last used is durable
@@ -15,7 +15,7 @@ import type { Listing } from "./user-store.ts";
 
 /** Projects, keys and usage. */
 export interface AccountStore {
-  /** The project that exists from the first start on; made when it is missing. */
+  /** Returns the default project. Creates it if it does not exist. */
   defaultProject(): Eventually<ProjectId>;
   /** All projects, oldest first. */
   projects(): Eventually<readonly ProjectId[]>;
@@ -27,58 +27,60 @@ export interface AccountStore {
   project(id: ProjectId): Eventually<Project | null>;
   /** @throws Fault `invalid_cursor` */
   listProjects(listing: Listing): Eventually<Page<Project>>;
-  /** null: there is no such project. */
+  /** Returns null if the project does not exist. */
   changeProject(id: ProjectId, change: ProjectChange): Eventually<Project | null>;
   /**
-   * The project is gone from every read and its keys open nothing; its data is `removedProjects`' business. False:
-   * there was none.
+   * Removes a project: it is absent from every read, and its keys are refused. Its data is erased later, see
+   * `removedProjects`. Returns false if the project does not exist.
    * @throws Fault `invalid_state` for the default project
    */
   removeProject(id: ProjectId): Eventually<boolean>;
-  /** Projects whose data still has to go. */
+  /** Removed projects whose data has not been erased completely. */
   removedProjects(): Eventually<readonly ProjectId[]>;
   /**
-   * Memories (up to `limit`, whatever their state) of a removed project, to be purged before its rows; none of any
-   * other.
+   * Up to `limit` memories of a removed project, in any state. They have to be purged before `eraseProject`. Returns
+   * none for a project that was not removed.
    */
   memoriesOfRemoved(id: ProjectId, limit: number): Eventually<readonly bigint[]>;
-  /** Erases the rows of those memories; of a project that was not removed, none. */
+  /** Erases the rows of these memories of a removed project. Does nothing for a project that was not removed. */
   eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): Eventually<void>;
-  /** Erases all that is left of a removed project; its memories must be gone. Nothing happens to any other project. */
+  /**
+   * Erases everything that is left of a removed project, whose memories must have been erased. Does nothing for a
+   * project that was not removed.
+   */
   eraseProject(id: ProjectId): Eventually<void>;
 
   /**
-   * Whether somebody can administer through this project: it has an `admin` key that has not expired and is not
-   * confined.
+   * Whether the project has a key with scope `admin` that has not expired and is not confined to a user.
    */
   hasAdminKey(projectId: ProjectId): Eventually<boolean>;
   /**
-   * A new key; the secret is in the result and nowhere else.
+   * Creates a key. Only the result contains its secret.
    * @throws Fault `project_not_found`
    */
   issueKey(projectId: ProjectId, draft: KeyDraft): Eventually<IssuedKey>;
   /**
-   * The key of the operator's choice, with all rights on the default project; one chosen earlier ends. The same one
-   * again keeps its id, and has all rights again, whatever was changed of it since.
-   * @throws Fault `invalid_request` when the secret is that of an issued key
+   * Makes `secret` the operator's key, with all rights on the default project. A different earlier operator's key is
+   * removed. If it is already the operator's key, it keeps its id and gets all rights back.
+   * @throws Fault `invalid_request` if an issued key has this secret
    */
   setOperatorKey(secret: string): Eventually<void>;
   key(projectId: ProjectId, id: KeyId): Eventually<ApiKey | null>;
   /** @throws Fault `invalid_cursor` */
   listKeys(projectId: ProjectId, listing: Listing): Eventually<Page<ApiKey>>;
-  /** null: there is no such key. */
+  /** Returns null if the key does not exist. */
   changeKey(projectId: ProjectId, id: KeyId, change: KeyChange): Eventually<ApiKey | null>;
-  /** A new secret under the same id; the old ones open nothing `graceMs` from now on. null: there is no such key. */
+  /** Gives a key a new secret. Its old secrets are refused after `graceMs`. Returns null if the key does not exist. */
   rotateKey(projectId: ProjectId, id: KeyId, graceMs: number): Eventually<IssuedKey | null>;
-  /** The key opens nothing from now on; false: there was none. */
+  /** Removes a key: it is refused from now on. Returns false if it does not exist. */
   removeKey(projectId: ProjectId, id: KeyId): Eventually<boolean>;
-  /** Who holds this secret; null when nobody does, or not any more. */
+  /** Returns the project and rights of this secret, or null if it is not valid (any more). */
   authenticate(secret: string): Eventually<Principal | null>;
-  /** Writes down when keys were last used, if that waits: to be called every minute, and before closing. */
+  /** Stores when keys were last used. Called every minute and before closing. */
   flush(): Eventually<void>;
 
-  /** What a project has used of its plan; expired memories no longer count. @throws Fault `project_not_found` */
+  /** What a project uses of its plan. Expired memories do not count. @throws Fault `project_not_found` */
   usage(projectId: ProjectId): Eventually<Usage>;
-  /** Counts one query of this month, and the tokens that it took; nothing for a project that is gone. */
+  /** Adds one query and its tokens to the current month. Does nothing for a project that does not exist. */
   countQuery(projectId: ProjectId, tokens: { readonly prompt: number; readonly completion: number }): Eventually<void>;
 }

@@ -13,30 +13,34 @@ import type { Listing } from "./user-store.ts";
 
 /** Chats and messages. */
 export interface ChatStore {
-  /** Makes the user known where one is given. */
+  /** Creates a chat. Makes its user known if one is given. */
   create(
     projectId: ProjectId,
     draft: { readonly userId: string | null; readonly title: string | null },
   ): Eventually<Chat>;
   get(projectId: ProjectId, id: ChatId): Eventually<Chat | null>;
-  /** @param listing `userId` absent: every chat of the project. @throws Fault `invalid_cursor` */
+  /** @param listing without `userId`: every chat of the project. @throws Fault `invalid_cursor` */
   list(projectId: ProjectId, listing: Listing & { readonly userId?: string }): Eventually<Page<Chat>>;
-  /** null: there is no such chat. */
+  /** Returns null if the chat does not exist. */
   retitle(projectId: ProjectId, id: ChatId, title: string | null): Eventually<Chat | null>;
-  /** Removes a chat with its messages for good; false: there was none. */
+  /** Removes a chat with its messages for good. Returns false if it does not exist. */
   remove(projectId: ProjectId, id: ChatId): Eventually<boolean>;
   /** Removes all chats of a user for good. */
   removeAllOf(projectId: ProjectId, userId: string): Eventually<void>;
 
-  /** Appends a message; null: there is no such chat (any more). The first user's message names a chat without title. */
+  /**
+   * Appends a message. Returns null if the chat does not exist (any more). The first message of the user gives a chat
+   * without title its title.
+   */
   append(projectId: ProjectId, id: ChatId, draft: MessageDraft): Eventually<Message | null>;
-  /** null: there is no such message in this chat. */
+  /** Returns null if the chat has no such message. */
   message(projectId: ProjectId, id: ChatId, messageId: MessageId): Eventually<Message | null>;
   /** All messages, oldest first. */
   history(projectId: ProjectId, id: ChatId): Eventually<readonly Message[]>;
   /**
-   * The last `count` messages that an answer may go on with, oldest first: what a user said, and what was answered
-   * before the first answer one of whose sources is no longer live. Later answers may repeat what that one said.
+   * The last `count` messages that the next answer may read, oldest first. They are all messages of the user, and the
+   * answers before the first answer that has a source that is no longer live. Later answers are left out because they
+   * may repeat what that answer said.
    */
   turns(projectId: ProjectId, id: ChatId, count: number): Eventually<readonly Pick<Message, "role" | "content">[]>;
   /** One page of messages, oldest first. @throws Fault `invalid_cursor` */

@@ -1,44 +1,45 @@
-// What is searched: texts, vectors, postings and entities of published memories. Implemented by adapters/embedded.
+// The index that searches read: texts, vectors, postings and entities of published memories. Implemented by
+// adapters/embedded.
 //
 // What an implementation owes:
-// - `publish` replaces everything that a memory had before. It can be repeated after a crash at any point. When it
-//   resolves, texts, vectors and postings are durable. It does not make a memory visible.
+// - `publish` replaces everything that a memory had before. When it resolves, texts, vectors and postings are durable.
+//   After a crash at any point it can be repeated. It does not make a memory visible.
 // - Visibility follows the memory's row and is separate from content. A search that begins after `show` has resolved
-//   can find the memory, and filters see the attributes that `show` gave. A search that begins after `hide` has
-//   resolved does not find it. Of several calls for one memory the last one counts.
-// - A memory can be shown a moment before its row is committed as completed, and hidden a moment after its row was
-//   deleted. So the rows have the last word: callers read them again before they show a result.
-// - Every search stays inside the admissible set that it is given. It returns nothing from outside, and it misses
-//   nothing inside because something outside ranked higher. Scores of one kind of search are comparable only among
-//   themselves.
-// - Changes take effect in the order of their calls: what is retracted or purged after it was published stays away.
-// - The data of a project cannot be reached through another project.
+//   can find the memory, and filters see the attributes that `show` received. A search that begins after `hide` has
+//   resolved does not find it. If `show` and `hide` are called several times for one memory, the last call counts.
+// - A memory can be visible shortly before its row is committed as completed, and shortly after its row was deleted.
+//   So the rows decide: callers read them again before they show a result.
+// - A search returns only chunks of the admissible set. It misses none of them because a chunk outside ranked higher.
+//   Scores are comparable only with scores of the same kind of search.
+// - `publish`, `retract` and `purge` take effect in the order of their calls, even if a caller does not wait for the
+//   earlier call. So what is retracted or purged after it was published stays away.
+// - The data of one project cannot be reached through another project.
 
 import type { Chunk, ChunkPlace, ChunkTexts } from "../domain/chunk.ts";
 import type { Filter } from "../domain/filter.ts";
 import type { ChunkKey, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
 import type { Eventually } from "../kit/eventually.ts";
 
-/** A memory that is ready to be published: its text, its chunks and one vector per chunk. */
+/** A memory to publish: its text, its chunks and one vector per chunk. */
 export interface Publication {
   readonly memoryKey: MemoryKey;
   readonly version: number;
   readonly content: string;
-  /** BCP 47, `und` when unknown; chooses the stemmer. */
+  /** BCP 47 tag, `und` if unknown. It determines the stemmer. */
   readonly language: string;
   readonly chunks: readonly Chunk[];
   readonly texts: ChunkTexts;
-  /** `[chunks.length, dimensions]`, unit length. */
+  /** Row-major `[chunks.length, dimensions]`, each of unit length. */
   readonly vectors: Float32Array;
-  /** Entities that are known beside the text; further ones are extracted from the passages. */
+  /** Entities that are known without reading the passages. The index extracts more from the passages. */
   readonly entities: KnownEntities;
 }
 
-/** Entities of a memory that are known without reading its passages. */
+/** Entities of a memory that are known before its passages are read. */
 export interface KnownEntities {
-  /** Given by the caller or extracted. */
+  /** The memory's title, given by the caller or extracted. */
   readonly title: string | null;
-  /** Key phrases and entities, at most 64. They count in the passages that contain them. */
+  /** Key phrases and entities, at most 64. Each counts as a mention in the passages that contain it. */
   readonly phrases: readonly string[];
 }
 
@@ -49,27 +50,27 @@ export interface VisibleMemory {
   /** Unix milliseconds; null: never. */
   readonly expiresAt: number | null;
   /**
-   * What filters see: JSON text as `filteredAttributesJson` (domain/filter.ts) makes it. It stays text because opening
-   * a project shows all of its memories: the row store builds this text inside its query and the index parses it
-   * natively, so that no JavaScript object per memory is made in between.
+   * Attributes that filters see, as JSON text in the form of `filteredAttributesJson` (domain/filter.ts). It is text
+   * and not an object because opening a project shows all of its memories: the row store builds the text inside its
+   * query, and the index parses it natively.
    */
   readonly attributes: string;
 }
 
-/** The set of memories that one request may see. Made once and used by every search of the request. */
+/** The set of memories that one request may see. Created once and used by every search of the request. */
 export interface AdmissibleSet {
   /** Number of memories in it. */
   readonly memories: number;
 }
 
-/** Hits of one search, best first; the arrays run in parallel. */
+/** Hits of one search, best first. Element `i` of each array belongs to hit `i`. */
 export interface Hits {
   readonly chunkKeys: BigUint64Array;
   readonly memoryKeys: BigUint64Array;
   readonly scores: Float32Array;
 }
 
-/** Where a graph search begins: the best passages by other signals, with their scores. The arrays run in parallel. */
+/** Start points of a graph search: the best passages by other signals, with their scores. The arrays are parallel. */
 export interface Seeds {
   readonly chunkKeys: BigUint64Array;
   readonly scores: Float32Array;
@@ -77,25 +78,25 @@ export interface Seeds {
 
 /** Hits of a graph search, best first. */
 export interface GraphHits extends Hits {
-  /** How sure the graph is of the query's entities, 0..1; 0: there are no hits. */
+  /** How sure the graph is of the query's entities, 0..1. 0 if there are no hits. */
   readonly certainty: number;
   /** The strongest path to the hit at this position. */
   pathTo(position: number): GraphPath;
 }
 
-/** How a graph search reached a passage. A seed that nothing else leads to has none of the three. */
+/** How a graph search reached a passage. All fields are null for a seed that no path leads to. */
 export interface GraphPath {
-  /** The query's entity where the path begins. */
+  /** Entity of the query at which the path begins. */
   readonly from: string | null;
-  /** The passage in between, where the path has two steps. */
+  /** Intermediate passage of a path with two steps. */
   readonly via: ChunkKey | null;
-  /** The entity of that passage that leads on. */
+  /** Entity that connects the intermediate passage with the hit. */
   readonly through: string | null;
 }
 
 /**
- * Where an entity was found: a title, capitalised words (or words of scripts without capitals), quotation marks and so
- * on.
+ * The surface form by which an entity was recognised: a title, capitalised words or words of scripts without capitals
+ * (`name`), a text in quotation marks, an identifier, a date, or a key phrase.
  */
 export type EntityKind = "title" | "name" | "quote" | "identifier" | "date" | "phrase";
 
@@ -105,16 +106,16 @@ export interface MemoryEntity {
   readonly kind: EntityKind;
   /** Number of mentions in the memory's passages. */
   readonly mentions: number;
-  /** Number of memories in the admissible set that mention it, this one included. */
+  /** Number of memories in the admissible set that mention it, including this one. */
   readonly memories: number;
   readonly chunkKeys: BigUint64Array;
 }
 
-/** The entities of a memory, and the memories that share some of them. */
+/** Entities of a memory, and memories that share some of them. */
 export interface Neighbourhood {
   /** Rarest first. */
   readonly entities: readonly MemoryEntity[];
-  /** Nearest first; `weight` is above 0 and comparable within one neighbourhood. */
+  /** Highest weight first. `weight` is above 0 and comparable only within one neighbourhood. */
   readonly neighbours: readonly {
     readonly memoryKey: MemoryKey;
     readonly weight: number;
@@ -122,27 +123,27 @@ export interface Neighbourhood {
   }[];
 }
 
-/** What a result shows of a chunk. */
+/** The text and place of a chunk, as a result shows them. */
 export interface Passage {
   readonly chunkKey: ChunkKey;
   readonly text: string;
   readonly place: ChunkPlace;
 }
 
-/** How the index of a project differed from the rows. */
+/** Differences between the index of a project and the rows. */
 export interface Reconciliation {
-  /** Memories whose texts, vectors or postings are incomplete. They have to be published again. */
+  /** Memories whose texts, vectors or postings are incomplete. They are not visible and have to be published again. */
   readonly incomplete: readonly MemoryKey[];
-  /** Number of memories that had vectors or postings without being completed. Those entries were removed. */
+  /** Number of memories that had vectors or postings although they are not completed. These entries were removed. */
   readonly removed: number;
-  /** What was found damaged and set aside, one sentence each. */
+  /** One sentence for each damaged part that was found and set aside. */
   readonly repairs: readonly string[];
 }
 
 /** The index of one project. */
 export interface ProjectIndex {
   publish(publications: readonly Publication[]): Promise<void>;
-  /** Removes vectors and postings durably. The texts stay until `ChunkIndex.purge`. */
+  /** Removes vectors and postings; durable when it resolves. The texts stay until `ChunkIndex.purge`. */
   retract(memoryKeys: readonly MemoryKey[]): Promise<void>;
   /** Makes memories visible, or changes the attributes of visible ones. */
   show(memories: readonly VisibleMemory[]): Eventually<void>;
@@ -151,38 +152,38 @@ export interface ProjectIndex {
   /** The visible memories of a user, or of all users (`userKey` null), that have not expired at `nowMs`. */
   admit(userKey: UserKey | null, nowMs: number): Eventually<AdmissibleSet>;
   /**
-   * The same, restricted to those that match a filter.
-   * @throws Fault `invalid_filter` for a filter that would take seconds
+   * The memories of `admit` that match a filter.
+   * @throws Fault `invalid_filter` if evaluating the filter would take seconds
    */
   admitWithin(userKey: UserKey | null, nowMs: number, filter: Filter): Promise<AdmissibleSet>;
   /** Vector search: the chunks with the highest cosine similarity. */
   searchVectors(vector: Float32Array, within: AdmissibleSet, limit: number): Promise<Hits>;
-  /** The cosine similarity of exactly these chunks; NaN for one that no longer exists. */
+  /** Cosine similarity of each of these chunks; NaN for a chunk that no longer exists. */
   scoreVectors(vector: Float32Array, chunks: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array>;
   /**
    * Full-text search: the chunks with the highest BM25 score (0..1, absolute, see retrieval/modes.ts); only scores
    * above 0.
    */
   searchText(query: string, within: AdmissibleSet, limit: number): Promise<Hits>;
-  /** The BM25 score of exactly these chunks; 0 where no word matches. */
+  /** BM25 score of each of these chunks; 0 if no word matches. */
   scoreText(query: string, chunkKeys: BigUint64Array): Promise<Float32Array>;
   /**
-   * Graph search: two steps from the query's entities and from the seeds, over passages of the admissible set. Scores
-   * are 0..1, the best equals `certainty`; only scores above 0.
+   * Graph search: a walk of at most two steps from the query's entities and from the seeds, over passages of the
+   * admissible set. Scores are above 0 and at most 1; the best one equals `certainty`.
    * @param seeds at most 10
    */
   searchGraph(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<GraphHits>;
-  /** The entities of one memory and the memories of the admissible set that share some; at most `limit` of each. */
+  /** Entities of one memory, and memories of the admissible set that share some of them; at most `limit` of each. */
   neighbourhood(memoryKey: MemoryKey, within: AdmissibleSet, limit: number): Promise<Neighbourhood>;
-  /** What to show of these chunks, in their order; null for one that no longer exists. */
+  /** Text and place of these chunks, in their order; null for a chunk that no longer exists. */
   passages(chunkKeys: BigUint64Array): Promise<readonly (Passage | null)[]>;
 }
 
 /** The indexes of all projects. */
 export interface ChunkIndex {
   /**
-   * Opens a project's index, or creates it. Returns the same instance for the same project.
-   * @throws Fault `project_not_found` for a project that was dropped
+   * Opens or creates the index of a project. Every call for one project returns the same instance.
+   * @throws Fault `project_not_found` if the project was dropped
    */
   project(id: ProjectId): Promise<ProjectIndex>;
   /** Texts of published memories, by key. Keys without a stored text are left out. */
@@ -190,19 +191,19 @@ export interface ChunkIndex {
   /** Removes the texts of retracted memories for good. */
   purge(memoryKeys: readonly MemoryKey[]): Promise<void>;
   /**
-   * Compares the index of a project with its rows at a start. Shows memories that are whole and returns those that have
-   * to be published again.
-   * @param completed the project's completed memories in pages; other work goes on between two pages.
+   * Compares the index of a project with its rows, at a start. Shows memories that are complete in the index, and
+   * returns those that have to be published again.
+   * @param completed the project's completed memories in pages; other work continues between two pages
    */
   reconcile(id: ProjectId, completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation>;
   /**
-   * Removes a project's vectors and postings for good; its texts go with `purge`. The project cannot be opened again.
-   * Idempotent.
+   * Removes the vectors and postings of a project for good. Its texts are removed by `purge`. The project cannot be
+   * opened again. Can be repeated.
    */
   drop(id: ProjectId): Promise<void>;
   /**
-   * Gives disk space back that removed and replaced chunks take up, in every open project where there is enough of it.
-   * Cheap where there is not. Searches go on meanwhile.
+   * Frees the disk space of removed and replaced chunks, in every open project that has enough of it; otherwise cheap.
+   * Does not change what searches find. Searches continue meanwhile.
    */
   compact(): Promise<void>;
   /** Closes every project. Afterwards every call fails. */

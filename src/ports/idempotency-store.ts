@@ -7,7 +7,7 @@
 import type { ProjectId } from "../domain/ids.ts";
 import type { Eventually } from "../kit/eventually.ts";
 
-/** Under what an answer is remembered. */
+/** Identifies a remembered answer. */
 export interface IdempotencySlot {
   readonly projectId: ProjectId;
   /** The user that the key is confined to: confined keys never see each other's answers. */
@@ -23,22 +23,28 @@ export interface RememberedAnswer {
   /** SHA-256 of the request: path parameters, query and body by value. */
   readonly fingerprint: Uint8Array;
   readonly status: number;
-  /** JSON, without secrets and without what the request itself brings; null: it spoke of what was erased since. */
+  /**
+   * JSON, without secrets and without what the request itself contains; null if a subject of the answer was erased
+   * since.
+   */
   readonly body: string | null;
 }
 
-/** An answer to be remembered. */
+/** An answer to remember. */
 export interface WholeAnswer extends RememberedAnswer {
   readonly body: string;
 }
 
 /** Remembered answers. */
 export interface IdempotencyStore {
-  /** null: nothing is remembered there, or not any more (LIMITS.idempotencyMs). */
+  /** Returns null if there is no answer, or if it is older than LIMITS.idempotencyMs. */
   recall(slot: IdempotencySlot): Eventually<RememberedAnswer | null>;
-  /** @param subjects ids that the answer speaks of, see `forget`. */
+  /** @param subjects ids of what the answer is about, see `forget` */
   remember(slot: IdempotencySlot, answer: WholeAnswer, subjects: readonly string[]): Eventually<void>;
-  /** Empties answers that speak of these ids, which were erased for good; their slots stay taken. */
+  /**
+   * Erases the bodies of answers about these ids. Their slots stay taken, so that a repeated request does not run
+   * again.
+   */
   forget(projectId: ProjectId, subjects: readonly string[]): Eventually<void>;
   /** Removes answers older than LIMITS.idempotencyMs. */
   prune(): Eventually<void>;

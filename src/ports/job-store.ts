@@ -1,10 +1,17 @@
-// Ingestion work: which memory is processed next, by whom, and how that ends. A memory in status `processing` is the
-// job. Implemented by adapters/embedded on SQLite.
+// The queue of ingestion jobs. A memory in status `processing` is a job. Implemented by adapters/embedded on SQLite.
 //
-// What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
-// (transactions.ts). `claim` gives out a job under a lease with a fencing token. The newest lease wins: what an older
-// holder reports, or what was done for an older version or a deleted memory, is refused by `renew`, `complete`,
-// `retryLater` and `fail`. Of two concurrent claims at most one gets a job.
+// What an implementation owes:
+// - Each method is one transaction, or part of the transaction that its store belongs to (transactions.ts).
+// - A job can be claimed if its memory is in status `processing`, is neither deleted nor expired, belongs to a project
+//   that was not removed, and if no lease or delay of the job is running.
+// - `claim` gives each job a lease that runs for `leaseMs`, with a fencing token. Tokens grow with each claim. Of two
+//   concurrent claims, at most one gets a job.
+// - A job is held until its token or its version is no longer the newest, its memory is deleted or expires, its project
+//   is removed, or it ends. A lease whose time is over still holds the job until another claim takes it.
+// - `renew`, `complete`, `retryLater` and `fail` change nothing for a job that is not held. So a slow holder cannot
+//   overwrite what a later one did, nor publish an older content.
+// - `complete` and `fail` write the deliveries of the events `memory.completed` and `memory.failed` in the same
+//   transaction.
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Extracted, FailureCode, Memory } from "../domain/memory.ts";
@@ -12,12 +19,12 @@ import type { Eventually } from "../kit/eventually.ts";
 import type { VisibleMemory } from "./chunk-index.ts";
 import type { DocumentFacts } from "./document-reader.ts";
 
-/** An uploaded file whose text was not read yet. */
+/** An uploaded file whose text has not been read yet. */
 export interface UploadedFile {
   /** Its name in UploadFiles. */
   readonly name: string;
   readonly bytes: number;
-  /** As the uploader named it. */
+  /** The name that the uploader gave. */
   readonly filename: string;
   readonly mediaType: string;
 }
@@ -26,39 +33,42 @@ export interface UploadedFile {
 export interface Job {
   readonly projectId: ProjectId;
   readonly memory: Memory;
-  /** The text to process; null if the index holds it already (published before, to be published again). */
+  /** The text to process; null if the memory was published before and its text is read from the index. */
   readonly content: string | null;
-  /** The file whose text has to be read first; `content` is empty then. */
+  /** The file whose text has to be read first; null if there is none. With a file, `content` is empty. */
   readonly upload: UploadedFile | null;
-  /** What the file said beside a text that the index holds already; null if it came from no file. */
+  /**
+   * Title and page marks of the file, if the index holds its text already (`content` is null); null if the memory came
+   * from no file.
+   */
   readonly facts: DocumentFacts | null;
-  /** Fencing token: only the holder of the newest lease can finish the job. */
+  /** Fencing token of the lease. */
   readonly lease: number;
-  /** How often this version was claimed, this time included. */
+  /** Number of counted claims of this version, including this one. */
   readonly attempt: number;
 }
 
-/** Which jobs are passed over. */
+/** Jobs to skip. */
 export interface JobFilter {
-  /** Jobs of these projects. */
+  /** Skips jobs of these projects. */
   readonly except?: readonly ProjectId[];
   /**
-   * Jobs with a longer text, in UTF-8 bytes. A plain-text file counts with its own size; of other files the text is not
-   * known yet.
+   * Skips jobs with a longer text, in UTF-8 bytes. For a plain-text file its size counts. Files of other formats are
+   * never skipped, because the size of their text is not known yet.
    */
   readonly textBytesMax?: number;
 }
 
-/** What to claim. */
+/** Which jobs to claim, how many, and for how long. */
 export interface ClaimOptions extends JobFilter {
-  /** Number of jobs, at most. */
+  /** Maximum number of jobs. */
   readonly jobs: number;
-  /** UTF-8 bytes of their contents together, at most; one job is claimed whatever its size. */
+  /** Maximum of their contents together, in UTF-8 bytes. The first job is claimed whatever its size. */
   readonly contentBytes: number;
   readonly leaseMs: number;
 }
 
-/** A job that was published and can become completed. */
+/** A job whose chunks are published, so that its memory can become `completed`. */
 export interface Completion {
   readonly job: Job;
   readonly extracted: Extracted;
@@ -66,36 +76,44 @@ export interface Completion {
   readonly extractedBy: "llm" | "local";
   readonly chunkCount: number;
   /**
-   * What was read from the job's file: the UTF-8 bytes of its text, and what the file says beside it; absent without a
-   * file.
+   * What was read from the job's file: the size of its text in UTF-8 bytes, its title and its page marks. Absent if the
+   * job has no file.
    */
   readonly read?: DocumentFacts & { readonly contentBytes: number };
 }
 
-/** Jobs of all projects. */
+/** Ingestion jobs of all projects. */
 export interface JobStore {
-  /** Takes up to `jobs` jobs, oldest first, fair between projects. */
+  /**
+   * Claims up to `jobs` jobs. The project whose last claim is longest ago comes first, and within a project the job
+   * that can be claimed for the longest time.
+   */
   claim(options: ClaimOptions): Eventually<readonly Job[]>;
-  /** Ends all leases. To be called at a start, when whoever held them is gone. */
+  /** Ends all leases. Called at the start of the only process that works on jobs: earlier holders are gone. */
   voidLeases(): Eventually<void>;
-  /** Extends leases. Returns the jobs that are still held. */
+  /** Extends leases to `leaseMs` from now. Returns the jobs that are still held. */
   renew(jobs: readonly Job[], leaseMs: number): Eventually<readonly Job[]>;
   /**
-   * Makes memories `completed` and drops their content and file from the row: the index has the text now. Returns those
-   * that were still held; the others stay as they are.
+   * Makes memories `completed` and removes content and file name from their rows, because the index has the text now.
+   * Returns the memories whose jobs were still held.
    */
   complete(completions: readonly Completion[]): Eventually<readonly VisibleMemory[]>;
   /**
-   * After a passing failure: the job can be claimed again after `delayMs`. With `isCounted` false the attempt does not
-   * count; by default it does.
+   * Ends the lease after a temporary failure: the job can be claimed again after `delayMs`. If `isCounted` is false
+   * (default: true), this attempt does not count.
    */
   retryLater(job: Job, delayMs: number, isCounted?: boolean): Eventually<void>;
-  /** Ends the job as `failed`. Returns false if the lease or version is no longer the newest. */
+  /** Makes the memory `failed` and keeps its content. Returns false if the job was not held. */
   fail(job: Job, code: FailureCode, message: string): Eventually<boolean>;
-  /** Puts completed memories back to `processing`, for instance because a damaged index lost them. */
+  /** Puts completed memories back to `processing` as a new version, for example because a damaged index lost them. */
   reopen(keys: readonly MemoryKey[]): Eventually<void>;
-  /** Milliseconds until the next job can be claimed, apart from those passed over; 0: now; null: none is waiting. */
+  /**
+   * Milliseconds until the next job can be claimed, without those that `filter` skips. 0: now; null: there is no job.
+   */
   nextJobInMs(filter?: JobFilter): Eventually<number | null>;
-  /** Reserves `count` chunk keys that are never given out again. Returns the first of the run. */
+  /**
+   * Reserves `count` consecutive chunk keys, which are never reserved again, not even after a crash. Returns the first,
+   * which is above 0.
+   */
   reserveChunkKeys(count: number): Eventually<bigint>;
 }

@@ -1,8 +1,8 @@
-// What language models found about memories, kept so that no text is paid for twice, and the tokens that this took.
-// Implemented by adapters/embedded on SQLite.
+// What language models extracted from memories, stored so that no text is paid for twice, and the tokens that ingestion
+// took. Implemented by adapters/embedded on SQLite.
 //
 // What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
-// (transactions.ts). What was found goes for good with its memory.
+// (transactions.ts). An extraction is erased together with its memory.
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Extracted } from "../domain/memory.ts";
@@ -10,7 +10,7 @@ import type { Eventually } from "../kit/eventually.ts";
 import type { Job } from "./job-store.ts";
 import type { LlmUsage } from "./language-model.ts";
 
-/** An entity that a text names. */
+/** An entity that a text mentions. */
 export interface Entity {
   readonly name: string;
   readonly type: string;
@@ -24,15 +24,15 @@ export interface Relation {
 }
 
 /**
- * What a language model found. Attributes that are absent it was not asked for, or gave nothing that holds. Entities
- * and relations are kept for the knowledge graph: a text is paid for once.
+ * What a language model extracted from a memory. An attribute is absent if it was not requested, or if the reply had no
+ * valid value for it. Entities and relations are always requested, for the knowledge graph.
  */
 export interface LlmExtraction extends Partial<Extracted> {
   readonly entities: readonly Entity[];
   readonly relations: readonly Relation[];
 }
 
-/** How a language model was asked about a memory before; an `extraction` of null: it gave nothing that is of use. */
+/** The outcome of an earlier request about a memory. `extraction` is null if the reply had nothing usable. */
 export interface PreviousExtraction {
   readonly extraction: LlmExtraction | null;
 }
@@ -40,17 +40,20 @@ export interface PreviousExtraction {
 /** What language models extracted, and the tokens that ingestion took. */
 export interface LlmExtractionStore {
   /**
-   * What was found about the content that this job is about, in an earlier try or before it was to be indexed again.
-   * That nothing was found holds for the job's version only: whoever sends a memory again, or has it tried again, has
-   * the model asked again. null: it was not asked.
+   * The outcome of an earlier request about the content of this job; null if there was none. An extraction is valid for
+   * every version of the memory with the same content. The outcome "nothing usable" is valid only for the version of
+   * its job: if a caller sends the memory again or retries it, the model is asked again.
    */
   previous(job: Job): Eventually<PreviousExtraction | null>;
-  /** Keeps what was found; nothing for a job whose memory is gone or newer. */
+  /**
+   * Stores the outcome of a request, in place of an earlier one. Does nothing if the memory is gone or has a newer
+   * version.
+   */
   keep(job: Job, extraction: LlmExtraction | null): Eventually<void>;
-  /** The relations that were found in the content that a memory has now; none where no model was asked. */
+  /** Relations that were extracted from the current content of a memory. Empty if no model was asked. */
   relations(memoryKey: MemoryKey): Eventually<readonly Relation[]>;
-  /** Counts tokens for the job's memory, and for its project's day and month (UTC). */
+  /** Adds tokens to the job's memory, and to the current day and month (UTC) of its project. */
   countTokens(job: Job, usage: LlmUsage): Eventually<void>;
-  /** Tokens, of prompts and completions together, that ingestion took since the project's day (UTC) began. */
+  /** Tokens of prompts and completions together that ingestion has taken today (UTC) for this project. */
   tokensToday(projectId: ProjectId): Eventually<number>;
 }

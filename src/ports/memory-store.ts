@@ -1,5 +1,5 @@
-// The system of record for memories: their rows and attributes. Work on them is job-store.ts, their end
-// retirement-store.ts. Implemented by adapters/embedded on SQLite.
+// The system of record for memories: their rows and attributes. Jobs are in job-store.ts, removal after deletion and
+// expiry in retirement-store.ts. Implemented by adapters/embedded on SQLite.
 //
 // What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
 // (transactions.ts). Lists are paged by key, newest first, and stay stable while memories are inserted and deleted.
@@ -12,26 +12,26 @@ import type { Page } from "../domain/page.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { VisibleMemory } from "./chunk-index.ts";
 
-/** What became of a draft or a change. */
+/** The result of a draft or a change. */
 export interface Accepted {
   readonly memory: Memory;
   /** created: a new row. rewritten: the content is new, or is processed again. updated: only attributes changed. */
   readonly outcome: "created" | "rewritten" | "updated";
-  /** The uploaded file of the content that was replaced, which no row refers to any more; null: there was none. */
+  /** The uploaded file of the replaced content, which no row refers to any more; null: there was none. */
   readonly releasedFile: string | null;
 }
 
-/** Conditions of a list. Conditions left out do not restrict it. */
+/** Conditions of a list, which must all hold. A condition that is absent does not restrict the list. */
 export interface MemoryListing {
   readonly status?: MemoryStatus;
   readonly type?: string;
   readonly userId?: string;
-  /** Exactly this tag. */
+  /** One of the tags equals this one. */
   readonly tag?: string;
-  /** Part of the title; upper and lower case count as equal. */
+  /** The title contains this text, regardless of upper and lower case. */
   readonly q?: string;
   readonly limit: number;
-  /** A page ends before the contents of its memories exceed this many UTF-8 bytes; it holds at least one memory. */
+  /** Maximum of the contents of a page together, in UTF-8 bytes. A page holds at least one memory anyway. */
   readonly contentBytesMax?: number;
   readonly cursor?: string;
 }
@@ -39,23 +39,23 @@ export interface MemoryListing {
 /** Rows of memories. */
 export interface MemoryStore {
   /**
-   * Stores drafts as memories in status `processing`. A draft with a known (`externalId`, `userId`) updates that
-   * memory: given fields replace, absent ones stay. Results stand in the order of the drafts. A draft that would exceed
-   * a quota of the project's plan is not stored; a Fault `document_quota_exceeded` or `storage_quota_exceeded` stands
-   * in its place.
+   * Stores drafts as memories in status `processing`. If a memory with the pair (`externalId`, `userId`) exists, the
+   * draft updates it: given fields replace, absent ones stay. Results are in the order of the drafts. A draft that
+   * would exceed a quota of the project's plan is not stored; its result is a Fault `document_quota_exceeded` or
+   * `storage_quota_exceeded`.
    * @throws Fault `project_not_found` if the project no longer exists
    */
   accept(projectId: ProjectId, drafts: readonly MemoryDraft[]): Eventually<readonly (Accepted | Fault)[]>;
   /**
    * Changes a memory. New content (different content, or any content for a failed memory) puts it back to `processing`
-   * and clears attributes that no caller ever gave; the outcome is then `rewritten`. Returns null if there is no such
-   * memory.
+   * and clears attributes that no caller ever gave; the outcome is then `rewritten`. Returns null if the memory does
+   * not exist.
    * @throws Fault `external_id_conflict` if another memory has this pair of `externalId` and `userId`;
    *   `storage_quota_exceeded`
    */
   change(projectId: ProjectId, id: MemoryId, change: MemoryChange): Eventually<Accepted | null>;
   /**
-   * Puts a failed memory back to `processing`. Returns null if there is no such memory.
+   * Puts a failed memory back to `processing`. Returns null if the memory does not exist.
    * @throws Fault `invalid_state` for any other status
    */
   retry(projectId: ProjectId, id: MemoryId): Eventually<Memory | null>;
@@ -64,30 +64,31 @@ export interface MemoryStore {
   /** Reads memories by key, for search results. Keys without a readable memory are left out. */
   getMany(projectId: ProjectId, keys: readonly MemoryKey[]): Eventually<ReadonlyMap<MemoryKey, Memory>>;
   /**
-   * Contents that are still kept with the row: of memories not yet published, or failed. Empty text for an uploaded
-   * file that was not read yet.
+   * Contents that the store still holds, because their memories are not published yet or have failed. Empty for an
+   * uploaded file that has not been read yet.
    */
   waitingContents(keys: readonly MemoryKey[]): Eventually<ReadonlyMap<MemoryKey, string>>;
   /** @throws Fault `invalid_cursor` */
   list(projectId: ProjectId, listing: MemoryListing): Eventually<Page<Memory>>;
   /**
-   * Soft delete. With `purges` the retention ends at once. Returns the memory as it was; null if there is none.
+   * Soft delete: the memory is absent from every read. With `purges` its retention ends at once. Returns the memory as
+   * it was, or null if it does not exist.
    */
   remove(projectId: ProjectId, id: MemoryId, options?: { readonly purges: boolean }): Eventually<Memory | null>;
-  /** Soft delete of everything that a user owns. Returns the keys. */
+  /** Soft delete of all memories of a user. Returns their keys. */
   removeAllOf(projectId: ProjectId, userId: string): Eventually<readonly MemoryKey[]>;
-  /** The key of a user that was named before; null for one that never was. */
+  /** The key of a user; null if no memory, chat or event ever named the user. */
   userKey(projectId: ProjectId, userId: string): Eventually<UserKey | null>;
 
   /**
-   * Completed memories that searches may see, in ascending order of their keys: all of the project, or up to `limit`
-   * beyond `afterKey`.
+   * Completed memories, which searches may see, in ascending order of their keys: all of the project, or up to `limit`
+   * with keys above `afterKey`.
    */
   visible(
     projectId: ProjectId,
     page?: { readonly afterKey: MemoryKey | null; readonly limit: number },
   ): Eventually<readonly VisibleMemory[]>;
-  /** Which of these uploaded files no row refers to. */
+  /** Returns those of these uploaded files that no row refers to. */
   unreferencedFiles(files: readonly string[]): Eventually<readonly string[]>;
   /** Number of memories by status over all projects, for metrics. */
   counts(): Eventually<Readonly<Record<MemoryStatus, number>>>;

@@ -1,6 +1,6 @@
-// How memories go for good: deleted or expired, then out of the index, then (after the retention) out of all stores.
-// The row stays until the last step, so that each step can be repeated after a crash. Implemented by adapters/embedded
-// on SQLite.
+// Final removal of memories: a memory is deleted or expires, then leaves the index, and after the retention leaves all
+// stores. Its row stays until the last step, so that each step can be repeated after a crash. Implemented by
+// adapters/embedded on SQLite.
 //
 // What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
 // (transactions.ts). `retired` leaves out memories of removed projects: they go with their project (AccountStore).
@@ -8,7 +8,7 @@
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Eventually } from "../kit/eventually.ts";
 
-/** A deleted or expired memory whose index entries still have to go. */
+/** A deleted or expired memory that is still in the index. */
 export interface RetiredMemory {
   readonly projectId: ProjectId;
   readonly memoryKey: MemoryKey;
@@ -17,17 +17,20 @@ export interface RetiredMemory {
 /** Deleted and expired memories. */
 export interface RetirementStore {
   /**
-   * Memories whose index entries still have to go; `markRetracted` ends that. Expiry is recorded here too. Projects in
-   * `except` are passed over.
+   * Returns up to `limit` memories that are still in the index, until `markRetracted` is called for them. Also records
+   * the expiry of memories, with the event `memory.deleted`. Skips the projects in `except`.
    */
   retired(limit: number, except?: readonly ProjectId[]): Eventually<readonly RetiredMemory[]>;
-  /** The index entries of these memories are gone. Keys of memories that are not deleted are ignored. */
+  /** Records that these memories have left the index. Ignores keys of memories that are neither deleted nor expired. */
   markRetracted(keys: readonly MemoryKey[]): Eventually<void>;
-  /** Retracted memories whose retention (the project's `retention_days` after deletion or expiry) has ended. */
+  /**
+   * Returns up to `limit` memories that have left the index and whose retention has ended: `retention_days` of their
+   * project after deletion or expiry, or at once if they were deleted with `purges`.
+   */
   purgeable(limit: number): Eventually<readonly MemoryKey[]>;
   /**
-   * Erases the rows of retracted memories, with what chats show of them and what idempotency remembers of them. Returns
-   * the uploaded files that no row refers to any more.
+   * Erases the rows of memories that have left the index. Also erases their sources in chats and the bodies of
+   * remembered answers about them. Returns the uploaded files that no row refers to any more.
    */
   erase(keys: readonly MemoryKey[]): Eventually<readonly string[]>;
 }

@@ -1,19 +1,27 @@
-// Units of work over all stores of record. Implemented by adapters/embedded on SQLite.
+// Transactions over all stores of record. Implemented by adapters/embedded on SQLite.
 //
 // What an implementation owes:
-// - All changes that `work` makes through the stores of its transaction become durable together before `run` resolves.
-//   If `work` throws or rejects, none of them happens and `run` rejects with the same error.
-// - Each call inside is undone as a whole if it throws. If `work` catches the error and goes on, the rest still counts.
-// - Nobody outside sees a change before it is committed. Inside, each call sees the changes made before it. A read
-//   outside never waits for an open transaction; a change outside does.
-// - Transactions that touch the same rows take effect one after the other. Their effects run in the order of their
-//   commits.
-// - Effects registered with `afterCommit` have ended when `run` resolves. So whatever a caller does after `run` (answer
-//   a request, for one) happens after them. An effect that fails is logged; the transaction stands, and the other
-//   effects run. An effect must not wait for a changing method of a store: that call waits until the effect has ended.
-// - `work` may wait for the stores of its own transaction only. Anything else keeps other writers waiting; calling a
-//   changing method of a store outside the transaction would wait for itself. An implementation ends a transaction that
-//   stays open too long.
+// - Atomicity: all changes that `work` makes through the stores of its transaction become durable together, before
+//   `run` resolves. If `work` throws or rejects, none of them happens and `run` rejects with the same error.
+// - Each call of a store method inside is undone as a whole if it throws. If `work` catches the error and goes on, its
+//   other changes still count.
+// - Isolation: no change is visible outside before the commit. Inside, each call sees the changes made before it. A
+//   read outside never waits for an open transaction. A change outside waits until the transaction has ended.
+// - Order: transactions that touch the same rows take effect one after the other. The later one reads what the earlier
+//   one committed. Effects run in the order of the commits.
+// - Effects registered with `afterCommit` have ended when `run` resolves. So what a caller does after `run`, such as
+//   answering a request, happens after them. An effect that fails is logged; the transaction stands, and the other
+//   effects run.
+// - `run` calls `work` at most once. It never repeats a failed transaction, because `work` may also change things that
+//   are not stored, such as variables and files.
+// - A transaction that stays open too long is undone, and `run` rejects. The limit is some seconds at least.
+//
+// What a caller owes:
+// - `work` waits only for the stores of its own transaction and for calls that end at once. Other writers may have to
+//   wait until the transaction ends.
+// - `work` and effects never wait for `run` or for a changing method of a store outside the transaction: that call may
+//   wait until the transaction and its effects have ended.
+// - Neither the transaction nor its stores are used after `work` has ended; such a call is refused.
 
 import type { Eventually } from "../kit/eventually.ts";
 import type { AccountStore } from "./account-store.ts";
@@ -27,8 +35,8 @@ import type { UserStore } from "./user-store.ts";
 import type { WebhookStore } from "./webhook-store.ts";
 
 /**
- * The stores of record. Used directly, each call is a transaction of its own. Every method may be awaited: an
- * implementation returns the value itself where it has it at once.
+ * The stores of record. If a store is used directly, each call is a transaction of its own: when its result is there,
+ * its changes are durable. An implementation returns a plain value instead of a promise if it has the value at once.
  */
 export interface Stores {
   readonly memories: MemoryStore;
@@ -42,19 +50,17 @@ export interface Stores {
   readonly idempotency: IdempotencyStore;
 }
 
-/**
- * An open transaction: its stores take part in it. It must not be used after the work that it was given to has ended.
- */
+/** An open transaction. Calls of its stores are part of it. */
 export interface Transaction extends Stores {
   /**
-   * Registers what follows the commit: what searches may see, waking workers. Effects run one after the other in the
-   * order of registration; none runs if the transaction is undone.
+   * Registers an effect that runs after the commit, such as waking a worker or hiding memories from searches. Effects
+   * run one after the other in the order of registration. None runs if the transaction is undone.
    */
   afterCommit(effect: () => Eventually<void>): void;
 }
 
-/** Runs units of work. */
+/** Runs transactions. */
 export interface Transactions {
-  /** Runs `work` in one transaction; see the top of this file for what that means. */
+  /** Runs `work` in one transaction, as described at the top of this file, and returns its result. */
   run<T>(work: (transaction: Transaction) => Eventually<T>): Promise<T>;
 }

@@ -1,35 +1,38 @@
-// Where the files of uploads lie until their text is read: first as incoming files, then as kept files that a memory's
-// row names. Implemented by adapters/uploads on a folder.
+// Storage for uploaded files until their text has been read. A file is first an incoming file, then a kept file whose
+// name a memory's row holds. Implemented by adapters/uploads on a folder.
 //
-// What an implementation owes: files are readable by their owner only. An incoming file that was never kept is gone
-// after the next start. `keep` is durable and atomic: the file is complete on disk when it resolves. A file is kept
-// before the row that names it is committed; whoever finds kept files without a row removes them (`names`,
-// MemoryStore.unreferencedFiles).
+// What an implementation owes:
+// - Files are readable only by their owner.
+// - An incoming file that was not kept is gone after the next start.
+// - `keep` is atomic and durable: when it resolves, the complete file is on disk under its new name.
+// - A caller keeps a file before it commits the row that names it. So a crash leaves kept files without a row, and
+//     never a row without its file. A sweep finds such files by `names` and MemoryStore.unreferencedFiles and removes
+//   them.
 
-/** A file while it arrives. */
+/** A file whose content is still arriving. */
 export interface IncomingFile {
   readonly path: string;
-  /** Appends. @throws Fault `overloaded` when the disk is full */
+  /** Appends bytes. @throws Fault `overloaded` when the disk is full */
   write(bytes: Uint8Array): Promise<void>;
-  /** All of it is durable when this resolves; nothing can be written any more. @throws Fault `overloaded` */
+  /** Ends the file: its content is durable, and nothing more can be written. @throws Fault `overloaded` */
   end(): Promise<void>;
-  /** Removes it unless it was kept. Never rejects: what cannot be removed now goes at the next start. */
+  /** Removes the file unless it was kept. Never rejects: a file that cannot be removed goes at the next start. */
   discard(): Promise<void>;
 }
 
-/** Files of uploads. */
+/** Uploaded files. */
 export interface UploadFiles {
-  /** Begins an empty file. @throws Fault `overloaded` when the disk is full */
+  /** Creates an empty incoming file. @throws Fault `overloaded` when the disk is full */
   begin(): Promise<IncomingFile>;
   /**
-   * Moves an incoming file that has ended to its permanent place. Returns its new name.
+   * Turns an incoming file that has ended into a kept file. Returns its name.
    * @throws Fault `overloaded` when the disk is full
    */
   keep(path: string): Promise<string>;
-  /** The local path of a kept file, for reading it. */
+  /** Local path of a kept file, for reading it. */
   pathOf(name: string): string;
-  /** Removes a kept file; one that does not exist counts as removed. Never rejects: the next sweep tries again. */
+  /** Removes a kept file, if it exists. Never rejects: the next sweep tries again. */
   remove(name: string): Promise<void>;
-  /** The names of the kept files that were last written at least `ageMs` ago. */
+  /** Names of the kept files that were last written at least `ageMs` ago. */
   names(ageMs: number): Promise<readonly string[]>;
 }

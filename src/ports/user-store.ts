@@ -10,7 +10,7 @@ import type { Page } from "../domain/page.ts";
 import type { User, UserDraft, UserEvent } from "../domain/user.ts";
 import type { Eventually } from "../kit/eventually.ts";
 
-/** Which part of a list. */
+/** One page of a list. */
 export interface Listing {
   readonly limit: number;
   readonly cursor?: string;
@@ -18,22 +18,24 @@ export interface Listing {
 
 /** Users and events. */
 export interface UserStore {
-  /** Makes the user known, or changes what is given; see UserDraft. */
+  /** Makes the user known, and sets the fields that are given; see UserDraft. */
   upsert(projectId: ProjectId, draft: UserDraft): Eventually<User>;
-  /** null: not known. */
+  /** Returns null if the user is not known. */
   get(projectId: ProjectId, userId: string): Eventually<User | null>;
   /** @throws Fault `invalid_cursor` */
   list(projectId: ProjectId, listing: Listing): Eventually<Page<User>>;
-  /** The profile goes and the user is no longer known; what the user owns stays. False: it was not known. */
+  /**
+   * Erases the profile. The user is no longer known; what the user owns stays. Returns false if the user was not known.
+   */
   forget(projectId: ProjectId, userId: string): Eventually<boolean>;
 
-  /** Logs an event; makes the user known. */
+  /** Stores an event. Makes the user known. */
   addEvent(
     projectId: ProjectId,
     userId: string,
     event: { readonly type: string; readonly data: JsonObject },
   ): Eventually<UserEvent>;
-  /** Newest first; empty for a user that was never named. @throws Fault `invalid_cursor` */
+  /** Newest first. Empty for a user without events. @throws Fault `invalid_cursor` */
   events(
     projectId: ProjectId,
     userId: string,

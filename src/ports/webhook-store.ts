@@ -17,7 +17,7 @@ export interface WebhookWithSecret {
   readonly secret: string;
 }
 
-/** What is to be sent now. */
+/** A delivery whose next attempt is due. */
 export interface DueDelivery {
   readonly id: DeliveryId;
   readonly url: string;
@@ -30,12 +30,12 @@ export interface DueDelivery {
   readonly isRetried: boolean;
 }
 
-/** How an attempt ended, and what follows. */
+/** How an attempt ended, and what follows from it. */
 export interface AttemptOutcome {
   readonly attempt: DeliveryAttempt;
-  /** delivered; failed for good; or again at this time (Unix milliseconds). */
+  /** Delivered, failed for good, or due again at a time in Unix milliseconds. */
   readonly next: "delivered" | "failed" | { readonly at: number };
-  /** The receiver said that it is gone: the webhook is switched off. */
+  /** Whether the receiver answered that it is gone, which switches the webhook off. */
   readonly disables: boolean;
 }
 
@@ -46,32 +46,41 @@ export interface WebhookStore {
   get(projectId: ProjectId, id: WebhookId): Eventually<Webhook | null>;
   /** @throws Fault `invalid_cursor` */
   list(projectId: ProjectId, listing: Listing): Eventually<Page<Webhook>>;
-  /** Switching off fails what is pending; switching on revives nothing. null: there is no such webhook. */
+  /**
+   * Changes a webhook. Switching it off fails its pending deliveries; switching it on does not revive them. Returns
+   * null if the webhook does not exist.
+   */
   change(projectId: ProjectId, id: WebhookId, change: WebhookChange): Eventually<Webhook | null>;
-  /** Its deliveries go with it; false: there was none. */
+  /** Removes a webhook with its deliveries. Returns false if it does not exist. */
   remove(projectId: ProjectId, id: WebhookId): Eventually<boolean>;
-  /** null: there is no such webhook. */
+  /** Returns null if the webhook does not exist. */
   rotateSecret(projectId: ProjectId, id: WebhookId): Eventually<WebhookWithSecret | null>;
 
-  /** A `webhook.test` event for this webhook alone, whether it is enabled or not; null: there is no such webhook. */
+  /**
+   * Adds a `webhook.test` event for this webhook only, whether it is enabled or not. Returns null if the webhook does
+   * not exist.
+   */
   addTest(projectId: ProjectId, id: WebhookId): Eventually<Delivery | null>;
-  /** null: there is no such delivery of this webhook. */
+  /** Returns null if the webhook has no such delivery. */
   delivery(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Eventually<Delivery | null>;
   /** @throws Fault `invalid_cursor` */
   deliveries(projectId: ProjectId, id: WebhookId, listing: Listing): Eventually<Page<Delivery>>;
-  /** One further attempt, now; null: there is no such delivery of this webhook. */
+  /** Makes one more attempt due now. Returns null if the webhook has no such delivery. */
   redeliver(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Eventually<Delivery | null>;
 
   /**
-   * Deliveries whose time has come, oldest first, of all projects; of one webhook no more than the few that wait
-   * longest, so that none hides another's. Of webhooks that are switched off there is only what was asked for by name
-   * since.
+   * Up to `limit` due deliveries of all projects that are not in `except`, in the order of their due times. Of each
+   * webhook only the few that wait longest are returned, so that one webhook cannot hide the deliveries of another.
+   * A webhook that is switched off has only tests and redeliveries that were requested since.
    */
   due(limit: number, except: ReadonlySet<DeliveryId>): Eventually<readonly DueDelivery[]>;
-  /** Milliseconds until the next delivery is due; 0: now; null: none waits. */
+  /** Milliseconds until the next delivery is due. 0: now; null: none is pending. */
   nextDueInMs(): Eventually<number | null>;
-  /** Writes an attempt down; a delivery that is gone meanwhile is passed over. */
+  /** Stores an attempt. Does nothing if the delivery no longer exists. */
   record(id: DeliveryId, outcome: AttemptOutcome): Eventually<void>;
-  /** Removes deliveries that ended before this time (Unix milliseconds), oldest first, a bounded number a call. */
+  /**
+   * Removes deliveries that ended before this time (Unix milliseconds), oldest first. One call removes a bounded
+   * number.
+   */
   prune(beforeMs: number): Eventually<void>;
 }
