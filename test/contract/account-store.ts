@@ -1,5 +1,4 @@
-// What every AccountStore owes (src/ports/account-store.ts), as tests: each implementation passes them with its own
-// `open`.
+// Contract of AccountStore (src/ports/account-store.ts). It runs against each implementation, which `open` creates.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault, type FaultCode } from "../../src/domain/fault.ts";
@@ -47,7 +46,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
     };
 
     describe("projects", () => {
-      test("begin with a default one, made once, on plan enterprise", async () => {
+      test("the default project is created once, on the plan enterprise", async () => {
         const id = await store.defaultProject();
         expect(isId("prj", id)).toBe(true);
         expect(await store.defaultProject()).toBe(id);
@@ -62,7 +61,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         });
       });
 
-      test("come back as they were made", async () => {
+      test("a project is read as it was created", async () => {
         const settings: ProjectSettings = {
           llm: {
             is_address_trusted: true,
@@ -89,13 +88,13 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect(await store.project(made.id)).toEqual(made);
       });
 
-      test("may share a name, and are listed newest first, their ids oldest first", async () => {
+      test("projects can have the same name; the list is newest first, the ids are oldest first", async () => {
         const made = [await project("same"), await project("same"), await project("other")];
         expect(await store.listProjects({ limit: 9 })).toEqual({ items: made.toReversed(), cursor: null });
         expect(await store.projects()).toEqual(made.map(({ id }) => id));
       });
 
-      test("change in what is given only", async () => {
+      test("a change affects only the fields that are given", async () => {
         const before = await project();
         const other = await project();
         clock.advance(1);
@@ -113,7 +112,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect(await store.project(other.id)).toEqual(other);
       });
 
-      test("that were never made are nowhere", async () => {
+      test("an unknown project is absent from every read", async () => {
         expect(await store.project(NOWHERE)).toBeNull();
         expect(await store.changeProject(NOWHERE, { name: "x" })).toBeNull();
         expect(await store.removeProject(NOWHERE)).toBe(false);
@@ -126,7 +125,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
     });
 
     describe("a removed project", () => {
-      test("is absent from every read, once, and its keys open nothing", async () => {
+      test("is absent from every read, and its keys are invalid", async () => {
         const gone = await project();
         const kept = await project();
         const { key, secret } = await issue(gone.id, { scopes: ["admin"] });
@@ -151,14 +150,14 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect((await store.authenticate(keptKey.secret))?.projectId).toBe(kept.id);
       });
 
-      test("is not the default one", async () => {
+      test("cannot be the default project", async () => {
         const id = await store.defaultProject();
         const { secret } = await issue(id);
         await expectFault("invalid_state", async () => await store.removeProject(id));
         expect((await store.authenticate(secret))?.projectId).toBe(id);
       });
 
-      test("gives up its memories in portions, whatever their state, and then itself", async () => {
+      test("is erased after its memories, which come in portions, whatever their state", async () => {
         const gone = await project();
         const kept = await project();
         const memories = await inTurn([1, 2, 3, 4, 5], async (bytes) => await addMemory(gone.id, bytes));
@@ -187,7 +186,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect(await store.usage(kept.id)).toMatchObject({ documents: 1, storageBytes: 10 });
       });
 
-      test("is the only one that can be erased", async () => {
+      test("is the only kind of project that can be erased", async () => {
         const kept = await project();
         const { key } = await addMemory(kept.id, 10);
         const { secret } = await issue(kept.id);
@@ -200,7 +199,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
     });
 
     describe("a key", () => {
-      test("is shown with its secret once, and then by the ends of it", async () => {
+      test("is returned with its secret once, later with the first and last characters of it", async () => {
         const { id: projectId } = await project();
         const draft = {
           name: "ö",
@@ -224,7 +223,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect((await issue(projectId)).secret).not.toBe(secret);
       });
 
-      test("opens its project with its scopes and its user, and no other text does", async () => {
+      test("authenticates with its project, scopes and user, and no other text does", async () => {
         const { id: projectId } = await project();
         const whole = await issue(projectId, { scopes: ["*", "admin"] });
         const confined = await issue(projectId, { scopes: ["query"], userId: "ada" });
@@ -245,7 +244,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         for (const text of [...wrong, "x".repeat(100_000)]) expect(await store.authenticate(text)).toBeNull();
       });
 
-      test("opens nothing from the millisecond on in which it expires, but is still listed", async () => {
+      test("is invalid from the millisecond of its expiry, but still listed", async () => {
         const { id } = await project();
         const { key, secret } = await issue(id, { expiresAt: clock.now() + 100 });
         clock.advance(99);
@@ -255,7 +254,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect((await store.listKeys(id, { limit: 9 })).items.map((listed) => listed.id)).toEqual([key.id]);
       });
 
-      test("changes in what is given only, at once", async () => {
+      test("changes only in the fields that are given, at once", async () => {
         const { id } = await project();
         const { key, secret } = await issue(id, { userId: "u", expiresAt: clock.now() + 100 });
         expect(await store.changeKey(id, key.id, {})).toEqual(key);
@@ -270,7 +269,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect(await store.authenticate(secret)).toBeNull();
       });
 
-      test("that was removed opens nothing and is nowhere", async () => {
+      test("is invalid and absent from every read after its removal", async () => {
         const { id } = await project();
         const { key, secret } = await issue(id);
         const kept = await issue(id);
@@ -281,7 +280,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect((await store.authenticate(kept.secret))?.keyId).toBe(kept.key.id);
       });
 
-      test("is nowhere in another project", async () => {
+      test("does not exist in another project", async () => {
         const { id } = await project();
         const { id: other } = await project();
         const { key, secret } = await issue(id);
@@ -297,7 +296,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
     });
 
     describe("rotation", () => {
-      test("keeps the id and everything else, and ends the old secret at once", async () => {
+      test("keeps the id and all other fields, and ends the old secret at once", async () => {
         const { id } = await project();
         const { key, secret } = await issue(id, { userId: "u", expiresAt: clock.now() + 9e6 });
         clock.advance(5);
@@ -312,7 +311,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect((await store.authenticate(rotated?.secret ?? ""))?.keyId).toBe(key.id);
       });
 
-      test("lets the old secret live on for the time of grace, to the millisecond", async () => {
+      test("keeps the old secret valid for the grace period, to the millisecond", async () => {
         const { id } = await project();
         const { key, secret } = await issue(id);
         const rotated = await store.rotateKey(id, key.id, 1_000);
@@ -324,7 +323,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect((await store.authenticate(rotated?.secret ?? ""))?.keyId).toBe(key.id);
       });
 
-      test("never prolongs what ends already, and can end it sooner", async () => {
+      test("never extends the grace period of an older secret, and can shorten it", async () => {
         const { id } = await project();
         const { key, secret: first } = await issue(id);
         const second = (await store.rotateKey(id, key.id, 1_000))?.secret ?? "";
@@ -339,14 +338,14 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         ).toEqual([false, false, true]);
       });
 
-      test("of an expired key does not bring it back", async () => {
+      test("of an expired key leaves it expired", async () => {
         const { id } = await project();
         const { key } = await issue(id, { expiresAt: clock.now() + 1 });
         clock.advance(1);
         expect(await store.authenticate((await store.rotateKey(id, key.id, 0))?.secret ?? "")).toBeNull();
       });
 
-      test("leaves nothing to open with after the key was removed", async () => {
+      test("leaves no valid secret after the key was removed", async () => {
         const { id } = await project();
         const { key, secret } = await issue(id);
         const rotated = await store.rotateKey(id, key.id, MINUTE_MS);
@@ -356,7 +355,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
       });
     });
 
-    test("every read of a key shows its last use at once, also while that is not written down", async () => {
+    test("every read of a key shows its last use at once, also before flush", async () => {
       const { id } = await project();
       const { key, secret } = await issue(id);
       for (const waitMs of [10, 1, 30_000, 40_000, 5]) {
@@ -376,7 +375,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
       expect((await store.rotateKey(id, key.id, 0))?.key.lastUsedAt).toBe(usedAt ?? 0);
     });
 
-    test("hasAdminKey asks for an admin key of this project that is neither expired nor confined", async () => {
+    test("hasAdminKey is true if the project has an admin key that is neither expired nor confined to a user", async () => {
       const { id } = await project();
       const { id: other } = await project();
       await issue(other, { scopes: ["admin"] });
@@ -399,7 +398,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         return principal;
       };
 
-      test("has all rights on the default project, and is listed like any other", async () => {
+      test("has all scopes on the default project, and is listed like any other key", async () => {
         const principal = await operatorOf();
         const projectId = await store.defaultProject();
         expect(principal).toEqual({ keyId: principal.keyId, projectId, userId: null, scopes: ["*", "admin"] });
@@ -411,7 +410,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect(await store.hasAdminKey(projectId)).toBe(true);
       });
 
-      test("set again is the same key", async () => {
+      test("stays the same key when it is set again", async () => {
         const { keyId, projectId } = await operatorOf();
         const before = await store.key(projectId, keyId);
         clock.advance(5 * MINUTE_MS);
@@ -419,7 +418,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect((await store.listKeys(projectId, { limit: 9 })).items).toEqual([before].filter((key) => key !== null));
       });
 
-      test("ends when another is set, and no other key with it", async () => {
+      test("ends when another operator key is set, and no other key ends with it", async () => {
         const issued = await issue(await store.defaultProject());
         await operatorOf();
         const { keyId, projectId } = await operatorOf(OTHER);
@@ -430,7 +429,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         ]);
       });
 
-      test("has all rights again when it is set after it was changed, rotated or removed", async () => {
+      test("has all scopes again when it is set after it was changed, rotated or removed", async () => {
         const { keyId, projectId } = await operatorOf();
         await store.changeKey(projectId, keyId, { name: "mine", scopes: ["query"], expiresAt: clock.now() });
         expect(await operatorOf()).toMatchObject({ keyId, scopes: ["*", "admin"] });
@@ -447,7 +446,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect((await store.listKeys(projectId, { limit: 9 })).items).toHaveLength(1);
       });
 
-      test("cannot be an issued key's secret, of whatever project, and such an attempt changes nothing", async () => {
+      test("cannot be the secret of an issued key of any project; the attempt changes nothing", async () => {
         await operatorOf();
         for (const projectId of [await store.defaultProject(), (await project()).id]) {
           const { secret, key } = await issue(projectId, { scopes: ["query"] });
@@ -459,7 +458,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
     });
 
     describe("usage", () => {
-      test("counts queries and tokens of the month, and forgets them with the next", async () => {
+      test("counts queries and tokens of the month, and starts at 0 in the next month", async () => {
         const { id } = await project();
         const { id: other } = await project();
         const start = Date.UTC(2027, 0, 1);
@@ -489,7 +488,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect((await store.usage(id)).queries).toBe(1);
       });
 
-      test("counts memories that are not deleted, of this project, and names the plan of now", async () => {
+      test("counts the memories of the project that are not deleted, and names the current plan", async () => {
         const { id } = await project();
         const memory = await addMemory(id, 100);
         await addMemory(id, 23);
@@ -500,7 +499,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
         expect(await store.usage(id)).toMatchObject({ plan: "pro", documents: 1, storageBytes: 23 });
       });
 
-      test("writes down what has expired before it counts", async () => {
+      test("records expired memories before it counts", async () => {
         const { id } = await project();
         await addMemory(id, 100, { expiresAt: clock.now() + 10 });
         await addMemory(id, 20);
@@ -512,7 +511,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
     });
 
     describe("paging", () => {
-      test("a cursor opens its own list only", async () => {
+      test("a cursor is valid only for its own list", async () => {
         const { id } = await project();
         const { id: other } = await project();
         for (const projectId of [id, id, other, other]) await issue(projectId);
@@ -529,7 +528,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
 
       const seed = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
       const steps = Number(process.env.MNEME_TEST_STEPS ?? 600);
-      test(`is stable while keys and projects come and go (${steps} random steps, seed ${seed})`, async () => {
+      test(`is stable while keys and projects are added and removed (${steps} random steps, seed ${seed})`, async () => {
         await walkPages(store, seeded(seed), steps, project, issue);
       });
     });

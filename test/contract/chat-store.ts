@@ -1,4 +1,4 @@
-// What every ChatStore owes (src/ports/chat-store.ts), as tests: each implementation passes them with its own `open`.
+// Contract of ChatStore (src/ports/chat-store.ts). It runs against each implementation, which `open` creates.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Chat, Message, MessageDraft, MessageSource } from "../../src/domain/chat.ts";
@@ -48,7 +48,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
     const shownIn = async (chat: Chat) => (await store.history(project, chat.id)).map(({ sources }) => sources);
 
     describe("create", () => {
-      test("makes a chat of nobody without title, where none is given", async () => {
+      test("creates a chat without user and title if none is given", async () => {
         const chat = await create();
         expect(chat).toEqual({ id: chat.id, userId: null, title: null, createdAt: clock.now() });
         expect(isId("chat", chat.id)).toBe(true);
@@ -56,7 +56,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
         expect(await store.history(project, chat.id)).toEqual([]);
       });
 
-      test("makes the user known, and keeps the title as it was given", async () => {
+      test("makes the user known, and keeps the title unchanged", async () => {
         const chat = await create({ userId: "ü", title: "  Two\nlines  " });
         expect(chat).toMatchObject({ userId: "ü", title: "  Two\nlines  " });
         expect(await stores.users.get(project, "ü")).toMatchObject({ id: "ü", createdAt: clock.now() });
@@ -74,14 +74,14 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
     });
 
     describe("list", () => {
-      test("is newest first, of all or of one user", async () => {
+      test("is newest first, for all users or for one", async () => {
         const [a, b, c] = [await create({ userId: "u" }), await create(), await create({ userId: "v" })];
         expect(await store.list(project, { limit: 10 })).toEqual({ items: [c, b, a], cursor: null });
         expect((await store.list(project, { limit: 10, userId: "u" })).items).toEqual([a]);
         expect((await store.list(project, { limit: 10, userId: "U" })).items).toEqual([]);
       });
 
-      test("shows the chats of a user that is no longer known", async () => {
+      test("has the chats of a user who is no longer known", async () => {
         const chat = await create({ userId: "u" });
         await stores.users.forget(project, "u");
         expect((await store.list(project, { limit: 10, userId: "u" })).items).toEqual([chat]);
@@ -89,7 +89,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
       });
     });
 
-    test("retitle sets and clears the title; null where there is no such chat", async () => {
+    test("retitle sets and clears the title; null for an unknown chat", async () => {
       const chat = await create({ userId: "u" });
       expect(await store.retitle(project, chat.id, "named")).toEqual({ ...chat, title: "named" });
       expect((await store.get(project, chat.id))?.title).toBe("named");
@@ -98,7 +98,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
     });
 
     describe("remove", () => {
-      test("takes the chat with its messages and their sources, for good", async () => {
+      test("removes the chat with its messages and their sources for good", async () => {
         const [chat, kept] = [await create(), await create()];
         const memory = await memories.add(project, null);
         for (const of of [chat, kept])
@@ -113,7 +113,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
         expect(await store.history(project, kept.id)).toHaveLength(1);
       });
 
-      test("of all that a user owns leaves what others own, and what belongs to nobody", async () => {
+      test("of all chats of a user keeps those of others and those without user", async () => {
         const [first, second, ofOther, ofNobody] = [
           await create({ userId: "u" }),
           await create({ userId: "u" }),
@@ -149,7 +149,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
     });
 
     describe("append", () => {
-      test("keeps what was said, oldest first, in history and in pages", async () => {
+      test("stores messages, oldest first in the history and in pages", async () => {
         const chat = await create();
         const question = await say(chat, { content: "Où est\n😀?" });
         clock.advance(3);
@@ -180,7 +180,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
         });
       });
 
-      test("gives the last turns, oldest first, as many as are asked for or there are", async () => {
+      test("turns are the last messages, oldest first, up to the requested number", async () => {
         const chat = await create();
         const another = await create();
         expect(await store.turns(project, chat.id, 3)).toEqual([]);
@@ -202,7 +202,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
         ["expired", () => clock.advance(60_000)],
       ];
       for (const [what, end] of endings) {
-        test(`of answers only those before the first one with a source that is ${what} are turns`, async () => {
+        test(`turns have only answers before the first one with a source that is ${what}`, async () => {
           const chat = await create();
           const kept = await memories.add(project, null);
           const gone = await memories.add(project, clock.now() + 50_000);
@@ -223,7 +223,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
         });
       }
 
-      test("an answer whose source went while it was made is none to go on with", async () => {
+      test("an answer is not a turn if a source was deleted while the answer was made", async () => {
         const chat = await create();
         const gone = await memories.add(project, null);
         await memories.remove(gone);
@@ -231,7 +231,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
         expect(await store.turns(project, chat.id, 9)).toEqual([]);
       });
 
-      test("never lets a timestamp fall within a chat, whatever the clock does", async () => {
+      test("timestamps never decrease within a chat, even if the clock is set back", async () => {
         clock.set(5_000);
         const chat = await create();
         const createdAts = await inTurn([4_000, 7_000, 6_000, 8_000], async (now) => {
@@ -257,14 +257,14 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
         ["whole characters", "😀".repeat(81), `${"😀".repeat(79)}…`],
         ["more than a short first word", `a ${"b".repeat(100)}`, `a ${"b".repeat(77)}…`],
       ] as const) {
-        test(`of the first user's message names a chat without title: ${what}`, async () => {
+        test(`of the user's first message sets the title if there is none: ${what}`, async () => {
           const chat = await create();
           await say(chat, { content });
           expect((await store.get(project, chat.id))?.title).toBe(title);
         });
       }
 
-      test("names a chat once: not one that has a title, not after later messages, not after an assistant's", async () => {
+      test("sets a title only once: not if there is one, not for later messages, not for an assistant's message", async () => {
         const titled = await create({ title: "mine" });
         await say(titled, { content: "other" });
         expect((await store.get(project, titled.id))?.title).toBe("mine");
@@ -279,7 +279,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
         expect((await store.get(project, chat.id))?.title).toBeNull();
       });
 
-      test("leaves a chat without title where the message has nothing to show", async () => {
+      test("sets no title if the message has no visible character", async () => {
         const chat = await create();
         await say(chat, { content: " \n\t" });
         expect((await store.get(project, chat.id))?.title).toBeNull();
@@ -287,7 +287,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
     });
 
     describe("sources", () => {
-      test("of a memory that is deleted or has expired are left out, and the others stay in their order", async () => {
+      test("of deleted and expired memories are left out; the others keep their order", async () => {
         const chat = await create();
         const [deleted, kept, expiring] = [
           await memories.add(project, null),
@@ -306,7 +306,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
         expect((await store.messages(project, chat.id, { limit: 1 })).items[0]?.sources).toHaveLength(2);
       });
 
-      test("of a memory of another user are not shown in a user's chat", async () => {
+      test("of another user's memories are left out of a user's chat", async () => {
         const chat = await create({ userId: "u" });
         const [own, foreign, ownerless] = [
           await memories.add(project, null, "u"),
@@ -317,7 +317,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
         expect(await shownIn(chat)).toEqual([[sourceOf(own)]]);
       });
 
-      test("of a memory that is erased go for good", async () => {
+      test("of an erased memory are removed for good", async () => {
         const chat = await create();
         const memory = await memories.add(project, null);
         await say(chat, { role: "assistant", sources: [sourceOf(memory)] });
@@ -328,7 +328,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
         expect(await shownIn(chat)).toEqual([[]]);
       });
 
-      test("of a memory that went while the answer was made, or is another project's, are not kept", async () => {
+      test("of a memory that was deleted while the answer was made, or of another project, are not stored", async () => {
         const chat = await create();
         const [deleted, expired, erased, foreign, kept] = [
           await memories.add(project, null),
@@ -346,7 +346,7 @@ export function chatStoreContract(implementation: string, open: OpenStores): voi
       });
     });
 
-    test("a cursor is refused by another project, list, user and chat, and when it is damaged", async () => {
+    test("a cursor is refused for another project, list, user or chat, and if it is damaged", async () => {
       const [chat, twin] = [await create({ userId: "u" }), await create({ userId: "u" })];
       await store.create(other, WHOLE_PROJECT);
       for (const of of [chat, twin]) for (let at = 0; at < 2; at++) await say(of);

@@ -1,5 +1,5 @@
-// What every ChunkIndex owes (src/ports/chunk-index.ts), as tests: each implementation passes them with its own `open`.
-// How good scores are is no promise of the port: here they are compared with one another and with plain arithmetic.
+// Contract of ChunkIndex (src/ports/chunk-index.ts). It runs against each implementation, which `open` creates.
+// The port does not promise how good scores are: they are compared with one another and with plain arithmetic.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Chunk, ChunkPlace } from "../../src/domain/chunk.ts";

@@ -33,14 +33,14 @@ export function idempotencyStoreContract(implementation: string, open: OpenStore
     });
     afterEach(() => stores.close());
 
-    test("an answer comes back as it was remembered", async () => {
+    test("an answer is recalled as it was remembered", async () => {
       expect(await store.recall(slot)).toBeNull();
       const answer = { fingerprint: new Uint8Array([0, 255, 7]), status: 202, body: '{"id":"mem_ü😀"}' };
       await store.remember(slot, answer, ["mem_a", "mem_a", "user:ü"]);
       expect(await store.recall(slot)).toEqual(answer);
     });
 
-    test("project, confined user, route and key each make a slot of their own", async () => {
+    test("project, confined user, route and key each distinguish slots", async () => {
       const slots: readonly IdempotencySlot[] = [
         slot,
         { ...slot, projectId: projects[1] },
@@ -66,7 +66,7 @@ export function idempotencyStoreContract(implementation: string, open: OpenStore
       expect(await store.recall(slot)).toBeNull();
     });
 
-    test("an answer that is too old is replaced, its subjects with it", async () => {
+    test("an outdated answer is replaced together with its subjects", async () => {
       await store.remember(slot, answerOf(1), ["mem_a", "mem_b"]);
       clock.advance(LIMITS.idempotencyMs + 1);
       await store.remember(slot, answerOf(2), ["mem_c"]);
@@ -76,7 +76,7 @@ export function idempotencyStoreContract(implementation: string, open: OpenStore
       expect(await store.recall(slot)).toEqual(answerOf(2));
     });
 
-    test("a second answer for a slot is refused, and the change that it answers undone", async () => {
+    test("a second answer for a slot is refused, and its transaction undone", async () => {
       await store.remember(slot, answerOf(1), []);
       clock.advance(LIMITS.idempotencyMs);
       const elsewhere = { ...slot, key: "other" };
@@ -91,7 +91,7 @@ export function idempotencyStoreContract(implementation: string, open: OpenStore
       expect(stores.stored("subjects")).toBe(0);
     });
 
-    test("what is remembered in a transaction that is undone is not remembered", async () => {
+    test("an answer of an undone transaction is not remembered", async () => {
       const undone = () =>
         stores.transactions.run(async ({ idempotency }) => {
           await idempotency.remember(slot, answerOf(1), ["mem_a"]);
@@ -102,7 +102,7 @@ export function idempotencyStoreContract(implementation: string, open: OpenStore
       expect(stores.stored("subjects")).toBe(0);
     });
 
-    test("forget empties each answer of the project that speaks of a subject, and no other; slots stay taken", async () => {
+    test("forget clears the body of the project's answers with these subjects, and no other; slots stay taken", async () => {
       const keys = ["a", "ab", "b", "none"].map((key) => ({ ...slot, key }));
       for (const one of keys) await store.remember(one, answerOf(1), one.key === "none" ? [] : one.key.split(""));
       const foreign = { ...slot, projectId: projects[1] };
@@ -119,7 +119,7 @@ export function idempotencyStoreContract(implementation: string, open: OpenStore
       expect(await store.recall(foreign)).toEqual(answerOf(1));
     });
 
-    test("a memory that is erased empties the answers that speak of it", async () => {
+    test("erasing a memory clears the body of answers about it", async () => {
       const [accepted] = await stores.memories.accept(slot.projectId, [{ content: "a" }]);
       if (accepted === undefined || accepted instanceof Fault) throw new Error("the memory was refused");
       const { id, key } = accepted.memory;
@@ -136,7 +136,7 @@ export function idempotencyStoreContract(implementation: string, open: OpenStore
       ]);
     });
 
-    test("prune removes what is too old to be recalled, and nothing else", async () => {
+    test("prune removes outdated answers, and nothing else", async () => {
       await store.remember(slot, answerOf(1), ["mem_a"]);
       clock.advance(1);
       const younger = { ...slot, key: "younger" };

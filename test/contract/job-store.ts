@@ -1,4 +1,4 @@
-// What every JobStore owes (src/ports/job-store.ts), as tests: each implementation passes them with its own `open`.
+// Contract of JobStore (src/ports/job-store.ts). It runs against each implementation, which `open` creates.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { filteredAttributesJson } from "../../src/domain/filter.ts";
@@ -33,7 +33,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
     }));
 
     describe("claim", () => {
-      test("hands out the oldest first, each once, with content and a token of its own", async () => {
+      test("gives out the oldest jobs first, each once, with its content and a fencing token", async () => {
         const memories = await inTurn(["a", "b", "c"], async (content) => {
           clock.advance(1);
           return (await accept({ content })).memory;
@@ -46,7 +46,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect(await claim()).toEqual([]);
       });
 
-      test("takes turns between projects, in one call and over many", async () => {
+      test("alternates between projects, within one call and over several", async () => {
         for (let index = 0; index < 10; index++) await accept({ content: `backlog ${index}` });
         clock.advance(1);
         const late = [await accept({}, other), await accept({}, other), await accept({}, other)].map(
@@ -60,14 +60,14 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect(given.map(({ memory }) => memory.key)).toEqual(late);
       });
 
-      test("stays within the bytes asked for, but hands out one job at least", async () => {
+      test("keeps to the limit of bytes, but gives out at least one job", async () => {
         for (const content of ["aaaa", "bbbb", "cc", "d"]) await accept({ content });
         const take = async (contentBytes: number) => await jobStore.claim({ jobs: 9, contentBytes, leaseMs: LEASE_MS });
         expect((await take(8)).map(({ content }) => content)).toEqual(["aaaa", "bbbb"]);
         expect((await take(1)).map(({ content }) => content)).toEqual(["cc"]);
       });
 
-      test("hands a job out again when its lease ended, and refuses the former holder", async () => {
+      test("gives out a job again after its lease, and refuses the former holder", async () => {
         const { memory } = await accept();
         const former = await claimOne();
         clock.advance(LEASE_MS - 1);
@@ -84,7 +84,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect(await complete(later)).toHaveLength(1);
       });
 
-      test("passes over memories that expired", async () => {
+      test("skips expired memories", async () => {
         await accept({ expiresAt: clock.now() + 1 });
         clock.advance(1);
         expect(await jobStore.nextJobInMs()).toBeNull();
@@ -93,7 +93,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
     });
 
     describe("jobs", () => {
-      test("are kept from others as long as they are renewed", async () => {
+      test("are not given out again while they are renewed", async () => {
         await accept();
         const job = await claimOne();
         for (let turn = 0; turn < 3; turn++) {
@@ -103,7 +103,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         }
       });
 
-      test("are free again once all leases are void, but for those that wait for their next try", async () => {
+      test("can be claimed again after voidLeases, except those that wait for their next attempt", async () => {
         await accept();
         await accept();
         const [held, putOff] = await claim();
@@ -114,14 +114,14 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect(await complete(held)).toEqual([]);
       });
 
-      test("can be finished after the lease's end while nobody else took them", async () => {
+      test("can be finished after the end of the lease if nobody else claimed them", async () => {
         await accept();
         const job = await claimOne();
         clock.advance(2 * LEASE_MS);
         expect(await complete(job)).toHaveLength(1);
       });
 
-      test("put off come back after the delay, and their holder is out", async () => {
+      test("that are retried later come back after the delay, and the former holder is refused", async () => {
         await accept();
         const job = await claimOne();
         await jobStore.retryLater(job, 5_000);
@@ -135,7 +135,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect(await claimOne()).toMatchObject({ attempt: 2, content: "some text" });
       });
 
-      test("put off through nobody's fault keep their attempts", async () => {
+      test("that are retried later without counting keep their number of attempts", async () => {
         await accept();
         for (let round = 0; round < 3; round++) {
           const job = await claimOne();
@@ -146,7 +146,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect((await claimOne()).attempt).toBe(2);
       });
 
-      test("that fail keep their content and say why", async () => {
+      test("that fail keep their content and store the reason", async () => {
         const { memory } = await accept();
         clock.advance(7);
         expect(await jobStore.fail(await claimOne(), "unreadable_document", "no text in it")).toBe(true);
@@ -159,7 +159,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect(await keysOf({ status: "failed" })).toEqual([memory.key]);
       });
 
-      test("that complete become visible and hand their content over", async () => {
+      test("that complete become visible, and their content leaves the row", async () => {
         const expiresAt = clock.now() + 9e6;
         const { memory } = await accept({ userId: "u", expiresAt, tags: ["given"] });
         const visible = await complete(await claimOne());
@@ -178,7 +178,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect((await store.waitingContents([memory.key])).size).toBe(0);
       });
 
-      test("of projects that are passed over are not claimed, nor waited for", async () => {
+      test("of excluded projects are neither claimed nor waited for", async () => {
         await accept();
         expect(await jobStore.nextJobInMs({ except: [project] })).toBeNull();
         expect(await jobStore.claim({ jobs: 9, contentBytes: 9, leaseMs: LEASE_MS, except: [project] })).toEqual([]);
@@ -192,7 +192,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect(claimed?.projectId).toBe(project);
       });
 
-      test("with longer texts are passed over when asked, but for files whose text is not known yet", async () => {
+      test("with longer texts are skipped if textBytesMax is given", async () => {
         const { memory } = await accept({ content: "1234567890" });
         expect(await jobStore.nextJobInMs({ textBytesMax: 9 })).toBeNull();
         const short = { jobs: 9, contentBytes: 99, leaseMs: LEASE_MS, textBytesMax: 9 };
@@ -206,7 +206,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         ]);
       });
 
-      test("with files name the file; once it was read its facts stay, for when the text is indexed again", async () => {
+      test("with files name the file; after reading, its facts stay for a later indexing", async () => {
         const { memory } = await accept(uploadDraft("f1", 7));
         const job = await claimOne();
         expect(job).toMatchObject({
@@ -222,7 +222,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect(await claimOne()).toMatchObject({ content: null, upload: null, facts: { title, marks } });
       });
 
-      test("with files are passed over by size only where the file is plain text", async () => {
+      test("with files are skipped by size only if the file is plain text", async () => {
         await accept(uploadDraft("f1", 100, "text/plain"));
         await accept(uploadDraft("f2", 100, "application/json"));
         const { memory } = await accept(uploadDraft("f3", 100));
@@ -232,7 +232,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect(await jobStore.claim({ ...short, textBytesMax: 100 })).toHaveLength(2);
       });
 
-      test("remember where their attributes come from; of one that was given all of them that is its caller", async () => {
+      test("store the source of the attributes: the caller if all were given, else the extraction", async () => {
         const extractions = await inTurn(
           ["llm", "local"] as const,
           async (extractedBy) =>
@@ -246,7 +246,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         expect(extractions.flat()).toEqual(["llm", "caller", "local", "caller"]);
       });
 
-      test("of one round complete each for itself", async () => {
+      test("of one call complete independently", async () => {
         const [kept, gone] = [(await accept()).memory, (await accept()).memory];
         const jobs = await claim();
         await store.remove(project, gone.id);
@@ -261,7 +261,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
         ).toEqual([]);
       });
 
-      test("are there again for completed memories that are reopened, without content", async () => {
+      test("exist again for reopened memories, without content", async () => {
         const memory = await completed({ title: "given" });
         const failed = (await accept({ content: "fails" })).memory;
         await jobStore.fail(await claimOne(), "processing_error", "x");
@@ -274,7 +274,7 @@ export function jobStoreContract(implementation: string, open: OpenStores): void
       });
     });
 
-    test("reserveChunkKeys hands out runs that never overlap, from above 0", async () => {
+    test("reserveChunkKeys returns ranges above 0 that never overlap", async () => {
       const first = await jobStore.reserveChunkKeys(5);
       expect(first).toBeGreaterThan(0n);
       expect(await jobStore.reserveChunkKeys(0)).toBe(first + 5n);

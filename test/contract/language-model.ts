@@ -1,5 +1,5 @@
-// What every LanguageModel owes (src/ports/language-model.ts), as tests: each implementation passes them with its own
-// `open`, which makes a model whose calls go as a script says.
+// Contract of LanguageModel (src/ports/language-model.ts). It runs against each implementation. `open` creates one whose
+// calls follow a script.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import type { LanguageModel, LlmFragment, LlmRequest } from "../../src/ports/language-model.ts";

@@ -1,5 +1,5 @@
-// What every LlmExtractionStore owes (src/ports/llm-extraction-store.ts), as tests: each implementation passes them
-// with its own `open`.
+// Contract of LlmExtractionStore (src/ports/llm-extraction-store.ts). It runs against each implementation, which `open`
+// creates.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";

@@ -1,5 +1,4 @@
-// What every MemoryStore owes (src/ports/memory-store.ts), as tests: each implementation passes them with its own
-// `open`.
+// Contract of MemoryStore (src/ports/memory-store.ts). It runs against each implementation, which `open` creates.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";
@@ -59,7 +58,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
       await stores.accounts.changeProject(projectId, { plan });
 
     describe("accept", () => {
-      test("stores what was given, and says which attributes the caller gave", async () => {
+      test("stores the given values, and which attributes the caller gave", async () => {
         const draft = {
           content: "grüße 😀",
           title: "T",
@@ -97,7 +96,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect((await store.waitingContents([memory.key])).get(memory.key)).toBe("grüße 😀");
       });
 
-      test("leaves null what was not given", async () => {
+      test("stores null for values that were not given", async () => {
         const { memory } = await accept();
         const { title, type, tags, language, metadata, userId, userKey, externalId, expiresAt, given } = memory;
         expect([title, type, tags, language, metadata, userId, userKey, externalId, expiresAt]).toEqual(
@@ -106,7 +105,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(given).toEqual([]);
       });
 
-      test("answers in the drafts' order, with ids and rising keys of their own", async () => {
+      test("returns results in the order of the drafts, with unique ids and ascending keys", async () => {
         const drafts = Array.from({ length: 20 }, (_, index) => ({ content: `text ${index}`, title: `${index}` }));
         const memories = (await acceptAll(drafts)).map(({ memory }) => memory);
         expect(memories.map(({ title }) => title)).toEqual(drafts.map(({ title }) => title));
@@ -135,7 +134,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         ).toContain("prj_nowhere");
       });
 
-      test("makes a user known by naming it, with the same key ever after, in its project only", async () => {
+      test("makes a named user known, always with the same key, in its project only", async () => {
         expect(await store.userKey(project, "u")).toBeNull();
         const first = (await accept({ userId: "u" })).memory.userKey;
         expect(first).not.toBeNull();
@@ -168,7 +167,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await keysOf()).toEqual([before.key]);
       });
 
-      test("with other content is worked on again: given attributes stay, extracted ones are cleared", async () => {
+      test("with other content is processed again: given attributes stay, extracted ones are cleared", async () => {
         const before = await completed({ externalId: "e", title: "given", metadata: { a: 1 } });
         expect(before.type).toBe("note");
         clock.advance(1_000);
@@ -188,7 +187,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect((await claimOne()).content).toBe("other text");
       });
 
-      test("with the same content while in work leaves the job to its holder, who respects what was given since", async () => {
+      test("with the same content keeps a running job, which does not overwrite attributes given since", async () => {
         await accept({ externalId: "e" });
         const job = await claimOne();
         expect((await accept({ externalId: "e", title: "given meanwhile" })).outcome).toBe("updated");
@@ -196,7 +195,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await reread(job.memory)).toMatchObject({ title: "given meanwhile", type: "note", version: 1 });
       });
 
-      test("with other content while in work makes the job void", async () => {
+      test("with other content makes a running job void", async () => {
         await accept({ externalId: "e" });
         const job = await claimOne();
         expect((await accept({ externalId: "e", content: "newer" })).outcome).toBe("rewritten");
@@ -207,7 +206,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await claimOne()).toMatchObject({ content: "newer", attempt: 1, memory: { version: 2 } });
       });
 
-      test("tries a failed memory again, with the same content too", async () => {
+      test("processes a failed memory again, even with the same content", async () => {
         await accept({ externalId: "e" });
         await jobStore.fail(await claimOne(), "processing_error", "no luck");
         const { memory, outcome } = await accept({ externalId: "e" });
@@ -229,7 +228,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         ]);
       });
 
-      test("tells users, no user and projects apart", async () => {
+      test("distinguishes users, no user and projects", async () => {
         const accepted = [
           await accept({ externalId: "e" }),
           await accept({ externalId: "e", userId: "u" }),
@@ -244,7 +243,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect((await accept({ externalId: "e", userId: "u" })).memory.key).toBe(keys[1] as MemoryKey);
       });
 
-      test("begins anew after the memory was deleted or expired", async () => {
+      test("creates a new memory after the old one was deleted or has expired", async () => {
         const deleted = (await accept({ externalId: "e" })).memory;
         await store.remove(project, deleted.id);
         const expiring = await accept({ externalId: "e", expiresAt: clock.now() + 10 });
@@ -261,7 +260,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
     });
 
     describe("reads", () => {
-      test("do not cross projects", async () => {
+      test("never return data of another project", async () => {
         const { memory } = await accept({ userId: "u" });
         expect(await store.get(other, memory.id)).toBeNull();
         expect((await store.getMany(other, [memory.key])).size).toBe(0);
@@ -281,14 +280,14 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await store.userKey(nowhere, "u")).toBeNull();
       });
 
-      test("take many thousand keys at once", async () => {
+      test("accept many thousand keys at once", async () => {
         const { memory } = await accept();
         const keys = Array.from({ length: 50_000 }, (_, index) => (memory.key + BigInt(index)) as MemoryKey);
         expect([...(await store.getMany(project, keys)).keys()]).toEqual([memory.key]);
         expect([...(await store.waitingContents(keys)).keys()]).toEqual([memory.key]);
       });
 
-      test("are without a memory from the millisecond on in which it expires", async () => {
+      test("omit a memory from the millisecond of its expiry", async () => {
         const memory = await completed({ externalId: "e", expiresAt: clock.now() + 100 });
         clock.advance(99);
         expect(await reread(memory)).toEqual(memory);
@@ -317,7 +316,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await keysOf({ userId: "nobody" })).toEqual([]);
       });
 
-      test("filters by a tag as it is written and by a part of the title whatever its case", async () => {
+      test("filters by the exact tag and by a part of the title in any case", async () => {
         const a = (await accept({ tags: ["x", "Größe"], title: "Über STRASSEN" })).memory;
         const b = (await accept({ tags: ["x"], title: "ｆｕｌｌ width ΟΔΟΣ", userId: "u" })).memory;
         const c = (await accept({ tags: ["X"], title: "100% _done_" })).memory;
@@ -335,7 +334,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await keysOf({ tag: "x", q: "100" })).toEqual([]);
       });
 
-      test("follows titles and tags as they change, by extraction, by callers and by deletion", async () => {
+      test("follows changes of titles and tags by extraction, callers and deletion", async () => {
         const memory = await completed({ externalId: "e" });
         expect(await keysOf({ q: "EXTRACT", tag: "found" })).toEqual([memory.key]);
         await store.change(project, memory.id, { title: "Renamed", tags: ["a", "b"] });
@@ -354,7 +353,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await keysOf({ tag: "found" })).toEqual([]);
       });
 
-      test("pages through a tag and a part of the title without a gap or a repetition", async () => {
+      test("pages through a tag and a part of the title without gaps or repetitions", async () => {
         const accepted = await times(
           12,
           async (at) =>
@@ -377,7 +376,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(seen).toEqual(wanted);
       });
 
-      test("gives a cursor exactly when more follows", async () => {
+      test("returns a cursor exactly if more follows", async () => {
         for (let index = 0; index < 4; index++) await accept();
         const first = await store.list(project, { limit: 2 });
         expect(first.cursor).not.toBeNull();
@@ -386,7 +385,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(second.cursor).toBeNull();
       });
 
-      test("ends a page before its contents exceed the bytes asked for, but shows one memory at least", async () => {
+      test("ends a page before its contents exceed contentBytesMax, but has at least one memory", async () => {
         for (const content of ["aaaa", "bb", "cccccccc"]) await accept({ content });
         const sizes = async (cursor?: string) => {
           const page = await store.list(project, {
@@ -401,7 +400,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await sizes(first.cursor ?? "")).toEqual({ bytes: [2, 4], cursor: null });
       });
 
-      test("shows each memory once while others come and go between pages, whatever the pages' sizes", async () => {
+      test("has each memory once while others are added and removed between pages of any size", async () => {
         const memories = await times(10, async () => (await accept()).memory);
         const first = await store.list(project, { limit: 3 });
         for (const shown of first.items) await store.remove(project, shown.id);
@@ -418,7 +417,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         );
       });
 
-      test("refuses a cursor of another project, filter or making", async () => {
+      test("refuses a cursor of another project or filter, and a damaged one", async () => {
         for (let index = 0; index < 3; index++) await accept({ type: "x" });
         const cursor = (await store.list(project, { limit: 1 })).cursor ?? "";
         const attempts: [ProjectId, MemoryListing][] = [
@@ -438,7 +437,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
     });
 
     describe("visible", () => {
-      test("walks the completed, live memories in the order of their keys", async () => {
+      test("returns the completed, live memories in the order of their keys", async () => {
         const keys = await times(5, async (at) => (await completed(at % 2 === 0 ? { userId: "u" } : {})).key);
         await accept();
         await failed();
@@ -458,7 +457,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await store.visible(other, { afterKey: null, limit: 5 })).toEqual([]);
       });
 
-      test("says what filters see, from metadata of any depth, and texts of all kinds", async () => {
+      test("returns the attributes for filters, with metadata of any depth and any text", async () => {
         const deep = JSON.parse(`${'{"a":['.repeat(1_200)}-0${"]}".repeat(1_200)}`);
         const odd = 'a "b" \\ \b\f\n\r\t \u0001 \u001f \u007f \u2028 é 😀 \'';
         const given = { title: odd, type: odd, tags: [odd, ""], language: "de", externalId: odd, userId: odd };
@@ -477,7 +476,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
     });
 
     describe("remove", () => {
-      test("takes a memory out of every read at once, and gives it back one last time", async () => {
+      test("removes a memory from every read at once, and returns it", async () => {
         const memory = await completed({ userId: "u" });
         expect(await store.remove(project, memory.id)).toEqual(memory);
         expect(await store.remove(project, memory.id)).toBeNull();
@@ -509,7 +508,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         return changed;
       };
 
-      test("of attributes replaces what is named and leaves the rest, the status too", async () => {
+      test("of attributes replaces the given ones and keeps the rest, including the status", async () => {
         const before = await completed({ title: "old", metadata: { a: 1 }, userId: "u" });
         clock.advance(1_000);
         const { memory, outcome } = await change(before, {
@@ -529,7 +528,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await jobStore.nextJobInMs()).toBeNull();
       });
 
-      test("to null clears, and the attribute counts as never given", async () => {
+      test("to null clears the attribute, which then counts as not given", async () => {
         const before = await completed({
           title: "T",
           tags: ["a"],
@@ -546,7 +545,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await reread(memory)).toMatchObject({ title: "Extracted", tags: ["found"] });
       });
 
-      test("to other content works on it again: given attributes stay, extracted ones are cleared", async () => {
+      test("of the content processes it again: given attributes stay, extracted ones are cleared", async () => {
         const before = await completed({ title: "given", externalId: "e" });
         clock.advance(1_000);
         const { memory, outcome } = await change(before, { content: "other text", language: "fr" });
@@ -565,7 +564,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await claimOne()).toMatchObject({ content: "other text", attempt: 1 });
       });
 
-      test("to the same content is no new content, unless the memory had failed", async () => {
+      test("to the same content changes nothing, unless the memory had failed", async () => {
         const done = await completed();
         expect((await change(done, { content: "some text" })).outcome).toBe("updated");
         expect((await reread(done)).state.status).toBe("completed");
@@ -584,7 +583,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await claimOne()).toMatchObject({ content: "some text", attempt: 1 });
       });
 
-      test("while in work is respected by the holder, or makes the job void where the content is new", async () => {
+      test("during a job is kept by its completion, or makes the job void if the content is new", async () => {
         const { memory } = await accept();
         const job = await claimOne();
         await change(memory, { type: "given meanwhile" });
@@ -597,7 +596,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect((await claimOne()).content).toBe("newer");
       });
 
-      test("of the owner makes the new one known and shows the memory as theirs", async () => {
+      test("of the owner makes the new owner known and moves the memory", async () => {
         const memory = await completed({ userId: "u" });
         const moved = (await change(memory, { userId: "v" })).memory;
         expect(moved).toMatchObject({ userId: "v", userKey: await store.userKey(project, "v") });
@@ -609,7 +608,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         ]);
       });
 
-      test("onto a pair of externalId and user that is taken is refused, and leaves no trace", async () => {
+      test("to a taken pair of externalId and user is refused, and changes nothing", async () => {
         await accept({ externalId: "e", userId: "u" });
         await accept({ externalId: "f" });
         const memory = await completed({ externalId: "e" });
@@ -628,7 +627,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect((await change(memory, { externalId: "e", userId: "new" })).outcome).toBe("updated");
       });
 
-      test("onto a pair whose memory was deleted or has expired is allowed", async () => {
+      test("to a pair whose memory was deleted or has expired is allowed", async () => {
         await store.remove(project, (await accept({ externalId: "deleted" })).memory.id);
         const expiring = (await accept({ externalId: "expired", expiresAt: clock.now() + 1 })).memory;
         clock.advance(1);
@@ -638,7 +637,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect((await retirement.retired(10)).map(({ memoryKey }) => memoryKey)).toContain(expiring.key);
       });
 
-      test("of what is not there, another project's, deleted or expired changes nothing", async () => {
+      test("of an unknown, deleted or expired memory, or of another project's, changes nothing", async () => {
         const memory = await completed();
         expect(await store.change(other, memory.id, { title: "x" })).toBeNull();
         expect(await store.change(project, "mem_x" as MemoryId, { title: "x" })).toBeNull();
@@ -654,7 +653,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
     });
 
     describe("retry", () => {
-      test("puts a failed memory back to work with what it had", async () => {
+      test("puts a failed memory back to processing with its content and attributes", async () => {
         const memory = await failed({ title: "T", userId: "u" });
         clock.advance(5);
         const retried = await store.retry(project, memory.id);
@@ -667,7 +666,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await claimOne()).toMatchObject({ content: "some text", attempt: 1, memory: { key: memory.key } });
       });
 
-      test("refuses any other status, and finds nothing where nothing is", async () => {
+      test("refuses any other status, and returns null for an unknown or deleted memory", async () => {
         const { memory } = await accept();
         expect(await codeOf(async () => await store.retry(project, memory.id))).toBe("invalid_state");
         await complete(await claimOne());
@@ -684,7 +683,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
       const { documents, storageBytes } = PLANS.free;
       beforeEach(async () => await setPlan(project, "free"));
 
-      test("let in exactly as many memories as the plan holds; what is beyond is refused singly and leaves nothing", async () => {
+      test("admit exactly as many memories as the plan allows; each further draft is refused alone and stores nothing", async () => {
         const drafts = Array.from({ length: documents + 2 }, (_, at) => ({ content: "x", userId: `u${at}` }));
         const results = await store.accept(project, drafts);
         expect(codes(results)).toEqual([
@@ -698,7 +697,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect((await accept({}, other)).outcome).toBe("created");
       });
 
-      test("say what is used, what the limit is and what would help", async () => {
+      test("explain a refusal with usage, limit and remedy", async () => {
         stores.occupy(project, storageBytes);
         const [bytes] = await store.accept(project, [{ content: "ab" }]);
         expect((bytes as Fault).message).toBe(
@@ -713,7 +712,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         );
       });
 
-      test("let in content up to the last byte", async () => {
+      test("admit content up to the last byte", async () => {
         stores.occupy(project, storageBytes - 5);
         const results = await store.accept(project, [
           { content: "abc" },
@@ -724,7 +723,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(codes(results)).toEqual(["created", "storage_quota_exceeded", "created", "storage_quota_exceeded"]);
       });
 
-      test("count of a new content only what it is larger by, and never refuse what does not grow", async () => {
+      test("count only the growth of a changed content, and never refuse a change that does not grow", async () => {
         const memory = await completed({ content: "four", externalId: "e" });
         stores.occupy(project, storageBytes - 6);
         expect(codes(await store.accept(project, [{ content: "sevenn!", externalId: "e", title: "x" }]))).toEqual([
@@ -742,7 +741,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect((await store.change(project, memory.id, { content: "five?" }))?.outcome).toBe("rewritten");
       });
 
-      test("are free again by deletion at once, and by expiry in the moment of need", async () => {
+      test("are free again at once after deletion, and after expiry when the space is needed", async () => {
         const [first] = await times(documents, async () => (await accept({ expiresAt: clock.now() + 100 })).memory);
         if (first === undefined) throw new Error("nothing was accepted");
         expect(codes(await store.accept(project, [{ content: "x" }]))).toEqual(["document_quota_exceeded"]);
@@ -768,7 +767,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
     });
 
     describe("removeAllOf", () => {
-      test("takes all that a user owns, and nothing else", async () => {
+      test("removes all memories of a user, and no other", async () => {
         const owned = [
           await completed({ userId: "u" }),
           (await accept({ userId: "u" })).memory,
@@ -787,7 +786,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await store.removeAllOf(project, "nobody")).toEqual([]);
       });
 
-      test("makes jobs void and retires thousands in one go", async () => {
+      test("makes jobs void and removes thousands in one call", async () => {
         await acceptAll(Array.from({ length: 2_500 }, (_, at) => ({ content: `${at}`, userId: "u" })));
         const [job] = await claim(1);
         expect(await store.removeAllOf(project, "u")).toHaveLength(2_500);
@@ -798,8 +797,8 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
       });
     });
 
-    describe("what is told", () => {
-      test("of a memory's life: completed and failed by its jobs, updated without new content, deleted as it was", async () => {
+    describe("events", () => {
+      test("follow a memory: completed and failed by jobs, updated without new content, deleted with its last state", async () => {
         const { memory } = await accept({ externalId: "e" });
         expect(await told()).toEqual([]);
         await complete(await claimOne());
@@ -831,7 +830,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(received.at(-1)).toEqual({ projectId: project, event: "memory.deleted", memory: last });
       });
 
-      test("of expiry once, when it is noticed: by the sweep, by a successor or by a quota", async () => {
+      test("report an expiry once, when it is recorded: by retired(), by a successor or by a quota", async () => {
         await setPlan(project, "free");
         const expiresAt = clock.now() + 10;
         const swept = (await accept({ expiresAt })).memory;
@@ -851,7 +850,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await told()).toEqual([]);
       });
 
-      test("is nothing of what was refused, void or undone", async () => {
+      test("do not report refused, void or undone changes", async () => {
         const { memory } = await accept({ externalId: "e" });
         await accept({ externalId: "f" });
         const [job] = await claim();
@@ -869,7 +868,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
     });
 
     describe("an uploaded file", () => {
-      test("counts with its own size, is shown without its stored name, and has an empty content", async () => {
+      test("counts with its own size, does not show its stored name, and has an empty content", async () => {
         const { memory, outcome } = await accept(uploadDraft("f1", 7));
         expect(outcome).toBe("created");
         const source = { filename: "f1.pdf", media_type: "application/pdf", bytes: 7 };
@@ -908,7 +907,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
     });
 
     describe("a removed project", () => {
-      test("is absent from reads, takes nothing in, and its jobs are passed over", async () => {
+      test("is absent from reads, accepts nothing, and its jobs are skipped", async () => {
         const { memory } = await accept({ expiresAt: clock.now() + 10 }, other);
         const mine = (await accept()).memory;
         await stores.accounts.removeProject(other);

@@ -1,5 +1,5 @@
-// What every Embedder and Reranker owes (src/ports/models.ts), as tests: each implementation passes them with its own
-// `open`. How good vectors and logits are is the business of the implementation's own tests and of the benches.
+// Contract of Embedder and Reranker (src/ports/models.ts). It runs against each implementation, which `open` creates. The
+// quality of vectors and logits is measured by the implementation's own tests and the benches.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Embedder, Reranker } from "../../src/ports/models.ts";

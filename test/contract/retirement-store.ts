@@ -38,7 +38,7 @@ export function retirementStoreContract(implementation: string, open: OpenStores
       await stores.accounts.changeProject(projectId, { settings: { ...DEFAULT_SETTINGS, retention_days: days } });
 
     describe("retirement", () => {
-      test("goes from deleted through retracted to erased, after 30 days", async () => {
+      test("goes from deleted to retracted to erased, after 30 days", async () => {
         const removed = await completed();
         const kept = await completed();
         await store.remove(project, removed.id);
@@ -54,7 +54,7 @@ export function retirementStoreContract(implementation: string, open: OpenStores
         expect((await accept()).memory.key).toBeGreaterThan(kept.key);
       });
 
-      test("waits as long as the project's settings say, to the millisecond", async () => {
+      test("waits for the project's retention, to the millisecond", async () => {
         await setRetention(other, 7);
         const [here, there] = [(await accept()).memory, (await accept({}, other)).memory];
         await store.remove(project, here.id);
@@ -68,7 +68,7 @@ export function retirementStoreContract(implementation: string, open: OpenStores
         expect([...(await retirement.purgeable(10))].sort()).toEqual([here.key, there.key].sort());
       });
 
-      test("does not wait for what is to be purged", async () => {
+      test("does not wait if a purge was requested", async () => {
         const memory = await completed();
         await store.remove(project, memory.id, { purges: true });
         expect(await retirement.purgeable(10)).toEqual([]);
@@ -90,7 +90,7 @@ export function retirementStoreContract(implementation: string, open: OpenStores
         expect(await retirement.purgeable(10)).toEqual([memory.key]);
       });
 
-      test("keeps to its limits and reaches all in the end", async () => {
+      test("keeps to its limits and reaches every memory over several calls", async () => {
         for (let index = 0; index < 5; index++) await store.remove(project, (await accept()).memory.id);
         for (let index = 0; index < 5; index++) await accept({ expiresAt: clock.now() + 1 });
         clock.advance(1);
@@ -106,7 +106,7 @@ export function retirementStoreContract(implementation: string, open: OpenStores
         expect(await retirement.purgeable(3)).toHaveLength(3);
       });
 
-      test("gives back the files that erased rows named, and forgets what was not deleted", async () => {
+      test("returns the files of erased rows, and ignores memories that were not deleted", async () => {
         const [erased, kept] = [await accept(uploadDraft("f1")), await accept(uploadDraft("f2"))];
         const keys = [erased.memory.key, kept.memory.key];
         await store.remove(project, erased.memory.id, { purges: true });
@@ -116,7 +116,7 @@ export function retirementStoreContract(implementation: string, open: OpenStores
         expect(await store.unreferencedFiles(["f1", "f2"])).toEqual(["f1"]);
       });
 
-      test("passes over projects when asked, and those that were removed", async () => {
+      test("skips excluded and removed projects", async () => {
         const [here, there] = [(await accept()).memory, (await accept({}, other)).memory];
         await store.remove(project, here.id);
         await store.remove(other, there.id);
@@ -128,7 +128,7 @@ export function retirementStoreContract(implementation: string, open: OpenStores
         expect(await retiredKeys()).toEqual([here.key]);
       });
 
-      test("never gives a key out again", async () => {
+      test("never reuses a memory key", async () => {
         const { memory } = await accept();
         await store.remove(project, memory.id);
         await retirement.markRetracted([memory.key]);

@@ -1,5 +1,4 @@
-// What every Transactions owes (src/ports/transactions.ts), as tests: each implementation passes them with its own
-// `open`.
+// Contract of Transactions (src/ports/transactions.ts). It runs against each implementation, which `open` creates.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { ProjectId } from "../../src/domain/ids.ts";

@@ -1,5 +1,4 @@
-// What every UploadFiles owes (src/ports/upload-files.ts), as tests: each implementation passes them with its own
-// `open`.
+// Contract of UploadFiles (src/ports/upload-files.ts). It runs against each implementation, which `open` creates.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";

@@ -1,4 +1,4 @@
-// What every UserStore owes (src/ports/user-store.ts), as tests: each implementation passes them with its own `open`.
+// Contract of UserStore (src/ports/user-store.ts). It runs against each implementation, which `open` creates.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { isId, type ProjectId } from "../../src/domain/ids.ts";
@@ -35,14 +35,14 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
       await store.addEvent(of, userId, { type, data: {} });
 
     describe("upsert", () => {
-      test("makes a user known, with null for what was not given", async () => {
+      test("makes a user known, with null for fields that were not given", async () => {
         const user = await store.upsert(project, { id: "u" });
         expect(user).toEqual({ id: "u", name: null, email: null, metadata: null, createdAt: clock.now() });
         expect(await store.get(project, "u")).toEqual(user);
         expect(await listed()).toEqual(["u"]);
       });
 
-      test("keeps what is absent, clears what is null, replaces metadata whole; created_at stays", async () => {
+      test("keeps absent fields, clears null ones, replaces metadata as a whole; created_at stays", async () => {
         const createdAt = clock.now();
         const metadata = { plan: "pro", nested: { list: [1, null, "x", 9_007_199_254_740_991] } };
         await store.upsert(project, { id: "u", name: "Ada", email: "ada@example.org", metadata });
@@ -70,7 +70,7 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
         });
       });
 
-      test("tells null from an empty object and an empty text", async () => {
+      test("distinguishes null from an empty object and an empty text", async () => {
         const user = await store.upsert(project, { id: "u", name: "", metadata: {} });
         expect(user).toMatchObject({ name: "", metadata: {} });
         expect(await store.get(project, "u")).toEqual(user);
@@ -115,7 +115,7 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
     });
 
     describe("forget", () => {
-      test("says false for who is not known, and forgets once", async () => {
+      test("returns false for a user who is not known, and forgets only once", async () => {
         expect(await store.forget(project, "u")).toBe(false);
         await store.upsert(project, { id: "u" });
         expect(await store.forget(project, "u")).toBe(true);
@@ -124,7 +124,7 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
         expect(await listed()).toEqual([]);
       });
 
-      test("leaves the user's key and events", async () => {
+      test("keeps the user's key and events", async () => {
         const event = await log("u");
         const key = await stores.memories.userKey(project, "u");
         await store.forget(project, "u");
@@ -132,7 +132,7 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
         expect((await store.events(project, "u", { limit: 10 })).items).toEqual([event]);
       });
 
-      test("lets a user who is named again begin anew: same key, empty profile, at the head of the list", async () => {
+      test("a user who is named again has the same key, an empty profile, and is first in the list", async () => {
         await store.upsert(project, { id: "u", name: "Ada", email: "ada@example.org", metadata: { a: 1 } });
         await store.upsert(project, { id: "later" });
         const key = await stores.memories.userKey(project, "u");
@@ -152,7 +152,7 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
     });
 
     describe("events", () => {
-      test("are kept as they were logged, newest first, and make the user known", async () => {
+      test("are stored unchanged, newest first, and make the user known", async () => {
         const data = { page: "/start", nested: { list: [true, null, 0.5] } };
         const first = await store.addEvent(project, "u", { type: "page view", data });
         expect(first).toEqual({ id: first.id, userId: "u", type: "page view", data, createdAt: clock.now() });
@@ -169,12 +169,12 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
         expect((await store.events(project, "u", { limit: 10, type: "b" })).items).toEqual([]);
       });
 
-      test("of a user who was never named are none", async () => {
+      test("are empty for a user who was never named", async () => {
         expect(await store.events(project, "nobody", { limit: 10 })).toEqual({ items: [], cursor: null });
         expect(await stores.memories.userKey(project, "nobody")).toBeNull();
       });
 
-      test("go for good with removeEvents, and nobody else's with them", async () => {
+      test("are removed for good by removeEvents, and no other user's with them", async () => {
         await log("u");
         const kept = await log("v");
         await store.removeEvents(project, "u");
@@ -190,7 +190,7 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
         if (page.cursor === null) throw new Error("the page has no cursor");
         return page.cursor;
       };
-      test("is refused by another project, list, user and type, and when it is damaged", async () => {
+      test("is refused for another project, list, user or type, and if it is damaged", async () => {
         for (const of of [project, other]) {
           for (const user of ["u", "v"]) for (const type of ["a", "a", "b", "b"]) await log(user, type, of);
         }
@@ -212,7 +212,7 @@ export function userStoreContract(implementation: string, open: OpenStores): voi
         expect(await inTurn(reads, codeOf)).toEqual(reads.map(() => "invalid_cursor"));
       });
 
-      test("goes with any limit, and is null at the end", async () => {
+      test("can be combined with any limit, and is null at the end", async () => {
         for (const id of ["a", "b", "c"]) await store.upsert(project, { id });
         const first = await store.list(project, { limit: 1 });
         const rest = await store.list(project, { limit: 2, cursor: cursorOf(first) });

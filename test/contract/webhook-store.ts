@@ -1,5 +1,4 @@
-// What every WebhookStore owes (src/ports/webhook-store.ts), as tests: each implementation passes them with its own
-// `open`.
+// Contract of WebhookStore (src/ports/webhook-store.ts). It runs against each implementation, which `open` creates.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { type DeliveryId, isId, type ProjectId, type WebhookId } from "../../src/domain/ids.ts";
@@ -57,7 +56,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
       await store.record(delivery.id, { attempt: attemptNow(), next: "failed", disables: false, ...outcome });
 
     describe("create", () => {
-      test("stores what was given and gives it back without its secret", async () => {
+      test("stores the draft; later reads do not contain the secret", async () => {
         const draft: WebhookDraft = {
           url: "https://hooks.example.com/in?a=1",
           events: ["memory.completed", "memory.deleted"],
@@ -72,13 +71,13 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         expect(JSON.stringify(await store.list(project, { limit: 9 }))).not.toContain(secret);
       });
 
-      test("gives every webhook an id and a secret of its own", async () => {
+      test("gives each webhook a unique id and secret", async () => {
         const made = await times(LIMITS.webhooksPerProject, async () => await store.create(project, DRAFT));
         expect(new Set(made.map(({ webhook }) => webhook.id)).size).toBe(made.length);
         expect(new Set(made.map(({ secret }) => secret)).size).toBe(made.length);
       });
 
-      test("refuses one more than the limit of a project, and takes it once another is gone", async () => {
+      test("refuses more webhooks than the limit of a project, and accepts one after a removal", async () => {
         const made = await times(LIMITS.webhooksPerProject, async () => await make());
         expect(await codeOf(async () => await make())).toBe("webhook_limit_reached");
         await make({}, other);
@@ -113,7 +112,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
       expect((await store.deliveries(project, second.id, { limit: 9 })).items).toEqual([]);
     });
 
-    test("what does not exist is null", async () => {
+    test("unknown webhooks and deliveries are null", async () => {
       const webhook = await make();
       expect(await store.get(project, NOWHERE)).toBeNull();
       expect(await store.change(project, NOWHERE, {})).toBeNull();
@@ -136,7 +135,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         {},
       ];
       for (const change of changes) {
-        test(`of ${JSON.stringify(change)} leaves the rest`, async () => {
+        test(`of ${JSON.stringify(change)} keeps the other fields`, async () => {
           const before = await make({ description: "before" });
           clock.advance(5);
           const changed = present(await store.change(project, before.id, change));
@@ -145,14 +144,14 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         });
       }
 
-      test("to another address sends what is pending there", async () => {
+      test("of the address applies to pending deliveries", async () => {
         const webhook = await make();
         await addTest(webhook);
         await store.change(project, webhook.id, { url: "https://moved.example" });
         expect((await due()).map(({ url }) => url)).toEqual(["https://moved.example"]);
       });
 
-      test("to switched off fails what is pending without an attempt, and switching on again revives nothing", async () => {
+      test("to disabled fails pending deliveries without an attempt, and enabling again does not revive them", async () => {
         const webhook = await make();
         const [waiting, retried] = [await addTest(webhook), await addTest(webhook)];
         await record(retried, { next: { at: clock.now() + MINUTE_MS } });
@@ -166,7 +165,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         expect(await store.nextDueInMs()).toBeNull();
       });
 
-      test("to switched off leaves other webhooks' deliveries alone", async () => {
+      test("to disabled keeps the deliveries of other webhooks", async () => {
         const [first, second] = [await make(), await make()];
         await addTest(first);
         const kept = await addTest(second);
@@ -175,7 +174,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
       });
     });
 
-    test("rotating gives another secret, which signs what is pending", async () => {
+    test("rotating replaces the secret, also for pending deliveries", async () => {
       const { webhook, secret } = await store.create(project, DRAFT);
       await addTest(webhook);
       expect((await due()).map((delivery) => delivery.secret)).toEqual([secret]);
@@ -186,7 +185,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
       expect((await due()).map((delivery) => delivery.secret)).toEqual([rotated.secret]);
     });
 
-    test("removing takes the deliveries along, and an attempt that ends afterwards is passed over", async () => {
+    test("removing a webhook removes its deliveries, and later results of attempts are ignored", async () => {
       const webhook = await make();
       const delivery = await addTest(webhook);
       expect(await store.remove(project, webhook.id)).toBe(true);
@@ -224,7 +223,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         });
       });
 
-      test("is due although the webhook is switched off", async () => {
+      test("is due even if the webhook is disabled", async () => {
         const delivery = await addTest(await make({ isEnabled: false }));
         expect(await dueIds()).toEqual([delivery.id]);
       });
@@ -239,7 +238,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
     });
 
     describe("due", () => {
-      test("gives what waits longest first, of all projects, and nothing before its time", async () => {
+      test("returns the longest waiting first, of all projects, and none before its time", async () => {
         const [first, second] = [await make(), await make({}, other)];
         const late = await addTest(first);
         await record(late, { next: { at: clock.now() + 10 } });
@@ -252,7 +251,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         expect(await dueIds()).toEqual([early.id, late.id]);
       });
 
-      test("gives no more than asked for and none of the excepted", async () => {
+      test("keeps to the limit and leaves out the exceptions", async () => {
         const deliveries = await times(5, async () => await addTest(await make()));
         const ids = deliveries.map(({ id }) => id);
         expect(await dueIds(3)).toEqual(ids.slice(0, 3));
@@ -260,7 +259,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         expect(await dueIds(3, ids)).toEqual([]);
       });
 
-      test("gives every webhook's, however much another one has waiting", async () => {
+      test("includes each webhook, however many deliveries of another one wait", async () => {
         const [flooded, quiet] = [await make(), await make({}, other)];
         for (let count = 0; count < 200; count++) await addTest(flooded);
         clock.advance(1);
@@ -268,7 +267,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         expect(await dueIds(10)).toContain(delivery.id);
       });
 
-      test("gives all of a webhook's in the end, in the order in which they were made", async () => {
+      test("returns all deliveries of a webhook over several calls, in the order of their creation", async () => {
         const webhook = await make();
         const ids = await times(25, async () => (await addTest(webhook)).id);
         const sent: DeliveryId[] = [];
@@ -280,7 +279,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
       });
     });
 
-    test("nextDueInMs is the time until the next one, 0 when one waits, null when none does", async () => {
+    test("nextDueInMs is the time until the next delivery, 0 if one is due, null if there is none", async () => {
       const webhook = await make();
       expect(await store.nextDueInMs()).toBeNull();
       const delivery = await addTest(webhook);
@@ -296,7 +295,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
     });
 
     describe("record", () => {
-      test("writes the attempt down, and that the delivery arrived", async () => {
+      test("stores the attempt and the status delivered", async () => {
         const delivery = await addTest(await make());
         const attempt = attemptNow({ statusCode: 204 });
         await record(delivery, { attempt, next: "delivered" });
@@ -308,7 +307,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         });
       });
 
-      test("keeps a delivery pending until its next attempt, and counts", async () => {
+      test("keeps a delivery pending until its next attempt, and counts attempts", async () => {
         const delivery = await addTest(await make());
         const first = attemptNow({ statusCode: null, error: "timed out after 10 s" });
         await record(delivery, { attempt: first, next: { at: clock.now() + MINUTE_MS } });
@@ -338,7 +337,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         expect(kept).toEqual(Array.from({ length: kept.length }, (_, index) => 50 - kept.length + index));
       });
 
-      test("switches the webhook off when its receiver is gone, and fails what else is pending", async () => {
+      test("disables the webhook if its receiver is gone, and fails its other pending deliveries", async () => {
         const [webhook, unaffected] = [await make(), await make()];
         const [gone, waiting, elsewhere] = [await addTest(webhook), await addTest(webhook), await addTest(unaffected)];
         await record(gone, { attempt: attemptNow({ statusCode: 410 }), disables: true });
@@ -349,7 +348,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         expect(await dueIds()).toEqual([elsewhere.id]);
       });
 
-      test("of an attempt that was under way when the webhook was switched off: arrived is arrived, failed is not retried", async () => {
+      test("of an attempt that was running when the webhook was disabled: delivered counts, failed is not retried", async () => {
         const webhook = await make();
         const [arrived, failed] = [await addTest(webhook), await addTest(webhook)];
         await store.change(project, webhook.id, { isEnabled: false });
@@ -360,7 +359,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         expect((await reread(failed)).attempts).toHaveLength(1);
       });
 
-      test("passes over a delivery that there is none of", async () => {
+      test("ignores an unknown delivery", async () => {
         await store.record(NO_DELIVERY, { attempt: attemptNow(), next: "failed", disables: true });
         expect(await store.delivery(project, NOWHERE, NO_DELIVERY)).toBeNull();
       });
@@ -368,7 +367,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
 
     describe("redeliver", () => {
       for (const next of ["failed", "delivered"] as const) {
-        test(`of one that is ${next} is a single further attempt under the same id, due now`, async () => {
+        test(`of one that is ${next} makes one more attempt under the same id, due now`, async () => {
           const webhook = await make();
           const delivery = await addTest(webhook);
           await record(delivery, { next });
@@ -380,7 +379,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         });
       }
 
-      test("of one that is pending makes it due now and leaves it its retries", async () => {
+      test("of a pending one makes it due now and keeps its retries", async () => {
         const webhook = await make();
         const delivery = await addTest(webhook);
         await record(delivery, { next: { at: clock.now() + 30 * MINUTE_MS } });
@@ -389,7 +388,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         expect(await due()).toMatchObject([{ id: delivery.id, attempts: 1, isRetried: true }]);
       });
 
-      test("of one with an attempt under way that fails is a further attempt", async () => {
+      test("during an attempt that fails makes another attempt", async () => {
         const webhook = await make();
         const delivery = await addTest(webhook);
         const underWay = attemptNow();
@@ -400,7 +399,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         expect(await dueIds()).toEqual([delivery.id]);
       });
 
-      test("is sent although the webhook is switched off", async () => {
+      test("is sent even if the webhook is disabled", async () => {
         const webhook = await make();
         const delivery = await addTest(webhook);
         await store.change(project, webhook.id, { isEnabled: false });
@@ -410,7 +409,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
     });
 
     describe("prune", () => {
-      test("removes what ended before, not what is pending, ended later, or was sent again since", async () => {
+      test("removes deliveries that ended before, not pending, later or redelivered ones", async () => {
         const webhook = await make();
         const [ended, pending, later, again] = [
           await addTest(webhook),
@@ -432,7 +431,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         expect(await store.delivery(project, webhook.id, ended.id)).toBeNull();
       });
 
-      test("removes everything in the end, however much it is", async () => {
+      test("removes any number over several calls", async () => {
         const webhook = await make();
         for (let count = 0; count < 1_200; count++) await addTest(webhook);
         await store.change(project, webhook.id, { isEnabled: false });
@@ -445,7 +444,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
     describe("cursors", () => {
       const cursorOf = (page: Page<unknown>): string => present(page.cursor);
 
-      test("of another list, project or webhook are refused, and damaged ones", async () => {
+      test("of another list, project or webhook are refused, and so are damaged ones", async () => {
         const [first, second, theirs] = [await make(), await make(), await make({}, other)];
         for (const webhook of [first, first, second, second]) await addTest(webhook);
         for (let count = 0; count < 2; count++) await addTest(theirs, other);
@@ -470,7 +469,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
         for (const [what, call] of invalid) expect(await codeOf(call), what).toBe("invalid_cursor");
       });
 
-      test("are null at the end, also when the page is exactly full", async () => {
+      test("are null at the end, even if the page is full", async () => {
         const webhook = await make();
         await make();
         await addTest(webhook);
@@ -481,7 +480,7 @@ export function webhookStoreContract(implementation: string, open: OpenStores): 
       });
     });
 
-    test(`lists walked while things come and go show each thing once, newest first (seed ${SEED}, ${STEPS} steps)`, async () => {
+    test(`lists have each item once, newest first, while items are added and removed (seed ${SEED}, ${STEPS} steps)`, async () => {
       await new ListHistory(store, [project, other], clock, await seeded(SEED)).run(STEPS);
     });
   });
