@@ -1,5 +1,4 @@
-// What every IdempotencyStore owes (src/ports/idempotency-store.ts), as tests: each implementation passes them with its
-// own `open`.
+// Contract of IdempotencyStore (src/ports/idempotency-store.ts). It runs against each implementation, which `open` creates.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";

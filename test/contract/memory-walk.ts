@@ -1,5 +1,5 @@
 // Random operations on a MemoryStore and on the oracle at once, compared at every step: the part of the contract that
-// finds what nobody thought of. What is owed in so many words stands in memory-store.ts.
+// finds cases that nobody thought of. Single promises are tested in memory-store.ts.
 
 import { expect } from "bun:test";
 import { Fault, type FaultCode } from "../../src/domain/fault.ts";

@@ -1,5 +1,4 @@
-// What every RetirementStore owes (src/ports/retirement-store.ts), as tests: each implementation passes them with its
-// own `open`.
+// Contract of RetirementStore (src/ports/retirement-store.ts). It runs against each implementation, which `open` creates.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
