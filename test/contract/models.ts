@@ -1,5 +1,5 @@
-// Contract of Embedder and Reranker (src/ports/models.ts). It runs against each implementation, which `open` creates. The
-// quality of vectors and logits is measured by the implementation's own tests and the benches.
+// Contract of Embedder and Reranker (src/ports/models.ts). It runs against each implementation, which `open` creates.
+// The quality of vectors and logits is measured by the implementation's own tests and the benches.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Embedder, Reranker } from "../../src/ports/models.ts";
