@@ -1,6 +1,5 @@
-// How does a command reach the accounts of a data directory without a server? The operations on keys and projects as
-// the interface has them, on the file itself. It holds no lock on the directory: a server may be running, and sees
-// every change.
+// Keys and projects of a data directory for the command line, without a server. Works on the SQLite file and takes no
+// lock on the directory: a server may be running, and sees every change.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -21,27 +20,27 @@ import type { AccountStore } from "./ports/account-store.ts";
 import type { Listing } from "./ports/user-store.ts";
 import { newWebhookSecret } from "./webhooks/signature.ts";
 
-/** Body of createKey, without what may be left out. */
+/** Body of createKey with all optional fields. */
 export interface KeyBody {
   readonly name: string;
   readonly scopes: readonly KeyScope[];
   readonly userId: string | null;
-  /** ISO 8601, not looked into yet. */
+  /** ISO 8601, not validated yet. */
   readonly expires_at: string | null;
 }
 
 /**
- * What commands do with accounts, on a data directory (here) or through a server. What is returned are the interface's
- * JSON objects. A `projectId` of null is the caller's own project: the default one here. All reject with an Error whose
- * message is one sentence for the person at the terminal.
+ * The commands on keys and projects, on a data directory (this file) or through a server (cli/). Results are JSON
+ * objects of the API. A `projectId` of null is the caller's own project; here it is the default project. Methods reject
+ * with an Error whose message is one sentence for the person at the terminal.
  */
 export interface Accounts {
-  /** All keys, as one list of the interface. */
+  /** All keys, as one list of the API. */
   listKeys(projectId: string | null): Promise<object>;
   createKey(projectId: string | null, body: KeyBody): Promise<object>;
   rotateKey(projectId: string | null, id: string, graceSeconds: number): Promise<object>;
   removeKey(projectId: string | null, id: string): Promise<void>;
-  /** All projects, as one list of the interface. */
+  /** All projects, as one list of the API. */
   listProjects(): Promise<object>;
   /** The project, with its first key. */
   createProject(body: { readonly name: string; readonly plan: Plan }): Promise<object>;
@@ -52,7 +51,7 @@ export interface Accounts {
 
 /**
  * Opens the accounts of a data directory.
- * @throws UsageError when nothing was ever stored there; StoreError when its file cannot be used.
+ * @throws UsageError if the directory holds no data of Mneme; StoreError if its file cannot be used
  */
 export function openLocalAccounts(dataDir: string, clock: Clock): Accounts {
   const path = join(dataDir, "mneme.sqlite");
@@ -130,7 +129,7 @@ class LocalAccounts implements Accounts {
     return project.id;
   }
 
-  // A person with access to the file may work on every project, and the id of a key tells which project it belongs to.
+  // Whoever can access the file may change every project. Without a project id, the key is looked up in all of them.
   async #projectOfKey(projectId: string | null, id: string): Promise<ProjectId> {
     const projects = projectId === null ? await this.#accounts.projects() : [await this.#projectOf(projectId)];
     for (const project of projects) {

@@ -148,7 +148,7 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
         const chat = await chats.get(principal, chatId(params.id));
         const events = await chats.send(principal, chat.id, questionOf(body), {
           signal,
-          keep: async (store, tokensUsed) => {
+          commitAnswer: async (store, tokensUsed) => {
             await commit(async (tx) => rememberedAnswer(chat, await store(tx), tokensUsed));
           },
         });
@@ -176,7 +176,7 @@ export function chatOperations(chats: ChatService): readonly Operation[] {
         const chat = await chats.get(principal, chatId(params.id));
         const events = await chats.send(principal, chat.id, questionOf(body), {
           signal,
-          keep: async (store, tokensUsed) => {
+          commitAnswer: async (store, tokensUsed) => {
             await commit(async (tx) => rememberedAnswer(chat, await store(tx), tokensUsed));
           },
         });

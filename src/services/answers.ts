@@ -1,6 +1,5 @@
-// Answers questions: makes the question self-contained, searches within the caller's scope, and answers from what was
-// found, by the project's language model or without one in quoted sentences. The same events feed a JSON body and a
-// stream.
+// Answers questions: makes the question self-contained, searches within the caller's scope, and answers from the passages
+// found, with the project's language model or with quoted sentences. The same events feed a JSON body and a stream.
 
 import type { QueryQuota, QuotaReservation } from "../account/query-quota.ts";
 import { contextualQuestion } from "../answer/contextual-question.ts";
@@ -26,26 +25,26 @@ import type { SearchService } from "./search.ts";
 export interface Question {
   readonly text: string;
   readonly mode: ModeName;
-  /** Passages that the answer may stand on, at most. */
+  /** Most passages that the answer may use. */
   readonly maxSources: number;
   readonly filter: Filter | null;
   readonly includeGraph: boolean;
   readonly userId?: string;
-  /** On tone and form, for a language model; null: none. */
+  /** The caller's instructions on tone and form, for a language model; null: none. */
   readonly instructions: string | null;
-  /** In place of the configured language model; null: that one. */
+  /** Replaces the configured language model; null: the configured one. */
   readonly model: string | null;
 }
 
-/** An answer in progress. It holds a place in the project's monthly quota until `release`. */
+/** An answer in progress. It holds a reservation in the project's monthly quota until `release`. */
 export interface AnswerRun {
-  /** Errors of retrieval come before the first event. Stops when the caller's signal aborts. */
+  /** Throws errors of retrieval before the first event. Stops when the caller's signal aborts. */
   readonly events: AsyncGenerator<AnswerEvent>;
-  /** The passages that a language model was given, best first: the answer may tell of them without citing them. */
+  /** The passages in the prompt, best first. The answer may use them without citing them. */
   readonly context: () => readonly RankedPassage[];
-  /** Counts the question and the tokens taken so far, in the transaction that keeps the answer. */
+  /** Counts the question and its tokens, in the transaction that stores the answer. */
   readonly count: (transaction: Transaction) => Promise<void>;
-  /** Must be called however the answer ends. A second call does nothing. */
+  /** Must always be called when the answer ends, also after an error. A second call does nothing. */
   readonly release: () => void;
 }
 
@@ -55,7 +54,7 @@ export interface AnswerServiceParts {
   readonly accounts: Pick<AccountStore, "project">;
   readonly quota: QueryQuota;
   readonly generation: GenerationParts;
-  /** Scores sentences where the mode reranks and no language model answers. */
+  /** Scores sentences if the mode reranks and there is no language model. */
   readonly reading: SentenceScorerParts;
 }
 
@@ -75,24 +74,24 @@ export class AnswerService {
   }
 
   /**
-   * Begins an answer and takes a place in the quota. No further work is done before the first event is requested.
-   * @throws Fault `invalid_request` for a model where none is configured, and for instructions that leave no room for
-   *   sources; `insufficient_scope` if a confined viewer names another user; `query_quota_exceeded`
+   * Begins an answer and reserves a query in the quota. No further work is done before the first event is requested.
+   * @throws Fault `invalid_request` for a model if no endpoint is configured, and for instructions that leave no room
+   *   for sources; `insufficient_scope` if a confined viewer names another user; `query_quota_exceeded`
    */
   async ask(viewer: Viewer, question: Question, signal: AbortSignal): Promise<AnswerRun> {
     userOf(viewer, question.userId);
     const answering = await this.check(viewer, question);
-    const place = await this.takePlace(viewer);
-    return this.#begin(viewer, question, answering, { signal, place, history: [] });
+    const reservation = await this.reserveQuery(viewer);
+    return this.#begin(viewer, question, answering, { signal, reservation, history: [] });
   }
 
-  /** Takes a place in the project's monthly quota. @throws Fault `query_quota_exceeded` */
-  takePlace(viewer: Viewer): Promise<QuotaReservation> {
+  /** Reserves a query in the project's monthly quota. @throws Fault `query_quota_exceeded` */
+  reserveQuery(viewer: Viewer): Promise<QuotaReservation> {
     return this.#parts.quota.reserve(viewer.projectId);
   }
 
   /**
-   * Begins an answer on a place that was taken before. No further work is done before the first event is requested.
+   * Begins an answer with a reservation made before. No further work is done before the first event is requested.
    * @param terms `history`: earlier turns of the conversation, oldest first
    * @throws Fault `invalid_request`, see `ask`
    */
@@ -104,7 +103,7 @@ export class AnswerService {
     viewer: Viewer,
     question: Question,
     { generation, evidenceMin }: Answering,
-    { signal, place, history }: AskTerms,
+    { signal, reservation, history }: AskTerms,
   ): AnswerRun {
     let context: readonly RankedPassage[] = [];
     const onContext = (passages: readonly RankedPassage[]) => {
@@ -113,13 +112,13 @@ export class AnswerService {
     return {
       events: this.#events(viewer, question, { generation, evidenceMin, history, signal, onContext }),
       context: () => context,
-      count: (transaction) => place.count(transaction, generation?.spent ?? NO_TOKENS),
-      release: () => place.release(),
+      count: (transaction) => reservation.count(transaction, generation?.spent ?? NO_TOKENS),
+      release: () => reservation.release(),
     };
   }
 
   /**
-   * Refuses what can be refused before any work. Returns what will answer.
+   * Validates a question before any work. Returns the model and threshold for its answer.
    * @throws Fault `invalid_request`, see `ask`
    */
   async check(viewer: Viewer, { model, instructions }: Pick<Question, "model" | "instructions">): Promise<Answering> {
@@ -167,7 +166,7 @@ export class AnswerService {
     yield usageOf(generation?.spent ?? NO_TOKENS);
   }
 
-  // A language model is asked only if there is anything that could be found.
+  // The language model is called only if the scope has any memory to find.
   async #standaloneQuestion(viewer: Viewer, question: Question, terms: AnswerTerms): Promise<string> {
     const { generation, history, signal } = terms;
     if (history.length === 0) return question.text;
@@ -177,18 +176,18 @@ export class AnswerService {
   }
 }
 
-/** What an answer is begun with, beside its question. */
+/** What an answer needs beside its question. */
 interface AskTerms {
   readonly signal: AbortSignal;
-  readonly place: QuotaReservation;
+  readonly reservation: QuotaReservation;
   readonly history: readonly Turn[];
 }
 
-/** What answers the questions of a project. */
+/** How questions of a project are answered. */
 export interface Answering {
-  /** null: sentences of what is stored. */
+  /** null: the answer consists of quoted sentences. */
   readonly generation: Generation | null;
-  /** 0..1: a best passage below is no evidence. */
+  /** 0..1. If the best passage scores less, there is no evidence. */
   readonly evidenceMin: number;
 }
 

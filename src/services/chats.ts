@@ -1,5 +1,5 @@
-// Chats, and messages that are answered one after the other. A chat's messages search what its user owns, or the whole
-// project if the chat has no user.
+// Chats and their messages, which are answered one after the other. A chat searches the memories of its user, or the
+// whole project if it has no user.
 
 import type { QuotaReservation } from "../account/query-quota.ts";
 import { type AnswerEvent, type CitedPassage, citedFirst } from "../answer/events.ts";
@@ -20,9 +20,9 @@ import type { AnswerService, Question } from "./answers.ts";
 /** What the service needs. */
 export interface ChatServiceParts {
   readonly chats: ChatStore;
-  readonly answers: Pick<AnswerService, "answer" | "check" | "takePlace">;
+  readonly answers: Pick<AnswerService, "answer" | "check" | "reserveQuery">;
   readonly transactions: Transactions;
-  /** How a source is stored beside its message. */
+  /** Makes the JSON of a source that is stored with its message. */
   readonly describeSource: (source: CitedPassage) => JsonObject;
 }
 
@@ -35,15 +35,15 @@ export type MessageEvent =
   | { readonly type: "message"; readonly message: Message; readonly tokensUsed: number };
 
 /**
- * Runs `store` in a transaction of the caller's choice. `store` stores the whole answer and returns the message; the
- * answer took `tokensUsed`.
+ * Runs `store` in a transaction, so that the caller can store more with it. `store` stores the complete answer, which
+ * used `tokensUsed`, and returns its message.
  */
-type Keep = (store: (transaction: Transaction) => Promise<Message>, tokensUsed: number) => Promise<void>;
+type CommitAnswer = (store: (transaction: Transaction) => Promise<Message>, tokensUsed: number) => Promise<void>;
 
 /** Chats of one project. */
 export class ChatService {
   readonly #parts: ChatServiceParts;
-  readonly #turns = new Map<ChatId, Turns>();
+  readonly #queues = new Map<ChatId, MessageQueue>();
 
   constructor(parts: ChatServiceParts) {
     this.#parts = parts;
@@ -107,44 +107,44 @@ export class ChatService {
   }
 
   /**
-   * Refuses what can be refused before any work, and takes the message's place in line and in the month's quota. The
-   * events begin when the messages before it are answered. The user's message is stored first; the assistant's when it
-   * is whole, or as far as it came if the caller hangs up.
+   * Validates the question, joins the chat's queue and reserves a query in the monthly quota. The events begin when the
+   * messages before it are answered. The user's message is stored first. The assistant's message is stored when it is
+   * complete, or as far as it was written when the caller disconnects.
    * @throws Fault `chat_not_found`, `query_quota_exceeded`, `overloaded`, `invalid_request`
    */
   async send(
     viewer: Viewer,
     id: ChatId,
     question: ChatQuestion,
-    terms: { readonly signal: AbortSignal; readonly keep: Keep },
+    terms: { readonly signal: AbortSignal; readonly commitAnswer: CommitAnswer },
   ): Promise<AsyncGenerator<MessageEvent>> {
     const chat = await this.get(viewer, id);
     await this.#parts.answers.check(viewer, { ...question, model: null });
-    const turns = this.#turns.get(id) ?? { waiting: 0, last: Promise.resolve() };
-    if (turns.waiting > LIMITS.messagesWaitingPerChat) {
+    const queue = this.#queues.get(id) ?? { waiting: 0, last: Promise.resolve() };
+    if (queue.waiting > LIMITS.messagesWaitingPerChat) {
       throw new Fault("overloaded", "Too many messages wait in this chat. Send the next one when they are answered.", {
         retryAfterSeconds: 1,
       });
     }
-    this.#turns.set(id, turns);
-    turns.waiting += 1;
-    const before = turns.last;
+    this.#queues.set(id, queue);
+    queue.waiting += 1;
+    const before = queue.last;
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-    turns.last = ended;
-    const leaveLine = () => {
-      turns.waiting -= 1;
-      if (turns.waiting === 0) this.#turns.delete(id);
-      void before.then(end); // a message that gives up its place leaves the order of the others as it was
+    queue.last = ended;
+    const leaveQueue = () => {
+      queue.waiting -= 1;
+      if (queue.waiting === 0) this.#queues.delete(id);
+      void before.then(end); // a message that leaves early must not let the next one overtake the one before it
     };
     try {
-      const place = await this.#parts.answers.takePlace(viewer);
-      const answer = this.#answer(viewer, chat, question, { ...terms, place });
+      const reservation = await this.#parts.answers.reserveQuery(viewer);
+      const answer = this.#answer(viewer, chat, question, { ...terms, reservation });
       return inTurn(before, answer, () => {
-        leaveLine();
-        place.release();
+        leaveQueue();
+        reservation.release();
       });
     } catch (error) {
-      leaveLine();
+      leaveQueue();
       throw error;
     }
   }
@@ -153,50 +153,54 @@ export class ChatService {
     viewer: Viewer,
     chat: Chat,
     question: ChatQuestion,
-    { signal, keep, place }: { readonly signal: AbortSignal; readonly keep: Keep; readonly place: QuotaReservation },
+    {
+      signal,
+      commitAnswer,
+      reservation,
+    }: { readonly signal: AbortSignal; readonly commitAnswer: CommitAnswer; readonly reservation: QuotaReservation },
   ): AsyncGenerator<MessageEvent> {
     const { chats, answers, transactions } = this.#parts;
     const { projectId } = viewer;
-    signal.throwIfAborted(); // a caller who hung up while waiting in line has asked nothing
+    signal.throwIfAborted(); // nothing is stored for a caller who disconnected while waiting in the queue
     const { id, userId } = await this.get(viewer, chat.id);
     const history = await chats.turns(projectId, id, LIMITS.chatTurns);
     const asked = { role: "user", content: question.text, sources: [], isInterrupted: false } as const;
     if ((await chats.append(projectId, id, asked)) === null) throw unknownChat(id);
 
-    const said = new AnswerSoFar();
+    const partial = new PartialAnswer();
     const scope = { includeGraph: false, model: null, ...(userId !== null && { userId }) };
-    const run = await answers.answer(viewer, { ...question, ...scope }, { signal, place, history });
+    const run = await answers.answer(viewer, { ...question, ...scope }, { signal, reservation, history });
     const store = async (transaction: Transaction, isInterrupted: boolean): Promise<Message> => {
       const message = await transaction.chats.append(projectId, id, {
         role: "assistant",
-        content: said.text,
-        sources: said.sourcesAmong(run.context(), question.maxSources).map((source) => this.#sourceOf(source)),
+        content: partial.text,
+        sources: partial.sourcesAmong(run.context(), question.maxSources).map((source) => this.#sourceOf(source)),
         isInterrupted,
       });
       if (message === null) throw unknownChat(id); // removed while it was being answered
       await run.count(transaction);
       return message;
     };
-    let end: "hung up" | "whole" | "failed" = "hung up";
+    let end: "disconnected" | "complete" | "failed" = "disconnected";
     try {
       for await (const event of run.events) {
-        said.add(event);
+        partial.add(event);
         if (event.type === "text") yield { type: "text", content: event.content };
       }
       let message: Message | null = null;
-      await keep(async (transaction) => {
+      await commitAnswer(async (transaction) => {
         message = await store(transaction, false);
         return message;
-      }, said.tokensUsed);
-      end = "whole";
-      invariant(message !== null, "what was kept was stored");
-      yield { type: "message", message, tokensUsed: said.tokensUsed };
+      }, partial.tokensUsed);
+      end = "complete";
+      invariant(message !== null, "commitAnswer stores the message");
+      yield { type: "message", message, tokensUsed: partial.tokensUsed };
     } catch (error) {
       if (!signal.aborted) end = "failed";
       throw error;
     } finally {
-      // after a hang-up the text so far is stored; a failed answer is not
-      if (end === "hung up" && said.text !== "" && (await chats.get(projectId, id)) !== null) {
+      // after a disconnect the text so far is stored; a failed answer is not
+      if (end === "disconnected" && partial.text !== "" && (await chats.get(projectId, id)) !== null) {
         await transactions.run((transaction) => store(transaction, true));
       }
     }
@@ -213,14 +217,16 @@ async function visibleChat(chats: Pick<ChatStore, "get">, viewer: Viewer, id: Ch
   return chat;
 }
 
-/** The line of messages of one chat: how many are answered or wait, and when the last of them has ended. */
-interface Turns {
+/** The queue of messages of one chat. */
+interface MessageQueue {
+  /** Messages that are being answered or wait. */
   waiting: number;
+  /** Resolves when the last message of the queue has ended. */
   last: Promise<void>;
 }
 
 /** The text and sources of an answer so far. */
-class AnswerSoFar {
+class PartialAnswer {
   text = "";
   tokensUsed = 0;
   #cited: readonly RankedPassage[] = [];
@@ -241,15 +247,16 @@ class AnswerSoFar {
   }
 
   /**
-   * Its sources: as the answer gave them, or, if it was interrupted before, the passages that it cites and then the
-   * rest of its context.
+   * The sources of the answer. If it was interrupted before it listed them: the passages that it cites so far, then
+   * the rest of its context.
    */
   sourcesAmong(context: readonly RankedPassage[], maxSources: number): readonly CitedPassage[] {
     return this.#sources ?? citedFirst(this.#cited, context, maxSources);
   }
 }
 
-// Calls `finish` once, however this ends, also if nobody ever requests the first event.
+// The events of `answer`, after `before`. Calls `finish` once at the end: also after an error, and if the caller stops
+// before the first event.
 function inTurn(
   before: Promise<void>,
   answer: AsyncGenerator<MessageEvent>,

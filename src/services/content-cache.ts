@@ -1,43 +1,43 @@
-// Contents that were read lately, so that reading them again asks no store. Holds whatever was handed to it; whether a
-// memory may be read is decided by its row, before this is asked.
+// A cache of recently read contents, so that reading them again needs no store. It does not check access: callers read
+// the memory's row first, which decides.
 
 import type { MemoryKey } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 
-/** One content never takes more than this share: a few large ones would drive out all others. */
+/** Largest share of the cache for one content. Without it, a few large contents would evict all others. */
 const SHARE_MAX = 1 / 8;
-/** Bytes of a UTF-16 unit: what a string holds at most, whatever is in it. */
+/** Bytes per UTF-16 unit: the upper bound for any string. */
 const UNIT_BYTES = 2;
 
 type Identity = Pick<Memory, "key" | "version">;
 
-/** Contents by memory and version; the least recently read go first. */
+/** Contents by memory and version, with least-recently-used eviction. */
 export class ContentCache {
-  // in the order of the last reads: a Map keeps that of insertion
+  // a Map keeps the order of insertion; a read inserts again, so the first is the least recently read
   readonly #contents = new Map<MemoryKey, { readonly version: number; readonly content: string }>();
   readonly #bytesMax: number;
   #bytes = 0;
 
-  /** @param bytesMax what all contents take in memory together. */
+  /** @param bytesMax limit for all contents together */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
 
-  /** What all contents take in memory together. */
+  /** Bytes of all contents together. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** The content of exactly this version; null when it is not held. */
+  /** The content of exactly this version; null if it is not cached. */
   get({ key, version }: Identity): string | null {
-    const held = this.#contents.get(key);
-    if (held === undefined || held.version !== version) return null;
+    const cached = this.#contents.get(key);
+    if (cached === undefined || cached.version !== version) return null;
     this.#contents.delete(key);
-    this.#contents.set(key, held);
-    return held.content;
+    this.#contents.set(key, cached);
+    return cached.content;
   }
 
-  /** Holds the content of a version in place of any other version's. */
+  /** Stores the content of a version and drops other versions of the memory. */
   put({ key, version }: Identity, content: string): void {
     this.forget(key);
     if (sizeOf(content) > this.#bytesMax * SHARE_MAX) return;
@@ -49,12 +49,12 @@ export class ContentCache {
     }
   }
 
-  /** Lets go of what a memory has here. */
+  /** Drops the content of a memory. */
   forget(key: MemoryKey): void {
-    const held = this.#contents.get(key);
-    if (held === undefined) return;
+    const cached = this.#contents.get(key);
+    if (cached === undefined) return;
     this.#contents.delete(key);
-    this.#bytes -= sizeOf(held.content);
+    this.#bytes -= sizeOf(cached.content);
   }
 }
 

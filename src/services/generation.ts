@@ -1,6 +1,5 @@
-// How a project's language model is asked on behalf of a caller who waits: which one it is, what it is sent, what that
-// took, and what its failures are to the caller. What it is sent says answer/prompt.ts; how it is called,
-// ports/language-model.ts.
+// Asks a project's language model for a caller who waits: chooses the model, counts tokens, and turns failures into
+// faults. answer/prompt.ts writes the prompts; ports/language-model.ts is the call itself.
 
 import type { AnswerEvent } from "../answer/events.ts";
 import { EmptyAnswer, generatedAnswer } from "../answer/generated-answer.ts";
@@ -26,22 +25,22 @@ import {
   type LlmUsage,
 } from "../ports/language-model.ts";
 
-/** What generation stands on. */
+/** What generation needs. */
 export interface GenerationParts {
   readonly model: LanguageModel;
-  /** What holds where a project says nothing. */
+  /** The operator's endpoint and key, for projects without their own. */
   readonly operator: OperatorLlm;
-  /** Tokens that models can read and write in all. */
+  /** Tokens of prompt and output together that a model accepts. */
   readonly contextTokens: number;
   readonly clock: Clock;
 }
 
-/** A question and what may be said for it. */
+/** A question with the passages to answer it from. */
 export interface GenerationRequest {
   readonly question: string;
-  /** What the passages were searched for: the question as it stands by itself. */
+  /** The self-contained question that was searched for. */
   readonly topic: string;
-  /** The caller's, on tone and form; null: none. */
+  /** The caller's instructions on tone and form; null: none. */
   readonly instructions: string | null;
   /** Best first. */
   readonly passages: readonly RankedPassage[];
@@ -50,33 +49,33 @@ export interface GenerationRequest {
   readonly history: readonly Turn[];
 }
 
-/** Where a project sets nothing: near the sources, and half a page. */
+/** Defaults of a project: stay close to the sources, and write at most about two pages. */
 const TEMPERATURE = 0.2;
 const OUTPUT_TOKENS = 1_024;
-/** Making a question self-contained is worth this much of a wait; beyond, local means must do. */
+/** Longest wait for a rewritten question. After it, the question is rewritten without a language model. */
 const STANDALONE_MS = 10_000;
 
-/** The language model of one answer, and what it took so far. */
+/** The language model of one answer, and the tokens used so far. */
 export class Generation {
   readonly #parts: GenerationParts;
-  readonly #call: Pick<LlmRequest, "endpoint" | "projectId" | "purpose" | "temperature">;
+  readonly #callParts: Pick<LlmRequest, "endpoint" | "projectId" | "purpose" | "temperature">;
   readonly #outputTokensMax: number;
-  /** Of calls that have ended. */
+  /** Tokens of calls that have ended. */
   #ended: LlmUsage = { prompt: 0, completion: 0 };
-  /** Of the one that has not. */
-  #running: { readonly prompt: number; readonly said: string } | null = null;
+  /** The call in progress: tokens of its prompt, and its output so far. */
+  #running: { readonly prompt: number; readonly output: string } | null = null;
 
   private constructor(parts: GenerationParts, projectId: ProjectId, endpoint: LlmEndpoint, settings: ProjectSettings) {
     this.#parts = parts;
     const temperature = settings.llm.temperature ?? TEMPERATURE;
-    this.#call = { endpoint, projectId, purpose: "query", temperature };
+    this.#callParts = { endpoint, projectId, purpose: "query", temperature };
     this.#outputTokensMax = settings.llm.max_output_tokens ?? OUTPUT_TOKENS;
   }
 
   /**
-   * The language model that answers for a project; null: none is configured.
-   * @param model in place of the configured one; null: that one.
-   * @throws Fault `invalid_request` for a model where there is no endpoint to ask for it
+   * The language model of a project; null if none is configured.
+   * @param model replaces the configured model; null: the configured one
+   * @throws Fault `invalid_request` if `model` is given and no endpoint is configured
    */
   static of(
     parts: GenerationParts,
@@ -97,16 +96,16 @@ export class Generation {
     checkedInstructions({ instructions, ...this.#bounds() });
   }
 
-  /** Read and written so far; estimated where the endpoint did not say, or an answer was broken off. */
+  /** Tokens used so far. Estimated if the endpoint does not report them, or the answer was interrupted. */
   get spent(): LlmUsage {
     if (this.#running === null) return this.#ended;
-    const { prompt, said } = this.#running;
-    return sumOf(this.#ended, { prompt, completion: estimatedTokens(said) });
+    const { prompt, output } = this.#running;
+    return sumOf(this.#ended, { prompt, completion: estimatedTokens(output) });
   }
 
   /**
-   * The question as it can be understood without what was said before it. `otherwise`, when the model is too slow,
-   * fails, or says something that is no such question.
+   * The question, rewritten to be understood without the conversation. Returns `otherwise` if the model is too slow,
+   * fails, or writes something that is not a question.
    */
   async standalone(
     history: readonly Turn[],
@@ -118,7 +117,7 @@ export class Generation {
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(STANDALONE_MS)]);
     let text = "";
     try {
-      for await (const fragment of this.#ask(messages, STANDALONE_TOKENS_MAX, inTime)) {
+      for await (const fragment of this.#fragments(messages, STANDALONE_TOKENS_MAX, inTime)) {
         if (fragment.type === "text") text += fragment.text;
       }
     } catch (error) {
@@ -131,7 +130,7 @@ export class Generation {
 
   /**
    * The answer's events, as the model writes them.
-   * @param onContext told the passages of the prompt before the model is asked
+   * @param onContext receives the passages of the prompt before the model is called
    * @throws Fault `llm_error`, `llm_timeout`, `overloaded`
    */
   async *answer(
@@ -144,10 +143,10 @@ export class Generation {
       ...this.#bounds(),
     });
     onContext(prompt.sources);
-    // an endpoint refuses what would go beyond its model's context together
-    const room = this.#parts.contextTokens - prompt.tokens;
+    // an endpoint refuses a call whose prompt and output together exceed the model's context
+    const outputRoom = this.#parts.contextTokens - prompt.tokens;
     try {
-      const fragments = this.#ask(prompt.messages, Math.min(this.#outputTokensMax, room), signal);
+      const fragments = this.#fragments(prompt.messages, Math.min(this.#outputTokensMax, outputRoom), signal);
       for await (const event of generatedAnswer(fragments, prompt.sources, request.maxSources)) {
         yield event.type === "usage" ? usageOf(this.spent) : event;
       }
@@ -162,8 +161,8 @@ export class Generation {
     return { nowMs: clock.now(), contextTokens, outputTokensMax: this.#outputTokensMax };
   }
 
-  // What a call took is known when it ends; until then it is estimated, so that it is counted whoever leaves.
-  async *#ask(
+  // The tokens of a call are known when it ends. Until then they are estimated, so that they count after a disconnect.
+  async *#fragments(
     messages: readonly LlmMessage[],
     outputTokensMax: number,
     signal: AbortSignal,
@@ -174,9 +173,12 @@ export class Generation {
       this.#running = null;
     };
     try {
-      for await (const fragment of this.#parts.model.stream({ ...this.#call, messages, outputTokensMax }, signal)) {
+      for await (const fragment of this.#parts.model.stream(
+        { ...this.#callParts, messages, outputTokensMax },
+        signal,
+      )) {
         if (fragment.type === "usage") ended(fragment.usage);
-        else this.#running = { prompt, said: (this.#running?.said ?? "") + fragment.text };
+        else this.#running = { prompt, output: (this.#running?.output ?? "") + fragment.text };
         yield fragment;
       }
     } catch (error) {
@@ -190,12 +192,12 @@ function sumOf(left: LlmUsage, right: LlmUsage): LlmUsage {
   return { prompt: left.prompt + right.prompt, completion: left.completion + right.completion };
 }
 
-/** The usage event of an answer for which language models took this much. */
+/** The usage event of an answer that used these tokens. */
 export function usageOf(tokens: LlmUsage): AnswerEvent {
   return { type: "usage", tokensUsed: tokens.prompt + tokens.completion };
 }
 
-/** A failure of a language model as the caller is told of it; anything else as it is. */
+/** The fault that a caller gets for a failure of a language model. Other errors are returned unchanged. */
 export function faultOf(error: unknown): unknown {
   if (error instanceof EmptyAnswer) {
     return new Fault("llm_error", `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`, {

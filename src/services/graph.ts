@@ -58,10 +58,10 @@ export class GraphService {
   }
 
   /**
-   * The graph around a memory, as far as the viewer may see it; empty while the memory is not completed. Returns null
-   * if the memory does not exist or is not the viewer's. Shows nothing that was deleted or changed hands before this
-   * call.
-   * @param limit of neighbours.
+   * The graph around a memory, limited to what the viewer may see. Empty while the memory is not completed. Returns null
+   * if the memory does not exist or is not the viewer's. Shows no memory that was deleted, or given to another user,
+   * before this call.
+   * @param limit most neighbours to return
    */
   async around(viewer: Viewer, id: MemoryId, limit: number): Promise<MemoryGraph | null> {
     const { memories, index, extractions, clock } = this.#parts;

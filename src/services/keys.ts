@@ -1,5 +1,4 @@
-// API keys and who may grant which: everybody the scopes that they hold, in their own project; an admin any scope in
-// any project.
+// API keys, and which scopes a caller may grant: its own scopes in its own project; an admin any scope in any project.
 
 import { Fault } from "../domain/fault.ts";
 import type { KeyId, ProjectId } from "../domain/ids.ts";
@@ -72,8 +71,8 @@ export class KeyService {
   }
 }
 
-// Rotating a key shows a secret with its scopes; changing or removing it is power over it. Only those who could have
-// made the key may do so.
+// Rotating a key reveals a secret with its scopes, so only a caller who could have created the key may rotate, change or
+// remove it.
 async function refuseStronger(
   accounts: AccountStore,
   principal: Principal,

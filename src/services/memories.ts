@@ -150,8 +150,8 @@ export class MemoryService {
   }
 
   /**
-   * Soft delete: the memory is out of every read and search when the transaction has ended. With `purges` the caller
-   * goes on with `purgeNow` then. Returns null if the memory does not exist for this viewer.
+   * Soft delete: the memory is absent from every read and search when the transaction has ended. With `purges` the
+   * caller then calls `purgeNow`. Returns null if the memory does not exist for this viewer.
    */
   async remove(
     transaction: Transaction,

@@ -1,4 +1,4 @@
-// Searches: turns the viewer and the user that a request names into a scope, then hands over to retrieval.
+// Searches: makes the scope from the viewer and the user that a request names, then calls retrieval.
 
 import type { Filter } from "../domain/filter.ts";
 import type { ModeName, RankedPassage, Ranking } from "../domain/ranking.ts";
@@ -52,7 +52,7 @@ export class SearchService {
     return within !== null && within.memories > 0;
   }
 
-  /** Those of the passages found that a search with this confinement may still show. */
+  /** The passages among `found` that a search with this confinement may still show. */
   async stillShown<Found extends { readonly passage: RankedPassage }>(
     viewer: Viewer,
     confined: Confined,

@@ -364,7 +364,7 @@ describe("a slow answer", () => {
             viewer,
             chat.id,
             { text, mode: "fast", maxSources: 8, filter: null, instructions: null },
-            { signal, keep: async (store) => void (await stores.transactions.run(store)) },
+            { signal, commitAnswer: async (store) => void (await stores.transactions.run(store)) },
           ),
         ),
       remove: () => stores.transactions.run((tx) => service.remove(tx, viewer, chat.id)),

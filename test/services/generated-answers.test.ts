@@ -131,7 +131,7 @@ describe("a chat", () => {
     const stop = new AbortController();
     const events = await service.send(viewer, id, QUESTION, {
       signal: stop.signal,
-      keep: async (store) => void (await stores.transactions.run(store)),
+      commitAnswer: async (store) => void (await stores.transactions.run(store)),
     });
     const stored = async () => {
       const { messages } = await service.history(viewer, id);
