@@ -343,12 +343,12 @@ describe("a slow answer", () => {
       chats: stores.chats,
       answers: {
         check: async () => ({ generation: null, evidenceMin: 0 }),
-        takePlace: ({ projectId }) => quota.reserve(projectId),
-        answer: async (_viewer, { text }, { signal, place }) => ({
+        reserveQuery: ({ projectId }) => quota.reserve(projectId),
+        answer: async (_viewer, { text }, { signal, reservation }) => ({
           events: say(text, signal),
           context: () => [],
-          count: (tx) => place.count(tx, { prompt: 0, completion: 0 }),
-          release: () => place.release(),
+          count: (tx) => reservation.count(tx, { prompt: 0, completion: 0 }),
+          release: () => reservation.release(),
         }),
       },
       transactions: stores.transactions,
