@@ -1,4 +1,4 @@
-// Answers questions: makes the question self-contained, searches within the caller's scope, and answers from the passages
+// Answers questions: makes the question self-contained, searches within the caller's scope, and answers from what was
 // found, with the project's language model or with quoted sentences. The same events feed a JSON body and a stream.
 
 import type { QueryQuota, QuotaReservation } from "../account/query-quota.ts";

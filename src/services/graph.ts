@@ -58,9 +58,9 @@ export class GraphService {
   }
 
   /**
-   * The graph around a memory, limited to what the viewer may see. Empty while the memory is not completed. Returns null
-   * if the memory does not exist or is not the viewer's. Shows no memory that was deleted, or given to another user,
-   * before this call.
+   * The graph around a memory, limited to what the viewer may see. Empty while the memory is not completed. Returns
+   * null if the memory does not exist or is not the viewer's. Shows no memory that was deleted, or given to another
+   * user, before this call.
    * @param limit most neighbours to return
    */
   async around(viewer: Viewer, id: MemoryId, limit: number): Promise<MemoryGraph | null> {

@@ -71,8 +71,8 @@ export class KeyService {
   }
 }
 
-// Rotating a key reveals a secret with its scopes, so only a caller who could have created the key may rotate, change or
-// remove it.
+// Rotating a key reveals a secret with its scopes, so only a caller who could have created the key may rotate, change
+// or remove it.
 async function refuseStronger(
   accounts: AccountStore,
   principal: Principal,
