@@ -7,11 +7,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::entities::graph::NameGraph;
-use crate::entities::mentions::{MemoryNames, NameFinder, Phrases};
+use crate::entities::graph::EntityGraph;
+use crate::entities::mentions::{EntitySources, MentionExtractor, PhraseSet};
 use crate::entities::neighbours::{self, Neighbourhood};
 use crate::entities::scope::Scope;
-use crate::entities::walk::{self, Related, Seed};
+use crate::entities::walk::{self, GraphHits, Seed};
 use crate::error::{Error, Result};
 use crate::filters::candidates::{Admissible, Candidates, Showing, check_key};
 use crate::filters::filter::Filter;
@@ -79,9 +79,9 @@ pub struct Project {
     candidates: Arc<Candidates>,
     vectors: VectorIndex,
     text: TextIndex,
-    finder: NameFinder,
+    extractor: MentionExtractor,
     /// The knowledge graph of the chunks in `text`. Both change in the same call.
-    graph: RwLock<NameGraph>,
+    graph: RwLock<EntityGraph>,
     dimensions: usize,
 }
 
@@ -102,10 +102,10 @@ impl Project {
         let (vectors, mut repairs) = VectorIndex::open(vector_options, Arc::clone(&candidates))?;
         let (text, text_repairs) = TextIndex::open(&options.directory.join("text"), Arc::clone(&candidates))?;
         repairs.extend(text_repairs);
-        let mut graph = NameGraph::default();
+        let mut graph = EntityGraph::default();
         text.for_each_entity_record(|chunk_key, ordinal, record| graph.add(chunk_key, ordinal, record))?;
-        let (finder, graph) = (NameFinder::default(), RwLock::new(graph));
-        Ok((Project { candidates, vectors, text, finder, graph, dimensions: options.dimensions }, repairs))
+        let (extractor, graph) = (MentionExtractor::default(), RwLock::new(graph));
+        Ok((Project { candidates, vectors, text, extractor, graph, dimensions: options.dimensions }, repairs))
     }
 
     /// Makes memories searchable, or changes their user and expiry.
@@ -151,7 +151,7 @@ impl Project {
     pub fn publish(
         &self,
         memory_keys: &[u64],
-        known: &[MemoryNames<'_>],
+        known: &[EntitySources<'_>],
         chunks: &[TextChunk<'_>],
         vectors: &[f32],
     ) -> Result<()> {
@@ -204,24 +204,24 @@ impl Project {
 
     /// Graph search: the `limit` admissible chunks that the query's entities and the seeds lead to, over at most one
     /// other chunk.
-    pub fn search_graph(&self, query: &str, seeds: &[Seed], within: &Admissible, limit: usize) -> Result<Related> {
+    pub fn search_graph(&self, query: &str, seeds: &[Seed], within: &Admissible, limit: usize) -> Result<GraphHits> {
         check_limit(limit)?;
         let set = self.candidates.confine(within)?;
-        let runs = self.finder.query_runs(query);
+        let ngrams = self.extractor.query_ngrams(query);
         let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
         let occurrences = |word: &str, most| self.text.document_frequency_within(word, &set, most);
-        let mut related = walk::related(&mut Scope::new(&graph, &set), &runs, seeds, limit, occurrences)?;
+        let mut found = walk::search(&mut Scope::new(&graph, &set), &ngrams, seeds, limit, occurrences)?;
         drop(graph);
-        self.candidates.retain_admitted(within, &mut related.hits, |hit| hit.ordinal);
+        self.candidates.retain_admitted(within, &mut found.hits, |hit| hit.ordinal);
         // A hit stays when the passage on its path was hidden meanwhile, but its path is removed.
-        let mut passed: Vec<u32> = related.hits.iter().filter_map(|hit| hit.via.map(|(_, ordinal)| ordinal)).collect();
+        let mut passed: Vec<u32> = found.hits.iter().filter_map(|hit| hit.via.map(|(_, ordinal)| ordinal)).collect();
         self.candidates.retain_admitted(within, &mut passed, |ordinal| *ordinal);
         passed.sort_unstable();
         let is_hidden = |(_, ordinal): (u64, u32)| passed.binary_search(&ordinal).is_err();
-        for hit in related.hits.iter_mut().filter(|hit| hit.via.is_some_and(is_hidden)) {
+        for hit in found.hits.iter_mut().filter(|hit| hit.via.is_some_and(is_hidden)) {
             (hit.from, hit.via, hit.through) = (0, None, 0);
         }
-        Ok(related)
+        Ok(found)
     }
 
     /// The names of entities by the ids of `search_graph` and `neighbourhood`, as they were first written; `None` for
@@ -304,17 +304,17 @@ impl Project {
     fn records(
         &self,
         memory_keys: &[u64],
-        known: &[MemoryNames<'_>],
+        known: &[EntitySources<'_>],
         chunks: &[TextChunk<'_>],
     ) -> Result<Vec<Vec<u8>>> {
         if known.len() != memory_keys.len() {
             return Err(Error::invalid("memory keys and their known entities differ in number"));
         }
         let known = memory_keys.iter().zip(known);
-        let mut known: FxHashMap<u64, (Option<&str>, Phrases)> =
-            known.map(|(key, known)| (*key, (known.title, self.finder.phrases(known.phrases)))).collect();
+        let mut known: FxHashMap<u64, (Option<&str>, PhraseSet)> =
+            known.map(|(key, known)| (*key, (known.title, self.extractor.phrases(known.phrases)))).collect();
         let record = |chunk: &TextChunk<'_>| match known.get_mut(&chunk.memory_key) {
-            Some((title, phrases)) => self.finder.record(chunk.passage, title.take(), phrases),
+            Some((title, phrases)) => self.extractor.record(chunk.passage, title.take(), phrases),
             None => Vec::new(),
         };
         Ok(chunks.iter().map(record).collect())

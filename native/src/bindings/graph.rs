@@ -12,7 +12,7 @@ use crate::bindings::conversions::{checked_key, or_null};
 use crate::bindings::index::NativeIndex;
 use crate::bindings::tasks::{ToJs, run};
 use crate::entities::neighbours;
-use crate::entities::walk::{Related, Seed};
+use crate::entities::walk::{self, Seed};
 use crate::error::Error;
 
 /// Hits of a graph search: parallel arrays, best first. Each hit has its strongest path, which begins at the query's
@@ -126,14 +126,14 @@ impl NativeIndex {
 
 /// Hits of a graph search with the memory key of each.
 struct GraphHitsWithMemories {
-    found: Related,
+    found: walk::GraphHits,
     memory_keys: Vec<u64>,
 }
 
 impl ToJs for GraphHitsWithMemories {
     type Js = GraphHits;
     fn to_js(self) -> GraphHits {
-        let Related { hits, certainty } = self.found;
+        let walk::GraphHits { hits, certainty } = self.found;
         GraphHits {
             chunk_keys: hits.iter().map(|hit| hit.chunk_key).collect::<Vec<_>>().into(),
             memory_keys: self.memory_keys.into(),
@@ -155,8 +155,8 @@ struct NeighbourhoodWithMemories {
 impl ToJs for NeighbourhoodWithMemories {
     type Js = Neighbourhood;
     fn to_js(self) -> Neighbourhood {
-        let neighbours::Neighbourhood { names, neighbours } = self.found;
-        let entities = names.into_iter().map(|entity| MentionedEntity {
+        let neighbours::Neighbourhood { entities, neighbours } = self.found;
+        let entities = entities.into_iter().map(|entity| MentionedEntity {
             id: entity.id,
             name: entity.name,
             kind: entity.kind.to_string(),
@@ -167,7 +167,7 @@ impl ToJs for NeighbourhoodWithMemories {
         let neighbours = neighbours.into_iter().zip(self.memory_keys).map(|(neighbour, memory_key)| Neighbour {
             memory_key: BigInt::from(memory_key),
             weight: f64::from(neighbour.weight),
-            entities: neighbour.names,
+            entities: neighbour.entities,
         });
         Neighbourhood { entities: entities.collect(), neighbours: neighbours.collect() }
     }

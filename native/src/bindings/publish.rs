@@ -7,7 +7,7 @@ use napi_derive::napi;
 
 use crate::bindings::conversions::optional_text;
 use crate::bindings::index::NativeIndex;
-use crate::entities::mentions::MemoryNames;
+use crate::entities::mentions::EntitySources;
 use crate::error::Error;
 use crate::project::Project;
 use crate::text::schema::TextChunk;
@@ -90,7 +90,7 @@ impl NativeIndex {
             }
             let known = entities
                 .iter()
-                .map(|known| MemoryNames { title: optional_text(&known.title), phrases: &known.phrases });
+                .map(|known| EntitySources { title: optional_text(&known.title), phrases: &known.phrases });
             let keys = chunk_keys.iter().zip(&chunk_memory_keys);
             let chunks = keys.zip(&texts).map(|((chunk_key, memory_key), text)| TextChunk {
                 chunk_key: *chunk_key,

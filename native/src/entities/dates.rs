@@ -1,4 +1,5 @@
-//! Which runs of words are a day, in one form for all ways of writing it: "8 May 2023" and "2023-05-08" are one name.
+//! Recognises calendar dates in words. All notations of a date have one form: "8 May 2023" and "2023-05-08" are the
+//! same entity.
 
 use std::sync::LazyLock;
 
@@ -6,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::entities::words::{Gap, Word};
 
-/// Names of months by `words::form_of`, in the case that dates are written in, and what they are abbreviated to.
+/// Names and abbreviations of each month in the form of `words::form_of`, in the grammatical case that dates use.
 const MONTHS: [&str; 12] = [
     "january jan januar janvier janv enero ene gennaio gen janeiro januari stycznia января января ocak",
     "february feb februar fevrier fevr febrero febbraio fevereiro fev februari lutego февраля subat",
@@ -30,26 +31,26 @@ fn month_of(word: &Word) -> Option<u32> {
     MONTH_OF.get(word.form.as_str()).copied()
 }
 
-/// Whether a word alone is a month's name.
+/// Whether a word is the name of a month.
 pub(crate) fn is_month(word: &Word) -> bool {
     month_of(word).is_some()
 }
 
-/// The day that begins with the first of these words: how many of them it takes, and its form, `2023 05 08`.
+/// The date that begins with the first of these words: its number of words, and its form, like `2023 05 08`.
 pub(crate) fn date_at(words: &[Word]) -> Option<(usize, String)> {
-    let written = |order: &[Part]| read(words, order);
-    use Part::{Day, Ideograph, Month, MonthNumber, Of, Year};
-    let (length, [year, month, day]) = written(&[Year, MonthNumber, Day])
-        .or_else(|| written(&[Year, Ideograph('年'), MonthNumber, Ideograph('月'), Day]))
-        .or_else(|| written(&[Year, Ideograph('년'), MonthNumber, Ideograph('월'), Day]))
-        .or_else(|| written(&[Day, Of, Month, Of, Year]))
-        .or_else(|| written(&[Month, Day, Year]))?;
+    let parsed = |notation: &[Part]| parse(words, notation);
+    use Part::{Day, Month, MonthNumber, Of, Unit, Year};
+    let (length, [year, month, day]) = parsed(&[Year, MonthNumber, Day])
+        .or_else(|| parsed(&[Year, Unit('年'), MonthNumber, Unit('月'), Day]))
+        .or_else(|| parsed(&[Year, Unit('년'), MonthNumber, Unit('월'), Day]))
+        .or_else(|| parsed(&[Day, Of, Month, Of, Year]))
+        .or_else(|| parsed(&[Month, Day, Year]))?;
     let days = [31, if year % 4 == 0 { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     let last = *days.get(month.checked_sub(1)? as usize)?;
     (1..=last).contains(&day).then(|| (length, format!("{year:04} {month:02} {day:02}")))
 }
 
-/// A part of a written date.
+/// A part of a parsed date.
 #[derive(Clone, Copy)]
 enum Part {
     Year,
@@ -58,15 +59,16 @@ enum Part {
     Day,
     /// "of", "de", or nothing.
     Of,
-    /// A sign behind a number.
-    Ideograph(char),
+    /// The character after a number, as 年.
+    Unit(char),
 }
 
-fn read(words: &[Word], order: &[Part]) -> Option<(usize, [u32; 3])> {
+/// Parses one notation: number of words, and year, month and day.
+fn parse(words: &[Word], notation: &[Part]) -> Option<(usize, [u32; 3])> {
     let (mut at, mut found) = (0, [0; 3]);
-    for part in order {
+    for part in notation {
         let word = words.get(at);
-        if at > 0 && word.is_some_and(|word| word.gap == Gap::Hard && !is_dotted(&words[at - 1], word)) {
+        if at > 0 && word.is_some_and(|word| word.gap == Gap::Hard && !is_after_ordinal_dot(&words[at - 1], word)) {
             return None;
         }
         match part {
@@ -74,13 +76,13 @@ fn read(words: &[Word], order: &[Part]) -> Option<(usize, [u32; 3])> {
                 at += usize::from(word.is_some_and(|word| matches!(word.form.as_str(), "of" | "de" | "do" | "del")));
                 continue;
             }
-            // Of a number without a month's name four digits make a year.
-            Part::Year => found[0] = number(word?, if order.len() > 3 || at > 0 { 3..=4 } else { 4..=4 })?,
+            // In a date of numbers alone, as 2023-05-08, the year has four digits.
+            Part::Year => found[0] = number(word?, if notation.len() > 3 || at > 0 { 3..=4 } else { 4..=4 })?,
             Part::MonthNumber => found[1] = number(word?, 1..=2)?,
             Part::Month => found[1] = month_of(word?)?,
             Part::Day => found[2] = number(word?, 1..=2)?,
-            Part::Ideograph(sign) => {
-                if !word?.form.starts_with(*sign) && word?.form.chars().ne(decomposed(*sign)) {
+            Part::Unit(unit) => {
+                if !word?.form.starts_with(*unit) && word?.form.chars().ne(decomposed(*unit)) {
                     return None;
                 }
             }
@@ -90,16 +92,17 @@ fn read(words: &[Word], order: &[Part]) -> Option<(usize, [u32; 3])> {
     Some((at, found))
 }
 
-/// "8. Mai": the dot behind a day ends no sentence.
-fn is_dotted(before: &Word, word: &Word) -> bool {
+/// Whether the dot before a word belongs to the day before it, as in "8. Mai", and does not end a sentence.
+fn is_after_ordinal_dot(before: &Word, word: &Word) -> bool {
     number(before, 1..=2).is_some() && word.start - before.end <= 2
 }
 
-fn decomposed(sign: char) -> impl Iterator<Item = char> {
-    unicode_normalization::UnicodeNormalization::nfkd(std::iter::once(sign))
+/// The NFKD form of a character: `words::form_of` decomposes Hangul.
+fn decomposed(character: char) -> impl Iterator<Item = char> {
+    unicode_normalization::UnicodeNormalization::nfkd(std::iter::once(character))
 }
 
-/// A number of so many digits; a day may have its ending, "8th".
+/// A number with one of these numbers of digits. A day may have an ordinal ending, as "8th".
 fn number(word: &Word, digits: std::ops::RangeInclusive<usize>) -> Option<u32> {
     let form = word.form.as_str();
     let bare = ["st", "nd", "rd", "th", "er", "o"].iter().find_map(|ending| form.strip_suffix(ending)).unwrap_or(form);

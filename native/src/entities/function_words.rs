@@ -1,6 +1,6 @@
-//! Small words of languages with capital letters, compared in the form of `words::form_of`: words that may stand inside
-//! names, and words that begin sentences with a capital and name nothing. The lists are in `data/words/entities`.
-//! Languages without capital letters are handled by `entities::grammar_words`.
+//! Function words and connectors of languages with capital letters, in the form of `words::form_of`. A function word is
+//! never an entity by itself; a connector may stand inside an entity of several words. The lists are in
+//! `data/words/entities`. `entities::caseless_function_words` covers scripts without capital letters.
 
 use std::sync::LazyLock;
 
@@ -8,24 +8,24 @@ use rustc_hash::FxHashSet;
 
 use crate::entities::word_lists::{all_words, section_words};
 
-/// Whether a word begins sentences with a capital and names nothing.
+/// Whether a word is a function word: it begins sentences with a capital but is not an entity.
 pub(crate) fn is_function_word(form: &str) -> bool {
     FUNCTION_WORDS.contains(form)
 }
 
-/// Whether a small word may stand inside one name, as "of" in "Bank of England".
-pub(crate) fn joins_names(form: &str) -> bool {
+/// Whether a connector may stand inside one entity, as "of" in "Bank of England".
+pub(crate) fn is_inner_connector(form: &str) -> bool {
     BEGINNING.contains(form) || INSIDE.contains(form)
 }
 
-/// Whether a small word may begin a name, as in "The Hague" or "Los Angeles". No German article: with nouns in capitals
-/// any noun would be a name.
-pub(crate) fn begins_names(form: &str) -> bool {
+/// Whether a connector may begin an entity, as in "The Hague" or "Los Angeles". German articles may not: German nouns
+/// have capitals, so any noun after an article would be an entity.
+pub(crate) fn is_leading_connector(form: &str) -> bool {
     BEGINNING.contains(form)
 }
 
-/// Whether a small word may stand inside a name or between two, as "and".
-pub(crate) fn parts_names(form: &str) -> bool {
+/// Whether a connector may stand inside one entity or between two, as "and".
+pub(crate) fn is_separating_connector(form: &str) -> bool {
     BETWEEN.contains(form)
 }
 
@@ -44,12 +44,13 @@ mod tests {
     use crate::entities::words::form_of;
 
     #[test]
-    fn lists_hold_normalised_words_in_known_sections() {
+    fn lists_contain_normalised_words_in_known_sections() {
         assert_eq!(section_names(CONNECTOR_LIST).collect::<Vec<_>>(), ["beginning", "inside", "between"]);
         for word in all_words(FUNCTION_WORD_LIST).chain(all_words(CONNECTOR_LIST)) {
             assert_eq!(form_of(word), word);
         }
         assert!(is_function_word("the") && is_function_word("ως") && !is_function_word("bank"));
-        assert!(begins_names("los") && joins_names("of") && parts_names("and") && !begins_names("der"));
+        assert!(is_leading_connector("los") && is_inner_connector("of"));
+        assert!(is_separating_connector("and") && !is_leading_connector("der"));
     }
 }

@@ -1,180 +1,186 @@
-//! Which names a chunk speaks of, by how they are written: no model, one pass, any language.
+//! Extracts entity mentions from a chunk by surface form: no model, one pass, any language.
 //!
-//! | Kind | What |
+//! | Kind | Surface form |
 //! |---|---|
-//! | title | the memory's title, also without a "(…)" at its end, and a name before a comma in it |
-//! | capitalised | the longest run of capitalised words; words of scripts without case that are not grammar, and pairs of them |
-//! | quoted | up to seven words between quotation marks, as titles are |
+//! | title | the memory's title, also without a "(…)" at its end, and the name before a comma in it |
+//! | capitalised | longest run of capitalised words; in scripts without case, words and pairs without function words |
+//! | quoted | up to seven words between quotation marks, written like a title |
 //! | identifier | letters mixed with digits, snake_case, addresses |
-//! | date | a day, in one form for all ways of writing it |
-//! | phrase | what a tag, an extraction or a language model named, where the chunk says it |
+//! | date | a calendar date, in one form for all notations |
+//! | phrase | a tag, or an entity from an extraction or a language model, where the chunk contains it |
 //!
-//! Which of them are linked is decided when a question comes (`entities::scope`); here is what the chunk itself says.
+//! `entities::scope` decides at query time which mentions become links.
 
 use rustc_hash::FxHashSet;
 
+use crate::entities::caseless_function_words::is_caseless_function_word;
 use crate::entities::dates::{date_at, is_month};
-use crate::entities::function_words::{begins_names, is_function_word, joins_names, parts_names};
-use crate::entities::grammar_words::{is_grammar_word, korean_noun};
-use crate::entities::record::{
-    CAPITALISED, DATE, IDENTIFIER, NAME_WORDS_MAX, PHRASE, QUOTED, RecordWriter, Role, Span, TITLE, Window, extended,
-    name_hash, word_hash,
+use crate::entities::function_words::{
+    is_function_word, is_inner_connector, is_leading_connector, is_separating_connector,
 };
-use crate::entities::words::{Gap, SURFACE_BYTES_MAX, Shape, Word, WordCutter, form_of, is_caseless};
+use crate::entities::korean_particles::korean_noun;
+use crate::entities::record::{
+    CAPITALISED, DATE, ENTITY_WORDS_MAX, IDENTIFIER, PHRASE, QUOTED, RecordWriter, Role, Span, TITLE, Window,
+    entity_hash, extend_hash, word_hash,
+};
+use crate::entities::words::{Gap, SURFACE_BYTES_MAX, Shape, Word, WordTokeniser, form_of, is_caseless};
 
-/// Words of a chunk that are looked at. A chunk has at most 256 tokens; this bounds one that is a single "word".
+/// Maximum number of words of a chunk that are examined. A chunk has at most 256 tokens, but a long text without
+/// spaces can be a single token.
 const WORDS_MAX: usize = 4_096;
-/// Words of a chunk that its names may consist of.
-const NAMED_WORDS_MAX: usize = 512;
-/// Runs of capitalised words, and declared names, of a chunk.
+/// Maximum number of words in a record: those that a window or a span contains.
+const RECORD_WORDS_MAX: usize = 512;
+/// Maximum number of windows and spans of a chunk.
 const SPANS_MAX: usize = 200;
-/// Words of one run: a heading in capitals is cut here.
+/// Maximum number of words of a window. A heading in capitals is split here.
 const WINDOW_WORDS_MAX: usize = 24;
-/// Small words in a row that a run goes on over.
+/// Maximum number of consecutive connectors inside a window.
 const CONNECTORS_MAX: usize = 3;
-/// Bytes between two quotation marks.
+/// Maximum number of bytes between two quotation marks.
 const QUOTE_BYTES_MAX: usize = 200;
-/// Words of a query that are looked at.
+/// Maximum number of words of a query that are examined.
 const QUERY_WORDS_MAX: usize = 256;
-/// Phrases of a memory.
+/// Maximum number of phrases of a memory.
 pub const PHRASES_MAX: usize = 64;
 
-/// What is known of a memory's names beside its text.
+/// Where the entities of a memory come from besides its text.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct MemoryNames<'text> {
-    /// Its title, given or found.
+pub struct EntitySources<'text> {
+    /// Its title, given or generated.
     pub title: Option<&'text str>,
-    /// Key phrases or entities, the first `PHRASES_MAX` of which count.
+    /// Tags, key phrases and entities; the first `PHRASES_MAX` count.
     pub phrases: &'text [String],
 }
 
-/// Finds names. Holds the word segmentation only.
+/// Extracts entity mentions. Contains only the word tokeniser.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct NameFinder {
-    cutter: WordCutter,
+pub(crate) struct MentionExtractor {
+    tokeniser: WordTokeniser,
 }
 
-/// A memory's phrases, ready to be looked for.
+/// The phrases of a memory, prepared for the search in its text.
 #[derive(Debug, Default)]
-pub(crate) struct Phrases {
+pub(crate) struct PhraseSet {
     hashes: FxHashSet<u64>,
-    /// Bit n: some phrase has n words.
+    /// Bit n is set if a phrase has n words.
     lengths: u32,
 }
 
-/// What a query may name: at each of its words, the runs that begin there, the longest first.
+/// An n-gram of a query's words, which may be an entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct QueryRun {
-    /// Number of the first word.
+pub(crate) struct QueryNgram {
+    /// Index of the first word.
     pub(crate) first: usize,
-    /// How many words.
+    /// Number of words.
     pub(crate) length: usize,
-    /// The name's number.
+    /// Hash of the entity.
     pub(crate) hash: u64,
-    /// As it is written.
+    /// Surface form.
     pub(crate) surface: String,
 }
 
-impl NameFinder {
-    /// A memory's phrases.
-    pub(crate) fn phrases(&self, phrases: &[String]) -> Phrases {
-        let mut found = Phrases::default();
+impl MentionExtractor {
+    /// Prepares the phrases of a memory. Phrases without words or with more than `ENTITY_WORDS_MAX` are ignored.
+    pub(crate) fn phrases(&self, phrases: &[String]) -> PhraseSet {
+        let mut set = PhraseSet::default();
         for phrase in phrases.iter().take(PHRASES_MAX) {
-            let words = self.cutter.words(phrase, NAME_WORDS_MAX + 1);
-            if (1..=NAME_WORDS_MAX).contains(&words.len()) {
-                found.hashes.insert(hash_of(&words));
-                found.lengths |= 1 << words.len();
+            let words = self.tokeniser.words(phrase, ENTITY_WORDS_MAX + 1);
+            if (1..=ENTITY_WORDS_MAX).contains(&words.len()) {
+                set.hashes.insert(hash_of(&words));
+                set.lengths |= 1 << words.len();
             }
         }
-        found
+        set
     }
 
-    /// The names of a passage as a record; `title` for the first chunk of a memory only.
-    pub(crate) fn record(&self, passage: &str, title: Option<&str>, phrases: &Phrases) -> Vec<u8> {
-        let words = self.cutter.words(passage, WORDS_MAX);
-        let mut draft = Draft { text: passage, words: &words, windows: Vec::new(), spans: Vec::new() };
-        draft.find_windows();
-        draft.find_dates();
-        draft.find_phrases(phrases);
-        draft.find_quotes();
-        draft.find_identifiers();
+    /// The record (`entities::record`) of the mentions of a passage. `title` only for the first chunk of a memory.
+    pub(crate) fn record(&self, passage: &str, title: Option<&str>, phrases: &PhraseSet) -> Vec<u8> {
+        let words = self.tokeniser.words(passage, WORDS_MAX);
+        let mut extraction = Extraction { text: passage, words: &words, windows: Vec::new(), spans: Vec::new() };
+        extraction.add_windows();
+        extraction.add_dates();
+        extraction.add_phrases(phrases);
+        extraction.add_quotations();
+        extraction.add_identifiers();
         let mut writer = RecordWriter::default();
         let mut spans = Vec::new();
-        let title_words = title.map(|title| self.cutter.words(title, WORDS_MAX)).unwrap_or_default();
+        let title_words = title.map(|title| self.tokeniser.words(title, WORDS_MAX)).unwrap_or_default();
         if let Some(title) = title {
             spans = title_spans(title, &title_words);
             let longest = spans.iter().map(|span| span.length).max().unwrap_or_default();
             write_words(&mut writer, title, &title_words[..longest], &vec![true; longest]);
         }
-        draft.finish(writer, spans)
+        extraction.finish(writer, spans)
     }
 
-    /// The runs of a query's words that may be names, by first word, the longest first, a date before its words, and
-    /// behind a run that ends with a Korean particle the same without it.
-    pub(crate) fn query_runs(&self, query: &str) -> Vec<QueryRun> {
-        let words = self.cutter.words(query, QUERY_WORDS_MAX);
-        let mut runs = Vec::new();
+    /// The n-grams of a query that may be entities, by first word, the longest first. A date comes before other
+    /// n-grams of its length. An n-gram that ends with a Korean particle is followed by the same n-gram without the
+    /// particle.
+    pub(crate) fn query_ngrams(&self, query: &str) -> Vec<QueryNgram> {
+        let words = self.tokeniser.words(query, QUERY_WORDS_MAX);
+        let mut ngrams = Vec::new();
         for first in 0..words.len() {
-            let longest = words.len().min(first + NAME_WORDS_MAX);
-            let run = |last: usize, hash: u64| QueryRun {
+            let longest = words.len().min(first + ENTITY_WORDS_MAX);
+            let ngram = |end: usize, hash: u64| QueryNgram {
                 first,
-                length: last - first,
+                length: end - first,
                 hash,
-                surface: query[words[first].start..words[last - 1].end].to_owned(),
+                surface: query[words[first].start..words[end - 1].end].to_owned(),
             };
             let mut hash = 0;
-            let mut of_word: Vec<QueryRun> = Vec::new();
-            for last in first + 1..=longest {
-                let word = &words[last - 1];
-                // After the run as it is written, since what follows is turned round.
-                if let Some(noun) = korean_noun(&query[word.start..word.end]) {
-                    let mut of_noun = run(last, extended(hash, word_hash(&form_of(noun))));
-                    of_noun.surface.truncate(word.start - words[first].start + noun.len());
-                    of_word.push(of_noun);
+            let mut from_first: Vec<QueryNgram> = Vec::new();
+            for end in first + 1..=longest {
+                let last = &words[end - 1];
+                // Added before the n-gram with the particle, because the order is reversed below.
+                if let Some(noun) = korean_noun(&query[last.start..last.end]) {
+                    let mut without_particle = ngram(end, extend_hash(hash, word_hash(&form_of(noun))));
+                    without_particle.surface.truncate(last.start - words[first].start + noun.len());
+                    from_first.push(without_particle);
                 }
-                hash = extended(hash, word_hash(&word.form));
-                of_word.push(run(last, hash));
+                hash = extend_hash(hash, word_hash(&last.form));
+                from_first.push(ngram(end, hash));
             }
-            let date = date_at(&words[first..]).map(|(length, form)| run(first + length, name_hash(&form)));
-            of_word.extend(date);
-            of_word.reverse();
-            of_word.sort_by_key(|run| std::cmp::Reverse(run.length));
-            runs.extend(of_word);
+            let date = date_at(&words[first..]).map(|(length, form)| ngram(first + length, entity_hash(&form)));
+            from_first.extend(date);
+            from_first.reverse();
+            from_first.sort_by_key(|ngram| std::cmp::Reverse(ngram.length));
+            ngrams.extend(from_first);
         }
-        runs
+        ngrams
     }
 }
 
 fn hash_of(words: &[Word]) -> u64 {
-    words.iter().fold(0, |hash, word| extended(hash, word_hash(&word.form)))
+    words.iter().fold(0, |hash, word| extend_hash(hash, word_hash(&word.form)))
 }
 
-/// The title and its shorter forms, as far as they are short enough to be a name.
+/// The title and its shorter forms, if they are short enough to be an entity.
 fn title_spans(title: &str, words: &[Word]) -> Vec<Span> {
     let words_before = |end: usize| words.iter().take_while(|word| word.end <= end).count();
-    let bare = title.trim_end();
-    let bracket = if bare.ends_with([')', '）']) { bare.rfind(['(', '（']) } else { None };
-    let comma = title.find([',', '，']).filter(|comma| is_name_before_comma(&words[..words_before(*comma)]));
+    let trimmed = title.trim_end();
+    let bracket = if trimmed.ends_with([')', '）']) { trimmed.rfind(['(', '（']) } else { None };
+    let comma = title.find([',', '，']).filter(|comma| is_entity_before_comma(&words[..words_before(*comma)]));
     let mut lengths = vec![words.len(), bracket.map_or(0, words_before), comma.map_or(0, words_before)];
-    let is_written_short = |words: &[Word]| words.iter().all(|word| word.end - word.start <= SURFACE_BYTES_MAX);
-    lengths.retain(|length| (1..=NAME_WORDS_MAX).contains(length) && is_written_short(&words[..*length]));
+    let are_short = |words: &[Word]| words.iter().all(|word| word.end - word.start <= SURFACE_BYTES_MAX);
+    lengths.retain(|length| (1..=ENTITY_WORDS_MAX).contains(length) && are_short(&words[..*length]));
     lengths.sort_unstable();
     lengths.dedup();
     lengths.into_iter().map(|length| Span { first: 0, length, kind: TITLE, form: None }).collect()
 }
 
-/// Whether what a title says before a comma is a name: "Mount Vernon, New York", but not "In 2008, they moved", since
-/// many a title is the beginning of a text.
-fn is_name_before_comma(words: &[Word]) -> bool {
-    let begins_clause = words
-        .first()
-        .is_some_and(|word| is_function_word(&word.form) && !begins_names(&word.form) || is_grammar_word(&word.form));
-    let is_written_as_name = words.iter().all(|word| word.shape != Shape::Lower || is_connector(word));
-    words.len() >= 2 && !begins_clause && !is_of_date(words) && is_written_as_name
+/// Whether the part of a title before a comma is an entity: "Mount Vernon, New York", but not "In 2008, they moved",
+/// because many titles are the beginning of a text (`docs/measurements.md`, "Entities at the beginning of a text").
+fn is_entity_before_comma(words: &[Word]) -> bool {
+    let begins_clause = words.first().is_some_and(|word| {
+        is_function_word(&word.form) && !is_leading_connector(&word.form) || is_caseless_function_word(&word.form)
+    });
+    let is_capitalised = words.iter().all(|word| word.shape != Shape::Lower || is_connector(word));
+    words.len() >= 2 && !begins_clause && !is_part_of_date(words) && is_capitalised
 }
 
+/// Writes the kept words of a text, with the text between two consecutive ones.
 fn write_words(writer: &mut RecordWriter, text: &str, words: &[Word], is_kept: &[bool]) {
-    // Names never span a longer gap; of one the first character says enough.
+    // Entities never span a longer gap; a space takes its place.
     const BETWEEN_BYTES_MAX: usize = 8;
     for (at, word) in words.iter().enumerate().filter(|(at, _)| is_kept[*at]) {
         let before =
@@ -187,26 +193,27 @@ fn write_words(writer: &mut RecordWriter, text: &str, words: &[Word], is_kept: &
     }
 }
 
-/// The names of one text while they are looked for; ranges are numbers of words.
-struct Draft<'text> {
+/// The mentions of one text while they are collected. Ranges are word indexes.
+struct Extraction<'text> {
     text: &'text str,
     words: &'text [Word],
     windows: Vec<Window>,
     spans: Vec<Span>,
 }
 
-impl Draft<'_> {
+impl Extraction<'_> {
     fn has_room(&self) -> bool {
         self.windows.len() + self.spans.len() < SPANS_MAX
     }
 
-    fn declare(&mut self, first: usize, length: usize, kind: u8, form: Option<String>) {
-        if self.has_room() && (1..=NAME_WORDS_MAX).contains(&length) {
+    /// Adds a mention if it has an allowed number of words and there is room.
+    fn add_span(&mut self, first: usize, length: usize, kind: u8, form: Option<String>) {
+        if self.has_room() && (1..=ENTITY_WORDS_MAX).contains(&length) {
             self.spans.push(Span { first, length, kind, form });
         }
     }
 
-    fn find_windows(&mut self) {
+    fn add_windows(&mut self) {
         let mut at = 0;
         while at < self.words.len() && self.has_room() {
             let end = match self.words[at].shape {
@@ -218,7 +225,7 @@ impl Draft<'_> {
                 let is_caseless = self.words[at].shape == Shape::Caseless;
                 self.windows.push(Window { first: at, count: end - at, is_caseless });
                 if !is_caseless {
-                    self.declare_runs(at, end);
+                    self.add_capitalised(at, end);
                 }
             }
             at = end.max(at + 1);
@@ -230,12 +237,12 @@ impl Draft<'_> {
         first + 1 + more.take_while(|word| word.shape == Shape::Caseless && word.gap == Gap::Join).count()
     }
 
-    /// The end of the run of name-like words that begins here; `first` itself if none does.
+    /// End of the window of capitalised words that begins at `first`; `first` itself if none begins there.
     fn capitalised_end(&self, first: usize) -> usize {
         let words = self.words;
         let begins = match words[first].shape {
             Shape::Capital => words[first].form != "i",
-            // "12 Angry Men", not "in 1990 she".
+            // A number only before a capital: "12 Angry Men", not "in 1990 she".
             Shape::Digits => {
                 words.get(first + 1).is_some_and(|next| next.shape == Shape::Capital && next.gap == Gap::Join)
             }
@@ -258,22 +265,23 @@ impl Draft<'_> {
         end
     }
 
-    /// Declares the longest runs of a window that are one name each.
-    fn declare_runs(&mut self, first: usize, end: usize) {
+    /// Adds the longest runs of a window that are one entity each.
+    fn add_capitalised(&mut self, first: usize, end: usize) {
         let words = self.words;
         let mut start = first;
         for (at, word) in words.iter().enumerate().take(end).skip(first + 1) {
-            if word.gap > Gap::Join || is_parting(word) {
-                self.declare_run(start, at);
-                start = at + usize::from(is_parting(word));
+            if word.gap > Gap::Join || is_separator(word) {
+                self.add_capitalised_run(start, at);
+                start = at + usize::from(is_separator(word));
             }
         }
-        self.declare_run(start, end);
+        self.add_capitalised_run(start, end);
     }
 
-    fn declare_run(&mut self, mut start: usize, mut end: usize) {
+    /// Adds one capitalised run, without words at its ends that do not belong to the entity.
+    fn add_capitalised_run(&mut self, mut start: usize, mut end: usize) {
         let words = self.words;
-        // After a full run the word "I" is the speaker's: "she told Ann I was", but "Elizabeth I, queen".
+        // A final "I" before another word is the pronoun: "she told Ann I was", but "Elizabeth I, queen".
         if end - start.min(end) > 1
             && words[end - 1].form == "i"
             && words.get(end).is_some_and(|next| next.gap == Gap::Join)
@@ -284,7 +292,7 @@ impl Draft<'_> {
             end -= 1;
         }
         let starts_sentence = words[start.min(words.len() - 1)].starts_sentence;
-        let begun = start;
+        let original_start = start;
         while start < end {
             let word = &words[start];
             let is_leading = word.shape != Shape::Capital || (starts_sentence && is_function_word(&word.form));
@@ -293,49 +301,49 @@ impl Draft<'_> {
             }
             start += 1;
         }
-        let says_nothing = is_of_date(&words[start..end])
+        let is_no_entity = is_part_of_date(&words[start..end])
             || end - start == 1
-                && ((starts_sentence && start == begun)
+                && ((starts_sentence && start == original_start)
                     || is_function_word(&words[start].form)
                     || is_month(&words[start]));
-        if start < end && !says_nothing {
-            self.declare(start, end - start, CAPITALISED, None);
+        if start < end && !is_no_entity {
+            self.add_span(start, end - start, CAPITALISED, None);
         }
     }
 
-    fn find_dates(&mut self) {
+    fn add_dates(&mut self) {
         let mut at = 0;
         while at < self.words.len() {
             let found = date_at(&self.words[at..]);
             let length = found.as_ref().map_or(1, |(length, _)| *length);
             if let Some((length, form)) = found {
-                self.declare(at, length, DATE, Some(form));
+                self.add_span(at, length, DATE, Some(form));
             }
             at += length;
         }
     }
 
-    fn find_phrases(&mut self, phrases: &Phrases) {
+    fn add_phrases(&mut self, phrases: &PhraseSet) {
         if phrases.hashes.is_empty() {
             return;
         }
         let hashes: Vec<u64> = self.words.iter().map(|word| word_hash(&word.form)).collect();
         for first in 0..hashes.len() {
             let mut hash = 0;
-            for (length, word) in (1usize..=NAME_WORDS_MAX).zip(&hashes[first..]) {
-                hash = extended(hash, *word);
+            for (length, word) in (1usize..=ENTITY_WORDS_MAX).zip(&hashes[first..]) {
+                hash = extend_hash(hash, *word);
                 if phrases.lengths >> length & 1 == 1 && phrases.hashes.contains(&hash) {
-                    self.declare(first, length, PHRASE, None);
+                    self.add_span(first, length, PHRASE, None);
                 }
             }
         }
     }
 
-    fn find_quotes(&mut self) {
+    fn add_quotations(&mut self) {
         let mut open: Option<(usize, &[char])> = None;
         for (at, c) in self.text.char_indices() {
             if let Some((start, _)) = open.filter(|(_, closers)| closers.contains(&c)) {
-                self.declare_quote(start, at);
+                self.add_quotation(start, at);
                 open = None;
                 continue;
             }
@@ -359,8 +367,9 @@ impl Draft<'_> {
         }
     }
 
-    /// Titles begin with a capital; what ends with a comma or a full stop inside the marks is speech.
-    fn declare_quote(&mut self, start: usize, end: usize) {
+    /// Adds a quotation that is written like a title: it begins with a capital. Text that ends with a comma or a full
+    /// stop inside the marks is speech.
+    fn add_quotation(&mut self, start: usize, end: usize) {
         let quoted = self.text[start..end].trim_end();
         if quoted.len() > QUOTE_BYTES_MAX
             || quoted.ends_with(['.', ',', '!', '?', '…', '—', '-', '。', '，', '！', '？'])
@@ -371,41 +380,43 @@ impl Draft<'_> {
         let Some(word) = self.words[first..].first().filter(|_| count > 0) else { return };
         let is_title = matches!(word.shape, Shape::Capital | Shape::Digits) || quoted.starts_with(is_caseless);
         if is_title && !(count == 1 && is_function_word(&word.form)) {
-            self.declare(first, count, QUOTED, None);
+            self.add_span(first, count, QUOTED, None);
         }
     }
 
-    fn find_identifiers(&mut self) {
-        let is_of_token = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '@' | '.' | '-' | '/' | ':');
+    fn add_identifiers(&mut self) {
+        let is_token_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '@' | '.' | '-' | '/' | ':');
         let mut at = 0;
-        while let Some(offset) = self.text[at..].find(is_of_token) {
+        while let Some(offset) = self.text[at..].find(is_token_char) {
             let start = at + offset;
-            let end = self.text[start..].find(|c| !is_of_token(c)).map_or(self.text.len(), |length| start + length);
+            let end = self.text[start..].find(|c| !is_token_char(c)).map_or(self.text.len(), |length| start + length);
             at = end;
             if let Some((start, end)) = identifier(self.text, start, end) {
                 let (first, count) = self.words_in(start, end);
-                self.declare(first, count, IDENTIFIER, None);
+                self.add_span(first, count, IDENTIFIER, None);
             }
         }
     }
 
+    /// First word and number of words between two byte positions.
     fn words_in(&self, start: usize, end: usize) -> (usize, usize) {
         let first = self.words.partition_point(|word| word.start < start);
         let last = self.words.partition_point(|word| word.end <= end);
         (first, last.saturating_sub(first))
     }
 
-    /// Numbers the words that any name needs anew, behind those of the title.
+    /// Builds the record from the words that a window or span contains. Renumbers them to follow the words of the
+    /// title.
     fn finish(self, mut writer: RecordWriter, mut spans: Vec<Span>) -> Vec<u8> {
         let title_words = spans.iter().map(|span| span.length).max().unwrap_or_default();
         let mut is_kept = vec![false; self.words.len()];
         let mut kept = 0;
-        // What does not fit any more is left out as a whole.
+        // A window or span that does not fit is left out as a whole.
         let mut keep = |first: usize, count: usize| {
             let words = &self.words[first..first + count];
             let added = is_kept[first..first + count].iter().filter(|is_kept| !**is_kept).count();
-            let is_written_short = words.iter().all(|word| word.end - word.start <= SURFACE_BYTES_MAX);
-            let fits = is_written_short && kept + added <= NAMED_WORDS_MAX;
+            let are_short = words.iter().all(|word| word.end - word.start <= SURFACE_BYTES_MAX);
+            let fits = are_short && kept + added <= RECORD_WORDS_MAX;
             if fits {
                 kept += added;
                 is_kept[first..first + count].fill(true);
@@ -413,24 +424,25 @@ impl Draft<'_> {
             fits
         };
         let windows: Vec<Window> = self.windows.into_iter().filter(|window| keep(window.first, window.count)).collect();
-        let declared: Vec<Span> = self.spans.into_iter().filter(|span| keep(span.first, span.length)).collect();
-        let numbers: Vec<usize> = is_kept
+        let kept_spans: Vec<Span> = self.spans.into_iter().filter(|span| keep(span.first, span.length)).collect();
+        let new_indexes: Vec<usize> = is_kept
             .iter()
             .scan(title_words, |next, is_kept| {
-                let number = *next;
+                let index = *next;
                 *next += usize::from(*is_kept);
-                Some(number)
+                Some(index)
             })
             .collect();
         write_words(&mut writer, self.text, self.words, &is_kept);
         let windows: Vec<Window> =
-            windows.into_iter().map(|window| Window { first: numbers[window.first], ..window }).collect();
-        spans.extend(declared.into_iter().map(|span| Span { first: numbers[span.first], ..span }));
+            windows.into_iter().map(|window| Window { first: new_indexes[window.first], ..window }).collect();
+        spans.extend(kept_spans.into_iter().map(|span| Span { first: new_indexes[span.first], ..span }));
         writer.finish(&windows, &spans)
     }
 }
 
-/// The part of a token that identifies something, if any does: an address, a name with digits or underscores in it.
+/// Byte range of the part of a token that is an identifier: an address, or a word with digits or underscores. `None`
+/// for other tokens.
 fn identifier(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     let token = &text[start..end];
     let scheme = token.find("://").map_or(0, |at| at + 3);
@@ -449,7 +461,8 @@ fn identifier(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     is_identifier.then_some((from, from + trimmed.len()))
 }
 
-/// "a@b.org", "docs.example.com", "config.toml": labels parted by dots, the last one of small letters.
+/// Whether a token is an address like "a@b.org", "docs.example.com" or "config.toml": labels separated by dots, the
+/// last one in lower-case letters.
 fn is_address(token: &str) -> bool {
     let host = token.rsplit('@').next().unwrap_or_default();
     let labels: Vec<&str> = host.split('.').collect();
@@ -460,23 +473,24 @@ fn is_address(token: &str) -> bool {
         && last.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-/// "21st", "10km", "1990s", "5-10", "3rd-party": a number with something small behind it names nothing.
+/// Whether a token is a number with a lower-case ending, like "21st", "10km", "1990s", "5-10" or "3rd-party".
 fn is_quantity(token: &str) -> bool {
     token.starts_with(|c: char| c.is_ascii_digit()) && !token.contains(|c: char| c.is_ascii_uppercase())
 }
 
-/// Whether words are months and numbers alone.
-fn is_of_date(words: &[Word]) -> bool {
+/// Whether the words are only months and numbers.
+fn is_part_of_date(words: &[Word]) -> bool {
     words.iter().all(|word| is_month(word) || word.shape == Shape::Digits)
 }
 
-/// Small words that may stand inside a name, but neither begin nor end it; those that part, part two names.
+/// Whether a word may stand inside an entity but neither begin nor end it.
 fn is_connector(word: &Word) -> bool {
-    word.shape == Shape::Lower && (joins_names(&word.form) || parts_names(&word.form))
+    word.shape == Shape::Lower && (is_inner_connector(&word.form) || is_separating_connector(&word.form))
 }
 
-fn is_parting(word: &Word) -> bool {
-    word.shape == Shape::Lower && parts_names(&word.form)
+/// Whether a word may stand between two entities.
+fn is_separator(word: &Word) -> bool {
+    word.shape == Shape::Lower && is_separating_connector(&word.form)
 }
 
 fn role(word: &Word) -> Role {
@@ -492,19 +506,19 @@ mod tests {
     use super::*;
     use crate::entities::record::{DECLARED, RecordReader};
 
-    /// The declared names of a passage as (letter of its kind, as written), in order and once each.
+    /// The mentions of a passage with a kind, as (letter of the kind, surface form), in order and without duplicates.
     fn declared_with(passage: &str, title: Option<&str>, phrases: &[&str]) -> Vec<(char, String)> {
-        let finder = NameFinder::default();
+        let extractor = MentionExtractor::default();
         let phrases: Vec<String> = phrases.iter().map(|phrase| (*phrase).to_owned()).collect();
-        let record = finder.record(passage, title, &finder.phrases(&phrases));
+        let record = extractor.record(passage, title, &extractor.phrases(&phrases));
         let mut found = Vec::new();
         let read = RecordReader::default().each_mention(&record, |mention| {
             let kinds =
                 [(TITLE, 't'), (CAPITALISED, 'c'), (QUOTED, 'q'), (IDENTIFIER, 'i'), (DATE, 'd'), (PHRASE, 'k')];
             for (_, letter) in kinds.iter().filter(|(mark, _)| mention.marks & mark != 0) {
-                let named = (*letter, mention.surface.to_owned());
-                if !found.contains(&named) {
-                    found.push(named);
+                let entity = (*letter, mention.surface.to_owned());
+                if !found.contains(&entity) {
+                    found.push(entity);
                 }
             }
         });
@@ -512,16 +526,16 @@ mod tests {
         found
     }
 
-    fn named(passage: &str, kind: char) -> Vec<String> {
+    fn surfaces_of_kind(passage: &str, kind: char) -> Vec<String> {
         declared_with(passage, None, &[])
             .into_iter()
             .filter(|(found, _)| *found == kind)
-            .map(|(_, name)| name)
+            .map(|(_, entity)| entity)
             .collect()
     }
 
     #[test]
-    fn capitalised_names_are_found_in_languages_with_case() {
+    fn capitalised_entities_are_found_in_languages_with_case() {
         for (passage, expected) in [
             ("In London, Ada met Charles Babbage.", vec!["London", "Ada", "Charles Babbage"]),
             (
@@ -546,27 +560,27 @@ mod tests {
             ("Wczoraj Maria Skłodowska-Curie wróciła do Łodzi.", vec!["Maria Skłodowska-Curie", "Łodzi"]),
             ("Dün Mustafa Kemal İstanbul'a geldi.", vec!["Dün Mustafa Kemal İstanbul'a"]),
         ] {
-            assert_eq!(named(passage, 'c'), expected, "{passage}");
+            assert_eq!(surfaces_of_kind(passage, 'c'), expected, "{passage}");
         }
     }
 
     #[test]
-    fn a_title_is_named_by_what_stands_before_its_comma_only_where_that_is_a_name() {
+    fn the_part_of_a_title_before_a_comma_is_an_entity_only_if_it_is_written_like_one() {
         let titles = |title: &str| -> Vec<String> {
             declared_with("", Some(title), &[])
                 .into_iter()
                 .filter(|(kind, _)| *kind == 't')
-                .map(|(_, name)| name)
+                .map(|(_, entity)| entity)
                 .collect()
         };
-        for (title, name) in [
+        for (title, entity) in [
             ("Mount Vernon, New York", "Mount Vernon"),
             ("The Hague, South Holland", "The Hague"),
             ("Bank of England, London", "Bank of England"),
             ("Los Angeles, Kalifornien", "Los Angeles"),
             ("北京 大学，中国", "北京 大学"),
         ] {
-            assert!(titles(title).contains(&name.to_owned()), "{title}: {:?}", titles(title));
+            assert!(titles(title).contains(&entity.to_owned()), "{title}: {:?}", titles(title));
         }
         for clause in [
             "In 2008, they moved",
@@ -595,16 +609,16 @@ mod tests {
             ("დავით აღმაშენებელი", &["დავით აღმაშენებელი"]),
             ("我用 Rust 和python写", &["Rust", "python"]),
         ] {
-            let found = named(passage, 'c');
-            for name in expected {
-                assert!(found.contains(&(*name).to_owned()), "{passage}: {name} is not in {found:?}");
+            let found = surfaces_of_kind(passage, 'c');
+            for entity in expected {
+                assert!(found.contains(&(*entity).to_owned()), "{passage}: {entity} is not in {found:?}");
             }
         }
     }
 
     #[test]
-    fn words_of_grammar_neither_are_names_nor_begin_or_end_one() {
-        for (passage, grammar, names) in [
+    fn function_words_are_not_entities_and_neither_begin_nor_end_one() {
+        for (passage, function_words, entities) in [
             ("我们 已经 在北京大学 因为 这里 没有 长江", "我们 已经 因为 这里 没有", "北京大学 长江"),
             ("我們 已經 在臺灣 因為 這裡", "我們 已經 因為 這裡", "臺灣"),
             ("最も高い富士山は今日も同じ、東京の彼女", "最も 今日 同じ 彼女", "富士山 東京"),
@@ -617,69 +631,74 @@ mod tests {
             ("هذا نجيب محفوظ في القاهرة ولكن ليس من دمشق وهو", "هذا في ولكن ليس من وهو", "نجيب محفوظ القاهرة دمشق"),
             ("महात्मा गांधी और भारत में है क्योंकि दिल्ली", "और में है क्योंकि", "महात्मा गांधी भारत दिल्ली"),
         ] {
-            let found = named(passage, 'c');
-            for word in grammar.split(' ') {
-                let has = |name: &&String| {
-                    let finder = NameFinder::default();
-                    let words: Vec<String> = finder.cutter.words(name, 9).into_iter().map(|word| word.form).collect();
+            let found = surfaces_of_kind(passage, 'c');
+            for word in function_words.split(' ') {
+                let has = |entity: &&String| {
+                    let extractor = MentionExtractor::default();
+                    let words: Vec<String> =
+                        extractor.tokeniser.words(entity, 9).into_iter().map(|word| word.form).collect();
                     let form = crate::entities::words::form_of(word);
                     words.first() == Some(&form) || words.last() == Some(&form)
                 };
                 assert_eq!(found.iter().find(has), None, "{passage}: {word}");
             }
-            for name in names.split(' ') {
-                assert!(found.contains(&name.to_owned()), "{passage}: {name} is not in {found:?}");
+            for entity in entities.split(' ') {
+                assert!(found.contains(&entity.to_owned()), "{passage}: {entity} is not in {found:?}");
             }
         }
     }
 
     #[test]
-    fn a_word_of_grammar_inside_a_title_or_a_quotation_stays() {
-        assert_eq!(named("她听《因为爱情》和《我们》。", 'q'), ["因为爱情"]);
-        assert_eq!(named("그는 「그리고 아무도 없었다」와 「그리고」를 읽었다", 'q'), ["그리고 아무도 없었다"]);
+    fn a_function_word_inside_a_title_or_a_quotation_stays() {
+        assert_eq!(surfaces_of_kind("她听《因为爱情》和《我们》。", 'q'), ["因为爱情"]);
+        assert_eq!(
+            surfaces_of_kind("그는 「그리고 아무도 없었다」와 「그리고」를 읽었다", 'q'),
+            ["그리고 아무도 없었다"]
+        );
         let titled = declared_with("본문", Some("우리 그리고 서울"), &["있다", "서울 그리고 부산"]);
         assert!(titled.contains(&('t', "우리 그리고 서울".to_owned())), "{titled:?}");
-        let told = declared_with("서울 그리고 부산 있다", None, &["있다", "서울 그리고 부산"]);
-        let phrases: Vec<&str> = told.iter().filter(|(kind, _)| *kind == 'k').map(|(_, name)| name.as_str()).collect();
+        let tagged = declared_with("서울 그리고 부산 있다", None, &["있다", "서울 그리고 부산"]);
+        let phrases: Vec<&str> =
+            tagged.iter().filter(|(kind, _)| *kind == 'k').map(|(_, entity)| entity.as_str()).collect();
         assert_eq!(phrases, ["서울 그리고 부산"]);
     }
 
     #[test]
-    fn a_korean_noun_is_one_name_with_any_particle() {
-        let finder = NameFinder::default();
-        let found = named("서울에서 한라산은 부산까지 학교 운동장을", 'c');
+    fn a_korean_noun_is_the_same_entity_with_any_particle() {
+        let extractor = MentionExtractor::default();
+        let found = surfaces_of_kind("서울에서 한라산은 부산까지 학교 운동장을", 'c');
         assert_eq!(found, ["서울", "한라산", "부산", "학교", "학교 운동장", "운동장"]);
-        let hash = |text: &str| finder.query_runs(text).first().map(|run| run.hash);
-        for (asked, name) in [("서울에서는 무엇을", "서울"), ("학교 운동장에", "학교 운동장"), ("서울", "서울")]
+        let hash = |text: &str| extractor.query_ngrams(text).first().map(|ngram| ngram.hash);
+        for (query, entity) in [("서울에서는 무엇을", "서울"), ("학교 운동장에", "학교 운동장"), ("서울", "서울")]
         {
-            let runs = finder.query_runs(asked);
-            let run = runs.iter().find(|run| Some(run.hash) == hash_of_name(&finder, name));
-            assert_eq!(run.map(|run| (run.first, run.surface.as_str())), Some((0, name)), "{asked}");
+            let ngrams = extractor.query_ngrams(query);
+            let ngram = ngrams.iter().find(|ngram| Some(ngram.hash) == hash_of_entity(&extractor, entity));
+            assert_eq!(ngram.map(|ngram| (ngram.first, ngram.surface.as_str())), Some((0, entity)), "{query}");
         }
-        // What is written counts before what it may be taken for.
-        assert_eq!(finder.query_runs("서울에서")[0].surface, "서울에서");
+        // The surface form comes before the form without the particle.
+        assert_eq!(extractor.query_ngrams("서울에서")[0].surface, "서울에서");
         assert_ne!(hash("서울에서"), hash("서울"));
     }
 
-    fn hash_of_name(finder: &NameFinder, name: &str) -> Option<u64> {
-        finder.query_runs(name).iter().find(|run| run.surface == name).map(|run| run.hash)
+    fn hash_of_entity(extractor: &MentionExtractor, entity: &str) -> Option<u64> {
+        extractor.query_ngrams(entity).iter().find(|ngram| ngram.surface == entity).map(|ngram| ngram.hash)
     }
 
     #[test]
-    fn a_record_from_before_a_word_was_known_for_grammar_gives_the_same_names() {
+    fn a_record_older_than_a_function_word_gives_the_same_entities() {
         let mut writer = RecordWriter::default();
         for (between, surface) in [("", "그리고"), (" ", "서울에서"), (" ", "있다")] {
             writer.word(between, surface, &crate::entities::words::form_of(surface), Role::Plain);
         }
         let record = writer.finish(&[Window { first: 0, count: 3, is_caseless: true }], &[]);
-        let mut names = Vec::new();
-        let read = RecordReader::default().each_mention(&record, |mention| names.push(mention.surface.to_owned()));
+        let mut entities = Vec::new();
+        let read = RecordReader::default().each_mention(&record, |mention| entities.push(mention.surface.to_owned()));
         read.expect("a record");
-        assert_eq!(names, ["서울"]);
+        assert_eq!(entities, ["서울"]);
     }
 
     #[test]
-    fn quotations_are_names_when_they_are_written_like_titles() {
+    fn quotations_are_entities_if_they_are_written_like_titles() {
         for (passage, expected) in [
             ("He sang “Imagine All” and \"Hey Jude\".", vec!["Imagine All", "Hey Jude"]),
             ("“Do come in,” she said. \"Never!\" “not a title”", vec![]),
@@ -689,31 +708,31 @@ mod tests {
             ("彼は「千と千尋」と『雪国』を", vec!["千と千尋", "雪国"]),
             ("a \" lone mark, “ and another", vec![]),
         ] {
-            assert_eq!(named(passage, 'q'), expected, "{passage}");
+            assert_eq!(surfaces_of_kind(passage, 'q'), expected, "{passage}");
         }
     }
 
     #[test]
-    fn identifiers_are_told_from_numbers_and_words() {
+    fn identifiers_are_distinguished_from_numbers_and_words() {
         let passage = "Bug ABC-123 in parse_header, mail ada.l@example.co.uk or see https://docs.rs/tantivy/0.2, file config.toml, \
                        COVID19, not 21st, 10km, 1990s, 3.5, e.g. and/or end.";
         let expected = ["ABC-123", "parse_header", "ada.l@example.co.uk", "docs.rs", "config.toml", "COVID19"];
-        assert_eq!(named(passage, 'i'), expected);
+        assert_eq!(surfaces_of_kind(passage, 'i'), expected);
     }
 
     #[test]
-    fn a_day_is_one_name_however_it_is_written() {
+    fn a_date_is_the_same_entity_in_every_notation() {
         let hashes = |passage: &str| {
-            let finder = NameFinder::default();
-            let record = finder.record(passage, None, &Phrases::default());
+            let extractor = MentionExtractor::default();
+            let record = extractor.record(passage, None, &PhraseSet::default());
             let mut found = Vec::new();
             let mut reader = RecordReader::default();
-            let days = |mention: crate::entities::record::Mention<'_>| {
+            let collect_dates = |mention: crate::entities::record::Mention<'_>| {
                 if mention.marks & DATE != 0 {
                     found.push(mention.hash);
                 }
             };
-            reader.each_mention(&record, days).expect("a record");
+            reader.each_mention(&record, collect_dates).expect("a record");
             found
         };
         for passage in [
@@ -730,7 +749,7 @@ mod tests {
             "2023년 5월 8일",
             "8 maja 2023",
         ] {
-            assert_eq!(hashes(passage), [name_hash("2023 05 08")], "{passage}");
+            assert_eq!(hashes(passage), [entity_hash("2023 05 08")], "{passage}");
         }
         for passage in [
             "2023-13-08",
@@ -746,26 +765,32 @@ mod tests {
     }
 
     #[test]
-    fn titles_and_phrases_are_names_of_the_chunk() {
-        let of = |title| {
+    fn titles_and_phrases_are_entities_of_the_chunk() {
+        let entities_of_title = |title| {
             let found = declared_with("text", Some(title), &[]);
-            found.into_iter().map(|(_, name)| name).collect::<Vec<_>>()
+            found.into_iter().map(|(_, entity)| entity).collect::<Vec<_>>()
         };
-        assert_eq!(of("Theodred II (Bishop of Elmham)"), ["Theodred II", "Theodred II (Bishop of Elmham"]);
-        assert_eq!(of("Georg Friedrich, Prince of Prussia"), ["Georg Friedrich", "Georg Friedrich, Prince of Prussia"]);
-        assert_eq!(of("Paris, Texas"), ["Paris, Texas"]);
-        assert_eq!(of("eight words are one more than a name"), [""; 0]);
-        assert_eq!(of(" — "), [""; 0]);
+        assert_eq!(
+            entities_of_title("Theodred II (Bishop of Elmham)"),
+            ["Theodred II", "Theodred II (Bishop of Elmham"]
+        );
+        assert_eq!(
+            entities_of_title("Georg Friedrich, Prince of Prussia"),
+            ["Georg Friedrich", "Georg Friedrich, Prince of Prussia"]
+        );
+        assert_eq!(entities_of_title("Paris, Texas"), ["Paris, Texas"]);
+        assert_eq!(entities_of_title("eight words are one more than an entity"), [""; 0]);
+        assert_eq!(entities_of_title(" — "), [""; 0]);
         let found = declared_with("we use Machine-Learning daily", None, &["machine learning", "deep learning", ""]);
         assert_eq!(found.iter().find(|(kind, _)| *kind == 'k'), Some(&('k', "Machine-Learning".to_owned())));
         assert_eq!(found.iter().filter(|(kind, _)| *kind == 'k').count(), 1);
     }
 
     #[test]
-    fn equal_names_are_equal_in_any_writing() {
+    fn spelling_variants_are_the_same_entity() {
         let hash = |surface: &str| {
-            let runs = NameFinder::default().query_runs(surface);
-            runs.first().map(|run| (run.hash, run.length))
+            let ngrams = MentionExtractor::default().query_ngrams(surface);
+            ngrams.first().map(|ngram| (ngram.hash, ngram.length))
         };
         for (one, other) in [
             ("Polish-Russian War", "polish russian WAR"),
@@ -788,7 +813,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_texts_are_read_in_bounds() {
+    fn hostile_texts_stay_within_the_bounds() {
         let million = |piece: &str| piece.repeat(1_000_000 / piece.len());
         let texts = [
             million("a"),
@@ -823,10 +848,10 @@ mod tests {
             million("2023年5月8日"),
         ];
         let phrases: Vec<String> = texts.iter().cloned().chain((0..100).map(|n| format!("A {n}"))).collect();
-        let finder = NameFinder::default();
-        let phrases = finder.phrases(&phrases);
+        let extractor = MentionExtractor::default();
+        let phrases = extractor.phrases(&phrases);
         for text in &texts {
-            let record = finder.record(text, Some(text), &phrases);
+            let record = extractor.record(text, Some(text), &phrases);
             let (mut mentions, mut declared) = (0, 0);
             let count = |mention: crate::entities::record::Mention<'_>| {
                 mentions += 1;
@@ -834,20 +859,20 @@ mod tests {
             };
             RecordReader::default().each_mention(&record, count).expect("a record");
             let label = &text[..text.floor_char_boundary(12)];
-            assert!(mentions <= NAMED_WORDS_MAX * NAME_WORDS_MAX + SPANS_MAX, "{label}: {mentions}");
-            assert!(declared <= NAMED_WORDS_MAX * 2 + SPANS_MAX, "{label}: {declared}");
+            assert!(mentions <= RECORD_WORDS_MAX * ENTITY_WORDS_MAX + SPANS_MAX, "{label}: {mentions}");
+            assert!(declared <= RECORD_WORDS_MAX * 2 + SPANS_MAX, "{label}: {declared}");
             assert!(record.len() <= 200_000, "{label}: {} bytes", record.len());
-            assert!(finder.query_runs(text).len() <= QUERY_WORDS_MAX * (2 * NAME_WORDS_MAX + 1), "{label}");
+            assert!(extractor.query_ngrams(text).len() <= QUERY_WORDS_MAX * (2 * ENTITY_WORDS_MAX + 1), "{label}");
         }
     }
 
     #[test]
-    fn bytes_that_are_no_record_are_refused() {
+    fn bytes_that_are_not_a_record_are_refused() {
         let mut chance = mneme_testing::Chance::new();
-        let finder = NameFinder::default();
-        let phrases = finder.phrases(&["good year".to_owned()]);
+        let extractor = MentionExtractor::default();
+        let phrases = extractor.phrases(&["good year".to_owned()]);
         let passage = "Élan met “Die Verwandlung” on 8 May 2023, a good year for ABC-123 in 北京大学.";
-        let sound = finder.record(passage, Some("A Title (of sorts)"), &phrases);
+        let sound = extractor.record(passage, Some("A Title (of sorts)"), &phrases);
         let mut reader = RecordReader::default();
         for end in 1..sound.len() {
             assert!(reader.each_mention(&sound[..end], |_| ()).is_err(), "cut to {end} bytes");
@@ -855,7 +880,7 @@ mod tests {
         for _ in 0..2_000 {
             let mut flipped = sound.clone();
             flipped[chance.below(sound.len())] ^= 1 << chance.below(8);
-            // Some are records still; what counts is that none is read beyond its end.
+            // Some are still valid records. No read may go beyond the end.
             let _ = reader.each_mention(&flipped, |mention| assert!(mention.surface.len() <= flipped.len()));
         }
     }

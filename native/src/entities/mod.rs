@@ -2,22 +2,24 @@
 //!
 //! | File | Content |
 //! |---|---|
-//! | `mentions` | finds the entities that a text mentions, by how they are written |
-//! | `words` | how text becomes the words that entities consist of |
-//! | `dates` | the days that a text mentions |
-//! | `function_words`, `grammar_words` | words that are never an entity by themselves |
-//! | `word_lists` | reads the lists of those words from `data/words/entities` |
-//! | `record` | how the mentions of a chunk are stored with it |
-//! | `graph` | the knowledge graph in memory: which chunks mention which entities |
-//! | `posting_lists` | the many short lists that the graph consists of |
+//! | `mentions` | extracts the entity mentions of a text, by surface form |
+//! | `words` | splits text into words |
+//! | `dates` | recognises calendar dates |
+//! | `function_words`, `caseless_function_words` | words that are never an entity by themselves |
+//! | `korean_particles` | splits Korean nouns from their particles |
+//! | `word_lists` | parses the word lists of `data/words/entities` |
+//! | `record` | format in which the mentions of a chunk are stored with it |
+//! | `graph` | the entity graph in memory: which chunks mention which entities |
+//! | `posting_lists` | pool of the many short posting lists of the graph |
 //! | `scope` | which mentions are links inside one admissible set |
-//! | `walk` | graph search: which passages the entities of a query lead to |
+//! | `walk` | graph search: the passages that the entities of a query lead to |
 //! | `neighbours` | the graph around one memory |
 
+mod caseless_function_words;
 mod dates;
 mod function_words;
-mod grammar_words;
 pub(crate) mod graph;
+mod korean_particles;
 pub(crate) mod mentions;
 pub(crate) mod neighbours;
 mod posting_lists;

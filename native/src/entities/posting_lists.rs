@@ -1,32 +1,32 @@
-//! Very many short lists of numbers in one piece of memory: who mentions a name. Most names have one mention, which
-//! takes no room beyond the list's own eight bytes.
+//! Pool of very many short posting lists. Most entities have one mention, and a list of one number takes no memory
+//! beyond the eight bytes of its handle.
 
-/// A list in `PostingLists`; only the pool that filled it can read it.
+/// Handle of a list in `PostingLists`. Only the pool that filled the list can read it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct List {
-    /// The number itself if there is one; else where its block begins.
+pub(crate) struct ListHandle {
+    /// The number itself if the list has one; otherwise the start of its block.
     head: u32,
     length: u32,
 }
 
-impl List {
-    /// How many numbers it holds.
+impl ListHandle {
+    /// Number of elements.
     pub(crate) fn len(self) -> usize {
         self.length as usize
     }
 }
 
-/// The pool. A list of n > 1 numbers has a block of the next power of two; freed blocks are used again.
+/// The pool. A list of n > 1 numbers has a block whose size is the next power of two. Free blocks are reused.
 #[derive(Debug, Default)]
 pub(crate) struct PostingLists {
     pool: Vec<u32>,
-    /// Free blocks by the power of two of their size.
+    /// Starts of the free blocks, by the exponent of their size.
     free: [Vec<u32>; 32],
 }
 
 impl PostingLists {
     /// The numbers of a list, in no particular order.
-    pub(crate) fn get<'pool>(&'pool self, list: &'pool List) -> &'pool [u32] {
+    pub(crate) fn get<'pool>(&'pool self, list: &'pool ListHandle) -> &'pool [u32] {
         match list.length {
             0 => &[],
             1 => std::slice::from_ref(&list.head),
@@ -35,9 +35,9 @@ impl PostingLists {
     }
 
     /// Adds a number.
-    pub(crate) fn push(&mut self, list: &mut List, number: u32) {
+    pub(crate) fn push(&mut self, list: &mut ListHandle, number: u32) {
         if list.length == 0 {
-            *list = List { head: number, length: 1 };
+            *list = ListHandle { head: number, length: 1 };
             return;
         }
         if list.length.is_power_of_two() {
@@ -47,14 +47,14 @@ impl PostingLists {
         list.length += 1;
     }
 
-    /// Takes out one number that is equal; nothing happens if there is none.
-    pub(crate) fn remove(&mut self, list: &mut List, number: u32) {
+    /// Removes one occurrence of a number. Does nothing if there is none.
+    pub(crate) fn remove(&mut self, list: &mut ListHandle, number: u32) {
         let Some(at) = self.get(list).iter().position(|held| *held == number) else { return };
         match list.length {
-            1 => *list = List::default(),
+            1 => *list = ListHandle::default(),
             2 => {
                 let block = list.head;
-                *list = List { head: self.pool[block as usize + 1 - at], length: 1 };
+                *list = ListHandle { head: self.pool[block as usize + 1 - at], length: 1 };
                 self.free[1].push(block);
             }
             length => {
@@ -68,12 +68,12 @@ impl PostingLists {
         }
     }
 
-    /// Keeps the numbers that `keep` holds for; one pass, however many go.
-    pub(crate) fn retain(&mut self, list: &mut List, keep: impl Fn(u32) -> bool) {
+    /// Removes the numbers for which `keep` is false, in one pass.
+    pub(crate) fn retain(&mut self, list: &mut ListHandle, keep: impl Fn(u32) -> bool) {
         match list.length {
             0 => {}
             1 if keep(list.head) => {}
-            1 => *list = List::default(),
+            1 => *list = ListHandle::default(),
             length => {
                 let (block, held) = (list.head, length.next_power_of_two());
                 let numbers = &mut self.pool[block as usize..][..length as usize];
@@ -88,7 +88,7 @@ impl PostingLists {
                 list.length = kept as u32;
                 let size = list.length.next_power_of_two();
                 if list.length < 2 {
-                    *list = if kept == 0 { List::default() } else { List { head: first, length: 1 } };
+                    *list = if kept == 0 { ListHandle::default() } else { ListHandle { head: first, length: 1 } };
                     self.free[held.trailing_zeros() as usize].push(block);
                 } else if size < held {
                     self.resize(list, held, size);
@@ -97,8 +97,8 @@ impl PostingLists {
         }
     }
 
-    /// Moves a list of more than no numbers from its block of `held` to one of `size`.
-    fn resize(&mut self, list: &mut List, held: u32, size: u32) {
+    /// Moves a non-empty list from its block of `held` numbers to a block of `size` numbers.
+    fn resize(&mut self, list: &mut ListHandle, held: u32, size: u32) {
         let block = self.block(size);
         if list.length == 1 {
             self.pool[block as usize] = list.head;
@@ -110,10 +110,11 @@ impl PostingLists {
         list.head = block;
     }
 
+    /// Returns a free block of this size, a power of two.
     fn block(&mut self, size: u32) -> u32 {
         let free = &mut self.free[size.trailing_zeros() as usize];
         free.pop().unwrap_or_else(|| {
-            let start = u32::try_from(self.pool.len()).expect("a project has fewer than 2^32 mentions of names");
+            let start = u32::try_from(self.pool.len()).expect("a project has fewer than 2^32 entity mentions");
             self.pool.resize(self.pool.len() + size as usize, 0);
             start
         })
@@ -126,10 +127,10 @@ mod tests {
     use mneme_testing::Chance;
 
     #[test]
-    fn holds_what_plain_lists_hold_and_uses_its_memory_again() {
+    fn behaves_like_plain_lists() {
         let mut chance = Chance::new();
         let mut pool = PostingLists::default();
-        let mut lists = vec![(List::default(), Vec::new()); 20];
+        let mut lists = vec![(ListHandle::default(), Vec::new()); 20];
         for step in 0..20_000u32 {
             let (list, model) = &mut lists[chance.below(20)];
             if chance.below(2) == 0 && !model.is_empty() {
@@ -153,19 +154,19 @@ mod tests {
             assert_eq!((list.length as usize, &held), (model.len(), &*model));
         }
         lists.iter_mut().for_each(|(list, model)| model.drain(..).for_each(|number| pool.remove(list, number)));
-        assert!(lists.iter().all(|(list, _)| *list == List::default()));
+        assert!(lists.iter().all(|(list, _)| *list == ListHandle::default()));
     }
 
     #[test]
-    fn freed_blocks_are_used_again() {
+    fn free_blocks_are_reused() {
         let mut pool = PostingLists::default();
-        let mut lists = [List::default(); 20];
+        let mut lists = [ListHandle::default(); 20];
         let mut fill_and_empty = |pool: &mut PostingLists| {
             lists.iter_mut().for_each(|list| (0..100).for_each(|number| pool.push(list, number)));
             lists.iter_mut().for_each(|list| (0..100).for_each(|number| pool.remove(list, number)));
             pool.pool.len()
         };
-        let room = fill_and_empty(&mut pool);
-        assert_eq!(fill_and_empty(&mut pool), room);
+        let pool_size = fill_and_empty(&mut pool);
+        assert_eq!(fill_and_empty(&mut pool), pool_size);
     }
 }

@@ -1,144 +1,149 @@
-//! How the names of a chunk are stored with it, and which candidates for a link follow from that. A record holds words
-//! and runs of words, no numbers that depend on anything but the chunk; finding them is `entities::mentions`'. Which
-//! words are grammar (`entities::grammar_words`), and which Korean noun a word holds, is asked when a record is read:
-//! so lists may change, and what was stored before gives the same names as what is stored now.
+//! Record format: how the entity mentions of a chunk are stored with it, and how they are read back. A record
+//! contains words and ranges of words, which depend on the chunk alone; `entities::mentions` finds them. Function
+//! words of caseless scripts and Korean particles are recognised when a record is read, not when it is written. So
+//! the word lists may change, and old records give the same mentions as new ones.
 
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
 
-use crate::entities::grammar_words::{is_grammar_word, korean_noun};
+use crate::entities::caseless_function_words;
+use crate::entities::korean_particles::korean_noun;
 use crate::entities::words::{form_of, is_caseless};
 use crate::error::{Error, Result};
 
-/// The title of the memory; of its first chunk only.
+/// Kind of mention: the title of the memory; only in its first chunk.
 pub(crate) const TITLE: u8 = 1;
-/// Capitalised, or words of a caseless script.
+/// Kind of mention: capitalised words, or words of a caseless script.
 pub(crate) const CAPITALISED: u8 = 2;
-/// Between quotation marks.
+/// Kind of mention: between quotation marks.
 pub(crate) const QUOTED: u8 = 4;
-/// Letters mixed with digits, an address.
+/// Kind of mention: letters mixed with digits, an address.
 pub(crate) const IDENTIFIER: u8 = 8;
-/// A day.
+/// Kind of mention: a calendar date.
 pub(crate) const DATE: u8 = 16;
-/// Named by a tag, an extraction or a language model.
+/// Kind of mention: a phrase that is a tag or comes from an extraction or a language model.
 pub(crate) const PHRASE: u8 = 32;
-/// Any of the kinds by which a chunk itself says that this is a name.
+/// The kinds by which a chunk itself declares an entity: all but the title.
 pub(crate) const DECLARED: u8 = CAPITALISED | QUOTED | IDENTIFIER | DATE | PHRASE;
-/// Not a kind: written as names are in its script, be it as part of a longer run.
-pub(crate) const PROPER: u8 = 64;
+/// Not a kind: written like a proper noun of its script, perhaps as part of a longer run of such words.
+pub(crate) const PROPER_NOUN: u8 = 64;
 
-/// Words of a name that is linked.
-pub(crate) const NAME_WORDS_MAX: usize = 7;
-/// The same in scripts without case, where any two words could be a name.
+/// Maximum number of words of an entity.
+pub(crate) const ENTITY_WORDS_MAX: usize = 7;
+/// Maximum number of words of an entity in scripts without case, where any two words could be one.
 const CASELESS_WORDS_MAX: usize = 2;
-/// Runs of words within windows that may be names: some fifteen in a passage of a book, six a word in one that is all
-/// capitals, where each costs fifty bytes of memory.
-const CANDIDATES_MAX: usize = 256;
-/// The form of the records below.
+/// Maximum number of n-grams from windows. A passage of a book has about 15; one in capitals has six a word. Each
+/// takes 50 bytes of memory.
+const NGRAMS_MAX: usize = 256;
+/// Version of the record format.
 const VERSION: u8 = 1;
 
+/// Flags of a stored word.
 const IS_CONNECTOR: u8 = 1;
 const HAS_FORM: u8 = 2;
 const IS_FUNCTION_WORD: u8 = 4;
 
-/// A place in a chunk that a link can stand for, if its name is active.
+/// A mention of an entity in a chunk. It becomes a link if the entity is active (`entities::scope`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mention<'record> {
-    /// Identifies the name: equal for equal words.
+    /// Identifies the entity: equal for equal words.
     pub(crate) hash: u64,
-    /// Where its first word stands among the record's.
+    /// Index of its first word in the record.
     pub(crate) first: u16,
-    /// How many words it covers.
+    /// Number of words.
     pub(crate) length: u8,
-    /// Kinds and `PROPER`.
+    /// Bits of its kinds and `PROPER_NOUN`.
     pub(crate) marks: u8,
-    /// As it is written.
+    /// Surface form.
     pub(crate) surface: &'record str,
 }
 
-/// The number of a word, equal for equal forms. Chosen for speed; records do not hold it.
+/// Hash of a word's normalised form. It is chosen for speed and may change, because records do not contain it.
 pub(crate) fn word_hash(form: &str) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write(form.as_bytes());
     hasher.finish()
 }
 
-/// The number of a run of words from that of the run without its last word (0 for none).
-pub(crate) fn extended(hash: u64, word: u64) -> u64 {
-    // The finaliser of SplitMix64: two runs meet by chance only.
+/// Hash of a run of words, from the hash of the run without its last word (0 for none) and the hash of that word.
+pub(crate) fn extend_hash(hash: u64, word: u64) -> u64 {
+    // The finaliser of SplitMix64, so that collisions are as rare as chance.
     let mut mixed = (hash.rotate_left(23) ^ word).wrapping_add(0x9E37_79B9_7F4A_7C15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     mixed ^ (mixed >> 31)
 }
 
-/// The number of a name given by its words, parted by blanks.
-pub(crate) fn name_hash(form: &str) -> u64 {
-    form.split(' ').fold(0, |hash, word| extended(hash, word_hash(word)))
+/// Hash of an entity, given as normalised words separated by spaces.
+pub(crate) fn entity_hash(form: &str) -> u64 {
+    form.split(' ').fold(0, |hash, word| extend_hash(hash, word_hash(word)))
 }
 
-/// A run of the record's words in which each run of up to `NAME_WORDS_MAX` words may be a name.
+/// A run of words in which each n-gram of up to `ENTITY_WORDS_MAX` words may be an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Window {
+    /// Index of its first word.
     pub(crate) first: usize,
+    /// Number of words.
     pub(crate) count: usize,
-    /// Of a caseless script: then pairs of words are the longest, and all of them count as declared.
+    /// In a caseless script: its n-grams have up to two words, and all of them count as declared.
     pub(crate) is_caseless: bool,
 }
 
-/// A run of words that the chunk itself shows to be a name.
+/// A run of words that is one mention by its surface form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Span {
+    /// Index of its first word.
     pub(crate) first: usize,
+    /// Number of words.
     pub(crate) length: usize,
     /// `TITLE` or one of `DECLARED`.
     pub(crate) kind: u8,
-    /// The name, where it is not made of the words as they stand: a date.
+    /// Normalised words of the entity if they differ from the words of the text: for dates.
     pub(crate) form: Option<String>,
 }
 
-/// What a word is in a window.
+/// Part that a word plays in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Plain,
-    /// Neither begins nor ends a name.
+    /// Neither begins nor ends an entity.
     Connector,
-    /// Is no name alone: "The", "He".
+    /// Is not an entity by itself: "The", "He".
     FunctionWord,
 }
 
-/// A record under construction: `word` for each in order, then the bytes.
+/// Builds a record: `word` for each word in order, then `finish`.
 #[derive(Debug, Default)]
 pub(crate) struct RecordWriter {
     words: Vec<u8>,
     count: usize,
+    /// The surface forms and the texts between them.
     blob: String,
-    end: usize,
 }
 
 impl RecordWriter {
-    /// Adds a word: what stands between it and the one before (where that is a part of the same run), how it is
-    /// written, its form, and what it is among the words of a name.
+    /// Adds a word: the text between it and the previous word of the same run, its surface form, its normalised form,
+    /// and its role.
     pub(crate) fn word(&mut self, between: &str, surface: &str, form: &str, role: Role) {
         self.blob.push_str(between);
         self.blob.push_str(surface);
         let has_form = !surface.is_ascii() || !surface.eq_ignore_ascii_case(form);
         put(&mut self.words, between.len());
         put(&mut self.words, surface.len());
-        let of_role = match role {
+        let role_flag = match role {
             Role::Plain => 0,
             Role::Connector => IS_CONNECTOR,
             Role::FunctionWord => IS_FUNCTION_WORD,
         };
-        self.words.push(of_role + u8::from(has_form) * HAS_FORM);
+        self.words.push(role_flag + u8::from(has_form) * HAS_FORM);
         if has_form {
             put_text(&mut self.words, form);
         }
         self.count += 1;
-        self.end = self.blob.len();
     }
 
-    /// The record.
+    /// Returns the bytes of the record; none if it has no words.
     pub(crate) fn finish(self, windows: &[Window], spans: &[Span]) -> Vec<u8> {
         if self.count == 0 {
             return Vec::new();
@@ -163,6 +168,7 @@ impl RecordWriter {
     }
 }
 
+/// Appends a number as a variable-length integer, seven bits a byte, lowest first.
 fn put(bytes: &mut Vec<u8>, mut number: usize) {
     while number >= 128 {
         bytes.push(number as u8 | 128);
@@ -182,13 +188,20 @@ struct StoredWord {
     end: usize,
     is_connector: bool,
     is_function_word: bool,
-    /// Of a script without case, a word of grammar: neither begins nor ends a name.
-    is_grammar: bool,
-    /// Of a Korean noun with a particle: the noun's number, and its end.
+    /// Function word of a script without case: neither begins nor ends an entity.
+    is_caseless_function_word: bool,
+    /// For a Korean noun with a particle: hash and end of the noun.
     noun: Option<(u64, usize)>,
 }
 
-/// Reads records one after another; kept between them for its memory.
+impl StoredWord {
+    /// Whether an entity of several words may begin or end with this word.
+    fn may_begin_or_end(&self) -> bool {
+        !self.is_connector && !self.is_caseless_function_word
+    }
+}
+
+/// Reads records. Reusing one reader saves allocations.
 #[derive(Default)]
 pub(crate) struct RecordReader {
     words: Vec<StoredWord>,
@@ -196,16 +209,18 @@ pub(crate) struct RecordReader {
 }
 
 impl RecordReader {
-    /// Hands out every mention of a record; the same run of words may come twice with different marks. `Damaged` for
-    /// bytes that are no record.
+    /// Calls `each` for every mention of a record. The same run of words may come twice with different marks.
+    /// `Damaged` for bytes that are not a record.
     pub(crate) fn each_mention<'record>(
         &mut self,
         record: &'record [u8],
         each: impl FnMut(Mention<'record>),
     ) -> Result<()> {
-        self.try_each(record, each).ok_or_else(|| Error::Damaged("the stored names of a chunk are none".to_owned()))
+        self.try_each(record, each)
+            .ok_or_else(|| Error::Damaged("the stored entity mentions of a chunk are unreadable".to_owned()))
     }
 
+    /// `None` for bytes that are not a record.
     fn try_each<'record>(&mut self, record: &'record [u8], mut each: impl FnMut(Mention<'record>)) -> Option<()> {
         if record.is_empty() {
             return Some(());
@@ -215,53 +230,72 @@ impl RecordReader {
             return None;
         }
         let blob = self.read_words(&mut bytes)?;
-        let mut candidates = 0;
+        self.each_of_windows(&mut bytes, blob, &mut each)?;
+        self.each_of_spans(&mut bytes, blob, &mut each)
+    }
+
+    /// The n-grams of all windows.
+    fn each_of_windows<'record>(
+        &self,
+        bytes: &mut Cursor<'record>,
+        blob: &'record str,
+        each: &mut impl FnMut(Mention<'record>),
+    ) -> Option<()> {
+        let mut ngrams = 0;
         for _ in 0..bytes.number()? {
             let first = bytes.number()?;
             let packed = bytes.number()?;
             let (count, is_caseless) = (packed / 2, packed % 2 == 1);
             let words = self.words.get(first..first.checked_add(count)?)?;
-            let longest = if is_caseless { CASELESS_WORDS_MAX } else { NAME_WORDS_MAX };
-            let marks = if is_caseless { CAPITALISED | PROPER } else { PROPER };
-            // A name, at either end.
-            let may_end = |word: &StoredWord| !word.is_connector && !word.is_grammar;
-            for (start, word) in words.iter().enumerate().filter(|(_, word)| may_end(word)) {
+            let longest = if is_caseless { CASELESS_WORDS_MAX } else { ENTITY_WORDS_MAX };
+            let marks = if is_caseless { CAPITALISED | PROPER_NOUN } else { PROPER_NOUN };
+            for (start, word) in words.iter().enumerate().filter(|(_, word)| word.may_begin_or_end()) {
                 let mut hash_before = 0;
                 for (length, last) in (1u8..).zip(words[start..].iter().take(longest)) {
                     let (last_hash, end) = last.noun.unwrap_or((last.hash, last.end));
-                    let is_name_like = if length == 1 { !word.is_function_word } else { may_end(last) };
-                    if is_name_like && candidates < CANDIDATES_MAX {
-                        candidates += 1;
-                        let (hash, surface) = (extended(hash_before, last_hash), blob.get(word.start..end)?);
+                    let may_end = if length == 1 { !word.is_function_word } else { last.may_begin_or_end() };
+                    if may_end && ngrams < NGRAMS_MAX {
+                        ngrams += 1;
+                        let (hash, surface) = (extend_hash(hash_before, last_hash), blob.get(word.start..end)?);
                         each(Mention { hash, first: u16::try_from(first + start).ok()?, length, marks, surface });
                     }
-                    // What follows a particle is another name.
+                    // A Korean particle ends the entity.
                     if last.noun.is_some() {
                         break;
                     }
-                    hash_before = extended(hash_before, last.hash);
+                    hash_before = extend_hash(hash_before, last.hash);
                 }
             }
         }
+        Some(())
+    }
+
+    fn each_of_spans<'record>(
+        &self,
+        bytes: &mut Cursor<'record>,
+        blob: &'record str,
+        each: &mut impl FnMut(Mention<'record>),
+    ) -> Option<()> {
         for _ in 0..bytes.number()? {
             let first = bytes.number()?;
             let words = self.words.get(first..first.checked_add(bytes.number()?)?)?;
             let marks = bytes.byte()?;
             let form = bytes.text()?;
             let hash = match form {
-                "" => words.iter().fold(0, |hash, word| extended(hash, word.hash)),
-                form => name_hash(form),
+                "" => words.iter().fold(0, |hash, word| extend_hash(hash, word.hash)),
+                form => entity_hash(form),
             };
             let surface = blob.get(words.first()?.start..words.last()?.end)?;
             let (first, length) = (u16::try_from(first).ok()?, u8::try_from(words.len()).ok()?);
-            // Words of grammar alone name nothing between quotation marks or as a tag either; a title is a title.
-            if marks & TITLE != 0 || !words.iter().all(|word| word.is_grammar) {
+            // A quotation or tag of function words alone is not an entity. A title always is.
+            if marks & TITLE != 0 || !words.iter().all(|word| word.is_caseless_function_word) {
                 each(Mention { hash, first, length, marks, surface });
             }
         }
         Some(())
     }
 
+    /// Reads the words into `self.words` and returns the text of the record.
     fn read_words<'record>(&mut self, bytes: &mut Cursor<'record>) -> Option<&'record str> {
         self.words.clear();
         let count = bytes.number()?;
@@ -276,12 +310,15 @@ impl RecordReader {
             end = start.checked_add(words.number()?)?;
             let flags = words.byte()?;
             let surface = blob.get(start..end)?;
-            let (mut is_grammar, mut noun) = (false, None);
+            let (mut is_caseless_function_word, mut noun) = (false, None);
             let hash = if flags & HAS_FORM != 0 {
                 let form = words.text()?;
                 if form.starts_with(is_caseless) {
                     noun = korean_noun(surface).map(|noun| (form_of(noun), start + noun.len()));
-                    is_grammar = is_grammar_word(form) || noun.as_ref().is_some_and(|(form, _)| is_grammar_word(form));
+                    let is_listed_noun =
+                        noun.as_ref().is_some_and(|(form, _)| caseless_function_words::is_caseless_function_word(form));
+                    is_caseless_function_word =
+                        caseless_function_words::is_caseless_function_word(form) || is_listed_noun;
                 }
                 word_hash(form)
             } else {
@@ -292,7 +329,15 @@ impl RecordReader {
             };
             let (is_connector, is_function_word) = (flags & IS_CONNECTOR != 0, flags & IS_FUNCTION_WORD != 0);
             let noun = noun.map(|(form, end)| (word_hash(&form), end));
-            self.words.push(StoredWord { hash, start, end, is_connector, is_function_word, is_grammar, noun });
+            self.words.push(StoredWord {
+                hash,
+                start,
+                end,
+                is_connector,
+                is_function_word,
+                is_caseless_function_word,
+                noun,
+            });
         }
         Some(blob)
     }

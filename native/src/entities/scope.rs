@@ -1,110 +1,116 @@
-//! Which mentions of names are links, inside what one question may see: a passage links the longest active names in it,
-//! from left to right. Nothing outside of the admissible set counts, so that nobody's answers depend on what they
-//! cannot see. Computed when asked for, and remembered for the question only.
+//! The entity graph restricted to one admissible set: which mentions are links there. A passage links the longest
+//! active entities in it, from left to right. Chunks outside the admissible set do not count, so that no answer
+//! depends on memories that the caller may not see. Results are computed on demand and cached for one request.
 
 use rustc_hash::FxHashMap;
 
-use crate::entities::graph::{NameGraph, NameId, Slot};
+use crate::entities::graph::{EntityGraph, EntityId, Slot};
 use crate::entities::record::TITLE;
 use crate::filters::memory_set::MemorySet;
 
-/// A name that more passages mention links nothing: this many in a small scope, `DF_SHARE_MAX` of a larger one, and
-/// never more than `DF_MAX`.
+/// An entity links nothing if more passages than this mention it: `DF_SHARE_MAX` of the scope's passages, but at
+/// least `DF_MIN` and at most `DF_MAX`.
 const DF_MIN: f64 = 10.0;
 const DF_SHARE_MAX: f64 = 0.005;
 const DF_MAX: f64 = 100.0;
-/// A name that more passages of the whole project mention is not counted in a smaller scope: it links nothing there
-/// either. It is "I" or "The", and counting takes 1 ns a passage.
+/// An entity that more passages of the whole project mention is not counted in a smaller scope, and links nothing there
+/// either. It is a word like "I" or "The", and counting takes 1 ns a passage.
 const COUNTED_MAX: usize = 4_096;
 
-/// What a name is within a scope.
+/// Counts and state of an entity within a scope.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Standing {
-    /// Passages that mention it; no further than is needed to know that it links nothing.
+pub(crate) struct EntityStats {
+    /// Document frequency: number of passages that mention it. Counting stops once it is clear that the entity links
+    /// nothing.
     pub(crate) df: u32,
-    /// The title of one of them.
+    /// Whether it is the title of one of them.
     pub(crate) is_title: bool,
-    /// A title, or declared by two: it takes the words that it matches.
+    /// Whether it is a title, or declared by at least two passages. An active entity claims its words: no shorter
+    /// entity within them becomes a link.
     pub(crate) is_active: bool,
-    /// Active, and rare enough to be linked.
+    /// Whether it is active, and rare enough to link passages.
     pub(crate) is_linked: bool,
 }
 
-/// A passage's link to a name.
+/// Link of a passage to an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Link {
-    pub(crate) name: NameId,
-    /// Matches, its title among them.
+    pub(crate) entity: EntityId,
+    /// Term frequency: number of mentions in the passage, its title included.
     pub(crate) tf: u32,
+    /// Whether the entity is the title of the passage.
     pub(crate) is_title: bool,
 }
 
-/// The graph as one question sees it.
+/// The graph as one request sees it.
 pub(crate) struct Scope<'graph> {
-    graph: &'graph NameGraph,
-    /// One bit per slot: its passage is admitted; `None` where all live ones are, so that the graph's own counts are
-    /// the scope's.
+    graph: &'graph EntityGraph,
+    /// Bitmap of the slots whose passage is admitted. `None` if all live passages are, so that the counts of the
+    /// graph hold.
     admitted: Option<MemorySet>,
+    /// Number of admitted passages.
     passages: usize,
+    /// Largest document frequency at which an entity links.
     df_max: usize,
-    standings: FxHashMap<NameId, Standing>,
+    stats: FxHashMap<EntityId, EntityStats>,
+    /// Ranges of `link_pool`.
     links: FxHashMap<Slot, (u32, u32)>,
-    arena: Vec<Link>,
+    link_pool: Vec<Link>,
 }
 
 impl<'graph> Scope<'graph> {
-    /// A scope over the memories of a set. 2 ns a memory.
-    pub(crate) fn new(graph: &'graph NameGraph, set: &MemorySet) -> Scope<'graph> {
+    /// Creates the scope of the memories in a set. Takes 2 ns a memory.
+    pub(crate) fn new(graph: &'graph EntityGraph, set: &MemorySet) -> Scope<'graph> {
         let passages = set.iter().map(|ordinal| graph.slots_of(ordinal).len()).sum();
-        let admitted = (passages < graph.live()).then(|| {
+        let admitted = (passages < graph.live_chunks()).then(|| {
             let mut admitted = MemorySet::with_room_for(graph.slots_end());
             set.iter().flat_map(|ordinal| graph.slots_of(ordinal)).for_each(|slot| admitted.insert(*slot));
             admitted
         });
         let df_max = (DF_SHARE_MAX * passages as f64).clamp(DF_MIN, DF_MAX) as usize;
-        let (standings, links, arena) = Default::default();
-        Scope { graph, admitted, passages, df_max, standings, links, arena }
+        let (stats, links, link_pool) = Default::default();
+        Scope { graph, admitted, passages, df_max, stats, links, link_pool }
     }
 
-    /// The graph behind it.
-    pub(crate) fn graph(&self) -> &'graph NameGraph {
+    /// The unrestricted graph.
+    pub(crate) fn graph(&self) -> &'graph EntityGraph {
         self.graph
     }
 
-    /// Whether a live passage is in it.
+    /// Whether a live passage is in the scope.
     #[inline]
     pub(crate) fn admits(&self, slot: Slot) -> bool {
         self.admitted.as_ref().is_none_or(|admitted| admitted.contains(slot))
     }
 
-    /// How telling a name is that so many passages of the scope mention: ln((N + 1)/(df + .5)).
-    pub(crate) fn idf(&self, standing: Standing) -> f64 {
-        ((self.passages as f64 + 1.0) / (f64::from(standing.df) + 0.5)).ln()
+    /// Inverse document frequency: ln((passages of the scope + 1) / (document frequency + .5)).
+    pub(crate) fn idf(&self, stats: EntityStats) -> f64 {
+        ((self.passages as f64 + 1.0) / (f64::from(stats.df) + 0.5)).ln()
     }
 
-    /// What a name is here. Of one that is not even active among all live passages nothing is counted.
-    pub(crate) fn standing(&mut self, name: NameId) -> Standing {
-        if !self.graph.is_active(name) {
-            return Standing::default();
+    /// Counts and state of an entity. All zero for an entity that is not even active among all live passages.
+    pub(crate) fn stats(&mut self, entity: EntityId) -> EntityStats {
+        if !self.graph.is_active(entity) {
+            return EntityStats::default();
         }
         if self.admitted.is_none() {
-            return self.count(name);
+            return self.count(entity);
         }
-        if let Some(standing) = self.standings.get(&name) {
-            return *standing;
+        if let Some(stats) = self.stats.get(&entity) {
+            return *stats;
         }
-        let standing = self.count(name);
-        self.standings.insert(name, standing);
-        standing
+        let stats = self.count(entity);
+        self.stats.insert(entity, stats);
+        stats
     }
 
-    /// The same, counted anew, for names that are not active too.
-    pub(crate) fn count(&self, name: NameId) -> Standing {
-        let (live, live_df) = self.graph.counts(name);
+    /// Like `stats`, but without the cache, and also for entities that are not active.
+    pub(crate) fn count(&self, entity: EntityId) -> EntityStats {
+        let (live, live_df) = self.graph.counts(entity);
         let (mut df, mut titles, mut declared) = (live_df, live.titles, live.declared);
         if self.admitted.is_some() && live_df <= COUNTED_MAX {
             (df, titles, declared) = (0, 0, 0);
-            for posting in self.graph.postings(name).filter(|posting| self.admits(posting.slot())) {
+            for posting in self.graph.postings(entity).filter(|posting| self.admits(posting.slot())) {
                 df += 1;
                 titles += u32::from(posting.is_title());
                 declared += u32::from(posting.is_declared());
@@ -114,54 +120,55 @@ impl<'graph> Scope<'graph> {
             }
         }
         let is_active = titles > 0 || declared > 1;
-        Standing { df: df as u32, is_title: titles > 0, is_active, is_linked: is_active && df <= self.df_max }
+        EntityStats { df: df as u32, is_title: titles > 0, is_active, is_linked: is_active && df <= self.df_max }
     }
 
-    /// The links of a passage, by where they first stand in it; numbers for `link`.
+    /// The links of a passage, by the position of their first mention. Returns numbers for `link`.
     pub(crate) fn links(&mut self, slot: Slot) -> std::ops::Range<usize> {
         if let Some((start, end)) = self.links.get(&slot) {
             return *start as usize..*end as usize;
         }
-        let start = self.arena.len();
+        let start = self.link_pool.len();
+        // Index of the first word that no earlier active entity covers.
         let mut free_from = 0;
         for candidate in &self.graph.chunk(slot).candidates {
             let is_title = candidate.marks & TITLE != 0;
-            if (!is_title && candidate.first < free_from) || !self.graph.is_active(candidate.name) {
+            if (!is_title && candidate.first < free_from) || !self.graph.is_active(candidate.entity) {
                 continue;
             }
-            let standing = self.standing(candidate.name);
-            if !standing.is_active {
+            let stats = self.stats(candidate.entity);
+            if !stats.is_active {
                 continue;
             }
             if !is_title {
                 free_from = candidate.first + u16::from(candidate.length);
             }
-            if !standing.is_linked {
+            if !stats.is_linked {
                 continue;
             }
-            match self.arena[start..].iter_mut().find(|link| link.name == candidate.name) {
+            match self.link_pool[start..].iter_mut().find(|link| link.entity == candidate.entity) {
                 Some(link) => link.tf += 1,
-                None => self.arena.push(Link { name: candidate.name, tf: 1, is_title }),
+                None => self.link_pool.push(Link { entity: candidate.entity, tf: 1, is_title }),
             }
         }
-        self.links.insert(slot, (start as u32, self.arena.len() as u32));
-        start..self.arena.len()
+        self.links.insert(slot, (start as u32, self.link_pool.len() as u32));
+        start..self.link_pool.len()
     }
 
-    /// A link that `links` numbered.
+    /// The link with a number from `links`.
     pub(crate) fn link(&self, number: usize) -> Link {
-        self.arena[number]
+        self.link_pool[number]
     }
 
-    /// The passages that link a name, by chunk key, with 1 + .5 ln tf, and `title_bonus` more where it is the title.
-    pub(crate) fn passages_of(&mut self, name: NameId, title_bonus: f64) -> Vec<(Slot, f64)> {
+    /// The passages that link an entity, by chunk key, with `Link::weight`.
+    pub(crate) fn passages_of(&mut self, entity: EntityId, title_bonus: f64) -> Vec<(Slot, f64)> {
         let mut found = Vec::new();
-        for posting in self.graph.postings(name) {
+        for posting in self.graph.postings(entity) {
             if !self.admits(posting.slot()) {
                 continue;
             }
             let links = self.links(posting.slot());
-            if let Some(link) = self.arena[links].iter().find(|link| link.name == name) {
+            if let Some(link) = self.link_pool[links].iter().find(|link| link.entity == entity) {
                 found.push((posting.slot(), link.weight(title_bonus)));
             }
         }
@@ -171,7 +178,7 @@ impl<'graph> Scope<'graph> {
 }
 
 impl Link {
-    /// 1 + .5 ln tf, and `title_bonus` more where the name is the passage's title.
+    /// Weight of the link: 1 + .5 ln(term frequency), plus `title_bonus` if the entity is the passage's title.
     pub(crate) fn weight(self, title_bonus: f64) -> f64 {
         1.0 + 0.5 * f64::from(self.tf).ln() + if self.is_title { title_bonus } else { 0.0 }
     }

@@ -1,206 +1,236 @@
-//! Which passages the names of a question lead to, over at most two of them: P, a personalised walk of two hops by
-//! local push, and how sure the graph is of this question, κ. The recipe was measured on judged sets (ARCHITECTURE.md,
-//! "Measured"); with e0 the question's names and p0 its best passages by other legs, P = .1 p0 + .16 EP e0 + .1 EP PE
-//! p0 + .6 EP PE EP e0, where PE goes from passages to names, EP from names to passages.
+//! Graph search: spreads mass from the query's entities and the seeds to passages, over at most two hops, like a
+//! personalised PageRank by local push. Also computes the graph certainty, how sure the graph is of the query's
+//! entities.
+//!
+//! ```text
+//! mass  = .1 seeds + .16 EP query + .1 EP PE seeds + .6 EP PE EP query
+//! score = certainty × clip(1 + log10(mass / greatest mass) / 2.5, 0, 1)
+//! ```
+//!
+//! `query` is the mass of the query's entities (`query_entities`), `seeds` that of the best passages of other search
+//! legs (`seed_masses`). `EP` passes mass from entities to passages, `PE` from passages to entities. The constants
+//! were measured on judged question sets (`docs/measurements.md`, "Walk"; formulas in `docs/glossary.md`).
 
 use rustc_hash::FxHashMap;
 
-use crate::entities::graph::{NameGraph, NameId, Slot};
-use crate::entities::mentions::QueryRun;
-use crate::entities::record::{PROPER, TITLE};
-use crate::entities::scope::{Scope, Standing};
+use crate::entities::graph::{EntityGraph, EntityId, Slot};
+use crate::entities::mentions::QueryNgram;
+use crate::entities::record::{PROPER_NOUN, TITLE};
+use crate::entities::scope::{EntityStats, Scope};
 use crate::entities::words::is_caseless;
 use crate::error::{Error, Result};
 
-/// Passages that a walk may begin at beside the names of the question.
+/// Maximum number of seeds: passages that the walk begins at besides the query's entities.
 pub const SEEDS_MAX: usize = 10;
 
-/// Shares of the whole that e0 and p0 have.
-const QUERY_SHARE: f64 = 0.8;
-const SEED_SHARE: f64 = 0.2;
-/// The parts of P: seeds, one hop from a name, from a seed, two hops from a name.
-const SEED_PART: f64 = 0.1;
-const NAME_PART: f64 = 0.16;
-const SEED_HOP_PART: f64 = 0.1;
-const NAME_HOP_PART: f64 = 0.6;
-/// What a name counts in the question that is no title, and how sure it makes.
+/// Total mass of the query's entities.
+const QUERY_MASS: f64 = 0.8;
+/// Total mass of the seeds.
+const SEED_MASS: f64 = 0.2;
+/// Weight of mass that stays at a seed.
+const SEED_WEIGHT: f64 = 0.1;
+/// Weight of mass that went from a query entity to a passage.
+const ENTITY_WEIGHT: f64 = 0.16;
+/// Weight of mass that went from a seed over an entity to a passage.
+const SEED_HOP_WEIGHT: f64 = 0.1;
+/// Weight of mass that went from a query entity over a passage and another entity to a passage.
+const ENTITY_HOP_WEIGHT: f64 = 0.6;
+/// Weight of a query entity that is not a title; that of a title is 1.
 const UNTITLED_WEIGHT: f64 = 0.7;
+/// Certainty of a query entity that is not a title; that of a title is 1.
 const UNTITLED_CERTAINTY: f64 = 0.2;
-/// The idf from which a name is as sure as it can be.
-const CERTAIN_IDF: f64 = 6.0;
-/// How much closer a passage is to the name that is its title: seen from the passage, and from the name.
-const TITLE_BONUS_OF_NAME: f64 = 1.0;
-const TITLE_BONUS_OF_PASSAGE: f64 = 10.0;
-/// Decades of P below the best over which G falls to 0.
-const DECADES: f64 = 2.5;
-/// Edges that each of the three pushes may follow, the heaviest first. On 2WikiMultihop among 132,000 other passages
-/// 500, 1,000, 2,000 and 5,000 found the same (R@5 .968), and a question took 1.3, 2.7, 4.6 and 6.8 ms on a busy
-/// machine.
+/// Inverse document frequency from which certainty grows no further.
+const FULL_CERTAINTY_IDF: f64 = 6.0;
+/// Additional link weight of a passage's title entity when mass goes from the passage to its entities.
+const PASSAGE_TO_ENTITY_TITLE_BONUS: f64 = 1.0;
+/// Additional link weight of the passage that has the entity as its title when mass goes from an entity to its
+/// passages.
+const ENTITY_TO_PASSAGE_TITLE_BONUS: f64 = 10.0;
+/// Decades of mass below the greatest over which the score falls to 0.
+const SCORE_DECADES: f64 = 2.5;
+/// Maximum number of edges that each of the three pushes follows, the heaviest sources first. On 2WikiMultihop among
+/// 132,000 other passages, 500, 1,000, 2,000 and 5,000 found the same (R@5 .968), and a query took 1.3, 2.7, 4.6 and
+/// 6.8 ms on a busy machine.
 const EDGES_MAX: usize = 500;
-/// What holds less than this share of the greatest mass is not pushed.
+/// A source with less than this share of the greatest mass is not pushed.
 const MASS_SHARE_MIN: f64 = 1e-4;
-/// A word's occurrences in running text are counted up to this many times its capitalised mentions: it is no name then.
+/// Occurrences of a word in running text are counted up to this multiple of its capitalised mentions. Beyond that it
+/// is not used as a name.
 const OCCURRENCES_FACTOR: usize = 50;
 
-/// A passage that the walk may begin at.
+/// A passage that the walk begins at.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seed {
     pub chunk_key: u64,
-    /// Comparable among the seeds only.
+    /// Comparable only with the scores of the other seeds.
     pub score: f32,
 }
 
-/// What the walk found.
+/// Result of a graph search.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Related {
+pub struct GraphHits {
     /// Best first.
-    pub hits: Vec<RelatedHit>,
-    /// κ, how sure the graph is of this question.
+    pub hits: Vec<GraphHit>,
+    /// Graph certainty in 0..1: how sure the graph is of the query's entities.
     pub certainty: f32,
 }
 
-/// A passage, and the strongest single way to it: from a name of the question, by way of another passage, through a
-/// name that both have. Ways that lead through the passage itself are not told.
+/// A passage with the strongest single path to it: from a query entity, over another passage, through an entity that
+/// both passages have. Paths that lead through the passage itself are left out.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RelatedHit {
+pub struct GraphHit {
     pub chunk_key: u64,
-    /// Its memory.
+    /// Ordinal of its memory.
     pub ordinal: u32,
-    /// G in 0..1, above 0.
+    /// Graph score, above 0 and at most 1.
     pub score: f32,
-    /// The question's name, 0 for none.
-    pub from: NameId,
-    /// The passage between, as (chunk key, memory's ordinal).
+    /// The query entity at which the path begins, 0 for none.
+    pub from: EntityId,
+    /// The passage between, as (chunk key, ordinal of its memory).
     pub via: Option<(u64, u32)>,
-    /// The name that leads on from there, 0 for none.
-    pub through: NameId,
+    /// The entity that leads on from there, 0 for none.
+    pub through: EntityId,
 }
 
-/// A name of the question.
-struct Entity {
-    name: NameId,
-    weight: f64,
-}
-
-/// Mass at a passage, and the greatest part of it that came one way.
-#[derive(Default, Clone, Copy)]
-struct Arrived {
+/// An entity of the query with its mass.
+struct QueryEntity {
+    entity: EntityId,
     mass: f64,
-    best: f64,
-    from: NameId,
 }
 
-/// Mass at a name, and the two strongest ways to it by way of different passages.
+/// Mass at a passage, and the largest part of it that came from one query entity.
 #[derive(Default, Clone, Copy)]
-struct Passing {
+struct PassageMass {
     mass: f64,
-    ways: [Way; 2],
+    strongest: f64,
+    from: EntityId,
 }
 
+/// Mass at an entity, and the two strongest paths to it over different passages.
 #[derive(Default, Clone, Copy)]
-struct Way {
+struct EntityMass {
+    mass: f64,
+    paths: [Path; 2],
+}
+
+/// A path from a query entity (0 for a seed) over a passage to an entity.
+#[derive(Default, Clone, Copy)]
+struct Path {
     strength: f64,
-    from: NameId,
+    from: EntityId,
     via: Slot,
 }
 
-/// Follows the names of a question. `occurrences` counts the passages of the scope that use a word in any writing, up
-/// to a bound. `Invalid` for too many seeds, or scores that are no numbers.
-pub(crate) fn related(
+/// The passages reached, each with its mass and a hit whose `score` holds the strength of its path until `score_hits`.
+type Reached = FxHashMap<Slot, (f64, GraphHit)>;
+
+/// Graph search from the entities among the n-grams of a query and from the seeds. `occurrences` counts the passages
+/// of the scope that contain a word in any spelling, up to a limit. `Invalid` for too many seeds, or seeds without a
+/// finite score.
+pub(crate) fn search(
     scope: &mut Scope<'_>,
-    runs: &[QueryRun],
+    ngrams: &[QueryNgram],
     seeds: &[Seed],
     limit: usize,
     occurrences: impl FnMut(&str, usize) -> Result<usize>,
-) -> Result<Related> {
-    related_within(EDGES_MAX, scope, runs, seeds, limit, occurrences)
+) -> Result<GraphHits> {
+    search_within(EDGES_MAX, scope, ngrams, seeds, limit, occurrences)
 }
 
-fn related_within(
+/// `search` with a limit on the edges of each push.
+fn search_within(
     edges_max: usize,
     scope: &mut Scope<'_>,
-    runs: &[QueryRun],
+    ngrams: &[QueryNgram],
     seeds: &[Seed],
     limit: usize,
     mut occurrences: impl FnMut(&str, usize) -> Result<usize>,
-) -> Result<Related> {
+) -> Result<GraphHits> {
     if seeds.len() > SEEDS_MAX || seeds.iter().any(|seed| !seed.score.is_finite()) {
         return Err(Error::invalid(format!("seeds are at most {SEEDS_MAX} passages with finite scores")));
     }
-    let (entities, certainty) = entities(scope, runs, &mut occurrences)?;
+    let (query, certainty) = query_entities(scope, ngrams, &mut occurrences)?;
     if certainty <= 0.0 {
-        return Ok(Related::default());
+        return Ok(GraphHits::default());
     }
-    let p0 = seed_masses(scope, seeds);
-    let a = push_entities(scope, &entities, edges_max);
-    let names = push_passages(scope, &p0, &a, edges_max);
-    let mut reached: FxHashMap<Slot, (f64, RelatedHit)> = FxHashMap::default();
-    push_names(scope, &names, edges_max, &mut reached);
+    let seed_masses = seed_masses(scope, seeds);
+    let first_hop = push_query_entities(scope, &query, edges_max);
+    let entities = push_passages(scope, &seed_masses, &first_hop, edges_max);
+    let mut reached = Reached::default();
+    push_entities(scope, &entities, edges_max, &mut reached);
     let graph = scope.graph();
-    for (slot, mass) in &p0 {
-        arrive(&mut reached, graph, *slot, SEED_PART * mass, SEED_PART * mass, |_| ());
+    for (slot, mass) in &seed_masses {
+        add_mass(&mut reached, graph, *slot, SEED_WEIGHT * mass, SEED_WEIGHT * mass, |_| ());
     }
-    for (slot, arrived) in &a {
-        let (mass, best) = (NAME_PART * arrived.mass, NAME_PART * arrived.best);
-        arrive(&mut reached, graph, *slot, mass, best, |hit| hit.from = arrived.from);
+    for (slot, passage) in &first_hop {
+        let (mass, strongest) = (ENTITY_WEIGHT * passage.mass, ENTITY_WEIGHT * passage.strongest);
+        add_mass(&mut reached, graph, *slot, mass, strongest, |hit| hit.from = passage.from);
     }
-    Ok(Related { hits: scored(reached, certainty, limit), certainty: certainty as f32 })
+    Ok(GraphHits { hits: score_hits(reached, certainty, limit), certainty: certainty as f32 })
 }
 
-/// The question's names with their weights, which sum to `QUERY_SHARE`, heaviest first; and κ.
-fn entities(
+/// The query's entities with their masses, which sum to `QUERY_MASS`, heaviest first; and the graph certainty.
+///
+/// ```text
+/// mass      ∝ idf × (1 for a title, else .7) × name probability
+/// certainty = greatest of (1 for a title, else .2) × min(1, idf / 6) × name probability
+/// ```
+fn query_entities(
     scope: &mut Scope<'_>,
-    runs: &[QueryRun],
+    ngrams: &[QueryNgram],
     occurrences: &mut impl FnMut(&str, usize) -> Result<usize>,
-) -> Result<(Vec<Entity>, f64)> {
-    let mut entities: Vec<Entity> = Vec::new();
+) -> Result<(Vec<QueryEntity>, f64)> {
+    let mut entities: Vec<QueryEntity> = Vec::new();
+    // `free_from` is the index of the first word that no earlier active entity covers.
     let (mut free_from, mut certainty) = (0, 0f64);
-    for run in runs {
-        let Some(name) = scope.graph().find(run.hash).filter(|_| run.first >= free_from) else { continue };
-        let standing = scope.standing(name);
-        if !standing.is_active {
+    for ngram in ngrams {
+        let Some(entity) = scope.graph().find(ngram.hash).filter(|_| ngram.first >= free_from) else { continue };
+        let stats = scope.stats(entity);
+        if !stats.is_active {
             continue;
         }
-        free_from = run.first + run.length;
-        if !standing.is_linked || entities.iter().any(|entity| entity.name == name) {
+        free_from = ngram.first + ngram.length;
+        if !stats.is_linked || entities.iter().any(|known| known.entity == entity) {
             continue;
         }
-        let proper = proper(scope, name, run, standing, occurrences)?;
-        let idf = scope.idf(standing);
-        let (of_kind, sure) = if standing.is_title { (1.0, 1.0) } else { (UNTITLED_WEIGHT, UNTITLED_CERTAINTY) };
-        certainty = certainty.max(sure * (idf / CERTAIN_IDF).min(1.0) * proper);
-        entities.push(Entity { name, weight: idf * of_kind * proper });
+        let probability = name_probability(scope, entity, ngram, stats, occurrences)?;
+        let idf = scope.idf(stats);
+        let (weight, sure) = if stats.is_title { (1.0, 1.0) } else { (UNTITLED_WEIGHT, UNTITLED_CERTAINTY) };
+        certainty = certainty.max(sure * (idf / FULL_CERTAINTY_IDF).min(1.0) * probability);
+        entities.push(QueryEntity { entity, mass: idf * weight * probability });
     }
-    let sum: f64 = entities.iter().map(|entity| entity.weight).sum();
-    entities.iter_mut().for_each(|entity| entity.weight *= QUERY_SHARE / sum);
+    let sum: f64 = entities.iter().map(|entity| entity.mass).sum();
+    entities.iter_mut().for_each(|entity| entity.mass *= QUERY_MASS / sum);
     let graph = scope.graph();
-    entities.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(graph.hash(a.name).cmp(&graph.hash(b.name))));
+    entities.sort_by(|a, b| b.mass.total_cmp(&a.mass).then(graph.hash(a.entity).cmp(&graph.hash(b.entity))));
     Ok((entities, certainty))
 }
 
-/// How likely a single word is the name rather than the word: (capitalised mentions + 1)/(occurrences + 1).
-fn proper(
+/// Probability that a single word is used as a name: (capitalised mentions + 1) / (occurrences + 1). 1 for several
+/// words and for scripts without case.
+fn name_probability(
     scope: &Scope<'_>,
-    name: NameId,
-    run: &QueryRun,
-    standing: Standing,
+    entity: EntityId,
+    ngram: &QueryNgram,
+    stats: EntityStats,
     occurrences: &mut impl FnMut(&str, usize) -> Result<usize>,
 ) -> Result<f64> {
-    if run.length > 1 || run.surface.chars().any(is_caseless) {
+    if ngram.length > 1 || ngram.surface.chars().any(is_caseless) {
         return Ok(1.0);
     }
     let graph = scope.graph();
-    let is_proper = |slot: Slot| {
+    let is_capitalised = |slot: Slot| {
         let mut candidates = graph.chunk(slot).candidates.iter();
-        candidates.any(|candidate| candidate.name == name && candidate.marks & (PROPER | TITLE) != 0)
+        candidates.any(|candidate| candidate.entity == entity && candidate.marks & (PROPER_NOUN | TITLE) != 0)
     };
-    let admitted = graph.postings(name).map(|posting| posting.slot()).filter(|slot| scope.admits(*slot));
-    let capitalised = admitted.filter(|slot| is_proper(*slot)).count();
-    let occurrences = occurrences(&run.surface, (capitalised + 1) * OCCURRENCES_FACTOR)?.max(standing.df as usize);
+    let admitted = graph.postings(entity).map(|posting| posting.slot()).filter(|slot| scope.admits(*slot));
+    let capitalised = admitted.filter(|slot| is_capitalised(*slot)).count();
+    let occurrences = occurrences(&ngram.surface, (capitalised + 1) * OCCURRENCES_FACTOR)?.max(stats.df as usize);
     Ok(((capitalised as f64 + 1.0) / (occurrences as f64 + 1.0)).min(1.0))
 }
 
-/// p0: min-max of the seeds' scores and .05, which sum to `SEED_SHARE`. By chunk key.
+/// The admitted seeds with their masses, which sum to `SEED_MASS`: scores scaled to 0..1 by minimum and maximum, plus
+/// .05. By chunk key.
 fn seed_masses(scope: &Scope<'_>, seeds: &[Seed]) -> Vec<(Slot, f64)> {
     let graph = scope.graph();
     let found = seeds.iter().filter_map(|seed| Some((graph.slot_of(seed.chunk_key)?, f64::from(seed.score))));
@@ -213,121 +243,129 @@ fn seed_masses(scope: &Scope<'_>, seeds: &[Seed]) -> Vec<(Slot, f64)> {
     let span = found.iter().map(|(_, score)| score - least).fold(0.0, f64::max);
     found.iter_mut().for_each(|(_, score)| *score = if span > 0.0 { (*score - least) / span } else { 0.0 } + 0.05);
     let sum: f64 = found.iter().map(|(_, mass)| mass).sum();
-    found.iter_mut().for_each(|(_, mass)| *mass *= SEED_SHARE / sum);
+    found.iter_mut().for_each(|(_, mass)| *mass *= SEED_MASS / sum);
     found
 }
 
-/// EP e0.
-fn push_entities(scope: &mut Scope<'_>, entities: &[Entity], edges_max: usize) -> FxHashMap<Slot, Arrived> {
-    let mut arrived: FxHashMap<Slot, Arrived> = FxHashMap::default();
+/// First push, `EP query`: from the query's entities to their passages, in proportion to the link weights.
+fn push_query_entities(scope: &mut Scope<'_>, query: &[QueryEntity], edges_max: usize) -> FxHashMap<Slot, PassageMass> {
+    let mut passages: FxHashMap<Slot, PassageMass> = FxHashMap::default();
     let mut edges = 0;
-    for entity in entities {
-        let row = scope.passages_of(entity.name, TITLE_BONUS_OF_PASSAGE);
-        let sum: f64 = row.iter().map(|(_, weight)| weight).sum();
-        edges += row.len();
-        for (slot, weight) in row {
-            let mass = entity.weight * weight / sum;
-            let at = arrived.entry(slot).or_default();
-            at.mass += mass;
-            if mass > at.best {
-                (at.best, at.from) = (mass, entity.name);
+    for source in query {
+        let linked = scope.passages_of(source.entity, ENTITY_TO_PASSAGE_TITLE_BONUS);
+        let sum: f64 = linked.iter().map(|(_, weight)| weight).sum();
+        edges += linked.len();
+        for (slot, weight) in linked {
+            let mass = source.mass * weight / sum;
+            let passage = passages.entry(slot).or_default();
+            passage.mass += mass;
+            if mass > passage.strongest {
+                (passage.strongest, passage.from) = (mass, source.entity);
             }
         }
         if edges >= edges_max {
             break;
         }
     }
-    arrived
+    passages
 }
 
-/// .1 PE p0 + .6 PE EP e0, heaviest first.
+/// Second push, `.1 PE seeds + .6 PE EP query`: from the seeds and the passages of the first push to their entities.
+/// Heaviest first.
 fn push_passages(
     scope: &mut Scope<'_>,
-    p0: &[(Slot, f64)],
-    a: &FxHashMap<Slot, Arrived>,
+    seed_masses: &[(Slot, f64)],
+    first_hop: &FxHashMap<Slot, PassageMass>,
     edges_max: usize,
-) -> Vec<(NameId, Passing)> {
-    let mut sources: FxHashMap<Slot, Arrived> = FxHashMap::default();
-    for (slot, arrived) in a {
-        let Arrived { mass, best, from } = *arrived;
-        sources.insert(*slot, Arrived { mass: NAME_HOP_PART * mass, best: NAME_HOP_PART * best, from });
-    }
-    for (slot, mass) in p0 {
-        let source = sources.entry(*slot).or_default();
-        source.mass += SEED_HOP_PART * mass;
-        if SEED_HOP_PART * mass > source.best {
-            (source.best, source.from) = (SEED_HOP_PART * mass, 0);
-        }
-    }
+) -> Vec<(EntityId, EntityMass)> {
     let graph = scope.graph();
-    let mut sources: Vec<(Slot, Arrived)> = sources.into_iter().collect();
-    sources.sort_by(|(slot, arrived), (other_slot, other)| {
-        other
-            .mass
-            .total_cmp(&arrived.mass)
-            .then_with(|| graph.chunk(*slot).chunk_key.cmp(&graph.chunk(*other_slot).chunk_key))
-    });
+    let sources = weighted_sources(graph, seed_masses, first_hop);
     let least = sources.first().map_or(0.0, |(_, source)| source.mass * MASS_SHARE_MIN);
-    let mut names: FxHashMap<NameId, Passing> = FxHashMap::default();
+    let mut entities: FxHashMap<EntityId, EntityMass> = FxHashMap::default();
     let mut edges = 0;
     for (slot, source) in sources.iter().take_while(|(_, source)| source.mass >= least) {
         let links = scope.links(*slot);
         edges += links.len();
-        let weighed = |scope: &mut Scope<'_>, number: usize| {
+        let weighted = |scope: &mut Scope<'_>, number: usize| {
             let link = scope.link(number);
-            let standing = scope.standing(link.name);
-            (link.name, link.weight(TITLE_BONUS_OF_NAME) * scope.idf(standing))
+            let stats = scope.stats(link.entity);
+            (link.entity, link.weight(PASSAGE_TO_ENTITY_TITLE_BONUS) * scope.idf(stats))
         };
-        let sum: f64 = links.clone().map(|number| weighed(scope, number).1).sum();
+        let sum: f64 = links.clone().map(|number| weighted(scope, number).1).sum();
         for number in links {
-            let (name, weight) = weighed(scope, number);
-            let passing = names.entry(name).or_default();
-            passing.mass += source.mass * weight / sum;
-            passing.offer(Way { strength: source.best * weight / sum, from: source.from, via: *slot });
+            let (entity, weight) = weighted(scope, number);
+            let target = entities.entry(entity).or_default();
+            target.mass += source.mass * weight / sum;
+            target.offer(Path { strength: source.strongest * weight / sum, from: source.from, via: *slot });
         }
         if edges >= edges_max {
             break;
         }
     }
-    let mut names: Vec<(NameId, Passing)> = names.into_iter().collect();
-    names.sort_by(|(name, passing), (other_name, other)| {
-        other.mass.total_cmp(&passing.mass).then_with(|| graph.hash(*name).cmp(&graph.hash(*other_name)))
+    let mut entities: Vec<(EntityId, EntityMass)> = entities.into_iter().collect();
+    entities.sort_by(|(entity, mass), (other_entity, other)| {
+        other.mass.total_cmp(&mass.mass).then_with(|| graph.hash(*entity).cmp(&graph.hash(*other_entity)))
     });
-    names
+    entities
 }
 
-impl Passing {
-    /// Each passage comes once, so that the two best ways lead over two passages.
-    fn offer(&mut self, way: Way) {
-        if way.strength > self.ways[0].strength {
-            self.ways = [way, self.ways[0]];
-        } else if way.strength > self.ways[1].strength {
-            self.ways[1] = way;
+/// The passages of the first push and the seeds with their weighted masses, heaviest first.
+fn weighted_sources(
+    graph: &EntityGraph,
+    seed_masses: &[(Slot, f64)],
+    first_hop: &FxHashMap<Slot, PassageMass>,
+) -> Vec<(Slot, PassageMass)> {
+    let mut sources: FxHashMap<Slot, PassageMass> = FxHashMap::default();
+    for (slot, passage) in first_hop {
+        let PassageMass { mass, strongest, from } = *passage;
+        let weighted = PassageMass { mass: ENTITY_HOP_WEIGHT * mass, strongest: ENTITY_HOP_WEIGHT * strongest, from };
+        sources.insert(*slot, weighted);
+    }
+    for (slot, mass) in seed_masses {
+        let source = sources.entry(*slot).or_default();
+        source.mass += SEED_HOP_WEIGHT * mass;
+        if SEED_HOP_WEIGHT * mass > source.strongest {
+            (source.strongest, source.from) = (SEED_HOP_WEIGHT * mass, 0);
+        }
+    }
+    let mut sources: Vec<(Slot, PassageMass)> = sources.into_iter().collect();
+    sources.sort_by(|(slot, passage), (other_slot, other)| {
+        other
+            .mass
+            .total_cmp(&passage.mass)
+            .then_with(|| graph.chunk(*slot).chunk_key.cmp(&graph.chunk(*other_slot).chunk_key))
+    });
+    sources
+}
+
+impl EntityMass {
+    /// Keeps a path if it is one of the two strongest. Each passage offers one path, so both lead over different
+    /// passages.
+    fn offer(&mut self, path: Path) {
+        if path.strength > self.paths[0].strength {
+            self.paths = [path, self.paths[0]];
+        } else if path.strength > self.paths[1].strength {
+            self.paths[1] = path;
         }
     }
 }
 
-/// EP of that.
-fn push_names(
-    scope: &mut Scope<'_>,
-    names: &[(NameId, Passing)],
-    edges_max: usize,
-    reached: &mut FxHashMap<Slot, (f64, RelatedHit)>,
-) {
-    let least = names.first().map_or(0.0, |(_, passing)| passing.mass * MASS_SHARE_MIN);
+/// Third push, `EP` of the second: from the entities to their passages.
+fn push_entities(scope: &mut Scope<'_>, entities: &[(EntityId, EntityMass)], edges_max: usize, reached: &mut Reached) {
+    let least = entities.first().map_or(0.0, |(_, source)| source.mass * MASS_SHARE_MIN);
     let graph = scope.graph();
     let mut edges = 0;
-    for (name, passing) in names.iter().take_while(|(_, passing)| passing.mass >= least) {
-        let row = scope.passages_of(*name, TITLE_BONUS_OF_PASSAGE);
-        let sum: f64 = row.iter().map(|(_, weight)| weight).sum();
-        edges += row.len();
-        for (slot, weight) in row {
+    for (entity, source) in entities.iter().take_while(|(_, source)| source.mass >= least) {
+        let linked = scope.passages_of(*entity, ENTITY_TO_PASSAGE_TITLE_BONUS);
+        let sum: f64 = linked.iter().map(|(_, weight)| weight).sum();
+        edges += linked.len();
+        for (slot, weight) in linked {
             let share = weight / sum;
-            let way = passing.ways.iter().find(|way| way.via != slot).copied().unwrap_or_default();
-            arrive(reached, graph, slot, passing.mass * share, way.strength * share, |hit| {
-                hit.from = way.from;
-                hit.through = *name;
-                let via = graph.chunk(way.via);
+            let path = source.paths.iter().find(|path| path.via != slot).copied().unwrap_or_default();
+            add_mass(reached, graph, slot, source.mass * share, path.strength * share, |hit| {
+                hit.from = path.from;
+                hit.through = *entity;
+                let via = graph.chunk(path.via);
                 hit.via = Some((via.chunk_key, via.ordinal));
             });
         }
@@ -337,33 +375,32 @@ fn push_names(
     }
 }
 
-/// Adds mass to a passage, and remembers the way if it is the strongest so far; `HIT.score` holds its strength
-/// meanwhile.
-fn arrive(
-    reached: &mut FxHashMap<Slot, (f64, RelatedHit)>,
-    graph: &NameGraph,
+/// Adds mass to a passage. If the path is the strongest so far, `set_path` writes it into the hit.
+fn add_mass(
+    reached: &mut Reached,
+    graph: &EntityGraph,
     slot: Slot,
     mass: f64,
     strength: f64,
-    tell: impl FnOnce(&mut RelatedHit),
+    set_path: impl FnOnce(&mut GraphHit),
 ) {
     let chunk = graph.chunk(slot);
     let (chunk_key, ordinal) = (chunk.chunk_key, chunk.ordinal);
-    let untold = RelatedHit { chunk_key, ordinal, score: 0.0, from: 0, via: None, through: 0 };
-    let (sum, hit) = reached.entry(slot).or_insert((0.0, untold));
+    let without_path = GraphHit { chunk_key, ordinal, score: 0.0, from: 0, via: None, through: 0 };
+    let (sum, hit) = reached.entry(slot).or_insert((0.0, without_path));
     *sum += mass;
     if strength as f32 > hit.score {
-        *hit = RelatedHit { score: strength as f32, ..untold };
-        tell(hit);
+        *hit = GraphHit { score: strength as f32, ..without_path };
+        set_path(hit);
     }
 }
 
-/// G = κ · clip(1 + log10(P / max P) / 2.5, 0, 1).
-fn scored(reached: FxHashMap<Slot, (f64, RelatedHit)>, certainty: f64, limit: usize) -> Vec<RelatedHit> {
+/// The best hits with their graph scores: certainty × clip(1 + log10(mass / greatest mass) / 2.5, 0, 1).
+fn score_hits(reached: Reached, certainty: f64, limit: usize) -> Vec<GraphHit> {
     let greatest = reached.values().map(|(mass, _)| *mass).fold(0.0, f64::max);
-    let score = |mass: f64| certainty * (1.0 + (mass / greatest).log10() / DECADES).clamp(0.0, 1.0);
-    let scored = reached.into_values().map(|(mass, hit)| (mass, RelatedHit { score: score(mass) as f32, ..hit }));
-    let mut hits: Vec<(f64, RelatedHit)> = scored.filter(|(_, hit)| hit.score > 0.0).collect();
+    let score = |mass: f64| certainty * (1.0 + (mass / greatest).log10() / SCORE_DECADES).clamp(0.0, 1.0);
+    let scored = reached.into_values().map(|(mass, hit)| (mass, GraphHit { score: score(mass) as f32, ..hit }));
+    let mut hits: Vec<(f64, GraphHit)> = scored.filter(|(_, hit)| hit.score > 0.0).collect();
     hits.sort_unstable_by(|(mass, hit), (other_mass, other)| {
         other_mass.total_cmp(mass).then(hit.chunk_key.cmp(&other.chunk_key))
     });
@@ -374,13 +411,13 @@ fn scored(reached: FxHashMap<Slot, (f64, RelatedHit)>, certainty: f64, limit: us
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entities::mentions::{NameFinder, Phrases};
-    use crate::entities::record::{DECLARED, RecordReader};
+    use crate::entities::mentions::{MentionExtractor, PhraseSet};
+    use crate::entities::record::{DATE, DECLARED, Mention, RecordReader};
     use crate::filters::memory_set::MemorySet;
     use mneme_testing::Chance;
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// A live chunk as the definition sees it.
+    /// A live chunk, for the reference implementation.
     struct Passage {
         ordinal: u32,
         record: Vec<u8>,
@@ -388,25 +425,32 @@ mod tests {
 
     type Live = BTreeMap<u64, Passage>;
 
-    type Mentioned = (bool, u16, u8, u8, u64);
+    /// A mention of `entities::record` without its surface form.
+    struct NaiveMention {
+        is_title: bool,
+        first: u16,
+        length: u8,
+        marks: u8,
+        hash: u64,
+    }
 
-    /// (is title, first word, length, marks, hash) of each mention.
-    fn mentions(record: &[u8]) -> Vec<Mentioned> {
+    fn mentions(record: &[u8]) -> Vec<NaiveMention> {
         let mut found = Vec::new();
-        let each = |m: crate::entities::record::Mention<'_>| {
-            found.push((m.marks & TITLE != 0, m.first, m.length, m.marks, m.hash));
+        let collect = |mention: Mention<'_>| {
+            let Mention { hash, first, length, marks, .. } = mention;
+            found.push(NaiveMention { is_title: marks & TITLE != 0, first, length, marks, hash });
         };
-        RecordReader::default().each_mention(record, each).expect("a record");
+        RecordReader::default().each_mention(record, collect).expect("a record");
         found
     }
 
-    /// The graph straight from its definition, by hashes.
+    /// Reference implementation: the graph straight from its definition. Entities are hashes.
     struct Naive {
-        n: f64,
+        passages: f64,
         df: BTreeMap<u64, usize>,
         titles: BTreeSet<u64>,
         active: BTreeSet<u64>,
-        /// Per chunk key: name → (tf, is title).
+        /// By chunk key: entity → (term frequency, whether it is the title).
         links: BTreeMap<u64, BTreeMap<u64, (u32, bool)>>,
     }
 
@@ -417,98 +461,99 @@ mod tests {
                 .filter(|(_, passage)| set.contains(passage.ordinal))
                 .map(|(key, passage)| (*key, mentions(&passage.record)))
                 .collect();
-            let n = admitted.len() as f64;
-            let count = |test: &dyn Fn(&Mentioned) -> bool| {
+            let passages = admitted.len() as f64;
+            let count = |test: &dyn Fn(&NaiveMention) -> bool| {
                 let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
                 for mentions in admitted.values() {
-                    let names: BTreeSet<u64> = mentions.iter().filter(|m| test(m)).map(|m| m.4).collect();
-                    names.into_iter().for_each(|name| *counts.entry(name).or_default() += 1);
+                    let entities: BTreeSet<u64> = mentions.iter().filter(|m| test(m)).map(|m| m.hash).collect();
+                    entities.into_iter().for_each(|entity| *counts.entry(entity).or_default() += 1);
                 }
                 counts
             };
             let df = count(&|_| true);
-            let titles: BTreeSet<u64> = count(&|m| m.0).into_keys().collect();
-            let declared = count(&|m| m.3 & DECLARED != 0);
-            let twice = declared.into_iter().filter(|(_, count)| *count >= 2).map(|(name, _)| name);
+            let titles: BTreeSet<u64> = count(&|m| m.is_title).into_keys().collect();
+            let declared = count(&|m| m.marks & DECLARED != 0);
+            let twice = declared.into_iter().filter(|(_, count)| *count >= 2).map(|(entity, _)| entity);
             let active: BTreeSet<u64> = titles.iter().copied().chain(twice).collect();
-            let df_max = (0.005 * n).clamp(10.0, 100.0) as usize;
+            let df_max = (0.005 * passages).clamp(10.0, 100.0) as usize;
             let mut links = BTreeMap::new();
             for (key, mentions) in &admitted {
-                let mut of_chunk: BTreeMap<u64, (u32, bool)> = BTreeMap::new();
-                let is_linked = |name: &u64| df[name] <= df_max;
-                for name in mentions.iter().filter(|m| m.0).map(|m| m.4).collect::<BTreeSet<_>>() {
-                    if is_linked(&name) {
-                        of_chunk.insert(name, (1, true));
+                let mut links_of_chunk: BTreeMap<u64, (u32, bool)> = BTreeMap::new();
+                let is_linked = |entity: &u64| df[entity] <= df_max;
+                for entity in mentions.iter().filter(|m| m.is_title).map(|m| m.hash).collect::<BTreeSet<_>>() {
+                    if is_linked(&entity) {
+                        links_of_chunk.insert(entity, (1, true));
                     }
                 }
                 let mut at = 0;
                 while at < 5_000 {
-                    let here = mentions.iter().filter(|m| !m.0 && m.1 == at && active.contains(&m.4));
-                    let Some(longest) = here.max_by_key(|m| (m.2, m.3 & crate::entities::record::DATE)) else {
+                    let here = mentions.iter().filter(|m| !m.is_title && m.first == at && active.contains(&m.hash));
+                    let Some(longest) = here.max_by_key(|m| (m.length, m.marks & DATE)) else {
                         at += 1;
                         continue;
                     };
-                    if is_linked(&longest.4) {
-                        of_chunk.entry(longest.4).or_default().0 += 1;
+                    if is_linked(&longest.hash) {
+                        links_of_chunk.entry(longest.hash).or_default().0 += 1;
                     }
-                    at += u16::from(longest.2);
+                    at += u16::from(longest.length);
                 }
-                links.insert(*key, of_chunk);
+                links.insert(*key, links_of_chunk);
             }
-            Naive { n, df, titles, active, links }
+            Naive { passages, df, titles, active, links }
         }
 
-        fn idf(&self, name: u64) -> f64 {
-            ((self.n + 1.0) / (self.df[&name] as f64 + 0.5)).ln()
+        fn idf(&self, entity: u64) -> f64 {
+            ((self.passages + 1.0) / (self.df[&entity] as f64 + 0.5)).ln()
         }
 
         /// Row of EP: passage → share.
-        fn passages(&self, name: u64) -> BTreeMap<u64, f64> {
+        fn passage_shares(&self, entity: u64) -> BTreeMap<u64, f64> {
             let weight =
                 |(tf, is_title): &(u32, bool)| 1.0 + 0.5 * f64::from(*tf).ln() + if *is_title { 10.0 } else { 0.0 };
-            let linked = self.links.iter().filter_map(|(key, links)| Some((*key, weight(links.get(&name)?))));
+            let linked = self.links.iter().filter_map(|(key, links)| Some((*key, weight(links.get(&entity)?))));
             normalised(linked.collect())
         }
 
-        /// Row of PE: name → share.
-        fn names(&self, key: u64) -> BTreeMap<u64, f64> {
+        /// Row of PE: entity → share.
+        fn entity_shares(&self, key: u64) -> BTreeMap<u64, f64> {
             let weight = |(tf, is_title): (u32, bool)| 1.0 + 0.5 * f64::from(tf).ln() + f64::from(u8::from(is_title));
             let links = self.links.get(&key).into_iter().flatten();
-            normalised(links.map(|(name, link)| (*name, weight(*link) * self.idf(*name))).collect())
+            normalised(links.map(|(entity, link)| (*entity, weight(*link) * self.idf(*entity))).collect())
         }
 
-        fn entities(&self, runs: &[QueryRun], occurrences: usize, live: &Live) -> (BTreeMap<u64, f64>, f64) {
+        /// Masses of the query's entities, and the graph certainty.
+        fn query_entities(&self, ngrams: &[QueryNgram], occurrences: usize, live: &Live) -> (BTreeMap<u64, f64>, f64) {
             let (mut weights, mut certainty, mut at) = (BTreeMap::new(), 0f64, 0);
-            let last = runs.iter().map(|run| run.first).max().unwrap_or_default();
+            let last = ngrams.iter().map(|ngram| ngram.first).max().unwrap_or_default();
             while at <= last {
-                let here = runs.iter().filter(|run| run.first == at && self.active.contains(&run.hash));
-                // Of equal length the first: a date comes before its words.
-                let Some(run) = here.min_by_key(|run| std::cmp::Reverse(run.length)) else {
+                let here = ngrams.iter().filter(|ngram| ngram.first == at && self.active.contains(&ngram.hash));
+                // The first of equal length: a date comes before its words.
+                let Some(ngram) = here.min_by_key(|ngram| std::cmp::Reverse(ngram.length)) else {
                     at += 1;
                     continue;
                 };
-                at += run.length;
-                let df = self.df[&run.hash];
-                if df > (0.005 * self.n).clamp(10.0, 100.0) as usize {
+                at += ngram.length;
+                let df = self.df[&ngram.hash];
+                if df > (0.005 * self.passages).clamp(10.0, 100.0) as usize {
                     continue;
                 }
-                let is_proper = |m: &Mentioned| m.4 == run.hash && m.3 & (PROPER | TITLE) != 0;
-                let of_scope = self.links.keys().map(|key| mentions(&live[key].record));
-                let capitalised = of_scope.filter(|mentions| mentions.iter().any(is_proper)).count() as f64;
-                let is_single = run.length == 1 && !run.surface.chars().any(is_caseless);
-                let proper =
+                let is_capitalised = |m: &NaiveMention| m.hash == ngram.hash && m.marks & (PROPER_NOUN | TITLE) != 0;
+                let admitted = self.links.keys().map(|key| mentions(&live[key].record));
+                let capitalised = admitted.filter(|mentions| mentions.iter().any(is_capitalised)).count() as f64;
+                let is_single = ngram.length == 1 && !ngram.surface.chars().any(is_caseless);
+                let probability =
                     if is_single { ((capitalised + 1.0) / (occurrences.max(df) as f64 + 1.0)).min(1.0) } else { 1.0 };
-                let is_title = self.titles.contains(&run.hash);
-                let idf = self.idf(run.hash);
-                certainty = certainty.max(if is_title { 1.0 } else { 0.2 } * (idf / 6.0).min(1.0) * proper);
-                weights.insert(run.hash, idf * if is_title { 1.0 } else { 0.7 } * proper);
+                let is_title = self.titles.contains(&ngram.hash);
+                let idf = self.idf(ngram.hash);
+                certainty = certainty.max(if is_title { 1.0 } else { 0.2 } * (idf / 6.0).min(1.0) * probability);
+                weights.insert(ngram.hash, idf * if is_title { 1.0 } else { 0.7 } * probability);
             }
             let mut weights = normalised(weights);
             weights.values_mut().for_each(|weight| *weight *= 0.8);
             (weights, certainty)
         }
 
-        fn seeds(&self, seeds: &[Seed]) -> BTreeMap<u64, f64> {
+        fn seed_masses(&self, seeds: &[Seed]) -> BTreeMap<u64, f64> {
             let known: BTreeMap<u64, f64> = seeds
                 .iter()
                 .filter(|seed| self.links.contains_key(&seed.chunk_key))
@@ -529,32 +574,32 @@ mod tests {
         row
     }
 
-    /// A way as (from, via, through), 0 for none, and what comes that way.
-    type Ways = BTreeMap<u64, BTreeMap<(u64, u64, u64), f64>>;
+    /// By passage: paths as (from, via, through), 0 for none, with the mass that takes each.
+    type Paths = BTreeMap<u64, BTreeMap<(u64, u64, u64), f64>>;
 
-    /// P as the sum over all ways.
-    fn naive_ways(naive: &Naive, e0: &BTreeMap<u64, f64>, p0: &BTreeMap<u64, f64>) -> Ways {
-        let mut ways = Ways::new();
-        let mut add = |to: u64, way, mass: f64| *ways.entry(to).or_default().entry(way).or_default() += mass;
-        for (key, mass) in p0 {
+    /// All paths of the walk.
+    fn naive_paths(naive: &Naive, query: &BTreeMap<u64, f64>, seeds: &BTreeMap<u64, f64>) -> Paths {
+        let mut paths = Paths::new();
+        let mut add = |to: u64, path, mass: f64| *paths.entry(to).or_default().entry(path).or_default() += mass;
+        for (key, mass) in seeds {
             add(*key, (0, 0, 0), 0.1 * mass);
-            for (name, share) in naive.names(*key) {
-                for (to, part) in naive.passages(name) {
-                    add(to, (0, *key, name), 0.1 * mass * share * part);
+            for (entity, share) in naive.entity_shares(*key) {
+                for (to, part) in naive.passage_shares(entity) {
+                    add(to, (0, *key, entity), 0.1 * mass * share * part);
                 }
             }
         }
-        for (from, mass) in e0 {
-            for (via, first) in naive.passages(*from) {
+        for (from, mass) in query {
+            for (via, first) in naive.passage_shares(*from) {
                 add(via, (*from, 0, 0), 0.16 * mass * first);
-                for (name, share) in naive.names(via) {
-                    for (to, part) in naive.passages(name) {
-                        add(to, (*from, via, name), 0.6 * mass * first * share * part);
+                for (entity, share) in naive.entity_shares(via) {
+                    for (to, part) in naive.passage_shares(entity) {
+                        add(to, (*from, via, entity), 0.6 * mass * first * share * part);
                     }
                 }
             }
         }
-        ways
+        paths
     }
 
     const PIECES: &[&str] = &[
@@ -586,20 +631,22 @@ mod tests {
         "I",
     ];
 
-    fn text(chance: &mut Chance, most: usize) -> String {
-        let pieces: Vec<&str> = (0..1 + chance.below(most))
+    /// Text of 1 to `pieces_max` random pieces.
+    fn text(chance: &mut Chance, pieces_max: usize) -> String {
+        let pieces: Vec<&str> = (0..1 + chance.below(pieces_max))
             .map(|_| PIECES[chance.below(PIECES.len()) * (1 + chance.below(PIECES.len())) / PIECES.len()])
             .collect();
         pieces.join(" ")
     }
 
-    /// Through random changes and scopes: links, G, κ and the ways are those of the definition, whatever came before.
+    /// After any history of random changes and in any scope, links, scores, certainty and paths agree with the
+    /// reference implementation.
     #[test]
-    fn links_and_scores_are_those_of_the_definition_through_any_history() {
+    fn links_scores_and_paths_match_the_definition_after_any_history() {
         let mut chance = Chance::new();
-        let finder = NameFinder::default();
-        let (mut graph, mut live, mut next_key) = (NameGraph::default(), Live::new(), 1u64);
-        let mut found = 0;
+        let extractor = MentionExtractor::default();
+        let (mut graph, mut live, mut next_key) = (EntityGraph::default(), Live::new(), 1u64);
+        let mut hits_in_total = 0;
         for _ in 0..250 {
             let ordinal = chance.below(90) as u32;
             graph.remove_memory(ordinal);
@@ -607,86 +654,88 @@ mod tests {
             for at in 0..chance.below(5).saturating_sub(1) {
                 let phrases = if chance.below(3) == 0 { vec!["machine learning".to_owned()] } else { Vec::new() };
                 let title = (at == 0 && chance.below(2) == 0).then(|| text(&mut chance, 2));
-                let record = finder.record(&text(&mut chance, 12), title.as_deref(), &finder.phrases(&phrases));
+                let record = extractor.record(&text(&mut chance, 12), title.as_deref(), &extractor.phrases(&phrases));
                 graph.add(next_key, ordinal, &record).expect("added");
                 live.insert(next_key, Passage { ordinal, record });
                 next_key += 1;
             }
             let mut set = MemorySet::with_room_for(90);
-            let of = 1 + chance.below(4);
-            (0..90).filter(|ordinal| of == 1 || ordinal % of != 0).for_each(|ordinal| set.insert(ordinal as u32));
+            let divisor = 1 + chance.below(4);
+            (0..90)
+                .filter(|ordinal| divisor == 1 || ordinal % divisor != 0)
+                .for_each(|ordinal| set.insert(ordinal as u32));
 
             let naive = Naive::new(&live, &set);
             let mut scope = Scope::new(&graph, &set);
             for (key, expected) in &naive.links {
                 let links = scope.links(graph.slot_of(*key).expect("live"));
                 let links: BTreeMap<u64, (u32, bool)> =
-                    links.map(|at| scope.link(at)).map(|l| (graph.hash(l.name), (l.tf, l.is_title))).collect();
+                    links.map(|at| scope.link(at)).map(|l| (graph.hash(l.entity), (l.tf, l.is_title))).collect();
                 assert_eq!(links, *expected, "links of {key}");
             }
 
-            let runs = finder.query_runs(&text(&mut chance, 4));
+            let ngrams = extractor.query_ngrams(&text(&mut chance, 4));
             let keys: BTreeSet<u64> =
                 (0..chance.below(6)).map(|_| 1 + chance.below(next_key as usize) as u64).collect();
             let seeds: Vec<Seed> =
                 keys.iter().map(|key| Seed { chunk_key: *key, score: chance.below(100) as f32 / 50.0 }).collect();
             let occurrences = chance.below(20);
-            let related =
-                related_within(usize::MAX, &mut scope, &runs, &seeds, 2_000, |_, _| Ok(occurrences)).expect("walked");
-            let (e0, certainty) = naive.entities(&runs, occurrences, &live);
-            assert!((f64::from(related.certainty) - certainty).abs() < 1e-6, "{} {certainty}", related.certainty);
+            let found =
+                search_within(usize::MAX, &mut scope, &ngrams, &seeds, 2_000, |_, _| Ok(occurrences)).expect("walked");
+            let (query, certainty) = naive.query_entities(&ngrams, occurrences, &live);
+            assert!((f64::from(found.certainty) - certainty).abs() < 1e-6, "{} {certainty}", found.certainty);
             if certainty == 0.0 {
-                assert!(related.hits.is_empty());
+                assert!(found.hits.is_empty());
                 continue;
             }
-            let ways = naive_ways(&naive, &e0, &naive.seeds(&seeds));
-            let masses: BTreeMap<u64, f64> = ways.iter().map(|(key, ways)| (*key, ways.values().sum())).collect();
+            let paths = naive_paths(&naive, &query, &naive.seed_masses(&seeds));
+            let masses: BTreeMap<u64, f64> = paths.iter().map(|(key, paths)| (*key, paths.values().sum())).collect();
             let greatest = masses.values().copied().fold(0.0, f64::max);
             let score = |key: &u64| certainty * (1.0 + (masses[key] / greatest).log10() / 2.5).clamp(0.0, 1.0);
-            let hits: BTreeMap<u64, &RelatedHit> = related.hits.iter().map(|hit| (hit.chunk_key, hit)).collect();
-            // What lies below a ten-thousandth is not pushed, so that scores differ by less than that makes of them.
+            let hits: BTreeMap<u64, &GraphHit> = found.hits.iter().map(|hit| (hit.chunk_key, hit)).collect();
+            // Sources below a ten-thousandth of the mass are not pushed, so scores may differ by a little.
             for key in masses.keys() {
                 let given = hits.get(key).map_or(0.0, |hit| f64::from(hit.score));
                 assert!((given - score(key)).abs() < 2e-3, "{key}: {given}, expected {}", score(key));
             }
             assert!(hits.keys().all(|key| masses.contains_key(key)));
-            assert!(related.hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
-            found += hits.len();
+            assert!(found.hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
+            hits_in_total += hits.len();
             for (key, hit) in hits {
                 let via = hit.via.map_or(0, |(key, _)| key);
-                let name = |id| if id == 0 { 0 } else { graph.hash(id) };
-                let told = ways[&key][&(name(hit.from), via, name(hit.through))];
-                let elsewhere = ways[&key].iter().filter(|((_, via, _), _)| *via != key);
-                let strongest = elsewhere.map(|(_, mass)| *mass).fold(0.0, f64::max);
-                assert!(via != key && told >= strongest * 0.999_99, "{key}: {told}, strongest {strongest}");
+                let hash = |id| if id == 0 { 0 } else { graph.hash(id) };
+                let reported = paths[&key][&(hash(hit.from), via, hash(hit.through))];
+                let over_others = paths[&key].iter().filter(|((_, via, _), _)| *via != key);
+                let strongest = over_others.map(|(_, mass)| *mass).fold(0.0, f64::max);
+                assert!(via != key && reported >= strongest * 0.999_99, "{key}: {reported}, strongest {strongest}");
             }
         }
-        assert!(found > 500, "the histories lead somewhere: {found}");
+        assert!(hits_in_total > 500, "enough hits for a meaningful test: {hits_in_total}");
     }
 
     #[test]
-    fn the_order_of_publishing_changes_nothing() {
+    fn hits_do_not_depend_on_the_order_of_publishing() {
         let (mut chance, mut corpus) = (Chance::new(), Chance::seeded(1));
-        let finder = NameFinder::default();
+        let extractor = MentionExtractor::default();
         let records: Vec<Vec<u8>> = (0..80)
             .map(|_| {
                 let title = text(&mut corpus, 2);
-                finder.record(&text(&mut corpus, 3), Some(&title), &Phrases::default())
+                extractor.record(&text(&mut corpus, 3), Some(&title), &PhraseSet::default())
             })
             .collect();
         let mut set = MemorySet::default();
         (0..80).for_each(|ordinal| set.insert(ordinal));
         let answer = |order: &[usize]| {
-            let mut graph = NameGraph::default();
+            let mut graph = EntityGraph::default();
             order.iter().for_each(|at| graph.add(*at as u64 + 1, *at as u32, &records[*at]).expect("added"));
-            let runs = finder.query_runs("Ada Lovelace in London with Babbage on 8 May 2023");
+            let ngrams = extractor.query_ngrams("Ada Lovelace in London with Babbage on 8 May 2023");
             let seeds = [Seed { chunk_key: 3, score: 1.0 }, Seed { chunk_key: 9, score: 0.5 }];
-            let related = related(&mut Scope::new(&graph, &set), &runs, &seeds, 50, |_, _| Ok(0)).expect("walked");
-            let told = related.hits.iter().map(|hit| {
-                let name = |id| if id == 0 { 0 } else { graph.hash(id) };
-                (hit.chunk_key, hit.score.to_bits(), name(hit.from), hit.via, name(hit.through))
+            let found = search(&mut Scope::new(&graph, &set), &ngrams, &seeds, 50, |_, _| Ok(0)).expect("walked");
+            let hits = found.hits.iter().map(|hit| {
+                let hash = |id| if id == 0 { 0 } else { graph.hash(id) };
+                (hit.chunk_key, hit.score.to_bits(), hash(hit.from), hit.via, hash(hit.through))
             });
-            told.collect::<Vec<_>>()
+            hits.collect::<Vec<_>>()
         };
         let mut order: Vec<usize> = (0..80).collect();
         let expected = answer(&order);
@@ -698,10 +747,10 @@ mod tests {
     }
 
     #[test]
-    fn too_many_seeds_and_scores_that_are_none_are_refused() {
-        let (graph, set) = (NameGraph::default(), MemorySet::default());
+    fn too_many_seeds_and_scores_that_are_not_finite_are_refused() {
+        let (graph, set) = (EntityGraph::default(), MemorySet::default());
         let refused = |seeds: &[Seed]| {
-            let error = related(&mut Scope::new(&graph, &set), &[], seeds, 10, |_, _| Ok(0)).expect_err("refused");
+            let error = search(&mut Scope::new(&graph, &set), &[], seeds, 10, |_, _| Ok(0)).expect_err("refused");
             assert_eq!(error.code(), "invalid");
         };
         refused(&[Seed { chunk_key: 1, score: 0.0 }; SEEDS_MAX + 1]);

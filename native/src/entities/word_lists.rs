@@ -1,5 +1,5 @@
-//! Reads the word lists of `data/words/entities`, which are compiled into the library. The format: lines that begin
-//! with `#` are comments, a line `[name]` begins a section, and all other lines hold words separated by white space.
+//! Parses the word lists of `data/words/entities`, which are compiled into the library. Lines that begin with `#` are
+//! comments, a line `[name]` begins a section, and all other lines contain words separated by white space.
 
 /// The words of all sections.
 pub(super) fn all_words(list: &'static str) -> impl Iterator<Item = &'static str> {
@@ -29,7 +29,7 @@ mod tests {
     const LIST: &str = "# a comment\n\n[one]\na b\nc\n\n[two]\nd\n";
 
     #[test]
-    fn sections_hold_their_words_only() {
+    fn each_section_has_only_its_own_words() {
         assert_eq!(section_words(LIST, "one").collect::<Vec<_>>(), ["a", "b", "c"]);
         assert_eq!(section_words(LIST, "two").collect::<Vec<_>>(), ["d"]);
         assert_eq!(section_words(LIST, "on").count(), 0);

@@ -1,5 +1,5 @@
-//! How a text becomes the words that names are made of: their normalised form, how they are written, and what stands
-//! between them. Which runs of words are names is `entities::mentions`' affair.
+//! Splits text into words for entity mentions: normalised form, spelling shape, and the gap before each word.
+//! `entities::mentions` decides which n-grams of words are entities.
 
 use std::sync::LazyLock;
 
@@ -9,79 +9,80 @@ use rustc_hash::FxHashSet;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Longer forms are cut here: none is, of words of `SURFACE_BYTES_MAX`, so that different words stay different.
+/// Longer normalised forms are truncated. No surface form of up to `SURFACE_BYTES_MAX` bytes reaches this, so different
+/// words keep different forms.
 const WORD_BYTES_MAX: usize = 1_024;
 
-/// A word that is written with more bytes is part of no name.
+/// A word whose surface form has more bytes is never part of an entity.
 pub(crate) const SURFACE_BYTES_MAX: usize = 128;
 
-/// How a word is written.
+/// Spelling of a word, as far as it matters for entities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// With an upper-case letter, or Latin letters amid Han, Kana or Hangul: such words stand out.
+    /// Contains an upper-case letter, or consists of Latin letters next to Han, Kana or Hangul.
     Capital,
-    /// Digits alone.
+    /// Only digits.
     Digits,
-    /// Of a script without case, two characters or more.
+    /// In a script without case, two characters or more.
     Caseless,
     /// Anything else.
     Lower,
 }
 
-/// What stands before a word.
+/// Strength of the boundary before a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Gap {
-    /// A blank, a hyphen, the dot of an abbreviation: the same name may go on.
+    /// A space, a hyphen, the dot of an abbreviation: an entity may continue.
     Join,
-    /// A comma, a colon, a bracket, a line's end: another name begins, if any.
+    /// A comma, a colon, a bracket, a line break: an entity ends here.
     Soft,
-    /// A sentence's end, a paragraph's.
+    /// The end of a sentence or paragraph.
     Hard,
 }
 
 /// A word of a text.
 #[derive(Debug, Clone)]
 pub(crate) struct Word {
-    /// Where it begins in the text, in bytes.
+    /// Start in the text, in bytes.
     pub(crate) start: usize,
-    /// Where it ends.
+    /// End in the text, in bytes, exclusive.
     pub(crate) end: usize,
-    /// NFKD without combining marks, lower case, at most `WORD_BYTES_MAX` bytes.
+    /// Normalised by `form_of`.
     pub(crate) form: String,
     pub(crate) shape: Shape,
-    /// What stands before it.
+    /// The boundary before it.
     pub(crate) gap: Gap,
-    /// Whether a capital says nothing here: at the start of a sentence, a line or a quotation.
+    /// Whether it begins a sentence, a line or a quotation, where a capital letter does not indicate a name.
     pub(crate) starts_sentence: bool,
 }
 
-/// Cuts texts into words. Cheap to copy.
+/// Splits text into words. Cheap to copy.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct WordCutter {
+pub(crate) struct WordTokeniser {
     segmenter: WordSegmenterBorrowed<'static>,
 }
 
-impl Default for WordCutter {
+impl Default for WordTokeniser {
     fn default() -> Self {
-        WordCutter { segmenter: WordSegmenter::new_dictionary(WordBreakInvariantOptions::default()) }
+        WordTokeniser { segmenter: WordSegmenter::new_dictionary(WordBreakInvariantOptions::default()) }
     }
 }
 
-/// What was seen since the last word.
+/// The characters since the last word, summarised.
 struct Between {
     gap: Gap,
     starts_sentence: bool,
     lines: u32,
 }
 
-impl WordCutter {
-    /// The first `most` words of a text, in order. Linear in the text.
-    pub(crate) fn words(&self, text: &str, most: usize) -> Vec<Word> {
+impl WordTokeniser {
+    /// The first `limit` words of a text, in order. Linear time.
+    pub(crate) fn words(&self, text: &str, limit: usize) -> Vec<Word> {
         let mut words: Vec<Word> = Vec::new();
         let mut between = Between { gap: Gap::Hard, starts_sentence: true, lines: 0 };
         let mut at = 0;
         while let Some(first) = text[at..].chars().next() {
-            if words.len() >= most {
+            if words.len() >= limit {
                 break;
             }
             if !first.is_alphanumeric() {
@@ -89,12 +90,12 @@ impl WordCutter {
                 if first == '&' && between.gap < Gap::Hard {
                     push(&mut words, at, at + 1, "and".to_owned(), Shape::Lower, &mut between);
                 } else {
-                    between.see(first, next, words.last(), text);
+                    between.add(first, next, words.last(), text);
                 }
                 at += first.len_utf8();
             } else if is_caseless(first) {
                 let end = run_end(text, at, |c| is_caseless(c) || is_combining_mark(c) || is_joiner(c));
-                self.cut_caseless(text, at, end, &mut between, &mut words);
+                self.add_caseless(text, at, end, &mut between, &mut words);
                 at = end;
             } else {
                 let (end, next) = cased_word_end(text, at);
@@ -104,16 +105,17 @@ impl WordCutter {
                 at = next;
             }
         }
-        words.truncate(most);
+        words.truncate(limit);
         words
     }
 
-    fn cut_caseless(&self, text: &str, start: usize, end: usize, between: &mut Between, words: &mut Vec<Word>) {
+    /// Adds the words of a run of a caseless script: each run of katakana whole, the rest as the dictionary splits it.
+    fn add_caseless(&self, text: &str, start: usize, end: usize, between: &mut Between, words: &mut Vec<Word>) {
         let mut at = start;
         while at < end {
-            let is_katakana = text[at..].chars().next().is_some_and(is_katakana);
-            let piece_end = run_end(&text[..end], at, |c| is_katakana == crate::entities::words::is_katakana(c));
-            if is_katakana {
+            let starts_with_katakana = text[at..].chars().next().is_some_and(is_katakana);
+            let piece_end = run_end(&text[..end], at, |c| starts_with_katakana == is_katakana(c));
+            if starts_with_katakana {
                 let shape = if text[at..piece_end].chars().nth(1).is_some() { Shape::Caseless } else { Shape::Lower };
                 push(words, at, piece_end, form_of(&text[at..piece_end]), shape, between);
             } else {
@@ -140,21 +142,21 @@ fn push(words: &mut Vec<Word>, start: usize, end: usize, form: String, shape: Sh
 }
 
 impl Between {
-    /// Takes a character that is no part of a word into account; `next` follows it.
-    fn see(&mut self, c: char, next: Option<char>, last: Option<&Word>, text: &str) {
-        let goes_on = next.is_some_and(char::is_alphanumeric);
+    /// Adds a character that is not part of a word. `next` is the character after it, `last` the word before it.
+    fn add(&mut self, c: char, next: Option<char>, last: Option<&Word>, text: &str) {
+        let is_before_word = next.is_some_and(char::is_alphanumeric);
         let (gap, starts_sentence) = match c {
             '\n' => {
                 self.lines += 1;
                 (if self.lines > 1 { Gap::Hard } else { Gap::Soft }, true)
             }
-            '.' if goes_on || last.is_some_and(|word| is_abbreviation(word, text)) => (Gap::Join, false),
+            '.' if is_before_word || last.is_some_and(|word| is_abbreviation(word, text)) => (Gap::Join, false),
             '.' | '!' | '?' | '…' | '。' | '！' | '？' | '।' | '؟' | '۔' | '|' | '•' | '·' => {
                 (Gap::Hard, true)
             }
             ';' | '；' | '*' | '#' | '>' | '=' | '<' => (Gap::Hard, true),
             ':' | '：' | '“' | '„' | '«' | '»' | '‹' | '「' | '『' | '《' | '‘' => (Gap::Soft, true),
-            '"' => (Gap::Soft, goes_on),
+            '"' => (Gap::Soft, is_before_word),
             '-' | '‐' | '‑' | '_' | '@' | '\'' | '’' | '・' | '\u{ad}' => (Gap::Join, false),
             c if c.is_whitespace() || is_combining_mark(c) || c.is_control() => (Gap::Join, false),
             _ => (Gap::Soft, false),
@@ -164,18 +166,18 @@ impl Between {
     }
 }
 
-/// Initials and titles of persons, after which a dot ends no sentence.
+/// Whether a word is an initial or a common abbreviation, so that a dot after it does not end a sentence.
 fn is_abbreviation(word: &Word, text: &str) -> bool {
-    static KNOWN: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
+    static ABBREVIATIONS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
         "st dr mr mrs ms prof sr jr gen col capt lt sgt rev hon sen gov no nr vol mt ft bros vs hl ste mme mlle hr fr sig"
             .split(' ')
             .collect()
     });
     let is_initial = word.shape == Shape::Capital && text[word.start..word.end].chars().nth(1).is_none();
-    is_initial || (word.shape == Shape::Capital && KNOWN.contains(word.form.as_str()))
+    is_initial || (word.shape == Shape::Capital && ABBREVIATIONS.contains(word.form.as_str()))
 }
 
-/// Where a word of a cased script or of digits ends, and where reading goes on: behind a possessive `'s`.
+/// End of a word of letters with case or of digits, and where to continue: after a possessive `'s`, which is dropped.
 fn cased_word_end(text: &str, start: usize) -> (usize, usize) {
     let mut end = start;
     loop {
@@ -194,7 +196,7 @@ fn cased_word_end(text: &str, start: usize) -> (usize, usize) {
     }
 }
 
-/// What French, Italian and their like write before an apostrophe: a word of its own.
+/// Whether French, Italian and similar languages write this before an apostrophe as a separate word, like "l'".
 fn is_elided(surface: &str) -> bool {
     const ELIDED: &[&str] =
         &["l", "d", "j", "m", "t", "s", "n", "c", "qu", "un", "dell", "nell", "all", "sull", "dall", "jusqu", "lorsqu"];
@@ -202,8 +204,8 @@ fn is_elided(surface: &str) -> bool {
 }
 
 fn shape_of(surface: &str, before: Option<char>, after: Option<char>) -> Shape {
-    let is_amid_caseless = || before.is_some_and(is_east_asian) || after.is_some_and(is_east_asian);
-    // "I'm", "I’ll": no names.
+    let is_beside_east_asian = || before.is_some_and(is_east_asian) || after.is_some_and(is_east_asian);
+    // "I'm" and "I’ll" are not entities, despite the capital.
     let is_contraction = surface.starts_with('I') && surface[1..].starts_with(['\'', '’']);
     if surface.len() > SURFACE_BYTES_MAX || is_contraction {
         Shape::Lower
@@ -211,21 +213,22 @@ fn shape_of(surface: &str, before: Option<char>, after: Option<char>) -> Shape {
         Shape::Capital
     } else if surface.chars().all(char::is_numeric) {
         Shape::Digits
-    } else if surface.len() > 1 && is_amid_caseless() {
+    } else if surface.len() > 1 && is_beside_east_asian() {
         Shape::Capital
     } else {
         Shape::Lower
     }
 }
 
-/// A word as names are compared: NFKD, without the marks that Latin, Greek, Cyrillic, Hebrew and Arabic writing may
-/// leave out (other scripts' marks are vowels and consonants), lower case, without apostrophes, cut to 64 bytes.
+/// Normalised form by which words are compared: NFKD, lower case, without apostrophes, and without the marks that
+/// Latin, Greek, Cyrillic, Hebrew and Arabic text may omit. In other scripts, marks are vowels and consonants and
+/// stay. Truncated to `WORD_BYTES_MAX` bytes.
 pub(crate) fn form_of(surface: &str) -> String {
     let mut form = if surface.is_ascii() {
         surface.to_ascii_lowercase()
     } else {
         let bare: String = surface.nfkd().filter(|c| !is_optional_mark(*c)).collect();
-        // Lower-casing adds a dot over the i of "İ".
+        // Lower-casing "İ" adds a combining dot above.
         bare.to_lowercase().chars().filter(|c| !is_optional_mark(*c)).collect()
     };
     form.retain(|c| !matches!(c, '\'' | '’'));
@@ -240,11 +243,12 @@ fn is_optional_mark(c: char) -> bool {
         | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}' | '\u{200c}' | '\u{200d}')
 }
 
+/// End of the run of characters from `start` that belong to it.
 fn run_end(text: &str, start: usize, belongs: impl Fn(char) -> bool) -> usize {
     text[start..].find(|c| !belongs(c)).map_or(text.len(), |length| start + length)
 }
 
-/// Whether a letter's script knows no capitals. Georgian has them for headlines only.
+/// Whether a character is a letter of a script without case. Georgian counts as one: it has capitals only in headlines.
 pub(crate) fn is_caseless(c: char) -> bool {
     !c.is_ascii()
         && c.is_alphabetic()
