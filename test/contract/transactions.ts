@@ -288,6 +288,18 @@ export function transactionsContract(implementation: string, open: OpenStores): 
       expect(await userIds()).toEqual([]);
     });
 
+    test("a store of a transaction that was kept is refused after the end, also while another transaction is open", async () => {
+      const { users } = await transactions.run((tx) => ({ users: tx.users }));
+      expect(await messageOf(() => upsert({ users }, "late"))).toContain("used after its end");
+      const undone = transactions.run(async (tx) => {
+        await upsert(tx, "inside");
+        expect(await messageOf(() => upsert({ users }, "late"))).toContain("used after its end");
+        throw new Error("changed my mind");
+      });
+      expect(await messageOf(() => undone)).toBe("changed my mind");
+      expect(await userIds()).toEqual([]);
+    });
+
     describe("deliveries of events", () => {
       test("appear with the commit and are announced after it", async () => {
         await stores.webhooks.create(project, WEBHOOK);

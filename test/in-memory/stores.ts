@@ -115,7 +115,7 @@ export function openInMemoryStores({ onEffectFailure, ...options }: InMemoryStor
       await delays.next();
       return write(async (session) => {
         let isRunning = true;
-        const checkRunning = () => invariant(isRunning, "a transaction was used after its end; this is a bug in Mneme");
+        const checkRunning = () => invariant(isRunning, "a transaction was used after its end");
         const stores = asynchronous(delays, (_name, _method, call) => {
           checkRunning();
           return session.attempt(() => call(session));

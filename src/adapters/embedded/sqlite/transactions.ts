@@ -106,43 +106,43 @@ class OpenTransaction implements Transaction {
   ) {}
 
   get memories() {
-    return this.#open().memories;
+    return this.#guarded(this.stores.memories);
   }
 
   get jobs() {
-    return this.#open().jobs;
+    return this.#guarded(this.stores.jobs);
   }
 
   get retirement() {
-    return this.#open().retirement;
+    return this.#guarded(this.stores.retirement);
   }
 
   get extractions() {
-    return this.#open().extractions;
+    return this.#guarded(this.stores.extractions);
   }
 
   get accounts() {
-    return this.#open().accounts;
+    return this.#guarded(this.stores.accounts);
   }
 
   get users() {
-    return this.#open().users;
+    return this.#guarded(this.stores.users);
   }
 
   get chats() {
-    return this.#open().chats;
+    return this.#guarded(this.stores.chats);
   }
 
   get webhooks() {
-    return this.#open().webhooks;
+    return this.#guarded(this.stores.webhooks);
   }
 
   get idempotency() {
-    return this.#open().idempotency;
+    return this.#guarded(this.stores.idempotency);
   }
 
   afterCommit(effect: Effect): void {
-    this.#open();
+    this.#checkOpen();
     this.database.afterCommit(effect);
   }
 
@@ -150,8 +150,19 @@ class OpenTransaction implements Transaction {
     this.#isOpen = false;
   }
 
-  #open(): Stores {
-    invariant(this.#isOpen, "a transaction was used after its end; this is a bug in Mneme");
-    return this.stores;
+  /** Refuses calls after the end, also if the caller has kept the store: a late change could join another transaction. */
+  #guarded<Store extends object>(store: Store): Store {
+    this.#checkOpen();
+    return new Proxy(store, {
+      get: (target, name) => {
+        this.#checkOpen();
+        const member: unknown = Reflect.get(target, name);
+        return typeof member === "function" ? member.bind(target) : member;
+      },
+    });
+  }
+
+  #checkOpen(): void {
+    invariant(this.#isOpen, "a transaction was used after its end");
   }
 }
