@@ -150,7 +150,7 @@ class OpenTransaction implements Transaction {
     this.#isOpen = false;
   }
 
-  /** Refuses calls after the end, also if the caller has kept the store: a late change could join another transaction. */
+  /** Refuses calls after the end, also on a store that was kept: a late change could join another transaction. */
   #guarded<Store extends object>(store: Store): Store {
     this.#checkOpen();
     return new Proxy(store, {
