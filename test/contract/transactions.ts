@@ -103,7 +103,21 @@ export function transactionsContract(implementation: string, open: OpenStores): 
         expect(await stores.jobs.nextJobInMs()).toBeNull();
       });
 
-      test("is undone where a store refuses something", async () => {
+      test("is called once, also if it fails", async () => {
+        let calls = 0;
+        const fail = () => {
+          calls += 1;
+          throw new Error("changed my mind");
+        };
+        expect(await messageOf(() => transactions.run(fail))).toBe("changed my mind");
+        await transactions.run(async (tx) => {
+          calls += 1;
+          await upsert(tx, "u");
+        });
+        expect([calls, await userIds()]).toEqual([2, ["u"]]);
+      });
+
+      test("is undone if a store refuses a call", async () => {
         const refused = transactions.run(async (tx) => {
           await upsert(tx, "u");
           await tx.accounts.usage("prj_nowhere" as ProjectId);
