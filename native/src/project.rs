@@ -177,7 +177,7 @@ impl Project {
     /// Vector search: the `limit` admissible chunks with the highest cosine similarity to a unit vector `[dimensions]`.
     pub fn search_vectors(&self, vector: &[f32], within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
         check_limit(limit)?;
-        self.vectors.nearest(vector, within, limit)
+        self.vectors.search(vector, within, limit)
     }
 
     /// Full-text search: the `limit` admissible chunks with the highest BM25 score, 0..1.
@@ -194,7 +194,7 @@ impl Project {
         }
         let ordinals = self.candidates.known_ordinals(memory_keys);
         let chunks: Vec<(u64, Option<u32>)> = chunk_keys.iter().copied().zip(ordinals).collect();
-        self.vectors.score(vector, &chunks)
+        self.vectors.score_chunks(vector, &chunks)
     }
 
     /// The BM25 score of exactly the given chunks; 0 where no word matches.

@@ -1,5 +1,5 @@
-//! The HNSW graph (USearch) over a project's vectors, and its snapshot on disk.
-//! When the graph is asked instead of the scan is `vectors::index`' decision.
+//! The HNSW graph (USearch) over the vectors of a project, and its snapshot on disk.
+//! `searcher` decides when it is used instead of a scan; `hnsw_builder` adds rows to it.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -13,74 +13,76 @@ use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 use crate::error::{Error, Result};
 use crate::files::sync_directory;
 
-/// Links per node; the first figures were taken with it (ARCHITECTURE.md, "Measured").
+/// Links per node (M of the HNSW paper). All measurements were made with it (docs/measurements.md, "HNSW").
 const CONNECTIVITY: usize = 32;
-/// Breadth of the search that places a new node.
-const EXPANSION_ADD: usize = 128;
-/// Searches that may run at once, the adding thread included; a further one is refused by USearch.
+/// Breadth of the search that finds the links of a new node (ef of construction).
+const EF_CONSTRUCTION: usize = 128;
+/// Threads that may use the graph at the same time, the adding thread included. USearch refuses further ones.
 const THREADS_MAX: usize = 64;
-/// Rows to reserve at first; doubled when full, because reserving excludes every search.
+/// Initial capacity in rows. It doubles when it is full, because no search can run while capacity is reserved.
 const CAPACITY_MIN: usize = 16_384;
 
+/// First line of a sidecar: its format.
 const SIDECAR_MAGIC: &str = "mneme-graph-1";
 
-/// What a snapshot must agree with to belong to a log. Row numbers are its keys, so the log must have been replayed
-/// into the very same rows.
+/// Identifies the vector log that a graph was built from. The keys of the graph are row numbers, so a snapshot is valid
+/// only if replaying the log gives the same row numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GraphIdentity {
+pub struct LogIdentity {
     /// Components of a vector.
     pub dimensions: usize,
-    /// The embedding model.
+    /// Fingerprint of the embedding model.
     pub fingerprint: String,
-    /// The log's numbering.
+    /// Epoch of the log (`VectorLog::epoch`).
     pub epoch: u64,
-    /// Records the log skipped as damaged: they shift row numbers.
+    /// Number of records that the log skipped as damaged. They shift row numbers.
     pub damaged_records: u64,
 }
 
-/// The graph. One thread adds (several lose nodes, USearch#735); any number search. Nothing is ever removed: callers
-/// pass a predicate over live rows.
-pub struct Graph {
-    /// Adding and searching share it, reserving has it alone: a search during a reservation crashes.
+/// The HNSW graph. Only one thread may add rows, because USearch loses nodes with several (USearch issue 735). Any
+/// number of threads may search. Rows are never removed: searches pass a predicate that accepts live rows.
+pub struct HnswGraph {
+    /// Additions and searches hold the read lock. Reserving capacity holds the write lock, because a concurrent search
+    /// crashes.
     index: RwLock<Index>,
-    /// Rows below this were added (or were dead and skipped).
-    covered: AtomicUsize,
+    /// All rows below this number were added, or were dead and skipped.
+    covered_rows: AtomicUsize,
 }
 
-impl std::fmt::Debug for Graph {
+impl std::fmt::Debug for HnswGraph {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Graph").field("covered", &self.covered()).finish_non_exhaustive()
+        formatter.debug_struct("HnswGraph").field("covered_rows", &self.covered_rows()).finish_non_exhaustive()
     }
 }
 
-impl Graph {
+impl HnswGraph {
     /// An empty graph for vectors `[dimensions]`.
-    pub fn new(dimensions: usize) -> Result<Graph> {
+    pub fn new(dimensions: usize) -> Result<HnswGraph> {
         let options = IndexOptions {
             dimensions,
             metric: MetricKind::IP,
             quantization: ScalarKind::BF16,
             connectivity: CONNECTIVITY,
-            expansion_add: EXPANSION_ADD,
+            expansion_add: EF_CONSTRUCTION,
             expansion_search: 0,
             multi: false,
         };
-        let index = Index::new(&options).map_err(graph_error)?;
-        index.reserve_capacity_and_threads(CAPACITY_MIN, THREADS_MAX).map_err(graph_error)?;
-        Ok(Graph { index: RwLock::new(index), covered: AtomicUsize::new(0) })
+        let index = Index::new(&options).map_err(hnsw_error)?;
+        index.reserve_capacity_and_threads(CAPACITY_MIN, THREADS_MAX).map_err(hnsw_error)?;
+        Ok(HnswGraph { index: RwLock::new(index), covered_rows: AtomicUsize::new(0) })
     }
 
-    /// Rows below this number are in the graph unless they were dead.
-    pub fn covered(&self) -> usize {
-        self.covered.load(Ordering::Acquire)
+    /// All rows below this number are in the graph, except rows that were dead.
+    pub fn covered_rows(&self) -> usize {
+        self.covered_rows.load(Ordering::Acquire)
     }
 
-    /// States that all rows below `rows` were added or are dead.
-    pub fn set_covered(&self, rows: usize) {
-        self.covered.store(rows, Ordering::Release);
+    /// Records that all rows below `rows` were added or are dead.
+    pub fn set_covered_rows(&self, rows: usize) {
+        self.covered_rows.store(rows, Ordering::Release);
     }
 
-    /// Adds a vector under its row number. To be called by one thread at a time.
+    /// Adds a vector under its row number. Only one thread at a time may call this.
     pub fn add(&self, row: u32, vector: &[bf16]) -> Result<()> {
         let is_full = {
             let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
@@ -88,127 +90,139 @@ impl Graph {
         };
         if is_full {
             let index = self.index.write().unwrap_or_else(PoisonError::into_inner);
-            index.reserve_capacity_and_threads(index.capacity() * 2, THREADS_MAX).map_err(graph_error)?;
+            index.reserve_capacity_and_threads(index.capacity() * 2, THREADS_MAX).map_err(hnsw_error)?;
         }
         let widened: Vec<f32> = vector.iter().map(|component| component.to_f32()).collect();
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-        index.add(u64::from(row), &widened).map_err(graph_error)
+        index.add(u64::from(row), &widened).map_err(hnsw_error)
     }
 
-    /// About `ef` rows near a unit query `[dimensions]` that the predicate accepts, best first by the graph's own
-    /// reckoning. The predicate must not panic: it is called across C++.
-    pub fn search(&self, query: &[f32], ef: usize, is_wanted: impl Fn(u32) -> bool) -> Result<Vec<u32>> {
+    /// Searches with breadth `ef`. Returns up to `ef` rows near a unit query `[dimensions]` that the predicate accepts,
+    /// best first by the scores of USearch. The predicate must not panic, because C++ calls it.
+    pub fn search(&self, query: &[f32], ef: usize, is_accepted: impl Fn(u32) -> bool) -> Result<Vec<u32>> {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-        let matches = index.filtered_search(query, ef, |key| is_wanted(key as u32)).map_err(graph_error)?;
+        let matches = index.filtered_search(query, ef, |key| is_accepted(key as u32)).map_err(hnsw_error)?;
         Ok(matches.keys.into_iter().map(|key| key as u32).collect())
     }
 
-    /// Writes the snapshot `graph.usearch` and its sidecar into `directory`. To be called by the adding thread, so that
-    /// the graph stands still; searches go on. A crash at any point leaves a snapshot that is whole or is ignored.
-    pub fn save(&self, directory: &Path, identity: &GraphIdentity) -> Result<()> {
-        let (snapshot, beside) = (snapshot_path(directory), directory.join("graph.saving"));
+    /// Writes the snapshot `graph.usearch` and its sidecar `graph.meta` into `directory`. Only the adding thread may
+    /// call this, so that the graph does not change meanwhile; searches may run. After a crash at any point the
+    /// snapshot is either complete or ignored.
+    pub fn save_snapshot(&self, directory: &Path, identity: &LogIdentity) -> Result<()> {
+        let (snapshot, temporary) = (snapshot_path(directory), directory.join("graph.saving"));
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-        let saved = index.save(&beside.to_string_lossy()).map_err(graph_error);
+        let saved = index.save(&temporary.to_string_lossy()).map_err(hnsw_error);
         drop(index);
         let finish = || -> Result<()> {
             saved?;
-            let (length, checksum) = checksum_of(&beside).map_err(|cause| snapshot_error(&beside, &cause))?;
-            let sidecar = Sidecar { identity: identity.clone(), covered: self.covered(), length, checksum };
-            let synced = File::open(&beside).and_then(|file| file.sync_all());
-            synced.and_then(|()| fs::rename(&beside, &snapshot)).map_err(|cause| snapshot_error(&snapshot, &cause))?;
-            let (path, beside) = (sidecar_path(directory), directory.join("graph.meta.saving"));
-            fs::write(&beside, sidecar.encode())
-                .and_then(|()| File::open(&beside)?.sync_all())
-                .and_then(|()| fs::rename(&beside, &path))
+            let (length, checksum) = checksum_of(&temporary).map_err(|cause| snapshot_error(&temporary, &cause))?;
+            let sidecar = Sidecar { identity: identity.clone(), covered_rows: self.covered_rows(), length, checksum };
+            let synced = File::open(&temporary).and_then(|file| file.sync_all());
+            synced
+                .and_then(|()| fs::rename(&temporary, &snapshot))
+                .map_err(|cause| snapshot_error(&snapshot, &cause))?;
+            let (path, temporary) = (sidecar_path(directory), directory.join("graph.meta.saving"));
+            fs::write(&temporary, sidecar.encode())
+                .and_then(|()| File::open(&temporary)?.sync_all())
+                .and_then(|()| fs::rename(&temporary, &path))
                 .and_then(|()| sync_directory(&path))
                 .map_err(|cause| snapshot_error(&path, &cause))
         };
         let finished = finish();
         if finished.is_err() {
-            // Left-overs only waste space, and the next save overwrites them.
-            let _ = fs::remove_file(&beside);
+            // A file that cannot be removed only wastes space, and the next snapshot overwrites it.
+            let _ = fs::remove_file(&temporary);
         }
         finished
     }
 
-    /// Checks the snapshot against its sidecar and the log, without loading it: about 0.3 s per gigabyte.
-    pub fn inspect(directory: &Path, identity: &GraphIdentity) -> Snapshot {
+    /// Compares the snapshot with its sidecar and the log, without loading it. About 0.3 s per gigabyte.
+    pub fn check_snapshot(directory: &Path, identity: &LogIdentity) -> HnswSnapshot {
         let path = snapshot_path(directory);
-        let ignored = |reason: &str| {
-            Snapshot::Ignored(format!("the graph snapshot {} {reason}; it is ignored and rebuilt", path.display()))
+        let damaged = |reason: &str| {
+            HnswSnapshot::Damaged(format!(
+                "the HNSW snapshot {} {reason}; it is ignored and the graph is rebuilt",
+                path.display()
+            ))
         };
         let sidecar = match fs::read_to_string(sidecar_path(directory)) {
             Ok(text) => Sidecar::decode(&text),
-            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Snapshot::Absent,
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return HnswSnapshot::Absent,
             Err(_) => None,
         };
-        let Some(sidecar) = sidecar else { return ignored("has an unreadable description") };
+        let Some(sidecar) = sidecar else { return damaged("has an unreadable sidecar file") };
         if sidecar.identity != *identity {
-            return Snapshot::Absent;
+            return HnswSnapshot::Absent;
         }
         match checksum_of(&path) {
-            Ok(found) if found == (sidecar.length, sidecar.checksum) => Snapshot::Sound { covered: sidecar.covered },
-            Ok(_) => ignored("does not have its checksum"),
-            Err(cause) => ignored(&format!("cannot be read ({cause})")),
+            Ok(found) if found == (sidecar.length, sidecar.checksum) => {
+                HnswSnapshot::Valid { covered_rows: sidecar.covered_rows }
+            }
+            Ok(_) => damaged("has a wrong checksum"),
+            Err(cause) => damaged(&format!("cannot be read ({cause})")),
         }
     }
 
-    /// Loads a snapshot that `inspect` found sound.
-    pub fn load(directory: &Path, identity: &GraphIdentity, covered: usize) -> Result<Graph> {
-        let graph = Graph::new(identity.dimensions)?;
+    /// Loads a snapshot that `check_snapshot` found valid.
+    pub fn load_snapshot(directory: &Path, identity: &LogIdentity, covered_rows: usize) -> Result<HnswGraph> {
+        let graph = HnswGraph::new(identity.dimensions)?;
         {
             let index = graph.index.write().unwrap_or_else(PoisonError::into_inner);
-            index.load(&snapshot_path(directory).to_string_lossy()).map_err(graph_error)?;
-            // Loading adopts the file's dimensions, and leaves the room for threads to be reserved anew.
+            index.load(&snapshot_path(directory).to_string_lossy()).map_err(hnsw_error)?;
+            // Loading takes over the dimensions of the file and drops the capacity for threads, which is reserved
+            // below.
             if index.dimensions() != identity.dimensions {
-                return Err(Error::Damaged(format!("the graph snapshot has {} dimensions", index.dimensions())));
+                return Err(Error::Damaged(format!("the HNSW snapshot has {} dimensions", index.dimensions())));
             }
             let capacity = index.size().next_power_of_two().max(CAPACITY_MIN);
-            index.reserve_capacity_and_threads(capacity, THREADS_MAX).map_err(graph_error)?;
+            index.reserve_capacity_and_threads(capacity, THREADS_MAX).map_err(hnsw_error)?;
         }
-        graph.set_covered(covered);
+        graph.set_covered_rows(covered_rows);
         Ok(graph)
     }
 }
 
-/// What `Graph::inspect` found.
+/// The result of `HnswGraph::check_snapshot`.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Snapshot {
-    /// None for this log.
+pub enum HnswSnapshot {
+    /// There is no snapshot of this log.
     Absent,
-    /// One that can be loaded; it covers the rows below `covered`.
-    Sound {
-        /// See `Graph::covered`.
-        covered: usize,
+    /// The snapshot can be loaded.
+    Valid {
+        /// See `HnswGraph::covered_rows`.
+        covered_rows: usize,
     },
-    /// One that must not be loaded, and why, as a sentence for the operator.
-    Ignored(String),
+    /// The snapshot is damaged and must not be loaded. The sentence for the operator says why.
+    Damaged(String),
 }
 
-/// Removes a snapshot that no longer belongs to its log.
-pub fn discard_snapshot(directory: &Path) {
+/// Deletes the snapshot, which no longer belongs to the log.
+pub fn delete_snapshot(directory: &Path) {
     for path in [sidecar_path(directory), snapshot_path(directory)] {
-        // A file that stays is ignored at the next opening: its identity does not fit.
+        // A file that cannot be deleted is ignored later, because its identity differs from the log's.
         let _ = fs::remove_file(path);
     }
 }
 
+/// The file beside a snapshot that identifies its log and has its checksum.
 #[derive(Debug)]
 struct Sidecar {
-    identity: GraphIdentity,
-    covered: usize,
+    identity: LogIdentity,
+    covered_rows: usize,
+    /// Size of the snapshot in bytes.
     length: u64,
+    /// CRC-32 of the snapshot.
     checksum: u32,
 }
 
 impl Sidecar {
-    /// Lines of text, the last a checksum of those before it. The fingerprint comes last but that: it may hold anything
-    /// but a line break, which `ProjectIndex` does not let through.
+    /// The sidecar as lines of text. The last line is a checksum of the lines before it. The line before that is the
+    /// fingerprint, which may contain any character except a line break (`Project::open` refuses those).
     fn encode(&self) -> String {
-        let GraphIdentity { dimensions, fingerprint, epoch, damaged_records } = &self.identity;
+        let LogIdentity { dimensions, fingerprint, epoch, damaged_records } = &self.identity;
         let body = format!(
             "{SIDECAR_MAGIC}\n{dimensions}\n{epoch}\n{damaged_records}\n{}\n{}\n{}\n{fingerprint}\n",
-            self.covered, self.length, self.checksum
+            self.covered_rows, self.length, self.checksum
         );
         let checksum = crc32fast::hash(body.as_bytes());
         format!("{body}{checksum}\n")
@@ -226,13 +240,13 @@ impl Sidecar {
         let dimensions = lines.next()?.parse().ok()?;
         let epoch = lines.next()?.parse().ok()?;
         let damaged_records = lines.next()?.parse().ok()?;
-        let covered = lines.next()?.parse().ok()?;
+        let covered_rows = lines.next()?.parse().ok()?;
         let length = lines.next()?.parse().ok()?;
         let checksum = lines.next()?.parse().ok()?;
         let fingerprint = lines.next()?.to_owned();
         Some(Sidecar {
-            identity: GraphIdentity { dimensions, fingerprint, epoch, damaged_records },
-            covered,
+            identity: LogIdentity { dimensions, fingerprint, epoch, damaged_records },
+            covered_rows,
             length,
             checksum,
         })
@@ -247,7 +261,7 @@ fn sidecar_path(directory: &Path) -> PathBuf {
     directory.join("graph.meta")
 }
 
-/// (length, CRC-32) of a file. USearch has no checksum of its own: a bit-flipped file loads without complaint.
+/// (length, CRC-32) of a file. USearch has no checksums; it would load a file with flipped bits without an error.
 fn checksum_of(path: &Path) -> std::io::Result<(u64, u32)> {
     let mut file = File::open(path)?;
     let (mut hasher, mut length, mut buffer) = (crc32fast::Hasher::new(), 0, vec![0; 1 << 20]);
@@ -262,7 +276,7 @@ fn checksum_of(path: &Path) -> std::io::Result<(u64, u32)> {
     }
 }
 
-fn graph_error(cause: impl std::fmt::Display) -> Error {
+fn hnsw_error(cause: impl std::fmt::Display) -> Error {
     Error::Io(format!("HNSW graph: {cause}"))
 }
 
@@ -278,22 +292,22 @@ mod tests {
 
     const DIMENSIONS: usize = 16;
 
-    fn identity() -> GraphIdentity {
-        GraphIdentity { dimensions: DIMENSIONS, fingerprint: "model-a".to_owned(), epoch: 7, damaged_records: 0 }
+    fn identity() -> LogIdentity {
+        LogIdentity { dimensions: DIMENSIONS, fingerprint: "model-a".to_owned(), epoch: 7, damaged_records: 0 }
     }
 
-    fn built(rows: u32, chance: &mut Chance) -> (Graph, Vec<Vec<f32>>) {
-        let graph = Graph::new(DIMENSIONS).expect("memory");
+    fn built(rows: u32, chance: &mut Chance) -> (HnswGraph, Vec<Vec<f32>>) {
+        let graph = HnswGraph::new(DIMENSIONS).expect("memory");
         let vectors: Vec<Vec<f32>> = (0..rows).map(|_| chance.unit_vector(DIMENSIONS)).collect();
         for (row, vector) in (0..).zip(&vectors) {
             graph.add(row, &to_bf16(vector)).expect("added");
         }
-        graph.set_covered(rows as usize);
+        graph.set_covered_rows(rows as usize);
         (graph, vectors)
     }
 
     #[test]
-    fn every_row_finds_itself_also_after_the_room_was_doubled() {
+    fn every_row_finds_itself_also_after_the_capacity_was_doubled() {
         let mut chance = Chance::new();
         let rows = CAPACITY_MIN as u32 + 500;
         let (graph, vectors) = built(rows, &mut chance);
@@ -304,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn only_wanted_rows_are_found() {
+    fn only_rows_that_the_predicate_accepts_are_found() {
         let mut chance = Chance::new();
         let (graph, vectors) = built(2_000, &mut chance);
         let found = graph.search(&vectors[0], 50, |row| row % 3 == 1).expect("searched");
@@ -313,50 +327,50 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_is_loaded_whole_or_not_at_all() {
+    fn a_snapshot_is_loaded_completely_or_not_at_all() {
         let (mut chance, directory) = (Chance::new(), TempDir::new("graph"));
         let (graph, vectors) = built(300, &mut chance);
-        assert_eq!(Graph::inspect(directory.path(), &identity()), Snapshot::Absent);
-        graph.save(directory.path(), &identity()).expect("room on the disk");
-        assert_eq!(Graph::inspect(directory.path(), &identity()), Snapshot::Sound { covered: 300 });
-        let loaded = Graph::load(directory.path(), &identity(), 300).expect("sound");
-        assert_eq!(loaded.covered(), 300);
+        assert_eq!(HnswGraph::check_snapshot(directory.path(), &identity()), HnswSnapshot::Absent);
+        graph.save_snapshot(directory.path(), &identity()).expect("room on the disk");
+        assert_eq!(HnswGraph::check_snapshot(directory.path(), &identity()), HnswSnapshot::Valid { covered_rows: 300 });
+        let loaded = HnswGraph::load_snapshot(directory.path(), &identity(), 300).expect("valid");
+        assert_eq!(loaded.covered_rows(), 300);
         for row in 0..300 {
             assert_eq!(loaded.search(&vectors[row as usize], 20, |_| true).expect("searched").first(), Some(&row));
         }
-        loaded.add(300, &to_bf16(&chance.unit_vector(DIMENSIONS))).expect("a loaded graph takes more");
+        loaded.add(300, &to_bf16(&chance.unit_vector(DIMENSIONS))).expect("a loaded graph accepts more rows");
 
         for path in [snapshot_path(directory.path()), sidecar_path(directory.path())] {
-            let sound = fs::read(&path).expect("readable");
+            let original = fs::read(&path).expect("readable");
             for _ in 0..50 {
-                let mut flipped = sound.clone();
+                let mut flipped = original.clone();
                 let at = chance.below(flipped.len());
                 flipped[at] ^= 1 << chance.below(8);
                 fs::write(&path, &flipped).expect("writable");
-                let found = Graph::inspect(directory.path(), &identity());
-                assert!(matches!(found, Snapshot::Ignored(_)), "{} flipped at {at}: {found:?}", path.display());
+                let found = HnswGraph::check_snapshot(directory.path(), &identity());
+                assert!(matches!(found, HnswSnapshot::Damaged(_)), "{} flipped at {at}: {found:?}", path.display());
             }
-            fs::write(&path, &sound[..sound.len() / 2]).expect("writable");
-            assert!(matches!(Graph::inspect(directory.path(), &identity()), Snapshot::Ignored(_)));
-            fs::write(&path, &sound).expect("writable");
+            fs::write(&path, &original[..original.len() / 2]).expect("writable");
+            assert!(matches!(HnswGraph::check_snapshot(directory.path(), &identity()), HnswSnapshot::Damaged(_)));
+            fs::write(&path, &original).expect("writable");
         }
-        assert_eq!(Graph::inspect(directory.path(), &identity()), Snapshot::Sound { covered: 300 });
+        assert_eq!(HnswGraph::check_snapshot(directory.path(), &identity()), HnswSnapshot::Valid { covered_rows: 300 });
     }
 
     #[test]
-    fn a_snapshot_of_another_log_is_passed_over() {
+    fn a_snapshot_of_another_log_is_ignored() {
         let (mut chance, directory) = (Chance::new(), TempDir::new("graph"));
         let (graph, _) = built(50, &mut chance);
-        graph.save(directory.path(), &identity()).expect("room on the disk");
+        graph.save_snapshot(directory.path(), &identity()).expect("room on the disk");
         for other in [
-            GraphIdentity { epoch: 8, ..identity() },
-            GraphIdentity { fingerprint: "model-b".to_owned(), ..identity() },
-            GraphIdentity { dimensions: 17, ..identity() },
-            GraphIdentity { damaged_records: 1, ..identity() },
+            LogIdentity { epoch: 8, ..identity() },
+            LogIdentity { fingerprint: "model-b".to_owned(), ..identity() },
+            LogIdentity { dimensions: 17, ..identity() },
+            LogIdentity { damaged_records: 1, ..identity() },
         ] {
-            assert_eq!(Graph::inspect(directory.path(), &other), Snapshot::Absent);
+            assert_eq!(HnswGraph::check_snapshot(directory.path(), &other), HnswSnapshot::Absent);
         }
-        discard_snapshot(directory.path());
+        delete_snapshot(directory.path());
         assert_eq!(fs::read_dir(directory.path()).expect("listable").count(), 0);
     }
 }

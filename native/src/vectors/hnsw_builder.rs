@@ -1,5 +1,5 @@
-//! The thread that keeps a project's HNSW graph up to date with its rows: loading, adding, calibrating, saving.
-//! It is the only one that adds. The scan covers whatever it has not reached yet.
+//! The thread that keeps the HNSW graph of a project up to date with its rows: loads it, adds rows, calibrates it and
+//! saves snapshots. Only this thread adds rows. Searches scan the rows that it has not added yet.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -9,98 +9,103 @@ use half::bf16;
 use crate::error::{Error, Result};
 use crate::filters::memory_set::MemorySet;
 use crate::hit::Hit;
-use crate::vectors::hnsw::{Graph, GraphIdentity, Snapshot, discard_snapshot};
+use crate::vectors::hnsw::{HnswGraph, HnswSnapshot, LogIdentity, delete_snapshot};
 use crate::vectors::searcher::{ReadyGraph, Searcher};
 
-/// Search breadths that calibration tries, smallest first.
-const EF_LADDER: [usize; 8] = [400, 600, 800, 1_200, 1_600, 2_400, 3_200, 4_800];
-/// Calibration takes the first breadth with this recall@10 against a scan of every row: .99 is promised, the rest is
-/// margin for the chance of the sample.
+/// Values of `ef` (search breadth) that calibration tries, smallest first.
+const EF_STEPS: [usize; 8] = [400, 600, 800, 1_200, 1_600, 2_400, 3_200, 4_800];
+/// Calibration chooses the first `ef` with this recall@10 relative to an int8 scan of all rows. The promised recall is
+/// .99; the rest is a margin for sampling error.
 const CALIBRATION_RECALL: f64 = 0.993;
 const CALIBRATION_QUERIES: usize = 100;
-/// What a calibration query has in common with the stored vector that it is made from (a cosine); the rest is noise. A
-/// question is that far from its best passages, and nearer queries flatter the graph: at 132,000 passages a breadth
-/// that found .993 of what is next to mixtures of stored vectors found .856 for questions of another field.
+/// Cosine of a calibration query to the stored vector that it is made from; the rest is noise. Questions are about as
+/// far from their best passages, and closer queries overestimate recall. At 132,000 passages, an `ef` with recall .993
+/// for mixtures of stored vectors had .856 for questions about another subject (docs/measurements.md, "HNSW").
 const CALIBRATION_COSINE: f32 = 0.25;
 const CALIBRATION_HITS: usize = 10;
 /// A graph that has grown by this factor is calibrated again.
 const CALIBRATION_GROWTH: f64 = 1.25;
-/// Rows that are looked up at a time; the lock on the rows is held for no longer than that takes.
+/// Rows per batch. The row lock is held only while one batch is looked up.
 const BATCH_ROWS: usize = 256;
-/// A snapshot is due after this many new rows, or a tenth of the graph if that is more: at 3,700 adds/s they replay in
-/// seconds.
+/// A snapshot is due after this many new rows, or after a tenth of the graph if that is more. At 3,700 additions per
+/// second, adding that many rows again after opening takes seconds.
 const SNAPSHOT_ROWS_MIN: usize = 20_000;
 
-/// Starts the thread. It ends when the index closes.
-pub(crate) fn start(searcher: Arc<Searcher>, snapshot: Snapshot) -> Result<JoinHandle<()>> {
+/// Starts the builder thread. It ends when the index closes.
+pub(crate) fn start(searcher: Arc<Searcher>, snapshot: HnswSnapshot) -> Result<JoinHandle<()>> {
     std::thread::Builder::new()
-        .name("mneme-graph".to_owned())
+        .name("mneme-hnsw".to_owned())
         .spawn(move || {
-            let mut building = load(&searcher, snapshot);
-            while searcher.wait_for_news() {
-                // A graph that cannot be kept up is given up: the scan serves, and the next news tries again.
-                if catch_up(&searcher, &mut building).is_err() {
+            let mut build = load(&searcher, snapshot);
+            while searcher.wait_for_changes() {
+                // After an error the graph is dropped. Searches use the scan, and the next change starts a new build.
+                if catch_up(&searcher, &mut build).is_err() {
                     searcher.set_ready_graph(None);
-                    building = None;
+                    build = None;
                 }
             }
         })
-        .map_err(|cause| Error::from_io("starting the graph's thread", &cause))
+        .map_err(|cause| Error::from_io("starting the HNSW builder thread", &cause))
 }
 
-/// The graph under construction, of one log epoch.
-struct Building {
-    graph: Arc<Graph>,
-    identity: GraphIdentity,
+/// A graph under construction for one epoch of the log.
+struct Build {
+    graph: Arc<HnswGraph>,
+    identity: LogIdentity,
+    /// Covered rows at the last snapshot.
     rows_when_saved: usize,
+    /// Covered rows at the last calibration.
     rows_when_calibrated: usize,
 }
 
-impl Building {
-    fn new(graph: Graph, identity: GraphIdentity) -> Building {
-        Building { rows_when_saved: graph.covered(), rows_when_calibrated: 0, graph: Arc::new(graph), identity }
+impl Build {
+    fn new(graph: HnswGraph, identity: LogIdentity) -> Build {
+        Build { rows_when_saved: graph.covered_rows(), rows_when_calibrated: 0, graph: Arc::new(graph), identity }
     }
 }
 
-fn load(searcher: &Searcher, snapshot: Snapshot) -> Option<Building> {
-    let Snapshot::Sound { covered } = snapshot else { return None };
+/// Loads the snapshot if it is valid.
+fn load(searcher: &Searcher, snapshot: HnswSnapshot) -> Option<Build> {
+    let HnswSnapshot::Valid { covered_rows } = snapshot else { return None };
     let identity = searcher.rows().identity.clone();
-    // A snapshot that does not load in spite of its checksum is built anew like one that is missing.
-    let graph = Graph::load(&searcher.options.directory, &identity, covered).ok()?;
-    Some(Building::new(graph, identity))
+    // A snapshot that cannot be loaded despite its correct checksum is treated like a missing one.
+    let graph = HnswGraph::load_snapshot(&searcher.options.directory, &identity, covered_rows).ok()?;
+    Some(Build::new(graph, identity))
 }
 
-fn catch_up(searcher: &Searcher, building: &mut Option<Building>) -> Result<()> {
-    let (identity, live) = {
+/// Adds all rows that the graph lacks, then calibrates and saves it if that is due. Starts a new graph if the log was
+/// renumbered or there are now enough chunks for one.
+fn catch_up(searcher: &Searcher, build: &mut Option<Build>) -> Result<()> {
+    let (identity, live_count) = {
         let rows = searcher.rows();
-        (rows.identity.clone(), rows.table.live())
+        (rows.identity.clone(), rows.table.live_count())
     };
-    if building.as_ref().is_some_and(|building| building.identity != identity) {
+    if build.as_ref().is_some_and(|build| build.identity != identity) {
         searcher.set_ready_graph(None);
-        discard_snapshot(&searcher.options.directory);
-        *building = None;
+        delete_snapshot(&searcher.options.directory);
+        *build = None;
     }
-    if building.is_none() && live > searcher.options.hnsw_min_chunks {
-        *building = Some(Building::new(Graph::new(identity.dimensions)?, identity));
+    if build.is_none() && live_count > searcher.options.hnsw_min_chunks {
+        *build = Some(Build::new(HnswGraph::new(identity.dimensions)?, identity));
     }
-    let Some(building) = building else { return Ok(()) };
+    let Some(build) = build else { return Ok(()) };
     while !searcher.is_closing() {
-        if add_batch(searcher, building)? {
+        if add_batch(searcher, build)? {
             continue;
         }
-        calibrate_if_due(searcher, building)?;
-        save_if_due(searcher, building);
+        calibrate_if_due(searcher, build)?;
+        save_if_due(searcher, build);
         return Ok(());
     }
     Ok(())
 }
 
-/// Adds the next rows; false when there are none.
-fn add_batch(searcher: &Searcher, building: &Building) -> Result<bool> {
-    let covered = building.graph.covered();
+/// Adds the next batch of rows. Returns false if there are none.
+fn add_batch(searcher: &Searcher, build: &Build) -> Result<bool> {
+    let covered = build.graph.covered_rows();
     let (live, end, reader) = {
         let rows = searcher.rows();
-        if rows.identity != building.identity || covered >= rows.table.len() {
+        if rows.identity != build.identity || covered >= rows.table.len() {
             return Ok(false);
         }
         let end = rows.table.len().min(covered + BATCH_ROWS);
@@ -112,59 +117,61 @@ fn add_batch(searcher: &Searcher, building: &Building) -> Result<bool> {
     let mut vector: Vec<bf16> = Vec::new();
     for (row, record) in live {
         match reader.read(record, &mut vector) {
-            Ok(()) => building.graph.add(row, &vector)?,
-            // As in a search: one rotten record is no reason to do without a graph.
+            Ok(()) => build.graph.add(row, &vector)?,
+            // One damaged record must not prevent the graph, as it does not prevent a search.
             Err(Error::Damaged(_)) => {}
             Err(other) => return Err(other),
         }
     }
-    building.graph.set_covered(end);
+    build.graph.set_covered_rows(end);
     Ok(true)
 }
 
-/// Measures recall on mixtures of stored vectors, which lie off the data as questions do, and puts the graph at the
-/// searches' disposal with the smallest breadth that suffices; withholds it when none does.
-fn calibrate_if_due(searcher: &Searcher, building: &mut Building) -> Result<()> {
-    let covered = building.graph.covered();
-    if (covered as f64) < building.rows_when_calibrated as f64 * CALIBRATION_GROWTH {
+/// If the graph has grown enough, measures its recall with noisy queries. Makes it available to searches with the
+/// smallest `ef` whose recall suffices, or unavailable if there is none.
+fn calibrate_if_due(searcher: &Searcher, build: &mut Build) -> Result<()> {
+    let covered = build.graph.covered_rows();
+    if (covered as f64) < build.rows_when_calibrated as f64 * CALIBRATION_GROWTH {
         return Ok(());
     }
-    let (queries, everything) = sample(searcher)?;
-    let mut ready = ReadyGraph { graph: Arc::clone(&building.graph), epoch: building.identity.epoch, ef: 0 };
+    let (queries, all_memories) = calibration_queries(searcher)?;
+    let mut ready = ReadyGraph { graph: Arc::clone(&build.graph), epoch: build.identity.epoch, ef: 0 };
     let exact: Vec<Vec<Hit>> = queries
         .iter()
-        .map(|query| searcher.search_exactly(query, &everything, CALIBRATION_HITS))
+        .map(|query| searcher.search_by_scan(query, &all_memories, CALIBRATION_HITS))
         .collect::<Result<_>>()?;
-    for ef in EF_LADDER {
+    for ef in EF_STEPS {
         ready.ef = ef;
         let mut found = 0;
         for (query, exact) in queries.iter().zip(&exact) {
-            let hits = searcher.search_by_graph(query, &everything, CALIBRATION_HITS, &ready)?;
-            found += overlap(&exact[..CALIBRATION_HITS.min(exact.len())], &hits);
+            let hits = searcher.search_by_graph(query, &all_memories, CALIBRATION_HITS, &ready)?;
+            found += count_common(&exact[..CALIBRATION_HITS.min(exact.len())], &hits);
         }
         let wanted: usize = exact.iter().map(|hits| hits.len().min(CALIBRATION_HITS)).sum();
         if found as f64 >= wanted as f64 * CALIBRATION_RECALL {
             searcher.set_ready_graph(Some(ready));
-            building.rows_when_calibrated = covered;
+            build.rows_when_calibrated = covered;
             return Ok(());
         }
     }
     searcher.set_ready_graph(None);
-    building.rows_when_calibrated = covered;
+    build.rows_when_calibrated = covered;
     Ok(())
 }
 
-fn overlap(exact: &[Hit], hits: &[Hit]) -> usize {
+/// Number of `exact` hits that are among the first `CALIBRATION_HITS` of `hits`.
+fn count_common(exact: &[Hit], hits: &[Hit]) -> usize {
     let hits = &hits[..CALIBRATION_HITS.min(hits.len())];
     exact.iter().filter(|wanted| hits.iter().any(|hit| hit.chunk_key == wanted.chunk_key)).count()
 }
 
-/// Noisy unit vectors around live vectors that lie evenly over the rows, and the set of all memories.
-fn sample(searcher: &Searcher) -> Result<(Vec<Vec<f32>>, MemorySet)> {
+/// Calibration queries, which are noisy unit vectors around live vectors at even distances in the table; and the set of
+/// all memories.
+fn calibration_queries(searcher: &Searcher) -> Result<(Vec<Vec<f32>>, MemorySet)> {
     let rows = searcher.rows();
     let live: Vec<u32> = rows.table.live_rows().collect();
-    let mut everything = MemorySet::default();
-    live.iter().for_each(|row| everything.insert(rows.table.origin(*row).ordinal));
+    let mut all_memories = MemorySet::default();
+    live.iter().for_each(|row| all_memories.insert(rows.table.origin(*row).ordinal));
     let step = (live.len() / CALIBRATION_QUERIES).max(1);
     let records: Vec<u64> = live.iter().step_by(step).map(|row| rows.table.origin(*row).record).collect();
     let reader = rows.reader.clone();
@@ -176,23 +183,26 @@ fn sample(searcher: &Searcher) -> Result<(Vec<Vec<f32>>, MemorySet)> {
         }
     }
     let mut noise = Noise(CALIBRATION_SEED);
-    let share = (1.0 - CALIBRATION_COSINE * CALIBRATION_COSINE).sqrt();
+    let noise_share = (1.0 - CALIBRATION_COSINE * CALIBRATION_COSINE).sqrt();
     let queries = vectors.into_iter().map(|vector| {
-        let direction = unit((0..vector.len()).map(|_| noise.next()).collect());
-        unit(vector.iter().zip(direction).map(|(x, y)| CALIBRATION_COSINE * x + share * y).collect())
+        let direction = normalised((0..vector.len()).map(|_| noise.next()).collect());
+        let components = vector.iter().zip(direction);
+        normalised(components.map(|(stored, noise)| CALIBRATION_COSINE * stored + noise_share * noise).collect())
     });
-    Ok((queries.collect(), everything))
+    Ok((queries.collect(), all_memories))
 }
 
-fn unit(vector: Vec<f32>) -> Vec<f32> {
+/// The vector scaled to unit length.
+fn normalised(vector: Vec<f32>) -> Vec<f32> {
     let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
     vector.into_iter().map(|x| x / length).collect()
 }
 
-/// Numbers of mean 0, the same in every run: SplitMix64 (Steele, Lea and Flood 2014), four uniform draws added up.
+/// A generator of approximately normal numbers with mean 0, the same in every run: sums of four uniform numbers from
+/// SplitMix64 (Steele, Lea and Flood 2014).
 struct Noise(u64);
 
-/// Any; fixed, so that a calibration can be repeated.
+/// Any number. It is fixed, so that a calibration can be repeated.
 const CALIBRATION_SEED: u64 = 1;
 
 impl Noise {
@@ -209,13 +219,15 @@ impl Noise {
     }
 }
 
-fn save_if_due(searcher: &Searcher, building: &mut Building) {
-    let covered = building.graph.covered();
+/// Saves a snapshot if enough rows were added since the last one.
+fn save_if_due(searcher: &Searcher, build: &mut Build) {
+    let covered = build.graph.covered_rows();
     let due_after = SNAPSHOT_ROWS_MIN.max(covered / 10);
-    if building.rows_when_saved > 0 && covered < building.rows_when_saved + due_after {
+    if build.rows_when_saved > 0 && covered < build.rows_when_saved + due_after {
         return;
     }
-    // A snapshot only spares work at the next opening; one that fails (a full disk) is tried again when next due.
-    let _ = building.graph.save(&searcher.options.directory, &building.identity);
-    building.rows_when_saved = covered;
+    // A snapshot only saves work at the next opening. If this one fails (for example because the disk is full), the
+    // next one that is due tries again.
+    let _ = build.graph.save_snapshot(&searcher.options.directory, &build.identity);
+    build.rows_when_saved = covered;
 }

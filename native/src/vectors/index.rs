@@ -1,5 +1,5 @@
-//! Which chunks lie nearest to a vector, among the admissible ones.
-//! Exact while a scan is cheap, by the HNSW graph for large and weakly filtered sets; both work on what the log holds.
+//! The vector index of one project: publishes, removes and searches vectors, and compacts their log.
+//! `searcher` searches the rows, `log` stores them, `hnsw_builder` keeps the HNSW graph up to date.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
@@ -10,47 +10,49 @@ use half::bf16;
 use crate::error::{Error, Result};
 use crate::filters::candidates::{Admissible, Candidates};
 use crate::hit::Hit;
-use crate::vectors::hnsw::{Graph, GraphIdentity, Snapshot};
+use crate::vectors::hnsw::{HnswGraph, HnswSnapshot, LogIdentity};
 use crate::vectors::hnsw_builder;
 use crate::vectors::kernels;
 use crate::vectors::log::{Record, VectorLog, to_bf16};
 use crate::vectors::row_table::RowTable;
 pub use crate::vectors::searcher::VectorOptions;
-use crate::vectors::searcher::{Rows, Searcher, Work};
+use crate::vectors::searcher::{BuilderWork, Rows, Searcher};
 
-/// How far a vector's length may be off 1. Embedders are off by rounding only; a vector that was not normalised is not.
+/// How far the length of a vector may differ from 1. Vectors of embedding models differ by rounding only; a larger
+/// difference means that a vector was not normalised.
 const UNIT_TOLERANCE: f32 = 1e-2;
-/// The log is rewritten, and the graph with it, when this share of it is dead, if it has this many records at all.
+/// The log is compacted, and the HNSW graph rebuilt, when this share of its records is dead.
 const DEAD_SHARE_MAX: f64 = 0.25;
+/// A log with fewer records is not compacted because of dead records.
 const COMPACTION_RECORDS_MIN: u64 = 1_000;
 
-/// A chunk to store: keys and unit vector `[dimensions]`.
+/// A chunk to store.
 #[derive(Debug, Clone, Copy)]
 pub struct VectorChunk<'vector> {
-    /// The chunk.
+    /// Key of the chunk.
     pub chunk_key: u64,
-    /// Its memory.
+    /// Key of its memory.
     pub memory_key: u64,
-    /// Its embedding.
+    /// Its embedding, a unit vector `[dimensions]`.
     pub vector: &'vector [f32],
 }
 
-/// Figures about the index as it stands.
+/// Statistics of a vector index.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VectorStats {
-    /// Chunks with a vector.
+    /// Number of chunks with a vector.
     pub chunks: usize,
-    /// Records in the log that count for nothing: removed, replaced, damaged, and the removals themselves.
+    /// Number of dead records in the log: removed, replaced or damaged vectors, and the tombstones.
     pub dead_chunks: usize,
-    /// Size of the log.
+    /// Size of the log in bytes.
     pub log_bytes: u64,
-    /// Rows in the graph, 0 without one.
+    /// Number of rows that the HNSW graph covers; 0 without a graph.
     pub hnsw_chunks: usize,
-    /// Whether a calibrated graph stands ready for large sets.
+    /// Whether searches of large sets can use a calibrated graph.
     pub is_hnsw_ready: bool,
 }
 
-/// The vectors of one project. Searches come from any thread; changes from one at a time.
+/// The vector index of one project. Any number of threads may search; only one thread at a time may change it.
 #[derive(Debug)]
 pub struct VectorIndex {
     searcher: Arc<Searcher>,
@@ -59,8 +61,9 @@ pub struct VectorIndex {
 }
 
 impl VectorIndex {
-    /// Opens or creates the index. The log is read whole (about 1 s per million vectors); a graph is loaded and brought
-    /// up to date by a thread of its own, while the scan serves. Returns what had to be mended, as sentences.
+    /// Opens or creates the index. Reads the whole log (about 1 s per million vectors). Another thread loads the HNSW
+    /// graph and brings it up to date; meanwhile searches scan. Also returns what was damaged and repaired, one
+    /// sentence each.
     pub fn open(options: VectorOptions, candidates: Arc<Candidates>) -> Result<(VectorIndex, Vec<String>)> {
         std::fs::create_dir_all(&options.directory)
             .map_err(|cause| Error::from_io(&format!("creating {}", options.directory.display()), &cause))?;
@@ -69,15 +72,15 @@ impl VectorIndex {
         let (log, repairs) = VectorLog::open(&path, options.dimensions, &options.fingerprint, |number, record| {
             table.apply(number, record, &candidates);
         })?;
-        let identity = GraphIdentity {
+        let identity = LogIdentity {
             dimensions: options.dimensions,
             fingerprint: options.fingerprint.clone(),
             epoch: log.epoch(),
             damaged_records: repairs.damaged_records,
         };
         let mut sentences = repairs.sentences;
-        let snapshot = Graph::inspect(&options.directory, &identity);
-        if let Snapshot::Ignored(sentence) = &snapshot {
+        let snapshot = HnswGraph::check_snapshot(&options.directory, &identity);
+        if let HnswSnapshot::Damaged(sentence) = &snapshot {
             sentences.push(sentence.clone());
         }
         let searcher = Arc::new(Searcher {
@@ -85,7 +88,7 @@ impl VectorIndex {
             candidates,
             rows: RwLock::new(Rows { identity, reader: log.reader(), table }),
             graph: RwLock::new(None),
-            work: Mutex::new(Work { has_news: true, is_closing: false }),
+            work: Mutex::new(BuilderWork { has_changes: true, is_closing: false }),
             work_changed: Condvar::new(),
             log_records: AtomicU64::new(log.records()),
             log_bytes: AtomicU64::new(log.bytes()),
@@ -94,16 +97,16 @@ impl VectorIndex {
         Ok((VectorIndex { searcher, log: Mutex::new(log), builder: Mutex::new(Some(builder)) }, sentences))
     }
 
-    /// Refuses what must not enter the index: a wrong length, NaN, infinity, zero, or a length off 1 by over a
-    /// hundredth.
+    /// Checks a vector. `Invalid` if it has a wrong number of components, or if its length differs from 1 by more than
+    /// a hundredth; that includes zero, NaN and infinity.
     pub fn check(&self, vector: &[f32]) -> Result<()> {
         check_vector(vector, self.searcher.options.dimensions)
     }
 
-    /// Replaces all vectors of the given memories by those of `chunks`, durably. The vectors must have passed `check`.
-    /// On an error nothing has changed.
+    /// Replaces all vectors of the given memories by those of `chunks`. Durable on return. The vectors must have passed
+    /// `check`. After an error nothing has changed.
     pub fn publish(&self, memory_keys: &[u64], chunks: &[VectorChunk<'_>]) -> Result<()> {
-        // The rows of a memory have to lie together; the sort is stable, so its chunks keep their order.
+        // The rows of a memory must be consecutive. The sort is stable, so its chunks keep their order.
         let mut sorted: Vec<&VectorChunk<'_>> = chunks.iter().collect();
         sorted.sort_by_key(|chunk| chunk.memory_key);
         let rounded: Vec<Vec<bf16>> = sorted.iter().map(|chunk| to_bf16(chunk.vector)).collect();
@@ -112,18 +115,18 @@ impl VectorIndex {
             memory_key: chunk.memory_key,
             vector,
         });
-        let records: Vec<Record<'_>> = self.removals_of(memory_keys).into_iter().chain(puts).collect();
+        let records: Vec<Record<'_>> = self.removal_records(memory_keys).into_iter().chain(puts).collect();
         self.append(&records)
     }
 
-    /// Removes all vectors of the given memories, durably.
+    /// Removes all vectors of the given memories. Durable on return.
     pub fn remove(&self, memory_keys: &[u64]) -> Result<()> {
-        self.append(&self.removals_of(memory_keys))
+        self.append(&self.removal_records(memory_keys))
     }
 
-    /// The `limit` chunks nearest to a unit query `[dimensions]` by cosine, best first. `Invalid` for a query that
-    /// `check` refuses or a set of another index.
-    pub fn nearest(&self, query: &[f32], within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
+    /// The `limit` admissible chunks with the highest cosine similarity to a unit query `[dimensions]`, best first.
+    /// `Invalid` for a query that `check` refuses, or if the set belongs to another index.
+    pub fn search(&self, query: &[f32], within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
         self.check(query)?;
         let set = self.searcher.candidates.confine(within)?;
         let mut hits = self.searcher.search(query, &set, limit)?;
@@ -132,10 +135,10 @@ impl VectorIndex {
         Ok(hits)
     }
 
-    /// The cosines of exactly the given (chunk key, memory's ordinal) to a unit query `[dimensions]`, in their order;
-    /// NaN where there is no such chunk or its record is rotten. `Invalid` for a query that `check` refuses. Reads the
-    /// log once per chunk.
-    pub fn score(&self, query: &[f32], chunks: &[(u64, Option<u32>)]) -> Result<Vec<f32>> {
+    /// The cosine similarities of exactly the given chunks to a unit query `[dimensions]`, in their order; NaN if the
+    /// chunk does not exist or its record is damaged. `chunks` has (chunk key, ordinal of the memory). `Invalid` for a
+    /// query that `check` refuses. Reads the log once per chunk.
+    pub fn score_chunks(&self, query: &[f32], chunks: &[(u64, Option<u32>)]) -> Result<Vec<f32>> {
         self.check(query)?;
         let (records, reader) = {
             let rows = self.searcher.rows();
@@ -154,66 +157,70 @@ impl VectorIndex {
         scores.collect()
     }
 
-    /// All chunks that have a vector, as (chunk key, memory's ordinal), in no particular order.
+    /// All chunks with a vector as (chunk key, ordinal of the memory), in no particular order.
     pub fn chunks(&self) -> Vec<(u64, u32)> {
         let rows = self.searcher.rows();
         let origins = rows.table.live_rows().map(|row| rows.table.origin(row));
         origins.map(|origin| (origin.chunk_key, origin.ordinal)).collect()
     }
 
-    /// Rewrites the log without its dead records when they are a quarter of it, or when any is damaged. Returns whether
-    /// it did. Searches go on meanwhile; a graph is built anew afterwards.
+    /// Compacts the log if a quarter of its records are dead or any record is damaged. Returns whether it did. Searches
+    /// can run meanwhile. The HNSW graph is rebuilt afterwards.
     pub fn compact_if_needed(&self) -> Result<bool> {
         let mut log = self.log();
         let compacted = {
             let rows = self.searcher.rows();
-            let dead_share = (log.records() - rows.table.live() as u64) as f64 / log.records().max(1) as f64;
+            let dead_share = (log.records() - rows.table.live_count() as u64) as f64 / log.records().max(1) as f64;
             let is_wasteful = log.records() >= COMPACTION_RECORDS_MIN && dead_share >= DEAD_SHARE_MAX;
             if !is_wasteful && rows.identity.damaged_records == 0 {
                 return Ok(false);
             }
-            // Made first: were there no memory for it, the log would be numbered anew, and the rows not.
+            // The table is made before the log is compacted. If memory ran out after that, the log would be renumbered
+            // and the rows would not.
             let table = rows.table.compacted();
             log.compact(rows.table.live_rows().map(|row| rows.table.origin(row).record))?;
-            let identity = GraphIdentity { epoch: log.epoch(), damaged_records: 0, ..rows.identity.clone() };
+            let identity = LogIdentity { epoch: log.epoch(), damaged_records: 0, ..rows.identity.clone() };
             Rows { identity, reader: log.reader(), table }
         };
-        // Whoever holds the log is the only one to change rows, so they are still those that were copied.
+        // The rows are still those that were copied, because they change only while the log is locked.
         *self.searcher.rows_mut() = compacted;
         self.searcher.note_change(&log);
         Ok(true)
     }
 
-    /// Figures as of now.
+    /// Current statistics.
     pub fn stats(&self) -> VectorStats {
         let records = self.searcher.log_records.load(Ordering::Relaxed);
-        let chunks = self.searcher.rows().table.live();
+        let chunks = self.searcher.rows().table.live_count();
         let graph = self.searcher.ready_graph();
         VectorStats {
             chunks,
             dead_chunks: (records as usize).saturating_sub(chunks),
             log_bytes: self.searcher.log_bytes.load(Ordering::Relaxed),
-            hnsw_chunks: graph.as_ref().map_or(0, |ready| ready.graph.covered()),
+            hnsw_chunks: graph.as_ref().map_or(0, |ready| ready.graph.covered_rows()),
             is_hnsw_ready: graph.is_some(),
         }
     }
 
-    /// Ends the graph's thread and waits for it. Searches that are under way finish.
+    /// Ends the builder thread and waits for it. Searches in progress finish.
     pub fn close(&self) {
         self.searcher.wake_builder(|work| work.is_closing = true);
         if let Some(builder) = self.builder.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // A builder that panicked was already left behind by the scan.
+            // A panic of the builder is ignored: searches no longer need it.
             let _ = builder.join();
         }
     }
 
-    fn removals_of(&self, memory_keys: &[u64]) -> Vec<Record<'static>> {
+    /// Tombstones for those of the memories that have vectors.
+    fn removal_records(&self, memory_keys: &[u64]) -> Vec<Record<'static>> {
         let ordinals = self.searcher.candidates.ordinals(memory_keys.iter().copied());
         let rows = self.searcher.rows();
-        let with_rows = memory_keys.iter().zip(ordinals).filter(|(_, ordinal)| rows.table.rows_of_memory(*ordinal) > 0);
+        let with_rows =
+            memory_keys.iter().zip(ordinals).filter(|(_, ordinal)| rows.table.memory_row_count(*ordinal) > 0);
         with_rows.map(|(memory_key, _)| Record::Remove { memory_key: *memory_key }).collect()
     }
 
+    /// Appends records to the log and applies them to the rows.
     fn append(&self, records: &[Record<'_>]) -> Result<()> {
         if records.is_empty() {
             return Ok(());
@@ -242,14 +249,14 @@ impl Drop for VectorIndex {
 
 fn check_vector(vector: &[f32], dimensions: usize) -> Result<()> {
     if vector.len() != dimensions {
-        return Err(Error::invalid(format!("a vector of {} components, not {dimensions}", vector.len())));
+        return Err(Error::invalid(format!("a vector of {} components; it must have {dimensions}", vector.len())));
     }
     let length = vector.iter().map(|component| component * component).sum::<f32>().sqrt();
-    // Written so that NaN is refused too.
+    // This form of the comparison also refuses NaN.
     if (length - 1.0).abs() <= UNIT_TOLERANCE {
         return Ok(());
     }
-    Err(Error::invalid(format!("a vector of length {length}; unit length is asked for")))
+    Err(Error::invalid(format!("a vector of length {length}; it must have unit length")))
 }
 
 #[cfg(test)]
@@ -267,11 +274,11 @@ mod tests {
     const DIMENSIONS: usize = 24;
     const NEVER_HNSW: usize = usize::MAX;
 
-    /// A chunk's key and vector.
+    /// Key and vector of a chunk.
     type Chunk = (u64, Vec<f32>);
 
-    /// An index and the plain map of what it should hold: memory → (user, its chunks).
-    struct Checked {
+    /// An index and a model of its expected content: memory → (user, chunks).
+    struct CheckedIndex {
         directory: PathBuf,
         hnsw_min_chunks: usize,
         candidates: Arc<Candidates>,
@@ -280,12 +287,12 @@ mod tests {
         next_chunk: u64,
     }
 
-    impl Checked {
-        fn open(directory: &Path, hnsw_min_chunks: usize) -> Checked {
+    impl CheckedIndex {
+        fn open(directory: &Path, hnsw_min_chunks: usize) -> CheckedIndex {
             let (candidates, index, repairs) = open(directory, hnsw_min_chunks);
             assert!(repairs.is_empty(), "{repairs:?}");
             let directory = directory.to_owned();
-            Checked { directory, hnsw_min_chunks, candidates, index, model: BTreeMap::new(), next_chunk: 1 }
+            CheckedIndex { directory, hnsw_min_chunks, candidates, index, model: BTreeMap::new(), next_chunk: 1 }
         }
 
         fn reopen(&mut self) {
@@ -303,7 +310,8 @@ mod tests {
 
         fn publish(&mut self, memories: &[u64], chunks_each: usize, chance: &mut Chance) {
             for memory in memories {
-                let chunks = (0..chunks_each).map(|at| (self.next_chunk + at as u64, chance.unit_vector(DIMENSIONS)));
+                let chunks =
+                    (0..chunks_each).map(|index| (self.next_chunk + index as u64, chance.unit_vector(DIMENSIONS)));
                 let chunks: Vec<Chunk> = chunks.collect();
                 self.next_chunk += chunks_each as u64;
                 self.model.insert(*memory, (1 + memory % 3, chunks));
@@ -325,8 +333,8 @@ mod tests {
             });
         }
 
-        /// The nearest chunks by plain arithmetic over the model.
-        fn truth(&self, query: &[f32], user: Option<u64>, limit: usize) -> Vec<u64> {
+        /// The expected chunk keys of a search, by plain arithmetic over the model.
+        fn expected_keys(&self, query: &[f32], user: Option<u64>, limit: usize) -> Vec<u64> {
             let of_user = self.model.values().filter(|(owner, _)| user.is_none_or(|user| user == *owner));
             let mut scored: Vec<(f32, u64)> = of_user
                 .flat_map(|(_, chunks)| chunks)
@@ -336,34 +344,35 @@ mod tests {
             scored.into_iter().take(limit).map(|(_, key)| key).collect()
         }
 
-        fn nearest(&self, query: &[f32], user: Option<u64>, limit: usize) -> Vec<u64> {
+        fn search(&self, query: &[f32], user: Option<u64>, limit: usize) -> Vec<u64> {
             let within = self.candidates.admit(user, 0);
-            let hits = self.index.nearest(query, &within, limit).expect("searched");
+            let hits = self.index.search(query, &within, limit).expect("searched");
             assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
             hits.into_iter().map(|hit| hit.chunk_key).collect()
         }
 
-        /// Every chunk has the score that plain arithmetic gives it, a chunk that is not there has none.
+        /// Asserts that every chunk has the same score as by plain arithmetic, and that unknown chunks have none.
         fn expect_scores(&self, query: &[f32]) {
-            let chunks =
+            let model_chunks =
                 self.model.iter().flat_map(|(memory, (_, chunks))| chunks.iter().map(move |chunk| (memory, chunk)));
-            let (mut asked, mut expected) = (vec![(self.next_chunk, Some(0)), (1, None)], vec![f32::NAN, f32::NAN]);
-            for (memory, (chunk_key, vector)) in chunks {
-                asked.push((*chunk_key, Some(self.candidates.ordinal(*memory))));
+            let (mut chunks_to_score, mut expected) =
+                (vec![(self.next_chunk, Some(0)), (1, None)], vec![f32::NAN, f32::NAN]);
+            for (memory, (chunk_key, vector)) in model_chunks {
+                chunks_to_score.push((*chunk_key, Some(self.candidates.ordinal(*memory))));
                 expected.push(kernels::cosine(query, &to_bf16(vector)));
             }
-            let scores = self.index.score(query, &asked).expect("scored");
+            let scores = self.index.score_chunks(query, &chunks_to_score).expect("scored");
             assert!(scores.iter().zip(&expected).all(|(score, truth)| score.total_cmp(truth).is_eq()));
         }
 
-        /// The share of the true nearest that were found, over some queries of each scope.
+        /// Recall@10 over `queries` random queries for each user.
         fn recall(&self, queries: usize, users: &[Option<u64>], chance: &mut Chance) -> f64 {
             let (mut found, mut wanted) = (0, 0);
             for user in users {
                 for _ in 0..queries {
                     let query = chance.unit_vector(DIMENSIONS);
-                    let truth = self.truth(&query, *user, 10);
-                    let hits = self.nearest(&query, *user, 10);
+                    let truth = self.expected_keys(&query, *user, 10);
+                    let hits = self.search(&query, *user, 10);
                     assert_eq!(hits.len(), truth.len());
                     wanted += truth.len();
                     found += truth.iter().filter(|key| hits.contains(key)).count();
@@ -386,9 +395,9 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_plain_arithmetic_finds_through_changes_and_reopenings() {
+    fn search_equals_plain_arithmetic_through_changes_and_reopenings() {
         let (mut chance, directory) = (Chance::new(), TempDir::new("vectors"));
-        let mut checked = Checked::open(directory.path(), NEVER_HNSW);
+        let mut checked = CheckedIndex::open(directory.path(), NEVER_HNSW);
         for _ in 0..150 {
             let first = 1 + chance.below(60) as u64;
             let memories: Vec<u64> = (first..first + 1 + chance.below(4) as u64).collect();
@@ -405,7 +414,7 @@ mod tests {
             }
             let query = chance.unit_vector(DIMENSIONS);
             let user = Some(1 + chance.below(3) as u64).filter(|_| chance.below(2) == 0);
-            assert_eq!(checked.nearest(&query, user, 5), checked.truth(&query, user, 5));
+            assert_eq!(checked.search(&query, user, 5), checked.expected_keys(&query, user, 5));
             checked.expect_scores(&query);
         }
         let mut keys = chunk_keys(&checked.index);
@@ -418,34 +427,34 @@ mod tests {
     }
 
     #[test]
-    fn the_graph_serves_large_sets_and_the_newest_rows_with_recall_of_99_in_100() {
+    fn hnsw_searches_of_large_sets_have_a_recall_of_99_in_100_and_include_new_rows() {
         let (mut chance, directory) = (Chance::new(), TempDir::new("vectors"));
-        let mut checked = Checked::open(directory.path(), 500);
+        let mut checked = CheckedIndex::open(directory.path(), 500);
         for round in 0..40u64 {
             let memories: Vec<u64> = (round * 50 + 1..=round * 50 + 50).collect();
             checked.publish(&memories, 2, &mut chance);
         }
-        eventually("a graph is ready", || checked.index.stats().is_hnsw_ready);
+        eventually("the graph is ready", || checked.index.stats().is_hnsw_ready);
         assert!(checked.recall(40, &[None, Some(1), Some(2)], &mut chance) >= 0.99);
 
         checked.publish(&[5_000], 1, &mut chance);
         let newest = checked.model[&5_000].1[0].clone();
-        assert_eq!(checked.nearest(&newest.1, None, 1), [newest.0], "searchable before the graph has it");
+        assert_eq!(checked.search(&newest.1, None, 1), [newest.0], "searchable before it is in the graph");
         checked.remove(&[5_000]);
-        assert!(!checked.nearest(&newest.1, None, 10).contains(&newest.0));
+        assert!(!checked.search(&newest.1, None, 10).contains(&newest.0));
 
         checked.remove(&(1..=1_000).collect::<Vec<_>>());
-        assert!(checked.recall(20, &[None, Some(1)], &mut chance) >= 0.99, "with half of the graph dead");
+        assert!(checked.recall(20, &[None, Some(1)], &mut chance) >= 0.99, "with half of the rows dead");
         assert!(checked.index.compact_if_needed().expect("compacted"));
         assert!(checked.recall(20, &[None, Some(1)], &mut chance) >= 0.99, "just compacted");
-        eventually("the graph is built anew", || checked.index.stats().hnsw_chunks == 2_000);
+        eventually("the graph is rebuilt", || checked.index.stats().hnsw_chunks == 2_000);
         assert!(checked.recall(20, &[None, Some(1)], &mut chance) >= 0.99, "rebuilt");
     }
 
     #[test]
-    fn a_saved_graph_serves_after_reopening_and_a_damaged_one_is_told_and_rebuilt() {
+    fn a_snapshot_is_used_after_reopening_and_a_damaged_one_is_reported_and_rebuilt() {
         let (mut chance, directory) = (Chance::new(), TempDir::new("vectors"));
-        let mut checked = Checked::open(directory.path(), 500);
+        let mut checked = CheckedIndex::open(directory.path(), 500);
         checked.publish(&(1..=600).collect::<Vec<_>>(), 2, &mut chance);
         let snapshot = directory.path().join("graph.usearch");
         eventually("a snapshot is written", || directory.path().join("graph.meta").exists());
@@ -464,9 +473,9 @@ mod tests {
     }
 
     #[test]
-    fn damage_in_the_log_is_told_and_gone_after_compaction() {
+    fn a_damaged_record_is_reported_and_removed_by_compaction() {
         let (mut chance, directory) = (Chance::new(), TempDir::new("vectors"));
-        let mut checked = Checked::open(directory.path(), NEVER_HNSW);
+        let mut checked = CheckedIndex::open(directory.path(), NEVER_HNSW);
         checked.publish(&[1, 2, 3], 1, &mut chance);
         checked.index.close();
         let log = directory.path().join("vectors.log");
@@ -486,25 +495,25 @@ mod tests {
     }
 
     #[test]
-    fn vectors_that_are_not_of_unit_length_are_refused_at_the_edge() {
+    fn vectors_are_refused_if_their_length_differs_from_1_by_more_than_a_hundredth() {
         let directory = TempDir::new("vectors");
         let (candidates, index, _) = open(directory.path(), NEVER_HNSW);
-        let along = |length: f32| {
+        let vector_of_length = |length: f32| {
             let mut vector = vec![0.0; DIMENSIONS];
             vector[3] = length;
             vector
         };
-        for sound in [1.0, 0.9901, 1.0099, -1.0] {
-            index.check(&along(sound)).expect("sound");
+        for valid in [1.0, 0.9901, 1.0099, -1.0] {
+            index.check(&vector_of_length(valid)).expect("valid");
         }
         for bad in [0.0, 0.98, 1.02, f32::NAN, f32::INFINITY] {
-            assert_eq!(index.check(&along(bad)).expect_err("refused").code(), "invalid", "{bad}");
+            assert_eq!(index.check(&vector_of_length(bad)).expect_err("refused").code(), "invalid", "{bad}");
             let within = candidates.admit(None, 0);
-            assert_eq!(index.nearest(&along(bad), &within, 1).expect_err("refused").code(), "invalid");
-            assert_eq!(index.score(&along(bad), &[]).expect_err("refused").code(), "invalid");
+            assert_eq!(index.search(&vector_of_length(bad), &within, 1).expect_err("refused").code(), "invalid");
+            assert_eq!(index.score_chunks(&vector_of_length(bad), &[]).expect_err("refused").code(), "invalid");
         }
-        assert!(index.check(&along(1.0)[1..]).is_err());
+        assert!(index.check(&vector_of_length(1.0)[1..]).is_err());
         candidates.show(&[Showing { memory_key: 1, user_key: NO_USER, expires_at_ms: NEVER }]);
-        assert!(index.nearest(&along(1.0), &candidates.admit(None, 0), 1).expect("searched").is_empty());
+        assert!(index.search(&vector_of_length(1.0), &candidates.admit(None, 0), 1).expect("searched").is_empty());
     }
 }

@@ -1,32 +1,36 @@
-//! The inner loops of the vector scan, one per instruction set; the only file with `unsafe`, because vector
-//! instructions are. Which rows are scanned is `vectors::index`' affair.
+//! The inner loops (SIMD kernels) of the vector scan, one per instruction set. This is the only file of the module with
+//! `unsafe`, which SIMD instructions need. Which rows are scanned is left to `searcher` and `row_table`.
 
 use half::bf16;
 
-/// Rows are padded to whole cache lines, so that a row never shares one and loads stay aligned.
-pub const LINE_BYTES: usize = 64;
+/// Rows are padded to a multiple of this, so that no two rows share a cache line and loads are aligned.
+pub const CACHE_LINE_BYTES: usize = 64;
 
-/// How many rows ahead the next ones are fetched into the cache: sparse sets jump, and the hardware does not see where.
-/// Eight rows of 384 bytes are 48 lines, about what one core can have under way.
+/// How many rows ahead of the scan rows are prefetched into the cache. The hardware cannot predict the jumps of sparse
+/// sets. Eight rows of 384 bytes are 48 cache lines, about as many as one core can load at the same time.
 const PREFETCH_ROWS: usize = 8;
 
-/// Rows of a block; a constant, because the scan divides by it for every row. Blocks of 6 MB at 384 dimensions.
+/// Rows per block of memory. A constant, because the scan divides by it for every row. At 384 dimensions a block has 6
+/// MB of int8 vectors.
 pub const BLOCK_ROWS: usize = 16_384;
 
-/// The m best (score, row) of a scan, without keeping the rest.
+/// Collects the rows with the highest scores of a scan. Its memory is proportional to the limit.
 #[derive(Debug)]
 pub struct TopRows {
     limit: usize,
+    /// Rows with this score or a lower one are rejected.
     threshold: i32,
+    /// (score, row), in no particular order.
     rows: Vec<(i32, u32)>,
 }
 
 impl TopRows {
-    /// Room for the `limit` best.
+    /// Will keep the `limit` best rows.
     pub fn new(limit: usize) -> Self {
         TopRows { limit, threshold: i32::MIN, rows: Vec::with_capacity(limit * 2) }
     }
 
+    /// Adds a row, unless its score is too low.
     #[inline]
     fn offer(&mut self, score: i32, row: u32) {
         if score > self.threshold {
@@ -40,7 +44,7 @@ impl TopRows {
     #[cold]
     fn shrink(&mut self) {
         if self.rows.len() > self.limit {
-            // Lower rows win ties, whatever order they came in.
+            // Of rows with equal scores the lower numbers win, whatever the order of the scan.
             self.rows.select_nth_unstable_by(self.limit - 1, |a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
             self.rows.truncate(self.limit);
             self.threshold = self.rows[self.limit - 1].0;
@@ -54,29 +58,32 @@ impl TopRows {
     }
 }
 
-/// Where the quantised rows lie. A component `c` in -127..=127 is stored as `c + 128`, since the dot-product
-/// instructions take one unsigned and one signed side.
+/// Rows of bytes in memory, as `RowBlocks` stores them.
+///
+/// In rows of int8 vectors a component `c` in -127..=127 is stored as the unsigned byte `c + 128`, because the
+/// dot-product instructions take one unsigned and one signed operand.
 #[derive(Debug, Clone, Copy)]
-pub struct RowLayout<'matrix> {
-    /// Blocks of `BLOCK_ROWS` rows, one after the other.
-    pub blocks: &'matrix [&'matrix [u8]],
-    /// Bytes from one row to the next: whole lines.
+pub struct RowLayout<'rows> {
+    /// Blocks of `BLOCK_ROWS` rows each.
+    pub blocks: &'rows [&'rows [u8]],
+    /// Bytes from one row to the next.
     pub row_bytes: usize,
 }
 
-impl<'matrix> RowLayout<'matrix> {
+impl<'rows> RowLayout<'rows> {
     #[inline(always)]
-    fn row(&self, row: u32) -> &'matrix [u8] {
+    fn row(&self, row: u32) -> &'rows [u8] {
         let (block, within) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
         &self.blocks[block][within * self.row_bytes..][..self.row_bytes]
     }
 }
 
-/// Offers every one of `rows` with its dot product to `top`. `query` has `row_bytes` signed components, padded with
-/// zeros. The scores are shifted by a constant of the query (the 128 of `RowLayout`), which no comparison notices.
+/// Computes the dot product of a query with each of `rows` and offers it to `top`. `query` has `row_bytes` components,
+/// padded with zeros. All scores of a query may be shifted by the same constant (because of the `+ 128` of
+/// `RowLayout`), which does not affect comparisons.
 pub fn scan(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
-    assert!(query.len() == layout.row_bytes, "a query is as long as a padded row");
-    assert!(query.len().is_multiple_of(LINE_BYTES), "rows are padded to whole lines");
+    assert!(query.len() == layout.row_bytes, "a query must be as long as a padded row");
+    assert!(query.len().is_multiple_of(CACHE_LINE_BYTES), "rows must be padded to whole cache lines");
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f")
@@ -87,27 +94,30 @@ pub fn scan(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows
             return unsafe { x86::scan_avx512(layout, rows, query, top) };
         }
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: as above.
+            // SAFETY: the processor has the features that the function is compiled for.
             return unsafe { x86::scan_avx2(layout, rows, query, top) };
         }
     }
     scan_portable(layout, rows, query, top);
 }
 
-/// Rows whose signs lie interleaved, so that one instruction looks up all of them.
+/// Rows per group. The binary codes of a group are interleaved, so that one instruction looks up a table for all rows.
 pub const GROUP_ROWS: usize = 32;
 
-/// What four signs of a row add to its score, by the four bits; 31 at most, so that eight of them fit a byte.
-pub type SignTable = [u8; 16];
+/// What four bits of a binary code add to the score of a row, indexed by the four bits. An entry is at most 31, so that
+/// the sum of eight entries fits one byte.
+pub type CodeTable = [u8; 16];
 
-/// Tables of one 64-bit word. Eight of them go to each half of a register, where their sums still fit a byte.
+/// Tables for one 64-bit word of a code. Each half of a register sums eight of them, which fits one byte per row.
 const WORD_TABLES: usize = 16;
 
-/// Bytes of a group for each table: rows 0 to 15 have the lower, rows 16 to 31 the upper halves of bytes.
+/// Bytes per table in a group. The lower four bits of each byte belong to one of rows 0 to 15, the upper four bits to
+/// one of rows 16 to 31.
 pub const TABLE_BYTES: usize = GROUP_ROWS / 2;
 
-/// Whether signs are looked up many at once here. One by one they take longer than the rows that they spare.
-pub fn looks_signs_up_at_once() -> bool {
+/// Whether this processor looks up binary codes of many rows at once. One at a time takes longer than the scan of int8
+/// vectors that it saves.
+pub fn has_fast_code_lookup() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         is_x86_feature_detected!("avx2")
@@ -116,48 +126,54 @@ pub fn looks_signs_up_at_once() -> bool {
     false
 }
 
-/// Appends for every one of `groups` the scores of its rows: each the sum of what `tables`, one for every four signs,
-/// say of it. In `layout` a row is a group. Up to 4,096 signs, so that no sum leaves 16 bits.
-pub fn score_signs(layout: RowLayout<'_>, groups: &[u32], tables: &[SignTable], scores: &mut Vec<[u16; GROUP_ROWS]>) {
-    assert!(tables.len() * TABLE_BYTES == layout.row_bytes, "there is a table for every four signs");
-    assert!(tables.len().is_multiple_of(WORD_TABLES), "signs are padded to whole words");
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has the features that the function is compiled for.
-        return unsafe { x86::score_signs_avx2(layout, groups, tables, scores) };
-    }
-    score_signs_portable(layout, groups, tables, scores);
-}
-
-/// Which of a group's scores are at least `floor`: bit n stands for score n.
-#[inline]
-pub fn at_least(scores: &[u16; GROUP_ROWS], floor: u16) -> u32 {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has the features that the function is compiled for.
-        return unsafe { x86::at_least_avx2(scores, floor) };
-    }
-    at_least_portable(scores, floor)
-}
-
-fn at_least_portable(scores: &[u16; GROUP_ROWS], floor: u16) -> u32 {
-    let places = scores.iter().enumerate();
-    places.fold(0, |bits, (at, score)| bits | u32::from(*score >= floor) << at)
-}
-
-fn score_signs_portable(
+/// Appends the scores of the rows of each group to `scores`. The score of a row is the sum of its entries in `tables`,
+/// one table for every four bits of the code. In `layout` one row is one group. A code has at most 4,096 bits, so that
+/// sums fit 16 bits.
+pub fn score_binary_codes(
     layout: RowLayout<'_>,
     groups: &[u32],
-    tables: &[SignTable],
+    tables: &[CodeTable],
+    scores: &mut Vec<[u16; GROUP_ROWS]>,
+) {
+    assert!(tables.len() * TABLE_BYTES == layout.row_bytes, "there must be one table for every four bits");
+    assert!(tables.len().is_multiple_of(WORD_TABLES), "codes must be padded to whole words");
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the features that the function is compiled for.
+        return unsafe { x86::score_binary_codes_avx2(layout, groups, tables, scores) };
+    }
+    score_binary_codes_portable(layout, groups, tables, scores);
+}
+
+/// A mask of the scores of a group that are at least `floor`: bit n stands for row n.
+#[inline]
+pub fn mask_at_least(scores: &[u16; GROUP_ROWS], floor: u16) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the features that the function is compiled for.
+        return unsafe { x86::mask_at_least_avx2(scores, floor) };
+    }
+    mask_at_least_portable(scores, floor)
+}
+
+fn mask_at_least_portable(scores: &[u16; GROUP_ROWS], floor: u16) -> u32 {
+    let rows = scores.iter().enumerate();
+    rows.fold(0, |mask, (row, score)| mask | u32::from(*score >= floor) << row)
+}
+
+fn score_binary_codes_portable(
+    layout: RowLayout<'_>,
+    groups: &[u32],
+    tables: &[CodeTable],
     scores: &mut Vec<[u16; GROUP_ROWS]>,
 ) {
     scores.extend(groups.iter().map(|group| {
         let mut sums = [0; GROUP_ROWS];
         let (lower, upper) = sums.split_at_mut(TABLE_BYTES);
         for (bytes, table) in layout.row(*group).as_chunks::<TABLE_BYTES>().0.iter().zip(tables) {
-            for (at, byte) in bytes.iter().enumerate() {
-                lower[at] += u16::from(table[usize::from(byte & 15)]);
-                upper[at] += u16::from(table[usize::from(byte >> 4)]);
+            for (row, byte) in bytes.iter().enumerate() {
+                lower[row] += u16::from(table[usize::from(byte & 15)]);
+                upper[row] += u16::from(table[usize::from(byte >> 4)]);
             }
         }
         sums
@@ -166,40 +182,45 @@ fn score_signs_portable(
 
 fn scan_portable(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
     for row in rows {
-        let products = layout.row(*row).iter().zip(query).map(|(a, b)| i32::from(*a) * i32::from(*b));
+        let products =
+            layout.row(*row).iter().zip(query).map(|(byte, component)| i32::from(*byte) * i32::from(*component));
         top.offer(products.sum(), *row);
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{GROUP_ROWS, LINE_BYTES, PREFETCH_ROWS, RowLayout, SignTable, TABLE_BYTES, TopRows, WORD_TABLES};
+    use super::{CACHE_LINE_BYTES, CodeTable, GROUP_ROWS, PREFETCH_ROWS, RowLayout, TABLE_BYTES, TopRows, WORD_TABLES};
     use std::arch::x86_64::*;
 
-    /// Rows that are scanned side by side: their sums do not wait for each other, and one comparison serves all.
-    const ABREAST: usize = 4;
+    /// Rows that are scanned together, so that their sums do not depend on each other and one comparison checks all.
+    const ROWS_AT_ONCE: usize = 4;
 
-    /// Asks for the row that will be scanned `PREFETCH_ROWS` rows later.
+    /// Prefetches the row that will be scanned `PREFETCH_ROWS` rows after position `index`.
     #[inline(always)]
     fn prefetch(layout: &RowLayout<'_>, rows: &[u32], index: usize) {
-        if let Some(ahead) = rows.get(index + PREFETCH_ROWS) {
-            for line in layout.row(*ahead).chunks_exact(LINE_BYTES) {
-                // SAFETY: prefetching has no effect on memory, and the address is that of a live line.
+        if let Some(row) = rows.get(index + PREFETCH_ROWS) {
+            for line in layout.row(*row).chunks_exact(CACHE_LINE_BYTES) {
+                // SAFETY: a prefetch does not change memory, and the address lies in a borrowed slice.
                 unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
             }
         }
     }
 
-    /// Offers rows whose scores are each in eight partial sums.
+    /// Adds up the eight partial sums of each row and offers the scores to `top`.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn offer_group(group: &[u32; ABREAST], [a, b, c, d]: [__m256i; ABREAST], top: &mut TopRows) {
-        // Halves are added until one sum per row is left, in the rows' order.
-        let pairs = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+    fn offer_group(
+        group: &[u32; ROWS_AT_ONCE],
+        [first, second, third, fourth]: [__m256i; ROWS_AT_ONCE],
+        top: &mut TopRows,
+    ) {
+        // Horizontal additions leave one sum per row, in the order of the rows.
+        let pairs = _mm256_hadd_epi32(_mm256_hadd_epi32(first, second), _mm256_hadd_epi32(third, fourth));
         let totals = _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256::<1>(pairs));
         let better = _mm_cmpgt_epi32(totals, _mm_set1_epi32(top.threshold));
         if _mm_movemask_epi8(better) != 0 {
-            let mut scores = [0i32; ABREAST];
+            let mut scores = [0i32; ROWS_AT_ONCE];
             // SAFETY: sixteen writable bytes.
             unsafe { _mm_storeu_si128(scores.as_mut_ptr().cast(), totals) };
             group.iter().zip(scores).for_each(|(row, score)| top.offer(score, *row));
@@ -208,10 +229,10 @@ mod x86 {
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     pub fn scan_avx512(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
-        let (groups, rest) = rows.as_chunks::<ABREAST>();
+        let (groups, rest) = rows.as_chunks::<ROWS_AT_ONCE>();
         for (index, group) in groups.iter().enumerate() {
-            for at in 0..ABREAST {
-                prefetch(&layout, rows, index * ABREAST + at);
+            for offset in 0..ROWS_AT_ONCE {
+                prefetch(&layout, rows, index * ROWS_AT_ONCE + offset);
             }
             let sums = dot_products(group.map(|row| layout.row(row)), query);
             let sums =
@@ -229,30 +250,31 @@ mod x86 {
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     fn dot_products<const ROWS: usize>(rows: [&[u8]; ROWS], query: &[i8]) -> [__m512i; ROWS] {
         let mut sums = [_mm512_setzero_si512(); ROWS];
-        for (at, part) in query.chunks_exact(LINE_BYTES).enumerate() {
+        for (index, part) in query.chunks_exact(CACHE_LINE_BYTES).enumerate() {
             // SAFETY: 64 readable bytes.
-            let b = unsafe { _mm512_loadu_si512(part.as_ptr().cast()) };
+            let query_part = unsafe { _mm512_loadu_si512(part.as_ptr().cast()) };
             for (sum, row) in sums.iter_mut().zip(rows) {
-                let line = &row[at * LINE_BYTES..][..LINE_BYTES];
+                let line = &row[index * CACHE_LINE_BYTES..][..CACHE_LINE_BYTES];
                 // SAFETY: 64 readable bytes.
-                let a = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
-                *sum = _mm512_dpbusd_epi32(*sum, a, b);
+                let row_part = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
+                *sum = _mm512_dpbusd_epi32(*sum, row_part, query_part);
             }
         }
         sums
     }
 
-    /// Looks four signs of 32 rows up at once, by the byte shuffle (Andre et al., Cache locality is not enough, 2015).
+    /// Looks up four bits of 32 rows at once with the byte shuffle instruction (Andre et al., Cache locality is not
+    /// enough, 2015).
     #[target_feature(enable = "avx2")]
-    pub fn score_signs_avx2(
+    pub fn score_binary_codes_avx2(
         layout: RowLayout<'_>,
         groups: &[u32],
-        tables: &[SignTable],
+        tables: &[CodeTable],
         scores: &mut Vec<[u16; GROUP_ROWS]>,
     ) {
-        /// Two tables a step, one for each half of a register.
+        /// Tables per step: one for each half of a register.
         const STEP: usize = 2;
-        let low = _mm256_set1_epi8(0x0f);
+        let low_bits = _mm256_set1_epi8(0x0f);
         for group in groups {
             let (steps, _) = layout.row(*group).as_chunks::<{ STEP * TABLE_BYTES }>();
             let mut sums = [_mm256_setzero_si256(); 2];
@@ -264,8 +286,8 @@ mod x86 {
                     let (bytes, tables) = unsafe {
                         (_mm256_loadu_si256(bytes.as_ptr().cast()), _mm256_loadu_si256(tables.as_ptr().cast()))
                     };
-                    let lower = _mm256_and_si256(bytes, low);
-                    let upper = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low);
+                    let lower = _mm256_and_si256(bytes, low_bits);
+                    let upper = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low_bits);
                     word_sums[0] = _mm256_add_epi8(word_sums[0], _mm256_shuffle_epi8(tables, lower));
                     word_sums[1] = _mm256_add_epi8(word_sums[1], _mm256_shuffle_epi8(tables, upper));
                 }
@@ -286,24 +308,24 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub fn at_least_avx2(scores: &[u16; GROUP_ROWS], floor: u16) -> u32 {
+    pub fn mask_at_least_avx2(scores: &[u16; GROUP_ROWS], floor: u16) -> u32 {
         let floor = _mm256_set1_epi16(floor as i16);
-        let [low, high] = [0, GROUP_ROWS / 2].map(|at| {
+        let [low, high] = [0, GROUP_ROWS / 2].map(|start| {
             // SAFETY: 32 readable bytes.
-            let half = unsafe { _mm256_loadu_si256(scores[at..].as_ptr().cast()) };
+            let half = unsafe { _mm256_loadu_si256(scores[start..].as_ptr().cast()) };
             _mm256_cmpeq_epi16(_mm256_max_epu16(half, floor), half)
         });
-        // Packing works within 128 bits: this puts the middle two quarters in order.
+        // The pack instruction works within 128 bits, so the middle two quarters must be swapped.
         let packed = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(low, high));
         _mm256_movemask_epi8(packed) as u32
     }
 
     #[target_feature(enable = "avx2")]
     pub fn scan_avx2(layout: RowLayout<'_>, rows: &[u32], query: &[i8], top: &mut TopRows) {
-        let (groups, rest) = rows.as_chunks::<ABREAST>();
+        let (groups, rest) = rows.as_chunks::<ROWS_AT_ONCE>();
         for (index, group) in groups.iter().enumerate() {
-            for at in 0..ABREAST {
-                prefetch(&layout, rows, index * ABREAST + at);
+            for offset in 0..ROWS_AT_ONCE {
+                prefetch(&layout, rows, index * ROWS_AT_ONCE + offset);
             }
             let sums = signed_dot_products(group.map(|row| layout.row(row)), query);
             offer_group(group, sums, top);
@@ -317,24 +339,24 @@ mod x86 {
         }
     }
 
-    /// Eight partial sums of the dot product of each row with the query; here rows count as signed, which shifts all
-    /// scores of a query alike. The 8-bit multiply-add adds two products: at magnitudes of 127 and less it does not
-    /// saturate.
+    /// Eight partial sums of the dot product of each row with the query. Rows are converted to signed bytes here, so
+    /// scores are not shifted as in `scan`. The 8-bit multiply-add sums two products; with magnitudes of at most 127 it
+    /// does not saturate.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn signed_dot_products<const ROWS: usize>(rows: [&[u8]; ROWS], query: &[i8]) -> [__m256i; ROWS] {
         const STEP: usize = 32;
         let (bias, ones) = (_mm256_set1_epi8(i8::MIN), _mm256_set1_epi16(1));
         let mut sums = [_mm256_setzero_si256(); ROWS];
-        for (at, part) in query.chunks_exact(STEP).enumerate() {
+        for (index, part) in query.chunks_exact(STEP).enumerate() {
             // SAFETY: 32 readable bytes.
-            let b = unsafe { _mm256_loadu_si256(part.as_ptr().cast()) };
-            let magnitudes = _mm256_abs_epi8(b);
+            let query_part = unsafe { _mm256_loadu_si256(part.as_ptr().cast()) };
+            let magnitudes = _mm256_abs_epi8(query_part);
             for (sum, row) in sums.iter_mut().zip(rows) {
-                let bytes = &row[at * STEP..][..STEP];
+                let bytes = &row[index * STEP..][..STEP];
                 // SAFETY: 32 readable bytes.
-                let a = unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };
-                let signed = _mm256_sign_epi8(_mm256_xor_si256(a, bias), b);
+                let row_part = unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };
+                let signed = _mm256_sign_epi8(_mm256_xor_si256(row_part, bias), query_part);
                 let pairs = _mm256_maddubs_epi16(magnitudes, signed);
                 *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(pairs, ones));
             }
@@ -343,31 +365,31 @@ mod x86 {
     }
 }
 
-/// The cosine of a unit query and a stored vector, `[dimensions]` both. The stored one is divided by its length, which
-/// rounding to bf16 has moved off 1 by up to a thousandth.
+/// The cosine similarity of a unit query and a stored vector, both `[dimensions]`. Divides by the length of the stored
+/// vector, because rounding to bf16 moves it away from 1 by up to a thousandth.
 pub fn cosine(query: &[f32], stored: &[bf16]) -> f32 {
     const LANES: usize = 16;
     let (mut dots, mut squares) = ([0f32; LANES], [0f32; LANES]);
     let (query_chunks, stored_chunks) = (query.chunks_exact(LANES), stored.chunks_exact(LANES));
     let (query_rest, stored_rest) = (query_chunks.remainder(), stored_chunks.remainder());
-    for (q, s) in query_chunks.zip(stored_chunks) {
+    for (query_chunk, stored_chunk) in query_chunks.zip(stored_chunks) {
         for lane in 0..LANES {
-            let component = widen(s[lane]);
-            dots[lane] += q[lane] * component;
+            let component = bf16_to_f32(stored_chunk[lane]);
+            dots[lane] += query_chunk[lane] * component;
             squares[lane] += component * component;
         }
     }
     let (mut dot, mut square) = (dots.iter().sum::<f32>(), squares.iter().sum::<f32>());
-    for (q, s) in query_rest.iter().zip(stored_rest) {
-        dot += q * widen(*s);
-        square += widen(*s) * widen(*s);
+    for (query_component, stored) in query_rest.iter().zip(stored_rest) {
+        dot += query_component * bf16_to_f32(*stored);
+        square += bf16_to_f32(*stored) * bf16_to_f32(*stored);
     }
     dot / square.sqrt()
 }
 
-/// `bf16::to_f32` without its NaN branch, so that the loop above becomes vector code.
+/// `bf16::to_f32` without its branch for NaN, so that the compiler vectorises the loop of `cosine`.
 #[inline(always)]
-fn widen(component: bf16) -> f32 {
+fn bf16_to_f32(component: bf16) -> f32 {
     f32::from_bits(u32::from(component.to_bits()) << 16)
 }
 
@@ -379,9 +401,9 @@ mod tests {
     type Scan = unsafe fn(RowLayout<'_>, &[u32], &[i8], &mut TopRows);
 
     #[test]
-    fn every_instruction_set_finds_the_rows_that_plain_arithmetic_finds() {
+    fn every_instruction_set_finds_the_same_rows_as_plain_arithmetic() {
         let mut chance = Chance::new();
-        let (row_bytes, rows) = (3 * LINE_BYTES, BLOCK_ROWS as u32 + 100);
+        let (row_bytes, rows) = (3 * CACHE_LINE_BYTES, BLOCK_ROWS as u32 + 100);
         let extreme = |chance: &mut Chance| [1u8, 128, 255, (chance.bits() % 255 + 1) as u8][chance.below(4)];
         let blocks: Vec<Vec<u8>> =
             (0..2).map(|_| (0..BLOCK_ROWS * row_bytes).map(|_| extreme(&mut chance)).collect()).collect();
@@ -421,18 +443,19 @@ mod tests {
         }
     }
 
-    type SignScan = unsafe fn(RowLayout<'_>, &[u32], &[SignTable], &mut Vec<[u16; GROUP_ROWS]>);
+    type CodeScan = unsafe fn(RowLayout<'_>, &[u32], &[CodeTable], &mut Vec<[u16; GROUP_ROWS]>);
 
     #[test]
-    fn every_instruction_set_scores_signs_as_plain_arithmetic_does() {
+    fn every_instruction_set_scores_binary_codes_like_plain_arithmetic() {
         let mut chance = Chance::new();
-        let mut scans: Vec<(&str, SignScan)> = vec![("portable", score_signs_portable), ("chosen", score_signs)];
+        let mut scans: Vec<(&str, CodeScan)> =
+            vec![("portable", score_binary_codes_portable), ("chosen", score_binary_codes)];
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
-            scans.push(("avx2", x86::score_signs_avx2));
+            scans.push(("avx2", x86::score_binary_codes_avx2));
         }
         for words in [1, 6, 64] {
-            let tables: Vec<SignTable> = (0..words * WORD_TABLES)
+            let tables: Vec<CodeTable> = (0..words * WORD_TABLES)
                 .map(|_| std::array::from_fn(|_| [31, chance.below(32) as u8][chance.below(2)]))
                 .collect();
             let row_bytes = tables.len() * TABLE_BYTES;
@@ -464,23 +487,23 @@ mod tests {
     }
 
     #[test]
-    fn scores_at_least_a_floor_are_told_at_every_place() {
+    fn the_mask_of_scores_at_least_a_floor_is_right_for_every_row() {
         let mut chance = Chance::new();
         for _ in 0..500 {
             let greatest = [3, 40_000, 65_536][chance.below(3)];
             let scores: [u16; GROUP_ROWS] = std::array::from_fn(|_| chance.below(greatest) as u16);
             for floor in [scores[chance.below(GROUP_ROWS)], chance.below(greatest) as u16, 0, u16::MAX] {
-                let told = at_least(&scores, floor);
-                assert_eq!(told, at_least_portable(&scores, floor));
-                for (at, score) in scores.iter().enumerate() {
-                    assert_eq!(told >> at & 1 == 1, *score >= floor, "{score} at {at}, floor {floor}");
+                let mask = mask_at_least(&scores, floor);
+                assert_eq!(mask, mask_at_least_portable(&scores, floor));
+                for (row, score) in scores.iter().enumerate() {
+                    assert_eq!(mask >> row & 1 == 1, *score >= floor, "{score} of row {row}, floor {floor}");
                 }
             }
         }
     }
 
     #[test]
-    fn the_cosine_is_that_of_the_definition() {
+    fn the_cosine_equals_the_definition() {
         let mut chance = Chance::new();
         for dimensions in [1, 3, 16, 17, 384] {
             let (query, stored) = (chance.unit_vector(dimensions), chance.unit_vector(dimensions));

@@ -1,5 +1,5 @@
-//! How vectors are kept on disk: an append-only file of checksummed records of one size.
-//! Searching them in memory is `vectors::index`' affair; which model made them is only compared here, by fingerprint.
+//! The vectors of a project on disk: an append-only log of checksummed records of equal size.
+//! Searching is left to `searcher`. The embedding model is only compared here, by its fingerprint.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -14,48 +14,50 @@ use crate::files::{set_aside, sync_directory};
 
 const MAGIC: &[u8; 8] = b"MNEMEVEC";
 const FORMAT_VERSION: u32 = 1;
-/// Magic, version, dimensions, epoch, fingerprint length, fingerprint, zeros, checksum: one disk sector.
+/// Size of the header, one disk sector: magic, version, dimensions, epoch, fingerprint length, fingerprint, zeros,
+/// checksum.
 const HEADER_BYTES: usize = 512;
-const FINGERPRINT_AT: usize = 28;
-/// What a fingerprint may be long; a SHA-256 in hex has 64.
-pub const FINGERPRINT_BYTES_MAX: usize = HEADER_BYTES - FINGERPRINT_AT - 4;
-/// Limit of the record size: 4,096 dimensions are more than any embedding model in use has.
+/// Offset of the fingerprint in the header.
+const FINGERPRINT_OFFSET: usize = 28;
+/// Longest fingerprint in bytes. A SHA-256 in hex has 64.
+pub const FINGERPRINT_BYTES_MAX: usize = HEADER_BYTES - FINGERPRINT_OFFSET - 4;
+/// Most dimensions of a vector: more than any embedding model in use has. Bounds the size of a record.
 pub const DIMENSIONS_MAX: usize = 4_096;
 
 const TAG_PUT: u32 = 0x5055_5431;
 const TAG_REMOVE: u32 = 0x4445_4C31;
-/// Tag, chunk key, memory key before the vector.
+/// Size of tag, chunk key and memory key, which precede the vector.
 const RECORD_HEAD_BYTES: usize = 4 + 8 + 8;
 
-/// One entry of the log.
+/// One record of the log.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Record<'vector> {
-    /// A chunk's vector, `[dimensions]`, of a memory.
+    /// Stores the vector of a chunk.
     Put {
-        /// The chunk.
+        /// Key of the chunk.
         chunk_key: u64,
-        /// The memory it belongs to.
+        /// Key of its memory.
         memory_key: u64,
-        /// Its unit vector, rounded to bf16.
+        /// Unit vector `[dimensions]`, rounded to bf16.
         vector: &'vector [bf16],
     },
-    /// All vectors that the memory had before this entry are gone.
+    /// Tombstone: removes all vectors that the memory has in earlier records.
     Remove {
-        /// The memory.
+        /// Key of the memory.
         memory_key: u64,
     },
 }
 
-/// What opening found and mended.
+/// What was damaged when the log was opened.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LogRepairs {
-    /// Sentences for the operator; empty when all was well.
+    /// Sentences for the operator; empty if nothing was damaged.
     pub sentences: Vec<String>,
-    /// Records that were skipped for a wrong checksum with sound ones after them.
+    /// Number of skipped records: those with a wrong checksum that have a valid record after them.
     pub damaged_records: u64,
 }
 
-/// The log, open for appending. One writer; readers use `VectorReader`.
+/// The log, open for appending by one writer. Other threads read with a `VectorReader`.
 #[derive(Debug)]
 pub struct VectorLog {
     path: PathBuf,
@@ -63,13 +65,13 @@ pub struct VectorLog {
     fingerprint: String,
     epoch: u64,
     records: u64,
-    /// Set while bytes of a failed append may lie behind the last record.
+    /// Whether bytes of a failed append may follow the last record.
     has_unclean_tail: bool,
-    /// A compaction renamed the file, and the folder was not synced yet.
-    has_unsafe_name: bool,
+    /// Whether a compaction renamed the file and its folder is not synced yet.
+    needs_directory_sync: bool,
 }
 
-/// Reads single vectors by record number, from any thread.
+/// Reads single vectors by record number. Clones share the file, and any thread may read.
 #[derive(Debug, Clone)]
 pub struct VectorReader {
     file: std::sync::Arc<File>,
@@ -77,11 +79,11 @@ pub struct VectorReader {
 }
 
 impl VectorLog {
-    /// Opens or creates the log and calls `visit(record number, record)` for each sound record in order.
+    /// Opens or creates the log and calls `visit(record number, record)` for each valid record in order.
     ///
-    /// A torn or unreadable tail is cut off, a damaged record before a sound one is skipped, a damaged header sets the
-    /// whole file aside as `<name>.damaged-<n>` and starts a new one; each is told in the repairs. A sound header of
-    /// another fingerprint or other dimensions is `Invalid` and nothing is touched.
+    /// Damage is repaired and reported: an incomplete or damaged tail is cut off, and a damaged record before a valid
+    /// one is skipped. If the header is damaged, the file is set aside as `<name>.damaged-<n>` and replaced by an empty
+    /// log. A valid header with another fingerprint or other dimensions is `Invalid`, and the file stays unchanged.
     pub fn open(
         path: &Path,
         dimensions: usize,
@@ -93,14 +95,15 @@ impl VectorLog {
         if let Some(header) = read_header(path)? {
             match header {
                 Ok(header) => {
-                    header.must_match(dimensions, fingerprint, path)?;
+                    header.check_matches(dimensions, fingerprint, path)?;
                     let log = VectorLog::replay(path, header, &mut visit, &mut repairs)?;
                     return Ok((log, repairs));
                 }
                 Err(reason) => {
                     let aside = set_aside(path)?;
                     repairs.sentences.push(format!(
-                        "the vector log {} has a damaged header ({reason}); it was set aside as {} and an empty one begun",
+                        "the vector log {} has a damaged header ({reason}); it was set aside as {} and \
+                         replaced by an empty one",
                         path.display(),
                         aside.display()
                     ));
@@ -111,12 +114,12 @@ impl VectorLog {
         Ok((log, repairs))
     }
 
-    /// How many records there are, removals and damaged ones included; the number the next record will get.
+    /// Number of records, tombstones and damaged records included. The next record gets this number.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// A random number that changes whenever records are renumbered (a new or compacted log).
+    /// A random number that identifies the numbering of the records. A new log and each compaction get another one.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
@@ -126,27 +129,27 @@ impl VectorLog {
         self.file.offset_of(self.records)
     }
 
-    /// A reader of this log's vectors.
+    /// A reader of the vectors of this log. It keeps the file as it is now, also after a compaction.
     pub fn reader(&self) -> VectorReader {
         self.file.clone()
     }
 
-    /// Writes records behind the last one and waits until the disk has them (fdatasync). Returns the number of the
-    /// first. On an error (`NoSpace`, `Io`) the log is as before, and the call may be repeated.
+    /// Appends records and waits until they are on disk (fdatasync). Returns the number of the first record. After an
+    /// error (`NoSpace`, `Io`) the log is unchanged, and the call may be repeated.
     pub fn append(&mut self, records: &[Record<'_>]) -> Result<u64> {
-        self.make_name_safe()?;
+        self.sync_directory_if_needed()?;
         if self.has_unclean_tail {
-            self.cut_tail().map_err(|cause| self.io_error("cutting a failed append from", &cause))?;
+            self.truncate_tail().map_err(|cause| self.io_error("removing a failed append from", &cause))?;
         }
         let mut bytes = Vec::with_capacity(records.len() * self.file.record_bytes());
         for record in records {
-            encode(record, self.file.dimensions, &mut bytes);
+            encode_record(record, self.file.dimensions, &mut bytes);
         }
         let offset = self.file.offset_of(self.records);
         let written = self.file.file.write_all_at(&bytes, offset).and_then(|()| self.file.file.sync_data());
         if let Err(cause) = written {
-            // If the cut fails as well, the flag stays and the next append tries again before it writes.
-            self.has_unclean_tail = self.cut_tail().is_err();
+            // If this fails as well, the flag stays set and the next append tries again before it writes.
+            self.has_unclean_tail = self.truncate_tail().is_err();
             return Err(self.io_error("appending to", &cause));
         }
         let first = self.records;
@@ -154,40 +157,41 @@ impl VectorLog {
         Ok(first)
     }
 
-    /// Writes a log that holds only the given records, in that order, beside this one, syncs it and puts it in this
-    /// one's place. Record numbers begin at 0 again, under a new epoch. Readers of the old file keep it until they end.
-    /// On an error this log stays in use, unharmed.
+    /// Compaction: writes a new log with only the given records, in that order, syncs it, and replaces this log by it.
+    /// Record numbers begin at 0 again, under a new epoch. Existing readers keep the old file. After an error this log
+    /// stays in use, unchanged.
     pub fn compact(&mut self, keep: impl Iterator<Item = u64>) -> Result<()> {
-        let beside = self.path.with_extension("compacting");
+        let temporary = self.path.with_extension("compacting");
         let compacted =
-            self.write_compacted(&beside, keep).and_then(|log| fs::rename(&beside, &self.path).map(|()| log));
+            self.write_compacted(&temporary, keep).and_then(|log| fs::rename(&temporary, &self.path).map(|()| log));
         match compacted {
             Ok(log) => {
-                // From the renaming on the new file is the log, whatever becomes of the folder: what is appended to it
-                // is acknowledged only with its name safe on the disk.
-                *self = VectorLog { path: self.path.clone(), has_unsafe_name: true, ..log };
-                let _ = self.make_name_safe(); // appending tries again
+                // The renamed file is the log from now on, even if its folder cannot be synced. Appends are
+                // acknowledged only after that sync succeeds.
+                *self = VectorLog { path: self.path.clone(), needs_directory_sync: true, ..log };
+                // A failure is ignored here, because the next append tries again.
+                let _ = self.sync_directory_if_needed();
                 Ok(())
             }
             Err(cause) => {
-                // The half-written file only wastes space, and the next compaction overwrites it.
-                let _ = fs::remove_file(&beside);
+                // A file that cannot be removed only wastes space, and the next compaction overwrites it.
+                let _ = fs::remove_file(&temporary);
                 Err(self.io_error("compacting", &cause))
             }
         }
     }
 
-    fn write_compacted(&self, beside: &Path, keep: impl Iterator<Item = u64>) -> io::Result<VectorLog> {
+    fn write_compacted(&self, path: &Path, keep: impl Iterator<Item = u64>) -> io::Result<VectorLog> {
         let header = Header::new(self.file.dimensions, &self.fingerprint);
-        let file = open_for_writing(beside, true)?;
+        let file = open_for_writing(path, true)?;
         let mut writer = BufWriter::with_capacity(1 << 20, &file);
         writer.write_all(&header.encode())?;
         let mut record = vec![0; self.file.record_bytes()];
         let mut records = 0;
         for number in keep {
             self.file.file.read_exact_at(&mut record, self.file.offset_of(number))?;
-            if decode(&record, &mut Vec::new()).is_none() {
-                return Err(io::Error::other(format!("record {number} no longer has its checksum")));
+            if decode_record(&record, &mut Vec::new()).is_none() {
+                return Err(io::Error::other(format!("record {number} has a wrong checksum")));
             }
             writer.write_all(&record)?;
             records += 1;
@@ -195,24 +199,24 @@ impl VectorLog {
         writer.flush()?;
         drop(writer);
         file.sync_all()?;
-        Ok(VectorLog::of(beside, file, header, records))
+        Ok(VectorLog::new(path, file, header, records))
     }
 
     fn create(path: &Path, dimensions: usize, fingerprint: &str) -> Result<VectorLog> {
         let header = Header::new(dimensions, fingerprint);
-        let beside = path.with_extension("creating");
-        let written = open_for_writing(&beside, true).and_then(|file| {
+        let temporary = path.with_extension("creating");
+        let written = open_for_writing(&temporary, true).and_then(|file| {
             file.write_all_at(&header.encode(), 0)?;
             file.sync_all()?;
-            fs::rename(&beside, path)?;
+            fs::rename(&temporary, path)?;
             sync_directory(path)?;
             Ok(file)
         });
         let file = written.map_err(|cause| Error::from_io(&format!("creating {}", path.display()), &cause))?;
-        Ok(VectorLog::of(path, file, header, 0))
+        Ok(VectorLog::new(path, file, header, 0))
     }
 
-    fn of(path: &Path, file: File, header: Header, records: u64) -> VectorLog {
+    fn new(path: &Path, file: File, header: Header, records: u64) -> VectorLog {
         VectorLog {
             path: path.to_owned(),
             file: VectorReader { file: std::sync::Arc::new(file), dimensions: header.dimensions },
@@ -220,10 +224,11 @@ impl VectorLog {
             epoch: header.epoch,
             records,
             has_unclean_tail: false,
-            has_unsafe_name: false,
+            needs_directory_sync: false,
         }
     }
 
+    /// Opens an existing log, visits its records and repairs its tail.
     fn replay(
         path: &Path,
         header: Header,
@@ -232,33 +237,18 @@ impl VectorLog {
     ) -> Result<VectorLog> {
         let opened = open_for_writing(path, false).and_then(|file| Ok((file.metadata()?.len(), file)));
         let (length, file) = opened.map_err(|cause| Error::from_io(&format!("opening {}", path.display()), &cause))?;
-        let mut log = VectorLog::of(path, file, header, 0);
-        let whole = (length - HEADER_BYTES as u64) / log.file.record_bytes() as u64;
+        let mut log = VectorLog::new(path, file, header, 0);
+        let record_count = (length - HEADER_BYTES as u64) / log.file.record_bytes() as u64;
 
-        let mut reader = BufReader::with_capacity(1 << 20, &*log.file.file);
-        let (mut record, mut vector) = (vec![0; log.file.record_bytes()], Vec::new());
-        let (mut damaged, mut sound_end) = (Vec::new(), 0);
-        let read = io::copy(&mut (&mut reader).take(HEADER_BYTES as u64), &mut io::sink()).and_then(|_| {
-            for number in 0..whole {
-                reader.read_exact(&mut record)?;
-                match decode(&record, &mut vector) {
-                    Some(decoded) => {
-                        visit(number, decoded);
-                        sound_end = number + 1;
-                    }
-                    None => damaged.push(number),
-                }
-            }
-            Ok(())
-        });
-        read.map_err(|cause| log.io_error("reading", &cause))?;
+        let (valid_end, mut damaged) =
+            log.file.visit_records(record_count, visit).map_err(|cause| log.io_error("reading", &cause))?;
 
-        // Damage with nothing sound behind it is the tail of an append that the machine did not live to finish.
-        damaged.retain(|number| *number < sound_end);
-        log.records = sound_end;
+        // Damaged records without a valid record after them belong to an append that a crash interrupted.
+        damaged.retain(|number| *number < valid_end);
+        log.records = valid_end;
         let tail_bytes = length - log.bytes();
         if tail_bytes > 0 {
-            log.cut_tail().map_err(|cause| log.io_error("cutting the torn tail of", &cause))?;
+            log.truncate_tail().map_err(|cause| log.io_error("truncating the damaged tail of", &cause))?;
             repairs.sentences.push(format!(
                 "the vector log {} ended in {tail_bytes} bytes of an unfinished append; they were cut off",
                 path.display()
@@ -275,15 +265,16 @@ impl VectorLog {
         Ok(log)
     }
 
-    fn make_name_safe(&mut self) -> Result<()> {
-        if self.has_unsafe_name {
+    /// Syncs the folder after a compaction, which makes the renaming durable.
+    fn sync_directory_if_needed(&mut self) -> Result<()> {
+        if self.needs_directory_sync {
             sync_directory(&self.path).map_err(|cause| self.io_error("syncing the folder of", &cause))?;
-            self.has_unsafe_name = false;
+            self.needs_directory_sync = false;
         }
         Ok(())
     }
 
-    fn cut_tail(&mut self) -> io::Result<()> {
+    fn truncate_tail(&mut self) -> io::Result<()> {
         self.file.file.set_len(self.file.offset_of(self.records))?;
         self.file.file.sync_data()?;
         self.has_unclean_tail = false;
@@ -296,15 +287,35 @@ impl VectorLog {
 }
 
 impl VectorReader {
-    /// Reads the vector of a put record into `vector`, `[dimensions]`. `Damaged` when its checksum no longer holds.
+    /// Reads the first `count` records of a file that was just opened, and calls `visit` for each valid one. Returns
+    /// the number after the last valid record, and the numbers of the damaged records.
+    fn visit_records(&self, count: u64, visit: &mut impl FnMut(u64, Record<'_>)) -> io::Result<(u64, Vec<u64>)> {
+        let mut reader = BufReader::with_capacity(1 << 20, &*self.file);
+        let (mut record, mut vector) = (vec![0; self.record_bytes()], Vec::new());
+        let (mut valid_end, mut damaged) = (0, Vec::new());
+        io::copy(&mut (&mut reader).take(HEADER_BYTES as u64), &mut io::sink())?;
+        for number in 0..count {
+            reader.read_exact(&mut record)?;
+            match decode_record(&record, &mut vector) {
+                Some(decoded) => {
+                    visit(number, decoded);
+                    valid_end = number + 1;
+                }
+                None => damaged.push(number),
+            }
+        }
+        Ok((valid_end, damaged))
+    }
+
+    /// Reads the vector `[dimensions]` of a put record into `vector`. `Damaged` if the checksum is wrong.
     pub fn read(&self, number: u64, vector: &mut Vec<bf16>) -> Result<()> {
         let mut record = vec![0; self.record_bytes()];
         self.file
             .read_exact_at(&mut record, self.offset_of(number))
             .map_err(|cause| Error::from_io("reading the vector log", &cause))?;
-        match decode(&record, vector) {
+        match decode_record(&record, vector) {
             Some(Record::Put { .. }) => Ok(()),
-            _ => Err(Error::Damaged(format!("record {number} of the vector log no longer has its checksum"))),
+            _ => Err(Error::Damaged(format!("record {number} of the vector log has a wrong checksum"))),
         }
     }
 
@@ -336,26 +347,28 @@ impl Header {
         bytes[12..16].copy_from_slice(&(self.dimensions as u32).to_le_bytes());
         bytes[16..24].copy_from_slice(&self.epoch.to_le_bytes());
         bytes[24..28].copy_from_slice(&(self.fingerprint.len() as u32).to_le_bytes());
-        bytes[FINGERPRINT_AT..FINGERPRINT_AT + self.fingerprint.len()].copy_from_slice(self.fingerprint.as_bytes());
+        bytes[FINGERPRINT_OFFSET..FINGERPRINT_OFFSET + self.fingerprint.len()]
+            .copy_from_slice(self.fingerprint.as_bytes());
         let checksum = crc32fast::hash(&bytes[..HEADER_BYTES - 4]);
         bytes[HEADER_BYTES - 4..].copy_from_slice(&checksum.to_le_bytes());
         bytes
     }
 
-    /// The header, or what is wrong with it.
+    /// Decodes a header. The error says what is wrong with it.
     fn decode(bytes: &[u8; HEADER_BYTES]) -> std::result::Result<Header, String> {
         if u32_at(bytes, HEADER_BYTES - 4) != crc32fast::hash(&bytes[..HEADER_BYTES - 4]) {
-            return Err("wrong checksum".to_owned());
+            return Err("it has a wrong checksum".to_owned());
         }
         if &bytes[..8] != MAGIC {
-            return Err("it is no vector log".to_owned());
+            return Err("it is not a vector log".to_owned());
         }
         let version = u32_at(bytes, 8);
         if version != FORMAT_VERSION {
-            return Err(format!("format {version}, this build reads {FORMAT_VERSION}"));
+            return Err(format!("it has format {version}; this build reads format {FORMAT_VERSION}"));
         }
-        let fingerprint = bytes.get(FINGERPRINT_AT..FINGERPRINT_AT + u32_at(bytes, 24) as usize);
-        let fingerprint = fingerprint.and_then(|bytes| str::from_utf8(bytes).ok()).ok_or("unreadable fingerprint")?;
+        let fingerprint = bytes.get(FINGERPRINT_OFFSET..FINGERPRINT_OFFSET + u32_at(bytes, 24) as usize);
+        let fingerprint =
+            fingerprint.and_then(|bytes| str::from_utf8(bytes).ok()).ok_or("its fingerprint is unreadable")?;
         Ok(Header {
             dimensions: u32_at(bytes, 12) as usize,
             epoch: u64_at(bytes, 16),
@@ -363,12 +376,14 @@ impl Header {
         })
     }
 
-    fn must_match(&self, dimensions: usize, fingerprint: &str, path: &Path) -> Result<()> {
+    /// `Invalid` unless the log was written with these dimensions and this model.
+    fn check_matches(&self, dimensions: usize, fingerprint: &str, path: &Path) -> Result<()> {
         if self.dimensions == dimensions && self.fingerprint == fingerprint {
             return Ok(());
         }
         Err(Error::invalid(format!(
-            "{} holds vectors of model {} with {} dimensions, but model {fingerprint} with {dimensions} was asked for",
+            "{} holds vectors of model {} with {} dimensions, but model {fingerprint} with \
+             {dimensions} dimensions was requested",
             path.display(),
             self.fingerprint,
             self.dimensions
@@ -376,21 +391,21 @@ impl Header {
     }
 }
 
-/// Refuses shapes that the file format cannot hold.
+/// `Invalid` if the file format cannot store these dimensions or this fingerprint.
 fn check_shape(dimensions: usize, fingerprint: &str) -> Result<()> {
     if dimensions == 0 || dimensions > DIMENSIONS_MAX {
-        return Err(Error::invalid(format!("{dimensions} dimensions; 1 to {DIMENSIONS_MAX} are possible")));
+        return Err(Error::invalid(format!("vectors of {dimensions} dimensions; 1 to {DIMENSIONS_MAX} are supported")));
     }
     if fingerprint.is_empty() || fingerprint.len() > FINGERPRINT_BYTES_MAX {
         return Err(Error::invalid(format!(
-            "a fingerprint has 1 to {FINGERPRINT_BYTES_MAX} bytes, not {}",
+            "a fingerprint of {} bytes; it must have 1 to {FINGERPRINT_BYTES_MAX}",
             fingerprint.len()
         )));
     }
     Ok(())
 }
 
-/// `None`: no file. `Some(Err)`: a file whose header cannot be used, and why.
+/// Reads the header of a log. `None` if there is no file; `Some(Err)` with the reason if the header is damaged.
 fn read_header(path: &Path) -> Result<Option<std::result::Result<Header, String>>> {
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -400,7 +415,7 @@ fn read_header(path: &Path) -> Result<Option<std::result::Result<Header, String>
     let mut bytes = [0; HEADER_BYTES];
     match file.read_exact(&mut bytes) {
         Ok(()) => Ok(Some(Header::decode(&bytes))),
-        Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => Ok(Some(Err("it is cut short".to_owned()))),
+        Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => Ok(Some(Err("it is truncated".to_owned()))),
         Err(cause) => Err(Error::from_io(&format!("reading {}", path.display()), &cause)),
     }
 }
@@ -409,7 +424,8 @@ fn open_for_writing(path: &Path, is_new: bool) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(is_new).truncate(is_new).open(path)
 }
 
-fn encode(record: &Record<'_>, dimensions: usize, bytes: &mut Vec<u8>) {
+/// Appends the encoded record, checksum included, to `bytes`.
+fn encode_record(record: &Record<'_>, dimensions: usize, bytes: &mut Vec<u8>) {
     let start = bytes.len();
     let (tag, chunk_key, memory_key, vector) = match record {
         Record::Put { chunk_key, memory_key, vector } => (TAG_PUT, *chunk_key, *memory_key, *vector),
@@ -424,8 +440,8 @@ fn encode(record: &Record<'_>, dimensions: usize, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&checksum.to_le_bytes());
 }
 
-/// The record in `bytes`, its vector placed in `vector`; `None` when the checksum or the tag is wrong.
-fn decode<'vector>(bytes: &[u8], vector: &'vector mut Vec<bf16>) -> Option<Record<'vector>> {
+/// Decodes a record; its vector is stored in `vector`. `None` if the checksum or the tag is wrong.
+fn decode_record<'vector>(bytes: &[u8], vector: &'vector mut Vec<bf16>) -> Option<Record<'vector>> {
     let (body, checksum) = bytes.split_at(bytes.len() - 4);
     if crc32fast::hash(body) != u32_at(checksum, 0) {
         return None;
@@ -450,16 +466,16 @@ pub fn to_bf16(vector: &[f32]) -> Vec<bf16> {
     rounded
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+fn u32_at(bytes: &[u8], offset: usize) -> u32 {
+    u32::from_le_bytes(bytes[offset..offset + 4].try_into().expect("four bytes"))
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+fn u64_at(bytes: &[u8], offset: usize) -> u64 {
+    u64::from_le_bytes(bytes[offset..offset + 8].try_into().expect("eight bytes"))
 }
 
 fn random_number() -> u64 {
-    // The standard library seeds every map's hasher from the system's entropy; no further crate for eight bytes.
+    // The standard library seeds the hasher of every map with random bytes. That avoids another dependency.
     use std::hash::{BuildHasher, Hasher};
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }
@@ -528,12 +544,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_appended_is_replayed_in_order() {
+    fn appended_records_are_replayed_in_order() {
         let (mut chance, directory) = (Chance::new(), TempDir::new("log"));
         let path = directory.path().join("log");
         let mut entries = written(&path, 20, &mut chance);
         for _ in 0..3 {
-            let (mut log, seen, repairs) = open(&path).expect("a sound log");
+            let (mut log, seen, repairs) = open(&path).expect("an undamaged log");
             assert_eq!((seen, repairs), (numbered(&entries), LogRepairs::default()));
             let more = Entry::random(&mut chance);
             append(&mut log, std::slice::from_ref(&more));
@@ -542,28 +558,28 @@ mod tests {
     }
 
     #[test]
-    fn a_log_cut_at_any_byte_keeps_its_whole_records_and_takes_new_ones() {
+    fn a_log_truncated_at_any_byte_keeps_its_complete_records_and_accepts_new_ones() {
         let (mut chance, directory) = (Chance::new(), TempDir::new("log"));
         let path = directory.path().join("log");
         let entries = written(&path, 6, &mut chance);
         let bytes = fs::read(&path).expect("readable");
         for length in HEADER_BYTES..bytes.len() {
             fs::write(&path, &bytes[..length]).expect("writable");
-            let whole = (length - HEADER_BYTES) / STRIDE;
-            let (mut log, seen, repairs) = open(&path).expect("a torn log opens");
-            assert_eq!(seen, numbered(&entries[..whole]), "cut at {length}");
-            let is_torn = !(length - HEADER_BYTES).is_multiple_of(STRIDE);
-            assert_eq!(repairs.sentences.len(), usize::from(is_torn), "cut at {length}");
+            let complete = (length - HEADER_BYTES) / STRIDE;
+            let (mut log, seen, repairs) = open(&path).expect("a truncated log opens");
+            assert_eq!(seen, numbered(&entries[..complete]), "truncated at {length}");
+            let is_incomplete = !(length - HEADER_BYTES).is_multiple_of(STRIDE);
+            assert_eq!(repairs.sentences.len(), usize::from(is_incomplete), "truncated at {length}");
             append(&mut log, &entries[5..]);
-            let mut expected = entries[..whole].to_vec();
+            let mut expected = entries[..complete].to_vec();
             expected.push(entries[5].clone());
-            let (_, seen, repairs) = open(&path).expect("a mended log opens");
-            assert_eq!((seen, repairs), (numbered(&expected), LogRepairs::default()), "cut at {length}");
+            let (_, seen, repairs) = open(&path).expect("a repaired log opens");
+            assert_eq!((seen, repairs), (numbered(&expected), LogRepairs::default()), "truncated at {length}");
         }
     }
 
     #[test]
-    fn a_flipped_bit_costs_its_own_record_and_is_reported() {
+    fn a_flipped_bit_loses_only_its_record_and_is_reported() {
         let (mut chance, directory) = (Chance::new(), TempDir::new("log"));
         let path = directory.path().join("log");
         let entries = written(&path, 5, &mut chance);
@@ -578,7 +594,7 @@ mod tests {
             let (log, seen, repairs) = open(&path).expect("a damaged log opens");
             assert_eq!(seen, expected, "flipped at {at}");
             assert_eq!(repairs.sentences.len(), 1);
-            // The last record has nothing sound behind it: an unfinished append looks the same.
+            // A damaged last record cannot be distinguished from an unfinished append.
             let is_last = victim == 4;
             assert_eq!(repairs.damaged_records, u64::from(!is_last));
             assert_eq!(log.records(), if is_last { 4 } else { 5 });
@@ -586,7 +602,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_header_sets_the_file_aside_and_begins_anew() {
+    fn a_log_with_a_damaged_header_is_set_aside_and_replaced() {
         let (mut chance, directory) = (Chance::new(), TempDir::new("log"));
         let path = directory.path().join("log");
         written(&path, 5, &mut chance);
@@ -602,11 +618,11 @@ mod tests {
         }
         fs::write(&path, &bytes[..100]).expect("writable");
         let (_, _, repairs) = open(&path).expect("a new log");
-        assert!(repairs.sentences[0].contains("cut short"), "{:?}", repairs.sentences);
+        assert!(repairs.sentences[0].contains("truncated"), "{:?}", repairs.sentences);
     }
 
     #[test]
-    fn another_model_is_refused_by_name_and_nothing_is_touched() {
+    fn another_model_is_refused_by_name_and_the_file_stays_unchanged() {
         let (mut chance, directory) = (Chance::new(), TempDir::new("log"));
         let path = directory.path().join("log");
         written(&path, 2, &mut chance);
@@ -622,7 +638,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_beyond_the_format_are_refused_at_its_edges() {
+    fn dimensions_and_fingerprints_are_refused_just_beyond_their_limits() {
         let directory = TempDir::new("log");
         let try_open = |dimensions: usize, fingerprint: &str| {
             let path = directory.path().join(format!("{dimensions}-{}", fingerprint.len()));
@@ -638,11 +654,11 @@ mod tests {
     }
 
     #[test]
-    fn compaction_keeps_the_given_records_under_a_new_epoch() {
+    fn compaction_keeps_only_the_given_records_under_a_new_epoch() {
         let (mut chance, directory) = (Chance::new(), TempDir::new("log"));
         let path = directory.path().join("log");
         let entries = written(&path, 10, &mut chance);
-        let (mut log, _, _) = open(&path).expect("a sound log");
+        let (mut log, _, _) = open(&path).expect("an undamaged log");
         let (old_epoch, old_reader) = (log.epoch(), log.reader());
         log.compact([1, 4, 7].into_iter()).expect("room on the disk");
         let mut expected: Vec<Entry> = [1, 4, 7].map(|at: usize| entries[at].clone()).to_vec();
@@ -650,27 +666,27 @@ mod tests {
         let more = Entry::random(&mut chance);
         append(&mut log, std::slice::from_ref(&more));
         expected.push(more);
-        assert_eq!(open(&path).expect("sound").1, numbered(&expected));
+        assert_eq!(open(&path).expect("undamaged").1, numbered(&expected));
         for (number, entry) in numbered(&entries) {
             let mut vector = Vec::new();
             if let Entry::Put(_, _, stored) = entry {
-                old_reader.read(number, &mut vector).expect("the old file is still there for its readers");
+                old_reader.read(number, &mut vector).expect("the old file exists for its readers");
                 assert_eq!(vector, stored);
             }
         }
     }
 
     #[test]
-    fn a_compaction_that_fails_leaves_the_log_in_use() {
+    fn a_failed_compaction_leaves_the_log_usable() {
         let (mut chance, directory) = (Chance::new(), TempDir::new("log"));
         let path = directory.path().join("log");
         let mut entries = written(&path, 4, &mut chance);
-        let (mut log, _, _) = open(&path).expect("a sound log");
+        let (mut log, _, _) = open(&path).expect("an undamaged log");
         assert!(log.compact([0, 99].into_iter()).is_err());
         let more = Entry::random(&mut chance);
         append(&mut log, std::slice::from_ref(&more));
         entries.push(more);
-        assert_eq!(open(&path).expect("sound").1, numbered(&entries));
-        assert_eq!(fs::read_dir(directory.path()).expect("listable").count(), 1, "no left-overs");
+        assert_eq!(open(&path).expect("undamaged").1, numbered(&entries));
+        assert_eq!(fs::read_dir(directory.path()).expect("listable").count(), 1, "no other files");
     }
 }

@@ -1,16 +1,16 @@
-//! Which chunks have the vectors nearest to a query's vector?
+//! Vector search: finds the chunks whose vectors have the highest cosine similarity to a query's vector.
 //!
 //! | File | Content |
 //! |---|---|
 //! | `index` | the vector index of a project: publish, remove, search, compact |
-//! | `searcher` | the search itself, which chooses between scan and graph |
-//! | `log` | the vectors on disk: an append-only file of checksummed records |
-//! | `row_table` | which chunk and memory each row of the log belongs to, and which rows are alive |
+//! | `searcher` | the search itself, which chooses between scan and HNSW |
+//! | `log` | the vectors on disk: an append-only log of checksummed records |
+//! | `row_table` | which chunk and memory each row belongs to, and which rows are alive |
 //! | `row_set` | the rows that a scan covers |
 //! | `row_blocks` | memory for rows of bytes |
 //! | `binary_codes` | one bit per component, for the first pass of a scan |
 //! | `int8_matrix` | one byte per component, for the second pass |
-//! | `kernels` | the inner loops of both passes, one per instruction set |
+//! | `kernels` | the inner loops of both passes, one per instruction set (SIMD) |
 //! | `hnsw` | the HNSW graph for large sets, and its snapshot on disk |
 //! | `hnsw_builder` | the thread that builds, calibrates and saves the graph |
 

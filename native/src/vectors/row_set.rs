@@ -1,62 +1,64 @@
-//! Which rows of a matrix a scan looks at: group by group, as their signs lie.
+//! The set of rows that a scan covers, as one bit mask per group of rows (the groups of binary codes).
+//! Times: docs/measurements.md, "Rows of a scan as bits".
 
 use crate::vectors::kernels::GROUP_ROWS;
 
-/// Rows, each once, in the order in which their groups came; a group that came again stands there again.
+/// A set of rows, in the order in which their groups were added. A group that is added again later has another entry;
+/// no row is in the set twice.
 #[derive(Debug, Clone, Default)]
 pub struct RowSet {
     groups: Vec<u32>,
-    /// Which rows of each group: bit n stands for its row n.
-    bits: Vec<u32>,
+    /// One mask per group: bit n stands for row n of the group.
+    masks: Vec<u32>,
     rows: usize,
 }
 
 impl RowSet {
-    /// The empty set, with room for the groups of so many rows.
-    pub fn with_room_for(rows: usize) -> Self {
+    /// An empty set with capacity for the groups of this many rows.
+    pub fn with_capacity(rows: usize) -> Self {
         let groups = rows.div_ceil(GROUP_ROWS);
-        RowSet { groups: Vec::with_capacity(groups), bits: Vec::with_capacity(groups), rows: 0 }
+        RowSet { groups: Vec::with_capacity(groups), masks: Vec::with_capacity(groups), rows: 0 }
     }
 
-    /// Adds rows of one group; none of them was there.
-    pub fn push_group(&mut self, group: u32, bits: u32) {
-        if bits != 0 {
+    /// Adds rows of one group. None of them may be in the set already.
+    pub fn push_group(&mut self, group: u32, mask: u32) {
+        if mask != 0 {
             self.groups.push(group);
-            self.bits.push(bits);
-            self.rows += bits.count_ones() as usize;
+            self.masks.push(mask);
+            self.rows += mask.count_ones() as usize;
         }
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.rows
     }
 
-    /// The groups; `bits` says what is meant of each.
+    /// The groups; `masks` has the rows of each.
     pub fn groups(&self) -> &[u32] {
         &self.groups
     }
 
-    /// Which rows of each group, in their order.
-    pub fn bits(&self) -> &[u32] {
-        &self.bits
+    /// The mask of each group, in the order of `groups`.
+    pub fn masks(&self) -> &[u32] {
+        &self.masks
     }
 
-    /// The rows.
+    /// The rows, group by group.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        let groups = self.groups.iter().zip(&self.bits);
-        groups.flat_map(|(group, bits)| rows_of_group(*group, *bits))
+        let groups = self.groups.iter().zip(&self.masks);
+        groups.flat_map(|(group, mask)| rows_of_group(*group, *mask))
     }
 }
 
-/// Rows that are not there yet.
+/// None of the added rows may be in the set already.
 impl Extend<u32> for RowSet {
     fn extend<Rows: IntoIterator<Item = u32>>(&mut self, rows: Rows) {
         for row in rows {
             let (group, bit) = (row / GROUP_ROWS as u32, 1 << (row % GROUP_ROWS as u32));
-            match self.bits.last_mut().filter(|_| self.groups.last() == Some(&group)) {
-                Some(bits) => {
-                    *bits |= bit;
+            match self.masks.last_mut().filter(|_| self.groups.last() == Some(&group)) {
+                Some(mask) => {
+                    *mask |= bit;
                     self.rows += 1;
                 }
                 None => self.push_group(group, bit),
@@ -73,16 +75,16 @@ impl FromIterator<u32> for RowSet {
     }
 }
 
-/// The rows of a group that its bits mean, ascending.
-pub fn rows_of_group(group: u32, bits: u32) -> impl Iterator<Item = u32> {
-    bits_of(bits).map(move |bit| group * GROUP_ROWS as u32 + bit)
+/// The rows of a group that a mask selects, ascending.
+pub fn rows_of_group(group: u32, mask: u32) -> impl Iterator<Item = u32> {
+    set_bits(mask).map(move |bit| group * GROUP_ROWS as u32 + bit)
 }
 
-/// The numbers of the bits that are set, ascending.
-pub fn bits_of(mut bits: u32) -> impl Iterator<Item = u32> {
+/// The numbers of the bits that are set in a mask, ascending.
+pub fn set_bits(mut mask: u32) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
-        let bit = (bits != 0).then(|| bits.trailing_zeros())?;
-        bits &= bits - 1;
+        let bit = (mask != 0).then(|| mask.trailing_zeros())?;
+        mask &= mask - 1;
         Some(bit)
     })
 }
@@ -93,7 +95,7 @@ mod tests {
     use mneme_testing::Chance;
 
     #[test]
-    fn holds_what_was_put_in_in_the_order_of_groups() {
+    fn keeps_all_rows_in_the_order_of_their_groups() {
         let mut chance = Chance::new();
         for _ in 0..200 {
             let mut runs: Vec<Vec<u32>> = Vec::new();
@@ -126,7 +128,7 @@ mod tests {
 
     #[test]
     fn groups_without_rows_are_left_out() {
-        let mut set = RowSet::with_room_for(100);
+        let mut set = RowSet::with_capacity(100);
         set.push_group(3, 0);
         set.push_group(1, 1 << 31 | 1);
         set.extend([64, 40]);

@@ -1,31 +1,32 @@
-//! The replayed vector log in memory: which chunk and memory each row belongs to, and which rows are alive.
-//! Pure bookkeeping; reading the log and choosing how to search are `vectors::index`' affair.
+//! The vector log as rows in memory: which chunk and memory each row belongs to, and which rows are alive.
+//! Reading the log is left to `log`, choosing how to search to `searcher`.
 
 use crate::filters::candidates::Candidates;
 use crate::filters::memory_set::MemorySet;
-use crate::vectors::int8_matrix::Matrix;
+use crate::vectors::int8_matrix::Int8Matrix;
 use crate::vectors::kernels::GROUP_ROWS;
 use crate::vectors::log::Record;
 use crate::vectors::row_set::RowSet;
 
-/// A set with at least this part of all memories is looked for row by row instead of memory by memory.
-const DENSE_PART: usize = 2;
+/// The rows of a set with at least this part of all memories are found by going through all rows instead of memories.
+const DENSE_SET_DIVISOR: usize = 2;
 
-/// The ordinal of a dead row; in no set.
-const DEAD: u32 = u32::MAX;
+/// Ordinal of dead rows, whose chunks were removed or replaced. No set contains it.
+const DEAD_ORDINAL: u32 = u32::MAX;
 
-/// One row per put record, in the log's order, so that replaying a log always gives the same row numbers: the graph's
-/// keys. Rows are never removed, only dead; `compacted` starts over.
+/// One row per put record, in the order of the log. Replaying a log therefore always gives the same row numbers, which
+/// the HNSW graph uses as keys. Rows are never removed, only marked as dead; `compacted` makes a new table.
 #[derive(Debug)]
 pub struct RowTable {
     dimensions: usize,
-    matrix: Matrix,
+    vectors: Int8Matrix,
     chunk_keys: Vec<u64>,
     ordinals: Vec<u32>,
     records: Vec<u32>,
-    /// The rows of each memory, by ordinal: they lie together because a memory is published whole.
+    /// The rows of each memory, by ordinal. They are consecutive, because all chunks of a memory are published
+    /// together.
     ranges: Vec<RowRange>,
-    live: usize,
+    live_count: usize,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,14 +35,14 @@ struct RowRange {
     count: u32,
 }
 
-/// What a row stands for.
+/// The chunk that a row belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowOrigin {
-    /// The chunk.
+    /// Key of the chunk.
     pub chunk_key: u64,
-    /// Its memory.
+    /// Ordinal of its memory.
     pub ordinal: u32,
-    /// The log record with its vector.
+    /// Number of the log record with its vector.
     pub record: u64,
 }
 
@@ -50,37 +51,37 @@ impl RowTable {
     pub fn new(dimensions: usize) -> Self {
         RowTable {
             dimensions,
-            matrix: Matrix::new(dimensions),
+            vectors: Int8Matrix::new(dimensions),
             chunk_keys: Vec::new(),
             ordinals: Vec::new(),
             records: Vec::new(),
             ranges: Vec::new(),
-            live: 0,
+            live_count: 0,
         }
     }
 
-    /// Applies the log's record `number`.
+    /// Applies the record with this number. Records must come in the order of the log.
     pub fn apply(&mut self, number: u64, record: Record<'_>, candidates: &Candidates) {
         match record {
             Record::Put { chunk_key, memory_key, vector } => {
-                self.push_keys(RowOrigin { chunk_key, ordinal: candidates.ordinal(memory_key), record: number });
-                self.matrix.push(vector);
+                self.push_origin(RowOrigin { chunk_key, ordinal: candidates.ordinal(memory_key), record: number });
+                self.vectors.push(vector);
             }
-            Record::Remove { memory_key } => self.kill(candidates.ordinal(memory_key)),
+            Record::Remove { memory_key } => self.mark_dead(candidates.ordinal(memory_key)),
         }
     }
 
-    /// Rows, dead ones included.
+    /// Number of rows, dead ones included.
     pub fn len(&self) -> usize {
         self.ordinals.len()
     }
 
-    /// Rows that count.
-    pub fn live(&self) -> usize {
-        self.live
+    /// Number of live rows.
+    pub fn live_count(&self) -> usize {
+        self.live_count
     }
 
-    /// What a row stands for; it must be below `len()`.
+    /// The chunk, memory and record of a row. `row` must be less than `len()`.
     pub fn origin(&self, row: u32) -> RowOrigin {
         let row = row as usize;
         RowOrigin { chunk_key: self.chunk_keys[row], ordinal: self.ordinals[row], record: u64::from(self.records[row]) }
@@ -91,40 +92,40 @@ impl RowTable {
         (0..self.len() as u32).filter(|row| self.is_live(*row))
     }
 
-    /// Whether a row is alive; it must be below `len()`.
+    /// Whether a row is alive. `row` must be less than `len()`.
     pub fn is_live(&self, row: u32) -> bool {
-        self.ordinals[row as usize] != DEAD
+        self.ordinals[row as usize] != DEAD_ORDINAL
     }
 
-    /// Whether a row is alive and its memory in the set. False for rows that do not exist; never panics.
+    /// Whether a row is alive and its memory is in the set. False for rows that do not exist; never panics.
     #[inline]
-    pub fn is_in(&self, row: u32, set: &MemorySet) -> bool {
+    pub fn is_live_in(&self, row: u32, set: &MemorySet) -> bool {
         self.ordinals.get(row as usize).is_some_and(|ordinal| set.contains(*ordinal))
     }
 
-    /// How many live rows a memory has.
-    pub fn rows_of_memory(&self, ordinal: u32) -> usize {
+    /// Number of live rows of a memory.
+    pub fn memory_row_count(&self, ordinal: u32) -> usize {
         self.ranges.get(ordinal as usize).map_or(0, |range| range.count as usize)
     }
 
-    /// The live row of a chunk of a memory; `None` where the memory has no such chunk. A memory's chunks are published
-    /// in the order of their keys; where they were not, all of them are looked at.
+    /// The live row of a chunk of a memory; `None` if the memory has no such chunk. Uses binary search, because the
+    /// chunks of a memory are usually published in the order of their keys. Otherwise searches all of them.
     pub fn row_of(&self, ordinal: u32, chunk_key: u64) -> Option<u32> {
         let RowRange { start, count } = *self.ranges.get(ordinal as usize)?;
         let keys = &self.chunk_keys[start as usize..(start + count) as usize];
-        let at = keys.binary_search(&chunk_key).ok().or_else(|| keys.iter().position(|key| *key == chunk_key))?;
-        Some(start + at as u32)
+        let index = keys.binary_search(&chunk_key).ok().or_else(|| keys.iter().position(|key| *key == chunk_key))?;
+        Some(start + index as u32)
     }
 
     /// The live rows of a set's memories.
-    pub fn rows_of(&self, set: &MemorySet) -> RowSet {
-        if set.len() >= self.ranges.len() / DENSE_PART {
-            // One walk over all rows, in the order in which they lie; a dead row's ordinal is in no set.
-            let mut rows = RowSet::with_room_for(self.len());
+    pub fn rows_of_set(&self, set: &MemorySet) -> RowSet {
+        if set.len() >= self.ranges.len() / DENSE_SET_DIVISOR {
+            // Goes through all rows in memory order.
+            let mut rows = RowSet::with_capacity(self.len());
             for (group, ordinals) in self.ordinals.chunks(GROUP_ROWS).enumerate() {
-                let places = ordinals.iter().enumerate();
-                let bits = places.fold(0, |bits, (at, ordinal)| bits | u32::from(set.contains(*ordinal)) << at);
-                rows.push_group(group as u32, bits);
+                let in_group = ordinals.iter().enumerate();
+                let mask = in_group.fold(0, |mask, (row, ordinal)| mask | u32::from(set.contains(*ordinal)) << row);
+                rows.push_group(group as u32, mask);
             }
             return rows;
         }
@@ -135,35 +136,36 @@ impl RowTable {
         rows
     }
 
-    /// `Matrix::nearest` over the given rows.
-    pub fn nearest(&self, query: &[f32], rows: &RowSet, limit: usize) -> Vec<u32> {
-        self.matrix.nearest(query, rows, limit)
+    /// See `Int8Matrix::search`.
+    pub fn search(&self, query: &[f32], rows: &RowSet, limit: usize) -> Vec<u32> {
+        self.vectors.search(query, rows, limit)
     }
 
-    /// `Matrix::nearest_of_all` over the given rows.
-    pub fn nearest_of_all(&self, query: &[f32], rows: &RowSet, limit: usize) -> Vec<u32> {
-        self.matrix.nearest_of_all(query, rows, limit)
+    /// See `Int8Matrix::search_without_codes`.
+    pub fn search_without_codes(&self, query: &[f32], rows: &RowSet, limit: usize) -> Vec<u32> {
+        self.vectors.search_without_codes(query, rows, limit)
     }
 
-    /// The live rows alone, as a log that holds only their records, in this order, numbers them.
+    /// A table of the live rows only. Its record numbers are those of a log that has only their records, in this order.
     pub fn compacted(&self) -> RowTable {
         let mut table = RowTable::new(self.dimensions);
         for (record, row) in self.live_rows().enumerate() {
-            table.push_keys(RowOrigin { record: record as u64, ..self.origin(row) });
-            table.matrix.push_row_of(&self.matrix, row);
+            table.push_origin(RowOrigin { record: record as u64, ..self.origin(row) });
+            table.vectors.push_row_of(&self.vectors, row);
         }
         table
     }
 
-    fn push_keys(&mut self, origin: RowOrigin) {
+    /// Adds a row without its vector.
+    fn push_origin(&mut self, origin: RowOrigin) {
         let (row, memory) = (self.len() as u32, origin.ordinal as usize);
         if self.ranges.len() <= memory {
             self.ranges.resize(memory + 1, RowRange::default());
         }
         let RowRange { start, count } = self.ranges[memory];
         if count > 0 && start + count != row {
-            // Rows of an older publishing whose removal record was lost to damage: the newer rows replace them.
-            self.kill(origin.ordinal);
+            // The memory has rows of an earlier publication whose removal record is damaged. The new rows replace them.
+            self.mark_dead(origin.ordinal);
         }
         let range = &mut self.ranges[memory];
         if range.count == 0 {
@@ -173,14 +175,15 @@ impl RowTable {
         self.chunk_keys.push(origin.chunk_key);
         self.ordinals.push(origin.ordinal);
         self.records.push(u32::try_from(origin.record).expect("a log has fewer than 2^32 records"));
-        self.live += 1;
+        self.live_count += 1;
     }
 
-    fn kill(&mut self, ordinal: u32) {
+    /// Marks all rows of a memory as dead.
+    fn mark_dead(&mut self, ordinal: u32) {
         let Some(range) = self.ranges.get_mut(ordinal as usize) else { return };
         let RowRange { start, count } = std::mem::take(range);
-        self.ordinals[start as usize..(start + count) as usize].fill(DEAD);
-        self.live -= count as usize;
+        self.ordinals[start as usize..(start + count) as usize].fill(DEAD_ORDINAL);
+        self.live_count -= count as usize;
     }
 }
 
@@ -203,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_the_chunks_that_a_map_of_memories_holds() {
+    fn holds_the_same_chunks_as_a_map_of_memories() {
         let mut chance = Chance::new();
         let (candidates, mut table) = (Candidates::default(), RowTable::new(DIMENSIONS));
         let mut model: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
@@ -228,10 +231,10 @@ mod tests {
         let mut expected: Vec<u64> = model.values().flatten().copied().collect();
         expected.sort_unstable();
         assert_eq!(live_chunks(&table), expected);
-        assert_eq!(table.live(), expected.len());
-        // All but one of the memories, of whose rows many are dead.
+        assert_eq!(table.live_count(), expected.len());
+        // All memories but one; they have many dead rows.
         let others: MemorySet = model.keys().skip(1).map(|key| candidates.ordinal(*key)).collect();
-        let found = table.rows_of(&others);
+        let found = table.rows_of_set(&others);
         let mut keys: Vec<u64> = found.iter().map(|row| table.origin(row).chunk_key).collect();
         keys.sort_unstable();
         let mut expected: Vec<u64> = model.values().skip(1).flatten().copied().collect();
@@ -240,10 +243,10 @@ mod tests {
         for (memory_key, chunks) in &model {
             let mut set = MemorySet::default();
             set.insert(candidates.ordinal(*memory_key));
-            let found: Vec<u64> = table.rows_of(&set).iter().map(|row| table.origin(row).chunk_key).collect();
+            let found: Vec<u64> = table.rows_of_set(&set).iter().map(|row| table.origin(row).chunk_key).collect();
             assert_eq!(&found, chunks);
             let ordinal = candidates.ordinal(*memory_key);
-            assert_eq!(table.rows_of_memory(ordinal), chunks.len());
+            assert_eq!(table.memory_row_count(ordinal), chunks.len());
             let origins = chunks.iter().map(|key| table.row_of(ordinal, *key).map(|row| table.origin(row).chunk_key));
             assert!(origins.eq(chunks.iter().map(|key| Some(*key))));
             assert_eq!(table.row_of(ordinal, next_chunk), None);
@@ -251,12 +254,12 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_published_again_after_a_lost_removal_has_its_newer_chunks_only() {
+    fn a_memory_published_again_after_a_lost_removal_has_only_its_new_chunks() {
         let (candidates, mut table) = (Candidates::default(), RowTable::new(DIMENSIONS));
         put(&mut table, 0, 10, 1, &candidates);
         put(&mut table, 1, 11, 1, &candidates);
         put(&mut table, 2, 20, 2, &candidates);
-        // Record 3, the removal of memory 1, is damaged.
+        // Record 3, the removal of memory 1, is damaged and therefore missing.
         put(&mut table, 4, 12, 1, &candidates);
         assert_eq!(live_chunks(&table), [20, 12]);
     }

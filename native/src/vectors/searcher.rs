@@ -1,5 +1,5 @@
-//! The rows and the graph of one vector index, and the search over them, which chooses between scan and graph.
-//! Changes come from `vectors::index`; `vectors::hnsw_builder` adds to the graph.
+//! Vector search over the rows of one index: chooses between a scan and the HNSW graph, and rescores the result.
+//! `index` changes the rows, `hnsw_builder` the graph.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,94 +9,99 @@ use crate::error::{Error, Result};
 use crate::filters::candidates::Candidates;
 use crate::filters::memory_set::MemorySet;
 use crate::hit::{Hit, keep_best};
-use crate::vectors::hnsw::{Graph, GraphIdentity};
+use crate::vectors::hnsw::{HnswGraph, LogIdentity};
 use crate::vectors::kernels;
 use crate::vectors::log::{VectorLog, VectorReader};
 use crate::vectors::row_set::RowSet;
 use crate::vectors::row_table::{RowOrigin, RowTable};
 
-/// What a vector index is opened with.
+/// How a vector index is opened.
 #[derive(Debug, Clone)]
 pub struct VectorOptions {
-    /// Its own folder; created if need be.
+    /// The folder of the index. It is created if it does not exist.
     pub directory: PathBuf,
-    /// Components of each vector.
+    /// Number of components of a vector.
     pub dimensions: usize,
-    /// Which model made the vectors.
+    /// Fingerprint of the embedding model.
     pub fingerprint: String,
-    /// Up to this many admissible chunks the scan is exact.
+    /// Up to this many admissible chunks, searches scan instead of using the HNSW graph.
     pub hnsw_min_chunks: usize,
 }
 
-/// Candidates that are rescored in bf16 beyond the wanted hits: at least so many, or this part of them. 40 for 10 lost
-/// none (ARCHITECTURE.md, "Measured").
-const RESCORED_BEYOND_MIN: usize = 30;
-const RESCORED_BEYOND_PART: usize = 4;
-/// The graph is asked only when at least this share of the chunks is admissible; below it the predicate makes HNSW
-/// wander, and the scan is faster (ARCHITECTURE.md, "Measured", table "exact first").
-const GRAPH_SHARE_MIN: f64 = 0.3;
-/// What searches, changes and the graph's building thread have in common.
+/// Rows that are rescored in bf16 in addition to the number of wanted hits: at least this many. Rescoring 40 rows for
+/// 10 hits lost no neighbour (docs/measurements.md, "int8 scan").
+const RESCORE_EXTRA_MIN: usize = 30;
+/// For large limits, the additional rows are the limit divided by this.
+const RESCORE_EXTRA_DIVISOR: usize = 4;
+/// The HNSW graph is used only if at least this share of the chunks is admissible. Below that it visits so many rows
+/// that the predicate rejects that the scan is faster (docs/measurements.md, "HNSW").
+const HNSW_ADMISSIBLE_SHARE_MIN: f64 = 0.3;
+
+/// The state that searches, changes and the HNSW builder thread share.
 #[derive(Debug)]
 pub(crate) struct Searcher {
     pub(crate) options: VectorOptions,
     pub(super) candidates: Arc<Candidates>,
     pub(super) rows: RwLock<Rows>,
+    /// The graph that searches may use, if any.
     pub(super) graph: RwLock<Option<ReadyGraph>>,
-    pub(super) work: Mutex<Work>,
+    pub(super) work: Mutex<BuilderWork>,
     pub(super) work_changed: Condvar,
-    /// The log's size, kept here so that statistics do not wait for a write.
+    /// Records and bytes of the log, copied here so that statistics need not wait for a write.
     pub(super) log_records: AtomicU64,
     pub(super) log_bytes: AtomicU64,
 }
 
-/// What the building thread waits for.
+/// What the HNSW builder thread waits for.
 #[derive(Debug, Default)]
-pub(super) struct Work {
-    pub(super) has_news: bool,
+pub(super) struct BuilderWork {
+    /// Whether rows have changed since the builder last looked.
+    pub(super) has_changes: bool,
     pub(super) is_closing: bool,
 }
 
-/// The rows of one epoch of the log, and where their vectors are read.
+/// The rows of one epoch of the log, and the reader of their vectors.
 #[derive(Debug)]
 pub(crate) struct Rows {
-    pub(crate) identity: GraphIdentity,
+    pub(crate) identity: LogIdentity,
     pub(crate) reader: VectorReader,
     pub(crate) table: RowTable,
 }
 
-/// A graph that may be asked, for the rows of one log epoch.
+/// A calibrated graph that searches may use for the rows of one log epoch.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadyGraph {
-    pub(crate) graph: Arc<Graph>,
+    pub(crate) graph: Arc<HnswGraph>,
     pub(crate) epoch: u64,
-    /// The search breadth that calibration found to suffice.
+    /// Search breadth that calibration chose.
     pub(crate) ef: usize,
 }
 
 impl Searcher {
-    /// The nearest chunks of a set, rescored; more than `limit` of them, because some may be hidden before the caller
-    /// sees them.
+    /// The chunks of a set with the highest cosine similarity to a query, rescored, best first. Returns more than
+    /// `limit` hits if possible, because memories may be hidden before the caller uses the hits.
     pub(super) fn search(&self, query: &[f32], set: &MemorySet, limit: usize) -> Result<Vec<Hit>> {
         let rows = self.rows();
-        let wanted = rescored_count(limit);
+        let rows_wanted = rescore_count(limit);
         let ready = self.ready_graph().filter(|ready| ready.epoch == rows.identity.epoch);
-        // One guard for both ways: who waits to write would stand between two of one thread, for good.
-        let near = match ready.filter(|_| self.prefers_graph(&rows.table, set)) {
-            Some(ready) => near_by_graph(&rows.table, query, set, wanted, &ready)?,
-            None => rows.table.nearest(query, &rows.table.rows_of(set), wanted),
+        // One read lock for both cases. With two, a writer that waits between them would cause a deadlock.
+        let found = match ready.filter(|_| self.prefers_graph(&rows.table, set)) {
+            Some(ready) => search_hnsw(&rows.table, query, set, rows_wanted, &ready)?,
+            None => rows.table.search(query, &rows.table.rows_of_set(set), rows_wanted),
         };
-        rescored(rows, query, near, wanted)
+        rescore(rows, query, found, rows_wanted)
     }
 
-    /// The same by scanning every row of the set whole: what a graph is measured against.
-    pub(crate) fn search_exactly(&self, query: &[f32], set: &MemorySet, limit: usize) -> Result<Vec<Hit>> {
+    /// Like `search`, but always scans the int8 vectors of all rows of the set. Calibration compares the graph with
+    /// this.
+    pub(crate) fn search_by_scan(&self, query: &[f32], set: &MemorySet, limit: usize) -> Result<Vec<Hit>> {
         let rows = self.rows();
-        let wanted = rescored_count(limit);
-        let near = rows.table.nearest_of_all(query, &rows.table.rows_of(set), wanted);
-        rescored(rows, query, near, wanted)
+        let rows_wanted = rescore_count(limit);
+        let found = rows.table.search_without_codes(query, &rows.table.rows_of_set(set), rows_wanted);
+        rescore(rows, query, found, rows_wanted)
     }
 
-    /// The same by the graph, whatever the rule says.
+    /// Like `search`, but always uses the given graph.
     pub(crate) fn search_by_graph(
         &self,
         query: &[f32],
@@ -105,17 +110,19 @@ impl Searcher {
         ready: &ReadyGraph,
     ) -> Result<Vec<Hit>> {
         let rows = self.rows();
-        let wanted = rescored_count(limit);
-        let near = near_by_graph(&rows.table, query, set, wanted, ready)?;
-        rescored(rows, query, near, wanted)
+        let rows_wanted = rescore_count(limit);
+        let found = search_hnsw(&rows.table, query, set, rows_wanted, ready)?;
+        rescore(rows, query, found, rows_wanted)
     }
 
+    /// Whether the set is large enough for the HNSW graph, in number and in share of all chunks.
     fn prefers_graph(&self, table: &RowTable, set: &MemorySet) -> bool {
-        if table.live() <= self.options.hnsw_min_chunks {
+        if table.live_count() <= self.options.hnsw_min_chunks {
             return false;
         }
-        let admissible: usize = set.iter().map(|ordinal| table.rows_of_memory(ordinal)).sum();
-        admissible > self.options.hnsw_min_chunks && admissible as f64 >= table.live() as f64 * GRAPH_SHARE_MIN
+        let admissible: usize = set.iter().map(|ordinal| table.memory_row_count(ordinal)).sum();
+        admissible > self.options.hnsw_min_chunks
+            && admissible as f64 >= table.live_count() as f64 * HNSW_ADMISSIBLE_SHARE_MIN
     }
 
     pub(crate) fn rows(&self) -> RwLockReadGuard<'_, Rows> {
@@ -130,64 +137,68 @@ impl Searcher {
         self.graph.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Puts a graph at the searches' disposal, or takes it away.
+    /// Makes a graph available to searches, or none.
     pub(crate) fn set_ready_graph(&self, ready: Option<ReadyGraph>) {
         *self.graph.write().unwrap_or_else(PoisonError::into_inner) = ready;
     }
 
+    /// Updates the size of the log and wakes the builder thread. Call it after every change of the rows.
     pub(super) fn note_change(&self, log: &VectorLog) {
         self.log_records.store(log.records(), Ordering::Relaxed);
         self.log_bytes.store(log.bytes(), Ordering::Relaxed);
-        self.wake_builder(|work| work.has_news = true);
+        self.wake_builder(|work| work.has_changes = true);
     }
 
-    pub(super) fn wake_builder(&self, change: impl FnOnce(&mut Work)) {
+    pub(super) fn wake_builder(&self, change: impl FnOnce(&mut BuilderWork)) {
         change(&mut self.work.lock().unwrap_or_else(PoisonError::into_inner));
         self.work_changed.notify_all();
     }
 
-    /// Blocks until rows have changed since the last call; false once the index closes.
-    pub(crate) fn wait_for_news(&self) -> bool {
+    /// Blocks until rows have changed since the last call. Returns false if the index is closing.
+    pub(crate) fn wait_for_changes(&self) -> bool {
         let work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.work_changed.wait_while(work, |work| !work.has_news && !work.is_closing);
+        let waited = self.work_changed.wait_while(work, |work| !work.has_changes && !work.is_closing);
         let mut work = waited.unwrap_or_else(PoisonError::into_inner);
-        work.has_news = false;
+        work.has_changes = false;
         !work.is_closing
     }
 
-    /// Whether the building thread should end.
+    /// Whether the builder thread should end.
     pub(crate) fn is_closing(&self) -> bool {
         self.work.lock().unwrap_or_else(PoisonError::into_inner).is_closing
     }
 }
 
-fn rescored_count(limit: usize) -> usize {
-    limit.saturating_add(RESCORED_BEYOND_MIN.max(limit / RESCORED_BEYOND_PART))
+/// Number of rows to rescore for `limit` hits.
+fn rescore_count(limit: usize) -> usize {
+    limit.saturating_add(RESCORE_EXTRA_MIN.max(limit / RESCORE_EXTRA_DIVISOR))
 }
 
-/// The rows that the graph finds and, exactly, the best of those that its building thread has not added yet.
-fn near_by_graph(
+/// The best rows of the HNSW graph, together with the best rows of a scan of those that were not added to it yet. In
+/// ascending order of rows.
+fn search_hnsw(
     table: &RowTable,
     query: &[f32],
     set: &MemorySet,
-    wanted: usize,
+    rows_wanted: usize,
     ready: &ReadyGraph,
 ) -> Result<Vec<u32>> {
-    // Read before the search: a row that is added meanwhile is found twice rather than not at all.
-    let covered = ready.graph.covered() as u32;
-    let mut near = ready.graph.search(query, ready.ef.max(wanted), |row| table.is_in(row, set))?;
-    near.truncate(wanted);
-    let uncovered: RowSet = (covered..table.len() as u32).filter(|row| table.is_in(*row, set)).collect();
-    near.extend(table.nearest(query, &uncovered, wanted));
-    near.sort_unstable();
-    near.dedup();
-    Ok(near)
+    // Read before the search, so that a row that is added meanwhile is found twice rather than not at all.
+    let covered_rows = ready.graph.covered_rows() as u32;
+    let mut found = ready.graph.search(query, ready.ef.max(rows_wanted), |row| table.is_live_in(row, set))?;
+    found.truncate(rows_wanted);
+    let uncovered: RowSet = (covered_rows..table.len() as u32).filter(|row| table.is_live_in(*row, set)).collect();
+    found.extend(table.search(query, &uncovered, rows_wanted));
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
 }
 
-/// Scores rows with their stored bf16 vectors and keeps the best. The rows are let go before the log is read, so that
-/// no change waits for the disk; a compaction meanwhile leaves the reader its old file.
-fn rescored(rows: RwLockReadGuard<'_, Rows>, query: &[f32], near: Vec<u32>, wanted: usize) -> Result<Vec<Hit>> {
-    let origins: Vec<RowOrigin> = near.into_iter().map(|row| rows.table.origin(row)).collect();
+/// Rescoring: scores rows with their stored bf16 vectors and keeps the best `limit`. Releases the lock on the rows
+/// before it reads the log, so that no change waits for the disk. If a compaction runs meanwhile, the reader keeps the
+/// old file.
+fn rescore(rows: RwLockReadGuard<'_, Rows>, query: &[f32], found: Vec<u32>, limit: usize) -> Result<Vec<Hit>> {
+    let origins: Vec<RowOrigin> = found.into_iter().map(|row| rows.table.origin(row)).collect();
     let reader = rows.reader.clone();
     drop(rows);
     let mut vector = Vec::new();
@@ -195,11 +206,11 @@ fn rescored(rows: RwLockReadGuard<'_, Rows>, query: &[f32], near: Vec<u32>, want
     for RowOrigin { chunk_key, ordinal, record } in origins {
         match reader.read(record, &mut vector) {
             Ok(()) => hits.push(Hit { chunk_key, ordinal, score: kernels::cosine(query, &vector) }),
-            // One rotten record must not make every search near it fail; opening reports it.
+            // One damaged record must not make every search near it fail. The next opening reports it.
             Err(Error::Damaged(_)) => {}
             Err(other) => return Err(other),
         }
     }
-    keep_best(&mut hits, wanted);
+    keep_best(&mut hits, limit);
     Ok(hits)
 }
