@@ -250,7 +250,7 @@ describe("opening and closing", () => {
     await database.close();
   });
 
-  test('says "newer_version" of a file that a newer Mneme made', async () => {
+  test('reports "newer_version" for a file of a newer version of Mneme', async () => {
     await archive.close();
     const database = await DuckDatabase.open({ path, log });
     await database.write((writer) => writer.run(`UPDATE meta SET schema_version = ${MIGRATIONS.length + 1}`));

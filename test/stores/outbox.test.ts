@@ -91,7 +91,7 @@ function memory(title = "Grüße 😀"): Memory {
 
 type Recorded = Parameters<SqliteOutbox["record"]>[1];
 const record = (event: Recorded, project = PROJECT, subject = memory()) =>
-  database.atomically(() => outbox.record(keys.get(project) ?? 0n, event, subject));
+  database.transaction(() => outbox.record(keys.get(project) ?? 0n, event, subject));
 const deliveriesTo = ({ id }: Webhook, project = PROJECT) => webhooks.deliveries(project, id, { limit: 100 }).items;
 
 test("an event is one pending delivery, due at once, whose body is the compact JSON of the interface", () => {
@@ -148,7 +148,7 @@ test("deliveries are due in the order of their events, and tell of the memory as
 test("a change that is undone tells nobody", () => {
   const subscribed = webhook();
   expect(() =>
-    database.atomically(() => {
+    database.transaction(() => {
       outbox.record(keys.get(PROJECT) ?? 0n, "memory.completed", memory());
       throw new Error("changed my mind");
     }),
@@ -159,7 +159,7 @@ test("a change that is undone tells nobody", () => {
 
 test("who waits is told once the deliveries are durable, and not when there are none", () => {
   webhook();
-  database.atomically(() => {
+  database.transaction(() => {
     outbox.record(keys.get(PROJECT) ?? 0n, "memory.completed", memory());
     expect(recorded).toBe(0);
   });

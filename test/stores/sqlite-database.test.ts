@@ -72,14 +72,14 @@ describe("opening", () => {
     database.close();
   });
 
-  test("refuses a file that a newer Mneme made, and leaves it alone", () => {
+  test("refuses a file of a newer version of Mneme, and does not change it", () => {
     const database = openDatabase(path);
     database.prepare(`PRAGMA user_version = ${MIGRATIONS.length + 1}`).run({});
     database.close();
     const failure = failureOf(() => openDatabase(path));
     expect(failure.code).toBe("newer_version");
     expect(failure.message).toContain(path);
-    expect(failure.message).toContain("newer Mneme");
+    expect(failure.message).toContain("newer version of Mneme");
   });
 
   const impossible: readonly (readonly [string, StoreErrorCode, (path: string) => void])[] = [
@@ -126,7 +126,7 @@ describe("a transaction", () => {
     const database = openDatabase(path);
     const { project, store } = storesOf(database);
     expect(() =>
-      database.atomically(() => {
+      database.transaction(() => {
         store.accept(project, [{ content: "x" }]);
         throw new Error("changed my mind");
       }),
@@ -141,10 +141,10 @@ describe("a transaction", () => {
     const database = openDatabase(path);
     const { project, store } = storesOf(database);
     const contents = () => store.list(project, { limit: 9 }).items.map(({ title }) => title);
-    database.atomically(() => {
+    database.transaction(() => {
       store.accept(project, [{ content: "x", title: "before" }]);
       try {
-        database.atomically(() => {
+        database.transaction(() => {
           store.accept(project, [{ content: "x", title: "undone" }]);
           throw new Error("only this part");
         });
@@ -178,13 +178,13 @@ describe("afterCommit", () => {
     const { database, done, note } = opened();
     const theirs = openDatabase(path);
     const { project, store } = storesOf(database);
-    database.atomically(() => {
+    database.transaction(() => {
       const [accepted] = store.accept(project, [{ content: "x" }]);
       if (accepted === undefined || accepted instanceof Fault) throw new Error("nothing was accepted");
       database.afterCommit(() => {
         done.push(storesOf(theirs).store.get(project, accepted.memory.id) === null ? "unseen" : "durable");
       });
-      database.atomically(() => note("inner"));
+      database.transaction(() => note("inner"));
       note("outer");
       expect(done).toEqual([]);
     });
@@ -197,10 +197,10 @@ describe("afterCommit", () => {
     const { database, done, note } = opened();
     note("first");
     expect(done).toEqual(["first"]);
-    database.atomically(() =>
+    database.transaction(() =>
       database.afterCommit(() => {
         note("within an effect");
-        database.atomically(() => note("of its own transaction"));
+        database.transaction(() => note("of its own transaction"));
         done.push("end");
       }),
     );
@@ -211,15 +211,15 @@ describe("afterCommit", () => {
   test("drops the effects of what is undone, and only those", () => {
     const { database, done, note } = opened();
     expect(() =>
-      database.atomically(() => {
+      database.transaction(() => {
         note("undone");
         throw new Error("changed my mind");
       }),
     ).toThrow("changed my mind");
-    database.atomically(() => {
+    database.transaction(() => {
       note("kept");
       try {
-        database.atomically(() => {
+        database.transaction(() => {
           note("undone part");
           throw new Error("only this part");
         });
@@ -235,7 +235,7 @@ describe("afterCommit", () => {
     const failures: unknown[] = [];
     const { database, done, note } = opened(failures);
     const { project, store } = storesOf(database);
-    const result = database.atomically(() => {
+    const result = database.transaction(() => {
       database.afterCommit(() => {
         throw new Error("an effect failed");
       });

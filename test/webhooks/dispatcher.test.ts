@@ -401,7 +401,7 @@ describe("a receiver that hangs", () => {
   test("does not delay another one: of 1,000 deliveries to both, all to the other arrive", async () => {
     sender.answer = (host) => (host === "hangs.example" ? "hangs" : answerOf(200));
     const [slow, quick] = [webhook("https://hangs.example/in"), webhook("https://quick.example/in")];
-    database.atomically(() => {
+    database.transaction(() => {
       for (let count = 0; count < 500; count++) {
         add(slow);
         add(quick);

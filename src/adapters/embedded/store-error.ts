@@ -1,11 +1,12 @@
-// What can go wrong with a store's files, said so that an operator knows what to do. Callers' mistakes are Faults
-// (domain/fault.ts); these never reach a caller as they are: a path has no place in an answer.
+// Errors of store files, with messages that tell the operator what to do. Callers never see these messages, because
+// they contain paths. Mistakes of callers are Faults (domain/fault.ts).
 
 import { Fault } from "../../domain/fault.ts";
 
 /**
- * damaged: the file is not what was written. read_only: it cannot be written. no_space: disk or quota is full.
- * newer_version: a later Mneme made it. locked: another process holds it. io: anything else the operating system said.
+ * damaged: the content of the file is invalid. read_only: the file cannot be written. no_space: disk or quota is full.
+ * newer_version: a newer version of Mneme wrote it. locked: another process uses it. io: any other error of the
+ * operating system.
  */
 export type StoreErrorCode = "damaged" | "read_only" | "no_space" | "newer_version" | "locked" | "io";
 
@@ -22,7 +23,10 @@ export class StoreError extends Error {
   }
 }
 
-/** What a caller is told: that there is no room, since waiting can help; of the rest nothing (null). */
+/**
+ * Returns the Fault for a full disk, since waiting can help. Returns null for other errors: callers learn nothing of
+ * them.
+ */
 export function faultOfStore(error: unknown): Fault | null {
   if (!(error instanceof StoreError) || error.code !== "no_space") return null;
   return new Fault("overloaded", "The server's disk is full. Nothing of this request was stored; try again later.", {
@@ -31,7 +35,7 @@ export function faultOfStore(error: unknown): Fault | null {
   });
 }
 
-/** A full disk is mended by a person. */
+/** A person has to free space first, which takes a while. */
 const FULL_DISK_RETRY_SECONDS = 60;
 
 const WHAT_TO_DO: Readonly<Record<Exclude<StoreErrorCode, "newer_version">, string>> = {
@@ -42,19 +46,19 @@ const WHAT_TO_DO: Readonly<Record<Exclude<StoreErrorCode, "newer_version">, stri
   io: "could not be opened, read or written: check that its folder exists and that the disk is sound.",
 };
 
-/** The error of one code for the file at `path`. */
+/** Creates the error with this code for the file at `path`. */
 export function storeError(code: keyof typeof WHAT_TO_DO, path: string, cause?: unknown): StoreError {
   return new StoreError(code, `${path} ${WHAT_TO_DO[code]}`, cause);
 }
 
 /**
- * Refuses a file that a later version made.
- * @throws StoreError `newer_version` when `found` is above `known`.
+ * Refuses a file that a newer version of Mneme wrote.
+ * @throws StoreError `newer_version` if `found` is above `known`
  */
 export function refuseNewerVersion(path: string, found: number, known: number): void {
   if (found <= known) return;
   throw new StoreError(
     "newer_version",
-    `${path} has schema version ${found}, this Mneme knows ${known} at most: start a newer Mneme on it.`,
+    `${path} has schema version ${found}, but this version of Mneme supports at most ${known}: start a newer version of Mneme.`,
   );
 }

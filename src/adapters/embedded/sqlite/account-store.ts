@@ -1,5 +1,4 @@
-// Projects, API keys and usage of mneme.sqlite as the port AccountStore sees them; each part stands in the file named
-// for it.
+// AccountStore on SQLite: projects, API keys and usage. Each part is implemented in the file named after it.
 
 import type { KeyId, ProjectId } from "../../../domain/ids.ts";
 import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../../../domain/key.ts";
@@ -26,9 +25,9 @@ export class SqliteAccountStore implements AccountStore {
     readonly database: SqliteDatabase;
     readonly clock: Clock;
     readonly random?: RandomBytes;
-    /** Writes down which memories of a project have expired, before they are counted; default: whatever was written. */
+    /** Records which memories of a project have expired, before usage is read. Default: does nothing. */
     readonly expire?: (projectId: ProjectId) => void;
-    /** Shared by the stores of several connections: one authenticates, another stores when keys were last used. */
+    /** Shared between connections: one authenticates, another one stores when keys were last used. */
     readonly lastUses?: KeyLastUses;
   }) {
     const { database, clock, random = systemRandom, expire = () => {}, lastUses = new Map() } = options;
@@ -91,7 +90,7 @@ export class SqliteAccountStore implements AccountStore {
   }
 
   setOperatorKey(secret: string): void {
-    this.#database.atomically(() => this.#keys.setOperator(this.#projects.defaultProject(), secret));
+    this.#database.transaction(() => this.#keys.setOperator(this.#projects.defaultProject(), secret));
   }
 
   key(projectId: ProjectId, id: KeyId): ApiKey | null {

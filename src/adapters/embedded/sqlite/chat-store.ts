@@ -1,5 +1,5 @@
-// Chats, their messages and the passages beside them in mneme.sqlite. Which memories a passage may come from is decided
-// where answers are made; here a passage is shown for as long as its memory is live.
+// ChatStore on SQLite: chats, messages and their sources. The answer service decides which memories may be sources;
+// this store shows a source as long as its memory is live.
 
 import type { Chat, Message, MessageDraft, MessageRole, MessageSource } from "../../../domain/chat.ts";
 import { invariant } from "../../../domain/fault.ts";
@@ -12,11 +12,11 @@ import type { Listing } from "../../../ports/user-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { KEYS, keyList, LIVE, PROJECT_KEY } from "./memory-row.ts";
 import { newId, type RandomBytes, systemRandom } from "./random.ts";
-import { nameUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
+import { ensureKnownUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
 
-/** Keys are below; SQLite's largest integer. */
+/** SQLite's largest integer, above every key. */
 const MESSAGE_KEY_MAX = "9223372036854775807";
-/** Longest title that is made of a message, in code points, `…` included: one line in a list of chats. */
+/** Maximum length of a title made from a message, in code points including `…`: one line in a list of chats. */
 const TITLE_CHARACTERS_MAX = 80;
 
 const CHAT_COLUMNS = `chats.chat_key, chats.id, chats.title, chats.created_at,
@@ -34,21 +34,21 @@ const REMOVE_CHAT = `DELETE FROM chats WHERE id = $id AND project_key = ${PROJEC
 
 const REMOVE_CHATS_OF_USER = `DELETE FROM chats WHERE user_key = ${USER_KEY}`;
 
-// a chat that has been without title since its first message was named once, and is not named again
+// only the first message gives a title: if a chat loses its title later, no message gives it another one
 const TITLE_FROM_FIRST_MESSAGE = `UPDATE chats SET title = $title WHERE chat_key = $chatKey AND title IS NULL
   AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.chat_key = chats.chat_key AND role = 'user')`;
 
 const MESSAGE_COLUMNS = `messages.message_key, messages.id, messages.role, messages.content, messages.is_interrupted,
   messages.created_at`;
 
-// a clock that was set back does not put a message before the one that it answers
+// even if the clock was set back, a message is not older than the one before it
 const INSERT_MESSAGE = `INSERT INTO messages (id, chat_key, role, content, is_interrupted, source_count, created_at)
   SELECT $id, chat_key, $role, $content, $isInterrupted, $sourceCount, max($now, created_at, ifnull((SELECT created_at FROM messages
     WHERE messages.chat_key = chats.chat_key ORDER BY message_key DESC LIMIT 1), 0))
   FROM chats WHERE chat_key = $chatKey
   RETURNING ${MESSAGE_COLUMNS}`;
 
-// of a memory that went while the answer was made nothing is kept: nobody would come to remove it
+// a memory that was removed while the answer was made gets no source row: nothing would erase that row later
 const INSERT_SOURCE = `INSERT INTO message_sources (message_key, position, memory_key, shown)
   SELECT $messageKey, $position, memory_key, $shown FROM memories
   WHERE memory_key = $memoryKey AND project_key = ${PROJECT_KEY} AND ${LIVE}`;
@@ -62,7 +62,7 @@ const MESSAGES_AFTER = `SELECT ${MESSAGE_COLUMNS} FROM messages
 
 const ONE_MESSAGE = `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE chat_key = ${CHAT_KEY} AND id = $messageId`;
 
-// a memory that was given to another user is none of this chat's any more
+// a memory that was given to another user is no longer a source of this chat
 const IS_LIVE_SOURCE = `${LIVE} AND (chats.user_key IS NULL OR memories.user_key = chats.user_key)`;
 
 const LIVE_SOURCES = `SELECT message_sources.message_key, message_sources.memory_key, message_sources.shown
@@ -70,15 +70,15 @@ const LIVE_SOURCES = `SELECT message_sources.message_key, message_sources.memory
   WHERE message_sources.message_key IN ${KEYS} AND ${IS_LIVE_SOURCE}
   ORDER BY message_sources.message_key, message_sources.position`;
 
-// the first answer that has fewer live sources than it had when it was given
-const FIRST_BEREFT = `SELECT messages.message_key FROM messages JOIN chats USING (chat_key)
+// the first answer that has fewer live sources than it had when it was stored
+const FIRST_WITH_LOST_SOURCE = `SELECT messages.message_key FROM messages JOIN chats USING (chat_key)
   WHERE messages.chat_key = ${CHAT_KEY} AND messages.source_count >
     (SELECT count(*) FROM message_sources JOIN memories USING (memory_key)
       WHERE message_sources.message_key = messages.message_key AND ${IS_LIVE_SOURCE})
   ORDER BY messages.message_key LIMIT 1`;
 
 const LAST_TURNS = `SELECT role, content FROM messages WHERE chat_key = ${CHAT_KEY}
-  AND (role = 'user' OR message_key < ifnull((${FIRST_BEREFT}), ${MESSAGE_KEY_MAX}))
+  AND (role = 'user' OR message_key < ifnull((${FIRST_WITH_LOST_SOURCE}), ${MESSAGE_KEY_MAX}))
   ORDER BY message_key DESC LIMIT $rows`;
 
 type ChatRow = {
@@ -115,7 +115,7 @@ export class SqliteChatStore implements ChatStore {
   }
 
   create(projectId: ProjectId, draft: { readonly userId: string | null; readonly title: string | null }): Chat {
-    return this.#database.atomically(() => {
+    return this.#database.transaction(() => {
       const now = this.#clock.now();
       const projectKey = projectKeyOf(this.#database, projectId);
       const row = this.#database
@@ -126,11 +126,11 @@ export class SqliteChatStore implements ChatStore {
         .get({
           id: this.#newId("chat", now),
           projectKey,
-          userKey: draft.userId === null ? null : nameUser(this.#database, projectKey, draft.userId, now),
+          userKey: draft.userId === null ? null : ensureKnownUser(this.#database, projectKey, draft.userId, now),
           title: draft.title,
           now,
         });
-      invariant(row !== null, "an inserted chat gave no row back");
+      invariant(row !== null, "an inserted chat returned no row");
       return toChat(row);
     });
   }
@@ -144,7 +144,7 @@ export class SqliteChatStore implements ChatStore {
     const { userId = null, limit, cursor } = listing;
     const binding = JSON.stringify(["chats", projectId, userId]);
     const before = cursor === undefined ? null : decodeCursor(cursor, binding);
-    // one statement per combination, so that each finds the index made for it
+    // one statement per combination of conditions, so that each uses its own index
     const conditions = [userId === null ? `chats.project_key = ${PROJECT_KEY}` : `chats.user_key = ${USER_KEY}`];
     if (before !== null) conditions.push("chats.chat_key < $before");
     const rows = this.#database
@@ -153,7 +153,7 @@ export class SqliteChatStore implements ChatStore {
       )
       .all({
         project: projectId,
-        // one more than asked for tells whether the page is the last
+        // one row more than requested shows whether another page follows
         rows: limit + 1,
         ...(userId !== null && { userId }),
         ...(before !== null && { before }),
@@ -179,7 +179,7 @@ export class SqliteChatStore implements ChatStore {
   }
 
   append(projectId: ProjectId, id: ChatId, draft: MessageDraft): Message | null {
-    return this.#database.atomically(() => {
+    return this.#database.transaction(() => {
       const chat = this.#find(projectId, id);
       if (chat === null) return null;
       if (draft.role === "user") this.#nameChat(chat.chat_key, draft.content);
@@ -197,23 +197,23 @@ export class SqliteChatStore implements ChatStore {
   }
 
   turns(projectId: ProjectId, id: ChatId, count: number): readonly Pick<Message, "role" | "content">[] {
-    const asked = { project: projectId, id, rows: count, now: this.#clock.now() };
+    const params = { project: projectId, id, rows: count, now: this.#clock.now() };
     return this.#database
       .prepare<Pick<MessageRow, "role" | "content">, OneChat & { rows: number; now: number }>(LAST_TURNS)
-      .all(asked)
+      .all(params)
       .reverse()
       .map(({ role, content }) => ({ role: role as MessageRole, content }));
   }
 
   messages(projectId: ProjectId, id: ChatId, { limit, cursor }: Listing): Page<Message> {
     const binding = JSON.stringify(["messages", projectId, id]);
-    const asked = { project: projectId, id, rows: limit + 1 };
+    const params = { project: projectId, id, rows: limit + 1 };
     const rows =
       cursor === undefined
-        ? this.#database.prepare<MessageRow, OneChat & { rows: number }>(FIRST_MESSAGES).all(asked)
+        ? this.#database.prepare<MessageRow, OneChat & { rows: number }>(FIRST_MESSAGES).all(params)
         : this.#database
             .prepare<MessageRow, OneChat & { rows: number; after: bigint }>(MESSAGES_AFTER)
-            .all({ ...asked, after: decodeCursor(cursor, binding) });
+            .all({ ...params, after: decodeCursor(cursor, binding) });
     const toItems = (page: readonly MessageRow[]) => this.#withSources(page);
     return pageOf(rows, { limit, binding, keyOf: (row) => row.message_key, toItems });
   }
@@ -259,7 +259,7 @@ export class SqliteChatStore implements ChatStore {
         sourceCount: sources.length,
         now,
       });
-    invariant(row !== null, "a chat was gone within its own transaction");
+    invariant(row !== null, "a chat disappeared within its own transaction");
     return row;
   }
 
@@ -293,8 +293,8 @@ export class SqliteChatStore implements ChatStore {
 }
 
 /**
- * What a chat is called after its first message: that message's first line, cut before a word to 80 code points. null
- * for a message without any visible character.
+ * Title of a chat, made from its first message: the first line, cut between words to at most 80 code points. null for a
+ * message without visible characters.
  */
 function titleOf(message: string): string | null {
   const line = (/\S.*/.exec(message)?.[0] ?? "").replace(/\s+/g, " ").trim();
@@ -303,7 +303,7 @@ function titleOf(message: string): string | null {
   const head = characters.slice(0, TITLE_CHARACTERS_MAX - 1).join("");
   const isWordWhole = characters[TITLE_CHARACTERS_MAX - 1] === " ";
   const lastSpace = isWordWhole ? head.length : head.lastIndexOf(" ");
-  // a script without spaces, or an address: half a line says more than its first word
+  // no space in the second half (a script without spaces, a URL): half a line says more than the first word
   const cut = lastSpace < head.length / 2 ? head : head.slice(0, lastSpace);
   return `${cut.trimEnd()}…`;
 }

@@ -1,5 +1,5 @@
-// Opens, queries and closes the SQLite file: the only importer of `bun:sqlite`. The tables are migrations.ts; each
-// store has its own queries. Transactions that several stores share are transactions.ts.
+// Opens, queries and closes the SQLite file: the only importer of `bun:sqlite`. The tables are in migrations.ts;
+// asynchronous transactions over several stores are in transactions.ts.
 
 import { type Statement as BunStatement, Database, SQLiteError, type SQLQueryBindings } from "bun:sqlite";
 import { chmodSync, closeSync, openSync } from "node:fs";
@@ -7,35 +7,35 @@ import type { Eventually } from "../../../kit/eventually.ts";
 import { refuseNewerVersion, StoreError, type StoreErrorCode, storeError } from "../store-error.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
-/** How long a statement waits for another process (a command-line call beside the server) before it gives up. */
+/** Maximum wait of a statement for another process, such as a command beside the server. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** The write-ahead log is cut back to this after it grew for one large transaction. */
+/** The write-ahead log is truncated to this size after one large transaction made it grow. */
 const JOURNAL_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Values of a statement's named parameters; names are written without their `$`. */
+/** Values of the named parameters of a statement, by name without `$`. */
 export type Bindings = Readonly<Record<string, string | bigint | number | null | Uint8Array>>;
 
-/** A prepared statement. Integers come back as bigint. Every method throws StoreError when the file fails it. */
+/** A prepared statement. Integers come back as bigint. Every method throws StoreError if the file fails. */
 export interface Statement<Row, Params extends Bindings> {
   all(params: Params): Row[];
-  /** The first row; null when there is none. */
+  /** Returns the first row, or null if there is none. */
   get(params: Params): Row | null;
-  /** Returns how many rows changed. */
+  /** Returns the number of changed rows. */
   run(params: Params): number;
 }
 
 /** Receives what an effect registered with `afterCommit` threw or rejected with. */
 export type EffectFailure = (error: unknown) => void;
 
-/** What follows a commit. It may be asynchronous where the transaction is one of transactions.ts. */
+/** Runs after a commit. Only transactions of transactions.ts wait for an asynchronous effect. */
 export type Effect = () => Eventually<void>;
 
-/** Matches statements that change rows. A false match only makes a cache forget too early. */
+/** Matches statements that change rows. A false match only empties a cache too early. */
 const WRITING = /\b(?:INSERT|UPDATE|DELETE|REPLACE)\b/i;
 
 /** Counts the changes that this process has committed, over all connections to one file. */
 export class ChangeCount {
-  /** Changes so far; while it stays the same, this process has changed nothing. */
+  /** Number of changes so far. */
   value = 0;
 }
 
@@ -54,28 +54,28 @@ export class SqliteDatabase {
     readonly changes: ChangeCount,
   ) {}
 
-  /** A statement for this SQL; prepared once, then kept, so SQL texts must be constants and values parameters. */
+  /** Returns the statement for this SQL. Statements are cached: SQL must be a constant text, and values parameters. */
   prepare<Row, Params extends Bindings = Record<string, never>>(sql: string): Statement<Row, Params> {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
       const prepared = this.#attempt(() => this.connection.prepare<unknown, SQLQueryBindings[]>(sql));
-      statement = this.#guarded(prepared, WRITING.test(sql));
+      statement = this.#wrapped(prepared, WRITING.test(sql));
       this.#statements.set(sql, statement);
     }
     return statement as Statement<Row, Params>;
   }
 
-  /** Whether a transaction is open on this connection: what is read now may still be undone. */
+  /** Whether a transaction is open on this connection, so that rows read now may still be rolled back. */
   get isInTransaction(): boolean {
     return this.connection.inTransaction;
   }
 
   /**
-   * Runs `work` in one transaction, or as a part of the open one. A part that throws is undone alone, if the caller
-   * catches the error and goes on.
+   * Runs `work` in one transaction. If a transaction is open, `work` becomes a savepoint of it: if `work` throws and
+   * the caller catches the error, only `work` is rolled back.
    */
-  atomically<T>(work: () => T): T {
-    if (this.connection.inTransaction) return this.#partly(work);
+  transaction<T>(work: () => T): T {
+    if (this.connection.inTransaction) return this.#savepoint(work);
     this.begin();
     let result: T;
     let effects: readonly Effect[];
@@ -86,13 +86,13 @@ export class SqliteDatabase {
       this.rollback();
       throw error;
     }
-    for (const effect of effects) this.#perform(effect);
+    for (const effect of effects) this.#runEffect(effect);
     return result;
   }
 
   /** Opens a transaction. `commit` or `rollback` ends it. */
   begin(): void {
-    // IMMEDIATE: a transaction that reads first must not find another process's change when it writes
+    // IMMEDIATE takes the write lock now: no other process may write between a read and a write of this transaction
     this.#run("BEGIN IMMEDIATE");
   }
 
@@ -105,29 +105,30 @@ export class SqliteDatabase {
     return effects;
   }
 
-  /** Undoes the open transaction, if there still is one: on a full disk SQLite undoes it by itself. */
+  /** Rolls back the open transaction. On a full disk SQLite may have done so already. */
   rollback(): void {
     this.#effects = [];
     if (this.connection.inTransaction) this.#run("ROLLBACK");
   }
 
   /**
-   * Runs `effect` after the open transaction has become durable; at once if none is open. Not at all if it is undone.
+   * Runs `effect` after the commit of the open transaction, or at once if none is open. It does not run if the
+   * transaction is rolled back.
    */
   afterCommit(effect: Effect): void {
     if (this.connection.inTransaction) this.#effects.push(effect);
-    else this.#perform(effect);
+    else this.#runEffect(effect);
   }
 
-  /** Closes the file; a second call does nothing. */
+  /** Closes the file. A second call does nothing. */
   close(): void {
     this.#statements.clear();
     this.connection.close(true);
   }
 
   /**
-   * Brings the tables up to the newest version, each step in a transaction of its own.
-   * @throws StoreError `newer_version` when the file is ahead of this Mneme
+   * Applies the missing migrations, each in its own transaction.
+   * @throws StoreError `newer_version` if the schema of the file is newer than this version of Mneme
    */
   migrate(): void {
     const stored = this.prepare<{ user_version: bigint }>("PRAGMA user_version").get({});
@@ -135,14 +136,14 @@ export class SqliteDatabase {
     refuseNewerVersion(this.path, version, MIGRATIONS.length);
     for (const [index, sql] of MIGRATIONS.entries()) {
       if (index < version) continue;
-      this.atomically(() => {
+      this.transaction(() => {
         this.connection.run(sql);
         this.connection.run(`PRAGMA user_version = ${index + 1}`);
       });
     }
   }
 
-  #partly<T>(work: () => T): T {
+  #savepoint<T>(work: () => T): T {
     const effectsBefore = this.#effects.length;
     this.#run("SAVEPOINT part");
     try {
@@ -159,7 +160,7 @@ export class SqliteDatabase {
     }
   }
 
-  #perform(effect: Effect): void {
+  #runEffect(effect: Effect): void {
     try {
       const ending = effect();
       if (ending instanceof Promise) ending.catch(this.onEffectFailure);
@@ -172,7 +173,7 @@ export class SqliteDatabase {
     this.#attempt(() => this.connection.run(sql));
   }
 
-  #guarded(statement: BunStatement<unknown, SQLQueryBindings[]>, writes: boolean): Statement<unknown, Bindings> {
+  #wrapped(statement: BunStatement<unknown, SQLQueryBindings[]>, writes: boolean): Statement<unknown, Bindings> {
     return {
       all: (params) => this.#attempt(() => statement.all(params), writes),
       get: (params) => this.#attempt(() => statement.get(params) ?? null, writes),
@@ -186,23 +187,22 @@ export class SqliteDatabase {
     } catch (error) {
       throw toStoreError(this.path, error);
     } finally {
-      // outside a transaction the statement is committed by now; inside, `commit` counts
+      // outside a transaction the statement has committed here; inside one, `commit` counts it
       if (writes && !this.connection.inTransaction) this.changes.value += 1;
     }
   }
 }
 
 /**
- * Opens the file, makes it when it is missing (readable by its owner only), and brings its schema up to date. The
- * folder must exist.
- * @param onEffectFailure by default such a failure ends up as an uncaught exception: it is a bug, and nobody else sees
- *   it.
+ * Opens the file for writing and applies the missing migrations. Creates the file if it does not exist, readable by its
+ * owner only. Its folder must exist.
+ * @param onEffectFailure default: an uncaught exception, because a failed effect is a bug that nobody else would see
  * @throws StoreError
  */
 export function openDatabase(path: string, onEffectFailure: EffectFailure = throwUncaught): SqliteDatabase {
   let connection: Database | null = null;
   try {
-    // SQLite gives its log and shared-memory files the mode of the main file
+    // SQLite creates its log and shared-memory files with the mode of the main file
     closeSync(openSync(path, "a", 0o600));
     chmodSync(path, 0o600);
     connection = new Database(path, { readwrite: true, create: true, safeIntegers: true, strict: true });
@@ -217,8 +217,8 @@ export function openDatabase(path: string, onEffectFailure: EffectFailure = thro
 }
 
 /**
- * Opens a second connection to the same file that cannot write. It sees committed changes only, so it can be used while
- * a transaction is open on `writer`.
+ * Opens a read-only connection to the file of `writer`. It sees committed changes only, also while a transaction is
+ * open on `writer`.
  * @throws StoreError
  */
 export function openReader(writer: SqliteDatabase): SqliteDatabase {
@@ -242,7 +242,7 @@ export function throwUncaught(error: unknown): void {
 function configure(connection: Database): void {
   connection.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   connection.run("PRAGMA journal_mode = WAL");
-  // FULL: a commit is on the disk before it is acknowledged, power cuts included
+  // FULL: a commit is on the disk before it is acknowledged, so it survives a power cut
   connection.run("PRAGMA synchronous = FULL");
   connection.run("PRAGMA foreign_keys = ON");
   connection.run("PRAGMA temp_store = MEMORY");
@@ -257,7 +257,9 @@ const CODES: readonly (readonly [RegExp, Exclude<StoreErrorCode, "newer_version"
   [/^SQLITE_(CANTOPEN|IOERR|PROTOCOL|NOLFS)|^E[A-Z]+$/, "io"],
 ];
 
-/** The failure of a file as a StoreError; a mistake in Mneme's own SQL or values stays what it was. */
+/**
+ * Converts a failure of the file to a StoreError. Other errors, such as a mistake in Mneme's own SQL, stay as they are.
+ */
 function toStoreError(path: string, error: unknown): unknown {
   if (error instanceof StoreError) return error;
   const code = error instanceof SQLiteError || isSystemError(error) ? error.code : undefined;

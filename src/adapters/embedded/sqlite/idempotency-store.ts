@@ -1,5 +1,4 @@
-// Answers that are remembered under an Idempotency-Key, in mneme.sqlite. When one is given again and when a request is
-// refused is account/idempotency.ts.
+// IdempotencyStore on SQLite. account/idempotency.ts decides when an answer is replayed and when a request is refused.
 
 import { invariant } from "../../../domain/fault.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
@@ -29,8 +28,8 @@ const REMEMBER = `INSERT INTO idempotency_records
 const ADD_SUBJECTS = `INSERT OR IGNORE INTO idempotency_subjects (subject, record_key)
   SELECT value, $recordKey FROM json_each($subjects)`;
 
-// The slot stays taken, so that a repetition makes nothing anew; an empty body says that the answer is gone. The +
-// keeps SQLite from going through all answers of the project.
+// The slot stays taken, so that a repeated request changes nothing. An empty body marks an erased answer. The plus
+// keeps SQLite from scanning all answers of the project.
 const FORGET = `UPDATE idempotency_records SET body = '' WHERE +project_key = ${PROJECT_KEY} AND record_key IN
   (SELECT record_key FROM idempotency_subjects WHERE subject IN (SELECT value FROM json_each($subjects)))`;
 
@@ -63,15 +62,15 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
   }
 
   remember(slot: IdempotencySlot, { fingerprint, status, body }: WholeAnswer, subjects: readonly string[]): void {
-    this.#database.atomically(() => {
+    this.#database.transaction(() => {
       this.#database
         .prepare<never, SlotColumns & { oldest: number }>(REMOVE_OUTDATED)
         .run({ ...columnsOf(slot), oldest: this.#oldest() });
       const made = this.#database
         .prepare<{ record_key: bigint }, SlotColumns & AnswerColumns & { now: number }>(REMEMBER)
         .get({ ...columnsOf(slot), fingerprint, status, body, now: this.#clock.now() });
-      // the change that this answer belongs to is undone with it: it would have been the second one
-      invariant(made !== null, `two answers were to be remembered for one request to ${slot.route}`);
+      // the change of this request is rolled back too, because it would be the second one
+      invariant(made !== null, `a second answer was given to one request to ${slot.route}`);
       this.#database
         .prepare<never, { recordKey: bigint; subjects: string }>(ADD_SUBJECTS)
         .run({ recordKey: made.record_key, subjects: JSON.stringify(subjects) });
@@ -79,10 +78,10 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
   }
 
   forget(projectId: ProjectId, subjects: readonly string[]): void {
-    const named = { project: projectId, subjects: JSON.stringify(subjects) };
-    this.#database.atomically(() => {
-      this.#database.prepare<never, typeof named>(FORGET).run(named);
-      this.#database.prepare<never, typeof named>(FORGET_SUBJECTS).run(named);
+    const params = { project: projectId, subjects: JSON.stringify(subjects) };
+    this.#database.transaction(() => {
+      this.#database.prepare<never, typeof params>(FORGET).run(params);
+      this.#database.prepare<never, typeof params>(FORGET_SUBJECTS).run(params);
     });
   }
 
@@ -90,7 +89,7 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
     this.#database.prepare<never, { oldest: number }>(PRUNE).run({ oldest: this.#oldest() });
   }
 
-  /** The creation time, Unix milliseconds, of the oldest records that count. */
+  /** Creation time of the oldest valid records, in Unix milliseconds. */
   #oldest(): number {
     return this.#clock.now() - LIMITS.idempotencyMs;
   }

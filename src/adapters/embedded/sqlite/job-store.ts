@@ -15,13 +15,13 @@ import { type MemoryOutbox, type MemoryStoreOptions, NO_OUTBOX } from "./memory-
 import { foldTitle, KEYS, keyList, LIVE, MEMORY_COLUMNS, type MemoryRow, TO_WORK, toMemory } from "./memory-row.ts";
 
 const EXCEPT = "(SELECT value FROM json_each($except))";
-// Only a plain-text file tells how long its text is.
+// Only for a plain-text file the size of the text is known before it is read.
 const SHORT_ENOUGH = `(memories.content_bytes <= $textBytesMax OR (memories.source ->> '$.file' IS NOT NULL
     AND memories.source ->> '$.media_type' NOT LIKE 'text/%' AND memories.source ->> '$.media_type' <> 'application/json'))`;
 const CLAIMABLE = `memories.status = 'processing' AND ${LIVE} AND memories.claimable_at <= $now AND ${SHORT_ENOUGH}`;
 
-// Round robin: projects in the order of their last claim; the first with work gives the job that has waited longest. A
-// claim moves its project to the end.
+// Round robin: projects in the order of their last claim. The first one with work gives the job that has waited
+// longest, and moves to the end.
 const NEXT_JOB = `SELECT memories.memory_key, memories.content_bytes, memories.project_key, projects.id AS project_id
   FROM projects JOIN memories ON memories.memory_key = (
     SELECT memories.memory_key FROM memories
@@ -35,7 +35,7 @@ const CLAIM = `UPDATE memories SET lease = $lease, claimable_at = $claimableAt, 
   RETURNING ${MEMORY_COLUMNS},
     (SELECT content FROM waiting_contents WHERE waiting_contents.memory_key = memories.memory_key) AS content`;
 
-/** True while the job is still held: no later claim, no newer content, and the memory still exists. */
+/** Condition of a job that is still held: no later claim, no newer content, and the memory is live. */
 const HELD = `memories.memory_key = $key AND memories.lease = $lease AND memories.version = $version
   AND memories.status = 'processing' AND ${LIVE}`;
 
@@ -77,10 +77,10 @@ export class SqliteJobStore implements JobStore {
     this.outbox = outbox ?? NO_OUTBOX;
   }
 
-  /** Stops before the first job that would exceed `contentBytes`, so that no job is passed over. */
+  /** Stops before the first job that would exceed `contentBytes`, so that no job is skipped. */
   claim(options: ClaimOptions): readonly Job[] {
     invariant(options.leaseMs > 0, `a lease of ${options.leaseMs} ms was requested`);
-    return this.database.atomically(() => {
+    return this.database.transaction(() => {
       const now = this.clock.now();
       const jobs: Job[] = [];
       let bytesLeft = options.contentBytes;
@@ -95,7 +95,7 @@ export class SqliteJobStore implements JobStore {
     });
   }
 
-  /** Jobs that wait for their next attempt hold no lease; they keep waiting. */
+  /** Does not change jobs that wait for their next attempt, because they have no lease. */
   voidLeases(): void {
     this.database
       .prepare<never, { now: number }>(
@@ -105,13 +105,13 @@ export class SqliteJobStore implements JobStore {
   }
 
   renew(jobs: readonly Job[], leaseMs: number): readonly Job[] {
-    return this.database.atomically(() =>
+    return this.database.transaction(() =>
       jobs.filter((job) => this.#setClaimable(job, this.clock.now() + leaseMs, job.lease)),
     );
   }
 
   retryLater(job: Job, delayMs: number, isCounted = true): void {
-    this.database.atomically(() => {
+    this.database.transaction(() => {
       if (!isCounted) {
         this.database
           .prepare<never, Held>(`UPDATE memories SET attempts = attempts - 1 WHERE ${HELD}`)
@@ -122,7 +122,7 @@ export class SqliteJobStore implements JobStore {
   }
 
   complete(completions: readonly Completion[]): readonly VisibleMemory[] {
-    return this.database.atomically(() => {
+    return this.database.transaction(() => {
       const visible: VisibleMemory[] = [];
       for (const completion of completions) {
         const memory = this.#completeOne(completion);
@@ -132,9 +132,9 @@ export class SqliteJobStore implements JobStore {
     });
   }
 
-  /** The content stays in the row, so that the memory can be tried again. */
+  /** The content stays stored, so that the memory can be retried. */
   fail(job: Job, code: FailureCode, message: string): boolean {
-    return this.database.atomically(() => {
+    return this.database.transaction(() => {
       const row = this.database
         .prepare<MemoryRow, Held & { code: string; message: string }>(FAIL)
         .get({ ...this.#held(job), code, message });
@@ -143,7 +143,7 @@ export class SqliteJobStore implements JobStore {
     });
   }
 
-  /** Starts a new version, so that leftovers of the lost one cannot be taken for it. */
+  /** Starts a new version, so that leftovers of the lost version cannot be mistaken for it. */
   reopen(keys: readonly MemoryKey[]): void {
     this.database
       .prepare<never, { keys: string; now: number }>(

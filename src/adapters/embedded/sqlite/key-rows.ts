@@ -1,6 +1,6 @@
-// The API keys of mneme.sqlite and who holds them. Of a secret only its SHA-256 is kept. Whom a secret let in is
-// remembered only as long as the file counts no change of access: a command beside the server changes keys, and that
-// counts within 10 ms.
+// API keys in mneme.sqlite, and authentication. Only the SHA-256 of a secret is stored. Successful authentications are
+// cached until keys or projects change. A command beside the server may change them too: such a change is noticed
+// within 10 ms.
 
 import { timingSafeEqual } from "node:crypto";
 import { Fault, invariant } from "../../../domain/fault.ts";
@@ -16,17 +16,17 @@ import { newId, type RandomBytes } from "./random.ts";
 
 const SECRET_RANDOM_BYTES = 32;
 const SECRET_PREFIX = "ctx_";
-/** Characters of a secret that are shown: after the prefix, and at its end. */
+/** Characters of a secret that stay visible: after the prefix, and at its end. */
 const SHOWN_FIRST = 2;
 const SHOWN_LAST = 4;
-/** How long a look into the file holds for changes by other processes, in milliseconds: no person notices it. */
+/** How long the cache is used before the file is checked for changes by other processes. No person notices it. */
 const ACCESS_TRUSTED_MS = 10;
-/** Keys that are remembered at once; beyond, remembering starts anew. */
-const HOLDERS_MAX = 10_000;
+/** Maximum number of cached secrets. A full cache is emptied. */
+const CACHED_SECRETS_MAX = 10_000;
 
 const OPERATOR_NAME = "operator";
 const OPERATOR_SCOPES: readonly KeyScope[] = ["*", "admin"];
-/** What migrations.ts shows of secrets that were stored before anything was shown of them. */
+/** Visible part that migrations.ts gave to keys of the first schema, which stored no visible part of secrets. */
 const REDACTED_BEFORE = "ctx_…";
 
 interface KeyRow {
@@ -42,7 +42,7 @@ interface KeyRow {
   readonly created_at: bigint;
 }
 
-interface HolderRow {
+interface SecretRow {
   readonly sha256: Uint8Array;
   readonly key_key: bigint;
   readonly id: string;
@@ -52,11 +52,11 @@ interface HolderRow {
   readonly until: bigint | null;
 }
 
-/** Whom a secret let in. */
-interface Holder {
+/** The outcome of a successful authentication. */
+interface Authentication {
   readonly key: bigint;
   readonly principal: Principal;
-  /** Unix milliseconds; from then on it lets nobody in. */
+  /** Unix milliseconds. From then on the secret is refused. */
   readonly until: number;
 }
 
@@ -72,7 +72,7 @@ const COLUMNS = `key_key, api_keys.id, (SELECT projects.id FROM projects WHERE p
 const OF_PROJECT = `api_keys.project_key = ${OPEN_PROJECT}`;
 
 const ACCESS = "SELECT next FROM sequences WHERE name = 'access'";
-const HOLDER = `SELECT sha256, key_secrets.key_key, api_keys.id, projects.id AS project_id, scopes, user_id,
+const FIND_SECRET = `SELECT sha256, key_secrets.key_key, api_keys.id, projects.id AS project_id, scopes, user_id,
     min(ifnull(valid_until, expires_at), ifnull(expires_at, valid_until)) AS until
   FROM key_secrets JOIN api_keys USING (key_key) JOIN projects USING (project_key)
   WHERE sha256 = $hash AND (valid_until IS NULL OR valid_until > $now) AND (expires_at IS NULL OR expires_at > $now)
@@ -112,11 +112,14 @@ const MAKE_OPERATOR = `UPDATE api_keys SET name = $name, scopes = $scopes, user_
 /** When keys were last used, by `key_key`, in Unix milliseconds; only what `flush` has not stored yet. */
 export type KeyLastUses = Map<bigint, number>;
 
-/** The part of AccountStore that is about keys; what each method owes stands there. */
+/** The methods of AccountStore for keys. Their contracts are documented there. */
 export class KeyRows {
-  /** By SHA-256, in hexadecimal; true under `#access`. A query for each request would cost ten times the look-up. */
-  readonly #holders = new Map<string, Holder>();
-  #access = 0n;
+  /**
+   * By SHA-256 in hexadecimal; valid while the count of access changes is `#accessCount`. A query for each request
+   * would cost ten times as much as a look-up here.
+   */
+  readonly #authentications = new Map<string, Authentication>();
+  #accessCount = 0n;
   #changesSeen = -1;
   #accessReadAt = Number.NEGATIVE_INFINITY;
 
@@ -130,23 +133,23 @@ export class KeyRows {
   /** See AccountStore.authenticate. */
   authenticate(secret: string): Principal | null {
     const now = this.clock.now();
-    const holder = this.#holderOf(secret, now);
-    if (holder === null) return null;
-    this.lastUses.set(holder.key, now);
-    return holder.principal;
+    const found = this.#authenticationOf(secret, now);
+    if (found === null) return null;
+    this.lastUses.set(found.key, now);
+    return found.principal;
   }
 
-  #holderOf(secret: string, now: number): Holder | null {
-    this.#forgetIfAccessChanged();
-    // look-ups go by the hash, whose bytes a caller cannot choose, so that their time tells nothing
-    const name = Bun.SHA256.hash(secret, "hex");
-    const known = this.#holders.get(name);
+  #authenticationOf(secret: string, now: number): Authentication | null {
+    this.#clearIfAccessChanged();
+    // a caller cannot choose the bytes of the hash, so the duration of a look-up reveals nothing about stored secrets
+    const hashText = Bun.SHA256.hash(secret, "hex");
+    const known = this.#authentications.get(hashText);
     if (known !== undefined) return known.until > now ? known : null;
 
     const hash = hashOf(secret);
-    const row = this.database.prepare<HolderRow, { hash: Uint8Array; now: number }>(HOLDER).get({ hash, now });
+    const row = this.database.prepare<SecretRow, { hash: Uint8Array; now: number }>(FIND_SECRET).get({ hash, now });
     if (row === null || !timingSafeEqual(row.sha256, hash)) return null;
-    const holder: Holder = {
+    const found: Authentication = {
       key: row.key_key,
       principal: {
         keyId: row.id as KeyId,
@@ -156,27 +159,28 @@ export class KeyRows {
       },
       until: row.until === null ? Number.POSITIVE_INFINITY : Number(row.until),
     };
-    this.#holders.set(name, holder);
-    return holder;
+    this.#authentications.set(hashText, found);
+    return found;
   }
 
-  // What this process changed counts at once, what another did after a few milliseconds: looking into the file for
-  // every request costs more than all the rest of authentication.
-  #forgetIfAccessChanged(): void {
+  // A change by this process counts at once, a change by another process after a few milliseconds: reading the file for
+  // every request would cost more than all the rest of authentication.
+  #clearIfAccessChanged(): void {
     const changes = this.database.changes.value;
     const now = performance.now();
     if (changes === this.#changesSeen && now - this.#accessReadAt < ACCESS_TRUSTED_MS) return;
     this.#changesSeen = changes;
     this.#accessReadAt = now;
-    const access = this.database.prepare<{ next: bigint }>(ACCESS).get({})?.next ?? 0n;
-    if (access !== this.#access || this.#holders.size >= HOLDERS_MAX) this.#holders.clear();
-    this.#access = access;
+    const accessCount = this.database.prepare<{ next: bigint }>(ACCESS).get({})?.next ?? 0n;
+    if (accessCount !== this.#accessCount || this.#authentications.size >= CACHED_SECRETS_MAX)
+      this.#authentications.clear();
+    this.#accessCount = accessCount;
   }
 
   /** See AccountStore.flush. */
   flush(): void {
     if (this.lastUses.size === 0) return;
-    this.database.atomically(() => {
+    this.database.transaction(() => {
       for (const [key, at] of this.lastUses) {
         this.database.prepare<never, { key: bigint; at: number }>(WRITE_LAST_USED).run({ key, at });
       }
@@ -201,7 +205,7 @@ export class KeyRows {
 
   /** See AccountStore.setOperatorKey. */
   setOperator(projectId: ProjectId, secret: string): void {
-    this.database.atomically(() => {
+    this.database.transaction(() => {
       const known = this.database
         .prepare<KnownSecretRow, { hash: Uint8Array }>(KNOWN_SECRET)
         .get({ hash: hashOf(secret) });
@@ -211,13 +215,10 @@ export class KeyRows {
         this.#insert(projectId, draft, secret, 1);
         return;
       }
-      // one that was set before keys said whose they are is taken over
+      // a secret that was stored before the column `is_operator` existed becomes the operator's key
       const isTakenOver = known.is_default === 1n && known.redacted === REDACTED_BEFORE;
       if (known.is_operator === 0n && !isTakenOver) {
-        throw new Fault(
-          "invalid_request",
-          "This secret is that of a key which was issued already. Choose another one.",
-        );
+        throw new Fault("invalid_request", "This secret belongs to a key that was issued already. Choose another one.");
       }
       this.#makeOperator(known.key_key, secret);
     });
@@ -232,7 +233,7 @@ export class KeyRows {
   /** See AccountStore.listKeys. */
   list(projectId: ProjectId, { limit, cursor }: Listing): Page<ApiKey> {
     const binding = JSON.stringify(["keys", projectId]);
-    // one more than asked for tells whether the page is the last
+    // one row more than requested shows whether another page follows
     const rows = limit + 1;
     const found =
       cursor === undefined
@@ -271,7 +272,7 @@ export class KeyRows {
 
   /** See AccountStore.rotateKey. */
   rotate(projectId: ProjectId, id: KeyId, graceMs: number): IssuedKey | null {
-    return this.database.atomically(() => {
+    return this.database.transaction(() => {
       const found = this.#find(projectId, id);
       if (found === null) return null;
       const key = found.key_key;
@@ -283,7 +284,7 @@ export class KeyRows {
       const row = this.database
         .prepare<KeyRow, { key: bigint; redacted: string }>(SHOW_OTHER_SECRET)
         .get({ key, redacted: redact(secret) });
-      invariant(row !== null, `key ${id} vanished while it was rotated`);
+      invariant(row !== null, `key ${id} disappeared while it was rotated`);
       return { key: this.#toKey(row), secret };
     });
   }
@@ -298,7 +299,7 @@ export class KeyRows {
   }
 
   #insert(projectId: ProjectId, draft: KeyDraft, secret: string, isOperator: 0 | 1): ApiKey {
-    return this.database.atomically(() => {
+    return this.database.transaction(() => {
       const now = this.clock.now();
       const row = this.database
         .prepare<
@@ -332,7 +333,7 @@ export class KeyRows {
     });
   }
 
-  // Whatever was changed of the operator's key since, its configuration has the last word.
+  // Undoes all changes that callers made to the operator's key: the configuration decides.
   #makeOperator(key: bigint, secret: string): void {
     this.database.prepare<never, { key: bigint }>(REMOVE_OTHER_OPERATORS).run({ key });
     this.database

@@ -1,4 +1,5 @@
-// Findings of language models and the tokens of ingestion in mneme.sqlite, as the port LlmExtractionStore sees them.
+// LlmExtractionStore on SQLite: LLM extractions, and the tokens of ingestion. The table and its columns have kept their
+// first name, "finding".
 
 import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import type { Clock } from "../../../kit/clock.ts";
@@ -16,7 +17,7 @@ import { countUsage } from "./usage-rows.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-// the content is what counts: a memory that is indexed again has a new version of the same
+// an extraction is valid for its content: indexing a memory again gives it a new version with the same content
 const PREVIOUS = `SELECT finding FROM memory_findings JOIN memories USING (memory_key)
   WHERE memory_key = $key AND (memory_findings.version = $version
     OR (finding IS NOT NULL AND memory_findings.content_sha256 = memories.content_sha256))`;
@@ -65,7 +66,7 @@ export class SqliteLlmExtractionStore implements LlmExtractionStore {
   }
 
   countTokens({ memory, projectId }: Job, { prompt, completion }: LlmUsage): void {
-    this.#database.atomically(() => {
+    this.#database.transaction(() => {
       this.#database
         .prepare<never, { key: bigint; prompt: number; completion: number }>(COUNT_MEMORY)
         .run({ key: memory.key, prompt, completion });

@@ -1,5 +1,5 @@
-// How an existing memory changes: its attributes, owner and content, and retries. New memories are made by
-// memory-intake.ts; the jobs that follow are job-store.ts.
+// Changes existing memories: attributes, owner, content, and retries. memory-intake.ts creates memories; job-store.ts
+// has the jobs that follow.
 
 import { createHash } from "node:crypto";
 import { Fault, invariant } from "../../../domain/fault.ts";
@@ -19,12 +19,12 @@ import { type ContentFingerprint, fingerprintOfFile, unreadSource, uploadedFileO
 import type { MemoryOutbox } from "./memory-outbox.ts";
 import { foldTitle, LIVE, MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, TO_WORK, toMemory } from "./memory-row.ts";
 import type { ProjectQuotas } from "./project-quotas.ts";
-import { nameUser, userKeyOf } from "./user-rows.ts";
+import { ensureKnownUser, userKeyOf } from "./user-rows.ts";
 
 const FIND = `SELECT ${MEMORY_COLUMNS}, memories.content_sha256, projects.id AS project_id
   FROM memories JOIN projects USING (project_key)`;
 const FIND_BY_ID = `${FIND} WHERE memories.id = $id AND memories.project_key = ${OPEN_PROJECT} AND ${LIVE}`;
-// an expired memory may still hold its externalId here; holderOf tells it apart by expires_at
+// also finds an expired memory that still has its externalId; holderOf checks expires_at
 const FIND_BY_EXTERNAL_ID = `${FIND}
   WHERE memories.project_key = ${OPEN_PROJECT} AND ifnull(memories.user_key, 0) = $userOrNone
     AND memories.external_id = $externalId AND memories.external_id IS NOT NULL AND memories.deleted_at IS NULL`;
@@ -43,10 +43,10 @@ const UPDATE = `UPDATE memories SET user_key = $userKey, external_id = $external
 const PUT_CONTENT = `INSERT INTO waiting_contents (memory_key, content) VALUES ($key, $content)
   ON CONFLICT (memory_key) DO UPDATE SET content = excluded.content`;
 
-/** A row with what a change needs besides. */
+/** A row with the further columns that a change needs. */
 export type KnownRow = MemoryRow & { readonly content_sha256: Uint8Array; readonly project_id: string };
 
-/** Columns for attributes that callers can give, as they are stored. */
+/** Attributes that callers can give, in their stored form. */
 export type AttributeColumns = {
   readonly title: string | null;
   readonly titleFolded: string | null;
@@ -70,7 +70,7 @@ export class MemoryChanges {
 
   /** See MemoryStore.change. */
   change(projectId: ProjectId, id: MemoryId, change: MemoryChange): Accepted | null {
-    return this.database.atomically(() => {
+    return this.database.transaction(() => {
       const known = this.#find(projectId, id);
       if (known === null) return null;
       const changed = this.apply(known, change);
@@ -81,7 +81,7 @@ export class MemoryChanges {
 
   /** See MemoryStore.retry. */
   retry(projectId: ProjectId, id: MemoryId): Memory | null {
-    return this.database.atomically(() => {
+    return this.database.transaction(() => {
       const known = this.#find(projectId, id);
       if (known === null) return null;
       if (known.status !== "failed") {
@@ -90,12 +90,15 @@ export class MemoryChanges {
       const row = this.database
         .prepare<MemoryRow, { key: bigint; now: number }>(RETRY)
         .get({ key: known.memory_key, now: this.clock.now() });
-      invariant(row !== null, `memory ${known.id} was gone within its own retry`);
+      invariant(row !== null, `memory ${known.id} disappeared within its own retry`);
       return toMemory(row);
     });
   }
 
-  /** The live memory with this pair. A memory that has it but has expired is recorded as expired first. */
+  /**
+   * The live memory with this pair of user and externalId, or null. If the memory that has it has expired, records its
+   * expiry, which frees the pair.
+   */
   holderOf(projectId: ProjectId, userId: string | null, externalId: string): KnownRow | null {
     const userKey = userId === null ? null : userKeyOf(this.database, projectId, userId);
     if (userId !== null && userKey === null) return null; // a user that was never named
@@ -103,7 +106,7 @@ export class MemoryChanges {
       .prepare<KnownRow, { project: string; userOrNone: bigint; externalId: string }>(FIND_BY_EXTERNAL_ID)
       .get({ project: projectId, userOrNone: userKey ?? 0n, externalId });
     if (holder === null || holder.expires_at === null || holder.expires_at > this.clock.now()) return holder;
-    this.expiry.endOne(holder.memory_key);
+    this.expiry.recordOne(holder.memory_key);
     return null;
   }
 
@@ -129,10 +132,10 @@ export class MemoryChanges {
       key,
       now,
       userKey: this.#userKey(known, change.userId, now),
-      externalId: after(change.externalId, known.external_id),
+      externalId: valueAfter(change.externalId, known.external_id),
       ...attributesOf(change, known, work !== null),
     });
-    invariant(row !== null, `memory ${known.id} was gone within its own change`);
+    invariant(row !== null, `memory ${known.id} disappeared within its own change`);
     const memory = toMemory(row);
     if (work === null) this.outbox.record(known.project_key, "memory.updated", memory);
     if (work === null) return { memory, outcome: "updated", releasedFile: null };
@@ -146,8 +149,8 @@ export class MemoryChanges {
   }
 
   #conflict(known: KnownRow, change: MemoryChange): Fault | null {
-    const externalId = after(change.externalId, known.external_id);
-    const userId = after(change.userId, known.user_id);
+    const externalId = valueAfter(change.externalId, known.external_id);
+    const userId = valueAfter(change.userId, known.user_id);
     if (externalId === null || (externalId === known.external_id && userId === known.user_id)) return null;
     if (this.holderOf(known.project_id as ProjectId, userId, externalId) === null) return null;
     const owner = userId === null ? "that belongs to no user" : "of this user";
@@ -164,16 +167,16 @@ export class MemoryChanges {
 
   #userKey(known: KnownRow, userId: string | null | undefined, now: number): bigint | null {
     if (userId === undefined) return known.user_key;
-    return userId === null ? null : nameUser(this.database, known.project_key, userId, now);
+    return userId === null ? null : ensureKnownUser(this.database, known.project_key, userId, now);
   }
 }
 
-/** Stores a content that waits to be processed. Replaces one that waited before. */
+/** Stores a content that waits to be processed, in place of an earlier one. */
 export function putContent(database: SqliteDatabase, key: bigint, content: string): void {
   database.prepare<never, { key: bigint; content: string }>(PUT_CONTENT).run({ key, content });
 }
 
-/** Size and hash of a text. Cost: SHA-256 over its UTF-8. */
+/** Size and hash of a text. Cost: one SHA-256 over its UTF-8. */
 export function fingerprintOf(content: string): ContentFingerprint {
   return {
     contentBytes: Buffer.byteLength(content, "utf8"),
@@ -182,8 +185,8 @@ export function fingerprintOf(content: string): ContentFingerprint {
 }
 
 /**
- * The attributes after a change. A value replaces and counts as given; null clears; what is left out stays as in
- * `known`. With `isRework` the values that no caller ever gave are cleared, so that they are extracted again.
+ * The attributes after a change. A value replaces and counts as given, null clears, and an absent field stays as in
+ * `known`. With `isRework`, values that no caller ever gave are cleared, so that they are extracted again.
  */
 export function attributesOf(change: MemoryChange, known: MemoryRow | null, isRework: boolean): AttributeColumns {
   const givenBefore = known === null ? [] : (JSON.parse(known.given) as readonly ExtractedField[]);
@@ -192,16 +195,16 @@ export function attributesOf(change: MemoryChange, known: MemoryRow | null, isRe
   const isGiven = (field: ExtractedField) =>
     change[field] === undefined ? givenBefore.includes(field) : change[field] !== null;
   const expiresBefore = known === null || known.expires_at === null ? null : Number(known.expires_at);
-  const title = after(change.title, stays("title"));
+  const title = valueAfter(change.title, stays("title"));
   return {
     title,
     titleFolded: title === null ? null : foldTitle(title),
-    type: after(change.type, stays("type")),
-    tags: after(jsonOf(change.tags), stays("tags")),
-    language: after(change.language, stays("language")),
-    metadata: after(jsonOf(change.metadata), known?.metadata ?? null),
+    type: valueAfter(change.type, stays("type")),
+    tags: valueAfter(jsonOf(change.tags), stays("tags")),
+    language: valueAfter(change.language, stays("language")),
+    metadata: valueAfter(jsonOf(change.metadata), known?.metadata ?? null),
     given: JSON.stringify(EXTRACTED_FIELDS.filter(isGiven)),
-    expiresAt: after(change.expiresAt, expiresBefore),
+    expiresAt: valueAfter(change.expiresAt, expiresBefore),
   };
 }
 
@@ -222,7 +225,7 @@ function newWork(known: KnownRow, change: Pick<MemoryChange, "content"> & { uplo
   return isSame && known.status !== "failed" ? null : { content, fingerprint, upload };
 }
 
-function after<T>(change: T | null | undefined, before: T | null): T | null {
+function valueAfter<T>(change: T | null | undefined, before: T | null): T | null {
   return change === undefined ? before : change;
 }
 

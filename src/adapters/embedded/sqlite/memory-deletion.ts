@@ -31,7 +31,7 @@ export class MemoryDeletion {
 
   /** See MemoryStore.remove. */
   remove(projectId: ProjectId, id: MemoryId, { purges }: { readonly purges: boolean }): Memory | null {
-    return this.database.atomically(() => {
+    return this.database.transaction(() => {
       const row = this.database
         .prepare<MemoryRow, { project: string; id: string; now: number; isPurgeAsked: number }>(REMOVE)
         .get({ project: projectId, id, now: this.clock.now(), isPurgeAsked: Number(purges) });
@@ -41,7 +41,7 @@ export class MemoryDeletion {
 
   /** See MemoryStore.removeAllOf. Cost: 20 to 100 µs a memory. */
   removeAllOf(projectId: ProjectId, userId: string): readonly MemoryKey[] {
-    return this.database.atomically(() => {
+    return this.database.transaction(() => {
       const now = this.clock.now();
       const keys = this.database
         .prepare<{ memory_key: bigint }, { project: string; userId: string; now: number }>(KEYS_OF_USER)

@@ -1,5 +1,5 @@
-// What a row says about the file of an upload, in its column `source`. The row only names the file; where files lie,
-// and when they are kept and removed, is decided by those who call the stores.
+// The uploaded file of a memory, as the column `source` of its row describes it. The row only names the file; the
+// callers of the stores keep and remove files.
 
 import { createHash } from "node:crypto";
 import type { MemorySource, ReceivedFile } from "../../../domain/memory.ts";
@@ -7,16 +7,16 @@ import type { UploadedFile } from "../../../ports/job-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { type MemoryRow, type StoredSource, storedSource } from "./memory-row.ts";
 
-/** Size and hash of a content. They tell whether a content is new after the text itself has left the row. */
+/** Size and hash of a content. They show whether a content is new, even after its text has left the row. */
 export type ContentFingerprint = { readonly contentBytes: number; readonly contentSha256: Uint8Array };
 
-/** Names per statement, so that a list of many thousand files does not become one parameter of megabytes. */
+/** Names per statement: many thousand names in one parameter would take megabytes. */
 const STEP_FILES = 500;
 
 const UNREFERENCED = `SELECT value AS name FROM json_each($names) WHERE NOT EXISTS (
     SELECT 1 FROM memories WHERE source ->> '$.file' = value AND source ->> '$.file' IS NOT NULL)`;
 
-/** The column `source` of a memory whose file was not read yet. */
+/** The column `source` of a memory whose file has not been read yet. */
 export function unreadSource({ file, source }: ReceivedFile): string {
   const stored: StoredSource = { ...source, file };
   return JSON.stringify(stored);
@@ -42,8 +42,8 @@ export function unreferencedFiles(database: SqliteDatabase, names: readonly stri
 }
 
 /**
- * Size and hash of a file. The hash covers the media type too: the same bytes are another content if they are read in
- * another way.
+ * Size and hash of a file. The hash covers the media type too, because the same bytes are a different content in
+ * another format.
  */
 export function fingerprintOfFile({ sha256, source }: ReceivedFile): ContentFingerprint {
   return {
@@ -52,7 +52,7 @@ export function fingerprintOfFile({ sha256, source }: ReceivedFile): ContentFing
   };
 }
 
-/** The column `source` once the file was read: without the file's name. */
+/** The column `source` after the file was read: without the name of the kept file. */
 export function readSource(row: Pick<MemoryRow, "source">): string | null {
   const source = storedSource(row);
   if (source === null) return null;

@@ -1,5 +1,5 @@
-// How drafts become rows: new memories, and updates of those that an `externalId` names. Updates are made by
-// memory-change.ts; the jobs that follow are job-store.ts.
+// Stores drafts: creates memories, or updates the memory with the same `externalId` (memory-change.ts). The jobs that
+// follow are in job-store.ts.
 
 import { Fault, invariant } from "../../../domain/fault.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
@@ -12,7 +12,7 @@ import { type ContentFingerprint, fingerprintOfFile, unreadSource } from "./memo
 import { MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, toMemory } from "./memory-row.ts";
 import type { ProjectQuotas } from "./project-quotas.ts";
 import { newId, type RandomBytes } from "./random.ts";
-import { nameUser } from "./user-rows.ts";
+import { ensureKnownUser } from "./user-rows.ts";
 
 const FIND_PROJECT = `SELECT ${OPEN_PROJECT} AS project_key`;
 
@@ -34,11 +34,11 @@ export class MemoryIntake {
 
   /**
    * Stores all drafts in one transaction, in their order, so that a draft can update an earlier one.
-   * @throws Fault `project_not_found` when there is no such project (any more), StoreError when the file cannot be
+   * @throws Fault `project_not_found` if the project does not exist (any more); StoreError if the file cannot be
    *   written
    */
   accept(projectId: ProjectId, drafts: readonly MemoryDraft[]): readonly (Accepted | Fault)[] {
-    return this.database.atomically(() => {
+    return this.database.transaction(() => {
       const project = this.database
         .prepare<{ project_key: bigint | null }, { project: string }>(FIND_PROJECT)
         .get({ project: projectId });
@@ -64,13 +64,13 @@ export class MemoryIntake {
       id,
       source: draft.upload === undefined ? null : unreadSource(draft.upload),
       projectKey,
-      userKey: draft.userId === undefined ? null : nameUser(this.database, projectKey, draft.userId, now),
+      userKey: draft.userId === undefined ? null : ensureKnownUser(this.database, projectKey, draft.userId, now),
       externalId: draft.externalId ?? null,
       ...attributesOf(draft, null, false),
       ...fingerprint,
       now,
     });
-    invariant(row !== null, "an inserted memory gave no row back");
+    invariant(row !== null, "an inserted memory returned no row");
     putContent(this.database, row.memory_key, draft.content);
     return { memory: toMemory(row), outcome: "created", releasedFile: null };
   }

@@ -1,4 +1,4 @@
-// Which memories a page holds, and in what order: lists for callers, newest first.
+// Lists memories in pages, newest first.
 
 import type { ProjectId } from "../../../domain/ids.ts";
 import type { Memory } from "../../../domain/memory.ts";
@@ -9,15 +9,15 @@ import type { SqliteDatabase } from "./database.ts";
 import { foldTitle, LIVE, MEMORY_COLUMNS, type MemoryRow, OPEN_PROJECT, toMemory } from "./memory-row.ts";
 import { USER_KEY } from "./user-rows.ts";
 
-/** Where a page's rows come from, and the column that they are in the order of. */
+/** Tables of a page, and the column that orders its rows. */
 type Source = { readonly from: string; readonly key: string };
 
-// named, because some conditions fit several: each of these has live memories only, in the order of their keys
+// The index is named because several fit some conditions. Each has only undeleted memories, in the order of their keys.
 const ALL: Source = { from: "memories INDEXED BY memories_by_key", key: "memories.memory_key" };
 const OF_STATUS: Source = { from: "memories INDEXED BY memories_by_status", key: "memories.memory_key" };
 const OF_TYPE: Source = { from: "memories INDEXED BY memories_by_type", key: "memories.memory_key" };
 const OF_USER: Source = { from: "memories INDEXED BY memories_by_user", key: "memories.memory_key" };
-// CROSS JOIN: tags first
+// CROSS JOIN makes SQLite begin with the tags
 const TAGGED: Source = {
   from: "memory_tags CROSS JOIN memories ON memories.memory_key = memory_tags.memory_key",
   key: "memory_tags.memory_key",
@@ -33,8 +33,8 @@ export class MemoryLists {
   ) {}
 
   /**
-   * See MemoryStore.list. Cost: the rows of the page, and those that are passed over on the way to them. That is at
-   * most once what the narrowest condition leaves: where nothing matches `q` among 132,000 memories, 80 ms.
+   * See MemoryStore.list. Cost: reads the rows of the page and the rows that are skipped before them. These are at most
+   * the rows that the narrowest condition leaves: 80 ms if `q` matches none of 132,000 memories.
    */
   page(projectId: ProjectId, listing: MemoryListing): Page<Memory> {
     const { status = null, type = null, userId = null, tag = null, limit } = listing;
@@ -43,7 +43,7 @@ export class MemoryLists {
     const before = listing.cursor === undefined ? null : decodeCursor(listing.cursor, binding);
     const { from, key } = sourceOf(listing);
     const conditions = [`memories.project_key = ${OPEN_PROJECT}`, LIVE];
-    // one more than asked for tells whether the page is the last
+    // one row more than requested shows whether another page follows
     const values: Values = { project: projectId, now: this.clock.now(), rows: limit + 1 };
     const restrict = (condition: string, name: string, value: string | bigint | null) => {
       if (value === null) return;
@@ -68,7 +68,7 @@ export class MemoryLists {
   }
 }
 
-// The condition that leaves least: few memories are in work or failed, most are completed.
+// Chooses the condition that leaves the fewest rows. Few memories are processing or failed, most are completed.
 function sourceOf({ tag, userId, status, type }: MemoryListing): Source {
   if (tag !== undefined) return TAGGED;
   if (userId !== undefined) return OF_USER;
@@ -76,7 +76,7 @@ function sourceOf({ tag, userId, status, type }: MemoryListing): Source {
   return type === undefined ? ALL : OF_TYPE;
 }
 
-// A page ends before the texts of its memories exceed `bytes`, but holds one memory at least.
+// A page ends before the texts of its memories exceed `bytes`, but has at least one memory.
 function withinBytes(memories: readonly Memory[], bytes: number): readonly Memory[] {
   let sum = 0;
   const end = memories.findIndex((memory, position) => {

@@ -1,4 +1,4 @@
-// Where the stores report what happens to memories. Which webhooks are notified is decided in outbox.ts.
+// Interface through which the stores record events of memories. outbox.ts decides which webhooks receive them.
 
 import type { Memory } from "../../../domain/memory.ts";
 import type { WebhookEvent } from "../../../domain/webhook.ts";

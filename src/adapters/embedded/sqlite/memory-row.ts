@@ -1,4 +1,4 @@
-// How a row of `memories` becomes a Memory, and the SQL fragments that every statement on memories shares.
+// Converts rows of `memories` to Memory, and has the SQL fragments that statements on memories share.
 
 import { invariant } from "../../../domain/fault.ts";
 import type { MemoryId, MemoryKey, UserKey } from "../../../domain/ids.ts";
@@ -12,7 +12,7 @@ import type {
   MemoryState,
 } from "../../../domain/memory.ts";
 
-/** The columns of `MEMORY_COLUMNS`, as SQLite gives them back. */
+/** The columns of `MEMORY_COLUMNS`, as SQLite returns them. */
 export interface MemoryRow {
   readonly memory_key: bigint;
   readonly project_key: bigint;
@@ -41,19 +41,19 @@ export interface MemoryRow {
 }
 
 /**
- * The column `source`: what callers see of a file, and while its text was not read the name that the file is kept
- * under.
+ * The column `source`: what callers see of an uploaded file, and the name of the kept file until its text has been
+ * read.
  */
 export interface StoredSource extends MemorySource {
   readonly file?: string;
 }
 
-/** The column `source` of a row; null where the memory came from no file. */
+/** The column `source` of a row; null if the memory came from no file. */
 export function storedSource({ source }: Pick<MemoryRow, "source">): StoredSource | null {
   return source === null ? null : (JSON.parse(source) as StoredSource);
 }
 
-/** What to select from `memories` (or to return from a change of it) for `toMemory`. */
+/** The columns that `toMemory` needs, for SELECT and RETURNING. */
 export const MEMORY_COLUMNS = `memories.memory_key, memories.project_key, memories.id, memories.version, memories.status,
   memories.title, memories.type, memories.tags, memories.language, memories.metadata, memories.given, memories.user_key,
   (SELECT users.id FROM users WHERE users.user_key = memories.user_key) AS user_id,
@@ -62,8 +62,8 @@ export const MEMORY_COLUMNS = `memories.memory_key, memories.project_key, memori
   memories.error_code, memories.error_message, memories.created_at, memories.updated_at, memories.expires_at`;
 
 /**
- * What `filteredAttributesJson` makes of a memory, made by SQLite: at the opening of a project this is asked of all
- * memories. Put together as text, because SQLite's JSON functions refuse more than 1,000 levels.
+ * SQL expression with the same result as `filteredAttributesJson`: opening a project needs it for all memories. It
+ * concatenates texts because SQLite's JSON functions refuse more than 1,000 levels.
  */
 export const FILTERED_ATTRIBUTES = `'{"type":' || json_quote(memories.type) || ',"title":' || json_quote(memories.title)
   || ',"tags":' || ifnull(memories.tags, 'null') || ',"language":' || json_quote(memories.language)
@@ -73,11 +73,11 @@ export const FILTERED_ATTRIBUTES = `'{"type":' || json_quote(memories.type) || '
   || ',"userId":' || json_quote((SELECT users.id FROM users WHERE users.user_key = memories.user_key))
   || ',"metadata":' || ifnull(memories.metadata, 'null') || '}'`;
 
-/** What a memory's columns become when it is to be worked on (again) from `$now` on. */
+/** Assignments that put a memory to `processing` as a new version, claimable from `$now` on. */
 export const TO_WORK = `version = version + 1, status = 'processing', chunk_count = 0, error_code = NULL,
   error_message = NULL, attempts = 0, lease = NULL, claimable_at = $now`;
 
-/** The rows that are readable at `$now`: neither deleted nor expired. */
+/** Condition of rows that are live at `$now`: neither deleted nor expired. */
 export const LIVE = "memories.deleted_at IS NULL AND (memories.expires_at IS NULL OR memories.expires_at > $now)";
 
 /** The key of the project `$project`, also of a removed one; null (which equals nothing) for an unknown one. */
@@ -95,14 +95,14 @@ export function keyList(keys: readonly bigint[]): string {
 }
 
 /**
- * A title, or a part of one that is looked for, in the form of the column `title_folded`. A capital sigma becomes
- * another letter at the end of a word than within it: both are written as one, or a part of a word would not be found.
+ * Converts a title, or a part to search for, to the form of the column `title_folded`. The lower case of a capital
+ * sigma differs at the end of a word. Both forms become the same letter, so that a part of a word is found.
  */
 export function foldTitle(title: string): string {
   return title.normalize("NFKC").toLowerCase().replaceAll("ς", "σ");
 }
 
-/** A row as the Memory it stands for. */
+/** Converts a row to a Memory. */
 export function toMemory(row: MemoryRow): Memory {
   return {
     key: row.memory_key as MemoryKey,
@@ -138,7 +138,7 @@ function toState(row: MemoryRow): MemoryState {
     case "processing":
       return { status: "processing", attempts: Number(row.attempts) };
     case "completed":
-      invariant(row.extraction !== null, `memory ${row.id} is completed and nobody knows who extracted`);
+      invariant(row.extraction !== null, `memory ${row.id} is completed without an origin of its attributes`);
       return {
         status: "completed",
         chunkCount: Number(row.chunk_count),

@@ -1,5 +1,4 @@
-// MemoryStore on SQLite. Reads by id or key are here; lists, new rows, changes and deletion are in the files named for
-// them.
+// MemoryStore on SQLite. Reads by id or key are here; lists, intake, changes and deletion are in files of their own.
 
 import type { Fault } from "../../../domain/fault.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../../../domain/ids.ts";
@@ -31,7 +30,7 @@ import { type RandomBytes, systemRandom } from "./random.ts";
 import { RecentMemories } from "./recent-memories.ts";
 import { userKeyOf } from "./user-rows.ts";
 
-// a negative limit is none
+// a negative limit means no limit
 const VISIBLE = `SELECT memory_key, user_key, expires_at, ${FILTERED_ATTRIBUTES} AS attributes
   FROM memories INDEXED BY memories_by_status
   WHERE project_key = ${OPEN_PROJECT} AND status = 'completed' AND ${LIVE} AND memory_key > $afterKey
@@ -128,7 +127,7 @@ export class SqliteMemoryStore implements MemoryStore {
     const counts: Record<MemoryStatus, number> = { processing: 0, completed: 0, failed: 0 };
     const rows = this.#database
       .prepare<{ status: MemoryStatus; memories: bigint }, { now: number }>(
-        // grouped by project first, as the index is ordered: without a sort it takes a third of the time
+        // grouped by project first, in the order of the index: without a sort it takes a third of the time
         `SELECT status, sum(memories) AS memories FROM (
            SELECT status, count(*) AS memories FROM memories INDEXED BY memories_by_status
            WHERE ${LIVE} GROUP BY project_key, status

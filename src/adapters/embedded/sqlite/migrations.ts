@@ -1,5 +1,5 @@
-// The tables of mneme.sqlite, as steps: entry n brings a file from schema version n to n + 1. A step that was released
-// is never changed; a change of the tables is a new step at the end.
+// Schema migrations of mneme.sqlite: entry n brings a file from schema version n to n + 1. A released migration is
+// never changed, except for its comments. A change of the schema is a new migration at the end.
 //
 // Times are Unix milliseconds, columns that end in `_key` are the u64 keys of domain/ids.ts (below 2^63 here), and
 // "live" means not deleted and not expired.
@@ -12,7 +12,7 @@ CREATE TABLE projects (
   plan TEXT NOT NULL,
   settings TEXT NOT NULL DEFAULT '{}',
   is_default INTEGER NOT NULL DEFAULT 0 CHECK (is_default IN (0, 1)),
-  -- the newest lease that a job of this project was given: whoever was served longest ago comes next
+  -- the newest lease of the jobs of this project: the project with the smallest value is served next
   served_lease INTEGER NOT NULL DEFAULT 0,
   created_at INTEGER NOT NULL
 ) STRICT;
@@ -37,7 +37,7 @@ CREATE TABLE users (
   UNIQUE (project_key, id)
 ) STRICT;
 
--- AUTOINCREMENT: a key is never given out again, also not the largest one after its row is gone
+-- AUTOINCREMENT: a key is never used again, not even the largest one after its row was deleted
 CREATE TABLE memories (
   memory_key INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -54,7 +54,7 @@ CREATE TABLE memories (
   -- which of title, type, tags and language the caller gave
   given TEXT NOT NULL,
   content_bytes INTEGER NOT NULL,
-  -- tells "the same content again" after the content was handed over to the index
+  -- shows whether a content is new, even after the index took over the text
   content_sha256 BLOB NOT NULL,
   chunk_count INTEGER NOT NULL DEFAULT 0,
   error_code TEXT,
@@ -65,19 +65,19 @@ CREATE TABLE memories (
   deleted_at INTEGER,
   is_retracted INTEGER NOT NULL DEFAULT 0 CHECK (is_retracted IN (0, 1)),
   attempts INTEGER NOT NULL DEFAULT 0,
-  -- token of the job's newest holder; null when nobody holds it
+  -- fencing token of the job's newest lease; null if there is no lease
   lease INTEGER,
-  -- a job in work can be claimed from here on: its intake, the end of its lease, or the end of its delay
+  -- the job can be claimed from this time on: its intake, the end of its lease, or the end of its delay
   claimable_at INTEGER NOT NULL
 ) STRICT;
 
--- lists, and from the index alone: counts by status, and what searches may see
+-- for lists; the second one also covers counts by status and the list of visible memories
 CREATE INDEX memories_by_key ON memories (project_key, memory_key) WHERE deleted_at IS NULL;
 CREATE INDEX memories_by_status ON memories (project_key, status, memory_key, user_key, expires_at)
   WHERE deleted_at IS NULL;
 CREATE INDEX memories_by_type ON memories (project_key, type, memory_key) WHERE deleted_at IS NULL;
 CREATE INDEX memories_by_user ON memories (user_key, memory_key) WHERE deleted_at IS NULL;
--- no user counts as a user of its own: user keys begin at 1
+-- memories without user have the user key 0 here: user keys begin at 1
 CREATE UNIQUE INDEX memories_by_external_id ON memories (project_key, ifnull(user_key, 0), external_id)
   WHERE external_id IS NOT NULL AND deleted_at IS NULL;
 CREATE INDEX memories_jobs ON memories (project_key, claimable_at, memory_key)
@@ -85,7 +85,7 @@ CREATE INDEX memories_jobs ON memories (project_key, claimable_at, memory_key)
 CREATE INDEX memories_expiring ON memories (expires_at) WHERE expires_at IS NOT NULL AND deleted_at IS NULL;
 CREATE INDEX memories_retired ON memories (is_retracted, deleted_at) WHERE deleted_at IS NOT NULL;
 
--- apart from the row: SQLite rewrites a row whole, and a lease must not cost a rewrite of 50 MB of text
+-- a table of its own: SQLite rewrites whole rows, and a new lease must not rewrite 50 MB of text
 CREATE TABLE waiting_contents (
   memory_key INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
   content TEXT NOT NULL
@@ -95,11 +95,11 @@ CREATE TABLE sequences (name TEXT PRIMARY KEY, next INTEGER NOT NULL) STRICT, WI
 INSERT INTO sequences (name, next) VALUES ('chunk_key', 1), ('lease', 1);
 `;
 
-// Accounts, users, chats, webhooks and what is remembered of answers: the whole interface.
+// Accounts, users, chats, webhooks and remembered answers: everything that the API needs.
 //
-// Triggers keep what is counted and looked up beside a memory in step with it, so that no statement that changes
-// memories (intake, completion, deletion, expiry, cascade) can forget to.
-const WHOLE_INTERFACE = `
+// Triggers keep counters and lookup tables consistent with memories, so that no statement that changes memories
+// (intake, completion, deletion, expiry, cascade) can forget them.
+const FULL_API = `
 ALTER TABLE projects ADD COLUMN documents INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE projects ADD COLUMN storage_bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE projects ADD COLUMN deleted_at INTEGER;
@@ -125,7 +125,7 @@ CREATE TABLE api_keys (
   -- the user that the key is confined to
   user_id TEXT,
   redacted TEXT NOT NULL,
-  -- chosen by the operator's configuration rather than made here
+  -- set by the operator's configuration, not issued by Mneme
   is_operator INTEGER NOT NULL DEFAULT 0 CHECK (is_operator IN (0, 1)),
   expires_at INTEGER,
   last_used_at INTEGER,
@@ -145,7 +145,7 @@ INSERT INTO key_secrets (sha256, key_key)
   SELECT secret_sha256, key_key FROM api_keys_before JOIN api_keys USING (id);
 DROP TABLE api_keys_before;
 
--- counts every change of who may do what, by whatever process: what was learned under an older count is void
+-- counts every change of access rights by any process: what was cached under an older count is invalid
 INSERT INTO sequences (name, next) VALUES ('access', 1);
 CREATE TRIGGER access_by_secret AFTER INSERT ON key_secrets BEGIN
   UPDATE sequences SET next = next + 1 WHERE name = 'access';
@@ -166,7 +166,7 @@ CREATE TRIGGER access_by_project AFTER UPDATE OF deleted_at ON projects BEGIN
   UPDATE sequences SET next = next + 1 WHERE name = 'access';
 END;
 
--- known_key: the place in the list of users; null while the user is not known
+-- known_key: position in the list of users; null while the user is not known
 ALTER TABLE users ADD COLUMN known_key INTEGER;
 ALTER TABLE users ADD COLUMN name TEXT;
 ALTER TABLE users ADD COLUMN email TEXT;
@@ -208,7 +208,7 @@ CREATE TABLE messages (
 ) STRICT;
 CREATE INDEX messages_by_chat ON messages (chat_key, message_key);
 
--- no reference to memories: its rows are looked up when sources are read, and go when the memory is erased
+-- no reference to memories: they are joined when sources are read, and a trigger deletes sources of erased memories
 CREATE TABLE message_sources (
   message_key INTEGER NOT NULL REFERENCES messages ON DELETE CASCADE,
   position INTEGER NOT NULL,
@@ -240,7 +240,7 @@ CREATE TABLE deliveries (
   status TEXT NOT NULL CHECK (status IN ('pending', 'delivered', 'failed')),
   -- a redelivery is one attempt only
   is_retried INTEGER NOT NULL DEFAULT 1 CHECK (is_retried IN (0, 1)),
-  -- attempts since the last (re)start, all attempts as JSON, and when the next is due
+  -- attempts since the delivery was added or sent again, all attempts as JSON, and when the next one is due
   attempts_counted INTEGER NOT NULL DEFAULT 0,
   attempts TEXT NOT NULL DEFAULT '[]',
   next_attempt_at INTEGER,
@@ -273,15 +273,15 @@ CREATE TABLE idempotency_subjects (
 CREATE INDEX idempotency_subjects_by_record ON idempotency_subjects (record_key);
 
 ALTER TABLE memories ADD COLUMN source TEXT;
--- the title as lists compare it: NFKC, lower case
+-- the title in the form that lists compare: NFKC, lower case
 ALTER TABLE memories ADD COLUMN title_folded TEXT;
 UPDATE memories SET title_folded = lower(title);
--- asked to go for good at once, whatever the retention
+-- 1: to be erased at once, regardless of the retention
 ALTER TABLE memories ADD COLUMN is_purge_asked INTEGER NOT NULL DEFAULT 0 CHECK (is_purge_asked IN (0, 1));
 
 CREATE INDEX memories_purge_asked ON memories (is_retracted, deleted_at)
   WHERE is_purge_asked = 1 AND deleted_at IS NOT NULL;
--- what a removed project or user leaves is found by these
+-- these find what a removed project or user leaves
 CREATE INDEX memories_of_user ON memories (user_key) WHERE user_key IS NOT NULL;
 CREATE INDEX memories_of_project ON memories (project_key);
 
@@ -323,23 +323,23 @@ CREATE TRIGGER memories_erased AFTER DELETE ON memories BEGIN
   DELETE FROM memory_tags WHERE project_key = old.project_key AND memory_key = old.memory_key
     AND tag IN (SELECT value FROM json_each(ifnull(old.tags, '[]')));
   DELETE FROM message_sources WHERE memory_key = old.memory_key;
-  -- the slot stays taken: a repetition must not bring back what was erased
+  -- the slot stays taken: a repeated request must not restore what was erased
   UPDATE idempotency_records SET body = '' WHERE record_key IN
     (SELECT record_key FROM idempotency_subjects WHERE subject = old.id);
   DELETE FROM idempotency_subjects WHERE subject = old.id;
 END;
 `;
 
-// What a language model finds of memories, and the tokens that it takes.
+// LLM extractions, and the tokens that they take.
 const LANGUAGE_MODEL = `
--- where the extracted attributes of a completed memory come from
+-- the origin of the extracted attributes of a completed memory
 ALTER TABLE memories ADD COLUMN extraction TEXT CHECK (extraction IN ('caller', 'llm', 'local'));
 UPDATE memories SET extraction = iif(json_array_length(given) = 4, 'caller', 'local') WHERE status = 'completed';
--- of all contents that the memory has had
+-- tokens for all contents that the memory has had
 ALTER TABLE memories ADD COLUMN prompt_tokens INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE memories ADD COLUMN completion_tokens INTEGER NOT NULL DEFAULT 0;
 
--- apart from the row, which lists read: what was found (JSON), null where the model gave nothing that is of use
+-- a table of its own, because lists read memories; finding: an LLM extraction (JSON), null if the reply had none
 CREATE TABLE memory_findings (
   memory_key INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
   version INTEGER NOT NULL,
@@ -347,7 +347,7 @@ CREATE TABLE memory_findings (
   finding TEXT
 ) STRICT;
 
--- tokens of ingestion, against the ceiling of a day
+-- tokens of ingestion, for the limit per day
 CREATE TABLE daily_ingestion_tokens (
   project_key INTEGER NOT NULL REFERENCES projects,
   -- first instant of the day, UTC
@@ -358,11 +358,11 @@ CREATE TABLE daily_ingestion_tokens (
 ) STRICT, WITHOUT ROWID;
 `;
 
-// What uploaded files say beside their texts, for when a text is to be indexed again and the file is gone.
+// Titles and page marks of uploaded files, for indexing a text again after its file is gone.
 const DOCUMENT_FACTS = `
 CREATE TABLE document_facts (
   memory_key INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
-  -- of the row while this is true: another content has other pages
+  -- the facts are valid only for the content with this hash: another content has other pages
   content_sha256 BLOB NOT NULL,
   title TEXT,
   -- JSON: where pages, slides or sheets begin
@@ -370,22 +370,22 @@ CREATE TABLE document_facts (
 ) STRICT;
 `;
 
-// How many sources an answer had: fewer that are live tell that something it may have said is gone.
+// Number of sources of an answer. If fewer of them are live, the answer may repeat something that was deleted.
 const SOURCE_COUNTS = `
 ALTER TABLE messages ADD COLUMN source_count INTEGER NOT NULL DEFAULT 0;
 UPDATE messages SET source_count =
   (SELECT count(*) FROM message_sources WHERE message_sources.message_key = messages.message_key);
 `;
 
-// Finds the row that an uploaded file belongs to. Few rows have a file: it goes once its text was read.
+// Finds the row of an uploaded file. Few rows have a file, because it is removed after its text was read.
 const FILES_BY_NAME = `
 CREATE INDEX memories_by_file ON memories (source ->> '$.file') WHERE source ->> '$.file' IS NOT NULL;
 `;
 
-/** All steps in their order; their number is the schema version that this Mneme knows. */
+/** All migrations in their order. Their number is the schema version that this version of Mneme supports. */
 export const MIGRATIONS: readonly string[] = [
   ACCOUNTS_AND_MEMORIES,
-  WHOLE_INTERFACE,
+  FULL_API,
   LANGUAGE_MODEL,
   DOCUMENT_FACTS,
   SOURCE_COUNTS,

@@ -1,5 +1,6 @@
-// Which deliveries an event makes: one row per webhook that asked for it, written in the transaction that changes the
-// memory, so that no event is lost or made up. Sending them is src/webhooks/, how they end webhook-store.ts.
+// Writes the deliveries of an event: one row per subscribed webhook, in the transaction that changes the memory. So no
+// event is lost, and none is sent for a change that was rolled back. src/webhooks/ sends them; webhook-store.ts stores
+// how that ended.
 
 import type { DeliveryId } from "../../../domain/ids.ts";
 import type { JsonObject, Memory } from "../../../domain/memory.ts";
@@ -17,18 +18,18 @@ const SUBSCRIBED = `SELECT webhook_key FROM webhooks
 const ADD = `INSERT INTO deliveries (id, webhook_key, event, body, status, next_attempt_at, created_at)
   VALUES ($id, $webhookKey, $event, $body, 'pending', $now, $now)`;
 
-/** What the outbox stands on. */
+/** What the outbox needs. */
 export interface OutboxOptions {
   readonly database: SqliteDatabase;
   readonly clock: Clock;
   readonly random?: RandomBytes;
-  /** The interface's Memory without `content`: what an event's `data` is. */
+  /** The `data` of an event: the API's Memory without `content`. */
   readonly describe: (memory: Memory) => JsonObject;
-  /** Told after the commit of new deliveries, in the same turn of the event loop. Must not throw. */
+  /** Called after the commit of new deliveries. Must not throw. */
   readonly onRecorded?: () => void;
 }
 
-/** Writes events of memories down for the webhooks that subscribed to them. */
+/** Writes events of memories for the webhooks that subscribed to them. */
 export class SqliteOutbox implements MemoryOutbox {
   readonly #options: OutboxOptions;
   readonly #random: RandomBytes;
@@ -39,10 +40,10 @@ export class SqliteOutbox implements MemoryOutbox {
   }
 
   /**
-   * Makes the deliveries of one event, due at once, in the transaction under way. Cost without a subscriber: one
-   * indexed look-up.
-   * @param memory as it is after the change; of a deletion, as it was last.
-   * @throws StoreError when the file cannot be written
+   * Adds the deliveries of one event to the open transaction, due at once. Cost without a subscriber: one indexed
+   * look-up.
+   * @param memory as it is after the change; for `memory.deleted` as it was before
+   * @throws StoreError if the file cannot be written
    */
   record(projectKey: bigint, event: MemoryEvent, memory: Memory): void {
     const { database, clock, describe, onRecorded } = this.#options;
@@ -59,7 +60,7 @@ export class SqliteOutbox implements MemoryOutbox {
   }
 }
 
-/** The JSON that a webhook is sent, compact: `{"type","timestamp","data"}`. `now` is Unix milliseconds. */
+/** Body of a delivery: the compact JSON `{"type","timestamp","data"}`. `now` is Unix milliseconds. */
 export function eventBody(event: WebhookEvent, now: number, data: JsonObject): string {
   return JSON.stringify({ type: event, timestamp: isoTime(now), data });
 }

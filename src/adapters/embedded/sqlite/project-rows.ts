@@ -1,5 +1,5 @@
-// The projects of mneme.sqlite: made, read, changed, and in two steps removed: first from every read, then, once their
-// memories were purged, from the file.
+// Projects in mneme.sqlite. A project is removed in two steps: first it is absent from every read, then its rows are
+// erased after its memories were purged.
 
 import { Fault, invariant } from "../../../domain/fault.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
@@ -47,20 +47,20 @@ const CHANGE = `UPDATE projects SET name = ifnull($name, name), plan = ifnull($p
   settings = ifnull($settings, settings) WHERE id = $project AND deleted_at IS NULL RETURNING ${COLUMNS}`;
 
 const REMOVE = "UPDATE projects SET deleted_at = $now WHERE id = $project AND deleted_at IS NULL";
-// what is worked on at this moment must not be published any more
+// jobs that are running must not be published any more
 const VOID_LEASES = `UPDATE memories SET lease = NULL
   WHERE project_key = ${PROJECT_KEY} AND status = 'processing' AND lease IS NOT NULL`;
 const REMOVE_KEYS = `DELETE FROM api_keys WHERE project_key = ${PROJECT_KEY}`;
-// nobody is told of what happens to a project that is gone
+// a removed project sends no events
 const REMOVE_WEBHOOKS = `DELETE FROM webhooks WHERE project_key = ${PROJECT_KEY}`;
 const REMOVED_IDS = "SELECT id FROM projects WHERE deleted_at IS NOT NULL ORDER BY project_key";
-// two halves, because each has an index and their union has none
+// two statements, because each has an index and their union has none
 const MEMORIES_LIVE = `SELECT memory_key FROM memories
   WHERE project_key = ${REMOVED_KEY} AND deleted_at IS NULL LIMIT $limit`;
 const MEMORIES_DELETED = `SELECT memory_key FROM memories
   WHERE project_key = ${REMOVED_KEY} AND deleted_at IS NOT NULL LIMIT $limit`;
 const ERASE_MEMORIES = `DELETE FROM memories WHERE memory_key IN ${KEYS} AND project_key = ${REMOVED_KEY}`;
-// what refers to something stands before it; messages, sources, deliveries and secrets go with their owners
+// rows that refer to others come first; messages, sources, deliveries and secrets are erased by cascade
 const ERASE: readonly string[] = [
   `DELETE FROM chats WHERE project_key = ${REMOVED_KEY}`,
   `DELETE FROM user_events WHERE user_key IN (SELECT user_key FROM users WHERE project_key = ${REMOVED_KEY})`,
@@ -74,7 +74,7 @@ const ERASE: readonly string[] = [
   "DELETE FROM projects WHERE id = $project AND deleted_at IS NOT NULL",
 ];
 
-/** The part of AccountStore that is about projects; what each method owes stands there. */
+/** The methods of AccountStore for projects. Their contracts are documented there. */
 export class ProjectRows {
   constructor(
     private readonly database: SqliteDatabase,
@@ -84,7 +84,7 @@ export class ProjectRows {
 
   /** See AccountStore.defaultProject. */
   defaultProject(): ProjectId {
-    return this.database.atomically(() => {
+    return this.database.transaction(() => {
       const found = this.database.prepare<{ id: string }>(FIND_DEFAULT).get({});
       if (found !== null) return found.id as ProjectId;
       return this.#insert({ name: DEFAULT_NAME, plan: DEFAULT_PLAN, settings: DEFAULT_SETTINGS }, 1).id;
@@ -112,7 +112,7 @@ export class ProjectRows {
 
   /** See AccountStore.listProjects. */
   list({ limit, cursor }: Listing): Page<Project> {
-    // one more than asked for tells whether the page is the last
+    // one row more than requested shows whether another page follows
     const rows = limit + 1;
     const found =
       cursor === undefined
@@ -141,7 +141,7 @@ export class ProjectRows {
 
   /** See AccountStore.removeProject. */
   remove(id: ProjectId): boolean {
-    return this.database.atomically(() => {
+    return this.database.transaction(() => {
       const project = this.get(id);
       if (project === null) return false;
       if (project.isDefault) throw new Fault("invalid_state", "The default project cannot be deleted.");
@@ -165,7 +165,7 @@ export class ProjectRows {
 
   /** See AccountStore.memoriesOfRemoved. */
   memoriesOfRemoved(id: ProjectId, limit: number): readonly bigint[] {
-    return this.database.atomically(() => {
+    return this.database.transaction(() => {
       const live = this.#memories(MEMORIES_LIVE, id, limit);
       return live.length < limit ? [...live, ...this.#memories(MEMORIES_DELETED, id, limit - live.length)] : live;
     });
@@ -180,8 +180,8 @@ export class ProjectRows {
 
   /** See AccountStore.eraseProject. */
   erase(id: ProjectId): void {
-    this.database.atomically(() => {
-      invariant(this.memoriesOfRemoved(id, 1).length === 0, `project ${id} was to be erased before its memories`);
+    this.database.transaction(() => {
+      invariant(this.memoriesOfRemoved(id, 1).length === 0, `project ${id} still has memories and cannot be erased`);
       for (const sql of ERASE) this.database.prepare<never, { project: string }>(sql).run({ project: id });
     });
   }
@@ -204,7 +204,7 @@ export class ProjectRows {
         isDefault,
         now,
       });
-    invariant(row !== null, "a new project was not given back");
+    invariant(row !== null, "an inserted project returned no row");
     return toProject(row);
   }
 
@@ -227,7 +227,7 @@ function toProject(row: ProjectRow): Project {
   };
 }
 
-// A setting that came later than the row has its default.
+// A setting that is newer than the row has its default.
 function toSettings(stored: Partial<ProjectSettings>): ProjectSettings {
   return {
     ...DEFAULT_SETTINGS,

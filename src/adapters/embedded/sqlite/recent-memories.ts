@@ -1,12 +1,12 @@
-// Caches memories that were read since the last change: between two changes the same rows need not be read again. Only
-// the process that holds the data directory changes memories, so its own count of changes is enough.
+// Caches memories that were read since the last change, so that their rows are not read again. Only the process that
+// holds the data directory changes memories, so its own count of changes is enough.
 
 import type { MemoryId, ProjectId } from "../../../domain/ids.ts";
 import type { Memory } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
 import type { SqliteDatabase } from "./database.ts";
 
-/** Number of rows kept, at most; with metadata of 10 KB each takes some KB. */
+/** Maximum number of cached rows. With 10 KB of metadata, each takes some KB. */
 const ROWS_MAX = 1_000;
 
 /** Memories by project and id. Any committed change empties the cache. */
@@ -35,8 +35,8 @@ export class RecentMemories {
   }
 
   /**
-   * Keeps a row that was read right after `get` returned null. Rows of an open transaction are not kept: they may be
-   * undone.
+   * Caches a row that was read right after `get` returned null. Rows of an open transaction are not cached, because
+   * they may be rolled back.
    */
   put(projectId: ProjectId, memory: Memory): void {
     if (this.database.isInTransaction) return;

@@ -1,4 +1,4 @@
-// RetirementStore on SQLite: what follows after a memory was deleted (memory-deletion.ts) or has expired
+// RetirementStore on SQLite: the steps after a memory was deleted (memory-deletion.ts) or has expired
 // (memory-expiry.ts).
 
 import type { MemoryKey, ProjectId } from "../../../domain/ids.ts";
@@ -13,7 +13,7 @@ import { KEYS, keyList, type MemoryRow } from "./memory-row.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-// memories of removed projects go with their project
+// memories of removed projects are erased with their project
 const RETIRED = `SELECT projects.id, memories.memory_key FROM memories JOIN projects USING (project_key)
   WHERE memories.is_retracted = 0 AND memories.deleted_at IS NOT NULL AND projects.deleted_at IS NULL
     AND projects.id NOT IN (SELECT value FROM json_each($except))
@@ -34,8 +34,8 @@ const PURGEABLE = `SELECT memory_key FROM memories
       AND memories.deleted_at < $now - ${RETENTION_MS}
   LIMIT $limit`;
 
-// The plus keeps SQLite from using the index on is_retracted, which lists everything that ever retired. Waiting
-// contents, tags, what chats show and what idempotency remembers of the memories go by triggers (migrations.ts).
+// The plus keeps SQLite from using the index on is_retracted, which has all deleted and expired memories. Triggers and
+// cascades (migrations.ts) erase waiting contents, tags, chat sources and remembered answers.
 const ERASE = `DELETE FROM memories WHERE memory_key IN ${KEYS} AND +is_retracted = 1 AND deleted_at IS NOT NULL
   RETURNING source`;
 
@@ -52,8 +52,8 @@ export class SqliteRetirementStore implements RetirementStore {
   }
 
   retired(limit: number, except: readonly ProjectId[] = []): readonly RetiredMemory[] {
-    return this.#database.atomically(() => {
-      this.#expiry.endDue(limit);
+    return this.#database.transaction(() => {
+      this.#expiry.recordDue(limit);
       return this.#database
         .prepare<{ id: string; memory_key: bigint }, { limit: number; except: string }>(RETIRED)
         .all({ limit, except: JSON.stringify(except) })

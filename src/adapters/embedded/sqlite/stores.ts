@@ -1,5 +1,5 @@
-// All stores of record on one SQLite file: opens it twice (for writing and for reading), makes the stores on both
-// connections, and sends each call to the right one.
+// Opens all stores of record on one SQLite file: one connection for writing and one for reading, with stores on both.
+// Each call goes to one of them, depending on whether its method writes.
 
 import type { JsonObject, Memory } from "../../../domain/memory.ts";
 import type { Clock } from "../../../kit/clock.ts";
@@ -24,18 +24,18 @@ import { SqliteWebhookStore } from "./webhook-store.ts";
 
 /** How the stores are opened. */
 export interface SqliteStoreOptions {
-  /** The file; it is made when it does not exist. Its folder must exist. */
+  /** Path of the file, which is created if it does not exist. Its folder must exist. */
   readonly path: string;
   readonly clock: Clock;
-  /** Makes a `whsec_…` from random bytes. */
+  /** Makes a secret `whsec_…` from random bytes. */
   readonly newWebhookSecret: (random: RandomBytes) => string;
   /** Default: the system's random numbers. */
   readonly random?: RandomBytes;
-  /** The interface's Memory without `content`: the `data` of an event. Default: no events are recorded. */
+  /** The `data` of an event: the API's Memory without `content`. Default: no events are recorded. */
   readonly describe?: (memory: Memory) => JsonObject;
   /** Called after the commit of new webhook deliveries. Must not throw. */
   readonly onDeliveries?: () => void;
-  /** Receives what an effect of a transaction threw. Default: an uncaught exception, since it is a bug. */
+  /** Receives the error of an effect. Default: an uncaught exception, because it is a bug. */
   readonly onEffectFailure?: EffectFailure;
 }
 
@@ -47,7 +47,7 @@ export interface SqliteStores extends Stores {
 }
 
 /**
- * Opens the file and brings its schema up to date.
+ * Opens the file and applies the missing migrations.
  * @throws StoreError with a sentence for the operator
  */
 export function openStores(options: SqliteStoreOptions): SqliteStores {
@@ -92,7 +92,7 @@ function storesOn(database: SqliteDatabase, lastUses: KeyLastUses, options: Sqli
       clock,
       ...random,
       lastUses,
-      expire: (projectId) => expiry.endDueOf(projectKeyOf(database, projectId)),
+      expire: (projectId) => expiry.recordDueOf(projectKeyOf(database, projectId)),
     }),
     users: new SqliteUserStore({ database, clock, ...random }),
     chats: new SqliteChatStore({ database, clock, ...random }),
@@ -156,10 +156,10 @@ function routedStore<Store extends object>(
   const methods: Record<string, Method> = {};
   for (const name of Object.getOwnPropertyNames(Object.getPrototypeOf(writing))) {
     if (name === "constructor") continue;
-    const of = (store: Store): Method => (store[name as keyof Store] as Method).bind(store);
-    if (reads.includes(name as keyof Store)) methods[name] = of(reading);
+    const methodOf = (store: Store): Method => (store[name as keyof Store] as Method).bind(store);
+    if (reads.includes(name as keyof Store)) methods[name] = methodOf(reading);
     else {
-      const write = of(writing);
+      const write = methodOf(writing);
       methods[name] = (...parameters) => queue.run(() => write(...parameters));
     }
   }

@@ -1,25 +1,25 @@
-// Transactions over all stores of one SQLite file, and the order of writes. One connection writes, behind a queue: a
-// transaction keeps it until its commit and its effects are done. Another connection reads, sees committed changes
-// only, and never waits.
+// Transactions over all stores of one SQLite file, and the queue of writes. One connection writes: an open transaction
+// keeps it until its commit and its effects are done, and other writes wait in the queue. A second connection reads
+// committed changes only and never waits.
 
 import { invariant } from "../../../domain/fault.ts";
 import type { Eventually } from "../../../kit/eventually.ts";
 import type { Stores, Transaction, Transactions } from "../../../ports/transactions.ts";
 import type { Effect, EffectFailure, SqliteDatabase } from "./database.ts";
 
-/** A transaction that stays open longer is undone: its work waits for something that is no store, or for itself. */
+/** A transaction that takes longer is rolled back: its work waits for something other than a store, or for itself. */
 const TRANSACTION_MS_MAX = 30_000;
 
 /** Lets one writer at a time use the connection, in the order of arrival. */
 export class WriteQueue {
   #last: Promise<void> | null = null;
 
-  /** Runs a synchronous write: at once if nobody writes, else when its turn comes. */
+  /** Runs a synchronous write: at once if nobody writes, otherwise when its turn comes. */
   run<T>(write: () => T): Eventually<T> {
     return this.#last === null ? write() : this.hold(async () => write());
   }
 
-  /** Runs `work` and keeps all other writers waiting until it has ended. */
+  /** Runs `work` when its turn comes. All other writers wait until it has ended. */
   async hold<T>(work: () => Promise<T>): Promise<T> {
     const before = this.#last;
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -62,7 +62,7 @@ export class SqliteTransactions implements Transactions {
       this.#database.begin();
       try {
         const working = work(transaction);
-        result = working instanceof Promise ? await this.#inTime(working) : working;
+        result = working instanceof Promise ? await this.#withTimeLimit(working) : working;
         effects = this.#database.commit();
       } catch (error) {
         this.#database.rollback();
@@ -70,12 +70,12 @@ export class SqliteTransactions implements Transactions {
       } finally {
         transaction.end();
       }
-      for (const effect of effects) await this.#perform(effect);
+      for (const effect of effects) await this.#runEffect(effect);
       return result;
     });
   }
 
-  async #inTime<T>(working: Promise<T>): Promise<T> {
+  async #withTimeLimit<T>(working: Promise<T>): Promise<T> {
     const { promise: overdue, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
       reject(new Error(`a transaction stayed open for ${TRANSACTION_MS_MAX} ms; this is a bug in Mneme`));
@@ -87,7 +87,7 @@ export class SqliteTransactions implements Transactions {
     }
   }
 
-  async #perform(effect: Effect): Promise<void> {
+  async #runEffect(effect: Effect): Promise<void> {
     try {
       await effect();
     } catch (error) {
@@ -96,7 +96,7 @@ export class SqliteTransactions implements Transactions {
   }
 }
 
-/** The stores of one transaction, until it ends. */
+/** The stores of one open transaction. Refuses calls after its end. */
 class OpenTransaction implements Transaction {
   #isOpen = true;
 

@@ -1,5 +1,5 @@
-// What the projects of mneme.sqlite have used of their plans. Memories are counted by triggers (migrations.ts), queries
-// and tokens here, one row per month.
+// Usage of projects in mneme.sqlite. Triggers count memories (migrations.ts). Queries and tokens are counted here, one
+// row per month.
 
 import { Fault } from "../../../domain/fault.ts";
 import type { ProjectId } from "../../../domain/ids.ts";
@@ -26,7 +26,7 @@ const COUNT = `INSERT INTO monthly_usage (project_key, month_start, queries, pro
     prompt_tokens = prompt_tokens + excluded.prompt_tokens,
     completion_tokens = completion_tokens + excluded.completion_tokens`;
 
-/** The part of AccountStore that is about usage; what each method owes stands there. */
+/** The methods of AccountStore for usage. Their contracts are documented there. */
 export class UsageRows {
   constructor(
     private readonly database: SqliteDatabase,
@@ -58,7 +58,7 @@ export class UsageRows {
   }
 }
 
-/** Counts queries and tokens of the month that holds `nowMs`; nothing for a project that is gone. */
+/** Adds queries and tokens to the month of `nowMs`. Does nothing for a project that does not exist. */
 export function countUsage(
   database: SqliteDatabase,
   projectId: ProjectId,

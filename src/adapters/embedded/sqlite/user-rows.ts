@@ -1,5 +1,4 @@
-// How a project and the users that are named in it become the keys that other rows refer to. What is told of users is
-// user-store.ts.
+// Keys of projects and users, which other rows refer to. Profiles and lists of users are in user-store.ts.
 
 import { Fault, invariant } from "../../../domain/fault.ts";
 import type { ProjectId, UserKey } from "../../../domain/ids.ts";
@@ -11,19 +10,19 @@ const FIND_USER = "SELECT user_key, known_key FROM users WHERE project_key = $pr
 
 const NEXT_KNOWN_KEY = "UPDATE sequences SET next = next + 1 WHERE name = 'known_user' RETURNING next - 1 AS known_key";
 
-// who was forgotten begins anew: at the head of the list, without what was known before
+// a user that was forgotten starts again: first in the list, with an empty profile
 const MAKE_KNOWN = `INSERT INTO users (project_key, id, known_key, created_at)
   VALUES ($projectKey, $userId, $knownKey, $now)
   ON CONFLICT (project_key, id) DO UPDATE SET known_key = excluded.known_key, created_at = excluded.created_at,
     name = NULL, email = NULL, metadata = NULL
   RETURNING user_key`;
 
-/** The key of the user `$userId` of the project `$project`; null for one that was never named. */
+/** The key of the user `$userId` of the project `$project`; null if nothing ever named this user. */
 export const USER_KEY = `(SELECT user_key FROM users
   WHERE id = $userId AND project_key = (SELECT project_key FROM projects WHERE id = $project))`;
 
 /**
- * The key of a project that exists, for rows that are about to refer to it.
+ * The key of an existing project, for new rows that refer to it.
  * @throws Fault `project_not_found`, also for one that was removed
  */
 export function projectKeyOf(database: SqliteDatabase, projectId: ProjectId): bigint {
@@ -34,7 +33,7 @@ export function projectKeyOf(database: SqliteDatabase, projectId: ProjectId): bi
   return project.project_key;
 }
 
-/** The key of a user that is known or was so once; null for one that was never named. */
+/** The key of a user that is or was known; null if nothing ever named this user. */
 export function userKeyOf(database: SqliteDatabase, projectId: ProjectId, userId: string): UserKey | null {
   const user = database
     .prepare<{ user_key: bigint | null }, { project: string; userId: string }>(`SELECT ${USER_KEY} AS user_key`)
@@ -43,11 +42,11 @@ export function userKeyOf(database: SqliteDatabase, projectId: ProjectId, userId
 }
 
 /**
- * The key of the user that something new names, and who is known from now on. One that was not known so far gets `now`
- * as `created_at` and an empty profile. To be called within the transaction that stores what names the user.
- * @param now Unix milliseconds.
+ * Makes a user known and returns its key. A user that was not known gets `now` as `created_at` and an empty profile.
+ * Must be called in the transaction that stores the row that names the user.
+ * @param now Unix milliseconds
  */
-export function nameUser(database: SqliteDatabase, projectKey: bigint, userId: string, now: number): bigint {
+export function ensureKnownUser(database: SqliteDatabase, projectKey: bigint, userId: string, now: number): bigint {
   const found = database
     .prepare<{ user_key: bigint; known_key: bigint | null }, { projectKey: bigint; userId: string }>(FIND_USER)
     .get({ projectKey, userId });
@@ -57,6 +56,6 @@ export function nameUser(database: SqliteDatabase, projectKey: bigint, userId: s
   const made = database
     .prepare<{ user_key: bigint }, { projectKey: bigint; userId: string; knownKey: bigint; now: number }>(MAKE_KNOWN)
     .get({ projectKey, userId, knownKey: next.known_key, now });
-  invariant(made !== null, "a user that was just named is unknown");
+  invariant(made !== null, "an upserted user returned no row");
   return made.user_key;
 }

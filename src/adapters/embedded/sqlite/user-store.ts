@@ -1,5 +1,5 @@
-// Users and their events in mneme.sqlite. How naming a user makes it known is user-rows.ts; what users own stands in
-// the other stores and refers to the same rows.
+// UserStore on SQLite: users and their events. user-rows.ts makes users known. What users own is in the other stores
+// and refers to the same rows.
 
 import { invariant } from "../../../domain/fault.ts";
 import type { EventId, ProjectId } from "../../../domain/ids.ts";
@@ -11,11 +11,11 @@ import type { Listing, UserStore } from "../../../ports/user-store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { PROJECT_KEY } from "./memory-row.ts";
 import { newId, type RandomBytes, systemRandom } from "./random.ts";
-import { nameUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
+import { ensureKnownUser, projectKeyOf, USER_KEY } from "./user-rows.ts";
 
 const USER_COLUMNS = "known_key, id, name, email, metadata, created_at";
 
-// a flag per field tells "null was given" from "nothing was given"
+// a flag per field distinguishes a null from an absent value
 const CHANGE_PROFILE = `UPDATE users SET
     name = iif($hasName, $name, name),
     email = iif($hasEmail, $email, email),
@@ -82,8 +82,8 @@ export class SqliteUserStore implements UserStore {
   }
 
   upsert(projectId: ProjectId, draft: UserDraft): User {
-    return this.#database.atomically(() => {
-      const userKey = this.#name(projectId, draft.id, this.#clock.now());
+    return this.#database.transaction(() => {
+      const userKey = this.#ensureKnown(projectId, draft.id, this.#clock.now());
       const row = this.#database.prepare<UserRow, ProfileChange>(CHANGE_PROFILE).get({
         userKey,
         hasName: flag(draft.name),
@@ -93,7 +93,7 @@ export class SqliteUserStore implements UserStore {
         hasMetadata: flag(draft.metadata),
         metadata: draft.metadata === undefined || draft.metadata === null ? null : JSON.stringify(draft.metadata),
       });
-      invariant(row !== null, "a user was gone within its own upsert");
+      invariant(row !== null, "a user disappeared within its own upsert");
       return toUser(row);
     });
   }
@@ -105,14 +105,14 @@ export class SqliteUserStore implements UserStore {
 
   list(projectId: ProjectId, { limit, cursor }: Listing): Page<User> {
     const binding = JSON.stringify(["users", projectId]);
-    // one more than asked for tells whether the page is the last
-    const asked = { project: projectId, rows: limit + 1 };
+    // one row more than requested shows whether another page follows
+    const params = { project: projectId, rows: limit + 1 };
     const rows =
       cursor === undefined
-        ? this.#database.prepare<UserRow, { project: string; rows: number }>(LIST_USERS).all(asked)
+        ? this.#database.prepare<UserRow, { project: string; rows: number }>(LIST_USERS).all(params)
         : this.#database
             .prepare<UserRow, { project: string; rows: number; before: bigint }>(LIST_USERS_BEFORE)
-            .all({ ...asked, before: decodeCursor(cursor, binding) });
+            .all({ ...params, before: decodeCursor(cursor, binding) });
     return pageOf(rows, { limit, binding, keyOf: (row) => row.known_key, toItems: (page) => page.map(toUser) });
   }
 
@@ -125,18 +125,18 @@ export class SqliteUserStore implements UserStore {
     userId: string,
     event: { readonly type: string; readonly data: JsonObject },
   ): UserEvent {
-    return this.#database.atomically(() => {
+    return this.#database.transaction(() => {
       const now = this.#clock.now();
       const row = this.#database
         .prepare<EventRow, { id: string; userKey: bigint; type: string; data: string; now: number }>(ADD_EVENT)
         .get({
           id: newId("evt", now, this.#random),
-          userKey: this.#name(projectId, userId, now),
+          userKey: this.#ensureKnown(projectId, userId, now),
           type: event.type,
           data: JSON.stringify(event.data),
           now,
         });
-      invariant(row !== null, "an inserted event gave no row back");
+      invariant(row !== null, "an inserted event returned no row");
       return toEvent(row, userId);
     });
   }
@@ -145,7 +145,7 @@ export class SqliteUserStore implements UserStore {
     const { type = null, limit, cursor } = listing;
     const binding = JSON.stringify(["events", projectId, userId, type]);
     const before = cursor === undefined ? null : decodeCursor(cursor, binding);
-    // one statement per combination, so that each finds the index made for it
+    // one statement per combination of conditions, so that each uses its own index
     const conditions = [`user_key = ${USER_KEY}`];
     if (type !== null) conditions.push("type = $type");
     if (before !== null) conditions.push("event_key < $before");
@@ -169,8 +169,8 @@ export class SqliteUserStore implements UserStore {
     this.#database.prepare<never, OneUser>(REMOVE_EVENTS).run({ project: projectId, userId });
   }
 
-  #name(projectId: ProjectId, userId: string, now: number): bigint {
-    return nameUser(this.#database, projectKeyOf(this.#database, projectId), userId, now);
+  #ensureKnown(projectId: ProjectId, userId: string, now: number): bigint {
+    return ensureKnownUser(this.#database, projectKeyOf(this.#database, projectId), userId, now);
   }
 }
 

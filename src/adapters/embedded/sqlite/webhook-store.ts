@@ -1,9 +1,8 @@
-// Webhooks and how telling them goes, in mneme.sqlite. Which deliveries an event of a memory makes is outbox.ts;
-// sending is src/webhooks/.
+// WebhookStore on SQLite: webhooks and the state of their deliveries. outbox.ts adds the deliveries of memory events;
+// src/webhooks/ sends them.
 //
-// Switching a webhook off, by a caller or by a receiver that is gone, fails its pending deliveries in the same
-// transaction, so that switching it on again revives none. What is asked for by name (a test, a redelivery) is sent
-// even while it is off.
+// Switching a webhook off fails its pending deliveries in the same transaction, whether a caller switches it off or a
+// receiver that is gone. So switching it on again revives none. Tests and redeliveries are sent even while it is off.
 
 import { Fault, invariant } from "../../../domain/fault.ts";
 import type { DeliveryId, ProjectId, WebhookId } from "../../../domain/ids.ts";
@@ -26,11 +25,11 @@ import { PROJECT_KEY } from "./memory-row.ts";
 import { addDelivery, eventBody } from "./outbox.ts";
 import { newId, type RandomBytes, systemRandom } from "./random.ts";
 
-/** Attempts that a delivery remembers: its own four, and then what was asked for again. */
+/** Maximum number of attempts that are stored with a delivery: its own four, then redeliveries. */
 const ATTEMPTS_KEPT = 20;
-/** Due deliveries of one webhook that `due` looks at; as many as are sent to one host at once. */
+/** Due deliveries of one webhook that `due` considers: as many as are sent to one host at once. */
 const DUE_PER_WEBHOOK = 2;
-/** Deliveries that one `prune` removes at most: 500 take about 10 ms. */
+/** Maximum number of deliveries that one `prune` removes: 500 take about 10 ms. */
 const PRUNED_AT_ONCE = 500;
 
 const WEBHOOK_COLUMNS = `webhooks.webhook_key, webhooks.id, webhooks.url, webhooks.events, webhooks.description,
@@ -80,14 +79,14 @@ const DELIVERIES_BEFORE = `SELECT ${DELIVERY_COLUMNS} FROM deliveries
   WHERE ${OF_THIS_WEBHOOK} AND deliveries.delivery_key < $before
   ORDER BY deliveries.delivery_key DESC LIMIT $rows`;
 
-// one that is pending keeps its retries, and is only due sooner
+// a pending delivery keeps its retries and is only due sooner
 const REDELIVER = `UPDATE deliveries SET status = 'pending', next_attempt_at = $now,
     is_retried = iif(status = 'pending', is_retried, 0), attempts_counted = iif(status = 'pending', attempts_counted, 0)
   WHERE ${OF_THIS_WEBHOOK} AND deliveries.id = $deliveryId
   RETURNING ${DELIVERY_COLUMNS}`;
 
-// Webhooks that wait for something are stepped through in the index, and of each only the first few are looked at: what
-// one slow receiver has piled up is not walked past to find the next receiver's.
+// Steps through the webhooks with pending deliveries in the index, and reads only the first few deliveries of each. So
+// the backlog of a slow receiver is not scanned to find the deliveries of the next one.
 const DUE = `WITH RECURSIVE waiting (webhook_key) AS (
     SELECT min(webhook_key) FROM deliveries WHERE status = 'pending'
     UNION ALL
@@ -106,13 +105,13 @@ const DUE = `WITH RECURSIVE waiting (webhook_key) AS (
 
 const NEXT_DUE_AT = "SELECT min(next_attempt_at) AS at FROM deliveries WHERE status = 'pending'";
 
-const STANDING = `SELECT webhook_key, status, attempts, next_attempt_at FROM deliveries WHERE id = $id`;
+const FIND_STATE = `SELECT webhook_key, status, attempts, next_attempt_at FROM deliveries WHERE id = $id`;
 
 const RECORD = `UPDATE deliveries SET status = $status, next_attempt_at = $nextAttemptAt, attempts = $attempts,
     attempts_counted = attempts_counted + 1
   WHERE id = $id`;
 
-// an old delivery that was sent again lately ended lately
+// an old delivery that was sent again recently has ended recently
 const PRUNE = `DELETE FROM deliveries WHERE delivery_key IN (
     SELECT delivery_key FROM deliveries
     WHERE status <> 'pending' AND created_at < $before
@@ -150,14 +149,14 @@ type DueRow = {
   readonly is_retried: bigint;
 };
 
-type StandingRow = Pick<DeliveryRow, "status" | "attempts" | "next_attempt_at"> & { readonly webhook_key: bigint };
+type StateRow = Pick<DeliveryRow, "status" | "attempts" | "next_attempt_at"> & { readonly webhook_key: bigint };
 
-/** Names one webhook of a project, as THIS_WEBHOOK asks for it. */
-type WebhookName = { readonly project: string; readonly id: string };
-type DeliveryName = WebhookName & { readonly deliveryId: string };
+/** Parameters of THIS_WEBHOOK. */
+type WebhookParams = { readonly project: string; readonly id: string };
+type DeliveryParams = WebhookParams & { readonly deliveryId: string };
 type ListParams = { readonly project: string; readonly rows: number };
 
-/** What a draft sets, as it is stored. */
+/** The fields of a draft in their stored form. */
 type DraftColumns = {
   readonly url: string;
   readonly events: string;
@@ -186,14 +185,14 @@ export class SqliteWebhookStore implements WebhookStore {
   }
 
   create(projectId: ProjectId, draft: WebhookDraft): WebhookWithSecret {
-    return this.#database.atomically(() => {
+    return this.#database.transaction(() => {
       const count = this.#database
         .prepare<{ webhooks: bigint }, { project: string }>(COUNT)
         .get({ project: projectId });
       if (Number(count?.webhooks ?? 0n) >= LIMITS.webhooksPerProject) throw limitReached();
       const now = this.#clock.now();
       const row = this.#database
-        .prepare<WebhookRow, DraftColumns & WebhookName & { secret: string; now: number }>(INSERT)
+        .prepare<WebhookRow, DraftColumns & WebhookParams & { secret: string; now: number }>(INSERT)
         .get({
           ...columnsOf(draft),
           id: newId("wh", now, this.#random),
@@ -201,7 +200,7 @@ export class SqliteWebhookStore implements WebhookStore {
           secret: this.#newSecret(this.#random),
           now,
         });
-      invariant(row !== null, `a webhook was made for the unknown project ${projectId}`);
+      invariant(row !== null, `a webhook was created for the unknown project ${projectId}`);
       return { webhook: toWebhook(row), secret: row.secret };
     });
   }
@@ -213,7 +212,7 @@ export class SqliteWebhookStore implements WebhookStore {
 
   list(projectId: ProjectId, { limit, cursor }: Listing): Page<Webhook> {
     const binding = JSON.stringify(["webhooks", projectId]);
-    // one more than asked for tells whether the page is the last
+    // one row more than requested shows whether another page follows
     const params = { project: projectId, rows: limit + 1 };
     const rows =
       cursor === undefined
@@ -225,31 +224,31 @@ export class SqliteWebhookStore implements WebhookStore {
   }
 
   change(projectId: ProjectId, id: WebhookId, change: WebhookChange): Webhook | null {
-    return this.#database.atomically(() => {
+    return this.#database.transaction(() => {
       const before = this.#find(projectId, id);
       if (before === null) return null;
       const row = this.#database
         .prepare<WebhookRow, DraftColumns & { webhookKey: bigint }>(CHANGE)
         .get({ webhookKey: before.webhook_key, ...columnsOf({ ...toWebhook(before), ...change }) });
-      invariant(row !== null, `webhook ${id} was gone within its own change`);
+      invariant(row !== null, `webhook ${id} disappeared within its own change`);
       if (before.is_enabled === 1n && row.is_enabled === 0n) this.#failPending(row.webhook_key);
       return toWebhook(row);
     });
   }
 
   remove(projectId: ProjectId, id: WebhookId): boolean {
-    return this.#database.prepare<never, WebhookName>(REMOVE).run({ project: projectId, id }) > 0;
+    return this.#database.prepare<never, WebhookParams>(REMOVE).run({ project: projectId, id }) > 0;
   }
 
   rotateSecret(projectId: ProjectId, id: WebhookId): WebhookWithSecret | null {
     const row = this.#database
-      .prepare<WebhookRow, WebhookName & { secret: string }>(ROTATE)
+      .prepare<WebhookRow, WebhookParams & { secret: string }>(ROTATE)
       .get({ project: projectId, id, secret: this.#newSecret(this.#random) });
     return row === null ? null : { webhook: toWebhook(row), secret: row.secret };
   }
 
   addTest(projectId: ProjectId, id: WebhookId): Delivery | null {
-    return this.#database.atomically(() => {
+    return this.#database.transaction(() => {
       const webhook = this.#find(projectId, id);
       if (webhook === null) return null;
       const now = this.#clock.now();
@@ -265,7 +264,9 @@ export class SqliteWebhookStore implements WebhookStore {
   }
 
   delivery(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Delivery | null {
-    const row = this.#database.prepare<DeliveryRow, DeliveryName>(DELIVERY).get({ project: projectId, id, deliveryId });
+    const row = this.#database
+      .prepare<DeliveryRow, DeliveryParams>(DELIVERY)
+      .get({ project: projectId, id, deliveryId });
     return row === null ? null : toDelivery(row);
   }
 
@@ -275,21 +276,21 @@ export class SqliteWebhookStore implements WebhookStore {
     const params = { project: projectId, id, rows: limit + 1 };
     const rows =
       cursor === undefined
-        ? this.#database.prepare<DeliveryRow, WebhookName & ListParams>(DELIVERIES).all(params)
+        ? this.#database.prepare<DeliveryRow, WebhookParams & ListParams>(DELIVERIES).all(params)
         : this.#database
-            .prepare<DeliveryRow, WebhookName & ListParams & { before: bigint }>(DELIVERIES_BEFORE)
+            .prepare<DeliveryRow, WebhookParams & ListParams & { before: bigint }>(DELIVERIES_BEFORE)
             .all({ ...params, before: decodeCursor(cursor, binding) });
     return pageOf(rows, { limit, binding, keyOf: (row) => row.delivery_key, toItems: (page) => page.map(toDelivery) });
   }
 
   redeliver(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Delivery | null {
     const row = this.#database
-      .prepare<DeliveryRow, DeliveryName & { now: number }>(REDELIVER)
+      .prepare<DeliveryRow, DeliveryParams & { now: number }>(REDELIVER)
       .get({ project: projectId, id, deliveryId, now: this.#clock.now() });
     return row === null ? null : toDelivery(row);
   }
 
-  /** Of one webhook, no more than the DUE_PER_WEBHOOK that wait longest, whether they are in `except` or not. */
+  /** Considers only the DUE_PER_WEBHOOK deliveries of a webhook that wait longest, including those in `except`. */
   due(limit: number, except: ReadonlySet<DeliveryId>): readonly DueDelivery[] {
     return this.#database
       .prepare<DueRow, { now: number; except: string; limit: number }>(DUE)
@@ -303,15 +304,15 @@ export class SqliteWebhookStore implements WebhookStore {
   }
 
   record(id: DeliveryId, outcome: AttemptOutcome): void {
-    this.#database.atomically(() => {
-      const standing = this.#database.prepare<StandingRow, { id: string }>(STANDING).get({ id });
-      if (standing === null) return;
+    this.#database.transaction(() => {
+      const stored = this.#database.prepare<StateRow, { id: string }>(FIND_STATE).get({ id });
+      if (stored === null) return;
       this.#database
-        .prepare<never, { id: string; attempts: string } & After>(RECORD)
-        .run({ id, attempts: withAttempt(standing.attempts, outcome.attempt), ...after(standing, outcome) });
+        .prepare<never, { id: string; attempts: string } & NextState>(RECORD)
+        .run({ id, attempts: withAttempt(stored.attempts, outcome.attempt), ...stateAfter(stored, outcome) });
       if (!outcome.disables) return;
-      this.#database.prepare<never, { webhookKey: bigint }>(SWITCH_OFF).run({ webhookKey: standing.webhook_key });
-      this.#failPending(standing.webhook_key);
+      this.#database.prepare<never, { webhookKey: bigint }>(SWITCH_OFF).run({ webhookKey: stored.webhook_key });
+      this.#failPending(stored.webhook_key);
     });
   }
 
@@ -321,7 +322,7 @@ export class SqliteWebhookStore implements WebhookStore {
   }
 
   #find(projectId: ProjectId, id: WebhookId): WebhookRow | null {
-    return this.#database.prepare<WebhookRow, WebhookName>(GET).get({ project: projectId, id });
+    return this.#database.prepare<WebhookRow, WebhookParams>(GET).get({ project: projectId, id });
   }
 
   #failPending(webhookKey: bigint): void {
@@ -329,22 +330,22 @@ export class SqliteWebhookStore implements WebhookStore {
   }
 }
 
-type After = { readonly status: DeliveryStatus; readonly nextAttemptAt: number | bigint | null };
+type NextState = { readonly status: DeliveryStatus; readonly nextAttemptAt: number | bigint | null };
 
 /**
- * Where a delivery stands after an attempt: as the outcome says, unless something else was decided while the attempt
- * was under way. What arrived has arrived either way.
+ * State of a delivery after an attempt: the outcome, unless the webhook was switched off or a redelivery was requested
+ * during the attempt. A successful attempt counts in any case.
  */
-function after(standing: StandingRow, { attempt, next }: AttemptOutcome): After {
+function stateAfter(stored: StateRow, { attempt, next }: AttemptOutcome): NextState {
   if (next === "delivered") return { status: "delivered", nextAttemptAt: null };
   // the webhook was switched off
-  if (standing.next_attempt_at === null) return { status: "failed", nextAttemptAt: null };
-  // it was asked for again: that is another attempt than this one
-  if (standing.next_attempt_at > attempt.at) return { status: "pending", nextAttemptAt: standing.next_attempt_at };
+  if (stored.next_attempt_at === null) return { status: "failed", nextAttemptAt: null };
+  // a redelivery was requested during this attempt and stays due
+  if (stored.next_attempt_at > attempt.at) return { status: "pending", nextAttemptAt: stored.next_attempt_at };
   return next === "failed" ? { status: "failed", nextAttemptAt: null } : { status: "pending", nextAttemptAt: next.at };
 }
 
-// The interface's names, as they are stored and shown; the newest at the end.
+// Attempts are stored with the field names of the API, the newest last.
 function withAttempt(attempts: string, attempt: DeliveryAttempt): string {
   return JSON.stringify([...(JSON.parse(attempts) as readonly DeliveryAttempt[]), attempt].slice(-ATTEMPTS_KEPT));
 }
