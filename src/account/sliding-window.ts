@@ -44,9 +44,8 @@ const RING_SLOTS_FIRST = 4;
  * they have no newly admitted requests. So keys that strangers can create (addresses) need an instance of their own,
  * separate from the one for known callers.
  *
- * If the system clock is set back, time stands still until it has caught up with the last call: the limit holds, and
- * counted requests leave at most `windowMs` after the next call, not hours later. If it is set forward, the requests
- * that it skips past leave.
+ * If the system clock is set back, no time is assumed to have passed since the last call: the limit holds, and counted
+ * requests leave at most `windowMs` after the next call, not hours later. If it is set forward, requests leave early.
  */
 export class SlidingWindow {
   readonly #windowMs: number;

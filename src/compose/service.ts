@@ -18,7 +18,7 @@ import { createUploads } from "../api/upload.ts";
 import { sourceView } from "../api/views.ts";
 import type { Config } from "../config.ts";
 import type { ProjectId } from "../domain/ids.ts";
-import { Enricher } from "../ingest/enrich/enricher.ts";
+import { LlmExtractor } from "../ingest/llm-extraction/extractor.ts";
 import { IngestWorker } from "../ingest/worker.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Log } from "../kit/log.ts";
@@ -176,8 +176,8 @@ function createWorker(
   const { documents, preparer, embedder } = parts.models;
   const { accounts, extractions } = stores;
   const operator = operatorLlm(config);
-  const enricher = new Enricher({ accounts, extractions, model: parts.model, operator, clock, log });
-  return new IngestWorker({ stores, transactions, files, index, documents, enricher, preparer, embedder, clock, log });
+  const extractor = new LlmExtractor({ accounts, extractions, model: parts.model, operator, clock, log });
+  return new IngestWorker({ stores, transactions, files, index, documents, extractor, preparer, embedder, clock, log });
 }
 
 /** All operations of the API, with the services behind them. */

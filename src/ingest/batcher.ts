@@ -1,4 +1,4 @@
-// Groups calls that come in the same turn of the event loop into one.
+// Combines calls from the same turn of the event loop into one.
 
 interface Waiting<Input, Output> {
   readonly input: Input;
@@ -6,20 +6,20 @@ interface Waiting<Input, Output> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Runs single inputs together. */
+/** Processes single inputs in batches. */
 export class Batcher<Input, Output> {
   readonly #run: (inputs: readonly Input[]) => Promise<readonly Output[]>;
   #waiting: Waiting<Input, Output>[] = [];
 
   /**
-   * @param run gets all inputs of one turn and returns one output for each, in their order. If it rejects, all of them
-   * reject.
+   * @param run gets all inputs of one turn and returns one output for each, in their order. If it rejects, all their
+   *   calls reject.
    */
   constructor(run: (inputs: readonly Input[]) => Promise<readonly Output[]>) {
     this.#run = run;
   }
 
-  /** The output for one input. */
+  /** Adds an input. Resolves with its output. */
   add(input: Input): Promise<Output> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ input, resolve, reject });

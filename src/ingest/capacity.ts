@@ -1,92 +1,94 @@
-// How much work is taken on at once: bounds for texts that are prepared, files that wait, and tokens that are embedded.
+// Back-pressure: limits how much work is in progress at once, in texts being prepared, files waiting to be read, tokens
+// being embedded, and chunks waiting to be published. worker.ts claims jobs only while there is room.
 
-/** Tokens that are embedded at once before no more jobs are claimed; about two seconds of two lanes. */
+/** From this number of tokens being embedded, no more jobs are claimed. About two seconds of work for two lanes. */
 const EMBEDDING_TOKENS_MAX = 48_000;
 /**
- * Tokens that one memory counts at most. It is embedded in slices, between which other memories have their turn, so
- * that three books do not keep everybody else's notes waiting for minutes.
+ * Maximum number of tokens that one memory counts. It is embedded in slices that take turns with other memories, so
+ * that three books do not delay the notes of other callers for minutes.
  */
 const MEMORY_TOKENS_MAX = EMBEDDING_TOKENS_MAX / 4;
-/** Files that wait to be read before no more jobs are claimed. Until it is read, each is only a name. */
+/** From this number of files waiting to be read, no more jobs are claimed. A file that waits is only a name. */
 const WAITING_FILES_MAX = 256;
-/** Chunks that wait for publishing before no more jobs are claimed. */
+/** From this number of chunks waiting to be published, no more jobs are claimed. */
 const PUBLISHING_CHUNKS_MAX = 4_096;
 
-/** A place that a job takes up; `leave` gives it back, and a second call does nothing. */
-export interface Place {
-  leave(): void;
+/** The share of the capacity that a job occupies. */
+export interface Slot {
+  /** Frees the capacity. A second call does nothing. */
+  release(): void;
 }
 
-/** Counts the work that is in progress. */
+/** Counts the work in progress. */
 export class Capacity {
   readonly #publishingChunks: () => number;
-  readonly #onRoom: () => void;
+  readonly #onRelease: () => void;
   #preparing = 0;
   #waitingFiles = 0;
   #embeddingMemories = 0;
   #embeddingTokens = 0;
 
   /**
-   * @param publishingChunks chunks that wait for publishing now
-   * @param onRoom called when a place was given back
+   * @param publishingChunks returns the number of chunks that wait to be published
+   * @param onRelease called when a slot was released
    */
-  constructor(publishingChunks: () => number, onRoom: () => void) {
+  constructor(publishingChunks: () => number, onRelease: () => void) {
     this.#publishingChunks = publishingChunks;
-    this.#onRoom = onRoom;
+    this.#onRelease = onRelease;
   }
 
   /**
-   * Whether further jobs may be claimed: the texts claimed before are prepared, and there is room behind preparation.
+   * Whether more jobs may be claimed: all texts claimed before are prepared, and the steps after preparation have room.
    */
   get hasRoomForJobs(): boolean {
     return this.#preparing === 0 && this.#waitingFiles < WAITING_FILES_MAX && this.hasRoomForTexts;
   }
 
-  /** Whether another text may be embedded and published. */
+  /** Whether embedding and publishing have room for another text. */
   get hasRoomForTexts(): boolean {
     return this.#embeddingTokens < EMBEDDING_TOKENS_MAX && this.#publishingChunks() < PUBLISHING_CHUNKS_MAX;
   }
 
-  /** Whether memories are being embedded, so that more will be ready to publish soon. */
+  /** Whether memories are being embedded, so that more will soon be ready to publish. */
   get isEmbedding(): boolean {
     return this.#embeddingMemories > 0;
   }
 
-  /** A text that is read and prepared. */
-  preparing(): Place {
+  /** Takes a slot for a text that is being read and prepared. */
+  takePreparing(): Slot {
     this.#preparing += 1;
-    return this.#place(() => {
+    return this.#slot(() => {
       this.#preparing -= 1;
     });
   }
 
-  /** A file that waits to be read. */
-  waitingFile(): Place {
+  /** Takes a slot for a file that waits to be read. */
+  takeWaitingFile(): Slot {
     this.#waitingFiles += 1;
-    return this.#place(() => {
+    return this.#slot(() => {
       this.#waitingFiles -= 1;
     });
   }
 
-  /** A memory whose chunks are embedded. */
-  embedding(tokens: number): Place {
+  /** Takes a slot for a memory whose chunks are being embedded. */
+  takeEmbedding(tokens: number): Slot {
     const counted = Math.min(tokens, MEMORY_TOKENS_MAX);
     this.#embeddingMemories += 1;
     this.#embeddingTokens += counted;
-    return this.#place(() => {
+    return this.#slot(() => {
       this.#embeddingMemories -= 1;
       this.#embeddingTokens -= counted;
     });
   }
 
-  #place(giveBack: () => void): Place {
+  #slot(release: () => void): Slot {
     let isTaken = true;
     return {
-      leave: () => {
+      release: () => {
         if (!isTaken) return;
         isTaken = false;
-        giveBack();
-        this.#onRoom();
+        release();
+        this.#onRelease();
       },
     };
   }

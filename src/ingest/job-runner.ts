@@ -1,4 +1,5 @@
-// Processes one job: read, extract, prepare, embed, publish. worker.ts claims the jobs and stores how they end.
+// Processes one job in five steps: read, extract, prepare, embed, publish. worker.ts claims jobs and stores how they
+// end.
 
 import type { Clock } from "../kit/clock.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
@@ -9,33 +10,33 @@ import type { Embedder } from "../ports/models.ts";
 import { type Prepared, PrepareFailure, type PrepareInput, type Preparer } from "../ports/preparer.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
 import { Batcher } from "./batcher.ts";
-import type { Capacity, Place } from "./capacity.ts";
-import type { Enricher } from "./enrich/enricher.ts";
+import type { Capacity, Slot } from "./capacity.ts";
+import { embedChunks } from "./embed-chunks.ts";
+import type { HeldJobs } from "./held-jobs.ts";
 import type { LargeTexts } from "./large-texts.ts";
-import { JobPostponed, JobRefused, JobVoid } from "./outcome.ts";
+import type { LlmExtractor } from "./llm-extraction/extractor.ts";
+import { JobFailed, JobPostponed, LeaseLost } from "./outcome.ts";
+import { placedChunks } from "./places.ts";
+import type { Publisher, ReadyMemory } from "./publisher.ts";
 import {
   type ExtractedJob,
-  embedChunks,
   prepareInputOf,
   type ReadJob,
   readyMemory,
   textBytesOf,
   withExtraction,
-} from "./pipeline.ts";
-import { placedChunks } from "./places.ts";
-import type { HeldJobs } from "./progress.ts";
-import type { Publisher } from "./publisher.ts";
+} from "./step-inputs.ts";
 
-/** How often a file that waits looks whether there is room for its text. */
-const ROOM_LOOK_MS = 200;
+/** Polling interval of a file that waits for room for its text. */
+const ROOM_POLL_MS = 200;
 
-/** What processing a job needs. */
+/** What a job runner needs. */
 export interface JobRunnerParts {
   readonly jobs: Pick<JobStore, "renew">;
   readonly index: Pick<ChunkIndex, "contents">;
   readonly files: Pick<UploadFiles, "pathOf">;
   readonly documents: DocumentReader;
-  readonly enricher: Pick<Enricher, "find" | "fullProjects">;
+  readonly extractor: Pick<LlmExtractor, "start" | "saturatedProjects">;
   readonly preparer: Preparer;
   readonly embedder: Embedder;
   readonly publisher: Publisher;
@@ -46,17 +47,17 @@ export interface JobRunnerParts {
   readonly leaseMs: number;
   /** Aborts when the worker stops. */
   readonly stop: AbortSignal;
-  /** Tells the worker that it may look for jobs again. */
+  /** Makes the worker look for jobs now. */
   readonly wake: () => void;
 }
 
-/** Processes single jobs. */
+/** Processes jobs, each by a call of `run`. */
 export class JobRunner {
   readonly #parts: JobRunnerParts;
   readonly #storedTexts: Batcher<Job, string | null>;
   readonly #preparation: Batcher<PrepareInput, Prepared | PrepareFailure>;
-  /** Ends when the file before has been read and prepared: files are read one after the other. */
-  #fileTurn: Promise<void> = Promise.resolve();
+  /** Resolves when the previous file has been read and prepared. Files are read one at a time. */
+  #previousFile: Promise<void> = Promise.resolve();
 
   constructor(parts: JobRunnerParts) {
     this.#parts = parts;
@@ -64,92 +65,95 @@ export class JobRunner {
     this.#preparation = new Batcher((inputs) => parts.preparer.prepare(inputs));
   }
 
-  /** Which jobs are not to be claimed now. */
-  get passedOver(): JobFilter {
-    return { except: this.#parts.enricher.fullProjects(), textBytesMax: this.#parts.large.claimableBytes };
+  /** Jobs that may be claimed now. */
+  get claimFilter(): JobFilter {
+    return { except: this.#parts.extractor.saturatedProjects(), textBytesMax: this.#parts.large.claimableBytesMax };
   }
 
   /**
-   * Processes a job until its memory is searchable.
-   * @throws JobRefused, JobPostponed, JobVoid; the reason of `stop`; anything else is a passing failure
+   * Processes a job until its memory is searchable. Its slot bounds the steps up to preparation: one file at a time,
+   * and no new claims while texts are being prepared.
+   * @throws JobFailed, JobPostponed, LeaseLost; the reason of `stop`; any other error is a transient failure
    */
   async run(job: Job): Promise<void> {
-    const place = job.upload === null ? this.#parts.capacity.preparing() : await this.#fileTurnOf(job);
+    const slot = job.upload === null ? this.#parts.capacity.takePreparing() : await this.#fileTurn(job);
     try {
       const read = job.upload === null ? await this.#readText(job) : await this.#readFile(job, job.upload);
-      const extracted = await this.#extract(read, place);
+      const extracted = await this.#extract(read, slot);
       const prepared = await this.#prepare(extracted);
-      place.leave();
+      slot.release();
       const vectors = await this.#embed(job, prepared);
-      this.#parts.held.report(job, "publishing", prepared.chunks.length, prepared.chunks.length);
-      await this.#parts.publisher.publish(readyMemory(extracted, prepared, vectors));
+      await this.#publish(job, readyMemory(extracted, prepared, vectors));
     } finally {
-      place.leave();
+      slot.release();
     }
   }
 
-  /** The text from the row, or from the index if the row handed it over before. */
+  /** The text from the row, or from the index if the row no longer has it. */
   async #readText(job: Job): Promise<ReadJob> {
     const { large, held } = this.#parts;
-    if (!large.mayProcess(job)) throw new JobPostponed(large.postpone(job));
-    held.report(job, "preparing");
+    if (!large.tryStart(job)) throw new JobPostponed(large.postpone(job));
+    held.enterStage(job, "preparing");
     const content = job.content ?? (await this.#unlessStopped(this.#storedTexts.add(job)));
     if (content === null) {
-      throw new JobRefused("processing_error", "The text of this memory is no longer stored. Send it again.");
+      throw new JobFailed("processing_error", "The text of this memory is no longer stored. Send it again.");
     }
     return { job, content, title: job.facts?.title ?? null, marks: job.facts?.marks ?? [] };
   }
 
-  /** Waits until the files before are read and there is room. One file may take as long as thousands of texts. */
-  async #fileTurnOf(job: Job): Promise<Place> {
-    const { capacity, clock, stop } = this.#parts;
-    const waiting = capacity.waitingFile();
-    const before = this.#fileTurn;
+  /**
+   * Waits until the previous files are read and there is room. Files take turns, because one file may take as long as
+   * thousands of texts. The returned slot lets the next file begin.
+   */
+  async #fileTurn(job: Job): Promise<Slot> {
+    const { capacity, clock, extractor, stop } = this.#parts;
+    const waiting = capacity.takeWaitingFile();
+    const previous = this.#previousFile;
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-    this.#fileTurn = ended;
-    await before;
-    while (!capacity.hasRoomForTexts && !stop.aborted) await clock.sleep(ROOM_LOOK_MS, stop);
-    waiting.leave();
-    const isFull = this.#parts.enricher.fullProjects().includes(job.projectId);
-    if (stop.aborted || isFull) {
+    this.#previousFile = ended;
+    await previous;
+    while (!capacity.hasRoomForTexts && !stop.aborted) await clock.sleep(ROOM_POLL_MS, stop);
+    waiting.release();
+    const isSaturated = extractor.saturatedProjects().includes(job.projectId);
+    if (stop.aborted || isSaturated) {
       end();
       stop.throwIfAborted();
-      throw new JobPostponed(0); // it is claimed again when the project has room
+      throw new JobPostponed(0); // it is claimed again when the project is no longer saturated
     }
-    return { leave: end };
+    return { release: end };
   }
 
   async #readFile(job: Job, file: UploadedFile): Promise<ReadJob> {
     const { large, held, files, documents } = this.#parts;
-    if (!large.mayProcess(job)) throw new JobPostponed(large.postpone(job));
-    held.report(job, "reading");
+    if (!large.tryStart(job)) throw new JobPostponed(large.postpone(job));
+    held.enterStage(job, "reading");
     const document = { ...file, path: files.pathOf(file.name) };
-    const text = await this.#unlessStopped(documents.read(document, (pages) => held.amend(job, { pages })));
-    if (text instanceof ReadFailure) throw new JobRefused(text.code, text.message);
-    this.#refuseUnlessTurn(job, text.content);
-    held.report(job, "preparing");
+    const text = await this.#unlessStopped(documents.read(document, (pages) => held.update(job, { pages })));
+    if (text instanceof ReadFailure) throw new JobFailed(text.code, text.message);
+    this.#postponeIfLarge(job, text.content);
+    held.enterStage(job, "preparing");
     return { job, ...text };
   }
 
   /**
-   * Has a language model extract missing attributes, if one is to be asked. While it answers, the job's place is free
-   * for others.
+   * Has a language model extract missing attributes, if the project uses one. While it answers, the job gives up its
+   * slot and its turn as a large text, so that other jobs do not wait for this project's language model.
    */
-  async #extract(read: ReadJob, place: Place): Promise<ExtractedJob> {
-    const { enricher, large, held, stop, wake } = this.#parts;
+  async #extract(read: ReadJob, slot: Slot): Promise<ExtractedJob> {
+    const { extractor, large, held, stop, wake } = this.#parts;
     const { job } = read;
-    const inquiry = await enricher.find(read, {
+    const started = await extractor.start(read, {
       signal: stop,
       isHeld: () => this.#isHeld(job),
-      onNote: (note) => held.amend(job, { note }),
+      onNote: (note) => held.update(job, { note }),
     });
-    if (!inquiry.isAsked) return { ...read, extraction: inquiry.extraction };
-    if (large.end(job)) wake(); // other large texts do not wait for this project's language model
-    place.leave();
-    const extraction: LlmExtraction | null = await inquiry.extraction;
-    wake(); // the project has room for its next job
-    if (!(await this.#isHeld(job))) throw new JobVoid();
-    this.#refuseUnlessTurn(job, read.content); // what was extracted is kept
+    if (!started.isPending) return { ...read, extraction: started.extraction };
+    if (large.end(job)) wake();
+    slot.release();
+    const extraction: LlmExtraction | null = await started.extraction;
+    wake(); // the project may no longer be saturated
+    if (!(await this.#isHeld(job))) throw new LeaseLost();
+    this.#postponeIfLarge(job, read.content); // the store keeps the extraction for the next attempt
     return { ...read, extraction };
   }
 
@@ -158,7 +162,7 @@ export class JobRunner {
     const input = withExtraction(prepareInputOf(extracted), extracted.extraction);
     const outcome = await this.#unlessStopped(this.#preparation.add(input));
     if (outcome instanceof PrepareFailure) {
-      throw new JobRefused(job.upload === null ? "processing_error" : "unreadable_document", outcome.message);
+      throw new JobFailed(job.upload === null ? "processing_error" : "unreadable_document", outcome.message);
     }
     return { ...outcome, chunks: placedChunks(outcome.chunks, marks) };
   }
@@ -167,36 +171,45 @@ export class JobRunner {
     const { chunks } = prepared;
     const { embedder, capacity, publisher, held, stop } = this.#parts;
     const tokens = chunks.reduce((sum, chunk) => sum + Math.min(chunk.tokens, embedder.tokensMax), 0);
-    const place = capacity.embedding(tokens);
-    held.report(job, "embedding", 0, chunks.length);
+    const slot = capacity.takeEmbedding(tokens);
+    held.enterStage(job, "embedding", 0, chunks.length);
     try {
       const vectors = await embedChunks(embedder, prepared, stop, (chunksDone) => {
-        held.report(job, "embedding", chunksDone, chunks.length);
+        held.enterStage(job, "embedding", chunksDone, chunks.length);
         return this.#isHeld(job);
       });
-      if (vectors === null) throw new JobVoid();
+      if (vectors === null) throw new LeaseLost();
       return vectors;
     } catch (error) {
-      place.leave();
-      publisher.schedule(); // those that wait for company may go alone
+      slot.release();
+      publisher.schedule(); // memories that wait for this one may have to be published without it
       throw error;
     } finally {
-      place.leave();
+      slot.release();
     }
   }
 
-  #refuseUnlessTurn(job: Job, content: string): void {
-    const { large } = this.#parts;
-    if (!large.mayProcessText(job, textBytesOf(content))) throw new JobPostponed(large.postpone(job));
+  async #publish(job: Job, ready: ReadyMemory): Promise<void> {
+    const { chunkCount } = ready.completion;
+    this.#parts.held.enterStage(job, "publishing", chunkCount, chunkCount);
+    await this.#parts.publisher.publish(ready);
   }
 
-  /** Whether the memory was neither deleted nor rewritten since the claim. */
+  /** Postpones the job if its text turns out to be large and another large text is being processed. */
+  #postponeIfLarge(job: Job, content: string): void {
+    const { large } = this.#parts;
+    if (!large.tryStartText(job, textBytesOf(content))) throw new JobPostponed(large.postpone(job));
+  }
+
+  /**
+   * Renews the lease. Returns whether it is still held: the memory was neither deleted nor rewritten since the claim.
+   */
   async #isHeld(job: Job): Promise<boolean> {
     const { jobs, leaseMs } = this.#parts;
     return (await jobs.renew([job], leaseMs)).length > 0;
   }
 
-  /** A stop does not wait for a large text; the result is then dropped. */
+  /** Waits for `work` unless the worker stops first, because a stop must not wait for a large text. */
   async #unlessStopped<T>(work: Promise<T>): Promise<T> {
     const { stop } = this.#parts;
     const stopped = Promise.withResolvers<never>();
@@ -212,7 +225,7 @@ export class JobRunner {
   }
 }
 
-/** Texts of published memories; null where none is stored: the archive was replaced or damaged by hand. */
+/** Texts of published memories; null if not stored, because somebody replaced or damaged the archive. */
 async function storedTexts(
   index: Pick<ChunkIndex, "contents">,
   jobs: readonly Job[],

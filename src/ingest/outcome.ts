@@ -1,10 +1,10 @@
-// How processing a job can end, apart from being published.
+// Errors that end the processing of a job in a defined way. worker.ts handles them.
 
 import type { FailureCode } from "../domain/memory.ts";
 
 /** Ends a job as `failed`. The message is shown to the caller. */
-export class JobRefused extends Error {
-  override readonly name = "JobRefused";
+export class JobFailed extends Error {
+  override readonly name = "JobFailed";
 
   constructor(
     readonly code: FailureCode,
@@ -14,7 +14,7 @@ export class JobRefused extends Error {
   }
 }
 
-/** Puts a job back into the queue without counting an attempt: it is another job's turn. */
+/** Returns a job to the queue without counting an attempt, because another job goes first. */
 export class JobPostponed extends Error {
   override readonly name = "JobPostponed";
 
@@ -23,7 +23,7 @@ export class JobPostponed extends Error {
   }
 }
 
-/** Ends the work on a job that is no longer held: its memory was deleted, or rewritten and claimed again. */
-export class JobVoid extends Error {
-  override readonly name = "JobVoid";
+/** Ends the work on a job whose lease is lost: its memory was deleted, or rewritten and claimed again. */
+export class LeaseLost extends Error {
+  override readonly name = "LeaseLost";
 }

@@ -1,11 +1,11 @@
-// Assigns the pages, slides or sheets of a document to the chunks of its text.
+// Assigns to each chunk of a document the page, slide or sheet on which it begins.
 
 import type { Chunk } from "../domain/chunk.ts";
 import type { TextMark } from "../ports/document-reader.ts";
 
 /**
- * Chunks with the page, slide or sheet on which each begins. Chunks and marks both ascend, so one pass over them is
- * enough.
+ * Chunks with the page, slide or sheet on which each begins. Chunks and marks are both in ascending order, so one pass
+ * is enough.
  */
 export function placedChunks(chunks: readonly Chunk[], marks: readonly TextMark[]): readonly Chunk[] {
   if (marks.length === 0) return chunks;

@@ -1,23 +1,24 @@
-// Makes memories searchable in rounds, many at a time (group commit). Each step can be repeated after a crash.
+// Makes memories searchable in rounds of many memories (group commit). Each step of a round can be repeated after a
+// crash.
 
 import type { ProjectId } from "../domain/ids.ts";
 import type { Log } from "../kit/log.ts";
 import type { ChunkIndex, ProjectIndex, Publication, VisibleMemory } from "../ports/chunk-index.ts";
 import type { Completion, Job } from "../ports/job-store.ts";
 import type { Transactions } from "../ports/transactions.ts";
-import { JobVoid } from "./outcome.ts";
+import { LeaseLost } from "./outcome.ts";
 
-/** A memory with everything that publishing needs. */
+/** A memory that is ready to be published. */
 export interface ReadyMemory {
   readonly completion: Completion;
   readonly publication: Publication;
 }
 
-/** A round begins when this many chunks wait, even if more memories will be ready soon. */
+/** A round starts at this number of waiting chunks, even if more memories will be ready soon. */
 const ROUND_CHUNKS = 512;
 /**
- * A ready memory waits at most this long for others. A round costs 50 to 100 ms of disk and merge work whatever its
- * size (docs/measurements.md), so three a second under load keep this below a third of a core.
+ * Longest wait of a ready memory for others. A round of any size costs 50 to 100 ms of disk and merge work
+ * (docs/measurements.md), so under load three rounds a second use less than a third of a core.
  */
 const ROUND_WAIT_MS = 400;
 
@@ -28,11 +29,11 @@ export interface PublisherParts {
   readonly renew: (jobs: readonly Job[]) => Promise<readonly Job[]>;
   readonly index: ChunkIndex;
   readonly log: Log;
-  /** Whether further memories will be ready soon, so that it pays to wait for them. */
+  /** Whether more memories will be ready soon, so that waiting for them is worthwhile. */
   readonly isMoreComing: () => boolean;
 }
 
-/** A memory that waits for its round. */
+/** A memory that waits for its round, and the promise of its caller. */
 interface Waiting {
   readonly ready: ReadyMemory;
   readonly sinceMs: number;
@@ -58,9 +59,9 @@ export class Publisher {
   }
 
   /**
-   * Publishes a memory in this or one of the next rounds. Resolves when its row is completed, or refused the result.
-   * @throws JobVoid if the memory was deleted, or rewritten and claimed again, before its round; what made the round
-   *   fail
+   * Publishes a memory in one of the next rounds. Resolves when its row is `completed`, or has refused the result.
+   * @throws LeaseLost if the memory was deleted, or rewritten and claimed again, before its round; or the error of the
+   *   round
    */
   publish(ready: ReadyMemory): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -70,7 +71,7 @@ export class Publisher {
     });
   }
 
-  /** Starts a round if one is due. To be called whenever the answer of `isMoreComing` may have changed. */
+  /** Starts a round if one is due. Call it whenever the answer of `isMoreComing` may have changed. */
   schedule(): void {
     const oldest = this.#waiting[0];
     if (this.#round !== null || oldest === undefined) return;
@@ -90,7 +91,7 @@ export class Publisher {
     }
   }
 
-  /** Resolves when the running round has ended. Memories that wait are not published any more. */
+  /** Stops publishing. Resolves when the running round has ended; memories that wait are rejected. */
   async close(): Promise<void> {
     const waiting = this.#takeWaiting();
     this.#clearTimer();
@@ -107,11 +108,12 @@ export class Publisher {
 
   async #publishWaiting(): Promise<void> {
     const byProject = Map.groupBy(this.#takeWaiting(), ({ ready }) => ready.completion.job.projectId);
-    for (const [projectId, waiting] of byProject) await this.#publishSome(projectId, waiting);
+    for (const [projectId, waiting] of byProject) await this.#publishOfProject(projectId, waiting);
   }
 
-  // If a round fails, its memories are tried one by one, so that one that the index refuses does not fail the others.
-  async #publishSome(projectId: ProjectId, waiting: readonly Waiting[]): Promise<void> {
+  // If a round fails, its memories are published one by one, so that one memory that the index refuses does not fail
+  // the others.
+  async #publishOfProject(projectId: ProjectId, waiting: readonly Waiting[]): Promise<void> {
     try {
       await publishRound(this.#parts, projectId, waiting);
     } catch (cause) {
@@ -119,9 +121,9 @@ export class Publisher {
       if (waiting.length === 1) return first?.reject(cause);
       this.#parts.log.warn(
         { memories: waiting.length, err: cause },
-        "a publishing round failed; its memories go one by one",
+        "a publishing round failed; its memories are published one by one",
       );
-      for (const memory of waiting) await this.#publishSome(projectId, [memory]);
+      for (const memory of waiting) await this.#publishOfProject(projectId, [memory]);
     }
   }
 
@@ -132,17 +134,17 @@ export class Publisher {
 }
 
 /**
- * One round for one project: indexes first, then visibility and rows. After a crash before the commit the memories are
- * still `processing`, and the round is repeated. What the rows refuse (deleted or rewritten meanwhile) is removed
- * again. Work on an older content than the row's is dropped before it can replace the newer one, which may be published
- * already.
+ * Runs one round for one project: writes the indexes, then makes the memories visible and completes their rows. After a
+ * crash before the commit the memories are still `processing`, and the round is repeated. Memories that the rows
+ * refuse, because they were deleted or rewritten meanwhile, are retracted. Jobs whose lease is lost are dropped first:
+ * they must not replace a newer content, which may be published already.
  */
 async function publishRound(parts: PublisherParts, projectId: ProjectId, waiting: readonly Waiting[]): Promise<void> {
-  // a project that was removed has no index to open
+  // the first renewal avoids opening an index for a removed project
   const isAnyHeld = (await parts.renew(waiting.map(jobOf))).length > 0;
   const index = isAnyHeld ? await parts.index.project(projectId) : null;
   const held = new Set(isAnyHeld ? await parts.renew(waiting.map(jobOf)) : []);
-  for (const memory of waiting) if (!held.has(jobOf(memory))) memory.reject(new JobVoid());
+  for (const memory of waiting) if (!held.has(jobOf(memory))) memory.reject(new LeaseLost());
   const ready = waiting.filter((memory) => held.has(jobOf(memory)));
   if (index === null || ready.length === 0) return;
   await index.publish(ready.map((memory) => memory.ready.publication));
@@ -162,8 +164,9 @@ function jobOf({ ready }: Waiting): Job {
 }
 
 /**
- * Makes the rows `completed` and shows the memories. They are shown before the commit, so that whoever reads
- * `completed` finds the memory; until then the rows keep it out of every result.
+ * Makes the rows `completed` and the memories visible. They become visible before the commit, so that a caller who
+ * reads
+ * `completed` can search the memory. Until the commit, their rows keep them out of all results.
  */
 async function completeRows(
   transactions: Transactions,

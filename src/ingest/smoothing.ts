@@ -1,30 +1,31 @@
-// What a turn means beside what it says: its vector leans towards those of the turns around it.
+// Smooths the vectors of a conversation's turns with those of the turns around them, because a turn depends on its
+// context.
 
 import type { Chunk } from "../domain/chunk.ts";
 
 /**
- * How far a turn reaches to each side, and the weight of each turn there. On LoCoMo, nDCG@10 of fast: without .412, one
- * turn by .2 .426, two by .2 and .1 .446, two by .2 .454, two by .3 .451, three by .2 .425 (22 Nov 2026; the three
- * conversations that it was chosen on agree with the other seven). The turn before the last is often the same
- * speaker's.
+ * Number of neighbours on each side, and the weight of each. nDCG@10 of mode fast on LoCoMo, by neighbours and weight:
+ * none .412; one with .2 .426; two with .2 and .1 .446; two with .2 .454; two with .3 .451; three with .2 .425 (22 Nov
+ * 2026; chosen on three conversations, and the other seven agree). The turn two places before often has the same
+ * speaker.
  */
 const REACH = 2;
 const NEIGHBOUR_WEIGHT = 0.2;
 
 /**
- * Smooths vectors within sessions: a turn's e_i becomes unit(e_i + .2 (e_{i-2} + e_{i-1} + e_{i+1} + e_{i+2})), its
- * neighbours being the chunks of the same session beside it. Vectors of other chunks stay. Works in place while the
- * vectors come in, so that slices make no difference and none of them waits; linear, two vectors of memory beside them.
+ * Smooths vectors within sessions: e_i of a turn becomes unit(e_i + .2 (e_{i-2} + e_{i-1} + e_{i+1} + e_{i+2})), where
+ * only chunks of the same session count as neighbours. Vectors of other chunks do not change. Works in place as vectors
+ * arrive, so the result does not depend on the slices. Linear; needs memory for two more vectors.
  */
 export class SessionSmoother {
   readonly #vectors: Float32Array;
   readonly #sessions: readonly (number | null)[];
   readonly #dimensions: number;
-  /** The vectors before the next one as they came in, by position modulo REACH: their places hold the smoothed ones. */
+  /** The last REACH vectors before smoothing, by position modulo REACH. Their rows are already overwritten. */
   readonly #before: Float32Array;
   #next = 0;
 
-  /** @param vectors `[chunks.length, dimensions]`, of unit length as far as they came in. */
+  /** @param vectors `[chunks.length, dimensions]`; those that have arrived have unit length */
   constructor(vectors: Float32Array, chunks: readonly Pick<Chunk, "turn">[], dimensions: number) {
     this.#vectors = vectors;
     this.#sessions = chunks.map(({ turn }) => turn?.session ?? null);
@@ -32,13 +33,16 @@ export class SessionSmoother {
     this.#before = new Float32Array(REACH * dimensions);
   }
 
-  /** Tells that the first `count` vectors came in; after the last call, with all of them, all are smoothed. */
+  /**
+   * Smooths all vectors whose neighbours are among the first `count`, which have arrived. A call with all vectors
+   * smooths the rest.
+   */
   advance(count: number): void {
     for (; this.#next < count; this.#next++) {
       const session = this.#sessions[this.#next] ?? null;
       if (session === null) continue;
-      const waitsFor = this.#next + REACH;
-      for (let after = count; after <= waitsFor; after++) if (this.#sessions[after] === session) return;
+      const lastNeighbour = this.#next + REACH;
+      for (let after = count; after <= lastNeighbour; after++) if (this.#sessions[after] === session) return;
       this.#smooth(this.#next, session);
     }
   }
@@ -52,7 +56,7 @@ export class SessionSmoother {
     }
     let squares = 0;
     for (const value of row) squares += value * value;
-    // Neighbours weigh less than a unit vector in all, so that they cannot cancel it out: the length is .2 at least.
+    // The neighbours together weigh .8 at most, so they cannot cancel the vector: its length is at least .2.
     const length = Math.sqrt(squares);
     for (let axis = 0; axis < row.length; axis++) row[axis] = (row[axis] ?? 0) / length;
     this.#before.set(own, (at % REACH) * this.#dimensions);

@@ -1,4 +1,5 @@
-// Carries deletions and expiry into the indexes, and erases what was kept long enough. worker.ts decides when.
+// Sweep: removes deleted and expired memories from the indexes, and purges them when their retention has ended.
+// worker.ts decides when it runs.
 
 import type { ProjectId } from "../domain/ids.ts";
 import type { Log } from "../kit/log.ts";
@@ -7,7 +8,7 @@ import type { MemoryStore } from "../ports/memory-store.ts";
 import type { RetirementStore } from "../ports/retirement-store.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
 
-/** Memories per step. */
+/** Memories per batch. */
 const SWEEP_MEMORIES = 1_000;
 
 /** What a sweep needs. */
@@ -19,9 +20,9 @@ export interface SweepParts {
 }
 
 /**
- * Removes deleted and expired memories from the indexes, and the texts and rows whose retention has ended. A project
- * whose index fails is logged and left to the next sweep; the other projects and the purge go on. At the end the index
- * gives back the space that they took up.
+ * Retracts deleted and expired memories from the indexes, purges texts and rows whose retention has ended, then
+ * compacts the indexes. If the index of a project fails, this is logged, and the next sweep tries it again; other
+ * projects and the purge continue.
  */
 export async function sweep(parts: SweepParts): Promise<void> {
   await retractRetired(parts);
@@ -34,7 +35,7 @@ export async function sweep(parts: SweepParts): Promise<void> {
   await parts.index.compact();
 }
 
-// Each round takes memories out of an index, or learns that a project's index fails: so this ends.
+// Terminates, because each pass retracts memories or adds a project to `failing`.
 async function retractRetired({ retirement, index, log }: SweepParts): Promise<void> {
   const failing = new Set<ProjectId>();
   for (;;) {
@@ -49,17 +50,19 @@ async function retractRetired({ retirement, index, log }: SweepParts): Promise<v
         await retirement.markRetracted(keys);
       } catch (err) {
         failing.add(projectId);
-        log.warn({ project: projectId, err }, "deleted memories could not be removed from an index yet; trying again");
+        log.warn(
+          { project: projectId, err },
+          "deleted memories could not be removed from an index; trying again later",
+        );
       }
     }
   }
 }
 
 /**
- * Removes kept files that no row refers to.
- * @param ageMs younger files stay: the row that refers to one may not be committed yet. 0 at a start, when nobody
- *   stores.
- * @returns how many
+ * Removes uploaded files that no row refers to.
+ * @param ageMs minimum age; the row of a younger file may not be committed yet. 0 at the start, when nobody uploads.
+ * @returns number of removed files
  */
 export async function removeUnreferencedFiles(
   files: Pick<UploadFiles, "names" | "remove">,

@@ -1,5 +1,5 @@
-// Claims memories that are `processing`, has each of them processed (job-runner.ts), and stores how each job ends. Also
-// renews leases and sweeps what was deleted.
+// Ingest worker with three loops: it claims and processes jobs (job-runner.ts) and stores how they end, renews leases,
+// and sweeps deleted memories (sweep.ts). capacity.ts limits how much it claims.
 
 import { Fault } from "../domain/fault.ts";
 import type { MemoryKey } from "../domain/ids.ts";
@@ -15,34 +15,34 @@ import type { Preparer } from "../ports/preparer.ts";
 import type { Stores, Transactions } from "../ports/transactions.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
 import { Capacity } from "./capacity.ts";
-import type { Enricher } from "./enrich/enricher.ts";
+import { HeldJobs } from "./held-jobs.ts";
 import { JobRunner } from "./job-runner.ts";
 import { LargeTexts } from "./large-texts.ts";
-import { JobPostponed, JobRefused, JobVoid } from "./outcome.ts";
-import { HeldJobs } from "./progress.ts";
+import type { LlmExtractor } from "./llm-extraction/extractor.ts";
+import { JobFailed, JobPostponed, LeaseLost } from "./outcome.ts";
 import { Publisher } from "./publisher.ts";
 import { removeUnreferencedFiles, sweep } from "./sweep.ts";
 
 /**
- * Jobs per claim, and UTF-8 bytes of their texts: enough that a round trip to the preparation process is small beside
- * the work.
+ * Maximum number of jobs per claim, and of UTF-8 bytes of their texts. Enough that a round trip to the preparation
+ * process takes little time compared with the work.
  */
-const CLAIM_JOBS = 64;
-const CLAIM_CONTENT_BYTES = 1024 * 1024;
-/** A lease outlives three renewals, so that a stall of the event loop does not give a job out twice. */
+const CLAIM_JOBS_MAX = 64;
+const CLAIM_CONTENT_BYTES_MAX = 1024 * 1024;
+/** A lease lasts longer than three renewals, so that a blocked event loop does not cause a job to be claimed twice. */
 const LEASE_MS = 60_000;
 const RENEW_MS = LEASE_MS / 4;
-/** Delays after passing failures: 1 s, 2 s, 4 s … 5 min; together about 17 minutes before a memory is given up. */
+/** Backoff after transient failures: 1 s, 2 s, 4 s … 5 min. A memory fails for good after about 17 minutes. */
 const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 5 * 60_000;
 const ATTEMPTS_MAX = 12;
-/** Delay while the models are unavailable. */
+/** Delay before a job is tried again while the models are unavailable. */
 const OUTAGE_RETRY_MS = 5_000;
-/** Delay before the end of a job that could not be stored is stored again: somebody has to make room on a full disk. */
-const UNSTORED_RETRY_MS = 5_000;
-/** How often deletions and expiry are carried into the index. */
+/** Delay before storing the end of a job is tried again, for instance while a full disk waits for somebody. */
+const STORE_RETRY_MS = 5_000;
+/** Interval between sweeps. Also the longest sleep between two attempts to claim jobs. */
 const SWEEP_MS = 30_000;
-/** How often unreferenced files are looked for: every kept file is checked, and only a fault leaves one behind. */
+/** Interval between checks for unreferenced files. Rare, because it checks every file and only faults leave one. */
 const UNREFERENCED_FILES_MS = 60 * 60_000;
 
 /** What the worker needs. */
@@ -52,16 +52,16 @@ export interface IngestParts {
   readonly files: UploadFiles;
   readonly index: ChunkIndex;
   readonly documents: DocumentReader;
-  readonly enricher: Enricher;
+  readonly extractor: LlmExtractor;
   readonly preparer: Preparer;
   readonly embedder: Embedder;
   readonly clock: Clock;
   readonly log: Log;
-  /** Texts longer than this are large, in UTF-8 bytes (large-texts.ts); tests make it small. */
+  /** Texts with more UTF-8 bytes are large (large-texts.ts); tests use a small number. */
   readonly largeTextBytes?: number | undefined;
 }
 
-/** Processes jobs until it is stopped. Only the worker ends jobs. */
+/** Processes jobs until it is stopped. No other code ends jobs. */
 export class IngestWorker {
   readonly #parts: IngestParts;
   readonly #stop = new AbortController();
@@ -70,14 +70,14 @@ export class IngestWorker {
   readonly #capacity: Capacity;
   readonly #publisher: Publisher;
   readonly #runner: JobRunner;
-  /** Jobs that are processed, until their end is stored. */
+  /** One promise per job in progress. Resolves when the job's end is stored. */
   readonly #processing = new Set<Promise<void>>();
   #wake: AbortController = new AbortController();
   #running: Promise<unknown> | null = null;
 
   constructor(parts: IngestParts) {
     this.#parts = parts;
-    const { stores, transactions, index, files, documents, enricher, preparer, embedder, clock, log } = parts;
+    const { stores, transactions, index, files, documents, extractor, preparer, embedder, clock, log } = parts;
     const { jobs } = stores;
     this.#large = new LargeTexts(clock, parts.largeTextBytes);
     this.#capacity = new Capacity(
@@ -92,7 +92,7 @@ export class IngestWorker {
       isMoreComing: () => this.#capacity.isEmbedding,
     });
     this.#runner = new JobRunner({
-      ...{ jobs, index, files, documents, enricher, preparer, embedder, clock },
+      ...{ jobs, index, files, documents, extractor, preparer, embedder, clock },
       ...{ publisher: this.#publisher, capacity: this.#capacity, large: this.#large, held: this.#held },
       leaseMs: LEASE_MS,
       stop: this.#stop.signal,
@@ -100,55 +100,61 @@ export class IngestWorker {
     });
   }
 
-  /** Begins to work. */
+  /** Starts the three loops. */
   start(): void {
     this.#running ??= Promise.all([this.#claimLoop(), this.#renewLoop(), this.#sweepLoop()]);
   }
 
-  /** Looks for jobs now rather than later. */
+  /** Looks for jobs now, without waiting until the next known one is due. */
   wake(): void {
     this.#wake.abort();
   }
 
-  /** Ends after the steps that are running. Unfinished jobs are claimed again after the next start. */
+  /** Stops. Resolves when the running steps have ended. Unfinished jobs are claimed again after the next start. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.wake();
     await this.#publisher.close();
     await this.#running;
     await Promise.all(this.#processing);
-    // a stop is no failed attempt
+    // not counted as an attempt
     for (const job of this.#held.all) await this.#end(job, () => this.#parts.stores.jobs.retryLater(job, 0, false));
   }
 
-  /** Progress of a memory; one that nobody works on is queued. */
+  /** Progress of a memory; `queued` if it is not being processed. */
   progressOf(key: MemoryKey): Progress {
     return this.#held.progressOf(key);
   }
 
+  /** Claims jobs while there is room for them. Otherwise sleeps until a job is due or `wake` is called. */
   async #claimLoop(): Promise<void> {
-    const { stores, clock, log } = this.#parts;
+    const { clock, log } = this.#parts;
     while (!this.#stop.signal.aborted) {
-      this.#wake = new AbortController();
+      this.#wake = new AbortController(); // before the claim, so that a wake during the claim ends the sleep after it
       try {
-        const hasRoom = this.#capacity.hasRoomForJobs;
-        if (hasRoom && (await this.#claim()) > 0) continue;
-        const dueMs = hasRoom ? await stores.jobs.nextJobInMs(this.#runner.passedOver) : null;
-        await clock.sleep(Math.min(Math.max(dueMs ?? SWEEP_MS, 1), SWEEP_MS), this.#wake.signal);
+        const claimed = this.#capacity.hasRoomForJobs ? await this.#claim() : 0;
+        if (claimed === 0) await clock.sleep(await this.#idleMs(), this.#wake.signal);
       } catch (err) {
-        log.error({ err }, "no memory could be claimed; trying again");
+        log.error({ err }, "jobs could not be claimed; trying again");
         await clock.sleep(RETRY_FIRST_MS, this.#stop.signal);
       }
     }
   }
 
-  /** Claims jobs and begins to process them. Returns how many. */
+  /** Milliseconds until the next job is due. Without room, a released slot wakes the loop earlier. */
+  async #idleMs(): Promise<number> {
+    if (!this.#capacity.hasRoomForJobs) return SWEEP_MS;
+    const dueInMs = (await this.#parts.stores.jobs.nextJobInMs(this.#runner.claimFilter)) ?? SWEEP_MS;
+    return Math.min(Math.max(dueInMs, 1), SWEEP_MS);
+  }
+
+  /** Claims jobs and starts to process them. Returns their number. */
   async #claim(): Promise<number> {
     const jobs = await this.#parts.stores.jobs.claim({
-      jobs: CLAIM_JOBS,
-      contentBytes: CLAIM_CONTENT_BYTES,
+      jobs: CLAIM_JOBS_MAX,
+      contentBytes: CLAIM_CONTENT_BYTES_MAX,
       leaseMs: LEASE_MS,
-      ...this.#runner.passedOver,
+      ...this.#runner.claimFilter,
     });
     for (const job of jobs) {
       this.#held.add(job);
@@ -162,17 +168,17 @@ export class IngestWorker {
   async #process(job: Job): Promise<void> {
     const { stores, files, log } = this.#parts;
     try {
-      // a memory that was claimed so often without an end took the whole server down each time
+      // every earlier attempt ended without a stored result, so each probably crashed the server
       if (job.attempt > ATTEMPTS_MAX) {
-        throw new JobRefused("processing_error", `Processing broke off ${ATTEMPTS_MAX} times without a reason.`);
+        throw new JobFailed("processing_error", `Processing stopped ${ATTEMPTS_MAX} times without a known reason.`);
       }
       await this.#runner.run(job);
       this.#release(job);
       if (job.upload !== null) await files.remove(job.upload.name);
     } catch (error) {
-      if (error instanceof JobVoid) this.#release(job);
+      if (error instanceof LeaseLost) this.#release(job);
       else if (this.#stop.signal.aborted) return;
-      else if (error instanceof JobRefused) {
+      else if (error instanceof JobFailed) {
         await this.#end(job, async () => void (await stores.jobs.fail(job, error.code, error.message)));
       } else if (error instanceof JobPostponed) {
         await this.#end(job, () => stores.jobs.retryLater(job, error.delayMs, false));
@@ -180,7 +186,7 @@ export class IngestWorker {
         await this.#end(job, () => stores.jobs.retryLater(job, OUTAGE_RETRY_MS, false));
       } else if (job.attempt >= ATTEMPTS_MAX) {
         log.error({ memory: job.memory.id, err: error }, "a memory failed after its last attempt");
-        const message = `Processing failed ${ATTEMPTS_MAX} times; the server's log says why. Send the memory again later.`;
+        const message = `Processing failed ${ATTEMPTS_MAX} times; the server's log has the reason. Send the memory again later.`;
         await this.#end(job, async () => void (await stores.jobs.fail(job, "processing_error", message)));
       } else {
         const delayMs = Math.min(RETRY_FIRST_MS * 2 ** (job.attempt - 1), RETRY_MAX_MS);
@@ -197,15 +203,15 @@ export class IngestWorker {
     this.#held.remove(job);
   }
 
-  // If the end cannot be stored (a full disk), this is tried until it can. Should the lease run out meanwhile, the
-  // fencing token keeps a late end from changing a newer job.
+  // Retries until the end is stored, for instance after a full disk. If the lease expires meanwhile, the fencing token
+  // prevents that a late end changes a newer job.
   async #end(job: Job, store: () => Eventually<void>): Promise<void> {
     this.#release(job);
     try {
       await store();
     } catch (err) {
       this.#parts.log.error({ memory: job.memory.id, err }, "the end of a job could not be stored; trying again");
-      void this.#parts.clock.sleep(UNSTORED_RETRY_MS, this.#stop.signal).then(async () => {
+      void this.#parts.clock.sleep(STORE_RETRY_MS, this.#stop.signal).then(async () => {
         if (!this.#stop.signal.aborted) await this.#end(job, store);
         this.wake();
       });
@@ -219,32 +225,31 @@ export class IngestWorker {
       try {
         await stores.jobs.renew(this.#held.all, LEASE_MS);
       } catch (err) {
-        log.warn({ err }, "leases could not be renewed; their jobs may be done twice, which is harmless");
+        log.warn({ err }, "leases could not be renewed; their jobs may be processed twice, which is harmless");
       }
     }
   }
 
-  // Carries deletions and expiry into the index, and erases what was kept long enough.
   async #sweepLoop(): Promise<void> {
     const { stores, index, files, clock, log } = this.#parts;
-    let filesCheckedAt = clock.now(); // they were checked at the start
+    let filesCheckedAt = clock.now(); // the server checks them before it starts the worker
     while (!this.#stop.signal.aborted) {
       try {
         await sweep({ retirement: stores.retirement, index, files, log });
         if (clock.now() - filesCheckedAt >= UNREFERENCED_FILES_MS) {
-          // left by a removed project, or by an upload whose transaction was undone
+          // such files are left by removed projects and by uploads whose transaction was rolled back
           await removeUnreferencedFiles(files, stores.memories, UNREFERENCED_FILES_MS);
           filesCheckedAt = clock.now();
         }
       } catch (err) {
-        log.warn({ err }, "deleted memories could not be erased yet; trying again");
+        log.warn({ err }, "deleted memories could not be erased; trying again later");
       }
       await clock.sleep(SWEEP_MS, this.#stop.signal);
     }
   }
 }
 
-// The models are unavailable or busy: not the memory's fault, however long it lasts.
+// Unavailable or overloaded models are not the memory's fault, however long that lasts.
 function isOutage(cause: unknown): boolean {
   return cause instanceof Fault && (cause.code === "model_unavailable" || cause.code === "overloaded");
 }

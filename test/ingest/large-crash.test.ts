@@ -1,4 +1,4 @@
-// kill -9 while a large text is in work and another waits for it: both end, with each of their chunks once.
+// kill -9 while one large text is being processed and another waits for it: both are completed, with each chunk once.
 
 import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -6,24 +6,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { killMidway } from "../support/kill-midway.ts";
 import { until } from "../support/until.ts";
-import { openWorkshop } from "./workshop.ts";
+import { openIngestHarness } from "./ingest-harness.ts";
 
-const FIXTURE = join(import.meta.dir, "fixtures/large-texts.ts");
+const FIXTURE = join(import.meta.dir, "fixtures/process-large-texts.ts");
 
 for (const [position, point] of ["embedding", "publishing", "published"].entries()) {
-  test(`killed after it said "${point}": nothing is lost, and nothing is there twice`, async () => {
+  test(`killed after it printed "${point}": no memory is lost, and no chunk exists twice`, async () => {
     const folder = mkdtempSync(join(tmpdir(), "mneme-large-"));
     expect((await killMidway(FIXTURE, folder, position + 1, 0)).at(position)).toBe(point);
-    const shop = await openWorkshop(null, { folder, largeTextBytes: 40_000 });
+    const harness = await openIngestHarness(null, { folder, largeTextBytes: 40_000 });
     await until("all are completed", () => {
-      shop.clock.advance(1_000);
-      return shop.memories.counts().completed === 3;
+      harness.clock.advance(1_000);
+      return harness.memories.counts().completed === 3;
     });
-    const chunks = shop.memories
-      .list(shop.projectId, { limit: 10 })
+    const chunks = harness.memories
+      .list(harness.projectId, { limit: 10 })
       .items.map(({ state }) => (state.status === "completed" ? state.chunkCount : 0));
-    expect(await shop.storedChunks()).toBe(chunks.reduce((sum, count) => sum + count, 0));
-    await shop.close();
+    expect(await harness.storedChunks()).toBe(chunks.reduce((sum, count) => sum + count, 0));
+    await harness.close();
     rmSync(folder, { recursive: true });
   }, 60_000);
 }

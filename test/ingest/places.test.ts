@@ -1,4 +1,4 @@
-// Which page, slide or sheet a chunk is said to stand on.
+// Assignment of pages, slides and sheets to chunks.
 
 import { expect, test } from "bun:test";
 import type { Chunk } from "../../src/domain/chunk.ts";
@@ -8,7 +8,7 @@ const chunkAt = (start: number): Chunk => ({ ordinal: 0, start, end: start + 10,
 const pagesOf = (starts: readonly number[], marks: Parameters<typeof placedChunks>[1]) =>
   placedChunks(starts.map(chunkAt), marks).map(({ page, slide, sheet }) => page ?? slide ?? sheet ?? null);
 
-test("the one on which it begins, the last where several begin there", () => {
+test("a chunk gets the place on which it begins; if several begin there, the last", () => {
   const marks = [
     { at: 0, place: { page: 1 } },
     { at: 20, place: { page: 2 } },
@@ -18,12 +18,12 @@ test("the one on which it begins, the last where several begin there", () => {
   expect(pagesOf([0, 19, 20, 21, 49, 50, 99], marks)).toEqual([1, 1, 3, 3, 3, "Costs", "Costs"]);
 });
 
-test("and everything else of the chunk stays", () => {
+test("the other fields of a chunk do not change", () => {
   const chunk: Chunk = { ...chunkAt(3), headings: ["Costs"], tokens: 7 };
   expect(placedChunks([chunk], [{ at: 0, place: { page: 1 } }])).toEqual([{ ...chunk, page: 1 }]);
 });
 
-test("none before the first mark, and none without marks", () => {
+test("a chunk before the first mark has no place, and without marks no chunk has one", () => {
   expect(pagesOf([0, 5, 9], [{ at: 5, place: { slide: 7 } }])).toEqual([null, 7, 7]);
   expect(pagesOf([0, 5], [])).toEqual([null, null]);
 });

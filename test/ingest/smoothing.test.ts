@@ -1,19 +1,19 @@
-// What is promised of the vectors of conversations: each leans towards its neighbours of the same session, whatever the
+// Smoothing of conversations: each turn's vector is mixed with its neighbours of the same session, independent of the
 // slices.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Turn } from "../../src/domain/chunk.ts";
-import { embedChunks } from "../../src/ingest/pipeline.ts";
+import { embedChunks } from "../../src/ingest/embed-chunks.ts";
 import { SessionSmoother } from "../../src/ingest/smoothing.ts";
 import type { Publication } from "../../src/ports/chunk-index.ts";
 import { prepare } from "../../src/preparation/prepare.ts";
 import { input, models } from "../preparation/fixtures/models.ts";
 import { seeded } from "../support/seeded.ts";
-import { HashEmbedder, hashVector, openWorkshop, type Workshop } from "./workshop.ts";
+import { HashEmbedder, hashVector, type IngestHarness, openIngestHarness } from "./ingest-harness.ts";
 
 /**
- * The formula, as it is written: unit(e_i + .2 (e_{i-2} + e_{i-1} + e_{i+1} + e_{i+2})) within the session, other
- * vectors as they are.
+ * The formula, computed directly: unit(e_i + .2 (e_{i-2} + e_{i-1} + e_{i+1} + e_{i+2})) within a session; other
+ * vectors do not change.
  */
 function smoothed(vectors: readonly Float32Array[], sessions: readonly (number | null)[]): number[][] {
   return vectors.map((own, at) => {
@@ -41,7 +41,7 @@ function expectClose(found: Float32Array, expected: readonly (readonly number[])
 const turnOf = (session: number): Turn => ({ session, speaker: "Ada", date: null, labelUnits: 0 });
 
 describe("smoothing", () => {
-  test("gives what the formula gives, for any sessions and any slices (200 random histories)", () => {
+  test("equals the formula for any sessions and slices (200 random conversations)", () => {
     for (let seed = 1; seed <= 200; seed++) {
       const random = seeded(seed);
       const count = Math.floor(random() * 40);
@@ -69,7 +69,7 @@ describe("smoothing", () => {
     }
   });
 
-  test("reaches over the slices in which a memory is embedded, and not over sessions", async () => {
+  test("crosses the slices in which a memory is embedded, and does not cross sessions", async () => {
     const turns = (count: number) => Array.from({ length: count }, (_, n) => `Ada: turn ${n}\n`).join("");
     const content = `[8 May 2023]\n${turns(100)}[9 May 2023]\n${turns(93)}`;
     const prepared = prepare(input(content, { type: "conversation" }), models);
@@ -86,7 +86,7 @@ describe("smoothing", () => {
     );
   });
 
-  test("leaves the chunks of other texts alone", async () => {
+  test("does not change the chunks of other texts", async () => {
     const prepared = prepare(input("The committee met on Tuesday. ".repeat(200)), models);
     const { chunks, texts } = prepared;
     expect(chunks.length).toBeGreaterThan(1);
@@ -96,24 +96,24 @@ describe("smoothing", () => {
 });
 
 describe("a stored conversation", () => {
-  let shop: Workshop;
+  let harness: IngestHarness;
   beforeEach(async () => {
-    shop = await openWorkshop();
+    harness = await openIngestHarness();
   });
-  afterEach(() => shop.close());
+  afterEach(() => harness.close());
 
-  test("has the day of metadata.date, else that of its storing", async () => {
+  test("has the day of metadata.date, or by default the day on which it was stored", async () => {
     const published: Publication[] = [];
-    shop.index.before = (publications) => void published.push(...publications);
-    const said = { content: "Ada: Hi.", type: "conversation" };
+    harness.index.before = (publications) => void published.push(...publications);
+    const conversation = { content: "Ada: Hi.", type: "conversation" };
     const drafts = [
-      { ...said, metadata: { date: "2023-05-08T10:00:00Z" } },
-      { ...said, metadata: { date: 1_683_554_160 } },
-      { ...said, metadata: { date: { year: 2023 } } },
-      said,
+      { ...conversation, metadata: { date: "2023-05-08T10:00:00Z" } },
+      { ...conversation, metadata: { date: 1_683_554_160 } },
+      { ...conversation, metadata: { date: { year: 2023 } } },
+      conversation,
     ];
-    const memories = shop.accept(...drafts);
-    for (const memory of memories) await shop.settled(memory);
+    const memories = harness.accept(...drafts);
+    for (const memory of memories) await harness.settled(memory);
     const createdAt = new Date(memories[3]?.createdAt ?? 0);
     const today = `${createdAt.getUTCDate()} ${createdAt.toLocaleString("en", { month: "long", timeZone: "UTC" })} ${createdAt.getUTCFullYear()}`;
     const searchTextOf = (key: bigint) => {
@@ -127,6 +127,6 @@ describe("a stored conversation", () => {
       `[${today}] Ada: Hi.`,
       `[${today}] Ada: Hi.`,
     ]);
-    expect(await shop.searchable()).toEqual(["Ada: Hi.", "Ada: Hi.", "Ada: Hi.", "Ada: Hi."]);
+    expect(await harness.searchable()).toEqual(["Ada: Hi.", "Ada: Hi.", "Ada: Hi.", "Ada: Hi."]);
   });
 });

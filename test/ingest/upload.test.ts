@@ -1,5 +1,5 @@
-// What becomes of a file that was accepted: it is kept until its text is in the index, tried again as often as asked,
-// and gone with the memory. Every upload ends as completed or failed.
+// Processing of uploaded files: a file is kept until its text is in the index, can be retried, and is removed with its
+// memory. Every upload ends as completed or failed.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
@@ -11,48 +11,48 @@ import { oleContainer, zipOf } from "../documents/fixtures/containers.ts";
 import { archiveOf, references, xml } from "../documents/office/office-file.ts";
 import { buildPdf } from "../documents/pdf/build-pdf.ts";
 import { until } from "../support/until.ts";
-import { Gate, openWorkshop, type Workshop } from "./workshop.ts";
+import { Gate, type IngestHarness, openIngestHarness } from "./ingest-harness.ts";
 
-let shop: Workshop;
+let harness: IngestHarness;
 beforeEach(async () => {
-  shop = await openWorkshop();
+  harness = await openIngestHarness();
 });
-afterEach(() => shop.close());
+afterEach(() => harness.close());
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest();
 
-/** A file as receiving leaves it. */
+/** A file that was received and not accepted yet. */
 async function received(filename: string, content: string | Uint8Array): Promise<ReceivedFile> {
   const bytes = Buffer.from(content);
-  const file = await shop.files.begin();
+  const file = await harness.files.begin();
   await file.write(bytes);
   await file.end();
   const media_type = await mediaTypeOf(file.path, filename);
-  if (media_type === null) throw new Error(`${filename} is none of the formats`);
+  if (media_type === null) throw new Error(`${filename} has no supported format`);
   return {
-    file: await shop.files.keep(file.path),
+    file: await harness.files.keep(file.path),
     sha256: sha256(bytes),
     source: { filename, media_type, bytes: bytes.byteLength },
   };
 }
 
 async function upload(filename: string, content: string | Uint8Array, more: Partial<MemoryDraft> = {}) {
-  const [memory] = shop.accept({ content: "", upload: await received(filename, content), ...more });
+  const [memory] = harness.accept({ content: "", upload: await received(filename, content), ...more });
   return memory;
 }
 
-const contentOf = async ({ key }: Memory) => (await shop.index.contents([key])).get(key);
+const contentOf = async ({ key }: Memory) => (await harness.index.contents([key])).get(key);
 const errorOf = (memory: Memory) => (memory.state.status === "failed" ? memory.state.error : null);
 const used = () => {
-  const row = shop.database
+  const row = harness.database
     .prepare<{ documents: bigint; storage_bytes: bigint }>("SELECT documents, storage_bytes FROM projects")
     .get({});
   return { documents: Number(row?.documents), bytes: Number(row?.storage_bytes) };
 };
-/** A gate before reading, so that a test sees a memory whose file waits. */
-const holdReading = () => {
+/** Delays the reading of files at a gate. */
+const delayReading = () => {
   const gate = new Gate();
-  shop.documents.before = () => gate.pass();
+  harness.documents.before = () => gate.pass();
   return gate;
 };
 
@@ -85,94 +85,95 @@ describe("a file that can be read", () => {
     ],
   ];
   for (const [filename, content, text, title] of formats) {
-    test(`${filename} is searchable by its text, and its file is gone`, async () => {
+    test(`${filename} becomes searchable, and its file is removed`, async () => {
       const memory = await upload(filename, content);
-      const done = await shop.settled(memory);
+      const done = await harness.settled(memory);
       expect(await contentOf(memory)).toBe(text);
       expect(done.title).toBe(title);
       expect(done.source?.filename).toBe(filename);
       expect(done.contentBytes).toBe(Buffer.byteLength(text));
-      await until("the file is gone", async () => (await shop.files.names(0)).length === 0);
+      await until("the file is gone", async () => (await harness.files.names(0)).length === 0);
     });
   }
 
-  test("counts with its own bytes until it is read, and with its text's then", async () => {
-    const gate = holdReading();
+  test("counts with its own size until it is read, and with its text's size after that", async () => {
+    const gate = delayReading();
     const page = `<!doctype html><body>${"<p>".repeat(1_000)}Short.`;
     const memory = await upload("page.html", page);
     await until("it is about to be read", () => gate.waiting > 0);
     expect(used()).toEqual({ documents: 1, bytes: Buffer.byteLength(page) });
     gate.open();
-    await shop.settled(memory);
+    await harness.settled(memory);
     expect(used()).toEqual({ documents: 1, bytes: "Short.".length });
   });
 
-  test("keeps what the caller gave", async () => {
+  test("keeps the attributes that the caller gave", async () => {
     const memory = await upload("a.csv", "city,sum\nKöln,3\n", { title: "Given", tags: ["mine"], type: "report" });
-    expect(await shop.settled(memory)).toMatchObject({ title: "Given", tags: ["mine"], type: "report" });
+    expect(await harness.settled(memory)).toMatchObject({ title: "Given", tags: ["mine"], type: "report" });
   });
 
-  test("keeps its pages and its title when its text is indexed again, and loses them with its text", async () => {
+  test("keeps its pages and its title when its text is indexed again, and loses them when its text is replaced", async () => {
     const line = (page: string, at: number) => `The ${page} page speaks of ${page} things, in line ${at} of it.`;
     const page = (name: string) =>
       Array.from({ length: 30 }, (_, at) => ({ text: line(name, at), x: 50, y: 60 + at * 20, size: 10 }));
     const pdf = buildPdf({ title: "Metals of the town", pages: [page("copper"), page("silver")] });
-    const pages = async () => (await shop.places()).map((place) => place?.page);
+    const pages = async () => (await harness.places()).map((place) => place?.page);
 
     const memory = await upload("metals.pdf", pdf);
-    expect((await shop.settled(memory)).title).toBe("Metals of the town");
+    expect((await harness.settled(memory)).title).toBe("Metals of the town");
     const before = await pages();
     expect(new Set(before)).toEqual(new Set([1, 2]));
 
-    shop.jobs.reopen([memory.key]);
-    shop.worker.wake();
-    expect((await shop.settled(memory)).title).toBe("Metals of the town");
+    harness.jobs.reopen([memory.key]);
+    harness.worker.wake();
+    expect((await harness.settled(memory)).title).toBe("Metals of the town");
     expect(await pages()).toEqual(before);
 
-    shop.memories.change(shop.projectId, memory.id, { content: "Only this is left." });
-    shop.worker.wake();
-    expect((await shop.settled(memory)).title).toBe("Only this is left.");
-    shop.jobs.reopen([memory.key]);
-    shop.worker.wake();
-    expect((await shop.settled(memory)).title).toBe("Only this is left.");
+    harness.memories.change(harness.projectId, memory.id, { content: "Only this is left." });
+    harness.worker.wake();
+    expect((await harness.settled(memory)).title).toBe("Only this is left.");
+    harness.jobs.reopen([memory.key]);
+    harness.worker.wake();
+    expect((await harness.settled(memory)).title).toBe("Only this is left.");
     expect(await pages()).toEqual([undefined]);
   });
 
-  for (const [filename, isPassedOver] of [
+  for (const [filename, isSkipped] of [
     ["a.txt", true],
     ["a.pdf", false],
   ] as const) {
-    test(`${filename} is ${isPassedOver ? "" : "not "}passed over where long texts are: ${isPassedOver ? "it is one" : "nobody knows yet"}`, async () => {
-      await shop.worker.stop();
-      const memory = await upload(filename, isPassedOver ? "Hello there." : buildPdf({ pages: [[]] }));
-      const claimed = shop.jobs.claim({ jobs: 9, contentBytes: 9, leaseMs: 1_000, textBytesMax: 9 });
-      expect(claimed.map((job) => job.memory.key)).toEqual(isPassedOver ? [] : [memory.key]);
+    test(`${filename} is ${isSkipped ? "skipped by a claim without long texts" : "claimed, because the length of its text is not known"}`, async () => {
+      await harness.worker.stop();
+      const memory = await upload(filename, isSkipped ? "Hello there." : buildPdf({ pages: [[]] }));
+      const claimed = harness.jobs.claim({ jobs: 9, contentBytes: 9, leaseMs: 1_000, textBytesMax: 9 });
+      expect(claimed.map((job) => job.memory.key)).toEqual(isSkipped ? [] : [memory.key]);
     });
   }
 
-  test("tells how many of its pages were read, while it is a PDF that is read", async () => {
-    const told: (PageProgress | null)[] = [];
+  test("shows the number of pages read while it is a PDF that is being read", async () => {
+    const reported: (PageProgress | null)[] = [];
     let memory: Memory | null = null;
-    shop.documents.onPages = () => told.push(memory === null ? null : shop.worker.progressOf(memory.key).pages);
-    const gate = holdReading();
+    harness.documents.onPages = () =>
+      reported.push(memory === null ? null : harness.worker.progressOf(memory.key).pages);
+    const gate = delayReading();
     const page = [{ text: "A page of words that can be found.", x: 50, y: 60, size: 10 }];
     memory = await upload("three.pdf", buildPdf({ pages: [page, page, page] }));
     await until("it is about to be read", () => gate.waiting > 0);
-    expect(shop.worker.progressOf(memory.key).pages).toBeNull();
+    expect(harness.worker.progressOf(memory.key).pages).toBeNull();
     gate.open();
-    await shop.settled(memory);
-    expect(told).toEqual([1, 2, 3].map((done) => ({ done, total: 3 })));
-    expect(shop.worker.progressOf(memory.key).pages).toBeNull();
+    await harness.settled(memory);
+    expect(reported).toEqual([1, 2, 3].map((done) => ({ done, total: 3 })));
+    expect(harness.worker.progressOf(memory.key).pages).toBeNull();
   });
 
-  test("shows where it stands: it is being read", async () => {
-    const gate = holdReading();
+  test("has the stage `reading` while it is being read", async () => {
+    const gate = delayReading();
     const memory = await upload("a.txt", "Hello.");
     await until("it is about to be read", () => gate.waiting > 0);
-    expect(shop.worker.progressOf(memory.key).stage).toBe("reading");
-    expect(shop.memories.waitingContents([memory.key]).get(memory.key)).toBe("");
+    expect(harness.worker.progressOf(memory.key).stage).toBe("reading");
+    expect(harness.memories.waitingContents([memory.key]).get(memory.key)).toBe("");
     gate.open();
-    await shop.settled(memory);
+    await harness.settled(memory);
   });
 });
 
@@ -190,177 +191,179 @@ describe("a file that cannot be read", () => {
     ];
   for (const [filename, content, code, message] of cases) {
     test(`${filename} fails with ${code} and keeps its file`, async () => {
-      const failed = await shop.settled(await upload(filename, content), "failed");
+      const failed = await harness.settled(await upload(filename, content), "failed");
       expect(errorOf(failed)).toEqual({ code, message: expect.stringMatching(message) });
-      expect(await shop.files.names(0)).toHaveLength(1);
-      expect(await shop.searchable()).toEqual([]);
+      expect(await harness.files.names(0)).toHaveLength(1);
+      expect(await harness.searchable()).toEqual([]);
     });
   }
 
-  test("can be tried again: its file is read anew", async () => {
+  test("can be retried, which reads its file again", async () => {
     const memory = await upload("scan.pdf", "%PDF-1.7\n");
-    await shop.settled(memory, "failed");
+    await harness.settled(memory, "failed");
     let tries = 0;
-    shop.documents.before = ({ path }) => {
+    harness.documents.before = ({ path }) => {
       tries += 1;
       expect(readFileSync(path, "utf8")).toBe("%PDF-1.7\n");
     };
-    expect(shop.memories.retry(shop.projectId, memory.id)?.state.status).toBe("processing");
-    shop.worker.wake();
-    await until("it was tried", () => tries === 1);
-    await shop.settled(memory, "failed");
-    expect(await shop.files.names(0)).toHaveLength(1);
+    expect(harness.memories.retry(harness.projectId, memory.id)?.state.status).toBe("processing");
+    harness.worker.wake();
+    await until("it was read again", () => tries === 1);
+    await harness.settled(memory, "failed");
+    expect(await harness.files.names(0)).toHaveLength(1);
   });
 
-  test("whose file was taken away says so", async () => {
-    const gate = holdReading();
+  test("because it is missing fails with a message that says so", async () => {
+    const gate = delayReading();
     const memory = await upload("a.txt", "Hello.");
     await until("it is about to be read", () => gate.waiting > 0);
-    for (const name of await shop.files.names(0)) await shop.files.remove(name);
-    await until("the file is gone", async () => (await shop.files.names(0)).length === 0);
+    for (const name of await harness.files.names(0)) await harness.files.remove(name);
+    await until("the file is gone", async () => (await harness.files.names(0)).length === 0);
     gate.open();
-    expect(errorOf(await shop.settled(memory, "failed"))?.message).toContain("Upload it again");
+    expect(errorOf(await harness.settled(memory, "failed"))?.message).toContain("Upload it again");
   });
 
-  test("for a passing reason is tried again until it succeeds", async () => {
+  test("because of a transient failure is retried until it succeeds", async () => {
     let left = 3;
-    shop.documents.before = () => {
+    harness.documents.before = () => {
       left -= 1;
       if (left >= 0) throw new Error("the disk is slow today");
     };
     const memory = await upload("a.txt", "Read at the fourth try.");
-    await shop.settled(memory);
-    expect(await shop.searchable()).toEqual(["Read at the fourth try."]);
+    await harness.settled(memory);
+    expect(await harness.searchable()).toEqual(["Read at the fourth try."]);
   });
 
-  test("does not hold up the texts of its claim", async () => {
-    const gate = holdReading();
+  test("does not delay the texts of its claim", async () => {
+    const gate = delayReading();
     const file = await upload("a.txt", "A file.");
-    const [text] = shop.accept({ content: "A text." });
-    await shop.settled(text);
-    expect(shop.read(file)?.state.status).toBe("processing");
+    const [text] = harness.accept({ content: "A text." });
+    await harness.settled(text);
+    expect(harness.read(file)?.state.status).toBe("processing");
     gate.open();
-    await shop.settled(file);
+    await harness.settled(file);
   });
 });
 
 describe("a known externalId", () => {
   const named = { externalId: "e" };
 
-  test("with the same file is an update of attributes alone", async () => {
+  test("with the same file updates only attributes", async () => {
     const memory = await upload("a.txt", "Hello.", named);
-    await shop.settled(memory);
+    await harness.settled(memory);
     const again = await received("a.txt", "Hello.");
-    const [result] = shop.memories.accept(shop.projectId, [{ content: "", upload: again, ...named, title: "New" }]);
+    const [result] = harness.memories.accept(harness.projectId, [
+      { content: "", upload: again, ...named, title: "New" },
+    ]);
     expect(result).toMatchObject({ outcome: "updated", memory: { id: memory.id, title: "New" } });
     // the service removes a file that no row refers to
-    expect(await shop.files.names(0)).toEqual([again.file]);
-    expect(shop.memories.unreferencedFiles([again.file])).toEqual([again.file]);
+    expect(await harness.files.names(0)).toEqual([again.file]);
+    expect(harness.memories.unreferencedFiles([again.file])).toEqual([again.file]);
   });
 
-  test("with another file takes its place, also while the first one is read", async () => {
+  test("with another file replaces the first one, even while that is being read", async () => {
     const gate = new Gate();
-    shop.documents.before = (file) => (file.filename === "old.txt" ? gate.pass() : undefined);
+    harness.documents.before = (file) => (file.filename === "old.txt" ? gate.pass() : undefined);
     const memory = await upload("old.txt", "The old text.", named);
     await until("the old file is about to be read", () => gate.waiting > 0);
     expect((await upload("new.txt", "The new text.", named)).id).toBe(memory.id);
     gate.open();
-    const done = await shop.settled(memory);
+    const done = await harness.settled(memory);
     expect(done.source?.filename).toBe("new.txt");
     expect(await contentOf(memory)).toBe("The new text.");
-    expect(await shop.searchable()).toEqual(["The new text."]);
-    await until("both files are gone", async () => (await shop.files.names(0)).length === 0);
+    expect(await harness.searchable()).toEqual(["The new text."]);
+    await until("both files are gone", async () => (await harness.files.names(0)).length === 0);
   });
 
   test("with the same bytes under another format is new content", async () => {
     const bytes = "<p>Hello <b>there</b>.</p>";
     const memory = await upload("a.txt", bytes, named);
-    await shop.settled(memory);
+    await harness.settled(memory);
     expect(await contentOf(memory)).toBe(bytes);
     await upload("a.html", bytes, named);
-    await shop.settled(memory);
+    await harness.settled(memory);
     expect(await contentOf(memory)).toBe("Hello there.");
   });
 
-  test("with a text takes the file's place: it came from no file then", async () => {
+  test("with a text replaces the file, and the memory has no source any more", async () => {
     const memory = await upload("scan.pdf", "%PDF-1.7\n", named);
-    await shop.settled(memory, "failed");
-    shop.accept({ content: "Typed by hand.", ...named });
-    const done = await shop.settled(memory);
+    await harness.settled(memory, "failed");
+    harness.accept({ content: "Typed by hand.", ...named });
+    const done = await harness.settled(memory);
     expect(done.source).toBeNull();
-    await until("the file is gone", async () => (await shop.files.names(0)).length === 0);
+    await until("the file is gone", async () => (await harness.files.names(0)).length === 0);
   });
 
-  test("of a failed upload with the same file is tried again", async () => {
+  test("of a failed upload with the same file retries it", async () => {
     const memory = await upload("scan.pdf", "%PDF-1.7\n", named);
-    await shop.settled(memory, "failed");
-    const names = await shop.files.names(0);
-    const [result] = shop.memories.accept(shop.projectId, [
+    await harness.settled(memory, "failed");
+    const names = await harness.files.names(0);
+    const [result] = harness.memories.accept(harness.projectId, [
       { content: "", upload: await received("scan.pdf", "%PDF-1.7\n"), ...named },
     ]);
     const [before] = names;
     expect(result).toMatchObject({ outcome: "rewritten", releasedFile: before });
-    shop.worker.wake();
-    await shop.settled(memory, "failed");
-    const kept = (await shop.files.names(0)).filter((name) => name !== before);
+    harness.worker.wake();
+    await harness.settled(memory, "failed");
+    const kept = (await harness.files.names(0)).filter((name) => name !== before);
     expect(kept).toHaveLength(1);
-    expect(shop.memories.unreferencedFiles(kept)).toEqual([]);
+    expect(harness.memories.unreferencedFiles(kept)).toEqual([]);
   });
 });
 
 describe("a deletion", () => {
-  test("keeps the file as long as the row, and takes it along", async () => {
+  test("keeps the file as long as the row", async () => {
     const memory = await upload("scan.pdf", "%PDF-1.7\n");
-    await shop.settled(memory, "failed");
-    shop.memories.remove(shop.projectId, memory.id);
-    expect(await removeUnreferencedFiles(shop.files, shop.memories, 0)).toBe(0);
-    shop.memories.remove(shop.projectId, memory.id, { purges: true });
-    expect(await shop.files.names(0)).toHaveLength(1);
+    await harness.settled(memory, "failed");
+    harness.memories.remove(harness.projectId, memory.id);
+    expect(await removeUnreferencedFiles(harness.files, harness.memories, 0)).toBe(0);
+    harness.memories.remove(harness.projectId, memory.id, { purges: true });
+    expect(await harness.files.names(0)).toHaveLength(1);
   });
 
-  test("that purges takes the file with the row", async () => {
+  test("with a purge removes the file with the row", async () => {
     const memory = await upload("scan.pdf", "%PDF-1.7\n");
-    await shop.settled(memory, "failed");
-    shop.memories.remove(shop.projectId, memory.id, { purges: true });
-    shop.retirement.markRetracted([memory.key]);
-    for (const file of shop.retirement.erase([memory.key])) await shop.files.remove(file);
-    await until("the file is gone", async () => (await shop.files.names(0)).length === 0);
+    await harness.settled(memory, "failed");
+    harness.memories.remove(harness.projectId, memory.id, { purges: true });
+    harness.retirement.markRetracted([memory.key]);
+    for (const file of harness.retirement.erase([memory.key])) await harness.files.remove(file);
+    await until("the file is gone", async () => (await harness.files.names(0)).length === 0);
   });
 
-  test("while it is read leaves nothing behind", async () => {
-    const gate = holdReading();
+  test("while the file is being read leaves nothing behind", async () => {
+    const gate = delayReading();
     const memory = await upload("a.txt", "Hello.");
     await until("it is about to be read", () => gate.waiting > 0);
-    shop.memories.remove(shop.projectId, memory.id, { purges: true });
+    harness.memories.remove(harness.projectId, memory.id, { purges: true });
     gate.open();
     await until("the file is gone", async () => {
-      shop.clock.advance(30_000);
-      return (await shop.files.names(0)).length === 0;
+      harness.clock.advance(30_000);
+      return (await harness.files.names(0)).length === 0;
     });
-    expect(await shop.searchable()).toEqual([]);
+    expect(await harness.searchable()).toEqual([]);
   });
 });
 
-describe("an intake that is undone", () => {
-  test("leaves no memory, and no file after the next look", async () => {
+describe("an upload that is rolled back", () => {
+  test("leaves no memory, and no file after the next check for unreferenced files", async () => {
     const file = await received("a.txt", "Hello.");
-    const undone = shop.transactions.run(async ({ memories }) => {
-      await memories.accept(shop.projectId, [{ content: "", upload: file }]);
+    const rolledBack = harness.transactions.run(async ({ memories }) => {
+      await memories.accept(harness.projectId, [{ content: "", upload: file }]);
       throw new Error("the answer could not be remembered");
     });
-    await expect(undone).rejects.toThrow("could not be remembered");
+    await expect(rolledBack).rejects.toThrow("could not be remembered");
     expect(used()).toEqual({ documents: 0, bytes: 0 });
-    expect(await removeUnreferencedFiles(shop.files, shop.memories, 0)).toBe(1);
-    await until("the file is gone", async () => (await shop.files.names(0)).length === 0);
+    expect(await removeUnreferencedFiles(harness.files, harness.memories, 0)).toBe(1);
+    await until("the file is gone", async () => (await harness.files.names(0)).length === 0);
   });
 
-  test("for a quota keeps nothing", async () => {
-    shop.database.prepare("UPDATE projects SET plan = 'free'").run({});
+  test("because of a quota leaves no memory and no referenced file", async () => {
+    harness.database.prepare("UPDATE projects SET plan = 'free'").run({});
     const source = { filename: "a.txt", media_type: "text/plain", bytes: 51 * 1024 * 1024 };
     const file = { ...(await received("a.txt", "Hello.")), source };
-    const [refused] = shop.memories.accept(shop.projectId, [{ content: "", upload: file }]);
+    const [refused] = harness.memories.accept(harness.projectId, [{ content: "", upload: file }]);
     expect(refused).toMatchObject({ code: "storage_quota_exceeded" });
     // the service removes a file that no row refers to
-    expect(shop.memories.unreferencedFiles([file.file])).toEqual([file.file]);
+    expect(harness.memories.unreferencedFiles([file.file])).toEqual([file.file]);
   });
 });

@@ -1,5 +1,5 @@
-// What ingest promises whatever happens meanwhile: every memory ends as completed or failed, only its newest content is
-// searchable, and what was deleted leaves nothing behind.
+// The ingest worker under failures, deletions, rewrites and stops: every memory ends as completed or failed, only its
+// newest content is searchable, and deleted memories leave nothing behind.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { SqliteAccountStore } from "../../src/adapters/embedded/sqlite/account-store.ts";
@@ -12,28 +12,28 @@ import { systemClock } from "../../src/kit/clock.ts";
 import { createLog } from "../../src/kit/log.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
 import { until } from "../support/until.ts";
-import { Gate, hashVector, openWorkshop, RETENTION_MS, type Workshop } from "./workshop.ts";
+import { Gate, hashVector, type IngestHarness, openIngestHarness, RETENTION_MS } from "./ingest-harness.ts";
 
-let shop: Workshop;
+let harness: IngestHarness;
 beforeEach(async () => {
-  shop = await openWorkshop();
+  harness = await openIngestHarness();
 });
-afterEach(() => shop.close());
+afterEach(() => harness.close());
 
-const contentOf = async ({ key }: Memory) => (await shop.index.contents([key])).get(key);
-const chunksInIndex = () => shop.storedChunks();
+const contentOf = async ({ key }: Memory) => (await harness.index.contents([key])).get(key);
+const chunksInIndex = () => harness.storedChunks();
 
 describe("a text of many chunks", () => {
-  // some 75,000 tokens: more than may be embedded at once, in five slices or more
+  // about 75,000 tokens in at least five slices: more than may be embedded at once
   const BOOK = Array.from({ length: 6_000 }, (_, at) => `Kettle ${at} boils at noon, and pot ${at * 7} at night.`).join(
     " ",
   );
 
-  /** Stops each further slice of the book at a gate. */
+  /** Delays all slices of the book but the first at a gate. */
   const gateAfterFirstSlice = () => {
     const gate = new Gate();
     let slices = 0;
-    shop.embedder.before = (texts) => {
+    harness.embedder.before = (texts) => {
       if (!texts.some((text) => text.includes("Kettle"))) return;
       slices += 1;
       if (slices > 1) return gate.pass();
@@ -41,32 +41,32 @@ describe("a text of many chunks", () => {
     return { gate, slices: () => slices };
   };
 
-  test("does not keep others waiting until all of it is embedded", async () => {
+  test("does not delay others until all of it is embedded", async () => {
     const { gate } = gateAfterFirstSlice();
-    const [book] = shop.accept({ content: BOOK });
+    const [book] = harness.accept({ content: BOOK });
     await until("the book's second slice waits", () => gate.waiting > 0);
-    const [note] = shop.accept({ content: "A note." });
-    await shop.settled(note);
-    expect(shop.read(book)?.state.status).toBe("processing");
+    const [note] = harness.accept({ content: "A note." });
+    await harness.settled(note);
+    expect(harness.read(book)?.state.status).toBe("processing");
     gate.open();
-    await shop.settled(book);
+    await harness.settled(book);
   });
 
-  test("is not embedded to its end when it is deleted meanwhile", async () => {
+  test("is not embedded further after it was deleted", async () => {
     const { gate, slices } = gateAfterFirstSlice();
-    const [book] = shop.accept({ content: BOOK });
+    const [book] = harness.accept({ content: BOOK });
     await until("the book's second slice waits", () => gate.waiting > 0);
-    shop.memories.remove(shop.projectId, book.id);
+    harness.memories.remove(harness.projectId, book.id);
     gate.open();
-    const [note] = shop.accept({ content: "A note." });
-    await shop.settled(note);
-    await until("the worker holds it no more", () => shop.worker.progressOf(book.key).stage === "queued");
+    const [note] = harness.accept({ content: "A note." });
+    await harness.settled(note);
+    await until("the worker has released it", () => harness.worker.progressOf(book.key).stage === "queued");
     expect(slices()).toBe(2);
   });
 });
 
-describe("a failure that passes", () => {
-  const breakingTimes = (times: number) => {
+describe("a transient failure", () => {
+  const failingTimes = (times: number) => {
     let left = times;
     return () => {
       left -= 1;
@@ -74,163 +74,168 @@ describe("a failure that passes", () => {
     };
   };
 
-  test("of the models: the memory is tried again until it succeeds", async () => {
-    shop.embedder.before = breakingTimes(3);
-    const [memory] = shop.accept({ content: "Tried four times." });
-    await shop.settled(memory);
-    expect(await shop.searchable()).toEqual(["Tried four times."]);
+  test("of the models: the memory is retried until it succeeds", async () => {
+    harness.embedder.before = failingTimes(3);
+    const [memory] = harness.accept({ content: "Tried four times." });
+    await harness.settled(memory);
+    expect(await harness.searchable()).toEqual(["Tried four times."]);
   });
 
-  test("of the preparation process: all memories of the claim are tried again", async () => {
-    shop.preparer.before = breakingTimes(2);
-    const accepted = shop.accept({ content: "One." }, { content: "Two." }, { content: "Three." });
-    for (const memory of accepted) await shop.settled(memory);
-    expect(await shop.searchable()).toEqual(["One.", "Three.", "Two."]);
+  test("of the preparation process: all memories of the claim are retried", async () => {
+    harness.preparer.before = failingTimes(2);
+    const accepted = harness.accept({ content: "One." }, { content: "Two." }, { content: "Three." });
+    for (const memory of accepted) await harness.settled(memory);
+    expect(await harness.searchable()).toEqual(["One.", "Three.", "Two."]);
   });
 
-  test("of the index: the publishing is repeated", async () => {
-    shop.index.before = breakingTimes(2);
-    const [memory] = shop.accept({ content: "Published at the third try." });
-    await shop.settled(memory);
+  test("of the index: publishing is repeated", async () => {
+    harness.index.before = failingTimes(2);
+    const [memory] = harness.accept({ content: "Published at the third try." });
+    await harness.settled(memory);
     expect(await chunksInIndex()).toBe(1);
   });
 
-  test("after the index was written, before the row was: the repeated round leaves one set of chunks", async () => {
-    shop.index.after = breakingTimes(1);
-    const [memory] = shop.accept({ content: "Written twice, there once." });
-    await shop.settled(memory);
-    expect(await shop.searchable()).toEqual(["Written twice, there once."]);
+  test("between writing the index and the row: the repeated round leaves one set of chunks", async () => {
+    harness.index.after = failingTimes(1);
+    const [memory] = harness.accept({ content: "Written twice, there once." });
+    await harness.settled(memory);
+    expect(await harness.searchable()).toEqual(["Written twice, there once."]);
     expect(await chunksInIndex()).toBe(1);
   });
 
-  test("waits longer from try to try, and wakes nobody in between", async () => {
+  test("is followed by exponentially growing delays without attempts in between", async () => {
     const tries: number[] = [];
-    shop.embedder.before = () => {
-      tries.push(shop.clock.now());
+    harness.embedder.before = () => {
+      tries.push(harness.clock.now());
       if (tries.length < 5) throw new Error("still loading");
     };
-    const [memory] = shop.accept({ content: "Patience." });
-    await shop.settled(memory);
+    const [memory] = harness.accept({ content: "Patience." });
+    await harness.settled(memory);
     const waits = tries.slice(1).map((at, position) => at - (tries[position] ?? 0));
     for (const [position, waitMs] of waits.entries()) expect(waitMs).toBeGreaterThanOrEqual(1_000 * 2 ** position);
   });
 });
 
-describe("a failure that stays", () => {
-  test("of the models: the memory ends as failed, says nothing from inside, and can be sent again", async () => {
-    shop.embedder.before = () => {
+describe("a permanent failure", () => {
+  test("of the models: the memory fails without internal details in its message, and can be sent again", async () => {
+    harness.embedder.before = () => {
       throw new Error("SELECT secret FROM /var/lib");
     };
-    const [memory] = shop.accept({ content: "Never embedded.", externalId: "e" });
+    const [memory] = harness.accept({ content: "Never embedded.", externalId: "e" });
     const failing = until("the memory has failed", () => {
-      shop.clock.advance(300_000);
-      const found = shop.read(memory);
+      harness.clock.advance(300_000);
+      const found = harness.read(memory);
       return found?.state.status === "failed" ? found.state : null;
     });
     const { error } = await failing;
     expect(error.code).toBe("processing_error");
     expect(error.message).not.toMatch(/SELECT|var\/lib/);
 
-    shop.embedder.before = () => undefined;
-    shop.accept({ content: "Never embedded.", externalId: "e" });
-    await shop.settled(memory);
-    expect(await shop.searchable()).toEqual(["Never embedded."]);
+    harness.embedder.before = () => undefined;
+    harness.accept({ content: "Never embedded.", externalId: "e" });
+    await harness.settled(memory);
+    expect(await harness.searchable()).toEqual(["Never embedded."]);
   });
 
-  test("of one text: it ends as failed with the reason, and its neighbours as completed", async () => {
-    shop.preparer.refuse = (content) => (content.includes("bomb") ? new PrepareFailure("This text is a bomb.") : null);
-    const [first, bomb, last] = shop.accept({ content: "First." }, { content: "A bomb." }, { content: "Last." });
-    await shop.settled(first);
-    await shop.settled(last);
-    const failed = await shop.settled(bomb, "failed");
+  test("of one text: it fails with the reason, and the others of its claim are completed", async () => {
+    harness.preparer.refuse = (content) =>
+      content.includes("bomb") ? new PrepareFailure("This text is a bomb.") : null;
+    const [first, bomb, last] = harness.accept({ content: "First." }, { content: "A bomb." }, { content: "Last." });
+    await harness.settled(first);
+    await harness.settled(last);
+    const failed = await harness.settled(bomb, "failed");
     expect(failed.state).toEqual({
       status: "failed",
       error: { code: "processing_error", message: "This text is a bomb." },
     });
-    expect(await shop.searchable()).toEqual(["First.", "Last."]);
+    expect(await harness.searchable()).toEqual(["First.", "Last."]);
   });
 
-  test("of one publication: the rest of its round is published", async () => {
-    shop.embedder.vectorOf = (text) => {
+  test("of one publication: the others of its round are published", async () => {
+    harness.embedder.vectorOf = (text) => {
       const vector = hashVector(text);
       return text.includes("poison") ? vector.fill(Number.NaN) : vector;
     };
-    const [first, poison, last] = shop.accept({ content: "Bread." }, { content: "A poison." }, { content: "Butter." });
-    await shop.settled(first);
-    await shop.settled(last);
-    expect(shop.read(poison)?.state.status).toBe("processing");
-    expect(await shop.searchable()).toEqual(["Bread.", "Butter."]);
+    const [first, poison, last] = harness.accept(
+      { content: "Bread." },
+      { content: "A poison." },
+      { content: "Butter." },
+    );
+    await harness.settled(first);
+    await harness.settled(last);
+    expect(harness.read(poison)?.state.status).toBe("processing");
+    expect(await harness.searchable()).toEqual(["Bread.", "Butter."]);
   });
 });
 
 describe("a deletion", () => {
-  const removeMidway = async (hold: (gate: Gate) => void) => {
+  const removeMidway = async (delayStep: (gate: Gate) => void) => {
     const gate = new Gate();
-    hold(gate);
-    const [doomed, other] = shop.accept({ content: "Doomed." }, { content: "Stays." });
-    await until("the work is held up", () => gate.waiting > 0);
-    shop.memories.remove(shop.projectId, doomed.id);
+    delayStep(gate);
+    const [doomed, other] = harness.accept({ content: "Doomed." }, { content: "Stays." });
+    await until("the step is waiting", () => gate.waiting > 0);
+    harness.memories.remove(harness.projectId, doomed.id);
     gate.open();
-    await shop.settled(other);
-    expect(await shop.searchable()).toEqual(["Stays."]);
-    await until("the index holds no more of it", async () => (await chunksInIndex()) === 1);
+    await harness.settled(other);
+    expect(await harness.searchable()).toEqual(["Stays."]);
+    await until("the index has no more chunks of it", async () => (await chunksInIndex()) === 1);
   };
 
   test("while its text is prepared leaves nothing behind", () =>
     removeMidway((gate) => {
-      shop.preparer.before = () => gate.pass();
+      harness.preparer.before = () => gate.pass();
     }));
 
   test("while it is embedded leaves nothing behind", () =>
     removeMidway((gate) => {
-      shop.embedder.before = () => gate.pass();
+      harness.embedder.before = () => gate.pass();
     }));
 
   test("while it is published leaves nothing behind", () =>
     removeMidway((gate) => {
-      shop.index.after = () => gate.pass();
+      harness.index.after = () => gate.pass();
     }));
 
-  test("takes vectors and postings at once, and the text when its retention has ended", async () => {
-    const [doomed, other] = shop.accept({ content: "Forget me." }, { content: "Keep me." });
-    for (const memory of [doomed, other]) await shop.settled(memory);
-    shop.memories.remove(shop.projectId, doomed.id);
-    await until("the index holds no more of it", async () => {
-      shop.clock.advance(30_000);
+  test("removes vectors and postings at once, and the text when its retention has ended", async () => {
+    const [doomed, other] = harness.accept({ content: "Forget me." }, { content: "Keep me." });
+    for (const memory of [doomed, other]) await harness.settled(memory);
+    harness.memories.remove(harness.projectId, doomed.id);
+    await until("the index has no more chunks of it", async () => {
+      harness.clock.advance(30_000);
       return (await chunksInIndex()) === 1;
     });
     expect(await contentOf(doomed)).toBe("Forget me.");
 
-    shop.clock.advance(RETENTION_MS);
+    harness.clock.advance(RETENTION_MS);
     await until("its text is gone", async () => {
-      shop.clock.advance(30_000);
+      harness.clock.advance(30_000);
       return (await contentOf(doomed)) === undefined;
     });
-    await until("its row is gone", () => shop.retirement.purgeable(10).length === 0);
+    await until("its row is gone", () => harness.retirement.purgeable(10).length === 0);
     expect(await contentOf(other)).toBe("Keep me.");
   });
 
-  test("that asks for a purge takes the text with the next sweep", async () => {
-    const [doomed, other] = shop.accept({ content: "Forget me now." }, { content: "Keep me." });
-    for (const memory of [doomed, other]) await shop.settled(memory);
-    shop.memories.remove(shop.projectId, doomed.id, { purges: true });
+  test("with a purge removes the text with the next sweep", async () => {
+    const [doomed, other] = harness.accept({ content: "Forget me now." }, { content: "Keep me." });
+    for (const memory of [doomed, other]) await harness.settled(memory);
+    harness.memories.remove(harness.projectId, doomed.id, { purges: true });
     await until("its text is gone", async () => {
-      shop.clock.advance(30_000);
+      harness.clock.advance(30_000);
       return (await contentOf(doomed)) === undefined;
     });
-    await until("its row is gone", () => shop.retirement.purgeable(10).length === 0);
+    await until("its row is gone", () => harness.retirement.purgeable(10).length === 0);
     expect(await contentOf(other)).toBe("Keep me.");
-    expect(await shop.searchable()).toEqual(["Keep me."]);
+    expect(await harness.searchable()).toEqual(["Keep me."]);
   });
 
-  test("by expiry goes the same way", async () => {
-    const [memory] = shop.accept({ content: "Best before.", expiresAt: shop.clock.now() + 600_000 });
-    await shop.settled(memory);
+  test("by expiry removes vectors and postings too", async () => {
+    const [memory] = harness.accept({ content: "Best before.", expiresAt: harness.clock.now() + 600_000 });
+    await harness.settled(memory);
     expect(await chunksInIndex()).toBe(1);
-    shop.clock.advance(600_000);
-    expect(await shop.searchable()).toEqual([]);
-    await until("the index holds no more of it", async () => {
-      shop.clock.advance(30_000);
+    harness.clock.advance(600_000);
+    expect(await harness.searchable()).toEqual([]);
+    await until("the index has no more chunks of it", async () => {
+      harness.clock.advance(30_000);
       return (await chunksInIndex()) === 0;
     });
   });
@@ -238,16 +243,16 @@ describe("a deletion", () => {
 
 describe("a sweep", () => {
   const removeAll = (projectId: ProjectId, memories: readonly Memory[], options?: { readonly purges: boolean }) => {
-    for (const { id } of memories) shop.memories.remove(projectId, id, options);
+    for (const { id } of memories) harness.memories.remove(projectId, id, options);
   };
   const secondProject = () =>
-    new SqliteAccountStore({ database: shop.database, clock: shop.clock }).createProject({
+    new SqliteAccountStore({ database: harness.database, clock: harness.clock }).createProject({
       name: "Second",
       plan: "enterprise",
       settings: DEFAULT_SETTINGS,
     }).id;
   const acceptIn = (projectId: ProjectId, contents: readonly string[]) =>
-    shop.memories
+    harness.memories
       .accept(
         projectId,
         contents.map((content) => ({ content })),
@@ -257,166 +262,166 @@ describe("a sweep", () => {
         return accepted.memory;
       });
   const sweepOnce = () =>
-    sweep({ retirement: shop.retirement, index: shop.index, files: shop.files, log: createLog("silent") });
-  const stillToGo = () => shop.retirement.retired(10_000).map(({ memoryKey }) => memoryKey);
+    sweep({ retirement: harness.retirement, index: harness.index, files: harness.files, log: createLog("silent") });
+  const stillToGo = () => harness.retirement.retired(10_000).map(({ memoryKey }) => memoryKey);
   const damaged = async (): Promise<never> => {
     throw new Error("the index is damaged");
   };
 
-  /** Breaks one project's index; what it returns mends it. */
+  /** Breaks one project's index. Returns a function that repairs it. */
   const breaking = {
     opened: (broken: ProjectId) => {
-      const open = shop.index.project.bind(shop.index);
-      shop.index.project = (id) => (id === broken ? damaged() : open(id));
+      const open = harness.index.project.bind(harness.index);
+      harness.index.project = (id) => (id === broken ? damaged() : open(id));
       return () => {
-        shop.index.project = open;
+        harness.index.project = open;
       };
     },
     "written to": (broken: ProjectId) => {
-      const open = shop.index.project.bind(shop.index);
-      shop.index.project = async (id) => (id === broken ? { ...(await open(id)), retract: damaged } : open(id));
+      const open = harness.index.project.bind(harness.index);
+      harness.index.project = async (id) => (id === broken ? { ...(await open(id)), retract: damaged } : open(id));
       return () => {
-        shop.index.project = open;
+        harness.index.project = open;
       };
     },
   };
 
   for (const [what, breakIndex] of Object.entries(breaking)) {
-    test(`of a project whose index cannot be ${what} holds up no other project, nor the purge, and comes back to it`, async () => {
-      await shop.worker.stop();
+    test(`skips a project whose index cannot be ${what}, continues with other projects and the purge, and retries it later`, async () => {
+      await harness.worker.stop();
       const healthy = secondProject();
-      const broken = acceptIn(shop.projectId, ["Stays for now."]);
+      const broken = acceptIn(harness.projectId, ["Stays for now."]);
       const others = acceptIn(healthy, ["Goes at once."]);
-      removeAll(shop.projectId, broken, { purges: true });
+      removeAll(harness.projectId, broken, { purges: true });
       removeAll(healthy, others, { purges: true });
-      const mend = breakIndex(shop.projectId);
+      const repair = breakIndex(harness.projectId);
       await sweepOnce();
       expect(stillToGo()).toEqual(broken.map(({ key }) => key));
-      expect(shop.retirement.purgeable(10)).toEqual([]);
-      expect([...shop.memories.waitingContents(others.map(({ key }) => key)).values()]).toEqual([]);
+      expect(harness.retirement.purgeable(10)).toEqual([]);
+      expect([...harness.memories.waitingContents(others.map(({ key }) => key)).values()]).toEqual([]);
 
-      mend();
+      repair();
       await sweepOnce();
       expect(stillToGo()).toEqual([]);
     });
   }
 
-  test("reaches other projects behind more deletions of a broken one than it takes at a time", async () => {
-    await shop.worker.stop();
+  test("reaches other projects although a broken one has more deletions than a batch", async () => {
+    await harness.worker.stop();
     const healthy = secondProject();
     const broken = acceptIn(
-      shop.projectId,
+      harness.projectId,
       Array.from({ length: 1_001 }, (_, at) => `Stays ${at}.`),
     );
-    removeAll(shop.projectId, broken);
-    shop.clock.advance(1); // the broken project's are the older ones
+    removeAll(harness.projectId, broken);
+    harness.clock.advance(1); // so that the broken project's deletions are older
     removeAll(healthy, acceptIn(healthy, ["Goes at once."]));
-    breaking.opened(shop.projectId);
+    breaking.opened(harness.projectId);
     await sweepOnce();
     expect(stillToGo().sort()).toEqual(broken.map(({ key }) => key).sort());
   });
 
-  test("looks for files that no row refers to once an hour", async () => {
-    const lost = await shop.files.begin();
+  test("removes files without a row once an hour", async () => {
+    const lost = await harness.files.begin();
     await lost.end();
-    const name = await shop.files.keep(lost.path);
-    const [doomed] = shop.accept({ content: "Swept before." });
-    await shop.settled(doomed);
-    shop.memories.remove(shop.projectId, doomed.id);
-    await until("a sweep went by", async () => {
+    const name = await harness.files.keep(lost.path);
+    const [doomed] = harness.accept({ content: "Swept before." });
+    await harness.settled(doomed);
+    harness.memories.remove(harness.projectId, doomed.id);
+    await until("a sweep has run", async () => {
       if ((await chunksInIndex()) === 0) return true;
-      shop.clock.advance(30_000);
+      harness.clock.advance(30_000);
       return false;
     });
-    expect(await shop.files.names(0)).toEqual([name]);
+    expect(await harness.files.names(0)).toEqual([name]);
 
-    shop.clock.advance(systemClock.now()); // the file was written at the system's time
+    harness.clock.advance(systemClock.now()); // the age of the file is relative to the system clock
     await until("the file is gone", async () => {
-      shop.clock.advance(60 * 60_000);
-      return (await shop.files.names(0)).length === 0;
+      harness.clock.advance(60 * 60_000);
+      return (await harness.files.names(0)).length === 0;
     });
   });
 });
 
-describe("a rewriting while the old content is in work", () => {
+describe("a rewrite while the old content is being processed", () => {
   const old = "The old text.";
   const fresh = "The new text.";
-  const holdOld = () => {
+  const delayOldText = () => {
     const gate = new Gate();
-    shop.embedder.before = (texts) => (texts.some((text) => text.includes("old text")) ? gate.pass() : undefined);
+    harness.embedder.before = (texts) => (texts.some((text) => text.includes("old text")) ? gate.pass() : undefined);
     return gate;
   };
 
-  test("publishes the newest only, also when the old one is ready after it", async () => {
-    const gate = holdOld();
-    const [memory] = shop.accept({ content: old, externalId: "e" });
+  test("publishes only the newest, even if the old one is ready after it", async () => {
+    const gate = delayOldText();
+    const [memory] = harness.accept({ content: old, externalId: "e" });
     await until("the old text is being embedded", () => gate.waiting > 0);
-    shop.accept({ content: fresh, externalId: "e" });
-    await shop.settled(memory);
-    expect(await shop.searchable()).toEqual([fresh]);
+    harness.accept({ content: fresh, externalId: "e" });
+    await harness.settled(memory);
+    expect(await harness.searchable()).toEqual([fresh]);
 
     gate.open();
-    const [later] = shop.accept({ content: "Something later." });
-    await shop.settled(later);
-    expect(shop.read(memory)?.state.status).toBe("completed");
+    const [later] = harness.accept({ content: "Something later." });
+    await harness.settled(later);
+    expect(harness.read(memory)?.state.status).toBe("completed");
     expect(await contentOf(memory)).toBe(fresh);
-    expect(await shop.searchable()).toEqual(["Something later.", fresh]);
+    expect(await harness.searchable()).toEqual(["Something later.", fresh]);
     expect(await chunksInIndex()).toBe(2);
   });
 
-  test("publishes the newest only when both are ready for the same round", async () => {
+  test("publishes only the newest if both are ready for the same round", async () => {
     const gate = new Gate();
-    shop.embedder.before = () => gate.pass();
-    const [memory] = shop.accept({ content: old, externalId: "e" });
+    harness.embedder.before = () => gate.pass();
+    const [memory] = harness.accept({ content: old, externalId: "e" });
     await until("the old text is being embedded", () => gate.waiting === 1);
-    shop.accept({ content: fresh, externalId: "e" });
+    harness.accept({ content: fresh, externalId: "e" });
     await until("the new text is being embedded", () => gate.waiting === 2);
     gate.open();
-    await shop.settled(memory);
+    await harness.settled(memory);
     expect(await contentOf(memory)).toBe(fresh);
-    expect(await shop.searchable()).toEqual([fresh]);
+    expect(await harness.searchable()).toEqual([fresh]);
     expect(await chunksInIndex()).toBe(1);
   });
 
-  test("while the old content is being published", async () => {
+  test("publishes only the newest if the old one is being published already", async () => {
     const gate = new Gate();
-    shop.index.before = () => gate.pass();
-    const [memory] = shop.accept({ content: old, externalId: "e" });
+    harness.index.before = () => gate.pass();
+    const [memory] = harness.accept({ content: old, externalId: "e" });
     await until("the old text is being published", () => gate.waiting > 0);
-    shop.accept({ content: fresh, externalId: "e" });
+    harness.accept({ content: fresh, externalId: "e" });
     gate.open();
-    await shop.settled(memory);
-    expect(await shop.searchable()).toEqual([fresh]);
+    await harness.settled(memory);
+    expect(await harness.searchable()).toEqual([fresh]);
     expect(await contentOf(memory)).toBe(fresh);
   });
 });
 
 describe("stopping", () => {
   for (const stage of ["prepared", "embedded", "published"] as const) {
-    test(`while a memory is ${stage}: the next worker finishes it, once`, async () => {
+    test(`while memories are being ${stage}: the next worker completes them, each with one set of chunks`, async () => {
       const gate = new Gate();
       const hold = () => gate.pass();
-      if (stage === "prepared") shop.preparer.before = hold;
-      else if (stage === "embedded") shop.embedder.before = hold;
-      else shop.index.after = hold;
-      const accepted = shop.accept({ content: "Half done." }, { content: "Half done too." });
-      await until("the work is held up", () => gate.waiting > 0);
-      const stopped = shop.worker.stop();
+      if (stage === "prepared") harness.preparer.before = hold;
+      else if (stage === "embedded") harness.embedder.before = hold;
+      else harness.index.after = hold;
+      const accepted = harness.accept({ content: "Half done." }, { content: "Half done too." });
+      await until("the step is waiting", () => gate.waiting > 0);
+      const stopped = harness.worker.stop();
       gate.open();
       await stopped;
 
-      shop.jobs.voidLeases();
-      shop.startWorker();
-      for (const memory of accepted) await shop.settled(memory);
-      expect(await shop.searchable()).toEqual(["Half done too.", "Half done."]);
+      harness.jobs.voidLeases();
+      harness.startWorker();
+      for (const memory of accepted) await harness.settled(memory);
+      expect(await harness.searchable()).toEqual(["Half done too.", "Half done."]);
       expect(await chunksInIndex()).toBe(2);
     });
   }
 
-  test("after stop() nothing is claimed any more", async () => {
-    await shop.worker.stop();
-    const [memory] = shop.accept({ content: "Too late." });
-    shop.clock.advance(600_000);
-    expect(shop.jobs.claim({ jobs: 1, contentBytes: 1, leaseMs: 1 })[0]?.memory.id).toBe(memory.id);
+  test("ends claiming of jobs", async () => {
+    await harness.worker.stop();
+    const [memory] = harness.accept({ content: "Too late." });
+    harness.clock.advance(600_000);
+    expect(harness.jobs.claim({ jobs: 1, contentBytes: 1, leaseMs: 1 })[0]?.memory.id).toBe(memory.id);
   });
 });

@@ -6,7 +6,7 @@ import type { SearchScope } from "../../src/domain/scope.ts";
 import type { Reranker } from "../../src/ports/models.ts";
 import type { SearchRequest } from "../../src/retrieval/request.ts";
 import { search } from "../../src/retrieval/search.ts";
-import type { Workshop } from "../ingest/workshop.ts";
+import type { IngestHarness } from "../ingest/ingest-harness.ts";
 
 /** To whom all passages are alike. */
 export const indifferent: Reranker = {
@@ -16,13 +16,13 @@ export const indifferent: Reranker = {
   },
 };
 
-/** Searches a workshop's project, by default for "red kite", everywhere, in balanced. */
+/** Searches a harness's project, by default for "red kite", everywhere, in balanced. */
 export function askIn(
-  shop: Workshop,
+  harness: IngestHarness,
   request: Partial<SearchRequest> = {},
   reranker: Reranker = indifferent,
 ): Promise<Ranking> {
-  const { index, memories, embedder, clock, projectId } = shop;
+  const { index, memories, embedder, clock, projectId } = harness;
   return search(
     { index, memories, embedder, reranker, clock, languageOf: () => "und" },
     {
@@ -33,24 +33,24 @@ export function askIn(
   );
 }
 
-/** The scope of a user of a workshop's project. */
-export function ofUser(shop: Workshop, id: string): SearchScope {
-  return { projectId: shop.projectId, user: { id, key: shop.memories.userKey(shop.projectId, id) } };
+/** The scope of a user of a harness's project. */
+export function ofUser(harness: IngestHarness, id: string): SearchScope {
+  return { projectId: harness.projectId, user: { id, key: harness.memories.userKey(harness.projectId, id) } };
 }
 
 /** Stores memories and waits until they are searchable. */
-export async function storeIn(shop: Workshop, ...drafts: readonly MemoryDraft[]): Promise<readonly Memory[]> {
-  const accepted = shop.accept(...drafts);
-  for (const memory of accepted) await shop.settled(memory);
+export async function storeIn(harness: IngestHarness, ...drafts: readonly MemoryDraft[]): Promise<readonly Memory[]> {
+  const accepted = harness.accept(...drafts);
+  for (const memory of accepted) await harness.settled(memory);
   return accepted;
 }
 
 /** From here on a text that says `near .93` has this cosine to every question, and any other text .1. */
-export function chooseNearness(shop: Workshop): void {
+export function chooseNearness(harness: IngestHarness): void {
   const along = (cosine: number) => {
-    const vector = new Float32Array(shop.embedder.dimensions);
+    const vector = new Float32Array(harness.embedder.dimensions);
     vector.set([cosine, Math.sqrt(1 - cosine ** 2)]);
     return vector;
   };
-  shop.embedder.vectorOf = (text) => along(text === "red kite" ? 1 : Number(/near (\.\d+)/.exec(text)?.[1] ?? 0.1));
+  harness.embedder.vectorOf = (text) => along(text === "red kite" ? 1 : Number(/near (\.\d+)/.exec(text)?.[1] ?? 0.1));
 }

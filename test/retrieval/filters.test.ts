@@ -6,32 +6,32 @@ import { Fault } from "../../src/domain/fault.ts";
 import { type Filter, matchesFilter, parseFilter } from "../../src/domain/filter.ts";
 import type { Json, Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import { MODE_NAMES, type Ranking } from "../../src/domain/ranking.ts";
-import { openWorkshop, type Workshop } from "../ingest/workshop.ts";
+import { type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
 import { seeded } from "../support/seeded.ts";
 import { askIn, chooseNearness, ofUser, storeIn } from "./asking.ts";
 
 const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
 
-let shop: Workshop;
+let harness: IngestHarness;
 beforeEach(async () => {
-  shop = await openWorkshop();
+  harness = await openIngestHarness();
 });
-afterEach(() => shop.close());
+afterEach(() => harness.close());
 
 const texts = ({ results }: Ranking) => results.map(({ text }) => text);
 const filter = (of: unknown): Filter => parseFilter(of);
 
 describe("in every mode", () => {
   test("results do not fall short: 10 of 10, although the 210 nearest lie outside the filter", async () => {
-    chooseNearness(shop);
+    chooseNearness(harness);
     await storeIn(
-      shop,
+      harness,
       ...Array.from({ length: 210 }, (_, at) => ({ content: `Red kite ${at}, near .9.`, type: "noise" })),
       ...Array.from({ length: 10 }, (_, at) => ({ content: `Far away ${at}.`, type: "note", tags: ["kept"] })),
     );
     for (const mode of MODE_NAMES) {
       for (const of of [{ type: "note" }, { tags: { $contains: "kept" } }, { $not: { type: { $in: ["noise"] } } }]) {
-        const ranking = await askIn(shop, { mode, filter: filter(of) });
+        const ranking = await askIn(harness, { mode, filter: filter(of) });
         expect(ranking.admissible).toBe(10);
         expect(texts(ranking).sort()).toEqual(Array.from({ length: 10 }, (_, at) => `Far away ${at}.`));
       }
@@ -50,7 +50,7 @@ describe("in every mode", () => {
         ...(userId !== undefined && { userId }),
       };
     });
-    const stored = (await storeIn(shop, ...drafts)).map((memory) => shop.read(memory) as Memory);
+    const stored = (await storeIn(harness, ...drafts)).map((memory) => harness.read(memory) as Memory);
     const leaf = () =>
       one([
         { type: one(["note", "mail"]) },
@@ -61,11 +61,11 @@ describe("in every mode", () => {
     for (let round = 0; round < 60; round++) {
       const asked = filter(one([leaf(), { $or: [leaf(), leaf()] }, { $and: [leaf(), { $not: leaf() }] }]));
       const userId = one([null, "ada"]);
-      const scope = userId === null ? { projectId: shop.projectId, user: null } : ofUser(shop, userId);
+      const scope = userId === null ? { projectId: harness.projectId, user: null } : ofUser(harness, userId);
       const expected = stored.filter(
         (memory) => (userId === null || memory.userId === userId) && matchesFilter(asked, memory),
       );
-      const { results, admissible } = await askIn(shop, { mode: one(MODE_NAMES), limit: 100, filter: asked, scope });
+      const { results, admissible } = await askIn(harness, { mode: one(MODE_NAMES), limit: 100, filter: asked, scope });
       expect(admissible).toBe(expected.length);
       expect(results.map(({ memory }) => memory.id).sort()).toEqual(expected.map(({ id }) => id).sort());
     }
@@ -74,22 +74,25 @@ describe("in every mode", () => {
 
 describe("what a filter cannot do", () => {
   test("it shows nothing of another user, whatever it asks for", async () => {
-    await storeIn(shop, { content: "Ada's kite.", userId: "ada" }, { content: "Bob's kite.", userId: "bob" });
+    await storeIn(harness, { content: "Ada's kite.", userId: "ada" }, { content: "Bob's kite.", userId: "bob" });
     for (const of of [{ userId: "bob" }, { $or: [{ userId: "bob" }, {}] }, { $not: { userId: "ada" } }]) {
-      const found = texts(await askIn(shop, { scope: ofUser(shop, "ada"), filter: filter(of) }));
+      const found = texts(await askIn(harness, { scope: ofUser(harness, "ada"), filter: filter(of) }));
       expect(found.filter((text) => text !== "Ada's kite.")).toEqual([]);
     }
-    expect(texts(await askIn(shop, { filter: filter({ userId: "bob" }) }))).toEqual(["Bob's kite."]);
+    expect(texts(await askIn(harness, { filter: filter({ userId: "bob" }) }))).toEqual(["Bob's kite."]);
   });
 
   test("one that admits nothing is answered, whatever becomes of the question's embedding", async () => {
-    await storeIn(shop, { content: "A red kite." });
-    shop.embedder.before = () => {
+    await storeIn(harness, { content: "A red kite." });
+    harness.embedder.before = () => {
       throw new Fault("model_unavailable", "No model.");
     };
-    expect(await askIn(shop, { filter: filter({ $or: [] }) })).toMatchObject({ results: [], admissible: 0 });
-    expect(await askIn(shop, { filter: filter({ type: "none such" }) })).toMatchObject({ results: [], admissible: 0 });
-    await expect(askIn(shop, { filter: filter({ $not: { type: "none such" } }) })).rejects.toMatchObject({
+    expect(await askIn(harness, { filter: filter({ $or: [] }) })).toMatchObject({ results: [], admissible: 0 });
+    expect(await askIn(harness, { filter: filter({ type: "none such" }) })).toMatchObject({
+      results: [],
+      admissible: 0,
+    });
+    await expect(askIn(harness, { filter: filter({ $not: { type: "none such" } }) })).rejects.toMatchObject({
       code: "model_unavailable",
     });
   });
@@ -98,18 +101,18 @@ describe("what a filter cannot do", () => {
 describe("what changes while a search runs", () => {
   test("a memory that left the filter, or went to another user, is not shown", async () => {
     const [left, moved] = (await storeIn(
-      shop,
+      harness,
       ...["left", "moved", "stays"].map((name) => ({ content: `The ${name} kite.`, type: "note", userId: "ada" })),
     )) as [Memory, Memory, Memory];
-    shop.embedder.before = () => {
-      shop.memories.change(shop.projectId, left.id, { type: "mail" });
-      shop.memories.change(shop.projectId, moved.id, { userId: "bob" });
+    harness.embedder.before = () => {
+      harness.memories.change(harness.projectId, left.id, { type: "mail" });
+      harness.memories.change(harness.projectId, moved.id, { userId: "bob" });
     };
     for (const mode of MODE_NAMES) {
-      const request = { mode, scope: ofUser(shop, "ada"), filter: filter({ type: "note" }) };
-      expect(texts(await askIn(shop, request))).toEqual(["The stays kite."]);
-      shop.memories.change(shop.projectId, left.id, { type: "note" });
-      shop.memories.change(shop.projectId, moved.id, { userId: "ada" });
+      const request = { mode, scope: ofUser(harness, "ada"), filter: filter({ type: "note" }) };
+      expect(texts(await askIn(harness, request))).toEqual(["The stays kite."]);
+      harness.memories.change(harness.projectId, left.id, { type: "note" });
+      harness.memories.change(harness.projectId, moved.id, { userId: "ada" });
     }
   });
 });

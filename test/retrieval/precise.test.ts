@@ -5,25 +5,25 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Ranking } from "../../src/domain/ranking.ts";
 import type { Reranker } from "../../src/ports/models.ts";
 import { MODES } from "../../src/retrieval/modes.ts";
-import { openWorkshop, type Workshop } from "../ingest/workshop.ts";
+import { type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
 import { askIn, chooseNearness, storeIn } from "./asking.ts";
 
-let shop: Workshop;
+let harness: IngestHarness;
 beforeEach(async () => {
-  shop = await openWorkshop();
+  harness = await openIngestHarness();
 });
-afterEach(() => shop.close());
+afterEach(() => harness.close());
 
 const near = (count: number) => Array.from({ length: count }, (_, at) => ({ content: `Filler ${at}, near .5.` }));
 
 test.each(["balanced", "precise"] as const)(
   "%s finds by its words a passage that more nearer ones than it has candidates hide from fast",
   async (mode) => {
-    chooseNearness(shop);
-    await storeIn(shop, ...near(MODES[mode].vectorCandidates + 5), { content: "The red kite, near .3." });
-    const hidden = await askIn(shop, { mode: "fast" });
+    chooseNearness(harness);
+    await storeIn(harness, ...near(MODES[mode].vectorCandidates + 5), { content: "The red kite, near .3." });
+    const hidden = await askIn(harness, { mode: "fast" });
     expect(hidden.results.map(({ text }) => text)).not.toContain("The red kite, near .3.");
-    const { results } = await askIn(shop, { mode });
+    const { results } = await askIn(harness, { mode });
     expect(results[0]?.text).toBe("The red kite, near .3.");
     expect(results[0]?.signals.text?.rank).toBe(1);
     expect(results[0]?.signals.vector?.score).toBeCloseTo(0.3, 2);
@@ -34,14 +34,14 @@ test.each(["balanced", "precise"] as const)(
 
 describe("precise", () => {
   test("agrees with balanced on everything but what a score means where both see the same passages", async () => {
-    await storeIn(shop, ...["A red kite.", "A kite.", "Something else."].map((content) => ({ content })));
-    const [precise, balanced] = [await askIn(shop, { mode: "precise" }), await askIn(shop, { mode: "balanced" })];
+    await storeIn(harness, ...["A red kite.", "A kite.", "Something else."].map((content) => ({ content })));
+    const [precise, balanced] = [await askIn(harness, { mode: "precise" }), await askIn(harness, { mode: "balanced" })];
     const withoutScores = ({ results }: Ranking) => results.map(({ score: _, ...rest }) => rest);
     expect(withoutScores(precise)).toEqual(withoutScores(balanced));
   });
 
   test("lets the reranker read the best of its depth", async () => {
-    await storeIn(shop, ...near(MODES.precise.rerankDepth + 10));
+    await storeIn(harness, ...near(MODES.precise.rerankDepth + 10));
     let read = 0;
     const counting: Reranker = {
       score: async (_, passages) => {
@@ -49,15 +49,15 @@ describe("precise", () => {
         return new Float32Array(passages.length);
       },
     };
-    const { results } = await askIn(shop, { mode: "precise", limit: 40 }, counting);
+    const { results } = await askIn(harness, { mode: "precise", limit: 40 }, counting);
     expect([read, results.length]).toEqual([MODES.precise.rerankDepth, MODES.precise.rerankDepth + 10]);
   });
 });
 
 describe("the graph", () => {
   test("stands in the record of precise, and of any mode that is asked to include it; without names it changes nothing", async () => {
-    await storeIn(shop, { content: "A red kite." });
-    const stages = async (request: Parameters<typeof askIn>[1]) => (await askIn(shop, request)).stages;
+    await storeIn(harness, { content: "A red kite." });
+    const stages = async (request: Parameters<typeof askIn>[1]) => (await askIn(harness, request)).stages;
     const precise = await stages({ mode: "precise" });
     expect(precise.map(({ name }) => name)).toEqual(
       ["filter", "queue", "embed", "vector", "text", "graph", "fuse", "hydrate", "rerank"], // as they ran
@@ -74,7 +74,7 @@ describe("the graph", () => {
       "hydrate",
     ]);
     expect(await names({ mode: "balanced", includeGraph: false })).not.toContain("graph");
-    const [plain, included] = [await askIn(shop), await askIn(shop, { includeGraph: true })];
+    const [plain, included] = [await askIn(harness), await askIn(harness, { includeGraph: true })];
     expect(included.results).toEqual(plain.results);
   });
 });

@@ -9,29 +9,30 @@ import { MODE_NAMES } from "../../src/domain/ranking.ts";
 import type { Reranker } from "../../src/ports/models.ts";
 import { MODES, RERANKED_TOKENS_MAX } from "../../src/retrieval/modes.ts";
 import type { SearchRequest } from "../../src/retrieval/request.ts";
-import { openWorkshop, type Workshop } from "../ingest/workshop.ts";
+import { type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
 import { askIn, indifferent, ofUser, storeIn } from "./asking.ts";
 
-let shop: Workshop;
+let harness: IngestHarness;
 beforeEach(async () => {
-  shop = await openWorkshop();
+  harness = await openIngestHarness();
 });
-afterEach(() => shop.close());
+afterEach(() => harness.close());
 
-const ask = (request: Partial<SearchRequest> = {}, reranker: Reranker = indifferent) => askIn(shop, request, reranker);
-const store = (...drafts: readonly MemoryDraft[]) => storeIn(shop, ...drafts);
+const ask = (request: Partial<SearchRequest> = {}, reranker: Reranker = indifferent) =>
+  askIn(harness, request, reranker);
+const store = (...drafts: readonly MemoryDraft[]) => storeIn(harness, ...drafts);
 const stages = async (request: Partial<SearchRequest> = {}) => (await ask(request)).stages.map(({ name }) => name);
 
 describe("the scope comes first", () => {
   test("an empty project and a user whom nobody named cost no embedding", async () => {
     let embedded = 0;
-    shop.embedder.before = () => {
+    harness.embedder.before = () => {
       embedded++;
     };
     expect(await ask()).toMatchObject({ results: [], admissible: 0 });
     await store({ content: "A red kite.", userId: "ada" });
     embedded = 0;
-    expect(await ask({ scope: ofUser(shop, "nobody") })).toMatchObject({ results: [], admissible: 0 });
+    expect(await ask({ scope: ofUser(harness, "nobody") })).toMatchObject({ results: [], admissible: 0 });
     expect(embedded).toBe(0);
   });
 
@@ -41,7 +42,7 @@ describe("the scope comes first", () => {
       userId: "few",
     });
     for (const mode of MODE_NAMES) {
-      const { results, admissible } = await ask({ mode, scope: ofUser(shop, "few") });
+      const { results, admissible } = await ask({ mode, scope: ofUser(harness, "few") });
       expect([results.map(({ text }) => text), admissible]).toEqual([["Unlike anything."], 1]);
     }
   });
@@ -139,26 +140,26 @@ describe("the reranker reads", () => {
 describe("what happens meanwhile", () => {
   test("a memory deleted after the scope was made is not shown", async () => {
     const [doomed] = await store({ content: "A red kite." }, { content: "A blue kite." });
-    shop.embedder.before = () => {
-      shop.memories.remove(shop.projectId, (doomed as Memory).id);
+    harness.embedder.before = () => {
+      harness.memories.remove(harness.projectId, (doomed as Memory).id);
     };
     const { results } = await ask();
     expect(results.map(({ text }) => text)).toEqual(["A blue kite."]);
   });
 
   const changesMeanwhile: Record<string, (doomed: Memory) => unknown> = {
-    deleted: ({ id }) => shop.memories.remove(shop.projectId, id),
-    "moved to another user": ({ id }) => shop.memories.change(shop.projectId, id, { userId: "eve" }),
-    "moved out of the filter": ({ id }) => shop.memories.change(shop.projectId, id, { tags: ["private"] }),
-    expired: () => shop.clock.advance(60_000),
-    rewritten: ({ id }) => shop.memories.change(shop.projectId, id, { content: "A green kite." }),
+    deleted: ({ id }) => harness.memories.remove(harness.projectId, id),
+    "moved to another user": ({ id }) => harness.memories.change(harness.projectId, id, { userId: "eve" }),
+    "moved out of the filter": ({ id }) => harness.memories.change(harness.projectId, id, { tags: ["private"] }),
+    expired: () => harness.clock.advance(60_000),
+    rewritten: ({ id }) => harness.memories.change(harness.projectId, id, { content: "A green kite." }),
     "rewritten and published again": async (doomed) => {
-      shop.memories.change(shop.projectId, doomed.id, { content: "A green kite." });
-      shop.worker.wake();
-      await shop.settled(doomed);
+      harness.memories.change(harness.projectId, doomed.id, { content: "A green kite." });
+      harness.worker.wake();
+      await harness.settled(doomed);
     },
   };
-  const ofAdaAndPublic = () => ({ scope: ofUser(shop, "ada"), filter: parseFilter({ tags: ["public"] }) });
+  const ofAdaAndPublic = () => ({ scope: ofUser(harness, "ada"), filter: parseFilter({ tags: ["public"] }) });
   const storeTwo = (expiresAt: number) => {
     const ofAda = { userId: "ada", tags: ["public"] };
     return store({ content: "A red kite.", expiresAt, ...ofAda }, { content: "A blue kite.", ...ofAda });
@@ -166,7 +167,7 @@ describe("what happens meanwhile", () => {
 
   for (const [change, make] of Object.entries(changesMeanwhile)) {
     test(`a memory ${change} while the reranker works is not shown`, async () => {
-      const [doomed] = await storeTwo(shop.clock.now() + 60_000);
+      const [doomed] = await storeTwo(harness.clock.now() + 60_000);
       const texts: string[] = [];
       const { results } = await ask(ofAdaAndPublic(), {
         score: async (_, passages) => {
@@ -180,9 +181,9 @@ describe("what happens meanwhile", () => {
     });
 
     test(`a memory ${change} while its passage is read is not shown, in fast neither`, async () => {
-      const [doomed] = await storeTwo(shop.clock.now() + 60_000);
-      const project = await shop.index.project(shop.projectId);
-      shop.index.project = async () => ({
+      const [doomed] = await storeTwo(harness.clock.now() + 60_000);
+      const project = await harness.index.project(harness.projectId);
+      harness.index.project = async () => ({
         ...project,
         passages: async (keys) => {
           const passages = await project.passages(keys);
@@ -201,14 +202,14 @@ describe("what happens meanwhile", () => {
       await store(...Array.from({ length: count }, (_, at) => ({ content: `Red kite number ${at}.` })));
       const limit = MODES.precise.rerankDepth;
       const before = (await ask({ mode, limit })).results.map(({ memory }) => memory.id);
-      const project = await shop.index.project(shop.projectId);
+      const project = await harness.index.project(harness.projectId);
       const reads: number[] = [];
-      shop.index.project = async () => ({
+      harness.index.project = async () => ({
         ...project,
         passages: async (keys) => {
           reads.push(keys.length);
           const doomed = reads.length === 1 ? before.slice(0, 3) : before.slice(3, 4);
-          for (const id of doomed) shop.memories.remove(shop.projectId, id);
+          for (const id of doomed) harness.memories.remove(harness.projectId, id);
           return project.passages(keys);
         },
       });
@@ -227,7 +228,7 @@ describe("what happens meanwhile", () => {
       {},
       {
         score: async (_, passages) => {
-          shop.memories.change(shop.projectId, (memory as Memory).id, { title: "Bird" });
+          harness.memories.change(harness.projectId, (memory as Memory).id, { title: "Bird" });
           return new Float32Array(passages.length);
         },
       },
@@ -256,7 +257,7 @@ describe("what happens meanwhile", () => {
       },
     };
     await expect(ask({}, gone)).rejects.toMatchObject({ code: "model_unavailable" });
-    shop.embedder.before = () => {
+    harness.embedder.before = () => {
       throw new Fault("overloaded", "Too much.");
     };
     await expect(ask()).rejects.toMatchObject({ code: "overloaded" });

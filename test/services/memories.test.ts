@@ -11,18 +11,18 @@ import { createLog } from "../../src/kit/log.ts";
 import type { Accepted } from "../../src/ports/memory-store.ts";
 import { PrepareFailure } from "../../src/ports/preparer.ts";
 import { MemoryService } from "../../src/services/memories.ts";
-import { Gate, hashVector, openWorkshop, type Workshop } from "../ingest/workshop.ts";
+import { Gate, hashVector, type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
 
-let shop: Workshop;
+let harness: IngestHarness;
 let service: MemoryService;
 let everybody: Viewer;
 let confined: Viewer;
 let wakes: number;
 let contentReads: number;
 beforeEach(async () => {
-  shop = await openWorkshop();
+  harness = await openIngestHarness();
   [wakes, contentReads] = [0, 0];
-  const { memories, retirement, files, index } = shop;
+  const { memories, retirement, files, index } = harness;
   const read = index.contents.bind(index);
   index.contents = (keys) => {
     contentReads += 1;
@@ -32,13 +32,13 @@ beforeEach(async () => {
     ...{ memories, retirement, files, index, log: createLog("silent") },
     wakeIngest: () => {
       wakes += 1;
-      shop.worker.wake();
+      harness.worker.wake();
     },
   });
-  everybody = { projectId: shop.projectId, userId: null };
-  confined = { projectId: shop.projectId, userId: "u" };
+  everybody = { projectId: harness.projectId, userId: null };
+  confined = { projectId: harness.projectId, userId: "u" };
 });
-afterEach(() => shop.close());
+afterEach(() => harness.close());
 
 function taken(result: Accepted | Fault | null | undefined): Memory {
   if (result === null || result === undefined || result instanceof Fault)
@@ -48,7 +48,7 @@ function taken(result: Accepted | Fault | null | undefined): Memory {
 
 /** A viewer's changes, each in a transaction of its own. */
 function changesOf(viewer: Viewer) {
-  const { transactions } = shop;
+  const { transactions } = harness;
   return {
     create: (drafts: readonly MemoryDraft[]) => transactions.run((tx) => service.create(tx, viewer, drafts)),
     change: (id: MemoryId, change: MemoryChange) => transactions.run((tx) => service.change(tx, viewer, id, change)),
@@ -69,12 +69,12 @@ async function codeOf(call: () => Promise<unknown>): Promise<string> {
 }
 
 async function completed(draft: MemoryDraft, viewer = everybody): Promise<Memory> {
-  return shop.settled(taken((await changesOf(viewer).create([draft]))[0]));
+  return harness.settled(taken((await changesOf(viewer).create([draft]))[0]));
 }
 
 async function searchableBy(userId: string): Promise<number> {
-  const project = await shop.index.project(shop.projectId);
-  const within = await project.admit(shop.memories.userKey(shop.projectId, userId), shop.clock.now());
+  const project = await harness.index.project(harness.projectId);
+  const within = await project.admit(harness.memories.userKey(harness.projectId, userId), harness.clock.now());
   return (await project.searchVectors(hashVector(""), within, 100)).chunkKeys.length;
 }
 
@@ -82,7 +82,7 @@ describe("a change within the caller's transaction", () => {
   test("becomes visible when that is durable, and wakes the worker", async () => {
     const memory = await completed({ content: "Kept.", userId: "u" });
     const before = wakes;
-    await shop.transactions.run(async (tx) => {
+    await harness.transactions.run(async (tx) => {
       await service.change(tx, everybody, memory.id, { userId: "v" });
       await service.create(tx, everybody, [{ content: "New." }]);
       expect(wakes).toBe(before);
@@ -94,7 +94,7 @@ describe("a change within the caller's transaction", () => {
   test("that is undone changes no visibility and wakes nobody", async () => {
     const memory = await completed({ content: "Kept.", userId: "u" });
     const before = wakes;
-    const undone = shop.transactions.run(async (tx) => {
+    const undone = harness.transactions.run(async (tx) => {
       await service.change(tx, everybody, memory.id, { userId: "v" });
       await service.change(tx, everybody, memory.id, { content: "Rewritten." });
       await service.remove(tx, everybody, memory.id, { purges: false });
@@ -103,15 +103,15 @@ describe("a change within the caller's transaction", () => {
     });
     await expect(undone).rejects.toThrow("changed my mind");
     expect(wakes).toBe(before);
-    expect(await shop.searchable()).toEqual(["Kept."]);
+    expect(await harness.searchable()).toEqual(["Kept."]);
     expect(await searchableBy("u")).toBe(1);
     expect((await service.get(everybody, memory.id))?.content).toBe("Kept.");
   });
 });
 
 async function within(filter: unknown): Promise<number> {
-  const project = await shop.index.project(shop.projectId);
-  return (await project.admitWithin(null, shop.clock.now(), parseFilter(filter))).memories;
+  const project = await harness.index.project(harness.projectId);
+  return (await project.admitWithin(null, harness.clock.now(), parseFilter(filter))).memories;
 }
 
 describe("a change", () => {
@@ -120,8 +120,8 @@ describe("a change", () => {
     const untouched = await completed({ content: "Other.", type: "note", metadata: { n: 1 } });
     const changes = changesOf(everybody);
     const createdAt = new Date(memory.createdAt).toISOString();
-    shop.clock.advance(1_000);
-    const updatedAt = new Date(shop.clock.now()).toISOString();
+    harness.clock.advance(1_000);
+    const updatedAt = new Date(harness.clock.now()).toISOString();
     await changes.change(memory.id, {
       title: "New",
       type: "mail",
@@ -156,7 +156,7 @@ describe("a change", () => {
       return found;
     };
     expect(await admitted()).toEqual(cases);
-    const { incomplete } = await shop.index.restart(shop.projectId, shop.memories.visible(shop.projectId));
+    const { incomplete } = await harness.index.restart(harness.projectId, harness.memories.visible(harness.projectId));
     expect(incomplete).toEqual([]);
     expect(await admitted()).toEqual(cases);
   });
@@ -168,7 +168,7 @@ describe("a change", () => {
       await completed({ content: "Rewritten.", type: "note" }),
     ];
     const changes = changesOf(everybody);
-    const undone = shop.transactions.run(async (tx) => {
+    const undone = harness.transactions.run(async (tx) => {
       await service.change(tx, everybody, kept.id, { type: "mail" });
       throw new Error("changed my mind");
     });
@@ -176,21 +176,21 @@ describe("a change", () => {
     expect([await within({ type: "note" }), await within({ type: "mail" })]).toEqual([3, 0]);
     await changes.remove(removed.id, { purges: false });
     const gate = new Gate();
-    shop.preparer.before = () => gate.pass();
+    harness.preparer.before = () => gate.pass();
     await changes.change(rewritten.id, { content: "Written anew.", type: "mail" });
     expect([await within({ type: { $ne: "x" } }), await within({ type: "mail" })]).toEqual([1, 0]);
     gate.open();
-    await shop.settled(rewritten);
+    await harness.settled(rewritten);
     expect([await within({ type: "note" }), await within({ type: "mail" })]).toEqual([1, 1]);
   });
 
   test("of the expiry reaches searches at once", async () => {
     const memory = await completed({ content: "Soon gone." });
     const changes = changesOf(everybody);
-    await changes.change(memory.id, { expiresAt: shop.clock.now() + 10 });
-    expect(await shop.searchable()).toEqual(["Soon gone."]);
-    shop.clock.advance(10);
-    expect(await shop.searchable()).toEqual([]);
+    await changes.change(memory.id, { expiresAt: harness.clock.now() + 10 });
+    expect(await harness.searchable()).toEqual(["Soon gone."]);
+    harness.clock.advance(10);
+    expect(await harness.searchable()).toEqual([]);
   });
 
   test("of the content is searchable again only when it is completed", async () => {
@@ -198,21 +198,21 @@ describe("a change", () => {
     const changes = changesOf(everybody);
     const { outcome } = (await changes.change(memory.id, { content: "New text." })) ?? {};
     expect(outcome).toBe("rewritten");
-    expect(await shop.searchable()).toEqual([]);
-    await shop.settled(memory);
-    expect(await shop.searchable()).toEqual(["New text."]);
+    expect(await harness.searchable()).toEqual([]);
+    await harness.settled(memory);
+    expect(await harness.searchable()).toEqual(["New text."]);
     expect((await service.get(everybody, memory.id))?.content).toBe("New text.");
   });
 
   test("by retry works on a failed memory again", async () => {
-    shop.preparer.refuse = () => new PrepareFailure("Not this time.");
+    harness.preparer.refuse = () => new PrepareFailure("Not this time.");
     const changes = changesOf(everybody);
     const memory = taken((await changes.create([{ content: "Second chance." }]))[0]);
-    await shop.settled(memory, "failed");
-    shop.preparer.refuse = () => null;
+    await harness.settled(memory, "failed");
+    harness.preparer.refuse = () => null;
     expect((await changes.retry(memory.id))?.state.status).toBe("processing");
-    await shop.settled(memory);
-    expect(await shop.searchable()).toEqual(["Second chance."]);
+    await harness.settled(memory);
+    expect(await harness.searchable()).toEqual(["Second chance."]);
     expect(await codeOf(() => changes.retry(memory.id))).toBe("invalid_state undefined");
   });
 });
@@ -223,10 +223,10 @@ describe("a purge", () => {
     await service.get(everybody, memory.id);
     const changes = changesOf(everybody);
     expect((await changes.remove(memory.id, { purges: true }))?.key).toBe(memory.key);
-    await service.purgeNow(shop.projectId, [memory.key]);
-    expect((await shop.index.contents([memory.key])).size).toBe(0);
-    expect(await shop.storedChunks()).toBe(0);
-    expect(shop.database.prepare("SELECT 1 FROM memories").all({})).toEqual([]);
+    await service.purgeNow(harness.projectId, [memory.key]);
+    expect((await harness.index.contents([memory.key])).size).toBe(0);
+    expect(await harness.storedChunks()).toBe(0);
+    expect(harness.database.prepare("SELECT 1 FROM memories").all({})).toEqual([]);
     expect(await changes.remove(memory.id, { purges: true })).toBeNull();
   });
 
@@ -234,8 +234,8 @@ describe("a purge", () => {
     const memory = await completed({ content: "Still here." });
     const other = await completed({ content: "Gone." });
     await changesOf(everybody).remove(other.id, { purges: true });
-    await service.purgeNow(shop.projectId, [other.key]);
-    expect(await shop.searchable()).toEqual(["Still here."]);
+    await service.purgeNow(harness.projectId, [other.key]);
+    expect(await harness.searchable()).toEqual(["Still here."]);
     expect((await service.get(everybody, memory.id))?.content).toBe("Still here.");
   });
 });
@@ -309,7 +309,7 @@ describe("contents that were read", () => {
     expect([await contents(), contentReads]).toEqual(["Read twice.", 1]);
     await changes.change(memory.id, { content: "Read anew." });
     expect(await contents()).toBe("Read anew.");
-    await shop.settled(memory);
+    await harness.settled(memory);
     expect([await contents(), await contents(), contentReads]).toEqual(["Read anew.", "Read anew.", 2]);
     await changes.remove(memory.id, { purges: false });
     expect(await contents()).toBeUndefined();
@@ -319,7 +319,7 @@ describe("contents that were read", () => {
     const first = await completed({ content: "First." });
     const second = await completed({ content: "Second." });
     await service.get(everybody, second.id);
-    await shop.worker.stop();
+    await harness.worker.stop();
     const waiting = taken((await changesOf(everybody).create([{ content: "Waiting." }]))[0]);
     const shown = await service.withContents([waiting, first, second]);
     expect(shown.map(({ content }) => content)).toEqual(["Waiting.", "First.", "Second."]);
@@ -328,7 +328,7 @@ describe("contents that were read", () => {
 
 describe("an uploaded file", () => {
   const incoming = async () => {
-    const file = await shop.files.begin();
+    const file = await harness.files.begin();
     await file.write(Buffer.from("Hello."));
     await file.end();
     const source = { filename: "a.txt", media_type: "text/plain", bytes: 6 };
@@ -340,8 +340,8 @@ describe("an uploaded file", () => {
       if (accepted === undefined || accepted instanceof Fault) throw accepted ?? new Error("nothing came back");
       return accepted;
     });
-  const filesOf = async () => (await shop.files.names(0)).length;
-  beforeEach(() => shop.worker.stop());
+  const filesOf = async () => (await harness.files.names(0)).length;
+  beforeEach(() => harness.worker.stop());
 
   test("is kept while the row that was stored refers to it", async () => {
     expect((await store()).outcome).toBe("created");

@@ -1,43 +1,44 @@
-// What a language model's reply says. Models wrap JSON in prose and fences, end lists with commas and leave fields out:
-// what can be understood is taken, each value is held to our own limits, and the rest is as if it had not been said.
+// Parses the reply of a language model, tolerantly: models wrap JSON in prose and code fences, add trailing commas and
+// omit fields. Each value must be within our own limits; invalid values are dropped.
 
 import { DETECTED_TYPES, EXTRACTED_TAGS_MAX } from "../../domain/extraction.ts";
 import type { Extracted, ExtractedField, Json } from "../../domain/memory.ts";
 import { shortTitle } from "../../domain/title.ts";
 import type { Entity, LlmExtraction, Relation } from "../../ports/llm-extraction-store.ts";
-import { GRAPH_ITEMS_MAX } from "./question.ts";
+import { GRAPH_ITEMS_MAX } from "./prompt.ts";
 
-/** Characters of a tag, of an entity's name and of a relation's parts at most. */
+/** Maximum characters of a tag, and of an entity's name or a part of a relation. */
 const TAG_CHARACTERS_MAX = 48;
 const NAME_CHARACTERS_MAX = 128;
-/** Characters of what a model calls a title at most: longer ones are texts. */
+/** Titles with more characters are dropped, because they are texts and not titles. */
 const TITLE_CHARACTERS_MAX = 500;
-/** Places in a reply where an object could begin that are looked at. */
+/** Number of opening braces at which parsing of an object is tried. */
 const OBJECTS_TRIED_MAX = 8;
 
-/** What a reply says. */
-export interface Reply {
-  /** At least one of the attributes that were asked for, and the entities and relations. */
+/** A usable reply. */
+export interface ParsedReply {
+  /** At least one of the requested attributes, and the entities and relations. */
   readonly extraction: LlmExtraction;
 }
 
-/** A reply of which nothing can be used; `problem` completes "that was of no use: …". */
-export interface UselessReply {
+/** A reply without any usable attribute. */
+export interface UnusableReply {
+  /** Completes "That was of no use: …" in the repair prompt. */
   readonly problem: string;
 }
 
-/** Reads a reply to a question for `missing`. Linear in its length. */
-export function readReply(text: string, missing: readonly ExtractedField[]): Reply | UselessReply {
+/** Parses a reply to the prompt for `missing`. Linear in the length of `text`. */
+export function parseReply(text: string, missing: readonly ExtractedField[]): ParsedReply | UnusableReply {
   const object = objectIn(text);
-  if (object === null) return { problem: "it holds no whole JSON object" };
+  if (object === null) return { problem: "it contains no complete JSON object" };
   const attributes: Partial<Extracted> = Object.fromEntries(
     missing.flatMap((field) => {
-      const value = object[field] === undefined ? null : READ[field](object[field]);
+      const value = object[field] === undefined ? null : PARSERS[field](object[field]);
       return value === null ? [] : [[field, value]];
     }),
   );
   if (Object.keys(attributes).length === 0) {
-    return { problem: `no field of ${missing.join(", ")} has a value that holds` };
+    return { problem: `no field of ${missing.join(", ")} has a valid value` };
   }
   const graph = { entities: entitiesOf(object.entities), relations: relationsOf(object.relations) };
   return { extraction: { ...attributes, ...graph } };
@@ -45,7 +46,8 @@ export function readReply(text: string, missing: readonly ExtractedField[]): Rep
 
 type JsonFields = { readonly [name: string]: Json | undefined };
 
-const READ: Readonly<Record<ExtractedField, (value: Json) => string | readonly string[] | null>> = {
+/** Parsers of attribute values; null: not valid. */
+const PARSERS: Readonly<Record<ExtractedField, (value: Json) => string | readonly string[] | null>> = {
   title: (value) => {
     const title = shortTitle(plain(value, TITLE_CHARACTERS_MAX).replace(/^["'“”«»*#\s]+|["'“”«»*\s]+$/gu, ""));
     return /[\p{L}\p{N}]/u.test(title) ? title : null;
@@ -63,7 +65,7 @@ const READ: Readonly<Record<ExtractedField, (value: Json) => string | readonly s
   },
   language: (value) => {
     const tag = plain(value, 64).replaceAll("_", "-");
-    // two or three letters first: "english" would be well-formed, too
+    // Only tags that start with two or three letters: "english" would be well-formed too.
     if (!/^[a-z]{2,3}(?:-|$)/i.test(tag)) return null;
     try {
       return Intl.getCanonicalLocales(tag)[0] ?? null;
@@ -98,7 +100,9 @@ function fieldsOf(value: Json | undefined): JsonFields {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonFields) : {};
 }
 
-/** A text on one line, without control characters and lone surrogates; empty for what is no text, or a longer one. */
+/**
+ * A string on one line, without control characters and lone surrogates. Empty if `value` is not a string or too long.
+ */
 function plain(value: Json | undefined, charactersMax: number): string {
   if (typeof value !== "string") return "";
   const line = value
@@ -108,22 +112,22 @@ function plain(value: Json | undefined, charactersMax: number): string {
   return line.length > charactersMax ? "" : line;
 }
 
-/** The first object that can be read in a text, after what a model thought aloud; null: there is none. */
+/** The first JSON object after a model's reasoning that can be parsed; null: none. */
 function objectIn(text: string): JsonFields | null {
-  const said = text.slice(text.lastIndexOf("</think>") + 1);
-  let from = said.indexOf("{");
+  const answer = text.slice(text.lastIndexOf("</think>") + 1);
+  let from = answer.indexOf("{");
   for (let tried = 0; from !== -1 && tried < OBJECTS_TRIED_MAX; tried++) {
-    const end = objectEnd(said, from);
-    if (end === -1) return null; // what is inside of an object that was cut off is not the answer
-    const json = said.slice(from, end);
-    const value = jsonValue(json) ?? jsonValue(mended(json));
+    const end = objectEnd(answer, from);
+    if (end === -1) return null; // objects inside a truncated object are not the answer
+    const json = answer.slice(from, end);
+    const value = jsonValue(json) ?? jsonValue(repaired(json));
     if (value !== undefined) return fieldsOf(value);
-    from = said.indexOf("{", end);
+    from = answer.indexOf("{", end);
   }
   return null;
 }
 
-/** Where the object that begins at `from` ends, exclusive; -1: nowhere. */
+/** Exclusive end of the object that begins at `from`; -1: it does not end. */
 function objectEnd(text: string, from: number): number {
   let depth = 0;
   let isInString = false;
@@ -141,8 +145,8 @@ function objectEnd(text: string, from: number): number {
   return -1;
 }
 
-/** Without commas before a closing bracket, and with no line ends and tabs inside strings. */
-function mended(json: string): string {
+/** Removes trailing commas, and replaces control characters inside strings (line ends, tabs) by spaces. */
+function repaired(json: string): string {
   return json.replace(/"(?:[^"\\]|\\[\s\S])*"|,(?=\s*[}\]])/g, (part) =>
     part === "," ? "" : part.replace(/\p{Cc}/gu, " "),
   );

@@ -1,5 +1,5 @@
-// The ingest worker with its real stores and real text preparation, where a test can hold up, break or watch each step.
-// Vectors are made up: what they mean is not ingest's question.
+// Test harness: the ingest worker with real stores and real text preparation. A test can delay, break or observe each
+// step. Vectors are hashes of texts, because their meaning makes no difference here.
 
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -26,7 +26,7 @@ import { Fault, invariant } from "../../src/domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
 import type { Memory, MemoryDraft, PageProgress } from "../../src/domain/memory.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/project.ts";
-import { Enricher, type EnricherParts } from "../../src/ingest/enrich/enricher.ts";
+import { LlmExtractor, type LlmExtractorParts } from "../../src/ingest/llm-extraction/extractor.ts";
 import { type IngestParts, IngestWorker } from "../../src/ingest/worker.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type {
@@ -52,13 +52,13 @@ import { models } from "../preparation/fixtures/models.ts";
 import { until } from "../support/until.ts";
 
 const DIMENSIONS = 24;
-/** How long deleted memories keep their texts here: a project's default. */
+/** Retention of deleted memories' texts: the default of projects. */
 export const RETENTION_MS = DEFAULT_SETTINGS.retention_days * 24 * 60 * 60 * 1000;
 
-/** Runs before a step does its work; what it throws, the step throws. */
+/** Runs before or after a step. The step throws what the hook throws. */
 type Hook<Input> = (input: Input) => void | Promise<void>;
 
-/** Embeds by hash of the text: equal texts, equal vectors. `vectorOf` can be replaced to make bad ones. */
+/** Embeds by hash of the text, so equal texts have equal vectors. A test can replace `vectorOf`. */
 export class HashEmbedder implements Embedder {
   readonly dimensions = DIMENSIONS;
   readonly fingerprint = "hash";
@@ -81,7 +81,7 @@ export class HashEmbedder implements Embedder {
   }
 }
 
-/** A vector of unit length that follows from the text. */
+/** Vector of unit length made from a hash of the text. */
 export function hashVector(text: string): Float32Array {
   const digest = createHash("sha256").update(text).digest();
   const vector = Float32Array.from({ length: DIMENSIONS }, (_, at) => digest.readUInt8(at) / 127.5 - 1);
@@ -89,7 +89,7 @@ export function hashVector(text: string): Float32Array {
   return vector.map((component) => component / length);
 }
 
-/** The real preparation; `refuse` names what is wrong with a text, or null. */
+/** The real preparation. `refuse` returns a failure for a text, or null to prepare it. */
 export class WatchedPreparer implements Preparer {
   before: Hook<readonly PrepareInput[]> = () => undefined;
   refuse: (content: string) => PrepareFailure | null = () => null;
@@ -100,7 +100,7 @@ export class WatchedPreparer implements Preparer {
   }
 }
 
-/** The real reading of files; `before` runs before each, `onPages` after it was told how many pages were read. */
+/** The real document reader. `before` runs before each file, `onPages` after each report of pages. */
 class WatchedDocuments implements DocumentReader {
   before: Hook<DocumentFile> = () => undefined;
   onPages: () => void = () => undefined;
@@ -114,12 +114,12 @@ class WatchedDocuments implements DocumentReader {
     if (text instanceof ReadFailure) return text;
     const answer = [...encodeResponse(text.pieces, text.title, text.marks)].map((part) => Buffer.from(part));
     const outcome = decodeResponse(Buffer.concat(answer));
-    invariant(outcome?.kind === "text", "an answer with a text is read as one");
+    invariant(outcome?.kind === "text", "an encoded text is decoded as a text");
     return outcome.text;
   }
 }
 
-/** The real index; `before` and `after` run around each publishing. */
+/** The real index. `before` and `after` run around each call of publish. */
 class WatchedIndex implements ChunkIndex {
   before: Hook<readonly Publication[]> = () => undefined;
   after: Hook<readonly Publication[]> = () => undefined;
@@ -131,7 +131,7 @@ class WatchedIndex implements ChunkIndex {
     this.#index = open();
   }
 
-  /** Closes it and opens it again, as a new process would. */
+  /** Closes the index and opens it again, as a new process would. */
   async restart(id: ProjectId, completed: readonly VisibleMemory[]): Promise<Reconciliation> {
     await this.#index.close();
     this.#index = this.#open();
@@ -188,8 +188,8 @@ async function* onePage<Item>(page: Item): AsyncGenerator<Item> {
   yield page;
 }
 
-/** Everything a test of ingest needs; `close` takes it down. */
-export interface Workshop {
+/** Parts for a test of ingestion. `close` stops and removes everything. */
+export interface IngestHarness {
   readonly clock: ManualClock;
   readonly database: SqliteDatabase;
   readonly accounts: SqliteAccountStore;
@@ -204,38 +204,38 @@ export interface Workshop {
   readonly preparer: WatchedPreparer;
   readonly embedder: HashEmbedder;
   readonly projectId: ProjectId;
-  /** The worker that runs; `startWorker` replaces it after `stop`. */
+  /** The running worker. `startWorker` replaces it after `stop`. */
   worker: IngestWorker;
   startWorker(): void;
-  /** Stores drafts and wakes the worker. */
+  /** Accepts drafts and wakes the worker. */
   accept<Drafts extends readonly MemoryDraft[]>(...drafts: Drafts): { [At in keyof Drafts]: Memory };
   read(memory: Memory): Memory | null;
-  /** Waits until a memory has this status; puts the clock forward meanwhile, so that retries come. */
+  /** Waits until a memory has this status. Advances the clock meanwhile, so that retries become due. */
   settled(memory: Memory, status?: "completed" | "failed"): Promise<Memory>;
-  /** All passages that a search without limits sees, sorted. */
+  /** All passages that an unlimited search finds, sorted. */
   searchable(): Promise<readonly string[]>;
-  /** Number of chunks that the index still has a vector or a passage of. */
+  /** Number of chunks that still have a vector or a passage in the index. */
   storedChunks(): Promise<number>;
-  /** Where they stand, in the order of one memory's chunks. */
+  /** Places of all chunks, by ordinal. For tests with one memory. */
   places(): Promise<readonly ChunkPlace[]>;
   close(): Promise<void>;
 }
 
-const NO_MODEL: EnricherParts["model"] = {
-  complete: () => Promise.reject(new Error("a language model was asked although there is none")),
+const NO_MODEL: LlmExtractorParts["model"] = {
+  complete: () => Promise.reject(new Error("a language model was called although none is configured")),
 };
 
-/** How a workshop is opened. */
-interface WorkshopOptions extends Pick<IngestParts, "largeTextBytes"> {
-  /** Where its stores lie, and stay; without it a temporary folder. */
+/** Options of a harness. */
+interface HarnessOptions extends Pick<IngestParts, "largeTextBytes"> {
+  /** Folder of the stores, which `close` keeps. By default a temporary folder. */
   readonly folder?: string;
 }
 
-/** Opens the stores and starts a worker. @param model is asked about memories; null: none is */
-export async function openWorkshop(
-  model: EnricherParts["model"] | null = null,
-  { folder: kept, ...limits }: WorkshopOptions = {},
-): Promise<Workshop> {
+/** Opens the stores and starts a worker. @param model language model for extraction; null: none */
+export async function openIngestHarness(
+  model: LlmExtractorParts["model"] | null = null,
+  { folder: kept, ...limits }: HarnessOptions = {},
+): Promise<IngestHarness> {
   const folder = kept ?? mkdtempSync(join(tmpdir(), "mneme-ingest-"));
   const clock = new ManualClock();
   const log = createLog("silent");
@@ -274,9 +274,9 @@ export async function openWorkshop(
   );
   const operator = { baseUrl: model === null ? null : "http://llm.test/v1", model: "a test's", apiKey: null };
   const newWorker = () => {
-    const enricher = new Enricher({ accounts, extractions, model: model ?? NO_MODEL, operator, clock, log });
+    const extractor = new LlmExtractor({ accounts, extractions, model: model ?? NO_MODEL, operator, clock, log });
     return new IngestWorker({
-      ...{ stores, transactions, files, index, documents, enricher, preparer, embedder, clock, log },
+      ...{ stores, transactions, files, index, documents, extractor, preparer, embedder, clock, log },
       ...limits,
     });
   };
@@ -286,13 +286,13 @@ export async function openWorkshop(
     const hits = await project.searchVectors(hashVector(""), await project.admit(null, clock.now()), 1_000);
     return project.passages(hits.chunkKeys);
   };
-  const workshop: Workshop = {
+  const harness: IngestHarness = {
     ...{ clock, database, accounts, extractions, memories, jobs, retirement, transactions },
     ...{ index, files, documents, preparer, embedder, projectId },
     worker: newWorker(),
     startWorker: () => {
-      workshop.worker = newWorker();
-      workshop.worker.start();
+      harness.worker = newWorker();
+      harness.worker.start();
     },
     accept: <Drafts extends readonly MemoryDraft[]>(...drafts: Drafts) => {
       const accepted = memories.accept(projectId, drafts).map((result) => {
@@ -300,7 +300,7 @@ export async function openWorkshop(
         if (result.releasedFile !== null) void files.remove(result.releasedFile); // as the service does
         return result.memory;
       });
-      workshop.worker.wake();
+      harness.worker.wake();
       return accepted as { [At in keyof Drafts]: Memory };
     },
     read: (memory) => memories.get(projectId, memory.id),
@@ -336,7 +336,7 @@ export async function openWorkshop(
       return places.sort((one, other) => one.ordinal - other.ordinal);
     },
     close: async () => {
-      await workshop.worker.stop();
+      await harness.worker.stop();
       await index.close();
       await archive.close();
       database.close();
@@ -344,11 +344,11 @@ export async function openWorkshop(
     },
   };
   jobs.voidLeases(); // as a server's start does
-  workshop.worker.start();
-  return workshop;
+  harness.worker.start();
+  return harness;
 }
 
-/** A gate: whoever passes waits until it is opened. */
+/** A gate: callers of `pass` wait until it is opened. */
 export class Gate {
   #isOpen = false;
   #open: () => void = () => undefined;
@@ -357,7 +357,7 @@ export class Gate {
     this.#open = resolve;
   });
 
-  /** How many stand before it. */
+  /** Number of callers that wait. */
   get waiting(): number {
     return this.#isOpen ? 0 : this.#waiting;
   }

@@ -1,44 +1,39 @@
-// The steps of one memory between claim and publishing, each a small function; worker.ts decides when they run.
+// Builds the inputs of a job's steps from the results of the steps before. Pure functions; job-runner.ts runs the
+// steps.
 
 import type { Extracted, Memory } from "../domain/memory.ts";
 import type { KnownEntities } from "../ports/chunk-index.ts";
 import type { TextMark } from "../ports/document-reader.ts";
 import type { Job } from "../ports/job-store.ts";
 import type { LlmExtraction } from "../ports/llm-extraction-store.ts";
-import type { Embedder } from "../ports/models.ts";
 import type { Prepared, PrepareInput } from "../ports/preparer.ts";
 import type { ReadyMemory } from "./publisher.ts";
-import { SessionSmoother } from "./smoothing.ts";
 
-/**
- * Chunks of one memory that are embedded before others have their turn: about a second of two lanes, which it fills.
- */
-const EMBED_SLICE_CHUNKS = 64;
-/** A language model finds some dozens of entities, and a caller may give 50 tags. */
+/** Maximum number of phrases. A language model finds a few dozen entities, and a caller may give 50 tags. */
 const KNOWN_ENTITIES_MAX = 64;
 
-/** A job whose text is there. */
+/** A job and its text. */
 export interface ReadJob {
   readonly job: Job;
   readonly content: string;
-  /** The title that a file has beside its text; null: none. */
+  /** Title from the metadata of a file; null: none. */
   readonly title: string | null;
-  /** Where its pages, slides or sheets begin; empty where it has none. */
+  /** Where pages, slides or sheets begin; empty if there are none. */
   readonly marks: readonly TextMark[];
 }
 
-/** A job about which a language model was asked, or was not to be. */
+/** A job after LLM extraction, which may have been skipped. */
 export interface ExtractedJob extends ReadJob {
-  /** null: nothing was found, and everything is extracted locally. */
+  /** null: everything is extracted locally. */
   readonly extraction: LlmExtraction | null;
 }
 
-/** A text's length as rows count it: in UTF-8 bytes. */
+/** Length of a text in UTF-8 bytes, the unit of rows. */
 export function textBytesOf(content: string): number {
   return Buffer.byteLength(content, "utf8");
 }
 
-/** What preparation is told: the caller's values, what a file says, and null where it shall find one. */
+/** Input of preparation without LLM extraction: values from the caller and the file; null where it must extract one. */
 export function prepareInputOf({ job: { memory }, content, title }: ReadJob): PrepareInput {
   const given = new Set(memory.given);
   return {
@@ -53,8 +48,8 @@ export function prepareInputOf({ job: { memory }, content, title }: ReadJob): Pr
 }
 
 /**
- * The same, with what a language model found where nothing was known: it counts as known from then on. Not so its type:
- * that of preparation decides how the text is cut.
+ * Input of preparation with missing values replaced by those that a language model extracted. The type is not replaced,
+ * because preparation's own type decides how the text is cut into chunks.
  */
 export function withExtraction(input: PrepareInput, extraction: LlmExtraction | null): PrepareInput {
   if (extraction === null) return input;
@@ -66,39 +61,15 @@ export function withExtraction(input: PrepareInput, extraction: LlmExtraction | 
   };
 }
 
-// A number in digits: what it means, seconds or milliseconds, is preparation's business as it is for a text.
+// A number becomes digits: preparation decides whether they are seconds or milliseconds, as it does for a text.
 function dateOf({ metadata }: Memory): string | null {
   const date = metadata?.date;
   return typeof date === "string" || typeof date === "number" ? String(date) : null;
 }
 
 /**
- * Vectors of chunks, `[n, dimensions]`, at low priority, a slice at a time, so that what else is in work comes in
- * between. Those of a conversation's turns lean towards their neighbours (smoothing.ts).
- * @param goesOn asked between two slices, with the number of chunks done; false ends the work, and there are no
- *   vectors.
- */
-export async function embedChunks(
-  embedder: Embedder,
-  { chunks, texts }: Pick<Prepared, "chunks" | "texts">,
-  signal: AbortSignal,
-  goesOn: (chunksDone: number) => Promise<boolean>,
-): Promise<Float32Array | null> {
-  const vectors = new Float32Array(chunks.length * embedder.dimensions);
-  const smoother = new SessionSmoother(vectors, chunks, embedder.dimensions);
-  for (let first = 0; first < chunks.length; first += EMBED_SLICE_CHUNKS) {
-    const slice = chunks.slice(first, first + EMBED_SLICE_CHUNKS).map((chunk) => texts.embeddedText(chunk));
-    vectors.set(await embedder.embed(slice, "ingest", signal), first * embedder.dimensions);
-    const chunksDone = first + slice.length;
-    smoother.advance(chunksDone);
-    if (chunksDone < chunks.length && !(await goesOn(chunksDone))) return null;
-  }
-  return vectors;
-}
-
-/**
- * What a memory is known to name: its title, its tags (given, or key phrases of its text), and what a language model
- * found in it; names that the text itself shows are the index's to find.
+ * Entities that are known besides those that the index finds in the text itself: the title, the tags (given, or key
+ * phrases of the text), and the entities that a language model extracted.
  */
 function knownEntities({ title, tags }: Extracted, extraction: LlmExtraction | null): KnownEntities {
   const entities = extraction?.entities.map(({ name }) => name) ?? [];
@@ -107,9 +78,9 @@ function knownEntities({ title, tags }: Extracted, extraction: LlmExtraction | n
   return { title, phrases: phrases.slice(0, KNOWN_ENTITIES_MAX) };
 }
 
-/** Puts together what publishing needs. */
-export function readyMemory(read: ExtractedJob, prepared: Prepared, vectors: Float32Array): ReadyMemory {
-  const { job, content, title, marks, extraction } = read;
+/** Input of publishing. */
+export function readyMemory(extracted: ExtractedJob, prepared: Prepared, vectors: Float32Array): ReadyMemory {
+  const { job, content, title, marks, extraction } = extracted;
   return {
     completion: {
       job,

@@ -1,8 +1,8 @@
-// Whom a slow or failing language model concerns: the memories and the project that wait for it, and nobody else.
+// Isolation of projects in LLM extraction: a slow or failing language model affects only the project that uses it.
 
 import { expect, test } from "bun:test";
 import type { OperatorLlm } from "../../src/domain/language-model.ts";
-import { Enricher } from "../../src/ingest/enrich/enricher.ts";
+import { LlmExtractor } from "../../src/ingest/llm-extraction/extractor.ts";
 import { createLog } from "../../src/kit/log.ts";
 import type { AccountStore } from "../../src/ports/account-store.ts";
 import type { Job } from "../../src/ports/job-store.ts";
@@ -22,13 +22,13 @@ const extractions: LlmExtractionStore = {
 const SETTINGS = { llm: {}, smart_ingestion: { enabled: true, daily_token_limit: null } };
 const accounts = { project: () => ({ settings: SETTINGS }) } as unknown as Pick<AccountStore, "project">;
 
-function enricherOf(complete: LanguageModel["complete"]): Enricher {
+function extractorWith(complete: LanguageModel["complete"]): LlmExtractor {
   const clock = new SettableClock();
   const log = createLog("silent");
-  return new Enricher({ accounts, extractions, model: { complete }, operator: OPERATOR, clock, log });
+  return new LlmExtractor({ accounts, extractions, model: { complete }, operator: OPERATOR, clock, log });
 }
 
-function find(enricher: Enricher, projectId: string, content: string) {
+function extract(extractor: LlmExtractor, projectId: string, content: string) {
   const notes: string[] = [];
   const job = { projectId, memory: { id: "mem_1", given: [], title: null } } as unknown as Job;
   const context = {
@@ -36,53 +36,53 @@ function find(enricher: Enricher, projectId: string, content: string) {
     isHeld: async () => true,
     onNote: (note: string) => notes.push(note),
   };
-  const inquiry = enricher.find({ job, content, title: null }, context);
-  return { inquiry, extraction: inquiry.then(({ extraction }) => extraction), notes };
+  const started = extractor.start({ job, content, title: null }, context);
+  return { started, extraction: started.then(({ extraction }) => extraction), notes };
 }
 
-test("what a project has waiting is bounded: more of it is extracted locally at once, and other projects still ask", async () => {
+test("if too much text of a project waits, more is extracted locally at once, and other projects still use the model", async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const enricher = enricherOf(async () => {
+  const extractor = extractorWith(async () => {
     await released;
     return { text: '{"title":"Found"}', usage: { prompt: 1, completion: 1 } };
   });
   const huge = "x".repeat(40 * MIB);
-  const first = find(enricher, "prj_a", huge);
-  await first.inquiry;
-  const second = find(enricher, "prj_a", "A note.");
-  const other = find(enricher, "prj_b", "A note.");
-  expect(await second.inquiry).toEqual({ isAsked: false, extraction: null });
+  const first = extract(extractor, "prj_a", huge);
+  await first.started;
+  const second = extract(extractor, "prj_a", "A note.");
+  const other = extract(extractor, "prj_b", "A note.");
+  expect(await second.started).toEqual({ isPending: false, extraction: null });
   expect(second.notes).toEqual(["Too much text waits for the language model: extracted locally."]);
-  expect(enricher.fullProjects()).toEqual(["prj_a"] as never);
+  expect(extractor.saturatedProjects()).toEqual(["prj_a"] as never);
   release();
   expect(await first.extraction).toMatchObject({ title: "Found" });
   expect(await other.extraction).toMatchObject({ title: "Found" });
-  expect(await find(enricher, "prj_a", "A note.").extraction).toMatchObject({ title: "Found" });
+  expect(await extract(extractor, "prj_a", "A note.").extraction).toMatchObject({ title: "Found" });
 });
 
-test("answers that a project's own texts or settings spoil leave the endpoint to the others", async () => {
+test("failures that a project's own texts or settings cause do not block the endpoint for other projects", async () => {
   let answer: "too_long" | "malformed" | "fine" = "too_long";
-  const enricher = enricherOf(() =>
+  const extractor = extractorWith(() =>
     answer === "fine"
       ? Promise.resolve({ text: '{"title":"Found"}', usage: { prompt: 1, completion: 1 } })
-      : Promise.reject(new LlmError(answer, "the answer is of no use")),
+      : Promise.reject(new LlmError(answer, "the answer is unusable")),
   );
   for (answer of ["too_long", "malformed", "too_long", "malformed"] as const) {
-    expect(await find(enricher, "prj_a", "A note.").extraction).toBeNull();
+    expect(await extract(extractor, "prj_a", "A note.").extraction).toBeNull();
   }
   answer = "fine";
-  expect(await find(enricher, "prj_a", "A note.").extraction).toBeNull(); // left alone for a while
-  expect(await find(enricher, "prj_b", "A note.").extraction).toMatchObject({ title: "Found" });
+  expect(await extract(extractor, "prj_a", "A note.").extraction).toBeNull(); // the circuit is open
+  expect(await extract(extractor, "prj_b", "A note.").extraction).toMatchObject({ title: "Found" });
 });
 
-test("calls that were never made, because the project makes too many, leave the endpoint as it is", async () => {
+test("calls that were not made, because the project makes too many, do not count as failures of the endpoint", async () => {
   let isOverloaded = true;
-  const enricher = enricherOf(() =>
+  const extractor = extractorWith(() =>
     isOverloaded
       ? Promise.reject(new LlmError("overloaded", "too many calls of the project wait already"))
       : Promise.resolve({ text: '{"title":"Found"}', usage: { prompt: 1, completion: 1 } }),
   );
-  for (let at = 0; at < 5; at++) expect(await find(enricher, "prj_a", "A note.").extraction).toBeNull();
+  for (let at = 0; at < 5; at++) expect(await extract(extractor, "prj_a", "A note.").extraction).toBeNull();
   isOverloaded = false;
-  expect(await find(enricher, "prj_a", "A note.").extraction).toMatchObject({ title: "Found" });
+  expect(await extract(extractor, "prj_a", "A note.").extraction).toMatchObject({ title: "Found" });
 });

@@ -1,4 +1,4 @@
-// Where memories in work are, for callers who read them meanwhile.
+// Jobs whose leases this process holds, and their progress, which callers see while they read a memory.
 
 import type { MemoryKey } from "../domain/ids.ts";
 import type { Progress, Stage } from "../domain/memory.ts";
@@ -6,7 +6,7 @@ import type { Job } from "../ports/job-store.ts";
 
 const QUEUED: Progress = { stage: "queued", note: null, chunksDone: 0, chunksTotal: null, pages: null };
 
-/** The jobs that this process holds, and their progress. */
+/** Held jobs and their progress, by memory. */
 export class HeldJobs {
   readonly #jobs = new Map<MemoryKey, Job>();
   readonly #progress = new Map<MemoryKey, Progress>();
@@ -16,31 +16,31 @@ export class HeldJobs {
     return [...this.#jobs.values()];
   }
 
-  /** Takes over a claimed job, in place of an older one of the same memory. */
+  /** Adds a claimed job. It replaces an older job of the same memory. */
   add(job: Job): void {
     this.#jobs.set(job.memory.key, job);
   }
 
-  /** Lets go of a job. If a newer one of the same memory is held, that stays. */
+  /** Removes a job. A newer job of the same memory stays. */
   remove(job: Job): void {
     if (!this.#isNewest(job)) return;
     this.#jobs.delete(job.memory.key);
     this.#progress.delete(job.memory.key);
   }
 
-  /** Progress of a memory; a memory that nobody works on is queued. */
+  /** Progress of a memory; `queued` if no job of it is held. */
   progressOf(key: MemoryKey): Progress {
     return this.#progress.get(key) ?? QUEUED;
   }
 
-  /** Enters a stage. */
-  report(job: Job, stage: Stage, chunksDone = 0, chunksTotal: number | null = null): void {
+  /** Sets the stage, and the number of chunks done. The note stays. */
+  enterStage(job: Job, stage: Stage, chunksDone = 0, chunksTotal: number | null = null): void {
     const { note } = this.progressOf(job.memory.key);
     this.#set(job, { stage, note, chunksDone, chunksTotal, pages: null });
   }
 
-  /** Changes a part of the progress. */
-  amend(job: Job, change: Partial<Progress>): void {
+  /** Changes parts of the progress. */
+  update(job: Job, change: Partial<Progress>): void {
     this.#set(job, { ...this.progressOf(job.memory.key), ...change });
   }
 

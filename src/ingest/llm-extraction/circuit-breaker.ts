@@ -1,0 +1,46 @@
+// Circuit breaker for language model endpoints: after several failures in a row, no calls are made for a while.
+
+import type { Clock } from "../../kit/clock.ts";
+
+/** Failures in a row that open the circuit. */
+const FAILURES_MAX = 3;
+/** How long the circuit stays open. */
+const OPEN_MS = 60_000;
+/** Upper limit of the time that an endpoint requests. A longer one, such as a day, is likely a wrong header. */
+const REQUESTED_MS_MAX = 60 * 60_000;
+/** Keys whose failures are remembered. Beyond that the oldest is forgotten. */
+const KEYS_MAX = 10_000;
+
+/** Circuit breakers by key. While a circuit is open, its endpoint must not be called. */
+export class CircuitBreaker {
+  readonly #failures = new Map<string, { readonly count: number; readonly openUntil: number }>();
+
+  constructor(private readonly clock: Clock) {}
+
+  /** Whether calls must not be made now. */
+  isOpen(key: string): boolean {
+    return (this.#failures.get(key)?.openUntil ?? 0) > this.clock.now();
+  }
+
+  /** Closes the circuit and forgets its failures. */
+  recordSuccess(key: string): void {
+    this.#failures.delete(key);
+  }
+
+  /**
+   * Counts a failure. The third in a row, and each one after it, opens the circuit for a minute. If the endpoint
+   * requested a wait, the circuit opens at once, for that time.
+   * @param requestedMs wait that the endpoint requested; null: none
+   * @returns whether the circuit opened: it is open now and was not before
+   */
+  recordFailure(key: string, requestedMs: number | null = null): boolean {
+    const wasOpen = this.isOpen(key);
+    const count = (this.#failures.get(key)?.count ?? 0) + 1;
+    const ms = requestedMs === null ? OPEN_MS : Math.min(requestedMs, REQUESTED_MS_MAX);
+    const isOpen = requestedMs !== null || count >= FAILURES_MAX;
+    const oldest = this.#failures.keys().next();
+    if (this.#failures.size >= KEYS_MAX && !oldest.done) this.#failures.delete(oldest.value);
+    this.#failures.set(key, { count, openUntil: isOpen ? this.clock.now() + ms : 0 });
+    return isOpen && !wasOpen;
+  }
+}

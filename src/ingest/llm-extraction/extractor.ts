@@ -1,0 +1,338 @@
+// Has a language model extract the attributes of a memory that its caller did not give. prompt.ts writes the prompt,
+// reply.ts parses the reply, semaphore.ts and circuit-breaker.ts limit calls to an endpoint, and daily-token-budget.ts
+// limits a project's tokens. A failure here never fails the memory: missing attributes are then extracted locally.
+
+import type { ProjectId } from "../../domain/ids.ts";
+import { endpointOf, estimatedTokens, type LlmEndpoint, type OperatorLlm } from "../../domain/language-model.ts";
+import { EXTRACTED_FIELDS, type ExtractedField } from "../../domain/memory.ts";
+import type { ProjectSettings } from "../../domain/project.ts";
+import type { Clock } from "../../kit/clock.ts";
+import type { Log } from "../../kit/log.ts";
+import type { AccountStore } from "../../ports/account-store.ts";
+import type { Job } from "../../ports/job-store.ts";
+import {
+  type LanguageModel,
+  type LlmAnswer,
+  LlmError,
+  type LlmFailure,
+  type LlmMessage,
+  type LlmRequest,
+} from "../../ports/language-model.ts";
+import type { LlmExtraction, LlmExtractionStore } from "../../ports/llm-extraction-store.ts";
+import { CircuitBreaker } from "./circuit-breaker.ts";
+import { DailyTokenBudget } from "./daily-token-budget.ts";
+import { extractionPrompt, REPLY_TOKENS_MAX, repairPrompt, replySchema } from "./prompt.ts";
+import { parseReply } from "./reply.ts";
+import { KeyedSemaphore } from "./semaphore.ts";
+
+/**
+ * Back-pressure: if this many memories of a project, or memories with texts of this length, wait for a language model,
+ * no more of its memories are claimed.
+ */
+const WAITING_MEMORIES_MAX = 32;
+const WAITING_CHARACTERS_MAX = 4 * 1024 * 1024;
+/**
+ * Total length of the texts that wait for language models, per project and overall. Texts beyond it are extracted
+ * locally at once, so that a slow endpoint neither uses up memory nor delays other projects. A single text may be
+ * longer.
+ */
+const PROJECT_BUFFER_CHARACTERS_MAX = 32 * 1024 * 1024;
+const BUFFER_CHARACTERS_MAX = 128 * 1024 * 1024;
+/** If an endpoint requests a wait up to this length, the call is repeated after it. */
+const RETRY_AFTER_MS_MAX = 10_000;
+/** Statuses that are caused by the request and not by the endpoint. */
+const REQUEST_ERROR_STATUSES: readonly (number | null)[] = [400, 413, 422];
+/** Failures that a project's own texts and settings can cause. */
+const PROJECT_FAILURES: readonly LlmFailure[] = ["too_long", "malformed", "failed"];
+
+/** What an extractor needs. */
+export interface LlmExtractorParts {
+  readonly accounts: Pick<AccountStore, "project">;
+  readonly extractions: LlmExtractionStore;
+  readonly model: Pick<LanguageModel, "complete">;
+  /** Language model of projects that do not configure their own. */
+  readonly operator: OperatorLlm;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A memory and its text. */
+export interface ExtractionInput {
+  readonly job: Job;
+  readonly content: string;
+  /** Title from the memory's file; null: none. */
+  readonly title: string | null;
+}
+
+/** How an extraction interacts with the job that it belongs to. */
+export interface ExtractionContext {
+  readonly signal: AbortSignal;
+  /** Whether the job still holds its lease. Called before each call of a model. */
+  readonly isHeld: () => Promise<boolean>;
+  /** Receives a sentence about why no language model extracts. Callers see it in the memory's progress. */
+  readonly onNote: (note: string) => void;
+}
+
+/** A started extraction. */
+type StartedExtraction =
+  | {
+      readonly isPending: false;
+      /** Result of an earlier attempt; null: none, so everything is extracted locally. */
+      readonly extraction: LlmExtraction | null;
+    }
+  | {
+      readonly isPending: true;
+      /** Resolves when the language model has answered; null: everything is extracted locally. */
+      readonly extraction: Promise<LlmExtraction | null>;
+    };
+
+const LOCAL_ONLY: StartedExtraction = { isPending: false, extraction: null };
+
+/** Extracts attributes of memories with language models. */
+export class LlmExtractor {
+  readonly #parts: LlmExtractorParts;
+  readonly #budget: DailyTokenBudget;
+  readonly #semaphore = new KeyedSemaphore();
+  readonly #breaker: CircuitBreaker;
+  readonly #waiting = new Map<ProjectId, { memories: number; characters: number }>();
+  #bufferedCharacters = 0;
+  /** Projects whose exhausted token budget was logged and that have had no call since. */
+  readonly #exhausted = new Set<ProjectId>();
+
+  constructor(parts: LlmExtractorParts) {
+    this.#parts = parts;
+    this.#budget = new DailyTokenBudget(parts.extractions);
+    this.#breaker = new CircuitBreaker(parts.clock);
+  }
+
+  /** Projects with so many memories waiting for a language model that no more of theirs should be claimed. */
+  saturatedProjects(): readonly ProjectId[] {
+    return [...this.#waiting].flatMap(([projectId, { memories, characters }]) =>
+      memories >= WAITING_MEMORIES_MAX || characters >= WAITING_CHARACTERS_MAX ? [projectId] : [],
+    );
+  }
+
+  /**
+   * Starts to extract the missing attributes of a memory, if the project uses a language model. Rejects, or
+   * `extraction` does, if the store fails or `signal` aborts.
+   */
+  async start(input: ExtractionInput, context: ExtractionContext): Promise<StartedExtraction> {
+    const { job, title } = input;
+    const given = job.memory.given;
+    const missing = EXTRACTED_FIELDS.filter(
+      (field) => !given.includes(field) && !(field === "title" && title !== null),
+    );
+    if (missing.length === 0) return LOCAL_ONLY;
+    const previous = await this.#parts.extractions.previous(job);
+    if (previous !== null) {
+      const isUseful = missing.some((field) => previous.extraction?.[field] !== undefined);
+      return { isPending: false, extraction: isUseful ? previous.extraction : null };
+    }
+    const settings = (await this.#parts.accounts.project(job.projectId))?.settings;
+    if (settings === undefined || !settings.smart_ingestion.enabled) return LOCAL_ONLY;
+    const endpoint = endpointOf(settings.llm, this.#parts.operator);
+    if (endpoint === null) return LOCAL_ONLY;
+    if (!this.#fitsBuffer(input)) {
+      context.onNote("Too much text waits for the language model: extracted locally.");
+      return LOCAL_ONLY;
+    }
+    const request = new ExtractionRequest(job, missing, endpoint, settings);
+    return { isPending: true, extraction: this.#extractBuffered(input, request, context) };
+  }
+
+  #fitsBuffer({ job, content }: ExtractionInput): boolean {
+    const ofProject = this.#waiting.get(job.projectId)?.characters ?? 0;
+    const fitsProject = ofProject === 0 || ofProject + content.length <= PROJECT_BUFFER_CHARACTERS_MAX;
+    const all = this.#bufferedCharacters;
+    return fitsProject && (all === 0 || all + content.length <= BUFFER_CHARACTERS_MAX);
+  }
+
+  async #extractBuffered(
+    input: ExtractionInput,
+    request: ExtractionRequest,
+    context: ExtractionContext,
+  ): Promise<LlmExtraction | null> {
+    const { projectId } = input.job;
+    const waiting = this.#waiting.get(projectId) ?? { memories: 0, characters: 0 };
+    const count = (sign: 1 | -1) => {
+      waiting.memories += sign;
+      waiting.characters += sign * input.content.length;
+      this.#bufferedCharacters += sign * input.content.length;
+      if (waiting.memories > 0) this.#waiting.set(projectId, waiting);
+      else this.#waiting.delete(projectId);
+    };
+    count(1);
+    try {
+      return await this.#extract(input, request, context);
+    } finally {
+      count(-1);
+    }
+  }
+
+  /** Sends the prompt, and once more if the reply is unusable. null: everything is extracted locally. */
+  async #extract(
+    { job, content, title: fileTitle }: ExtractionInput,
+    request: ExtractionRequest,
+    context: ExtractionContext,
+  ): Promise<LlmExtraction | null> {
+    const title = job.memory.given.includes("title") ? job.memory.title : fileTitle;
+    const prompt = extractionPrompt({ content, title }, request.missing, crypto.randomUUID());
+    let messages = prompt;
+    for (const isLast of [false, true]) {
+      const text = await this.#callWithinLimits(request, messages, context);
+      if (text === null) return null;
+      const reply = parseReply(text, request.missing);
+      if (!("problem" in reply)) {
+        this.#breaker.recordSuccess(request.projectKey);
+        await this.#parts.extractions.keep(job, reply.extraction);
+        return reply.extraction;
+      }
+      if (isLast) await this.#onUnusableReplies(request, reply.problem, context);
+      messages = repairPrompt(prompt, text, reply.problem);
+    }
+    return null;
+  }
+
+  /** Calls the endpoint if budget, semaphore and circuit breaker allow it. null: no answer, and why was noted. */
+  async #callWithinLimits(
+    request: ExtractionRequest,
+    messages: readonly LlmMessage[],
+    context: ExtractionContext,
+  ): Promise<string | null> {
+    const { projectId } = request.job;
+    if (this.#isCircuitOpen(request, context)) return null;
+    const tokens = messages.reduce((sum, { content }) => sum + estimatedTokens(content), request.replyTokensMax);
+    const reservation = await this.#budget.reserve(projectId, tokens, request.dailyTokensMax);
+    if (reservation === null) {
+      this.#onBudgetExhausted(projectId, context);
+      return null;
+    }
+    this.#exhausted.delete(projectId);
+    const releasePermit = await this.#semaphore.acquire(request.endpointKey);
+    try {
+      context.signal.throwIfAborted();
+      // while this call waited, the lease may have been lost or the circuit may have opened
+      if (!(await context.isHeld()) || this.#isCircuitOpen(request, context)) return null;
+      return await this.#call(request, messages, context);
+    } finally {
+      releasePermit();
+      reservation.release();
+    }
+  }
+
+  // Keeps its permit while it waits as the endpoint requested, so that the wait reduces the load on the endpoint.
+  async #call(
+    request: ExtractionRequest,
+    messages: readonly LlmMessage[],
+    context: ExtractionContext,
+  ): Promise<string | null> {
+    const { job } = request;
+    const llmRequest = {
+      endpoint: request.endpoint,
+      projectId: job.projectId,
+      purpose: "ingestion",
+      messages,
+      temperature: 0,
+      outputTokensMax: request.replyTokensMax,
+      schema: { name: "memory", schema: replySchema(request.missing) },
+    } as const;
+    for (const isLast of [false, true]) {
+      const answer = await this.#complete(llmRequest, context.signal);
+      await this.#parts.extractions.countTokens(job, answer.usage);
+      if (!(answer instanceof LlmError)) {
+        this.#breaker.recordSuccess(request.endpointKey);
+        return answer.text;
+      }
+      if (answer.reason === "stopped") throw answer;
+      const isShortWait = answer.retryAfterMs !== null && answer.retryAfterMs <= RETRY_AFTER_MS_MAX;
+      if (isLast || !isShortWait) {
+        await this.#onFailedCall(request, answer, context);
+        return null;
+      }
+      await this.#parts.clock.sleep(answer.retryAfterMs, context.signal);
+      context.signal.throwIfAborted();
+    }
+    return null;
+  }
+
+  /** Never rejects: a bug in the client must not fail a memory either. */
+  async #complete(request: LlmRequest, signal: AbortSignal): Promise<LlmAnswer | LlmError> {
+    try {
+      return await this.#parts.model.complete(request, signal);
+    } catch (cause) {
+      if (cause instanceof LlmError) return cause;
+      this.#parts.log.error({ err: cause }, "a language model call failed unexpectedly");
+      return new LlmError("failed", "the call failed unexpectedly", { cause });
+    }
+  }
+
+  #isCircuitOpen(request: ExtractionRequest, { onNote }: ExtractionContext): boolean {
+    const isOpen = this.#breaker.isOpen(request.endpointKey) || this.#breaker.isOpen(request.projectKey);
+    if (isOpen) onNote("The language model failed several times and is not called for a while: extracted locally.");
+    return isOpen;
+  }
+
+  async #onFailedCall(request: ExtractionRequest, error: LlmError, { onNote }: ExtractionContext): Promise<void> {
+    const { job } = request;
+    await this.#parts.extractions.keep(job, null);
+    const { reason, message, isTransient } = error;
+    this.#parts.log.warn(
+      { memory: job.memory.id, project: job.projectId, reason, isTransient, error: message },
+      "the language model did not answer; a memory is extracted locally",
+    );
+    onNote("The language model did not answer: extracted locally.");
+    // neither a bad request nor a call that was never made is the endpoint's fault
+    if (REQUEST_ERROR_STATUSES.includes(error.status) || reason === "overloaded") return;
+    // a project's own text or settings can cause these failures, so they must not block other projects
+    const isProjectFailure = error.status === null && PROJECT_FAILURES.includes(error.reason);
+    this.#recordFailure(request, isProjectFailure ? request.projectKey : request.endpointKey, error.retryAfterMs);
+  }
+
+  async #onUnusableReplies(request: ExtractionRequest, problem: string, { onNote }: ExtractionContext): Promise<void> {
+    const { job } = request;
+    await this.#parts.extractions.keep(job, null);
+    this.#parts.log.warn(
+      { memory: job.memory.id, project: job.projectId, problem },
+      "the language model's replies are unusable; a memory is extracted locally",
+    );
+    onNote("The language model's replies were unusable: extracted locally.");
+    this.#recordFailure(request, request.projectKey, null);
+  }
+
+  #recordFailure({ job }: ExtractionRequest, key: string, requestedMs: number | null): void {
+    if (!this.#breaker.recordFailure(key, requestedMs)) return;
+    this.#parts.log.warn({ project: job.projectId }, "a language model failed and is not called for a while");
+  }
+
+  #onBudgetExhausted(projectId: ProjectId, { onNote }: ExtractionContext): void {
+    onNote("The project's daily token limit is reached: extracted locally until the next day (UTC).");
+    if (this.#exhausted.has(projectId)) return;
+    this.#exhausted.add(projectId);
+    this.#parts.log.warn(
+      { project: projectId },
+      "the project's daily token limit is reached; its memories are extracted locally until the next day (UTC)",
+    );
+  }
+}
+
+/** What to extract for one job, with which endpoint and limits. */
+class ExtractionRequest {
+  readonly dailyTokensMax: number | null;
+  readonly replyTokensMax: number;
+  /** Identifies the endpoint for limits that all its users share. */
+  readonly endpointKey: string;
+  /** Identifies the endpoint as used by one project: unusable replies to its texts must not block other projects. */
+  readonly projectKey: string;
+
+  constructor(
+    readonly job: Job,
+    readonly missing: readonly ExtractedField[],
+    readonly endpoint: LlmEndpoint,
+    { llm, smart_ingestion }: ProjectSettings,
+  ) {
+    this.dailyTokensMax = smart_ingestion.daily_token_limit;
+    this.replyTokensMax = Math.min(llm.max_output_tokens ?? REPLY_TOKENS_MAX, REPLY_TOKENS_MAX);
+    this.endpointKey = JSON.stringify([endpoint.baseUrl, endpoint.model, endpoint.apiKey]);
+    this.projectKey = JSON.stringify([job.projectId, this.endpointKey]);
+  }
+}
