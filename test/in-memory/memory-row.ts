@@ -1,10 +1,10 @@
 // What the in-memory stores share about memories: liveness, the way back to work, expiry, quotas and erasure.
 
-import { Fault } from "../../src/domain/fault.ts";
+import type { Fault } from "../../src/domain/fault.ts";
 import { filteredAttributesJson } from "../../src/domain/filter.ts";
 import type { ProjectId } from "../../src/domain/ids.ts";
 import type { Memory, MemoryState } from "../../src/domain/memory.ts";
-import { PLANS } from "../../src/domain/project.ts";
+import { quotaRefusal as planRefusal } from "../../src/domain/quota.ts";
 import type { VisibleMemory } from "../../src/ports/chunk-index.ts";
 import type { UploadedFile } from "../../src/ports/job-store.ts";
 import { recordEvent } from "./outbox.ts";
@@ -84,24 +84,7 @@ export function quotaRefusal(session: Session, projectId: ProjectId, documents: 
 
 function exceededQuota(session: Session, projectId: ProjectId, documents: number, bytes: number): Fault | null {
   const plan = openProject(session, projectId)?.project.plan ?? "free";
-  const quotas = PLANS[plan];
-  const used = stored(session, projectId);
-  const shown = (amount: number) => amount.toLocaleString("en-US");
-  const cure = "delete memories or choose another plan.";
-  if (documents > 0 && quotas.documents !== null && used.documents + documents > quotas.documents) {
-    return new Fault(
-      "document_quota_exceeded",
-      `The plan "${plan}" holds ${shown(quotas.documents)} memories, and ${shown(used.documents)} are stored: ${cure}`,
-    );
-  }
-  if (bytes > 0 && quotas.storageBytes !== null && used.bytes + bytes > quotas.storageBytes) {
-    return new Fault(
-      "storage_quota_exceeded",
-      `The plan "${plan}" holds ${shown(quotas.storageBytes)} bytes of content; ${shown(used.bytes)} are stored, and ` +
-        `this would add ${shown(bytes)}: ${cure}`,
-    );
-  }
-  return null;
+  return planRefusal(plan, stored(session, projectId), { documents, bytes });
 }
 
 /** Erases a memory with what chats show of it and what idempotency remembers of it. */

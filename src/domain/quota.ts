@@ -1,0 +1,41 @@
+// Whether the plan of a project has room for more memories. The stores count what is stored and ask within the
+// transaction that adds to it. Quotas of queries are in account/query-quota.ts.
+
+import { Fault } from "./fault.ts";
+import { PLANS, type Plan } from "./project.ts";
+
+/** Number and content of memories. */
+export interface StoredAmount {
+  readonly documents: number;
+  /** UTF-8 bytes of content. */
+  readonly bytes: number;
+}
+
+const REMEDY = "delete memories or choose another plan.";
+
+/**
+ * The Fault for a change that would exceed a quota of the plan: `document_quota_exceeded` or `storage_quota_exceeded`;
+ * null if there is room. A change that adds nothing is allowed even if a smaller plan is exceeded already.
+ * @param growth what the change adds; `bytes` is negative if it removes content
+ */
+export function quotaRefusal(plan: Plan, stored: StoredAmount, growth: StoredAmount): Fault | null {
+  const { documents, storageBytes } = PLANS[plan];
+  if (growth.documents > 0 && documents !== null && stored.documents + growth.documents > documents) {
+    return new Fault(
+      "document_quota_exceeded",
+      `The plan "${plan}" holds ${shown(documents)} memories, and ${shown(stored.documents)} are stored: ${REMEDY}`,
+    );
+  }
+  if (growth.bytes > 0 && storageBytes !== null && stored.bytes + growth.bytes > storageBytes) {
+    return new Fault(
+      "storage_quota_exceeded",
+      `The plan "${plan}" holds ${shown(storageBytes)} bytes of content; ${shown(stored.bytes)} are stored, and this ` +
+        `would add ${shown(growth.bytes)}: ${REMEDY}`,
+    );
+  }
+  return null;
+}
+
+function shown(amount: number): string {
+  return amount.toLocaleString("en-US");
+}
