@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! mass  = .1 seeds + .16 EP query + .1 EP PE seeds + .6 EP PE EP query
-//! score = certainty × clip(1 + log10(mass / greatest mass) / 2.5, 0, 1)
+//! score = certainty × clamp(1 + log10(mass / greatest mass) / 2.5, 0, 1)
 //! ```
 //!
 //! `query` is the mass of the query's entities (`query_entities`), `seeds` that of the best passages of other search
@@ -395,7 +395,7 @@ fn add_mass(
     }
 }
 
-/// The best hits with their graph scores: certainty × clip(1 + log10(mass / greatest mass) / 2.5, 0, 1).
+/// The best hits with their graph scores: certainty × clamp(1 + log10(mass / greatest mass) / 2.5, 0, 1).
 fn score_hits(reached: Reached, certainty: f64, limit: usize) -> Vec<GraphHit> {
     let greatest = reached.values().map(|(mass, _)| *mass).fold(0.0, f64::max);
     let score = |mass: f64| certainty * (1.0 + (mass / greatest).log10() / SCORE_DECADES).clamp(0.0, 1.0);
@@ -639,76 +639,107 @@ mod tests {
         pieces.join(" ")
     }
 
+    /// A graph with random changes, beside the live chunks that it should contain.
+    #[derive(Default)]
+    struct History {
+        extractor: MentionExtractor,
+        graph: EntityGraph,
+        live: Live,
+        chunks_added: u64,
+    }
+
+    impl History {
+        /// Replaces a random memory by 0 to 3 chunks.
+        fn change(&mut self, chance: &mut Chance) {
+            let ordinal = chance.below(90) as u32;
+            self.graph.remove_memory(ordinal);
+            self.live.retain(|_, passage| passage.ordinal != ordinal);
+            for at in 0..chance.below(5).saturating_sub(1) {
+                let phrases = if chance.below(3) == 0 { vec!["machine learning".to_owned()] } else { Vec::new() };
+                let title = (at == 0 && chance.below(2) == 0).then(|| text(chance, 2));
+                let phrases = self.extractor.phrases(&phrases);
+                let record = self.extractor.record(&text(chance, 12), title.as_deref(), &phrases);
+                self.chunks_added += 1;
+                self.graph.add(self.chunks_added, ordinal, &record).expect("added");
+                self.live.insert(self.chunks_added, Passage { ordinal, record });
+            }
+        }
+
+        /// Up to 5 seeds, perhaps of removed chunks.
+        fn seeds(&self, chance: &mut Chance) -> Vec<Seed> {
+            let count = chance.below(6);
+            let keys: BTreeSet<u64> =
+                (0..count).map(|_| 1 + chance.below(self.chunks_added as usize + 1) as u64).collect();
+            keys.iter().map(|key| Seed { chunk_key: *key, score: chance.below(100) as f32 / 50.0 }).collect()
+        }
+    }
+
+    /// A random admissible set.
+    fn admissible(chance: &mut Chance) -> MemorySet {
+        let divisor = 1 + chance.below(4) as u32;
+        (0..90u32).filter(|ordinal| divisor == 1 || ordinal % divisor != 0).collect()
+    }
+
+    fn assert_links(graph: &EntityGraph, scope: &mut Scope<'_>, naive: &Naive) {
+        for (key, expected) in &naive.links {
+            let links = scope.links(graph.slot_of(*key).expect("live"));
+            let links: BTreeMap<u64, (u32, bool)> =
+                links.map(|at| scope.link(at)).map(|l| (graph.hash(l.entity), (l.tf, l.is_title))).collect();
+            assert_eq!(links, *expected, "links of {key}");
+        }
+    }
+
+    fn assert_hits(graph: &EntityGraph, found: &[GraphHit], paths: &Paths, certainty: f64) {
+        let masses: BTreeMap<u64, f64> = paths.iter().map(|(key, paths)| (*key, paths.values().sum())).collect();
+        let greatest = masses.values().copied().fold(0.0, f64::max);
+        let score = |key: &u64| certainty * (1.0 + (masses[key] / greatest).log10() / 2.5).clamp(0.0, 1.0);
+        let hits: BTreeMap<u64, &GraphHit> = found.iter().map(|hit| (hit.chunk_key, hit)).collect();
+        // Sources below a ten-thousandth of the mass are not pushed, so scores may differ by a little.
+        for key in masses.keys() {
+            let given = hits.get(key).map_or(0.0, |hit| f64::from(hit.score));
+            assert!((given - score(key)).abs() < 2e-3, "{key}: {given}, expected {}", score(key));
+        }
+        assert!(hits.keys().all(|key| masses.contains_key(key)));
+        assert!(found.windows(2).all(|pair| pair[0].score >= pair[1].score));
+        for (key, hit) in hits {
+            let via = hit.via.map_or(0, |(key, _)| key);
+            let hash = |id| if id == 0 { 0 } else { graph.hash(id) };
+            let reported = paths[&key][&(hash(hit.from), via, hash(hit.through))];
+            let over_others = paths[&key].iter().filter(|((_, via, _), _)| *via != key);
+            let strongest = over_others.map(|(_, mass)| *mass).fold(0.0, f64::max);
+            assert!(via != key && reported >= strongest * 0.999_99, "{key}: {reported}, strongest {strongest}");
+        }
+    }
+
     /// After any history of random changes and in any scope, links, scores, certainty and paths agree with the
     /// reference implementation.
     #[test]
     fn links_scores_and_paths_match_the_definition_after_any_history() {
         let mut chance = Chance::new();
-        let extractor = MentionExtractor::default();
-        let (mut graph, mut live, mut next_key) = (EntityGraph::default(), Live::new(), 1u64);
+        let mut history = History::default();
         let mut hits_in_total = 0;
         for _ in 0..250 {
-            let ordinal = chance.below(90) as u32;
-            graph.remove_memory(ordinal);
-            live.retain(|_, passage| passage.ordinal != ordinal);
-            for at in 0..chance.below(5).saturating_sub(1) {
-                let phrases = if chance.below(3) == 0 { vec!["machine learning".to_owned()] } else { Vec::new() };
-                let title = (at == 0 && chance.below(2) == 0).then(|| text(&mut chance, 2));
-                let record = extractor.record(&text(&mut chance, 12), title.as_deref(), &extractor.phrases(&phrases));
-                graph.add(next_key, ordinal, &record).expect("added");
-                live.insert(next_key, Passage { ordinal, record });
-                next_key += 1;
-            }
-            let mut set = MemorySet::with_room_for(90);
-            let divisor = 1 + chance.below(4);
-            (0..90)
-                .filter(|ordinal| divisor == 1 || ordinal % divisor != 0)
-                .for_each(|ordinal| set.insert(ordinal as u32));
-
-            let naive = Naive::new(&live, &set);
-            let mut scope = Scope::new(&graph, &set);
-            for (key, expected) in &naive.links {
-                let links = scope.links(graph.slot_of(*key).expect("live"));
-                let links: BTreeMap<u64, (u32, bool)> =
-                    links.map(|at| scope.link(at)).map(|l| (graph.hash(l.entity), (l.tf, l.is_title))).collect();
-                assert_eq!(links, *expected, "links of {key}");
-            }
+            history.change(&mut chance);
+            let History { extractor, graph, live, .. } = &history;
+            let set = admissible(&mut chance);
+            let naive = Naive::new(live, &set);
+            let mut scope = Scope::new(graph, &set);
+            assert_links(graph, &mut scope, &naive);
 
             let ngrams = extractor.query_ngrams(&text(&mut chance, 4));
-            let keys: BTreeSet<u64> =
-                (0..chance.below(6)).map(|_| 1 + chance.below(next_key as usize) as u64).collect();
-            let seeds: Vec<Seed> =
-                keys.iter().map(|key| Seed { chunk_key: *key, score: chance.below(100) as f32 / 50.0 }).collect();
+            let seeds = history.seeds(&mut chance);
             let occurrences = chance.below(20);
             let found =
-                search_within(usize::MAX, &mut scope, &ngrams, &seeds, 2_000, |_, _| Ok(occurrences)).expect("walked");
-            let (query, certainty) = naive.query_entities(&ngrams, occurrences, &live);
+                search_within(usize::MAX, &mut scope, &ngrams, &seeds, 2_000, |_, _| Ok(occurrences)).expect("hits");
+            let (query, certainty) = naive.query_entities(&ngrams, occurrences, live);
             assert!((f64::from(found.certainty) - certainty).abs() < 1e-6, "{} {certainty}", found.certainty);
             if certainty == 0.0 {
                 assert!(found.hits.is_empty());
                 continue;
             }
             let paths = naive_paths(&naive, &query, &naive.seed_masses(&seeds));
-            let masses: BTreeMap<u64, f64> = paths.iter().map(|(key, paths)| (*key, paths.values().sum())).collect();
-            let greatest = masses.values().copied().fold(0.0, f64::max);
-            let score = |key: &u64| certainty * (1.0 + (masses[key] / greatest).log10() / 2.5).clamp(0.0, 1.0);
-            let hits: BTreeMap<u64, &GraphHit> = found.hits.iter().map(|hit| (hit.chunk_key, hit)).collect();
-            // Sources below a ten-thousandth of the mass are not pushed, so scores may differ by a little.
-            for key in masses.keys() {
-                let given = hits.get(key).map_or(0.0, |hit| f64::from(hit.score));
-                assert!((given - score(key)).abs() < 2e-3, "{key}: {given}, expected {}", score(key));
-            }
-            assert!(hits.keys().all(|key| masses.contains_key(key)));
-            assert!(found.hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
-            hits_in_total += hits.len();
-            for (key, hit) in hits {
-                let via = hit.via.map_or(0, |(key, _)| key);
-                let hash = |id| if id == 0 { 0 } else { graph.hash(id) };
-                let reported = paths[&key][&(hash(hit.from), via, hash(hit.through))];
-                let over_others = paths[&key].iter().filter(|((_, via, _), _)| *via != key);
-                let strongest = over_others.map(|(_, mass)| *mass).fold(0.0, f64::max);
-                assert!(via != key && reported >= strongest * 0.999_99, "{key}: {reported}, strongest {strongest}");
-            }
+            assert_hits(graph, &found.hits, &paths, certainty);
+            hits_in_total += found.hits.len();
         }
         assert!(hits_in_total > 500, "enough hits for a meaningful test: {hits_in_total}");
     }
