@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 pub struct Hit {
     /// The chunk.
     pub chunk_key: u64,
-    /// Ordinal of its memory, from `filters::candidates`.
+    /// Ordinal of its memory, from `filters::memory_table`.
     pub ordinal: u32,
     /// Higher is better. Comparable only among the hits of one search.
     pub score: f32,

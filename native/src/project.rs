@@ -13,9 +13,9 @@ use crate::entities::neighbours::{self, Neighbourhood};
 use crate::entities::scope::Scope;
 use crate::entities::walk::{self, GraphHits, Seed};
 use crate::error::{Error, Result};
-use crate::filters::candidates::{Admissible, Candidates, Showing, check_key};
 use crate::filters::filter::Filter;
 use crate::filters::json::Json;
+use crate::filters::memory_table::{Admissible, MemoryTable, VisibleMemory, check_key};
 use crate::hit::Hit;
 use crate::text::index::{StoredPassage, TextIndex};
 use crate::text::schema::TextChunk;
@@ -76,7 +76,7 @@ pub struct ProjectStats {
 /// An open project. Searches come from any thread; `publish`, `remove` and `compact_if_needed` from one at a time.
 #[derive(Debug)]
 pub struct Project {
-    candidates: Arc<Candidates>,
+    memory_table: Arc<MemoryTable>,
     vectors: VectorIndex,
     text: TextIndex,
     extractor: MentionExtractor,
@@ -92,26 +92,26 @@ impl Project {
         if options.fingerprint.contains('\n') {
             return Err(Error::invalid("a fingerprint has no line breaks"));
         }
-        let candidates = Arc::new(Candidates::default());
+        let memory_table = Arc::new(MemoryTable::default());
         let vector_options = VectorOptions {
             directory: options.directory.join("vectors"),
             dimensions: options.dimensions,
             fingerprint: options.fingerprint,
             hnsw_min_chunks: options.hnsw_min_chunks,
         };
-        let (vectors, mut repairs) = VectorIndex::open(vector_options, Arc::clone(&candidates))?;
-        let (text, text_repairs) = TextIndex::open(&options.directory.join("text"), Arc::clone(&candidates))?;
+        let (vectors, mut repairs) = VectorIndex::open(vector_options, Arc::clone(&memory_table))?;
+        let (text, text_repairs) = TextIndex::open(&options.directory.join("text"), Arc::clone(&memory_table))?;
         repairs.extend(text_repairs);
         let mut graph = EntityGraph::default();
         text.for_each_entity_record(|chunk_key, ordinal, record| graph.add(chunk_key, ordinal, record))?;
         let (extractor, graph) = (MentionExtractor::default(), RwLock::new(graph));
-        Ok((Project { candidates, vectors, text, extractor, graph, dimensions: options.dimensions }, repairs))
+        Ok((Project { memory_table, vectors, text, extractor, graph, dimensions: options.dimensions }, repairs))
     }
 
     /// Makes memories searchable, or changes their user and expiry.
-    pub fn show(&self, showings: &[Showing]) -> Result<()> {
-        showings.iter().try_for_each(|showing| check_key("memory key", showing.memory_key))?;
-        self.candidates.show(showings);
+    pub fn show(&self, visible_memories: &[VisibleMemory]) -> Result<()> {
+        visible_memories.iter().try_for_each(|visible_memory| check_key("memory key", visible_memory.memory_key))?;
+        self.memory_table.show(visible_memories);
         Ok(())
     }
 
@@ -123,25 +123,25 @@ impl Project {
         }
         memory_keys.iter().try_for_each(|key| check_key("memory key", *key))?;
         let attributes = attributes.iter().map(|text| attributes_of(text.as_ref())).collect::<Result<Vec<Json>>>()?;
-        self.candidates.describe(memory_keys, &attributes);
+        self.memory_table.describe(memory_keys, &attributes);
         Ok(())
     }
 
     /// Makes memories unsearchable at once.
     pub fn hide(&self, memory_keys: &[u64]) {
-        self.candidates.hide(memory_keys);
+        self.memory_table.hide(memory_keys);
     }
 
     /// The memories that a request may see: of one user, or of the whole project without `user_key`.
     pub fn admit(&self, user_key: Option<u64>, now_ms: u64) -> Result<Admissible> {
         user_key.map_or(Ok(()), |key| check_key("user key", key))?;
-        Ok(self.candidates.admit(user_key, now_ms))
+        Ok(self.memory_table.admit(user_key, now_ms))
     }
 
     /// Like `admit`, restricted to memories that match a filter (see `Filter::parse`).
     pub fn admit_within(&self, user_key: Option<u64>, now_ms: u64, filter: &str) -> Result<Admissible> {
         user_key.map_or(Ok(()), |key| check_key("user key", key))?;
-        self.candidates.admit_within(user_key, now_ms, &Filter::parse(filter)?)
+        self.memory_table.admit_within(user_key, now_ms, &Filter::parse(filter)?)
     }
 
     /// Replaces everything that the given memories had by `chunks` and their vectors, `[chunks, dimensions]`. On
@@ -192,7 +192,7 @@ impl Project {
         if chunk_keys.len() != memory_keys.len() {
             return Err(Error::invalid("chunk keys and memory keys differ in number"));
         }
-        let ordinals = self.candidates.known_ordinals(memory_keys);
+        let ordinals = self.memory_table.known_ordinals(memory_keys);
         let chunks: Vec<(u64, Option<u32>)> = chunk_keys.iter().copied().zip(ordinals).collect();
         self.vectors.score_chunks(vector, &chunks)
     }
@@ -206,16 +206,16 @@ impl Project {
     /// other chunk.
     pub fn search_graph(&self, query: &str, seeds: &[Seed], within: &Admissible, limit: usize) -> Result<GraphHits> {
         check_limit(limit)?;
-        let set = self.candidates.confine(within)?;
+        let set = self.memory_table.still_visible(within)?;
         let ngrams = self.extractor.query_ngrams(query);
         let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
         let occurrences = |word: &str, most| self.text.document_frequency_within(word, &set, most);
         let mut found = walk::search(&mut Scope::new(&graph, &set), &ngrams, seeds, limit, occurrences)?;
         drop(graph);
-        self.candidates.retain_admitted(within, &mut found.hits, |hit| hit.ordinal);
+        self.memory_table.retain_admitted(within, &mut found.hits, |hit| hit.ordinal);
         // A hit stays when the passage on its path was hidden meanwhile, but its path is removed.
         let mut passed: Vec<u32> = found.hits.iter().filter_map(|hit| hit.via.map(|(_, ordinal)| ordinal)).collect();
-        self.candidates.retain_admitted(within, &mut passed, |ordinal| *ordinal);
+        self.memory_table.retain_admitted(within, &mut passed, |ordinal| *ordinal);
         passed.sort_unstable();
         let is_hidden = |(_, ordinal): (u64, u32)| passed.binary_search(&ordinal).is_err();
         for hit in found.hits.iter_mut().filter(|hit| hit.via.is_some_and(is_hidden)) {
@@ -235,16 +235,16 @@ impl Project {
     /// each. Empty for an unknown or inadmissible memory.
     pub fn neighbourhood(&self, memory_key: u64, within: &Admissible, limit: usize) -> Result<Neighbourhood> {
         check_limit(limit)?;
-        let set = self.candidates.confine(within)?;
-        let Some(ordinal) = self.candidates.known_ordinals(&[memory_key])[0] else {
+        let set = self.memory_table.still_visible(within)?;
+        let Some(ordinal) = self.memory_table.known_ordinals(&[memory_key])[0] else {
             return Ok(Neighbourhood::default());
         };
         let graph = self.graph.read().unwrap_or_else(PoisonError::into_inner);
         let mut found = neighbours::neighbourhood(&mut Scope::new(&graph, &set), ordinal, limit);
         drop(graph);
-        self.candidates.retain_admitted(within, &mut found.neighbours, |neighbour| neighbour.ordinal);
+        self.memory_table.retain_admitted(within, &mut found.neighbours, |neighbour| neighbour.ordinal);
         let mut still_admitted = vec![ordinal];
-        self.candidates.retain_admitted(within, &mut still_admitted, |ordinal| *ordinal);
+        self.memory_table.retain_admitted(within, &mut still_admitted, |ordinal| *ordinal);
         Ok(if still_admitted.is_empty() { Neighbourhood::default() } else { found })
     }
 
@@ -255,7 +255,7 @@ impl Project {
 
     /// The memory keys of ordinals of hits.
     pub fn memory_keys(&self, ordinals: impl IntoIterator<Item = u32>) -> Vec<u64> {
-        self.candidates.memory_keys(ordinals)
+        self.memory_table.memory_keys(ordinals)
     }
 
     /// Compares the chunks that should be indexed with those that are.
@@ -264,7 +264,7 @@ impl Project {
         let (vectors, postings) = (self.vectors.chunks(), self.text.chunks());
         let surplus = vectors.iter().chain(&postings).filter(|(key, _)| !expected.contains(key));
         let surplus: BTreeSet<u64> =
-            self.candidates.memory_keys(surplus.map(|(_, ordinal)| *ordinal)).into_iter().collect();
+            self.memory_table.memory_keys(surplus.map(|(_, ordinal)| *ordinal)).into_iter().collect();
         let vectors: FxHashSet<u64> = vectors.into_iter().map(|(key, _)| key).collect();
         let postings: FxHashSet<u64> = postings.into_iter().map(|(key, _)| key).collect();
         Differences {
@@ -280,7 +280,7 @@ impl Project {
     pub fn stats(&self) -> ProjectStats {
         let vectors = self.vectors.stats();
         ProjectStats {
-            memories: self.candidates.len(),
+            memories: self.memory_table.len(),
             chunks: vectors.chunks,
             dead_chunks: vectors.dead_chunks,
             log_bytes: vectors.log_bytes,
@@ -321,8 +321,8 @@ impl Project {
     }
 
     fn replace_entities(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
-        let ordinals = self.candidates.ordinals(memory_keys.iter().copied());
-        let chunk_ordinals = self.candidates.ordinals(chunks.iter().map(|chunk| chunk.memory_key));
+        let ordinals = self.memory_table.ordinals(memory_keys.iter().copied());
+        let chunk_ordinals = self.memory_table.ordinals(chunks.iter().map(|chunk| chunk.memory_key));
         // In slices, so that a search waits for one slice at most. These memories are not shown meanwhile.
         for slice in ordinals.chunks(ENTITIES_SLICE) {
             let mut graph = self.graph.write().unwrap_or_else(PoisonError::into_inner);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use napi_derive::napi;
 
 use crate::bindings::tasks::ToJs;
-use crate::filters::candidates::Admissible;
+use crate::filters::memory_table::Admissible;
 
 /// The memories that one request may see. Valid only for the index that made it.
 #[napi]

@@ -12,7 +12,7 @@ use crate::bindings::admissible::NativeAdmissible;
 use crate::bindings::conversions::{checked_ms, checked_user};
 use crate::bindings::tasks::{ToJs, WritingThread, js_error, run, run_on_worker};
 use crate::error::{Error, Result};
-use crate::filters::candidates::Showing;
+use crate::filters::memory_table::VisibleMemory;
 use crate::project::{self, Project, ProjectOptions};
 
 /// How a project is opened.
@@ -123,13 +123,13 @@ impl NativeIndex {
                 return Err(Error::invalid("memory keys, user keys and expiries differ in number"));
             }
             let keys = memory_keys.iter().zip(user_keys.iter());
-            let showings = keys.zip(expires_at_ms.iter()).map(|((memory_key, user_key), expires_at_ms)| {
+            let visible_memories = keys.zip(expires_at_ms.iter()).map(|((memory_key, user_key), expires_at_ms)| {
                 let expires_at_ms = checked_ms(*expires_at_ms)?;
-                Ok(Showing { memory_key: *memory_key, user_key: *user_key, expires_at_ms })
+                Ok(VisibleMemory { memory_key: *memory_key, user_key: *user_key, expires_at_ms })
             });
-            let (project, showings) = (self.project()?, showings.collect::<Result<Vec<_>>>()?);
+            let (project, visible_memories) = (self.project()?, visible_memories.collect::<Result<Vec<_>>>()?);
             attributes.map_or(Ok(()), |attributes| project.describe(&memory_keys, &attributes))?;
-            project.show(&showings)
+            project.show(&visible_memories)
         })
     }
 

@@ -22,7 +22,7 @@ pub(crate) type Slot = u32;
 #[derive(Debug)]
 pub(crate) struct Chunk {
     pub(crate) chunk_key: u64,
-    /// Ordinal of its memory, from `filters::candidates`.
+    /// Ordinal of its memory, from `filters::memory_table`.
     pub(crate) ordinal: u32,
     /// Titles first, then by first word, the longest first.
     pub(crate) candidates: Box<[Candidate]>,

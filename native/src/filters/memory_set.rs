@@ -1,4 +1,4 @@
-//! Bitmap over memories. `filters::candidates` decides which memories are in it.
+//! Bitmap over memories. `filters::memory_table` decides which memories are in it.
 
 /// Dense bitmap over memory ordinals. At 132,000 memories it has 16 KB, so copying or intersecting takes one or two
 /// microseconds, and a membership test inside a scan is one load.

@@ -2,7 +2,7 @@
 //!
 //! | File | Content |
 //! |---|---|
-//! | `candidates` | admissible sets: memories that are visible, not expired, of the right user, and match a filter |
+//! | `memory_table` | ordinals, visibility and attributes of all memories; makes admissible sets |
 //! | `memory_set` | bitmap over memories |
 //! | `filter` | operators of a filter and how conditions combine |
 //! | `attributes` | index of the attributes of all memories, by attribute path |
@@ -11,9 +11,9 @@
 //! | `json` | JSON text as comparable values |
 
 mod attributes;
-pub(crate) mod candidates;
 mod dictionary;
 pub(crate) mod filter;
 pub(crate) mod json;
 pub(crate) mod memory_set;
+pub(crate) mod memory_table;
 mod slab;

@@ -10,8 +10,8 @@ use tantivy::{TantivyDocument, TantivyError};
 
 use crate::error::{Error, Result};
 use crate::files::set_aside;
-use crate::filters::candidates::{Admissible, Candidates};
 use crate::filters::memory_set::MemorySet;
+use crate::filters::memory_table::{Admissible, MemoryTable};
 use crate::hit::Hit;
 use crate::text::analysis::Analyzer;
 use crate::text::schema::{self, StoredEntityRecord, TextChunk, TextFields};
@@ -32,7 +32,7 @@ pub struct StoredPassage {
 pub struct TextIndex {
     directory: PathBuf,
     analyzer: Analyzer,
-    candidates: Arc<Candidates>,
+    memory_table: Arc<MemoryTable>,
     fields: TextFields,
     /// The last commit.
     snapshot: RwLock<Arc<Snapshot>>,
@@ -50,8 +50,8 @@ impl TextIndex {
     /// Opens or creates the index in its own folder. An index that cannot be opened, has another format, or has a file
     /// with a wrong checksum is set aside as `<name>.damaged-<n>` and replaced by an empty one. The returned sentences
     /// report that.
-    pub fn open(directory: &Path, candidates: Arc<Candidates>) -> Result<(TextIndex, Vec<String>)> {
-        let opened = catch_unwind(AssertUnwindSafe(|| TextIndex::open_undamaged(directory, Arc::clone(&candidates))));
+    pub fn open(directory: &Path, memory_table: Arc<MemoryTable>) -> Result<(TextIndex, Vec<String>)> {
+        let opened = catch_unwind(AssertUnwindSafe(|| TextIndex::open_undamaged(directory, Arc::clone(&memory_table))));
         let reason = match opened {
             Ok(Err(Error::Damaged(reason))) => reason,
             Ok(other) => return Ok((other?, Vec::new())),
@@ -64,20 +64,20 @@ impl TextIndex {
             directory.display(),
             aside.display()
         );
-        Ok((TextIndex::open_undamaged(directory, candidates)?, vec![sentence]))
+        Ok((TextIndex::open_undamaged(directory, memory_table)?, vec![sentence]))
     }
 
     /// Opens or creates the index; `Damaged` if its files cannot be used.
-    fn open_undamaged(directory: &Path, candidates: Arc<Candidates>) -> Result<TextIndex> {
+    fn open_undamaged(directory: &Path, memory_table: Arc<MemoryTable>) -> Result<TextIndex> {
         let writer = TextWriter::open(directory)?;
         writer.verify_checksums()?;
         let (searcher, stemmings) = writer.last_commit()?;
         let (_, fields) = schema::schema();
-        let snapshot = Snapshot::new(searcher, stemmings, &fields, &candidates, None)?;
+        let snapshot = Snapshot::new(searcher, stemmings, &fields, &memory_table, None)?;
         Ok(TextIndex {
             directory: directory.to_owned(),
             analyzer: Analyzer::default(),
-            candidates,
+            memory_table,
             fields,
             snapshot: RwLock::new(Arc::new(snapshot)),
             writer: Mutex::new(Some(writer)),
@@ -104,11 +104,11 @@ impl TextIndex {
     /// The `limit` admissible chunks with the highest BM25 scores above 0, best first. `Invalid` if the set belongs to
     /// another index.
     pub fn search(&self, query: &str, within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
-        let set = self.candidates.confine(within)?;
+        let set = self.memory_table.still_visible(within)?;
         let snapshot = self.snapshot();
         let words = self.analyzer.query_words(query, &snapshot.stemmings);
         let mut hits = WeightedQuery::new(&snapshot, &words)?.best_hits(&set, limit)?;
-        self.candidates.retain_admitted(within, &mut hits, |hit| hit.ordinal);
+        self.memory_table.retain_admitted(within, &mut hits, |hit| hit.ordinal);
         Ok(hits)
     }
 
@@ -181,7 +181,7 @@ impl TextIndex {
         let documents = chunks.iter().map(|chunk| schema::document(chunk, &self.fields, &self.analyzer));
         let mut stemmings = self.snapshot().stemmings.clone();
         let searcher = writer.commit(memory_keys, documents, &mut stemmings)?;
-        let snapshot = Snapshot::new(searcher, stemmings, &self.fields, &self.candidates, Some(&self.snapshot()))?;
+        let snapshot = Snapshot::new(searcher, stemmings, &self.fields, &self.memory_table, Some(&self.snapshot()))?;
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
         Ok(())
     }
@@ -194,7 +194,7 @@ impl TextIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filters::candidates::{NEVER, Showing};
+    use crate::filters::memory_table::{NEVER, VisibleMemory};
     use crate::text::analysis::Stemming;
     use mneme_testing::{Chance, TempDir};
     use std::collections::{BTreeMap, BTreeSet};
@@ -254,7 +254,7 @@ mod tests {
     /// An index and a model of its expected content: memory → (user, chunks).
     struct CheckedIndex {
         directory: PathBuf,
-        candidates: Arc<Candidates>,
+        memory_table: Arc<MemoryTable>,
         index: TextIndex,
         model: BTreeMap<u64, (u64, Vec<Chunk>)>,
         next_chunk: u64,
@@ -262,17 +262,17 @@ mod tests {
 
     impl CheckedIndex {
         fn open(directory: &Path) -> CheckedIndex {
-            let candidates = Arc::new(Candidates::default());
-            let (index, repairs) = TextIndex::open(directory, Arc::clone(&candidates)).expect("opened");
+            let memory_table = Arc::new(MemoryTable::default());
+            let (index, repairs) = TextIndex::open(directory, Arc::clone(&memory_table)).expect("opened");
             assert!(repairs.is_empty(), "{repairs:?}");
-            CheckedIndex { directory: directory.to_owned(), candidates, index, model: BTreeMap::new(), next_chunk: 1 }
+            CheckedIndex { directory: directory.to_owned(), memory_table, index, model: BTreeMap::new(), next_chunk: 1 }
         }
 
         fn reopen(&mut self) {
             self.index.close();
             let reopened = CheckedIndex::open(&self.directory);
-            (self.candidates, self.index) = (reopened.candidates, reopened.index);
-            self.model.iter().for_each(|(memory, (user, _))| show(&self.candidates, *memory, *user));
+            (self.memory_table, self.index) = (reopened.memory_table, reopened.index);
+            self.model.iter().for_each(|(memory, (user, _))| show(&self.memory_table, *memory, *user));
         }
 
         fn publish(&mut self, memories: &[u64], chance: &mut Chance) {
@@ -301,7 +301,7 @@ mod tests {
                 })
                 .collect();
             self.index.publish(memories, &chunks).expect("published");
-            memories.iter().for_each(|memory| show(&self.candidates, *memory, 1 + memory % 3));
+            memories.iter().for_each(|memory| show(&self.memory_table, *memory, 1 + memory % 3));
         }
 
         fn chunks(&self) -> impl Iterator<Item = (u64, &Chunk)> {
@@ -333,8 +333,8 @@ mod tests {
         }
     }
 
-    fn show(candidates: &Candidates, memory_key: u64, user_key: u64) {
-        candidates.show(&[Showing { memory_key, user_key, expires_at_ms: NEVER }]);
+    fn show(memory_table: &MemoryTable, memory_key: u64, user_key: u64) {
+        memory_table.show(&[VisibleMemory { memory_key, user_key, expires_at_ms: NEVER }]);
     }
 
     fn phrase(chance: &mut Chance, words_max: usize) -> String {
@@ -479,7 +479,7 @@ mod tests {
 
     fn check_scores(checked: &CheckedIndex, query: &str, user: Option<u64>) {
         let expected_scores = checked.expected_scores(query);
-        let set = checked.candidates.admit(user, 0);
+        let set = checked.memory_table.admit(user, 0);
         let hits = checked.index.search(query, &set, 1_000).expect("searched");
         let of_user = checked.chunks().filter(|(owner, _)| user.is_none_or(|user| user == *owner));
         let expected = sorted(of_user.map(|(_, chunk)| chunk.key).filter(|key| expected_scores[key] > 0.0));
@@ -526,16 +526,16 @@ mod tests {
     #[test]
     fn a_chunk_published_again_under_its_key_exists_once() {
         let directory = TempDir::new("text");
-        let candidates = Arc::new(Candidates::default());
-        let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
-        show(&candidates, 1, 1);
+        let memory_table = Arc::new(MemoryTable::default());
+        let (index, _) = TextIndex::open(directory.path(), Arc::clone(&memory_table)).expect("opened");
+        show(&memory_table, 1, 1);
         for passage in ["first", "second"] {
             let (own, context, language, place, entity_record) = ("apples", None, "en", "0", &[][..]);
             let chunk =
                 TextChunk { chunk_key: 9, memory_key: 1, own, context, language, passage, place, entity_record };
             index.publish(&[1], &[chunk]).expect("published");
         }
-        assert_eq!(index.search("apple", &candidates.admit(None, 0), 10).expect("searched").len(), 1);
+        assert_eq!(index.search("apple", &memory_table.admit(None, 0), 10).expect("searched").len(), 1);
         assert_eq!(
             index.passages(&[9]).expect("read"),
             [Some(StoredPassage { text: "second".to_owned(), place: "0".to_owned() })]
@@ -547,16 +547,16 @@ mod tests {
     fn stemmings_of_documents_apply_to_queries_after_reopening() {
         let directory = TempDir::new("text");
         {
-            let candidates = Arc::new(Candidates::default());
-            let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
+            let memory_table = Arc::new(MemoryTable::default());
+            let (index, _) = TextIndex::open(directory.path(), Arc::clone(&memory_table)).expect("opened");
             let chunks = [plain(1, "лошадями", "ru"), plain(2, "connections", "en"), plain(3, "connections", "ja")];
             index.publish(&[1], &chunks).expect("published");
         }
-        let candidates = Arc::new(Candidates::default());
-        let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
-        show(&candidates, 1, 1);
+        let memory_table = Arc::new(MemoryTable::default());
+        let (index, _) = TextIndex::open(directory.path(), Arc::clone(&memory_table)).expect("opened");
+        show(&memory_table, 1, 1);
         let find = |query: &str| {
-            let hits = index.search(query, &candidates.admit(None, 0), 10).expect("searched");
+            let hits = index.search(query, &memory_table.admit(None, 0), 10).expect("searched");
             let mut keys: Vec<u64> = hits.iter().map(|hit| hit.chunk_key).collect();
             keys.sort_unstable();
             keys
@@ -570,9 +570,9 @@ mod tests {
     #[test]
     fn misspelt_words_are_corrected_in_many_languages() {
         let directory = TempDir::new("text");
-        let candidates = Arc::new(Candidates::default());
-        let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
-        show(&candidates, 1, 1);
+        let memory_table = Arc::new(MemoryTable::default());
+        let (index, _) = TextIndex::open(directory.path(), Arc::clone(&memory_table)).expect("opened");
+        show(&memory_table, 1, 1);
         let texts = [
             ("en", "The committee approved every connection"),
             ("de", "Die Straßenbahn fährt über die Brücke"),
@@ -588,7 +588,7 @@ mod tests {
             (1..).zip(texts).map(|(chunk_key, (language, own))| plain(chunk_key, own, language)).collect();
         index.publish(&[1], &chunks).expect("published");
         let find = |query: &str| -> Vec<u64> {
-            let hits = index.search(query, &candidates.admit(None, 0), 10).expect("searched");
+            let hits = index.search(query, &memory_table.admit(None, 0), 10).expect("searched");
             hits.iter().map(|hit| hit.chunk_key).collect()
         };
         let misspelt = [
@@ -620,7 +620,7 @@ mod tests {
         assert!((score("aproved") - 0.8 * score("approved")).abs() < 1e-6);
         assert_eq!(
             score("approved comittee"),
-            index.search("approved comittee", &candidates.admit(None, 0), 1).expect("searched")[0].score
+            index.search("approved comittee", &memory_table.admit(None, 0), 1).expect("searched")[0].score
         );
         // A correction that the query contains anyway does not count twice.
         assert_eq!(score("approved aproved"), score("approved"));
@@ -629,14 +629,14 @@ mod tests {
     #[test]
     fn at_most_three_unknown_words_are_corrected() {
         let directory = TempDir::new("text");
-        let candidates = Arc::new(Candidates::default());
-        let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
-        show(&candidates, 1, 1);
+        let memory_table = Arc::new(MemoryTable::default());
+        let (index, _) = TextIndex::open(directory.path(), Arc::clone(&memory_table)).expect("opened");
+        show(&memory_table, 1, 1);
         let own = ["alpha", "bravo", "charlie", "delta"];
         let chunks: Vec<TextChunk<'_>> = (1..).zip(own).map(|(chunk_key, own)| plain(chunk_key, own, "und")).collect();
         index.publish(&[1], &chunks).expect("published");
         let find = |query: &str| {
-            let hits = index.search(query, &candidates.admit(None, 0), 10).expect("searched");
+            let hits = index.search(query, &memory_table.admit(None, 0), 10).expect("searched");
             sorted(hits.iter().map(|hit| hit.chunk_key))
         };
         assert_eq!(find("alhpa brvao chralie dleta"), [1, 2, 3]);
@@ -671,8 +671,8 @@ mod tests {
             bytes[middle] ^= 0x81;
             std::fs::write(&victim, bytes).expect("writable");
 
-            let candidates = Arc::new(Candidates::default());
-            let (index, repairs) = TextIndex::open(&directory, candidates).expect("opened");
+            let memory_table = Arc::new(MemoryTable::default());
+            let (index, repairs) = TextIndex::open(&directory, memory_table).expect("opened");
             assert_eq!(repairs.len(), 1, "{extension}");
             assert!(repairs[0].contains("text.damaged-"), "{repairs:?}");
             assert!(chunk_keys(&index).is_empty());
@@ -695,11 +695,11 @@ mod tests {
         assert!(now.contains(&version_note), "{now}");
         std::fs::write(&description, now.replace(&version_note, "")).expect("writable");
 
-        let (index, repairs) = TextIndex::open(&directory, Arc::new(Candidates::default())).expect("opened");
+        let (index, repairs) = TextIndex::open(&directory, Arc::new(MemoryTable::default())).expect("opened");
         assert!(repairs[0].contains("another version of the analysis"), "{repairs:?}");
         assert!(chunk_keys(&index).is_empty());
         index.close();
-        assert_eq!(TextIndex::open(&directory, Arc::new(Candidates::default())).expect("opened").1, [""; 0]);
+        assert_eq!(TextIndex::open(&directory, Arc::new(MemoryTable::default())).expect("opened").1, [""; 0]);
     }
 
     #[test]
@@ -712,7 +712,7 @@ mod tests {
         older.add_text_field("passage", tantivy::schema::STORED);
         tantivy::Index::create_in_dir(&directory, older.build()).expect("created");
 
-        let (index, repairs) = TextIndex::open(&directory, Arc::new(Candidates::default())).expect("opened");
+        let (index, repairs) = TextIndex::open(&directory, Arc::new(MemoryTable::default())).expect("opened");
         assert_eq!(repairs.len(), 1);
         assert!(repairs[0].contains("schema") && repairs[0].contains("text.damaged-"), "{repairs:?}");
         index.publish(&[1], &[]).expect("usable");
@@ -753,8 +753,8 @@ mod tests {
             let mut flipped = original.clone();
             flipped[chance.below(original.len())] ^= 1 << chance.below(7);
             std::fs::write(directory.join("meta.json"), &flipped).expect("writable");
-            let candidates = Arc::new(Candidates::default());
-            let (index, repairs) = TextIndex::open(&directory, candidates).expect("opened");
+            let memory_table = Arc::new(MemoryTable::default());
+            let (index, repairs) = TextIndex::open(&directory, memory_table).expect("opened");
             let keys = chunk_keys(&index);
             index.passages(&keys).expect("all listed chunks can be read");
             index.close();

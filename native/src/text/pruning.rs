@@ -198,7 +198,7 @@ impl SegmentSearch<'_, '_> {
 mod tests {
     use std::sync::Arc;
 
-    use crate::filters::candidates::{Candidates, NEVER, Showing};
+    use crate::filters::memory_table::{MemoryTable, NEVER, VisibleMemory};
     use crate::hit::{Hit, keep_best};
     use crate::text::index::TextIndex;
     use crate::text::schema::TextChunk;
@@ -228,7 +228,7 @@ mod tests {
     }
 
     struct Collection {
-        candidates: Arc<Candidates>,
+        memory_table: Arc<MemoryTable>,
         index: TextIndex,
         memories: u64,
     }
@@ -236,8 +236,8 @@ mod tests {
     /// An index with a segment of more than two windows, a smaller one, and one of a single document. `with_context`
     /// says which memories have a context. Every fifth memory is deleted.
     fn collection(directory: &TempDir, chance: &mut Chance, with_context: impl Fn(u64) -> bool) -> Collection {
-        let candidates = Arc::new(Candidates::default());
-        let (index, _) = TextIndex::open(directory.path(), Arc::clone(&candidates)).expect("opened");
+        let memory_table = Arc::new(MemoryTable::default());
+        let (index, _) = TextIndex::open(directory.path(), Arc::clone(&memory_table)).expect("opened");
         let mut memories = 0;
         for size in [WINDOW_DOCS as u64 * 2 + 300, 700, 1] {
             // Texts repeat, so that many scores are equal.
@@ -259,19 +259,19 @@ mod tests {
                 })
                 .collect();
             index.publish(&keys, &chunks).expect("published");
-            let showing = |key: &u64| Showing { memory_key: *key, user_key: 1, expires_at_ms: NEVER };
-            candidates.show(&keys.iter().map(showing).collect::<Vec<_>>());
+            let visible_memory = |key: &u64| VisibleMemory { memory_key: *key, user_key: 1, expires_at_ms: NEVER };
+            memory_table.show(&keys.iter().map(visible_memory).collect::<Vec<_>>());
             memories += size;
         }
         index.remove(&(1..=memories).filter(|key| key % 5 == 0).collect::<Vec<_>>()).expect("removed");
-        Collection { candidates, index, memories }
+        Collection { memory_table, index, memories }
     }
 
     /// The hits with scores above 0, best first, from scoring every chunk on its own.
     fn expected_hits(collection: &Collection, query: &str, is_in: impl Fn(u64) -> bool) -> Vec<Hit> {
         let chunks = collection.index.chunks();
         let keys: Vec<u64> = chunks.iter().map(|(key, _)| *key).collect();
-        let memory_keys = collection.candidates.memory_keys(chunks.iter().map(|(_, ordinal)| *ordinal));
+        let memory_keys = collection.memory_table.memory_keys(chunks.iter().map(|(_, ordinal)| *ordinal));
         let scores = collection.index.score_chunks(query, &keys).expect("scored");
         let scored =
             chunks.iter().zip(memory_keys).zip(scores).filter(|((_, memory), score)| *score > 0.0 && is_in(*memory));
@@ -294,10 +294,10 @@ mod tests {
             let collection = collection(&directory, &mut chance, with_context);
             for every in [1, 2, 10, 100, 3_000, u64::MAX] {
                 let is_in = |memory: u64| memory % every == 1 % every;
-                let showing =
-                    |key| Showing { memory_key: key, user_key: 1 + u64::from(!is_in(key)), expires_at_ms: NEVER };
-                collection.candidates.show(&(1..=collection.memories).map(showing).collect::<Vec<_>>());
-                let set = collection.candidates.admit(Some(1), 0);
+                let visible_memory =
+                    |key| VisibleMemory { memory_key: key, user_key: 1 + u64::from(!is_in(key)), expires_at_ms: NEVER };
+                collection.memory_table.show(&(1..=collection.memories).map(visible_memory).collect::<Vec<_>>());
+                let set = collection.memory_table.admit(Some(1), 0);
                 for words_max in [1, 3, 6, 15, 40] {
                     let query = random_text(&mut chance, words_max);
                     let expected = expected_hits(&collection, &query, is_in);

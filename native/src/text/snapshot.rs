@@ -9,7 +9,7 @@ use tantivy::index::SegmentId;
 use tantivy::{DocAddress, InvertedIndexReader, Searcher, SegmentReader};
 
 use crate::error::Result;
-use crate::filters::candidates::Candidates;
+use crate::filters::memory_table::MemoryTable;
 use crate::text::analysis::Stemming;
 use crate::text::count_cache::CountCache;
 use crate::text::query_words::QueryWordCache;
@@ -73,7 +73,7 @@ impl Snapshot {
         searcher: Searcher,
         stemmings: BTreeSet<Stemming>,
         fields: &TextFields,
-        candidates: &Candidates,
+        memory_table: &MemoryTable,
         earlier: Option<&Snapshot>,
     ) -> Result<Snapshot> {
         let known: FxHashMap<SegmentId, &Segment> =
@@ -91,7 +91,7 @@ impl Snapshot {
             let known = known.get(&reader.segment_id());
             let columns = match known {
                 Some(known) => Arc::clone(&known.columns),
-                None => Arc::new(Columns::read(reader, fields, candidates)?),
+                None => Arc::new(Columns::read(reader, fields, memory_table)?),
             };
             // Documents are only deleted, never revived. So an equal number of live documents means the same documents.
             let unchanged = known.filter(|known| known.reader.num_docs() == reader.num_docs());
@@ -159,7 +159,7 @@ impl Columns {
         self.context_lengths[doc as usize] != NO_CONTEXT
     }
 
-    fn read(reader: &SegmentReader, fields: &TextFields, candidates: &Candidates) -> Result<Columns> {
+    fn read(reader: &SegmentReader, fields: &TextFields, memory_table: &MemoryTable) -> Result<Columns> {
         let column = |name: &str| -> Result<Vec<u64>> {
             let column = reader.fast_fields().u64(name)?;
             Ok((0..reader.max_doc()).map(|doc| column.first(doc).unwrap_or_default()).collect())
@@ -173,7 +173,7 @@ impl Columns {
         Ok(Columns {
             own: reader.inverted_index(fields.own)?,
             context: reader.inverted_index(fields.context)?,
-            ordinals: candidates.ordinals(column(schema::MEMORY_KEY)?),
+            ordinals: memory_table.ordinals(column(schema::MEMORY_KEY)?),
             own_lengths: lengths(schema::OWN_LENGTH)?,
             context_lengths: lengths(schema::CONTEXT_LENGTH)?,
             chunk_keys,

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use half::bf16;
 
 use crate::error::{Error, Result};
-use crate::filters::candidates::{Admissible, Candidates};
+use crate::filters::memory_table::{Admissible, MemoryTable};
 use crate::hit::Hit;
 use crate::vectors::hnsw::{HnswGraph, HnswSnapshot, LogIdentity};
 use crate::vectors::hnsw_builder;
@@ -64,13 +64,13 @@ impl VectorIndex {
     /// Opens or creates the index. Reads the whole log (about 1 s per million vectors). Another thread loads the HNSW
     /// graph and brings it up to date; meanwhile searches scan. Also returns what was damaged and repaired, one
     /// sentence each.
-    pub fn open(options: VectorOptions, candidates: Arc<Candidates>) -> Result<(VectorIndex, Vec<String>)> {
+    pub fn open(options: VectorOptions, memory_table: Arc<MemoryTable>) -> Result<(VectorIndex, Vec<String>)> {
         std::fs::create_dir_all(&options.directory)
             .map_err(|cause| Error::from_io(&format!("creating {}", options.directory.display()), &cause))?;
         let path = options.directory.join("vectors.log");
         let mut table = RowTable::new(options.dimensions);
         let (log, repairs) = VectorLog::open(&path, options.dimensions, &options.fingerprint, |number, record| {
-            table.apply(number, record, &candidates);
+            table.apply(number, record, &memory_table);
         })?;
         let identity = LogIdentity {
             dimensions: options.dimensions,
@@ -85,7 +85,7 @@ impl VectorIndex {
         }
         let searcher = Arc::new(Searcher {
             options,
-            candidates,
+            memory_table,
             rows: RwLock::new(Rows { identity, reader: log.reader(), table }),
             graph: RwLock::new(None),
             work: Mutex::new(BuilderWork { has_changes: true, is_closing: false }),
@@ -128,9 +128,9 @@ impl VectorIndex {
     /// `Invalid` for a query that `check` refuses, or if the set belongs to another index.
     pub fn search(&self, query: &[f32], within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
         self.check(query)?;
-        let set = self.searcher.candidates.confine(within)?;
+        let set = self.searcher.memory_table.still_visible(within)?;
         let mut hits = self.searcher.search(query, &set, limit)?;
-        self.searcher.candidates.retain_admitted(within, &mut hits, |hit| hit.ordinal);
+        self.searcher.memory_table.retain_admitted(within, &mut hits, |hit| hit.ordinal);
         hits.truncate(limit);
         Ok(hits)
     }
@@ -213,7 +213,7 @@ impl VectorIndex {
 
     /// Tombstones for those of the memories that have vectors.
     fn removal_records(&self, memory_keys: &[u64]) -> Vec<Record<'static>> {
-        let ordinals = self.searcher.candidates.ordinals(memory_keys.iter().copied());
+        let ordinals = self.searcher.memory_table.ordinals(memory_keys.iter().copied());
         let rows = self.searcher.rows();
         let with_rows =
             memory_keys.iter().zip(ordinals).filter(|(_, ordinal)| rows.table.memory_row_count(*ordinal) > 0);
@@ -229,7 +229,7 @@ impl VectorIndex {
         let first = log.append(records)?;
         let mut rows = self.searcher.rows_mut();
         for (number, record) in (first..).zip(records) {
-            rows.table.apply(number, *record, &self.searcher.candidates);
+            rows.table.apply(number, *record, &self.searcher.memory_table);
         }
         drop(rows);
         self.searcher.note_change(&log);
@@ -262,7 +262,7 @@ fn check_vector(vector: &[f32], dimensions: usize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filters::candidates::{NEVER, NO_USER, Showing};
+    use crate::filters::memory_table::{NEVER, NO_USER, VisibleMemory};
     use mneme_testing::{Chance, TempDir, eventually};
     use std::collections::BTreeMap;
     use std::path::{Path, PathBuf};
@@ -281,7 +281,7 @@ mod tests {
     struct CheckedIndex {
         directory: PathBuf,
         hnsw_min_chunks: usize,
-        candidates: Arc<Candidates>,
+        memory_table: Arc<MemoryTable>,
         index: VectorIndex,
         model: BTreeMap<u64, (u64, Vec<Chunk>)>,
         next_chunk: u64,
@@ -289,23 +289,23 @@ mod tests {
 
     impl CheckedIndex {
         fn open(directory: &Path, hnsw_min_chunks: usize) -> CheckedIndex {
-            let (candidates, index, repairs) = open(directory, hnsw_min_chunks);
+            let (memory_table, index, repairs) = open(directory, hnsw_min_chunks);
             assert!(repairs.is_empty(), "{repairs:?}");
             let directory = directory.to_owned();
-            CheckedIndex { directory, hnsw_min_chunks, candidates, index, model: BTreeMap::new(), next_chunk: 1 }
+            CheckedIndex { directory, hnsw_min_chunks, memory_table, index, model: BTreeMap::new(), next_chunk: 1 }
         }
 
         fn reopen(&mut self) {
             self.index.close();
-            let (candidates, index, repairs) = open(&self.directory, self.hnsw_min_chunks);
+            let (memory_table, index, repairs) = open(&self.directory, self.hnsw_min_chunks);
             assert!(repairs.is_empty(), "{repairs:?}");
-            (self.candidates, self.index) = (candidates, index);
+            (self.memory_table, self.index) = (memory_table, index);
             let memories: Vec<(u64, u64)> = self.model.iter().map(|(memory, (user, _))| (*memory, *user)).collect();
             memories.into_iter().for_each(|(memory, user)| self.show(memory, user));
         }
 
         fn show(&self, memory_key: u64, user_key: u64) {
-            self.candidates.show(&[Showing { memory_key, user_key, expires_at_ms: NEVER }]);
+            self.memory_table.show(&[VisibleMemory { memory_key, user_key, expires_at_ms: NEVER }]);
         }
 
         fn publish(&mut self, memories: &[u64], chunks_each: usize, chance: &mut Chance) {
@@ -326,7 +326,7 @@ mod tests {
         }
 
         fn remove(&mut self, memories: &[u64]) {
-            self.candidates.hide(memories);
+            self.memory_table.hide(memories);
             self.index.remove(memories).expect("removed");
             memories.iter().for_each(|memory| {
                 self.model.remove(memory);
@@ -345,7 +345,7 @@ mod tests {
         }
 
         fn search(&self, query: &[f32], user: Option<u64>, limit: usize) -> Vec<u64> {
-            let within = self.candidates.admit(user, 0);
+            let within = self.memory_table.admit(user, 0);
             let hits = self.index.search(query, &within, limit).expect("searched");
             assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
             hits.into_iter().map(|hit| hit.chunk_key).collect()
@@ -358,7 +358,7 @@ mod tests {
             let (mut chunks_to_score, mut expected) =
                 (vec![(self.next_chunk, Some(0)), (1, None)], vec![f32::NAN, f32::NAN]);
             for (memory, (chunk_key, vector)) in model_chunks {
-                chunks_to_score.push((*chunk_key, Some(self.candidates.ordinal(*memory))));
+                chunks_to_score.push((*chunk_key, Some(self.memory_table.ordinal(*memory))));
                 expected.push(kernels::cosine(query, &to_bf16(vector)));
             }
             let scores = self.index.score_chunks(query, &chunks_to_score).expect("scored");
@@ -382,16 +382,16 @@ mod tests {
         }
     }
 
-    fn open(directory: &Path, hnsw_min_chunks: usize) -> (Arc<Candidates>, VectorIndex, Vec<String>) {
-        let candidates = Arc::new(Candidates::default());
+    fn open(directory: &Path, hnsw_min_chunks: usize) -> (Arc<MemoryTable>, VectorIndex, Vec<String>) {
+        let memory_table = Arc::new(MemoryTable::default());
         let options = VectorOptions {
             directory: directory.to_owned(),
             dimensions: DIMENSIONS,
             fingerprint: "model-a".to_owned(),
             hnsw_min_chunks,
         };
-        let (index, repairs) = VectorIndex::open(options, Arc::clone(&candidates)).expect("opened");
-        (candidates, index, repairs)
+        let (index, repairs) = VectorIndex::open(options, Arc::clone(&memory_table)).expect("opened");
+        (memory_table, index, repairs)
     }
 
     #[test]
@@ -497,7 +497,7 @@ mod tests {
     #[test]
     fn vectors_are_refused_if_their_length_differs_from_1_by_more_than_a_hundredth() {
         let directory = TempDir::new("vectors");
-        let (candidates, index, _) = open(directory.path(), NEVER_HNSW);
+        let (memory_table, index, _) = open(directory.path(), NEVER_HNSW);
         let vector_of_length = |length: f32| {
             let mut vector = vec![0.0; DIMENSIONS];
             vector[3] = length;
@@ -508,12 +508,12 @@ mod tests {
         }
         for bad in [0.0, 0.98, 1.02, f32::NAN, f32::INFINITY] {
             assert_eq!(index.check(&vector_of_length(bad)).expect_err("refused").code(), "invalid", "{bad}");
-            let within = candidates.admit(None, 0);
+            let within = memory_table.admit(None, 0);
             assert_eq!(index.search(&vector_of_length(bad), &within, 1).expect_err("refused").code(), "invalid");
             assert_eq!(index.score_chunks(&vector_of_length(bad), &[]).expect_err("refused").code(), "invalid");
         }
         assert!(index.check(&vector_of_length(1.0)[1..]).is_err());
-        candidates.show(&[Showing { memory_key: 1, user_key: NO_USER, expires_at_ms: NEVER }]);
-        assert!(index.search(&vector_of_length(1.0), &candidates.admit(None, 0), 1).expect("searched").is_empty());
+        memory_table.show(&[VisibleMemory { memory_key: 1, user_key: NO_USER, expires_at_ms: NEVER }]);
+        assert!(index.search(&vector_of_length(1.0), &memory_table.admit(None, 0), 1).expect("searched").is_empty());
     }
 }

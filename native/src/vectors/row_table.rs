@@ -1,8 +1,8 @@
 //! The vector log as rows in memory: which chunk and memory each row belongs to, and which rows are alive.
 //! Reading the log is left to `log`, choosing how to search to `searcher`.
 
-use crate::filters::candidates::Candidates;
 use crate::filters::memory_set::MemorySet;
+use crate::filters::memory_table::MemoryTable;
 use crate::vectors::int8_matrix::Int8Matrix;
 use crate::vectors::kernels::GROUP_ROWS;
 use crate::vectors::log::Record;
@@ -61,13 +61,13 @@ impl RowTable {
     }
 
     /// Applies the record with this number. Records must come in the order of the log.
-    pub fn apply(&mut self, number: u64, record: Record<'_>, candidates: &Candidates) {
+    pub fn apply(&mut self, number: u64, record: Record<'_>, memory_table: &MemoryTable) {
         match record {
             Record::Put { chunk_key, memory_key, vector } => {
-                self.push_origin(RowOrigin { chunk_key, ordinal: candidates.ordinal(memory_key), record: number });
+                self.push_origin(RowOrigin { chunk_key, ordinal: memory_table.ordinal(memory_key), record: number });
                 self.vectors.push(vector);
             }
-            Record::Remove { memory_key } => self.mark_dead(candidates.ordinal(memory_key)),
+            Record::Remove { memory_key } => self.mark_dead(memory_table.ordinal(memory_key)),
         }
     }
 
@@ -196,9 +196,9 @@ mod tests {
 
     const DIMENSIONS: usize = 4;
 
-    fn put(table: &mut RowTable, number: u64, chunk_key: u64, memory_key: u64, candidates: &Candidates) {
+    fn put(table: &mut RowTable, number: u64, chunk_key: u64, memory_key: u64, memory_table: &MemoryTable) {
         let vector = to_bf16(&[1.0, 0.0, 0.0, 0.0]);
-        table.apply(number, Record::Put { chunk_key, memory_key, vector: &vector }, candidates);
+        table.apply(number, Record::Put { chunk_key, memory_key, vector: &vector }, memory_table);
     }
 
     fn live_chunks(table: &RowTable) -> Vec<u64> {
@@ -208,17 +208,17 @@ mod tests {
     #[test]
     fn holds_the_same_chunks_as_a_map_of_memories() {
         let mut chance = Chance::new();
-        let (candidates, mut table) = (Candidates::default(), RowTable::new(DIMENSIONS));
+        let (memory_table, mut table) = (MemoryTable::default(), RowTable::new(DIMENSIONS));
         let mut model: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         let (mut number, mut next_chunk) = (0, 1);
         for _ in 0..500 {
             let memory_key = 1 + chance.below(30) as u64;
             if model.remove(&memory_key).is_some() {
-                table.apply(number, Record::Remove { memory_key }, &candidates);
+                table.apply(number, Record::Remove { memory_key }, &memory_table);
                 number += 1;
             }
             for _ in 0..chance.below(4) {
-                put(&mut table, number, next_chunk, memory_key, &candidates);
+                put(&mut table, number, next_chunk, memory_key, &memory_table);
                 model.entry(memory_key).or_default().push(next_chunk);
                 number += 1;
                 next_chunk += 1;
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(live_chunks(&table), expected);
         assert_eq!(table.live_count(), expected.len());
         // All memories but one; they have many dead rows.
-        let others: MemorySet = model.keys().skip(1).map(|key| candidates.ordinal(*key)).collect();
+        let others: MemorySet = model.keys().skip(1).map(|key| memory_table.ordinal(*key)).collect();
         let found = table.rows_of_set(&others);
         let mut keys: Vec<u64> = found.iter().map(|row| table.origin(row).chunk_key).collect();
         keys.sort_unstable();
@@ -242,10 +242,10 @@ mod tests {
         assert_eq!((found.len(), keys), (expected.len(), expected));
         for (memory_key, chunks) in &model {
             let mut set = MemorySet::default();
-            set.insert(candidates.ordinal(*memory_key));
+            set.insert(memory_table.ordinal(*memory_key));
             let found: Vec<u64> = table.rows_of_set(&set).iter().map(|row| table.origin(row).chunk_key).collect();
             assert_eq!(&found, chunks);
-            let ordinal = candidates.ordinal(*memory_key);
+            let ordinal = memory_table.ordinal(*memory_key);
             assert_eq!(table.memory_row_count(ordinal), chunks.len());
             let origins = chunks.iter().map(|key| table.row_of(ordinal, *key).map(|row| table.origin(row).chunk_key));
             assert!(origins.eq(chunks.iter().map(|key| Some(*key))));
@@ -255,12 +255,12 @@ mod tests {
 
     #[test]
     fn a_memory_published_again_after_a_lost_removal_has_only_its_new_chunks() {
-        let (candidates, mut table) = (Candidates::default(), RowTable::new(DIMENSIONS));
-        put(&mut table, 0, 10, 1, &candidates);
-        put(&mut table, 1, 11, 1, &candidates);
-        put(&mut table, 2, 20, 2, &candidates);
+        let (memory_table, mut table) = (MemoryTable::default(), RowTable::new(DIMENSIONS));
+        put(&mut table, 0, 10, 1, &memory_table);
+        put(&mut table, 1, 11, 1, &memory_table);
+        put(&mut table, 2, 20, 2, &memory_table);
         // Record 3, the removal of memory 1, is damaged and therefore missing.
-        put(&mut table, 4, 12, 1, &candidates);
+        put(&mut table, 4, 12, 1, &memory_table);
         assert_eq!(live_chunks(&table), [20, 12]);
     }
 }

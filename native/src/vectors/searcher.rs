@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::error::{Error, Result};
-use crate::filters::candidates::Candidates;
 use crate::filters::memory_set::MemorySet;
+use crate::filters::memory_table::MemoryTable;
 use crate::hit::{Hit, keep_best};
 use crate::vectors::hnsw::{HnswGraph, LogIdentity};
 use crate::vectors::kernels;
@@ -41,7 +41,7 @@ const HNSW_ADMISSIBLE_SHARE_MIN: f64 = 0.3;
 #[derive(Debug)]
 pub(crate) struct Searcher {
     pub(crate) options: VectorOptions,
-    pub(super) candidates: Arc<Candidates>,
+    pub(super) memory_table: Arc<MemoryTable>,
     pub(super) rows: RwLock<Rows>,
     /// The graph that searches may use, if any.
     pub(super) graph: RwLock<Option<ReadyGraph>>,

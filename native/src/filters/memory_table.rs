@@ -1,6 +1,6 @@
-//! Decides which memories a search may return: visible, not expired, of the right user, and matching a filter.
-//! Every search works inside the admissible set made here; none filters its hits by attributes afterwards.
-//! `filters::attributes` and `filters::filter` evaluate filters, over the same ordinals.
+//! Table of a project's memories. It decides which of them a search may return: visible, not expired, of the right
+//! user, and matching a filter. Every search works inside the admissible set made here; none filters its hits by
+//! attributes afterwards. `filters::attributes` and `filters::filter` evaluate filters, over the same ordinals.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,9 +38,9 @@ pub fn check_key(what: &str, key: u64) -> Result<()> {
     }
 }
 
-/// A memory that becomes searchable, with its user and expiry.
+/// A memory that becomes visible to searches, with its user and expiry.
 #[derive(Debug, Clone, Copy)]
-pub struct Showing {
+pub struct VisibleMemory {
     /// The memory.
     pub memory_key: u64,
     /// The user it belongs to, or `NO_USER`.
@@ -49,14 +49,14 @@ pub struct Showing {
     pub expires_at_ms: u64,
 }
 
-/// Admissible set: the memories that one request may see, fixed when it is made. `Candidates::confine` and
-/// `Candidates::retain_admitted` also keep out the memories that are hidden afterwards.
+/// Admissible set: the memories that one request may see, fixed when it is made. `MemoryTable::still_visible` and
+/// `MemoryTable::retain_admitted` also keep out the memories that are hidden afterwards.
 #[derive(Debug, Clone)]
 pub struct Admissible {
     set: MemorySet,
     user: Option<u64>,
-    /// `Candidates::id` of the index that made the set.
-    index_id: u64,
+    /// `MemoryTable::id` of the table that made the set.
+    table_id: u64,
 }
 
 impl Admissible {
@@ -66,14 +66,14 @@ impl Admissible {
     }
 }
 
-/// In-memory index of a project's memories: ordinals, visibility and attributes. It maps memory keys to dense
+/// In-memory table of a project's memories: ordinals, visibility and attributes. It maps memory keys to dense
 /// ordinals. An ordinal is never reused while the project is open, because an `Admissible` may still contain it. Safe
 /// from any thread.
 ///
 /// There are two locks. `visibility` is only held briefly, so that showing and hiding never wait for a filter. A filter
 /// holds `attributes` for one condition at a time. No call holds both: it releases one before it takes the other.
 #[derive(Debug)]
-pub struct Candidates {
+pub struct MemoryTable {
     /// Unique in the process, so that a project refuses the admissible sets of another one.
     id: u64,
     visibility: RwLock<Visibility>,
@@ -128,10 +128,10 @@ impl ChangeLog {
     }
 }
 
-impl Default for Candidates {
+impl Default for MemoryTable {
     fn default() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Candidates {
+        MemoryTable {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             visibility: RwLock::default(),
             attributes: RwLock::default(),
@@ -140,14 +140,14 @@ impl Default for Candidates {
     }
 }
 
-impl Candidates {
+impl MemoryTable {
     /// Makes memories searchable, or changes the user and expiry of searchable ones. Takes microseconds per memory.
-    pub fn show(&self, showings: &[Showing]) {
+    pub fn show(&self, visible_memories: &[VisibleMemory]) {
         let mut visibility = write(&self.visibility);
-        for showing in showings {
-            let ordinal = visibility.ordinal(showing.memory_key);
+        for visible_memory in visible_memories {
+            let ordinal = visibility.ordinal(visible_memory.memory_key);
             visibility.hide(ordinal);
-            visibility.show(ordinal, showing);
+            visibility.show(ordinal, visible_memory);
         }
     }
 
@@ -187,7 +187,7 @@ impl Candidates {
     /// The visible memories that are not expired at `now_ms`, of one user or, with `None`, of the whole project.
     /// Copies one bit per memory, and visits the memories that are expired but not yet hidden.
     pub fn admit(&self, user: Option<u64>, now_ms: u64) -> Admissible {
-        Admissible { set: read(&self.visibility).admitted(user, now_ms), user, index_id: self.id }
+        Admissible { set: read(&self.visibility).admitted(user, now_ms), user, table_id: self.id }
     }
 
     /// Like `admit`, restricted to memories that match a filter. Attribute changes wait for at most one condition,
@@ -233,7 +233,7 @@ impl Candidates {
                     }
                 }
                 if changes_seen == state.changes.count {
-                    return Ok(Admissible { set, user, index_id: self.id });
+                    return Ok(Admissible { set, user, table_id: self.id });
                 }
             }
         }
@@ -241,9 +241,9 @@ impl Candidates {
 
     /// The memories of an admissible set that are still visible. Every search begins with it. `Invalid` for a set of
     /// another project.
-    pub fn confine(&self, within: &Admissible) -> Result<MemorySet> {
-        if within.index_id != self.id {
-            return Err(Error::invalid("the admissible set belongs to another index"));
+    pub fn still_visible(&self, within: &Admissible) -> Result<MemorySet> {
+        if within.table_id != self.id {
+            return Err(Error::invalid("the admissible set belongs to another project"));
         }
         Ok(read(&self.visibility).visible.intersection(&within.set))
     }
@@ -279,7 +279,7 @@ impl Candidates {
         read(&self.visibility).known_ordinals(memory_keys).collect()
     }
 
-    /// The memory keys of ordinals from this index, in their order.
+    /// The memory keys of ordinals from this table, in their order.
     pub fn memory_keys(&self, ordinals: impl IntoIterator<Item = u32>) -> Vec<u64> {
         let visibility = read(&self.visibility);
         ordinals.into_iter().map(|ordinal| visibility.memory_keys[ordinal as usize]).collect()
@@ -348,15 +348,15 @@ impl Visibility {
         memory_keys.iter().map(|key| self.ordinals.get(key).copied())
     }
 
-    fn show(&mut self, ordinal: u32, showing: &Showing) {
+    fn show(&mut self, ordinal: u32, visible_memory: &VisibleMemory) {
         self.visible.insert(ordinal);
-        self.users[ordinal as usize] = showing.user_key;
-        self.expiries[ordinal as usize] = showing.expires_at_ms;
-        if showing.user_key != NO_USER {
-            self.memories_of_user.entry(showing.user_key).or_default().insert(ordinal);
+        self.users[ordinal as usize] = visible_memory.user_key;
+        self.expiries[ordinal as usize] = visible_memory.expires_at_ms;
+        if visible_memory.user_key != NO_USER {
+            self.memories_of_user.entry(visible_memory.user_key).or_default().insert(ordinal);
         }
-        if showing.expires_at_ms != NEVER {
-            self.expiring.insert((showing.expires_at_ms, ordinal));
+        if visible_memory.expires_at_ms != NEVER {
+            self.expiring.insert((visible_memory.expires_at_ms, ordinal));
         }
     }
 
@@ -379,9 +379,9 @@ mod tests {
     use mneme_testing::Chance;
     use std::collections::BTreeMap;
 
-    fn seen(candidates: &Candidates, within: &Admissible) -> Vec<u64> {
-        let set = candidates.confine(within).expect("same index");
-        let mut keys = candidates.memory_keys(set.iter());
+    fn seen(memory_table: &MemoryTable, within: &Admissible) -> Vec<u64> {
+        let set = memory_table.still_visible(within).expect("same index");
+        let mut keys = memory_table.memory_keys(set.iter());
         keys.sort_unstable();
         keys
     }
@@ -389,16 +389,16 @@ mod tests {
     #[test]
     fn admits_the_same_memories_as_a_plain_list() {
         let mut chance = Chance::new();
-        let candidates = Candidates::default();
+        let memory_table = MemoryTable::default();
         let mut model: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
         for step in 0..3_000 {
             let memory_key = 1 + chance.below(200) as u64;
             if chance.below(3) == 0 {
-                candidates.hide(&[memory_key]);
+                memory_table.hide(&[memory_key]);
                 model.remove(&memory_key);
             } else {
                 let (user_key, expires_at_ms) = (chance.below(5) as u64, chance.below(50) as u64);
-                candidates.show(&[Showing { memory_key, user_key, expires_at_ms }]);
+                memory_table.show(&[VisibleMemory { memory_key, user_key, expires_at_ms }]);
                 model.insert(memory_key, (user_key, expires_at_ms));
             }
             if step % 10 == 0 {
@@ -410,25 +410,25 @@ mod tests {
                     .filter(|(_, (_, expiry))| *expiry == NEVER || *expiry > now_ms)
                     .map(|(key, _)| *key)
                     .collect();
-                let within = candidates.admit(user, now_ms);
-                assert_eq!(seen(&candidates, &within), expected);
+                let within = memory_table.admit(user, now_ms);
+                assert_eq!(seen(&memory_table, &within), expected);
                 assert_eq!(within.memories(), expected.len());
             }
         }
-        assert_eq!(read(&candidates.visibility).visible.len(), model.len());
+        assert_eq!(read(&memory_table.visibility).visible.len(), model.len());
     }
 
     #[test]
     fn a_hidden_memory_disappears_from_older_admissible_sets() {
-        let candidates = Candidates::default();
-        let showing = |memory_key| Showing { memory_key, user_key: 7, expires_at_ms: NEVER };
-        candidates.show(&[showing(1), showing(2)]);
-        let within = candidates.admit(Some(7), 0);
-        let mut hits = candidates.ordinals([1, 2]);
-        candidates.hide(&[1]);
-        assert_eq!(seen(&candidates, &within), [2]);
-        candidates.retain_admitted(&within, &mut hits, |ordinal| *ordinal);
-        assert_eq!(candidates.memory_keys(hits), [2]);
+        let memory_table = MemoryTable::default();
+        let visible_memory = |memory_key| VisibleMemory { memory_key, user_key: 7, expires_at_ms: NEVER };
+        memory_table.show(&[visible_memory(1), visible_memory(2)]);
+        let within = memory_table.admit(Some(7), 0);
+        let mut hits = memory_table.ordinals([1, 2]);
+        memory_table.hide(&[1]);
+        assert_eq!(seen(&memory_table, &within), [2]);
+        memory_table.retain_admitted(&within, &mut hits, |ordinal| *ordinal);
+        assert_eq!(memory_table.memory_keys(hits), [2]);
     }
 
     fn of_type(name: &str) -> String {
@@ -444,19 +444,19 @@ mod tests {
 
     #[test]
     fn no_filter_widens_the_admissible_set() {
-        let candidates = Candidates::default();
-        candidates.describe(&[1, 2, 3, 4, 5, 6], &[const { r#"{"type":"note"}"# }; 6].map(json));
-        candidates.show(&[
-            Showing { memory_key: 1, user_key: 7, expires_at_ms: NEVER },
-            Showing { memory_key: 2, user_key: 8, expires_at_ms: NEVER },
-            Showing { memory_key: 3, user_key: 7, expires_at_ms: 10 },
-            Showing { memory_key: 4, user_key: 7, expires_at_ms: NEVER },
-            Showing { memory_key: 5, user_key: NO_USER, expires_at_ms: NEVER },
+        let memory_table = MemoryTable::default();
+        memory_table.describe(&[1, 2, 3, 4, 5, 6], &[const { r#"{"type":"note"}"# }; 6].map(json));
+        memory_table.show(&[
+            VisibleMemory { memory_key: 1, user_key: 7, expires_at_ms: NEVER },
+            VisibleMemory { memory_key: 2, user_key: 8, expires_at_ms: NEVER },
+            VisibleMemory { memory_key: 3, user_key: 7, expires_at_ms: 10 },
+            VisibleMemory { memory_key: 4, user_key: 7, expires_at_ms: NEVER },
+            VisibleMemory { memory_key: 5, user_key: NO_USER, expires_at_ms: NEVER },
         ]);
-        candidates.hide(&[4]);
+        memory_table.hide(&[4]);
         let admitted = |user: Option<u64>, filter: &str| {
             let filter = Filter::parse(filter).expect("a filter");
-            seen(&candidates, &candidates.admit_within(user, 10, &filter).expect("in time"))
+            seen(&memory_table, &memory_table.admit_within(user, 10, &filter).expect("in time"))
         };
         let (note, mail) = (of_type("note"), of_type("mail"));
         let not_mail = format!(r#"{{"kind":"not","filter":{mail}}}"#);
@@ -466,19 +466,19 @@ mod tests {
             assert_eq!(admitted(Some(9), filter), [0; 0]);
         }
         assert_eq!(admitted(None, &mail), [0; 0]);
-        candidates.show(&[Showing { memory_key: 4, user_key: 7, expires_at_ms: NEVER }]);
+        memory_table.show(&[VisibleMemory { memory_key: 4, user_key: 7, expires_at_ms: NEVER }]);
         assert_eq!(admitted(Some(7), &note), [1], "a hidden memory loses its attributes");
     }
 
     #[test]
     fn a_memory_that_changes_while_a_filter_runs_is_tested_in_one_state() {
-        let candidates = Candidates::default();
+        let memory_table = MemoryTable::default();
         let (note, mail) = (of_type("note"), of_type("mail"));
         let either = Filter::parse(&format!(r#"{{"kind":"or","filters":[{note},{mail}]}}"#)).expect("a filter");
         let both = Filter::parse(&format!(r#"{{"kind":"and","filters":[{note},{mail}]}}"#)).expect("a filter");
         let types = [r#"{"type":"note"}"#, r#"{"type":"mail"}"#].map(json);
-        candidates.describe(&[1], &types[..1]);
-        candidates.show(&[Showing { memory_key: 1, user_key: NO_USER, expires_at_ms: NEVER }]);
+        memory_table.describe(&[1], &types[..1]);
+        memory_table.show(&[VisibleMemory { memory_key: 1, user_key: NO_USER, expires_at_ms: NEVER }]);
         let is_done = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -486,12 +486,13 @@ mod tests {
                     if is_done.load(Ordering::Relaxed) {
                         break;
                     }
-                    candidates.describe(&[1], &types[step % 2..][..1]);
+                    memory_table.describe(&[1], &types[step % 2..][..1]);
                 }
             });
             let wrong = (0..20_000)
                 .map(|_| {
-                    [&either, &both].map(|filter| candidates.admit_within(None, 0, filter).expect("in time").memories())
+                    [&either, &both]
+                        .map(|filter| memory_table.admit_within(None, 0, filter).expect("in time").memories())
                 })
                 .find(|counts| *counts != [1, 0]);
             is_done.store(true, Ordering::Relaxed);
@@ -501,35 +502,35 @@ mod tests {
 
     #[test]
     fn showing_and_hiding_never_wait_for_a_filter_and_hidden_memories_lose_their_attributes() {
-        let candidates = Candidates::default();
-        let showing = |memory_key| Showing { memory_key, user_key: NO_USER, expires_at_ms: NEVER };
+        let memory_table = MemoryTable::default();
+        let visible_memory = |memory_key| VisibleMemory { memory_key, user_key: NO_USER, expires_at_ms: NEVER };
         let note = Filter::parse(&of_type("note")).expect("a filter");
-        let notes = || seen(&candidates, &candidates.admit_within(None, 0, &note).expect("in time"));
-        candidates.describe(&[1, 2, 3], &[const { r#"{"type":"note"}"# }; 3].map(json));
-        candidates.show(&[showing(1), showing(2), showing(3)]);
-        let filter_lock = read(&candidates.attributes); // as a running filter holds it
-        candidates.hide(&[1, 2]);
-        candidates.show(&[showing(1), showing(4)]);
-        assert_eq!(seen(&candidates, &candidates.admit(None, 0)), [1, 3, 4]);
+        let notes = || seen(&memory_table, &memory_table.admit_within(None, 0, &note).expect("in time"));
+        memory_table.describe(&[1, 2, 3], &[const { r#"{"type":"note"}"# }; 3].map(json));
+        memory_table.show(&[visible_memory(1), visible_memory(2), visible_memory(3)]);
+        let filter_lock = read(&memory_table.attributes); // as a running filter holds it
+        memory_table.hide(&[1, 2]);
+        memory_table.show(&[visible_memory(1), visible_memory(4)]);
+        assert_eq!(seen(&memory_table, &memory_table.admit(None, 0)), [1, 3, 4]);
         drop(filter_lock);
-        candidates.describe(&[4], &[json(r#"{"type":"note"}"#)]);
+        memory_table.describe(&[4], &[json(r#"{"type":"note"}"#)]);
         assert_eq!(notes(), [3, 4], "1 was shown again, without attributes");
-        let filter_lock = read(&candidates.attributes);
-        candidates.hide(&[3]);
-        candidates.show(&[showing(3)]);
+        let filter_lock = read(&memory_table.attributes);
+        memory_table.hide(&[3]);
+        memory_table.show(&[visible_memory(3)]);
         drop(filter_lock);
         assert_eq!(notes(), [4]);
     }
 
     #[test]
     fn a_filter_that_takes_too_long_is_aborted() {
-        let candidates = Candidates::default();
-        candidates.describe(&[1], &[json(r#"{"type":"note"}"#)]);
-        candidates.show(&[Showing { memory_key: 1, user_key: NO_USER, expires_at_ms: NEVER }]);
+        let memory_table = MemoryTable::default();
+        memory_table.describe(&[1], &[json(r#"{"type":"note"}"#)]);
+        memory_table.show(&[VisibleMemory { memory_key: 1, user_key: NO_USER, expires_at_ms: NEVER }]);
         let filter = Filter::parse(&of_type("note")).expect("a filter");
-        let refused = candidates.admit_before_deadline(None, 0, &filter, Duration::ZERO).expect_err("no time left");
+        let refused = memory_table.admit_before_deadline(None, 0, &filter, Duration::ZERO).expect_err("no time left");
         assert_eq!(refused.code(), "too_dear");
-        assert_eq!(candidates.admit_within(None, 0, &filter).expect("in time").memories(), 1);
+        assert_eq!(memory_table.admit_within(None, 0, &filter).expect("in time").memories(), 1);
     }
 
     #[test]
@@ -547,19 +548,19 @@ mod tests {
 
     #[test]
     fn a_memory_moved_to_another_user_is_not_returned_to_the_old_one() {
-        let candidates = Candidates::default();
-        candidates.show(&[Showing { memory_key: 1, user_key: 7, expires_at_ms: NEVER }]);
-        let within = candidates.admit(Some(7), 0);
-        candidates.show(&[Showing { memory_key: 1, user_key: 8, expires_at_ms: NEVER }]);
-        let mut hits = candidates.ordinals([1]);
-        candidates.retain_admitted(&within, &mut hits, |ordinal| *ordinal);
+        let memory_table = MemoryTable::default();
+        memory_table.show(&[VisibleMemory { memory_key: 1, user_key: 7, expires_at_ms: NEVER }]);
+        let within = memory_table.admit(Some(7), 0);
+        memory_table.show(&[VisibleMemory { memory_key: 1, user_key: 8, expires_at_ms: NEVER }]);
+        let mut hits = memory_table.ordinals([1]);
+        memory_table.retain_admitted(&within, &mut hits, |ordinal| *ordinal);
         assert!(hits.is_empty());
     }
 
     #[test]
     fn an_admissible_set_of_another_project_is_refused() {
-        let (one, other) = (Candidates::default(), Candidates::default());
-        assert_eq!(other.confine(&one.admit(None, 0)).expect_err("refused").code(), "invalid");
+        let (one, other) = (MemoryTable::default(), MemoryTable::default());
+        assert_eq!(other.still_visible(&one.admit(None, 0)).expect_err("refused").code(), "invalid");
     }
 
     #[test]
