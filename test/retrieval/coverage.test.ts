@@ -1,39 +1,40 @@
-// Which questions are in a language that the models support, and language detection of questions.
+// Which queries are in a language that the models support, and language detection of queries.
 
 import { describe, expect, test } from "bun:test";
 import { queryLanguage } from "../../src/adapters/preparation/query-language.ts";
 import { isLanguageSupported } from "../../src/retrieval/coverage.ts";
 
 describe("isLanguageSupported", () => {
-  const cases: readonly (readonly [text: string, language: string, models: readonly string[], isRead: boolean])[] = [
-    ["Who flew the red kite?", "en", ["en"], true],
-    ["red kite", "und", ["en"], true],
-    ["Wer ließ den roten Drachen steigen?", "de", ["en"], false],
-    ["Wer ließ den roten Drachen steigen?", "de", ["en", "de"], true],
-    ["Who flew it?", "en-GB", ["en-US"], true],
-    ["誰が凧を揚げましたか", "ja", ["en"], false],
-    ["誰が凧を揚げましたか", "ja", ["en", "ja"], true],
-    ["凧", "und", ["en"], false],
-    ["Кто запускал змея?", "und", ["en"], false],
-    ["Кто запускал змея?", "ru", ["ru"], true],
-    ["Who wrote 『坊っちゃん』, the novel about a young teacher in Matsuyama?", "en", ["en"], true],
-    ["42?", "und", ["en"], true],
-    ["", "und", ["en"], true],
-  ];
-  for (const [text, language, models, isRead] of cases) {
-    test(`${JSON.stringify(text)} (${language}) by ${models.join(", ")}: ${isRead}`, () => {
-      expect(isLanguageSupported(text, language, models)).toBe(isRead);
+  const cases: readonly (readonly [text: string, language: string, models: readonly string[], isSupported: boolean])[] =
+    [
+      ["Who flew the red kite?", "en", ["en"], true],
+      ["red kite", "und", ["en"], true],
+      ["Wer ließ den roten Drachen steigen?", "de", ["en"], false],
+      ["Wer ließ den roten Drachen steigen?", "de", ["en", "de"], true],
+      ["Who flew it?", "en-GB", ["en-US"], true],
+      ["誰が凧を揚げましたか", "ja", ["en"], false],
+      ["誰が凧を揚げましたか", "ja", ["en", "ja"], true],
+      ["凧", "und", ["en"], false],
+      ["Кто запускал змея?", "und", ["en"], false],
+      ["Кто запускал змея?", "ru", ["ru"], true],
+      ["Who wrote 『坊っちゃん』, the novel about a young teacher in Matsuyama?", "en", ["en"], true],
+      ["42?", "und", ["en"], true],
+      ["", "und", ["en"], true],
+    ];
+  for (const [text, language, models, isSupported] of cases) {
+    test(`${JSON.stringify(text)} (${language}) with models for ${models.join(", ")}: ${isSupported}`, () => {
+      expect(isLanguageSupported(text, language, models)).toBe(isSupported);
     });
   }
 });
 
-describe("the language of a question", () => {
+describe("the language of a query", () => {
   const cases: readonly (readonly [text: string, language: string])[] = [
     ["What is the capital of Australia?", "en"],
     ["who directed the film that won the prize in 1994", "en"],
     ["Wann fährt der letzte Zug nach Bern?", "de"],
     ["Où est né Napoléon Bonaparte ?", "fr"],
-    // words that English has too
+    // these contain words that also exist in English
     ["Quais as regras do condomínio no verão?", "pt"],
     ["Was war in der Box?", "de"],
     ["What was in the box?", "en"],

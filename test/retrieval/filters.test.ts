@@ -1,5 +1,5 @@
-// What a filter does to a search: nothing outside it is shown, nothing inside it is lost.
-// What filters mean is test/domain/filter.test.ts.
+// Searches with a filter: no result is outside the filter, and none inside it is missing. The meaning of filters is
+// tested in test/domain/filter.test.ts.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";
@@ -8,7 +8,7 @@ import type { Json, Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import { MODE_NAMES, type Ranking } from "../../src/domain/ranking.ts";
 import { type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
 import { seeded } from "../support/seeded.ts";
-import { askIn, chooseNearness, ofUser, storeIn } from "./asking.ts";
+import { embedMarkedSimilarities, searchIn, storeIn, userScope } from "./search-fixtures.ts";
 
 const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
 
@@ -22,8 +22,8 @@ const texts = ({ results }: Ranking) => results.map(({ text }) => text);
 const filter = (of: unknown): Filter => parseFilter(of);
 
 describe("in every mode", () => {
-  test("results do not fall short: 10 of 10, although the 210 nearest lie outside the filter", async () => {
-    chooseNearness(harness);
+  test("all 10 memories inside the filter are found, although the 210 nearest are outside", async () => {
+    embedMarkedSimilarities(harness);
     await storeIn(
       harness,
       ...Array.from({ length: 210 }, (_, at) => ({ content: `Red kite ${at}, near .9.`, type: "noise" })),
@@ -31,16 +31,16 @@ describe("in every mode", () => {
     );
     for (const mode of MODE_NAMES) {
       for (const of of [{ type: "note" }, { tags: { $contains: "kept" } }, { $not: { type: { $in: ["noise"] } } }]) {
-        const ranking = await askIn(harness, { mode, filter: filter(of) });
+        const ranking = await searchIn(harness, { mode, filter: filter(of) });
         expect(ranking.admissible).toBe(10);
         expect(texts(ranking).sort()).toEqual(Array.from({ length: 10 }, (_, at) => `Far away ${at}.`));
       }
     }
   });
 
-  test(`a result never lies outside the filter, and nothing inside it is missing (seed ${SEED})`, async () => {
-    const chance = seeded(SEED);
-    const one = <Item>(items: readonly Item[]) => items[Math.floor(chance() * items.length)] as Item;
+  test(`random filters return exactly the memories inside them (seed ${SEED})`, async () => {
+    const random = seeded(SEED);
+    const one = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)] as Item;
     const drafts = Array.from({ length: 80 }, (_, at): MemoryDraft => {
       const userId = one([undefined, "ada", "bob"]);
       return {
@@ -61,45 +61,50 @@ describe("in every mode", () => {
     for (let round = 0; round < 60; round++) {
       const asked = filter(one([leaf(), { $or: [leaf(), leaf()] }, { $and: [leaf(), { $not: leaf() }] }]));
       const userId = one([null, "ada"]);
-      const scope = userId === null ? { projectId: harness.projectId, user: null } : ofUser(harness, userId);
+      const scope = userId === null ? { projectId: harness.projectId, user: null } : userScope(harness, userId);
       const expected = stored.filter(
         (memory) => (userId === null || memory.userId === userId) && matchesFilter(asked, memory),
       );
-      const { results, admissible } = await askIn(harness, { mode: one(MODE_NAMES), limit: 100, filter: asked, scope });
+      const { results, admissible } = await searchIn(harness, {
+        mode: one(MODE_NAMES),
+        limit: 100,
+        filter: asked,
+        scope,
+      });
       expect(admissible).toBe(expected.length);
       expect(results.map(({ memory }) => memory.id).sort()).toEqual(expected.map(({ id }) => id).sort());
     }
   });
 });
 
-describe("what a filter cannot do", () => {
-  test("it shows nothing of another user, whatever it asks for", async () => {
+describe("a filter", () => {
+  test("cannot show memories of another user", async () => {
     await storeIn(harness, { content: "Ada's kite.", userId: "ada" }, { content: "Bob's kite.", userId: "bob" });
     for (const of of [{ userId: "bob" }, { $or: [{ userId: "bob" }, {}] }, { $not: { userId: "ada" } }]) {
-      const found = texts(await askIn(harness, { scope: ofUser(harness, "ada"), filter: filter(of) }));
+      const found = texts(await searchIn(harness, { scope: userScope(harness, "ada"), filter: filter(of) }));
       expect(found.filter((text) => text !== "Ada's kite.")).toEqual([]);
     }
-    expect(texts(await askIn(harness, { filter: filter({ userId: "bob" }) }))).toEqual(["Bob's kite."]);
+    expect(texts(await searchIn(harness, { filter: filter({ userId: "bob" }) }))).toEqual(["Bob's kite."]);
   });
 
-  test("one that admits nothing is answered, whatever becomes of the question's embedding", async () => {
+  test("that admits no memory gives an empty result even if embedding the query fails", async () => {
     await storeIn(harness, { content: "A red kite." });
     harness.embedder.before = () => {
       throw new Fault("model_unavailable", "No model.");
     };
-    expect(await askIn(harness, { filter: filter({ $or: [] }) })).toMatchObject({ results: [], admissible: 0 });
-    expect(await askIn(harness, { filter: filter({ type: "none such" }) })).toMatchObject({
+    expect(await searchIn(harness, { filter: filter({ $or: [] }) })).toMatchObject({ results: [], admissible: 0 });
+    expect(await searchIn(harness, { filter: filter({ type: "none such" }) })).toMatchObject({
       results: [],
       admissible: 0,
     });
-    await expect(askIn(harness, { filter: filter({ $not: { type: "none such" } }) })).rejects.toMatchObject({
+    await expect(searchIn(harness, { filter: filter({ $not: { type: "none such" } }) })).rejects.toMatchObject({
       code: "model_unavailable",
     });
   });
 });
 
-describe("what changes while a search runs", () => {
-  test("a memory that left the filter, or went to another user, is not shown", async () => {
+describe("a change while a search runs", () => {
+  test("hides a memory that left the filter or was given to another user", async () => {
     const [left, moved] = (await storeIn(
       harness,
       ...["left", "moved", "stays"].map((name) => ({ content: `The ${name} kite.`, type: "note", userId: "ada" })),
@@ -109,8 +114,8 @@ describe("what changes while a search runs", () => {
       harness.memories.change(harness.projectId, moved.id, { userId: "bob" });
     };
     for (const mode of MODE_NAMES) {
-      const request = { mode, scope: ofUser(harness, "ada"), filter: filter({ type: "note" }) };
-      expect(texts(await askIn(harness, request))).toEqual(["The stays kite."]);
+      const request = { mode, scope: userScope(harness, "ada"), filter: filter({ type: "note" }) };
+      expect(texts(await searchIn(harness, request))).toEqual(["The stays kite."]);
       harness.memories.change(harness.projectId, left.id, { type: "note" });
       harness.memories.change(harness.projectId, moved.id, { userId: "ada" });
     }

@@ -1,11 +1,11 @@
-// What the graph adds to a search: passages that names lead to, over one passage and over two, and how that is told.
-// How the walk goes is tested in the native core.
+// Graph search: passages that are reached through entities over one or two hops, and their paths in `explain`. The walk
+// itself is tested in the native core.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chunkIdOf, type MemoryId } from "../../src/domain/ids.ts";
 import { MODE_NAMES, type RankedPassage, type StageRecord } from "../../src/domain/ranking.ts";
 import { type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
-import { askIn, chooseNearness, ofUser, storeIn } from "./asking.ts";
+import { embedMarkedSimilarities, searchIn, storeIn, userScope } from "./search-fixtures.ts";
 
 let harness: IngestHarness;
 beforeEach(async () => {
@@ -27,19 +27,19 @@ const fillers = (count: number, userId?: string) =>
   }));
 const byTitle = (results: readonly RankedPassage[]) => results.map(({ memory }) => memory.title);
 
-describe("a question of two steps", () => {
-  test("reaches, in any mode with the graph, the passage that says nothing of what was asked for by name", async () => {
-    chooseNearness(harness); // all alike
+describe("a question over two hops", () => {
+  test("finds a passage that contains no entity of the question, in any mode with the graph", async () => {
+    embedMarkedSimilarities(harness); // the same similarity for all
     await storeIn(harness, DAUGHTER, FATHER, ...fillers(40));
     for (const mode of MODE_NAMES) {
-      const { results } = await askIn(harness, { query: QUESTION, mode, includeGraph: true, limit: 2 });
+      const { results } = await searchIn(harness, { query: QUESTION, mode, includeGraph: true, limit: 2 });
       expect(byTitle(results).sort()).toEqual(["Edmund Vale", "Mabel Thorne"]);
     }
   });
 
-  test("is told by the way that leads there: name, passage, name, passage", async () => {
+  test("shows the path to the passage: entity, passage, entity, passage", async () => {
     await storeIn(harness, DAUGHTER, FATHER, ...fillers(40));
-    const { results, stages } = await askIn(harness, { query: QUESTION, mode: "precise" });
+    const { results, stages } = await searchIn(harness, { query: QUESTION, mode: "precise" });
     const of = (title: string) => results.find(({ memory }) => memory.title === title) as RankedPassage;
     const [daughter, father] = [of("Mabel Thorne"), of("Edmund Vale")];
     expect(daughter.signals.graph?.path).toEqual(["Mabel Thorne", chunkIdOf(daughter.chunkKey)]);
@@ -53,19 +53,19 @@ describe("a question of two steps", () => {
     expect(stages.find(({ name }) => name === "graph")?.candidates).toBeGreaterThanOrEqual(2);
   });
 
-  test("does not lead through a passage outside of the scope, nor to one", async () => {
+  test("has no path through or to a passage outside the scope", async () => {
     await storeIn(harness, { ...DAUGHTER, userId: "eve" }, { ...FATHER, userId: "ada" }, ...fillers(12, "ada"));
-    const { results } = await askIn(harness, {
+    const { results } = await searchIn(harness, {
       query: QUESTION,
       mode: "precise",
-      scope: ofUser(harness, "ada"),
+      scope: userScope(harness, "ada"),
       limit: 100,
     });
     expect(results).toHaveLength(13);
     for (const { signals } of results) expect(signals.graph?.path ?? []).not.toContain("Mabel Thorne");
   });
 
-  test("does not name a passage that goes, or goes to somebody else, while the reranker works", async () => {
+  test("does not show a passage in a path after it was deleted or given to another user during reranking", async () => {
     const changes: readonly ((id: MemoryId) => unknown)[] = [
       (id) => harness.memories.change(harness.projectId, id, { userId: "eve" }),
       (id) => harness.memories.remove(harness.projectId, id),
@@ -77,8 +77,8 @@ describe("a question of two steps", () => {
       ...fillers(12, "ada"),
     );
     for (const change of changes) {
-      const request = { query: QUESTION, mode: "precise", scope: ofUser(harness, "ada"), limit: 20 } as const;
-      const { results } = await askIn(harness, request, {
+      const request = { query: QUESTION, mode: "precise", scope: userScope(harness, "ada"), limit: 20 } as const;
+      const { results } = await searchIn(harness, request, {
         score: async (_, passages) => {
           change(daughter?.id as MemoryId);
           return new Float32Array(passages.length);
@@ -91,26 +91,26 @@ describe("a question of two steps", () => {
     }
   });
 
-  test("does not lead through what was deleted", async () => {
+  test("has no path through a deleted memory", async () => {
     const [daughter] = await storeIn(harness, DAUGHTER, FATHER, ...fillers(12));
     harness.memories.remove(harness.projectId, daughter?.id as never);
     const index = await harness.index.project(harness.projectId);
     index.hide([daughter?.key as never]);
-    const { results } = await askIn(harness, { query: QUESTION, mode: "precise", limit: 100 });
+    const { results } = await searchIn(harness, { query: QUESTION, mode: "precise", limit: 100 });
     expect(results).toHaveLength(13);
     for (const { signals } of results) expect(signals.graph?.path ?? []).not.toContain("Mabel Thorne");
   });
 });
 
-describe("the languages that the models do not read", () => {
-  const words: StageRecord["name"][] = ["filter", "queue", "embed", "vector", "text", "fuse", "hydrate"];
+describe("languages that the models do not support", () => {
+  const expected: StageRecord["name"][] = ["filter", "queue", "embed", "vector", "text", "fuse", "hydrate"];
 
-  test("full text takes part in every mode, and the record shows it", async () => {
+  test("use full text in every mode, and `explain` shows it", async () => {
     await storeIn(harness, { content: "红色的风筝在天上飞。" }, ...fillers(40));
     for (const mode of ["fast", "balanced"] as const) {
-      const { results, stages } = await askIn(harness, { query: "红色的风筝", mode, limit: 1 });
+      const { results, stages } = await searchIn(harness, { query: "红色的风筝", mode, limit: 1 });
       expect(results.map(({ text }) => text)).toEqual(["红色的风筝在天上飞。"]);
-      expect(stages.map(({ name }) => name)).toEqual(words);
+      expect(stages.map(({ name }) => name)).toEqual(expected);
     }
   });
 });

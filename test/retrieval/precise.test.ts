@@ -1,12 +1,12 @@
-// What balanced and precise have beyond fast: passages that only their words find. And what precise has beyond
-// balanced: a deeper look by the reranker.
+// Differences between modes: balanced and precise find passages by full text that fast misses, and precise reranks more
+// passages than balanced.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Ranking } from "../../src/domain/ranking.ts";
 import type { Reranker } from "../../src/ports/models.ts";
 import { MODES } from "../../src/retrieval/modes.ts";
 import { type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
-import { askIn, chooseNearness, storeIn } from "./asking.ts";
+import { embedMarkedSimilarities, searchIn, storeIn } from "./search-fixtures.ts";
 
 let harness: IngestHarness;
 beforeEach(async () => {
@@ -17,13 +17,13 @@ afterEach(() => harness.close());
 const near = (count: number) => Array.from({ length: count }, (_, at) => ({ content: `Filler ${at}, near .5.` }));
 
 test.each(["balanced", "precise"] as const)(
-  "%s finds by its words a passage that more nearer ones than it has candidates hide from fast",
+  "%s finds a passage by full text that is too far away for vector search",
   async (mode) => {
-    chooseNearness(harness);
+    embedMarkedSimilarities(harness);
     await storeIn(harness, ...near(MODES[mode].vectorCandidates + 5), { content: "The red kite, near .3." });
-    const hidden = await askIn(harness, { mode: "fast" });
-    expect(hidden.results.map(({ text }) => text)).not.toContain("The red kite, near .3.");
-    const { results } = await askIn(harness, { mode });
+    const fast = await searchIn(harness, { mode: "fast" });
+    expect(fast.results.map(({ text }) => text)).not.toContain("The red kite, near .3.");
+    const { results } = await searchIn(harness, { mode });
     expect(results[0]?.text).toBe("The red kite, near .3.");
     expect(results[0]?.signals.text?.rank).toBe(1);
     expect(results[0]?.signals.vector?.score).toBeCloseTo(0.3, 2);
@@ -33,14 +33,17 @@ test.each(["balanced", "precise"] as const)(
 );
 
 describe("precise", () => {
-  test("agrees with balanced on everything but what a score means where both see the same passages", async () => {
+  test("differs from balanced only in calibrated scores if both have the same candidates", async () => {
     await storeIn(harness, ...["A red kite.", "A kite.", "Something else."].map((content) => ({ content })));
-    const [precise, balanced] = [await askIn(harness, { mode: "precise" }), await askIn(harness, { mode: "balanced" })];
+    const [precise, balanced] = [
+      await searchIn(harness, { mode: "precise" }),
+      await searchIn(harness, { mode: "balanced" }),
+    ];
     const withoutScores = ({ results }: Ranking) => results.map(({ score: _, ...rest }) => rest);
     expect(withoutScores(precise)).toEqual(withoutScores(balanced));
   });
 
-  test("lets the reranker read the best of its depth", async () => {
+  test("reranks as many passages as its depth", async () => {
     await storeIn(harness, ...near(MODES.precise.rerankDepth + 10));
     let read = 0;
     const counting: Reranker = {
@@ -49,21 +52,21 @@ describe("precise", () => {
         return new Float32Array(passages.length);
       },
     };
-    const { results } = await askIn(harness, { mode: "precise", limit: 40 }, counting);
+    const { results } = await searchIn(harness, { mode: "precise", limit: 40 }, counting);
     expect([read, results.length]).toEqual([MODES.precise.rerankDepth, MODES.precise.rerankDepth + 10]);
   });
 });
 
 describe("the graph", () => {
-  test("stands in the record of precise, and of any mode that is asked to include it; without names it changes nothing", async () => {
+  test("is a stage of precise and of any mode that includes it; without entities it changes no result", async () => {
     await storeIn(harness, { content: "A red kite." });
-    const stages = async (request: Parameters<typeof askIn>[1]) => (await askIn(harness, request)).stages;
+    const stages = async (request: Parameters<typeof searchIn>[1]) => (await searchIn(harness, request)).stages;
     const precise = await stages({ mode: "precise" });
     expect(precise.map(({ name }) => name)).toEqual(
-      ["filter", "queue", "embed", "vector", "text", "graph", "fuse", "hydrate", "rerank"], // as they ran
+      ["filter", "queue", "embed", "vector", "text", "graph", "fuse", "hydrate", "rerank"], // in the order of their end
     );
     expect(precise.map(({ candidates }) => candidates)).toEqual([1, 1, 1, 1, 1, 0, 1, 1, 1]);
-    const names = async (request: Parameters<typeof askIn>[1]) => (await stages(request)).map(({ name }) => name);
+    const names = async (request: Parameters<typeof searchIn>[1]) => (await stages(request)).map(({ name }) => name);
     expect(await names({ mode: "fast", includeGraph: true })).toEqual([
       "filter",
       "queue",
@@ -74,7 +77,7 @@ describe("the graph", () => {
       "hydrate",
     ]);
     expect(await names({ mode: "balanced", includeGraph: false })).not.toContain("graph");
-    const [plain, included] = [await askIn(harness), await askIn(harness, { includeGraph: true })];
+    const [plain, included] = [await searchIn(harness), await searchIn(harness, { includeGraph: true })];
     expect(included.results).toEqual(plain.results);
   });
 });

@@ -1,5 +1,5 @@
-// The order of steps of a search, over the real stores and the real index: the made-up parts are the models, so that a
-// test knows what is near, what the reranker says, and when it says nothing.
+// The steps of a search on real stores and a real index. The models are fakes, so that a test controls similarities,
+// reranker scores and failures.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";
@@ -10,7 +10,7 @@ import type { Reranker } from "../../src/ports/models.ts";
 import { MODES, RERANKED_TOKENS_MAX } from "../../src/retrieval/modes.ts";
 import type { SearchRequest } from "../../src/retrieval/request.ts";
 import { type IngestHarness, openIngestHarness } from "../ingest/ingest-harness.ts";
-import { askIn, indifferent, ofUser, storeIn } from "./asking.ts";
+import { neutralReranker, searchIn, storeIn, userScope } from "./search-fixtures.ts";
 
 let harness: IngestHarness;
 beforeEach(async () => {
@@ -18,13 +18,13 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-const ask = (request: Partial<SearchRequest> = {}, reranker: Reranker = indifferent) =>
-  askIn(harness, request, reranker);
+const ask = (request: Partial<SearchRequest> = {}, reranker: Reranker = neutralReranker) =>
+  searchIn(harness, request, reranker);
 const store = (...drafts: readonly MemoryDraft[]) => storeIn(harness, ...drafts);
 const stages = async (request: Partial<SearchRequest> = {}) => (await ask(request)).stages.map(({ name }) => name);
 
-describe("the scope comes first", () => {
-  test("an empty project and a user whom nobody named cost no embedding", async () => {
+describe("the scope is applied first", () => {
+  test("an empty project or an unknown user causes no embedding", async () => {
     let embedded = 0;
     harness.embedder.before = () => {
       embedded++;
@@ -32,40 +32,40 @@ describe("the scope comes first", () => {
     expect(await ask()).toMatchObject({ results: [], admissible: 0 });
     await store({ content: "A red kite.", userId: "ada" });
     embedded = 0;
-    expect(await ask({ scope: ofUser(harness, "nobody") })).toMatchObject({ results: [], admissible: 0 });
+    expect(await ask({ scope: userScope(harness, "nobody") })).toMatchObject({ results: [], admissible: 0 });
     expect(embedded).toBe(0);
   });
 
-  test("a user's few memories are found among many nearer ones of others", async () => {
+  test("a user's memory is found although other users have many nearer ones", async () => {
     await store(...Array.from({ length: 60 }, (_, at) => ({ content: `Red kite number ${at}.`, userId: "many" })), {
       content: "Unlike anything.",
       userId: "few",
     });
     for (const mode of MODE_NAMES) {
-      const { results, admissible } = await ask({ mode, scope: ofUser(harness, "few") });
+      const { results, admissible } = await ask({ mode, scope: userScope(harness, "few") });
       expect([results.map(({ text }) => text), admissible]).toEqual([["Unlike anything."], 1]);
     }
   });
 });
 
 describe("the modes", () => {
-  test("run the stages that they are made of", async () => {
+  test("run their stages in order", async () => {
     await store({ content: "A red kite.", tags: ["public"] });
     expect(await stages({ mode: "fast" })).toEqual(["filter", "queue", "embed", "vector", "fuse", "hydrate"]);
     const filter = parseFilter({ tags: ["public"] });
     expect(await stages({ mode: "fast", filter })).toEqual(["filter", "queue", "embed", "vector", "fuse", "hydrate"]);
-    // both models have a queue; it is shown once
+    // both models have a queue, and its times are summed up in one stage
     expect(await stages()).toEqual(["filter", "queue", "embed", "vector", "text", "fuse", "hydrate", "rerank"]);
   });
 
-  test("the words of the question lift a passage that the vectors know nothing of", async () => {
+  test("rank a passage first by full text although its vector is unrelated", async () => {
     await store(...Array.from({ length: 30 }, (_, at) => ({ content: `Filler ${at}.` })), { content: "The red kite." });
     const { results } = await ask({ limit: 1 });
     expect(results[0]?.text).toBe("The red kite.");
     expect(results[0]?.signals.text).toEqual({ rank: 1, score: expect.any(Number) });
   });
 
-  test("the reranker reads the first stage's best only, and its favourite comes first", async () => {
+  test("rerank only the candidates with the best hybrid scores, and the reranker's favourite comes first", async () => {
     await store(...Array.from({ length: 30 }, (_, at) => ({ content: `Filler number ${at}.` })));
     const read: string[][] = [];
     const first = await ask({ limit: 30 });
@@ -86,7 +86,7 @@ describe("the modes", () => {
   });
 
   for (const mode of ["balanced", "precise"] as const) {
-    test(`of long passages the reranker reads fewer in ${mode}, and the others stay behind them`, async () => {
+    test(`rerank fewer passages if they are long, and the others stay behind them, in ${mode}`, async () => {
       const long = "and the wind carried it over the fields ".repeat(20);
       await store(...Array.from({ length: 40 }, (_, at) => ({ content: `Filler number ${at}, ${long}` })));
       const read: string[][] = [];
@@ -128,7 +128,7 @@ describe("the reranker reads", () => {
     expect(await textsRead()).toEqual(["Kites. A red one."]);
   });
 
-  test("a chunk among several by itself: it reads half of one, and more of it without title and headings", async () => {
+  test("a chunk of a longer memory without title and headings, because it reads only half of a chunk", async () => {
     const paragraph = Array.from({ length: 30 }, (_, at) => `The red kite number ${at} is in the air.`).join(" ");
     await store({ title: "Kites", content: `# Red\n\n${paragraph}\n\n# Late\n\n${paragraph}` });
     const { results } = await ask();
@@ -137,8 +137,8 @@ describe("the reranker reads", () => {
   });
 });
 
-describe("what happens meanwhile", () => {
-  test("a memory deleted after the scope was made is not shown", async () => {
+describe("changes while a search runs", () => {
+  test("a memory deleted after the admissible set was computed is not shown", async () => {
     const [doomed] = await store({ content: "A red kite." }, { content: "A blue kite." });
     harness.embedder.before = () => {
       harness.memories.remove(harness.projectId, (doomed as Memory).id);
@@ -159,7 +159,7 @@ describe("what happens meanwhile", () => {
       await harness.settled(doomed);
     },
   };
-  const ofAdaAndPublic = () => ({ scope: ofUser(harness, "ada"), filter: parseFilter({ tags: ["public"] }) });
+  const ofAdaAndPublic = () => ({ scope: userScope(harness, "ada"), filter: parseFilter({ tags: ["public"] }) });
   const storeTwo = (expiresAt: number) => {
     const ofAda = { userId: "ada", tags: ["public"] };
     return store({ content: "A red kite.", expiresAt, ...ofAda }, { content: "A blue kite.", ...ofAda });
@@ -180,7 +180,7 @@ describe("what happens meanwhile", () => {
       expect(results.map(({ text }) => text)).toEqual(["A blue kite."]);
     });
 
-    test(`a memory ${change} while its passage is read is not shown, in fast neither`, async () => {
+    test(`a memory ${change} while its passage is fetched is not shown, also in fast`, async () => {
       const [doomed] = await storeTwo(harness.clock.now() + 60_000);
       const project = await harness.index.project(harness.projectId);
       harness.index.project = async () => ({
@@ -197,7 +197,7 @@ describe("what happens meanwhile", () => {
   }
 
   for (const mode of MODE_NAMES) {
-    test(`what was deleted while passages are read leaves its place to what comes behind it, in ${mode}`, async () => {
+    test(`memories deleted while passages are fetched are replaced by the next candidates, in ${mode}`, async () => {
       const count = 2 * MODES.precise.rerankDepth;
       await store(...Array.from({ length: count }, (_, at) => ({ content: `Red kite number ${at}.` })));
       const limit = MODES.precise.rerankDepth;
@@ -222,7 +222,7 @@ describe("what happens meanwhile", () => {
     });
   }
 
-  test("a title changed while the reranker works is shown as it is now", async () => {
+  test("a title changed while the reranker works is shown with its new value", async () => {
     const [memory] = await store({ content: "A red kite.", title: "Kite" });
     const { results } = await ask(
       {},
@@ -236,7 +236,7 @@ describe("what happens meanwhile", () => {
     expect(results.map(({ text, memory: { title } }) => [text, title])).toEqual([["A red kite.", "Bird"]]);
   });
 
-  test("a reranker that is too slow is given up: the first stage's order stands, without its signal", async () => {
+  test("a reranker that misses its deadline is skipped: the order of hybrid scores stays, without the rerank signal", async () => {
     await store({ content: "A red kite." });
     const late: Reranker = {
       score: (_, __, signal) =>
@@ -249,7 +249,7 @@ describe("what happens meanwhile", () => {
     expect(results[0]?.signals.rerank).toBeUndefined();
   });
 
-  test("models that cannot answer are told, not hidden behind a weaker ranking", async () => {
+  test("unavailable models cause an error, not a weaker ranking", async () => {
     await store({ content: "A red kite." });
     const gone: Reranker = {
       score: async () => {
@@ -263,7 +263,7 @@ describe("what happens meanwhile", () => {
     await expect(ask()).rejects.toMatchObject({ code: "overloaded" });
   });
 
-  test("a caller who left is not answered with half a ranking", async () => {
+  test("an aborted request gets no partial ranking", async () => {
     await store({ content: "A red kite." });
     const hangUp = new AbortController();
     const late: Reranker = {
@@ -278,7 +278,7 @@ describe("what happens meanwhile", () => {
 });
 
 describe("scores", () => {
-  test("fall within 0..1, scoreMin cuts the list, limit too", async () => {
+  test("are in 0..1 and fall; scoreMin and limit shorten the list", async () => {
     await store(...Array.from({ length: 25 }, (_, at) => ({ content: `Kite ${"red ".repeat(at % 5)}${at}.` })));
     const { results } = await ask({ limit: 25 });
     const scores = results.map(({ score }) => score);

@@ -1,4 +1,4 @@
-// What the cache of contents promises: exactly the version that was asked for, within its bytes, whatever was put in.
+// Content cache: it returns exactly the requested version, and never exceeds its size.
 
 import { describe, expect, test } from "bun:test";
 import type { MemoryKey } from "../../src/domain/ids.ts";
@@ -7,8 +7,8 @@ import { seeded } from "../support/seeded.ts";
 
 const of = (key: number, version = 1) => ({ key: BigInt(key) as MemoryKey, version });
 
-describe("the cache of contents", () => {
-  test("gives back what was put in, for that memory and version only", () => {
+describe("the content cache", () => {
+  test("returns a content for its memory and version only", () => {
     const cache = new ContentCache(1_000);
     cache.put(of(1, 2), "text");
     expect(cache.get(of(1, 2))).toBe("text");
@@ -17,13 +17,13 @@ describe("the cache of contents", () => {
     expect([cache.get(of(1, 2)), cache.get(of(1, 3))]).toEqual([null, "newer"]);
   });
 
-  test("tells an empty content from none", () => {
+  test("distinguishes an empty content from a missing one", () => {
     const cache = new ContentCache(1_000);
     cache.put(of(1), "");
     expect([cache.get(of(1)), cache.get(of(2))]).toEqual(["", null]);
   });
 
-  test("lets go of what was read longest ago when it is full", () => {
+  test("evicts the least recently used content if it is full", () => {
     const cache = new ContentCache(160);
     for (const key of [1, 2, 3, 4, 5, 6, 7, 8]) cache.put(of(key), "x".repeat(10));
     cache.get(of(1));
@@ -31,7 +31,7 @@ describe("the cache of contents", () => {
     expect([cache.get(of(1)), cache.get(of(2)), cache.get(of(3))]).toEqual(["x".repeat(10), null, "x".repeat(10)]);
   });
 
-  test("takes no content of more than an eighth of its bytes, and then holds no older version either", () => {
+  test("rejects a content larger than an eighth of its size, and drops the older version of it", () => {
     const cache = new ContentCache(160);
     cache.put(of(1, 1), "x".repeat(10));
     cache.put(of(1, 2), "x".repeat(11));
@@ -47,7 +47,7 @@ describe("the cache of contents", () => {
   });
 
   const seed = Number(process.env.MNEME_TEST_SEED ?? 20_261_127);
-  test(`never exceeds its bytes and never confuses contents, over 5000 random steps (seed ${seed})`, () => {
+  test(`never exceeds its size and never returns a wrong content in 5000 random steps (seed ${seed})`, () => {
     const random = seeded(seed);
     const integer = (below: number) => Math.floor(random() * below);
     const cache = new ContentCache(2_000);

@@ -1,6 +1,6 @@
-// Answers and messages of a language model whose connection is cut off, at every byte: what is said is a beginning of
-// the answer, what ends like an answer is one, and a chat keeps its question. The client and its connections are real,
-// what a search finds is made up.
+// Generated answers and chat messages when the connection to the language model is cut at every byte. The text is then
+// a prefix of the answer, only a complete answer ends like one, and a chat keeps its question. The client and its
+// connections are real; the search results are made up.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -25,24 +25,27 @@ import { model, NEVER, PATIENT } from "../llm/asking.ts";
 import { abreast, CUT_NAMES, type Cut, cuttingEndpoint, finishOf, STREAMS } from "../llm/recorded.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 
-/** What any search finds. */
+/** Results of every search. */
 const PASSAGES: readonly RankedPassage[] = [
   passage("The bridge over the Weser has stood since 1913.", 0.9),
   passage("Ferries cross the river further down.", 0.8),
   passage("In that year the ironworks of Nordenham delivered the girders.", 0.7),
 ];
 
-/** A stream, and the answer that becomes of it. */
-interface Told {
+/** A recorded stream and its answer. */
+interface AnswerStream {
   readonly name: string;
   readonly bytes: Buffer;
   readonly answer: string;
-  /** The first byte behind which it is cut. */
+  /** Position of the first cut. */
   readonly from: number;
 }
 
-/** As recorded; and with a citation that comes in two events and is to be renumbered: `[3, 1]` becomes `[1][2]`. */
-const TOLD: readonly Told[] = STREAMS.flatMap(({ name, bytes, text }) => {
+/**
+ * Each stream as recorded, and with a citation that is split over two events and is renumbered: `[3, 1]` becomes
+ * `[1][2]`.
+ */
+const ANSWER_STREAMS: readonly AnswerStream[] = STREAMS.flatMap(({ name, bytes, text }) => {
   const split = withSplitCitation(bytes);
   return [
     { name, bytes, answer: text, from: 0 },
@@ -55,12 +58,12 @@ const TOLD: readonly Told[] = STREAMS.flatMap(({ name, bytes, text }) => {
   ];
 });
 
-/** A language model answers: nobody reads sentences. */
-const unasked: Reranker = { score: () => Promise.reject(new Error("the reranker was asked")) };
+/** Fails the test if it is called: generated answers select no sentences. */
+const uncalledReranker: Reranker = { score: () => Promise.reject(new Error("the reranker was called")) };
 
 let folder: ReturnType<typeof temporaryFolder>;
 let stores: SqliteStores;
-/** A connection of the test's own, to look at rows. */
+/** A separate connection with which the test reads rows. */
 let database: SqliteDatabase;
 let accounts: SqliteAccountStore;
 let viewer: Viewer;
@@ -74,7 +77,7 @@ beforeAll(async () => {
   database = openDatabase(path);
   accounts = new SqliteAccountStore({ database, clock: systemClock });
   viewer = { projectId: accounts.defaultProject(), userId: null };
-  endpoint = await cuttingEndpoint(TOLD.map(({ bytes }) => bytes));
+  endpoint = await cuttingEndpoint(ANSWER_STREAMS.map(({ bytes }) => bytes));
   const client = countCalls(model({ timeouts: PATIENT, clock: systemClock }), metrics);
   languageModel = limitConcurrency(client, { concurrency: 32, metrics });
 });
@@ -85,7 +88,7 @@ afterAll(() => {
   folder.remove();
 });
 
-/** Answers from what is let through of a stream. */
+/** A service whose model sends this stream, cut at a position. */
 function answersOf(stream: number, cut: Cut, at: number): AnswerService {
   const operator = { baseUrl: endpoint.baseUrl(stream, cut, at), model: "small", apiKey: null };
   return new AnswerService({
@@ -97,24 +100,24 @@ function answersOf(stream: number, cut: Cut, at: number): AnswerService {
     accounts: stores.accounts,
     quota: new QueryQuota(stores.accounts, systemClock),
     generation: { model: languageModel, operator, contextTokens: 8_192, clock: systemClock },
-    reading: { reranker: unasked, embedder: { languages: ["en"] }, languageOf: () => "en" },
+    reading: { reranker: uncalledReranker, embedder: { languages: ["en"] }, languageOf: () => "en" },
   });
 }
 
-for (const [stream, { name, bytes, answer, from }] of TOLD.entries()) {
+for (const [stream, { name, bytes, answer, from }] of ANSWER_STREAMS.entries()) {
   for (const cut of CUT_NAMES) {
-    test(`${name}, cut behind each byte, ${cut}: a beginning and a fault, or the answer`, async () => {
+    test(`${name}, cut after each byte, ${cut}: gives a prefix and a fault, or the whole answer`, async () => {
       const finishAt = finishOf(bytes);
       const problems = await abreast(bytes.length + 1 - from, async (step) => {
         const at = from + step;
         const { events, release } = await answersOf(stream, cut, at).ask(viewer, QUESTION, NEVER);
-        const problem = problemOf(await told(events), answer, at >= finishAt);
+        const problem = problemOf(await collect(events), answer, at >= finishAt);
         release();
         return problem === null ? [] : [`${at}: ${problem}`];
       });
       expect(problems.flat()).toEqual([]);
       expect(await running()).toBe(0);
-    }, 120_000); // some 2,000 connections
+    }, 120_000); // about 2,000 connections
   }
 }
 
@@ -137,24 +140,26 @@ describe("a chat", () => {
       const { messages } = await service.history(viewer, id);
       return messages.map(({ role, content, isInterrupted }) => ({ role, content, isInterrupted }));
     };
-    return { events, stored, hangUp: () => stop.abort() };
+    return { events, stored, disconnect: () => stop.abort() };
   };
-  const asked = { role: "user", content: "Since when?", isInterrupted: false } as const;
+  const question = { role: "user", content: "Since when?", isInterrupted: false } as const;
 
-  for (const [stream, { name, bytes, answer }] of TOLD.entries()) {
-    test(`keeps its question when ${name} is cut off, and an answer when that is whole`, async () => {
+  for (const [stream, { name, bytes, answer }] of ANSWER_STREAMS.entries()) {
+    test(`keeps its question when ${name} is cut, and the answer if that is complete`, async () => {
       const before = queries();
       let whole = 0;
       const problems = await abreast(Math.ceil(bytes.length / STEP) + 1, async (step) => {
         const at = Math.min(bytes.length, step * STEP);
         const { events, stored } = await opened(stream, CUT_NAMES[step % CUT_NAMES.length] ?? "reset", at);
-        const { said, last, fault } = await heard(events);
+        const { text, last, fault } = await collectMessage(events);
         const isWhole = last === "message";
         if (isWhole) whole++;
-        const expected = isWhole ? [asked, { role: "assistant", content: answer, isInterrupted: false }] : [asked];
-        const isRight = answer.startsWith(said) && (isWhole ? said === answer : fault === "llm_error");
+        const expected = isWhole
+          ? [question, { role: "assistant", content: answer, isInterrupted: false }]
+          : [question];
+        const isRight = answer.startsWith(text) && (isWhole ? text === answer : fault === "llm_error");
         const found = await stored();
-        return isRight && Bun.deepEquals(found, expected) ? [] : [{ at, said, fault, stored: found }];
+        return isRight && Bun.deepEquals(found, expected) ? [] : [{ at, text, fault, stored: found }];
       });
       expect(problems.flat()).toEqual([]);
       expect(whole).toBeGreaterThan(0);
@@ -162,24 +167,24 @@ describe("a chat", () => {
     }, 60_000);
   }
 
-  test("keeps what was said when the caller hangs up behind any event, once, marked as interrupted", async () => {
-    for (const [stream, { bytes, answer }] of TOLD.entries()) {
-      const texts = (await heard((await opened(stream, "reset", bytes.length)).events)).texts;
+  test("stores the text sent so far once, marked as interrupted, when the caller disconnects after any event", async () => {
+    for (const [stream, { bytes, answer }] of ANSWER_STREAMS.entries()) {
+      const texts = (await collectMessage((await opened(stream, "reset", bytes.length)).events)).texts;
       for (let after = 1; after <= texts.length; after++) {
         for (const how of ["return", "signal"]) {
-          const { events, stored, hangUp } = await opened(stream, "reset", bytes.length);
-          let said = "";
+          const { events, stored, disconnect } = await opened(stream, "reset", bytes.length);
+          let received = "";
           for (let count = 0; count < after; count++) {
             const { value } = await events.next();
-            if (value?.type === "text") said += value.content;
+            if (value?.type === "text") received += value.content;
           }
           if (how === "signal") {
-            hangUp();
+            disconnect();
             await events.next().catch((error: unknown) => expect(error).toBeInstanceOf(Error));
           }
           await events.return(undefined);
-          expect(answer).toStartWith(said);
-          expect(await stored()).toEqual([asked, { role: "assistant", content: said, isInterrupted: true }]);
+          expect(answer).toStartWith(received);
+          expect(await stored()).toEqual([question, { role: "assistant", content: received, isInterrupted: true }]);
         }
       }
     }
@@ -196,43 +201,44 @@ const QUESTION: Question & ChatQuestion = {
   instructions: null,
   model: null,
 };
-/** Of the chats, each with some writes to the disk, not every byte is tried. */
+/** Bytes between two cuts of chat streams. Not every byte is tested, because each chat writes to the disk. */
 const STEP = 11;
 
-/** What came of an answer: its events, and what it threw. */
-async function told(events: AsyncIterable<AnswerEvent>): Promise<{ events: readonly AnswerEvent[]; error: unknown }> {
-  const came: AnswerEvent[] = [];
-  try {
-    for await (const event of events) came.push(event);
-  } catch (error) {
-    return { events: came, error };
-  }
-  return { events: came, error: null };
+/** An answer's events, and the error that it threw; null: none. */
+interface CollectedAnswer {
+  readonly events: readonly AnswerEvent[];
+  readonly error: unknown;
 }
 
-function problemOf(
-  { events, error }: Awaited<ReturnType<typeof told>>,
-  answer: string,
-  hasModelEnded: boolean,
-): string | null {
-  const said = textOf(events);
+async function collect(stream: AsyncIterable<AnswerEvent>): Promise<CollectedAnswer> {
+  const events: AnswerEvent[] = [];
+  try {
+    for await (const event of stream) events.push(event);
+  } catch (error) {
+    return { events, error };
+  }
+  return { events, error: null };
+}
+
+function problemOf({ events, error }: CollectedAnswer, answer: string, hasModelEnded: boolean): string | null {
+  const text = textOf(events);
   const kinds = events.map(({ type }) => type).filter((type) => type !== "text");
-  if (!answer.startsWith(said) || !said.isWellFormed()) return `${said} is no beginning of the answer`;
+  if (!answer.startsWith(text) || !text.isWellFormed()) return `${text} is not a prefix of the answer`;
   if (error !== null) {
     if (!(error instanceof Fault) || error.code !== "llm_error") return `it failed with ${error}`;
     if (kinds.length > 0) return `${kinds} came before the fault`;
-    return /\[[^\]]*$/.test(said) ? `half a citation was said: ${said}` : null;
+    return /\[[^\]]*$/.test(text) ? `the text ends with half a citation: ${text}` : null;
   }
-  if (!hasModelEnded || said !== answer) return "a short answer was taken for a whole one";
+  if (!hasModelEnded || text !== answer) return "an incomplete answer was reported as complete";
   if (kinds.join() !== "sources,usage" || events.at(-1)?.type !== "usage") return `it ends with ${kinds}`;
   const cited = answer.match(/\[\d\]/g)?.length;
   const sources = events.flatMap((event) => (event.type === "sources" ? event.sources : []));
   const isRight = sources.length === 3 && sources.every(({ isCited }, at) => isCited === at < Number(cited));
-  return isRight ? null : "its sources are others";
+  return isRight ? null : "its sources are wrong";
 }
 
-/** What came of a message. */
-async function heard(events: AsyncIterable<MessageEvent>) {
+/** Texts, last event and fault of a message. */
+async function collectMessage(events: AsyncIterable<MessageEvent>) {
   const texts: string[] = [];
   let last: string | null = null;
   let fault: unknown = null;
@@ -244,20 +250,20 @@ async function heard(events: AsyncIterable<MessageEvent>) {
   } catch (error) {
     fault = error instanceof Fault ? error.code : error;
   }
-  return { texts, said: texts.join(""), last, fault };
+  return { texts, text: texts.join(""), last, fault };
 }
 
 function textOf(events: readonly AnswerEvent[]): string {
   return events.map((event) => (event.type === "text" ? event.content : "")).join("");
 }
 
-/** Calls that hold a place. */
+/** Number of language model calls in progress. */
 async function running(): Promise<number> {
   const line = /^mneme_llm_running\{purpose="query"\} (\d+)$/m.exec(await metrics.text());
   return Number(line?.[1]);
 }
 
-// The event with the citation becomes two, between which it is cut in the middle.
+// Splits the event with the citation into two, in the middle of the citation.
 function withSplitCitation(bytes: Buffer): Buffer {
   const lines = bytes.toString("utf8").split("\n");
   const split = lines.flatMap((line) => {

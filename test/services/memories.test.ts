@@ -1,5 +1,5 @@
-// What the service of memories promises whoever changes them within a transaction of their own, and whoever is confined
-// to one user: visibility follows what is durable, nothing leads past the confinement, and a purge leaves nothing.
+// The memory service inside transactions and for viewers that are confined to one user: visibility changes with the
+// commit, no operation bypasses the confinement, and a purge leaves no data.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Fault } from "../../src/domain/fault.ts";
@@ -40,13 +40,13 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-function taken(result: Accepted | Fault | null | undefined): Memory {
+function acceptedMemory(result: Accepted | Fault | null | undefined): Memory {
   if (result === null || result === undefined || result instanceof Fault)
-    throw result ?? new Error("nothing came back");
+    throw result ?? new Error("the draft was not accepted");
   return result.memory;
 }
 
-/** A viewer's changes, each in a transaction of its own. */
+/** Operations of a viewer, each in a separate transaction. */
 function changesOf(viewer: Viewer) {
   const { transactions } = harness;
   return {
@@ -65,11 +65,11 @@ async function codeOf(call: () => Promise<unknown>): Promise<string> {
     if (error instanceof Fault) return `${error.code} ${error.param}`;
     throw error;
   }
-  return "nothing was refused";
+  return "no fault was thrown";
 }
 
 async function completed(draft: MemoryDraft, viewer = everybody): Promise<Memory> {
-  return harness.settled(taken((await changesOf(viewer).create([draft]))[0]));
+  return harness.settled(acceptedMemory((await changesOf(viewer).create([draft]))[0]));
 }
 
 async function searchableBy(userId: string): Promise<number> {
@@ -79,7 +79,7 @@ async function searchableBy(userId: string): Promise<number> {
 }
 
 describe("a change within the caller's transaction", () => {
-  test("becomes visible when that is durable, and wakes the worker", async () => {
+  test("becomes visible with the commit, and wakes the worker once", async () => {
     const memory = await completed({ content: "Kept.", userId: "u" });
     const before = wakes;
     await harness.transactions.run(async (tx) => {
@@ -91,17 +91,17 @@ describe("a change within the caller's transaction", () => {
     expect([await searchableBy("u"), await searchableBy("v")]).toEqual([0, 1]);
   });
 
-  test("that is undone changes no visibility and wakes nobody", async () => {
+  test("that is rolled back changes no visibility and does not wake the worker", async () => {
     const memory = await completed({ content: "Kept.", userId: "u" });
     const before = wakes;
-    const undone = harness.transactions.run(async (tx) => {
+    const rolledBack = harness.transactions.run(async (tx) => {
       await service.change(tx, everybody, memory.id, { userId: "v" });
       await service.change(tx, everybody, memory.id, { content: "Rewritten." });
       await service.remove(tx, everybody, memory.id, { purges: false });
       await service.create(tx, everybody, [{ content: "New." }]);
-      throw new Error("changed my mind");
+      throw new Error("rolled back on purpose");
     });
-    await expect(undone).rejects.toThrow("changed my mind");
+    await expect(rolledBack).rejects.toThrow("rolled back on purpose");
     expect(wakes).toBe(before);
     expect(await harness.searchable()).toEqual(["Kept."]);
     expect(await searchableBy("u")).toBe(1);
@@ -115,7 +115,7 @@ async function within(filter: unknown): Promise<number> {
 }
 
 describe("a change", () => {
-  test("of any attribute is seen by filters at once and after a restart", async () => {
+  test("of any attribute affects filters at once and after a restart", async () => {
     const memory = await completed({ content: "Kept.", type: "note", tags: ["a"], metadata: { n: 1, only: true } });
     const untouched = await completed({ content: "Other.", type: "note", metadata: { n: 1 } });
     const changes = changesOf(everybody);
@@ -161,30 +161,30 @@ describe("a change", () => {
     expect(await admitted()).toEqual(cases);
   });
 
-  test("that is undone is seen by no filter, and what is deleted or rewritten lies within none", async () => {
+  test("that is rolled back affects no filter, and deleted or rewritten memories match no filter", async () => {
     const [kept, removed, rewritten] = [
       await completed({ content: "Kept.", type: "note" }),
       await completed({ content: "Removed.", type: "note" }),
       await completed({ content: "Rewritten.", type: "note" }),
     ];
     const changes = changesOf(everybody);
-    const undone = harness.transactions.run(async (tx) => {
+    const rolledBack = harness.transactions.run(async (tx) => {
       await service.change(tx, everybody, kept.id, { type: "mail" });
-      throw new Error("changed my mind");
+      throw new Error("rolled back on purpose");
     });
-    await expect(undone).rejects.toThrow("changed my mind");
+    await expect(rolledBack).rejects.toThrow("rolled back on purpose");
     expect([await within({ type: "note" }), await within({ type: "mail" })]).toEqual([3, 0]);
     await changes.remove(removed.id, { purges: false });
     const gate = new Gate();
     harness.preparer.before = () => gate.pass();
-    await changes.change(rewritten.id, { content: "Written anew.", type: "mail" });
+    await changes.change(rewritten.id, { content: "Written again.", type: "mail" });
     expect([await within({ type: { $ne: "x" } }), await within({ type: "mail" })]).toEqual([1, 0]);
     gate.open();
     await harness.settled(rewritten);
     expect([await within({ type: "note" }), await within({ type: "mail" })]).toEqual([1, 1]);
   });
 
-  test("of the expiry reaches searches at once", async () => {
+  test("of the expiry affects searches at once", async () => {
     const memory = await completed({ content: "Soon gone." });
     const changes = changesOf(everybody);
     await changes.change(memory.id, { expiresAt: harness.clock.now() + 10 });
@@ -204,10 +204,10 @@ describe("a change", () => {
     expect((await service.get(everybody, memory.id))?.content).toBe("New text.");
   });
 
-  test("by retry works on a failed memory again", async () => {
+  test("by retry processes a failed memory again", async () => {
     harness.preparer.refuse = () => new PrepareFailure("Not this time.");
     const changes = changesOf(everybody);
-    const memory = taken((await changes.create([{ content: "Second chance." }]))[0]);
+    const memory = acceptedMemory((await changes.create([{ content: "Second chance." }]))[0]);
     await harness.settled(memory, "failed");
     harness.preparer.refuse = () => null;
     expect((await changes.retry(memory.id))?.state.status).toBe("processing");
@@ -218,7 +218,7 @@ describe("a change", () => {
 });
 
 describe("a purge", () => {
-  test("leaves neither text nor vectors nor row behind when it resolves", async () => {
+  test("has removed text, vectors and row when it resolves", async () => {
     const memory = await completed({ content: "Forget me now." });
     await service.get(everybody, memory.id);
     const changes = changesOf(everybody);
@@ -230,7 +230,7 @@ describe("a purge", () => {
     expect(await changes.remove(memory.id, { purges: true })).toBeNull();
   });
 
-  test("spares what was not deleted", async () => {
+  test("does not affect other memories", async () => {
     const memory = await completed({ content: "Still here." });
     const other = await completed({ content: "Gone." });
     await changesOf(everybody).remove(other.id, { purges: true });
@@ -252,7 +252,7 @@ describe("a viewer who is confined to one user", () => {
     changes = changesOf(confined);
   });
 
-  test("reads and lists that user's memories only, whether named or not", async () => {
+  test("reads and lists only that user's memories, with and without naming the user", async () => {
     expect((await service.get(confined, mine.id))?.content).toBe("Mine.");
     expect([await service.get(confined, theirs.id), await service.get(confined, nobodys.id)]).toEqual([null, null]);
     for (const listing of [{ limit: 9 }, { limit: 9, userId: "u" }]) {
@@ -263,7 +263,7 @@ describe("a viewer who is confined to one user", () => {
     });
   });
 
-  test("cannot go on with a cursor of another viewer", async () => {
+  test("cannot use a cursor of another viewer", async () => {
     await completed({ content: "Mine too.", userId: "u" });
     const { cursor } = await service.list(everybody, { limit: 1 });
     await expect(service.list(confined, { limit: 1, cursor: cursor ?? "" })).rejects.toMatchObject({
@@ -271,7 +271,7 @@ describe("a viewer who is confined to one user", () => {
     });
   });
 
-  test("finds others' memories absent when changing, retrying or deleting", async () => {
+  test("cannot change, retry or delete memories of others: they are not found", async () => {
     for (const { id } of [theirs, nobodys, { id: "mem_x" as MemoryId }]) {
       expect(await changes.change(id, { title: "x" })).toBeNull();
       expect(await changes.retry(id)).toBeNull();
@@ -281,46 +281,46 @@ describe("a viewer who is confined to one user", () => {
     expect((await changes.remove(mine.id, { purges: false }))?.key).toBe(mine.key);
   });
 
-  test("stores for that user, and is refused singly for another", async () => {
+  test("stores memories for that user, and only the drafts for another user are refused", async () => {
     const [own, foreign, named] = await changes.create([
       { content: "Implied." },
       { content: "Foreign.", userId: "v", externalId: "e" },
       { content: "Mine.", userId: "u", externalId: "e" },
     ]);
-    expect(taken(own).userId).toBe("u");
+    expect(acceptedMemory(own).userId).toBe("u");
     expect((foreign as Fault).code).toBe("insufficient_scope");
-    expect(taken(named).key).toBe(mine.key);
+    expect(acceptedMemory(named).key).toBe(mine.key);
   });
 
-  test("cannot give a memory away, to somebody or to nobody", async () => {
+  test("cannot give a memory to another user or to no user", async () => {
     expect(await codeOf(() => changes.change(mine.id, { userId: "v" }))).toBe("insufficient_scope userId");
     expect(await codeOf(() => changes.change(mine.id, { userId: null }))).toBe("insufficient_scope userId");
     expect((await changes.change(mine.id, { userId: "u", title: "T" }))?.memory.title).toBe("T");
   });
 });
 
-describe("contents that were read", () => {
-  test("are read again without asking the index, until they change or go", async () => {
+describe("cached contents", () => {
+  test("are read without the index until they change or are deleted", async () => {
     const memory = await completed({ content: "Read twice." });
     const changes = changesOf(everybody);
     const contents = async () => (await service.get(everybody, memory.id))?.content;
     expect([await contents(), await contents(), contentReads]).toEqual(["Read twice.", "Read twice.", 1]);
     await changes.change(memory.id, { title: "T" });
     expect([await contents(), contentReads]).toEqual(["Read twice.", 1]);
-    await changes.change(memory.id, { content: "Read anew." });
-    expect(await contents()).toBe("Read anew.");
+    await changes.change(memory.id, { content: "Read again." });
+    expect(await contents()).toBe("Read again.");
     await harness.settled(memory);
-    expect([await contents(), await contents(), contentReads]).toEqual(["Read anew.", "Read anew.", 2]);
+    expect([await contents(), await contents(), contentReads]).toEqual(["Read again.", "Read again.", 2]);
     await changes.remove(memory.id, { purges: false });
     expect(await contents()).toBeUndefined();
   });
 
-  test("come in the order of the memories that were asked for, some read before, some waiting, some not", async () => {
+  test("are returned in the order of the request, together with waiting and not cached ones", async () => {
     const first = await completed({ content: "First." });
     const second = await completed({ content: "Second." });
     await service.get(everybody, second.id);
     await harness.worker.stop();
-    const waiting = taken((await changesOf(everybody).create([{ content: "Waiting." }]))[0]);
+    const waiting = acceptedMemory((await changesOf(everybody).create([{ content: "Waiting." }]))[0]);
     const shown = await service.withContents([waiting, first, second]);
     expect(shown.map(({ content }) => content)).toEqual(["Waiting.", "First.", "Second."]);
   });
@@ -337,24 +337,25 @@ describe("an uploaded file", () => {
   const store = async (more: Partial<MemoryDraft> = {}) =>
     service.withUpload(await incoming(), async (upload) => {
       const [accepted] = await changesOf(everybody).create([{ content: "", upload, ...more }]);
-      if (accepted === undefined || accepted instanceof Fault) throw accepted ?? new Error("nothing came back");
+      if (accepted === undefined || accepted instanceof Fault)
+        throw accepted ?? new Error("the draft was not accepted");
       return accepted;
     });
   const filesOf = async () => (await harness.files.names(0)).length;
   beforeEach(() => harness.worker.stop());
 
-  test("is kept while the row that was stored refers to it", async () => {
+  test("is kept while its row refers to it", async () => {
     expect((await store()).outcome).toBe("created");
     expect(await filesOf()).toBe(1);
   });
 
-  test("is removed again where the memory has this content already", async () => {
+  test("is removed if the memory has this content already", async () => {
     await store({ externalId: "e" });
     expect((await store({ externalId: "e", title: "New" })).outcome).toBe("updated");
     expect(await filesOf()).toBe(1);
   });
 
-  test("is removed again where storing fails", async () => {
+  test("is removed if storing fails", async () => {
     const failing = service.withUpload(await incoming(), () => Promise.reject(new Error("no room")));
     await expect(failing).rejects.toThrow("no room");
     expect(await filesOf()).toBe(0);

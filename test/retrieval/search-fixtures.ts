@@ -1,4 +1,4 @@
-// How the tests of retrieval ask: a search with defaults, and vectors of which a text itself says how near it is.
+// Shared by the tests of retrieval: a search with defaults, and vectors whose similarity is written in the text.
 
 import type { Memory, MemoryDraft } from "../../src/domain/memory.ts";
 import type { Ranking } from "../../src/domain/ranking.ts";
@@ -8,19 +8,19 @@ import type { SearchRequest } from "../../src/retrieval/request.ts";
 import { search } from "../../src/retrieval/search.ts";
 import type { IngestHarness } from "../ingest/ingest-harness.ts";
 
-/** To whom all passages are alike. */
-export const indifferent: Reranker = {
+/** Gives all passages the same logit. */
+export const neutralReranker: Reranker = {
   score: async (_query, passages, _signal, onBegin) => {
     onBegin?.();
     return new Float32Array(passages.length);
   },
 };
 
-/** Searches a harness's project, by default for "red kite", everywhere, in balanced. */
-export function askIn(
+/** Searches the project of a harness; by default for "red kite", for all users, in balanced. */
+export function searchIn(
   harness: IngestHarness,
   request: Partial<SearchRequest> = {},
-  reranker: Reranker = indifferent,
+  reranker: Reranker = neutralReranker,
 ): Promise<Ranking> {
   const { index, memories, embedder, clock, projectId } = harness;
   return search(
@@ -33,8 +33,8 @@ export function askIn(
   );
 }
 
-/** The scope of a user of a harness's project. */
-export function ofUser(harness: IngestHarness, id: string): SearchScope {
+/** Scope of a user in the project of a harness. */
+export function userScope(harness: IngestHarness, id: string): SearchScope {
   return { projectId: harness.projectId, user: { id, key: harness.memories.userKey(harness.projectId, id) } };
 }
 
@@ -45,8 +45,8 @@ export async function storeIn(harness: IngestHarness, ...drafts: readonly Memory
   return accepted;
 }
 
-/** From here on a text that says `near .93` has this cosine to every question, and any other text .1. */
-export function chooseNearness(harness: IngestHarness): void {
+/** From now on, texts that contain `near .93` have this cosine similarity to the query "red kite", and others .1. */
+export function embedMarkedSimilarities(harness: IngestHarness): void {
   const along = (cosine: number) => {
     const vector = new Float32Array(harness.embedder.dimensions);
     vector.set([cosine, Math.sqrt(1 - cosine ** 2)]);
