@@ -57,7 +57,8 @@ export function openLocalAccounts(dataDir: string, clock: Clock): Accounts {
   const path = join(dataDir, "mneme.sqlite");
   if (!existsSync(path)) {
     throw new UsageError(
-      `${dataDir} holds no data of Mneme: name the server's with --data-dir, or a server with --url, or start one first.`,
+      `${dataDir} holds no data of Mneme: give the server's data folder with --data-dir or its address with --url, ` +
+        "or start a server first.",
     );
   }
   return new LocalAccounts(openStores({ path, clock, newWebhookSecret }), clock);

@@ -8,7 +8,7 @@ export class Closers {
     this.#closers.push(closer);
   }
 
-  /** Calls all of them, the latest first, whatever the others do. Throws the first failure after all were tried. */
+  /** Calls all functions, the latest first, even if some fail. Then throws the first failure. */
   async close(): Promise<void> {
     const closers = this.#closers.reverse();
     this.#closers = [];

@@ -1,11 +1,11 @@
-// Gauges that operators watch beside the metrics of requests.
+// Declares the gauges for operators: memories, lanes, and the memory of the server.
 
 import type { LaneStatus } from "../adapters/inference/lanes.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Metrics } from "../kit/metrics.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 
-/** How old the number of memories may be: the page needs no key, and counting looks at each memory. */
+/** Maximum age of the numbers of memories: `/metrics` needs no key, and counting visits each memory. */
 const COUNTS_MS = 5_000;
 
 /** Declares gauges for memories, lanes and the server's own memory. */

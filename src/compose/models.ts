@@ -17,7 +17,7 @@ import type { Embedder, Reranker } from "../ports/models.ts";
 import type { Preparer } from "../ports/preparer.ts";
 import type { Closers } from "./closers.ts";
 
-/** How long a connection to a language model may take: an endpoint that needs longer is down or far too busy. */
+/** Time limit for connecting to a language model: an endpoint that takes longer is down or overloaded. */
 const LLM_CONNECT_MS = 5_000;
 
 /** The models and the processes that read and prepare texts. */
@@ -28,7 +28,7 @@ export interface Models {
   readonly documents: DocumentReader;
   /** The processes that run models, for `/ready` and the metrics. */
   readonly laneStatus: () => readonly LaneStatus[];
-  /** Resolves when the models answer; rejects when they never will. */
+  /** Resolves when the models are ready; rejects if they will never be. */
   readonly ready: () => Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export async function startModels(
   };
 }
 
-/** The client for language models, with its limit of calls at once and its metrics. */
+/** Creates the client for language models, with its metrics and its limit of concurrent calls. */
 export function connectLanguageModel(config: Config, metrics: Metrics, clock: Clock): LanguageModel {
   const client = createLanguageModel({ allow: config.webhookAllow, timeouts: llmTimeouts(config), clock });
   return limitConcurrency(countCalls(client, metrics), { concurrency: config.llmConcurrency, metrics });

@@ -10,7 +10,7 @@ import { createConsole } from "../console/page.ts";
 import { METRICS_CONTENT_TYPE, type Metrics } from "../kit/metrics.ts";
 import { INTERFACE_VERSION } from "../kit/version.ts";
 
-/** What the pages show. */
+/** What the pages need. */
 export interface PageParts {
   readonly operations: readonly Operation[];
   readonly buckets: RateBuckets;
@@ -20,7 +20,7 @@ export interface PageParts {
 
 /** The pages by path. */
 export function createPages({ operations, buckets, metrics, laneStatus }: PageParts): AppParts["pages"] {
-  // made at the first request, so that a start does not wait for it
+  // built at the first request, so that a start does not wait for it
   const document = once(() => openApiDocument({ operations, version: INTERFACE_VERSION, buckets }));
   const docs = once(
     () => new Page("text/html; charset=utf-8", docsPage(document()), { "content-security-policy": DOCS_CSP }),
@@ -46,7 +46,7 @@ function readiness(lanes: readonly LaneStatus[]): Answer {
   return { status: isReady ? 200 : 503, body };
 }
 
-// What operators see of a lane. Why it refused its models is in the log, with the path.
+// What operators see of a lane. The reason why it refused its models contains a path and is only in the log.
 function laneView({ name, status, restarts, rssBytes, provider }: LaneStatus): object {
   return { name, status, restarts, rss_bytes: rssBytes, provider };
 }

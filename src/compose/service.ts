@@ -1,5 +1,5 @@
-// The composition root: which parts make up a server, and in which order they open and close. The files beside it open
-// the storage and the models, and build the pages.
+// The composition root: builds a server from its parts, and decides in which order they open and close. The other files
+// of this folder open the storage and the models, and build the pages.
 
 import { Idempotency } from "../account/idempotency.ts";
 import { QueryQuota } from "../account/query-quota.ts";
@@ -45,19 +45,20 @@ import { openEmbeddedStorage, repair, type Storage } from "./storage.ts";
 import { startUpkeep } from "./upkeep.ts";
 
 /**
- * Keys, and addresses without one, whose requests are counted at once. Beyond, a new one waits until a window is empty.
+ * Maximum number of keys, and of addresses without a key, whose requests are counted at once. Beyond it, a new one is
+ * refused until a window is empty.
  */
 const COUNTED_KEYS_MAX = 100_000;
 const COUNTED_ADDRESSES_MAX = 20_000;
 
-/** A running server without its socket. */
+/** A running server, without its socket. */
 export interface Service {
   readonly handle: App;
-  /** Resolves when the models answer; rejects when they never will. */
+  /** Resolves when the models are ready; rejects if they will never be. */
   readonly ready: Promise<void>;
   /** Lets running jobs end, flushes and closes the stores. */
   close(): Promise<void>;
-  /** The admin key, if this start created it: the only time that it is known. */
+  /** Secret of the admin key if this start created it, otherwise null. It is not stored anywhere. */
   readonly firstKey: string | null;
 }
 
@@ -68,7 +69,7 @@ interface Surroundings {
   readonly clock: Clock;
 }
 
-/** Other implementations of ports in place of the embedded ones. */
+/** Functions that open implementations of ports. */
 export interface PortParts {
   readonly startModels: typeof startModels;
   readonly openStorage: typeof openEmbeddedStorage;
@@ -78,9 +79,9 @@ export interface PortParts {
 const EMBEDDED: PortParts = { startModels, openStorage: openEmbeddedStorage, connectLanguageModel };
 
 /**
- * Opens stores and models and puts the server together. Repairs what a crash or damage left behind before it resolves;
- * models may still be loading.
- * @param ports tests replace the embedded implementations.
+ * Opens stores and models and builds the server. Before it resolves, it repairs what a crash or damage left behind. The
+ * models may still be loading then.
+ * @param ports default: the embedded implementations; tests pass others
  * @throws StoreError, NativeError or ModelError with a sentence for the operator if something cannot be opened; what
  *   was opened before is closed again
  */
@@ -102,8 +103,8 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
   const models = await ports.startModels(surroundings, closers);
   const index = await storage.openIndex(models.embedder);
   await repair(storage, index, log);
-  const { stores, transactions, files } = storage;
-  const firstKey = await admitOperator(stores.accounts, await stores.accounts.defaultProject(), config.adminKey);
+  const { stores } = storage;
+  const firstKey = await ensureAdminKey(stores.accounts, await stores.accounts.defaultProject(), config.adminKey);
 
   const model = ports.connectLanguageModel(config, metrics, clock);
   const worker = createWorker(surroundings, { storage, index, models, model });
@@ -140,8 +141,24 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     wakeDispatcher,
   });
   declareGauges(metrics, { memories: stores.memories, laneStatus: models.laneStatus, clock });
+  const handle = createHandle(surroundings, { storage, models, metrics, operations });
+  return { handle, ready: whenReady(models, log), firstKey, close: () => closers.close() };
+}
+
+/** The HTTP application: operations and pages, with rate limits and idempotency. */
+function createHandle(
+  { config, log, clock }: Surroundings,
+  parts: {
+    readonly storage: Storage;
+    readonly models: Models;
+    readonly metrics: Metrics;
+    readonly operations: readonly Operation[];
+  },
+): App {
+  const { storage, models, metrics, operations } = parts;
+  const { stores, transactions, files } = storage;
   const buckets = new RateBuckets(config.rateLimits, operations);
-  const handle = createApp({
+  return createApp({
     operations,
     pages: createPages({ operations, buckets, metrics, laneStatus: models.laneStatus }),
     buckets,
@@ -159,7 +176,6 @@ async function open(surroundings: Surroundings, ports: PortParts, closers: Close
     clock,
     log,
   });
-  return { handle, ready: whenReady(models, log), firstKey, close: () => closers.close() };
 }
 
 function createWorker(
@@ -180,7 +196,7 @@ function createWorker(
   return new IngestWorker({ stores, transactions, files, index, documents, extractor, preparer, embedder, clock, log });
 }
 
-/** All operations of the API, with the services behind them. */
+/** All operations of the API, with their services. */
 function createOperations(
   { config, log, clock }: Surroundings,
   parts: {
@@ -228,9 +244,10 @@ function operatorLlm({ llmBaseUrl, llmModel, llmApiKey }: Config) {
 }
 
 /**
- * Sets the operator's key if there is one. Without any admin key it makes one and returns its secret, to be shown once.
+ * Sets the operator's key if one is configured. Otherwise creates an admin key if there is none, and returns its
+ * secret, which is shown once.
  */
-async function admitOperator(
+async function ensureAdminKey(
   accounts: AccountStore,
   projectId: ProjectId,
   adminKey: string | null,
@@ -246,7 +263,7 @@ async function admitOperator(
 
 function whenReady(models: Models, log: Log): Promise<void> {
   const ready = models.ready().catch((error: unknown) => {
-    // the public sentence names no file; the person who starts the server needs it
+    // the public message names no file, but the person who starts the server needs its path
     const reason = error instanceof Error && error.cause !== undefined ? ` ${String(error.cause)}` : "";
     throw new Error(`${error instanceof Error ? error.message : String(error)}${reason}`, { cause: error });
   });

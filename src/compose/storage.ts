@@ -23,21 +23,21 @@ import type { UploadFiles } from "../ports/upload-files.ts";
 import { newWebhookSecret } from "../webhooks/signature.ts";
 import type { Closers } from "./closers.ts";
 
-/** Memories per page when a project is opened; other work goes on between two pages. */
+/** Memories per page when a project is opened; other work continues between two pages. */
 const PAGE_MEMORIES = 500;
 
-/** The stores of record and the uploaded files, and how the index is opened on them. */
+/** The stores of record, the uploaded files, and a function that opens the index. */
 export interface Storage {
   readonly stores: Stores;
   readonly transactions: Transactions;
   readonly files: UploadFiles;
   /** Opens the index for the vectors of this embedder. */
   readonly openIndex: (embedder: Embedder) => Promise<ChunkIndex>;
-  /** What a caller is told about an error of these stores; null: only that something failed inside. */
+  /** The Fault that a caller gets for an error of these stores; null if the caller gets status 500. */
   readonly explainFailure: (error: unknown) => Fault | null;
 }
 
-/** What storage is opened with. */
+/** How to open the storage. */
 export interface StorageOptions {
   readonly config: Config;
   /** Called after the commit of new webhook deliveries. */
@@ -47,7 +47,7 @@ export interface StorageOptions {
 }
 
 /**
- * Opens the data directory, which this process holds alone until `closers` run.
+ * Opens the data directory and locks it for this process until `closers` run.
  * @throws StoreError or NativeError with a sentence for the operator
  */
 export async function openEmbeddedStorage(options: StorageOptions, closers: Closers): Promise<Storage> {
@@ -86,34 +86,34 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   return { stores, transactions, files, openIndex, explainFailure: faultOfStore };
 }
 
-// A new archive would turn every completed memory into a failed one without its text.
+// A new, empty archive would make every completed memory fail, because its text is missing.
 function refuseLostTexts(path: string, completed: number): void {
   if (completed === 0) return;
   throw new StoreError(
     "damaged",
-    `${path} is missing, and ${completed} memories have their texts in it: restore it from a backup.`,
+    `${path} is missing, and it has the texts of ${completed} memories: restore it from a backup.`,
   );
 }
 
-/** Repairs what a crash left behind: unreferenced files, leases of processes that are gone, gaps in the indexes. */
+/** Repairs what a crash left behind: unreferenced files, leases of earlier processes, gaps in the indexes. */
 export async function repair({ stores, files }: Storage, index: ChunkIndex, log: Log): Promise<void> {
   const unreferenced = await removeUnreferencedFiles(files, stores.memories, 0);
   if (unreferenced > 0) log.info({ files: unreferenced }, "uploaded files that no memory refers to were removed");
-  await stores.jobs.voidLeases(); // this process holds the directory, so nobody works on these jobs
+  await stores.jobs.voidLeases(); // this process holds the lock of the directory, so no process works on these jobs
   for (const projectId of await stores.accounts.projects()) await reconcile(projectId, stores, index, log);
 }
 
-/** Puts memories whose index entries are incomplete back to work. They are searchable again when they are whole. */
+/** Puts memories with incomplete index entries back to `processing`. They are searchable again when that is done. */
 async function reconcile(projectId: ProjectId, stores: Stores, index: ChunkIndex, log: Log): Promise<void> {
-  const found = await index.reconcile(projectId, visiblePages(projectId, stores.memories));
-  for (const repaired of found.repairs) log.warn({ projectId }, repaired);
-  if (found.removed > 0) log.info({ projectId, memories: found.removed }, "leftovers of a crash were removed");
-  if (found.incomplete.length === 0) return;
-  log.warn({ projectId, memories: found.incomplete.length }, "memories missing from the index are indexed again");
-  await stores.jobs.reopen(found.incomplete);
+  const result = await index.reconcile(projectId, visiblePages(projectId, stores.memories));
+  for (const repaired of result.repairs) log.warn({ projectId }, repaired);
+  if (result.removed > 0) log.info({ projectId, memories: result.removed }, "leftovers of a crash were removed");
+  if (result.incomplete.length === 0) return;
+  log.warn({ projectId, memories: result.incomplete.length }, "memories missing from the index are indexed again");
+  await stores.jobs.reopen(result.incomplete);
 }
 
-/** What searches of a project may see, page by page. */
+/** The memories of a project that searches may see, in pages. */
 export async function* visiblePages(
   projectId: ProjectId,
   memories: Pick<MemoryStore, "visible">,

@@ -1,13 +1,13 @@
-// Work that may lag by a minute, such as storing when keys were last used.
+// Runs chores that may be late by a minute, such as storing when keys were last used.
 
 import type { Clock } from "../kit/clock.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 
-/** How often the chores are done. */
+/** Pause between two runs of the chores. */
 const UPKEEP_MS = 60_000;
 
-/** Does the chores every minute. Returns a function that ends this. */
+/** Runs the chores every minute. Returns a function that stops this and waits for a running chore. */
 export function startUpkeep(clock: Clock, log: Log, chores: readonly (() => Eventually<void>)[]): () => Promise<void> {
   const stop = new AbortController();
   const loop = async () => {
@@ -16,7 +16,7 @@ export function startUpkeep(clock: Clock, log: Log, chores: readonly (() => Even
       try {
         for (const chore of chores) await chore();
       } catch (err) {
-        log.warn({ err }, "the upkeep of the store failed; trying again in a minute");
+        log.warn({ err }, "a periodic chore failed; it runs again in a minute");
       }
     }
   };

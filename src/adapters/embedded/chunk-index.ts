@@ -30,17 +30,17 @@ import { ProjectIndex as NativeIndex, type PublishChunk, type PublishChunks } fr
 import { filterJson } from "../native/filter-json.ts";
 import type { Archive, ArchivedMemory } from "./duckdb/archive.ts";
 
-/** What the embedded index stands on. */
+/** What the embedded index needs. */
 export interface EmbeddedIndexParts {
   /** Holds one folder per project. */
   readonly directory: string;
   readonly archive: Archive;
   readonly dimensions: number;
-  /** Identifies the embedding model; an index of another one is refused. */
+  /** Identifies the embedding model. The index of another model is refused. */
   readonly fingerprint: string;
   /** Vectors are searched exactly up to this many admissible chunks. */
   readonly hnswMinChunks: number;
-  /** Reserves chunk keys that were never used. Returns the first of the run. */
+  /** Reserves consecutive chunk keys that were never used. Returns the first. */
   readonly reserveChunkKeys: (count: number) => Eventually<bigint>;
 }
 
@@ -48,7 +48,7 @@ export interface EmbeddedIndexParts {
 export class EmbeddedChunkIndex implements ChunkIndex {
   readonly #parts: EmbeddedIndexParts;
   readonly #projects = new Map<ProjectId, Promise<EmbeddedProjectIndex>>();
-  /** Projects that were dropped: a caller that held the id must not create the folder again. */
+  /** Projects that were dropped: a caller that still has the id must not create the folder again. */
   readonly #dropped = new Set<ProjectId>();
 
   constructor(parts: EmbeddedIndexParts) {
@@ -61,7 +61,7 @@ export class EmbeddedChunkIndex implements ChunkIndex {
     if (opening === undefined) {
       opening = openProject(id, this.#parts);
       this.#projects.set(id, opening);
-      // A failed opening is tried again by the next caller instead of being remembered.
+      // If opening fails, the next caller tries again.
       opening.catch(() => this.#projects.delete(id));
     }
     return opening;
@@ -72,8 +72,8 @@ export class EmbeddedChunkIndex implements ChunkIndex {
   }
 
   async purge(memoryKeys: readonly MemoryKey[]): Promise<void> {
-    // publications that were called before come first
-    for (const opening of this.#projects.values()) await (await opening).handedOver;
+    // publications that were called earlier must reach the archive first
+    for (const opening of this.#projects.values()) await (await opening).changesStarted;
     await this.#parts.archive.remove(memoryKeys);
   }
 
@@ -145,7 +145,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   readonly #native: NativeIndex;
   readonly #parts: EmbeddedIndexParts;
   readonly #repairs: readonly string[];
-  #handedOver: Promise<void> = Promise.resolve();
+  #started: Promise<void> = Promise.resolve();
 
   constructor(id: ProjectId, native: NativeIndex, parts: EmbeddedIndexParts, repairs: readonly string[]) {
     this.#id = id;
@@ -155,18 +155,17 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   }
 
   /**
-   * Resolves when all changes that were called so far have reached archive and native core. From there they run in
-   * order.
+   * Resolves when all changes that were called so far have started in archive and native core, which run them in order.
    */
-  get handedOver(): Promise<void> {
-    return this.#handedOver;
+  get changesStarted(): Promise<void> {
+    return this.#started;
   }
 
-  // Texts and derived indexes are written side by side. A memory becomes completed after both. If a crash leaves only
+  // Texts and derived indexes are written in parallel. A memory becomes completed after both. If a crash leaves only
   // one of them, the repeated publication replaces it, or `reconcile` finds it.
   publish(publications: readonly Publication[]): Promise<void> {
     const chunkCount = publications.reduce((sum, publication) => sum + publication.chunks.length, 0);
-    return this.#inOrder(
+    return this.#startInOrder(
       () => this.#parts.reserveChunkKeys(chunkCount),
       (firstKey) => this.#publish(publications, firstKey, chunkCount),
     );
@@ -197,7 +196,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       slice: (start, end) => toIndex.slice(start, end).map(publishChunk),
     };
     const vectors = concatenate(publications.map((publication) => publication.vectors));
-    invariant(vectors.length === chunkCount * this.#parts.dimensions, "a publication brings one vector per chunk");
+    invariant(vectors.length === chunkCount * this.#parts.dimensions, "a publication has one vector per chunk");
 
     const memoryKeys = BigUint64Array.from(publications, (publication) => publication.memoryKey);
     const entities = publications.map((publication) => publication.entities);
@@ -208,26 +207,26 @@ export class EmbeddedProjectIndex implements ProjectIndex {
   }
 
   retract(memoryKeys: readonly MemoryKey[]): Promise<void> {
-    return this.#inOrder(
+    return this.#startInOrder(
       () => undefined,
       () => this.#native.remove(BigUint64Array.from(memoryKeys)),
     );
   }
 
   /**
-   * Starts changes in the order of their calls, although some have to prepare something first. They do not wait for one
-   * another's end.
+   * Starts changes in the order of their calls, even if some of them have to prepare something first. A change does not
+   * wait until the one before it has ended.
    */
-  async #inOrder<T>(prepare: () => Eventually<T>, change: (prepared: T) => Promise<void>): Promise<void> {
-    const before = this.#handedOver;
-    const { promise, resolve: handOver } = Promise.withResolvers<void>();
-    this.#handedOver = promise;
+  async #startInOrder<T>(prepare: () => Eventually<T>, change: (prepared: T) => Promise<void>): Promise<void> {
+    const before = this.#started;
+    const { promise, resolve: markStarted } = Promise.withResolvers<void>();
+    this.#started = promise;
     await before;
     let changing: Promise<void>;
     try {
       changing = change(await prepare());
     } finally {
-      handOver();
+      markStarted();
     }
     return changing;
   }
@@ -251,7 +250,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       return await this.#native.admitWithin(userKey, nowMs, filterJson(filter));
     } catch (cause) {
       if (!(cause instanceof NativeError) || cause.code !== "too_dear") throw cause;
-      const message = `'filters' is too much work for this project: ${cause.detail}. Give fewer conditions or values, $contains above all.`;
+      const message = `'filters' is too much work for this project: ${cause.detail}. Use fewer conditions or values, above all with $contains.`;
       throw new Fault("invalid_filter", message, { param: "filters", cause });
     }
   }
@@ -284,12 +283,12 @@ export class EmbeddedProjectIndex implements ProjectIndex {
       memoryKeys,
       scores,
       certainty,
-      // names are looked up for the few hits that are shown
+      // names are looked up only for the few hits that are shown
       pathTo: (position) => {
         const ids = Uint32Array.of(from[position] ?? 0, through[position] ?? 0);
         const [first = null, second = null] = this.#native.entityNames(ids);
-        const passed = via[position] ?? 0n;
-        return { from: first, via: passed === 0n ? null : (passed as ChunkKey), through: second };
+        const viaKey = via[position] ?? 0n;
+        return { from: first, via: viaKey === 0n ? null : (viaKey as ChunkKey), through: second };
       },
     };
   }
@@ -316,8 +315,7 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     });
   }
 
-  // Attributes are described first and memories shown at the end, so that nothing is searchable that filters do not
-  // see.
+  // Attributes are described first and memories are shown last, so that filters see every memory that is searchable.
   async reconcile(completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation> {
     const described: Showable[] = [];
     for await (const memories of completed) {
@@ -335,14 +333,14 @@ export class EmbeddedProjectIndex implements ProjectIndex {
     const found = await this.#native.reconcile(expected);
 
     const incomplete = new Set<bigint>(visible);
-    for (const at of positions) incomplete.delete(archived.memoryKeys[at] ?? 0n); // those the archive does not have stay
+    for (const at of positions) incomplete.delete(archived.memoryKeys[at] ?? 0n); // memories without archived chunks stay incomplete
     for (const chunkKey of [...found.missingVectors, ...found.missingPostings]) {
       const owner = owners.get(chunkKey);
       if (owner !== undefined) incomplete.add(owner);
     }
 
-    // A crash can leave surplus entries. Of completed memories they go when the memory is published again, of others
-    // now.
+    // A crash can leave surplus entries. Those of completed memories are removed when the memory is published again,
+    // all others now.
     const foreign = found.surplusMemories.filter((key) => !visible.has(key));
     if (foreign.length > 0) await this.#native.remove(foreign);
     for (const key of found.surplusMemories) if (visible.has(key)) incomplete.add(key);
@@ -389,9 +387,9 @@ function concatenate(parts: readonly Float32Array[]): Float32Array {
   return whole;
 }
 
-// A chunk's place travels with its stored text, so that showing a result asks no second store. Form:
-// `ordinal,start,end` and, where there is more, `,` and as JSON the headings, or an object with them and the place in
-// the document.
+// The place of a chunk is stored with its passage, so that showing a result needs no second store. Format:
+// `ordinal,start,end`, optionally followed by `,` and JSON: the list of headings, or an object with the headings and
+// the place in the document.
 function packPlace({ ordinal, start, end, headings, page, slide, sheet, turn }: ChunkPlace): string {
   const isOfDocument = page !== undefined || slide !== undefined || sheet !== undefined || turn !== undefined;
   const more = isOfDocument ? { headings, page, slide, sheet, turn } : headings;

@@ -1,4 +1,4 @@
-// UploadFiles in a folder: `incoming/` holds files that still arrive, the folder itself files that memories refer to.
+// UploadFiles in a folder: `incoming/` has the files that are still arriving, the folder itself the kept files.
 
 import { mkdirSync, rmSync } from "node:fs";
 import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
@@ -8,13 +8,13 @@ import type { Clock } from "../../kit/clock.ts";
 import type { Log } from "../../kit/log.ts";
 import type { IncomingFile, UploadFiles } from "../../ports/upload-files.ts";
 
-/** Somebody has to make room on a full disk, which takes a while. */
+/** A person has to free space on a full disk first, which takes a while. */
 const FULL_DISK_RETRY_SECONDS = 60;
 
 /**
- * Opens the folder, makes it when it is missing, and removes incoming files of earlier runs. The caller holds the data
+ * Opens or creates the folder, and removes incoming files of earlier runs. The caller must hold the lock of the data
  * directory.
- * @throws Error of the operating system when the folder cannot be made or read
+ * @throws Error of the operating system if the folder cannot be created or read
  */
 export function openSpool(
   directory: string,
@@ -38,8 +38,8 @@ class Spool implements UploadFiles {
 
   async begin(): Promise<IncomingFile> {
     const path = join(this.incoming, crypto.randomUUID());
-    // wx: a name is never used twice, and no link is followed
-    const handle = await orFull(open(path, "wx", 0o600));
+    // wx: fails if the name exists, and follows no link
+    const handle = await withDiskFault(open(path, "wx", 0o600));
     return new SpooledFile(path, handle, this.log);
   }
 
@@ -47,16 +47,16 @@ class Spool implements UploadFiles {
     const name = basename(path);
     try {
       await rename(path, this.pathOf(name));
-      // both folders: after a power cut the file is in its new place only
+      // syncs both folders: after a power cut the file is in its new place only
       for (const folder of [this.directory, this.incoming]) await syncFolder(folder);
     } catch (error) {
-      throw fullOr(error);
+      throw diskFaultOf(error);
     }
     return name;
   }
 
   pathOf(name: string): string {
-    invariant(name === basename(name) && name !== "" && name !== INCOMING, `"${name}" is no name of a kept file`);
+    invariant(name === basename(name) && name !== "" && name !== INCOMING, `"${name}" is not the name of a kept file`);
     return join(this.directory, name);
   }
 
@@ -64,7 +64,7 @@ class Spool implements UploadFiles {
     try {
       await rm(this.pathOf(name), { force: true });
     } catch (err) {
-      this.log.warn({ err, name }, "the file of an upload could not be removed; trying again later");
+      this.log.warn({ err, name }, "an uploaded file could not be removed; the next sweep tries again");
     }
   }
 
@@ -92,12 +92,12 @@ class SpooledFile implements IncomingFile {
 
   async write(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.byteLength; ) {
-      at += (await orFull(this.handle.write(bytes, at))).bytesWritten;
+      at += (await withDiskFault(this.handle.write(bytes, at))).bytesWritten;
     }
   }
 
   async end(): Promise<void> {
-    await orFull(this.handle.sync());
+    await withDiskFault(this.handle.sync());
     await this.#close();
   }
 
@@ -106,7 +106,7 @@ class SpooledFile implements IncomingFile {
       await this.#close();
       await rm(this.path, { force: true });
     } catch (err) {
-      this.log.warn({ err }, "an upload that was not kept could not be removed; the next start tries again");
+      this.log.warn({ err }, "an incoming file could not be removed; the next start tries again");
     }
   }
 
@@ -126,22 +126,22 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** For a file that was removed meanwhile. */
+/** Returns null if the file was removed meanwhile. Throws any other error. */
 function ifMissing(error: unknown): null {
   if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
   throw error;
 }
 
-async function orFull<T>(work: Promise<T>): Promise<T> {
+async function withDiskFault<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw fullOr(error);
+    throw diskFaultOf(error);
   }
 }
 
-// A full disk is a passing condition that callers are told about; any other error is the server's own.
-function fullOr(error: unknown): unknown {
+// A full disk is temporary, so the caller gets a Fault. Other errors are internal.
+function diskFaultOf(error: unknown): unknown {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code !== "ENOSPC" && code !== "EDQUOT") return error;
   return new Fault("overloaded", "The server's disk is full. Nothing of this request was stored; try again later.", {

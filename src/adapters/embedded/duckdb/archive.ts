@@ -1,11 +1,11 @@
-// The texts of published memories and the places of their chunks: the durable truth behind the indexes. How the file is
-// opened and healed is database.ts; which memories there should be is for the rows in SQLite to say.
+// Stores the texts of published memories and the places of their chunks. The indexes are derived from them. database.ts
+// opens and repairs the file; the rows in SQLite decide which memories exist.
 
 import type { ChunkKey, MemoryKey, ProjectId } from "../../../domain/ids.ts";
 import { DuckDatabase, type DuckDatabaseOptions } from "./database.ts";
 import { PIECE_CHARACTERS_MAX } from "./schema.ts";
 
-/** A memory as it is archived. */
+/** A memory in the archive. */
 export interface ArchivedMemory {
   readonly projectId: ProjectId;
   readonly memoryKey: MemoryKey;
@@ -15,7 +15,8 @@ export interface ArchivedMemory {
 }
 
 /**
- * A chunk's place: a range of its memory's content in Unicode code points, end exclusive, and the headings above it.
+ * The place of a chunk: a range of its memory's content in Unicode code points, end exclusive, and the headings above
+ * it.
  */
 export interface ArchivedChunk {
   readonly chunkKey: ChunkKey;
@@ -25,24 +26,24 @@ export interface ArchivedChunk {
   readonly headings: readonly string[];
 }
 
-/** Keys of chunks with those of their memories: two arrays in parallel. */
+/** Keys of chunks and of their memories, in two parallel arrays. */
 export interface ArchivedChunkKeys {
   readonly memoryKeys: BigUint64Array;
   readonly chunkKeys: BigUint64Array;
 }
 
 /**
- * Keys at most this far apart are read together. DuckDB reads 2,048 rows at once, so that a smaller gap costs nothing
- * and a larger one more than a second query.
+ * Keys at most this far apart are read by one query. DuckDB reads 2,048 rows at once, so a smaller gap costs nothing,
+ * and a larger one costs more than a second query.
  */
 const GAP_MAX = 2_048n;
 
-/** The archive of one deployment. Writes happen one after the other; reads see whole writes only. */
+/** The archive of one deployment. Writes run one after the other; a read sees complete writes only. */
 export class Archive {
   private constructor(private readonly database: DuckDatabase) {}
 
   /**
-   * Opens the archive, or makes an empty one.
+   * Opens the archive, or creates an empty one.
    * @throws StoreError
    */
   static async open(options: DuckDatabaseOptions): Promise<Archive> {
@@ -50,8 +51,7 @@ export class Archive {
   }
 
   /**
-   * Stores memories in place of what was stored under their keys: all of them or, when it rejects, none. Can be
-   * repeated.
+   * Replaces what is stored for these memories: all of them, or none if it rejects. Can be repeated.
    * @throws StoreError; `no_space` leaves the archive readable
    */
   async replace(memories: readonly ArchivedMemory[]): Promise<void> {
@@ -68,7 +68,7 @@ export class Archive {
   }
 
   /**
-   * Removes memories for good; keys that are not stored are passed over.
+   * Removes memories for good. Ignores keys that are not stored.
    * @throws StoreError
    */
   async remove(memoryKeys: readonly MemoryKey[]): Promise<void> {
@@ -83,8 +83,8 @@ export class Archive {
   }
 
   /**
-   * Contents by key; a key that is not stored is absent. Cheap for keys that lie together (a page of a list, a batch):
-   * a few milliseconds; up to 2 ms for each key that lies far from the others.
+   * Contents by key, without keys that are not stored. Keys that are close together (a page of a list, a batch) take a
+   * few milliseconds, and each key that is far from the others up to 2 ms.
    * @throws StoreError
    */
   async contents(memoryKeys: readonly MemoryKey[]): Promise<Map<MemoryKey, string>> {
@@ -95,15 +95,15 @@ export class Archive {
       );
       for (const [memoryKey, piece, content] of rows) {
         const known = pieces.get(memoryKey);
-        if (known === undefined) pieces.set(memoryKey, placed([], piece, content));
-        else placed(known, piece, content);
+        if (known === undefined) pieces.set(memoryKey, withPiece([], piece, content));
+        else withPiece(known, piece, content);
       }
     }
     return new Map(Array.from(pieces, ([key, texts]) => [key as MemoryKey, texts.join("")]));
   }
 
   /**
-   * Keys of all chunks of a project, in no order.
+   * Keys of all chunks of a project, in no particular order.
    * @throws StoreError
    */
   async chunkKeys(projectId: ProjectId): Promise<ArchivedChunkKeys> {
@@ -114,12 +114,12 @@ export class Archive {
     return { memoryKeys: memoryKeys ?? new BigUint64Array(), chunkKeys: chunkKeys ?? new BigUint64Array() };
   }
 
-  /** Folds the log into the file: for when nothing else is to be done, since it takes up to a second. */
+  /** Merges the write-ahead log into the file. Takes up to a second, so it is for idle times. */
   checkpoint(): Promise<void> {
     return this.database.checkpoint();
   }
 
-  /** Waits for calls under way and closes the file; afterwards every call fails. */
+  /** Waits for running calls and closes the file. Every later call fails. */
   close(): Promise<void> {
     return this.database.close();
   }
@@ -140,7 +140,7 @@ function* chunkRows(memories: readonly ArchivedMemory[]) {
   }
 }
 
-/** Cuts a text into pieces for one row each, at least one; no surrogate pair is cut in two. */
+/** Cuts a text into at least one piece, for one row each. Does not cut surrogate pairs. */
 function* piecesOf(content: string): Generator<string> {
   let start = 0;
   do {
@@ -155,12 +155,12 @@ function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-function placed(texts: string[], piece: number, content: string): string[] {
+function withPiece(texts: string[], piece: number, content: string): string[] {
   texts[piece] = content;
   return texts;
 }
 
-/** Keys in ascending order, none twice, cut where two lie too far apart to be read together. */
+/** Groups of keys that are read together, ascending and without duplicates. */
 function clusters(keys: readonly MemoryKey[]): readonly (readonly bigint[])[] {
   const found: bigint[][] = [];
   for (const key of BigUint64Array.from(new Set(keys)).sort()) {
@@ -172,8 +172,8 @@ function clusters(keys: readonly MemoryKey[]): readonly (readonly bigint[])[] {
   return found;
 }
 
-// The bounds let DuckDB skip row groups, and within those it reads the rest of a row only where they hold; it does
-// neither for the list alone.
+// The bounds let DuckDB skip row groups, and within a row group it reads the other columns only of rows within the
+// bounds. It does neither for the list alone.
 function toCondition(cluster: readonly bigint[]): string {
   const bounds = `memory_key BETWEEN ${cluster[0]} AND ${cluster.at(-1)}`;
   return `${bounds} AND memory_key IN (${cluster.join(",")})`;

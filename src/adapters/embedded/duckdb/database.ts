@@ -1,5 +1,5 @@
-// How the DuckDB file is opened, asked, written, healed and closed: the only importer of `@duckdb/node-api`. Which
-// tables it holds is schema.ts, what is done with them archive.ts.
+// Opens, reads, writes, reopens and closes the DuckDB file: the only importer of `@duckdb/node-api`. The tables are in
+// schema.ts, the queries in archive.ts.
 
 import { statSync } from "node:fs";
 import {
@@ -16,20 +16,22 @@ import { refuseNewerVersion, StoreError, type StoreErrorCode, storeError } from 
 import { MIGRATIONS } from "./schema.ts";
 
 const MiB = 1024 * 1024;
-/** Enough for a checkpoint of the largest rows (schema.ts); DuckDB's own default is 80 % of the machine. */
+/** Enough for a checkpoint of the largest rows (schema.ts). DuckDB's own default is 80 % of the machine's memory. */
 const MEMORY_BYTES_DEFAULT = 256 * MiB;
-/** What may spill to the disk when the memory does not suffice; nothing here sorts or joins much. */
+/** Maximum of temporary files if the memory does not suffice. Nothing here sorts or joins much. */
 const SPILL_BYTES_MAX = 1024 * MiB;
-/** A second thread halves scans; more would take cores from searches. */
+/** A second thread halves the time of scans; more threads would take cores from searches. */
 const THREADS = 2;
-/** The log is folded into the file at this size: replaying it is what opening costs after a crash. */
+/**
+ * Size at which the write-ahead log is merged into the file. Opening after a crash takes the time to replay the log.
+ */
 const WAL_BYTES_MAX = 16 * MiB;
-/** Rows that are appended before others may run: appending happens on this thread, 2,048 texts take some 10 ms. */
+/** Rows appended before other work may run: appending blocks this thread, and 2,048 texts take some 10 ms. */
 const ROWS_PER_TURN = 2_048;
-/** How often a call is made in all when the file had to be reopened or a transaction met another one. */
+/** Maximum number of attempts of a call, if the file had to be reopened or transactions conflicted. */
 const ATTEMPTS_MAX = 3;
 
-/** How the file is opened. */
+/** How to open the file. */
 export interface DuckDatabaseOptions {
   readonly path: string;
   /** Memory that DuckDB may use, in bytes; 256 MiB by default. */
@@ -48,7 +50,7 @@ export interface Writer {
   append(table: string, rows: Iterable<readonly Cell[]>): Promise<void>;
 }
 
-/** One open DuckDB file. After a failure that leaves DuckDB unusable (a full disk) it reopens the file by itself. */
+/** An open DuckDB file. Reopens the file by itself after a failure that makes DuckDB unusable, such as a full disk. */
 export class DuckDatabase {
   #session: Session | null = null;
   #opening: Promise<Session> | null = null;
@@ -58,25 +60,24 @@ export class DuckDatabase {
   private constructor(private readonly options: DuckDatabaseOptions) {}
 
   /**
-   * Opens the file, makes it when it is missing, brings its schema up to date and folds in what a crash left in its
-   * log.
+   * Opens or creates the file, applies the missing migrations and merges the log that a crash left.
    * @throws StoreError
    */
   static async open(options: DuckDatabaseOptions): Promise<DuckDatabase> {
     const database = new DuckDatabase(options);
     const hadLog = (statSync(`${options.path}.wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
     await database.#ready();
-    if (hadLog) await database.#foldIn();
+    if (hadLog) await database.#mergeLog();
     return database;
   }
 
-  /** Rows of a query, each value as its column's type gives it. `values` are bound to `$1`, `$2`, … */
+  /** Rows of a query; each value has the type of its column. `values` are bound to `$1`, `$2`, … */
   async rows<Row extends readonly Cell[]>(sql: string, values: readonly string[] = []): Promise<readonly Row[]> {
     const chunks = await this.#read(sql, values);
     return chunks.flatMap((chunk) => chunk.getRows() as unknown as Row[]);
   }
 
-  /** Columns of a query whose columns are all UBIGINT: for many rows at a fraction of the cost of `rows`. */
+  /** Columns of a query whose columns are all UBIGINT. For many rows this costs a fraction of `rows`. */
   async keyColumns(sql: string, values: readonly string[] = []): Promise<readonly BigUint64Array[]> {
     const chunks = await this.#read(sql, values);
     const rowCount = chunks.reduce((sum, chunk) => sum + chunk.rowCount, 0);
@@ -92,8 +93,8 @@ export class DuckDatabase {
   }
 
   /**
-   * Runs `work` in one transaction after all earlier ones: durable when this resolves, without trace when it rejects.
-   * `work` may be called again when the file had to be reopened.
+   * Runs `work` in one transaction, after all earlier ones. Its changes are durable when this resolves, and undone if
+   * it rejects. `work` may be called again if the file had to be reopened.
    * @throws StoreError
    */
   write(work: (writer: Writer) => Promise<void>): Promise<void> {
@@ -101,18 +102,18 @@ export class DuckDatabase {
   }
 
   /**
-   * Folds the log into the file, after all writes before. Takes up to a second: for when nothing else is to be done.
+   * Merges the log into the file, after all earlier writes. Takes up to a second, so it is for idle times.
    */
   checkpoint(): Promise<void> {
     return this.#afterWrites((session) => session.checkpoint());
   }
 
-  /** Waits for calls under way, folds in the log, closes the file and gives up its lock. A second call does nothing. */
+  /** Waits for running calls, merges the log, closes the file and releases its lock. A second call does nothing. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.#writes;
-    await this.#foldIn();
+    await this.#mergeLog();
     await this.#session?.close();
     this.#session = null;
   }
@@ -125,7 +126,7 @@ export class DuckDatabase {
   async #afterWrites(call: (session: Session) => Promise<void>): Promise<void> {
     this.#refuseWhenClosed();
     const result = this.#writes.then(() => this.#attempt(call));
-    // settled, not fulfilled: the failure of one write is its caller's, and no reason to refuse the next
+    // allSettled: a failed write concerns only its caller, and the next write runs anyway
     this.#writes = Promise.allSettled([result]);
     await result;
   }
@@ -134,15 +135,12 @@ export class DuckDatabase {
     invariant(!this.#isClosed, `${this.options.path} was used after it was closed`);
   }
 
-  // What is in the log is durable as it is: a file whose log cannot be folded in (a full disk) still opens and reads.
-  async #foldIn(): Promise<void> {
+  // The log is durable as it is: if it cannot be merged (a full disk), the file still opens and can be read.
+  async #mergeLog(): Promise<void> {
     try {
       await this.#attempt((session) => session.checkpoint());
     } catch (error) {
-      this.options.log.warn(
-        { err: error, path: this.options.path },
-        "the log of the DuckDB file could not be folded in",
-      );
+      this.options.log.warn({ err: error, path: this.options.path }, "the log of the DuckDB file could not be merged");
     }
   }
 
@@ -153,13 +151,13 @@ export class DuckDatabase {
         return await session.use(call);
       } catch (error) {
         const failure = toStoreError(this.options.path, error);
-        // whoever only met what another call had broken gets its answer from the reopened file
-        const isBystander = INVALIDATED.test(String(error));
-        const mayPass = !(failure instanceof StoreError) && (session.isSpent || CONFLICT.test(String(error)));
-        if ((!isBystander && !mayPass) || attempt === ATTEMPTS_MAX) throw failure;
-        this.options.log.warn({ err: error, attempt, path: this.options.path }, "a call to DuckDB is tried again");
+        // a call that failed only because another one broke the session is repeated on the reopened file
+        const wasInvalidated = INVALIDATED.test(String(error));
+        const isTemporary = !(failure instanceof StoreError) && (session.isUnusable || CONFLICT.test(String(error)));
+        if ((!wasInvalidated && !isTemporary) || attempt === ATTEMPTS_MAX) throw failure;
+        this.options.log.warn({ err: error, attempt, path: this.options.path }, "a failed call to DuckDB is repeated");
       } finally {
-        if (session.isSpent) await this.#discard(session);
+        if (session.isUnusable) await this.#discard(session);
       }
     }
   }
@@ -192,9 +190,9 @@ export class DuckDatabase {
 
 /** One opening of the file: an instance with a connection for writes and one for reads. */
 class Session {
-  #users = 0;
+  #calls = 0;
   #becomesIdle: (() => void) | null = null;
-  #isSpent = false;
+  #isUnusable = false;
 
   private constructor(
     private readonly instance: DuckDBInstance,
@@ -211,8 +209,8 @@ class Session {
       wal_autocheckpoint: `${WAL_BYTES_MAX / MiB}MiB`,
       autoinstall_known_extensions: "false",
       autoload_known_extensions: "false",
-      // after temp_directory, which cannot be set any more without external access; the lock comes last for the same
-      // reason
+      // must come after temp_directory, which cannot be set without external access; lock_configuration comes last for
+      // the same reason
       enable_external_access: "false",
       lock_configuration: "true",
     });
@@ -233,21 +231,21 @@ class Session {
   }
 
   /** Whether DuckDB refuses every further call, until the file is opened again. */
-  get isSpent(): boolean {
-    return this.#isSpent;
+  get isUnusable(): boolean {
+    return this.#isUnusable;
   }
 
   /** Runs `call`; `close` waits for its end. */
   async use<T>(call: (session: Session) => Promise<T>): Promise<T> {
-    this.#users += 1;
+    this.#calls += 1;
     try {
       return await call(this);
     } catch (error) {
-      if (SPENT.test(String(error))) this.#isSpent = true;
+      if (UNUSABLE.test(String(error))) this.#isUnusable = true;
       throw error;
     } finally {
-      this.#users -= 1;
-      if (this.#users === 0) this.#becomesIdle?.();
+      this.#calls -= 1;
+      if (this.#calls === 0) this.#becomesIdle?.();
     }
   }
 
@@ -273,7 +271,7 @@ class Session {
       await this.writer.run("COMMIT");
     } catch (error) {
       if (!COMMITTED.test(String(error))) throw error;
-      this.#isSpent = true;
+      this.#isUnusable = true;
     }
   }
 
@@ -281,9 +279,9 @@ class Session {
     await this.writer.run("CHECKPOINT");
   }
 
-  /** Waits for those who use the session, then closes it; the file's lock goes only when no connection lives. */
+  /** Waits for running calls, then closes the session. The file's lock is released when its last connection closes. */
   async close(): Promise<void> {
-    if (this.#users > 0) {
+    if (this.#calls > 0) {
       await new Promise<void>((resolve) => {
         this.#becomesIdle = resolve;
       });
@@ -311,12 +309,12 @@ class Session {
     }
   }
 
-  // A transaction that DuckDB ended itself cannot be rolled back again; what counts is the failure that led here.
+  // If DuckDB has ended the transaction itself, there is nothing to roll back. The first failure is the one to report.
   async #rollBack(reason: unknown): Promise<void> {
     try {
       await this.writer.run("ROLLBACK");
     } catch (error) {
-      if (SPENT.test(String(error))) this.#isSpent = true;
+      if (UNUSABLE.test(String(error))) this.#isUnusable = true;
       else if (!NO_TRANSACTION.test(String(error))) throw new AggregateError([reason, error], String(reason));
     }
   }
@@ -334,7 +332,7 @@ class Session {
         await writer.run(`INSERT INTO meta VALUES (${index + 1})`);
       });
     }
-    // a table's first log entries are dear to replay
+    // the first log entries of a table are expensive to replay
     if (version < MIGRATIONS.length) await this.checkpoint();
   }
 }
@@ -346,9 +344,10 @@ function appendCell(appender: DuckDBAppender, cell: Cell): void {
   else appender.appendList([...cell], LIST(VARCHAR));
 }
 
-// DuckDB's binding gives messages only: its exception types stand at their beginning, the system's words within.
+// DuckDB's binding gives only messages: they begin with the type of the exception and contain the message of the
+// system.
 const INVALIDATED = /database has been invalidated/i;
-const SPENT = /FATAL Error|database has been invalidated/i;
+const UNUSABLE = /FATAL Error|database has been invalidated/i;
 const COMMITTED = /COMMIT succeeded and is durable/i;
 const CONFLICT = /Transaction(Context)? Error/i;
 const NO_TRANSACTION = /no transaction is active/i;
@@ -360,7 +359,9 @@ const CODES: readonly (readonly [RegExp, Exclude<StoreErrorCode, "newer_version"
   [/^(Error: )?IO Error/i, "io"],
 ];
 
-/** A failure of the file as a StoreError; a mistake in Mneme's own SQL stays what it was. */
+/**
+ * Converts a failure of the file to a StoreError. Other errors, such as a mistake in Mneme's own SQL, stay as they are.
+ */
 function toStoreError(path: string, error: unknown): unknown {
   if (error instanceof StoreError) return error;
   const known = CODES.find(([pattern]) => pattern.test(String(error)));

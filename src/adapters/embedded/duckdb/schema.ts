@@ -1,11 +1,12 @@
-// The tables of memories.duckdb, as steps: entry n brings a file from schema version n to n + 1. A step that was
-// released is never changed. No keys and no indexes: rows are only appended and deleted, and DuckDB finds them by the
-// smallest and largest key of each row group, since keys grow with time.
+// Schema migrations of memories.duckdb: entry n brings a file from schema version n to n + 1. A released migration is
+// never changed. The tables have no keys and no indexes: rows are only appended and deleted, and DuckDB finds them by
+// the smallest and largest key of each row group, since keys grow with time.
 
 /**
- * Longest piece of a text in one row, in UTF-16 code units. DuckDB reads and writes 2,048 rows of a column at once, and
- * all of them must fit its memory: with whole texts of 100 kB in a row, checkpoints failed at a limit of 256 MB. At
- * this length it is 4 MB for Latin script, and a row stays below the 4,096 bytes up to which DuckDB keeps it in place.
+ * Maximum length of a piece of a text, which is one row, in UTF-16 code units. DuckDB reads and writes 2,048 rows of a
+ * column at once, and all of them must fit its memory: with whole texts of 100 kB in a row, checkpoints failed at a
+ * limit of 256 MB. At this length it is 4 MB for Latin script, and a row stays below the 4,096 bytes up to which DuckDB
+ * keeps it in place.
  */
 export const PIECE_CHARACTERS_MAX = 2_048;
 
@@ -30,5 +31,8 @@ const TEXTS_AND_CHUNKS: readonly string[] = [
   )`,
 ];
 
-/** All steps in their order, each a list of statements; their number is the schema version that this Mneme knows. */
+/**
+ * All migrations in their order, each a list of statements. Their number is the schema version that this version
+ * supports.
+ */
 export const MIGRATIONS: readonly (readonly string[])[] = [TEXTS_AND_CHUNKS];
