@@ -37,7 +37,7 @@ export function accountStoreContract(implementation: string, open: OpenStores): 
     const issue = async (projectId: ProjectId, draft: Partial<KeyDraft> = {}) =>
       await store.issueKey(projectId, { name: "k", scopes: ["*"], userId: null, expiresAt: null, ...draft });
 
-    /** Puts a memory with so many bytes of content into a project. */
+    /** Adds a memory with this number of content bytes to a project. */
     const addMemory = async (projectId: ProjectId, contentBytes: number, draft: Partial<MemoryDraft> = {}) => {
       const drafts = [{ content: "x".repeat(contentBytes), ...draft }];
       const [accepted] = await stores.memories.accept(projectId, drafts);
@@ -539,8 +539,8 @@ async function expectFault(code: FaultCode, call: () => unknown): Promise<void> 
   expect(await codeOf(call)).toBe(code);
 }
 
-// Lists are read on page by page, each from the cursor that its last page gave, while what they show is added to and
-// removed from. The oracle keeps everything in the order of its making.
+// Reads lists page by page, each from the cursor of its last page, while keys and projects are added and removed. The
+// oracle keeps all of them in the order of their creation.
 async function walkPages(
   store: AccountStore,
   chance: () => number,

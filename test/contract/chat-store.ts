@@ -381,7 +381,7 @@ class ChatMemories {
 
   constructor(private readonly stores: Stores) {}
 
-  /** @param expiresAt Unix milliseconds. @param userId the owner; absent: nobody. */
+  /** @param expiresAt Unix milliseconds. @param userId the owner; absent: none. */
   async add(project: ProjectId, expiresAt: number | null, userId?: string): Promise<MemoryKey> {
     const draft = { content: "a", ...(expiresAt !== null && { expiresAt }), ...(userId !== undefined && { userId }) };
     const [accepted] = await this.stores.memories.accept(project, [draft]);
@@ -391,7 +391,7 @@ class ChatMemories {
     return key;
   }
 
-  /** Soft delete; nothing happens to a memory that was deleted or has expired. */
+  /** Soft delete. Does nothing to a memory that was deleted or has expired. */
   async remove(key: MemoryKey): Promise<void> {
     const place = this.#places.get(key);
     if (place === undefined) throw new Error(`there is no memory ${key}`);
@@ -439,7 +439,7 @@ function cursorOf(page: Page<unknown>): string {
   return page.cursor;
 }
 
-/** What a list holds; `place` is never given out again. */
+/** An item of a list. Its `place` is never used again. */
 type Placed<T> = T & { readonly place: number };
 
 type OracleChat = Placed<{
@@ -456,13 +456,13 @@ interface OracleMemory {
   isDeleted: boolean;
 }
 
-/** Where a message stands. */
+/** The position of a message. */
 interface Place {
   readonly project: ProjectId;
   readonly chat: Pick<Chat, "userId">;
 }
 
-/** A list that somebody reads page by page while it changes. */
+/** A list that is read page by page while it changes. */
 interface Reader {
   readonly read: (cursor: string | undefined, limit: number) => Eventually<Page<unknown>>;
   /** In the list's order, from beyond `place` on. */
@@ -471,7 +471,7 @@ interface Reader {
   place: number | null;
 }
 
-/** Random operations on a store and on plain lists at once, compared at every step. */
+/** Performs random operations on a store and on plain lists, and compares both after every step. */
 class RandomWalk {
   #chats: OracleChat[] = [];
   #memories: OracleMemory[] = [];

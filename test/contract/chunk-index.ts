@@ -22,20 +22,20 @@ import { anyFilter, anyMemory, Chance, SCALARS } from "../support/any-filter.ts"
 import { seeded } from "../support/seeded.ts";
 import { codeOf, errorOf, inTurn } from "./stores.ts";
 
-/** Components of every vector here. */
+/** Number of components of every vector here. */
 export const DIMENSIONS = 24;
-/** How far a score may lie from plain arithmetic: an index may store vectors rounded to bytes. */
+/** Maximum difference of a score from plain arithmetic: an index may store vectors rounded to bytes. */
 const SCORE_TOLERANCE = 0.03;
 const PROJECT = "prj_00000000000000000000000001" as ProjectId;
 const OTHER = "prj_00000000000000000000000002" as ProjectId;
 const SEED = Number(process.env.MNEME_TEST_SEED ?? 20_261_126);
 
-/** An index, and how to close it and open it again on what it stored. */
+/** An open index that can be closed and opened again on what it stored. */
 export interface OpenedIndex {
   readonly index: ChunkIndex;
   /** Closes the index and opens it again. */
   reopen(): Promise<ChunkIndex>;
-  /** Closes whatever is open and removes what was stored. */
+  /** Closes the index and removes what it stored. */
   remove(): Promise<void>;
 }
 
@@ -56,13 +56,13 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
     });
     afterEach(() => opened.remove());
 
-    /** Publishes memories, one passage each unless said otherwise, and shows them. */
+    /** Publishes memories, by default with one passage each, and shows them. */
     const publish = async (memories: Readonly<Record<number, string | readonly string[]>>, to = project) => {
       const publications = Object.entries(memories).map(([key, passages]) => publication(Number(key), passages));
       await to.publish(publications);
       await to.show(publications.map(({ memoryKey }) => visible(memoryKey)));
     };
-    /** The memories that vector and full-text search find for a word that all passages have; both must agree. */
+    /** Memories that vector search and full-text search find for a word of all passages. Checks that both agree. */
     const found = async (within?: AdmissibleSet, of = project): Promise<number[]> => {
       const set = within ?? (await of.admit(null, 1));
       const near = memoriesOf(await of.searchVectors(vectorOf(999), set, 100));
@@ -94,7 +94,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(await found()).toEqual([1]);
       });
 
-      test("a hidden memory is gone from sets that were admitted before", async () => {
+      test("a hidden memory is absent from admissible sets that were created before", async () => {
         await publish({ 1: "passage one", 2: "passage two" });
         const within = await all();
         expect(within.memories).toBe(2);
@@ -102,7 +102,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(await found(within)).toEqual([2]);
       });
 
-      test("a user's set has that user's memories only, the project's has all", async () => {
+      test("the set of a user has only the memories of that user, the set of the project has all", async () => {
         await project.publish([1, 2, 3, 4].map((memory) => publication(memory, "passage")));
         const owners: Readonly<Record<number, bigint | null>> = { 1: 7n, 2: 7n, 3: 8n, 4: null };
         await project.show(
@@ -115,7 +115,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(await inTurn([7n, 8n], foundBy)).toEqual([[2], [1, 3]]);
       });
 
-      test("a memory is gone from the millisecond on in which it expires", async () => {
+      test("a memory is absent from the millisecond of its expiry", async () => {
         await publish({ 1: "passage", 2: "passage" });
         await project.show([visible(1, { expiresAt: 1_000 })]);
         expect(await found(await project.admit(null, 999))).toEqual([1, 2]);
@@ -126,7 +126,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
     });
 
     describe("filters", () => {
-      test("restrict a scope, and see the attributes that show gave last", async () => {
+      test("restrict the admissible set, and see the attributes of the last show", async () => {
         await project.publish([1, 2, 3, 4].map((memory) => publication(memory, "passage")));
         const shown = (memory: number, n: number, more: Partial<VisibleMemory> = {}) =>
           visible(memory, { attributes: filteredAttributesJson(attributes({ metadata: { n } })), ...more });
@@ -152,7 +152,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(await asked(null, 40)).toEqual([1]);
       });
 
-      test(`agree with matchesFilter on any filter (seed ${SEED})`, async () => {
+      test(`agree with matchesFilter for random filters (seed ${SEED})`, async () => {
         const chance = new Chance(SEED, SCALARS);
         const memories = Array.from({ length: 12 }, () => {
           const memory = anyMemory(chance);
@@ -178,7 +178,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         publish(Object.fromEntries(Array.from({ length: COUNT }, (_, at) => [at + 1, `passage ${at + 1}`]))),
       );
 
-      test("gives the nearest chunks of the set, best first, with their cosine similarity", async () => {
+      test("returns the most similar chunks of the set, best first, with their cosine similarity", async () => {
         const query = unitVector(seeded(SEED));
         const expected = Array.from({ length: COUNT }, (_, at) => at + 1)
           .map((memory) => ({ memory, cosine: cosine(query, vectorOf(memory)) }))
@@ -193,7 +193,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect([...first.chunkKeys]).toEqual([...hits.chunkKeys.slice(0, 5)]);
       });
 
-      test("misses nothing inside its set because something outside ranks higher", async () => {
+      test("finds every chunk of its set, even if chunks outside rank higher", async () => {
         const odd = parseFilter({ "metadata.odd": true });
         for (let memory = 1; memory <= COUNT; memory += 2) {
           const json = filteredAttributesJson(attributes({ metadata: { odd: true } }));
@@ -208,7 +208,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(own).toBe(31n);
       });
 
-      test("scores of given chunks are those of a search, in the order asked for; NaN for what is not there", async () => {
+      test("scoreVectors returns the scores of a search in the requested order, NaN for unknown chunks", async () => {
         const query = unitVector(seeded(SEED + 1));
         const { chunkKeys, memoryKeys, scores } = await project.searchVectors(query, await all(), 4);
         const at = [3, 0, 2, 0];
@@ -235,7 +235,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         }),
       );
 
-      test("gives chunks with words of the query, best first, with scores above 0 and up to 1", async () => {
+      test("returns chunks with words of the query, best first, with scores above 0 and at most 1", async () => {
         const hits = await project.searchText("heron", await all(), 10);
         expect(memoriesOf(hits)).toEqual([1, 2, 4]);
         expectDescending(hits);
@@ -255,7 +255,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(memoriesOf(await project.searchText("heron", within, 10))).toEqual([1]);
       });
 
-      test("scores of given chunks are those of a search, in the order asked for; 0 where no word matches", async () => {
+      test("scoreText returns the scores of a search in the requested order, 0 if no word matches", async () => {
         const { chunkKeys, scores } = await project.searchText("heron", await all(), 10);
         const [other = 0n] = (await project.searchText("kind", await all(), 1)).chunkKeys;
         const [first = 0n, second = 0n] = chunkKeys;
@@ -265,7 +265,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect([b, d]).toEqual([0, 0]);
       });
 
-      test("takes any text as a query and as a passage", async () => {
+      test("accepts any text as a query and as a passage", async () => {
         const texts = ["", " ", "\0", "\ud800 lone", '"quoted" AND (x OR -y)', "ไทย 中文 हिन्दी 🙂", "a".repeat(20_000)];
         await publish({ 9: texts });
         for (const text of texts) await project.searchText(text, await all(), 10);
@@ -301,12 +301,12 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         if (second !== -1) expect(graph.pathTo(second).via).not.toBeNull();
       });
 
-      test("finds nothing, with certainty 0, where the query names nothing and there is no seed", async () => {
+      test("finds nothing, with certainty 0, without entities in the query and without seeds", async () => {
         const graph = await project.searchGraph("what is there to say?", NO_SEEDS, await all(), 10);
         expect([graph.certainty, graph.chunkKeys.length]).toEqual([0, 0]);
       });
 
-      test("keeps to its limit and its set, also for the passages in between", async () => {
+      test("keeps to its limit and its set, also for intermediate passages", async () => {
         const query = "Grace Hopper";
         expect((await project.searchGraph(query, NO_SEEDS, await all(), 1)).chunkKeys).toHaveLength(1);
         await publish({ 5: "A ship was named after Grace Hopper, says this passage." });
@@ -317,7 +317,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(memoriesOf(graph)).toEqual([1, 5]);
       });
 
-      test("takes seeds, also such as are no longer there", async () => {
+      test("accepts seeds, even if some no longer exist", async () => {
         const seeds = await project.searchText("compiler", await all(), 2);
         const withForeign = {
           chunkKeys: BigUint64Array.of(...seeds.chunkKeys, 4_711_000n),
@@ -350,7 +350,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
     });
 
     describe("publication", () => {
-      test("replaces everything that a memory had, and can be repeated", async () => {
+      test("replaces everything that a memory had before, and can be repeated", async () => {
         await publish({ 1: ["old passage", "another old passage"] });
         const { chunkKeys: before } = await project.searchText("old", await all(), 10);
         const next = { ...publication(1, "new passage"), version: 2 };
@@ -363,7 +363,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(await index.contents([key(1)])).toEqual(new Map([[key(1), next.content]]));
       });
 
-      test("of many memories at once gives each its own texts and vectors", async () => {
+      test("of many memories in one call stores the texts and vectors of each", async () => {
         await publish({ 1: "passage one", 2: ["passage two", "passage two and a half"], 3: "passage three" });
         for (const memory of [1, 3]) {
           const { memoryKeys, chunkKeys } = await project.searchVectors(vectorOf(memory), await all(), 1);
@@ -375,7 +375,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect([...contents.keys()].sort()).toEqual([1n, 2n, 3n] as MemoryKey[]);
       });
 
-      test("without chunks stores the text alone", async () => {
+      test("without chunks stores only the text", async () => {
         await publish({ 1: "passage", 2: "passage" });
         await project.publish([{ ...publication(1, []), content: "only content" }]);
         expect(await found()).toEqual([2]);
@@ -384,7 +384,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(await found()).toEqual([2]);
       });
 
-      test("takes effect in the order of the calls, with what is retracted, shown and purged in between", async () => {
+      test("takes effect in the order of the calls, including retract, show and purge calls in between", async () => {
         await project.show([visible(1), visible(2), visible(3)]);
         await Promise.all([
           project.publish([publication(1, "first passage"), publication(2, "kept passage")]),
@@ -399,7 +399,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect((await index.contents([key(3)])).size).toBe(0);
       });
 
-      test("gives chunk keys that were never used before", async () => {
+      test("assigns chunk keys that were never used before", async () => {
         const seen = new Set<bigint>();
         for (let round = 0; round < 5; round++) {
           await publish({ 1: ["passage a", "passage b"], 2: "passage c" });
@@ -414,7 +414,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
     });
 
     describe("passages", () => {
-      test("come in the order asked for with their places; null for what is not there", async () => {
+      test("are returned in the requested order with their places, null for unknown chunks", async () => {
         const places: readonly Omit<ChunkPlace, "ordinal" | "start" | "end">[] = [
           { headings: [] },
           { headings: ['Größe, "quoted"', "1.2"] },
@@ -446,7 +446,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
     });
 
     describe("retraction", () => {
-      test("removes vectors and postings, leaves the text until it is purged", async () => {
+      test("removes vectors and postings, and keeps the text until purge", async () => {
         await publish({ 1: "passage", 2: "passage" });
         await project.retract([key(1)]);
         await project.show([visible(1)]);
@@ -460,7 +460,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
     });
 
     describe("projects", () => {
-      test("are the same instance for the same id, and never reach each other's data", async () => {
+      test("are one instance per id, and never reach the data of another project", async () => {
         expect(await index.project(PROJECT)).toBe(project);
         const other = await index.project(OTHER);
         await publish({ 1: "passage here" });
@@ -476,7 +476,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(await errorOf(async () => other.searchText("passage", await all(), 10))).toBeInstanceOf(Error);
       });
 
-      test("that are dropped are gone for good, again and again, and no other with them", async () => {
+      test("that are dropped are removed for good; drop can be repeated and affects no other project", async () => {
         const other = await index.project(OTHER);
         await publish({ 1: "passage here" });
         await publish({ 2: "passage there" }, other);
@@ -512,7 +512,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(memoriesOf(await again.searchVectors(vectorOf(1), notes, 10))).toEqual([2]);
       });
 
-      test("names completed memories that are incomplete, and removes what is not completed", async () => {
+      test("reports completed memories with incomplete entries, and removes entries of other memories", async () => {
         await publish({ 1: "passage", 2: "passage", 3: "passage" });
         await project.retract([key(3)]);
         const reopened = await opened.reopen();
@@ -530,7 +530,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(memoriesOf(await again.searchVectors(vectorOf(1), await again.admit(null, 1), 10))).toEqual([1, 3]);
       });
 
-      test("keeps what was retracted, purged and dropped away", async () => {
+      test("does not restore what was retracted, purged or dropped", async () => {
         const other = await index.project(OTHER);
         await publish({ 1: "passage", 2: "passage" });
         await publish({ 3: "passage" }, other);
@@ -545,7 +545,7 @@ export function chunkIndexContract(implementation: string, open: OpenIndex): voi
         expect(memoriesOf(await again.searchVectors(vectorOf(1), await again.admit(null, 1), 10))).toEqual([2]);
       });
 
-      test("ends every call on what was closed", async () => {
+      test("makes every call on the closed index fail", async () => {
         const within = await all();
         await opened.reopen();
         const calls: readonly (() => unknown)[] = [

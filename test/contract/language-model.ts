@@ -7,7 +7,7 @@ import type { Script, ScriptedCall } from "../in-memory/language-model.ts";
 import { failureOf, NEVER, request as requestTo, SECRET, streamed } from "../llm/asking.ts";
 import { until } from "../support/until.ts";
 
-/** A model, where requests to it go, and how many calls it has made. */
+/** A model, the endpoint of its requests, and the number of calls that it has made. */
 export interface OpenedLanguageModel {
   readonly model: LanguageModel;
   readonly baseUrl: string;
@@ -15,7 +15,7 @@ export interface OpenedLanguageModel {
   close(): Promise<void>;
 }
 
-/** Opens a model whose calls go as the script says. */
+/** Opens a model whose calls follow the script. */
 export type OpenLanguageModel = (script: Script) => OpenedLanguageModel;
 
 const USAGE = { prompt: 7, completion: 3 };
@@ -28,7 +28,7 @@ export function languageModelContract(implementation: string, open: OpenLanguage
       for (const one of opened.splice(0)) await one.close();
     });
 
-    /** A model whose calls all go like this, and the request to send. */
+    /** A model whose calls all follow this script, and a request for it. */
     const scripted = (call: ScriptedCall, more: Partial<LlmRequest> = {}) => {
       const one = open(() => call);
       opened.push(one);
@@ -46,7 +46,7 @@ export function languageModelContract(implementation: string, open: OpenLanguage
         expect(end).toEqual({ type: "usage", usage: USAGE, ending: "model" });
       });
 
-      test("is given as a whole", async () => {
+      test("can be returned as a whole", async () => {
         const { model, request } = scripted(answer);
         expect(await model.complete(request, NEVER)).toEqual({ text: "Grüß dich 😀", usage: USAGE });
       });
@@ -57,7 +57,7 @@ export function languageModelContract(implementation: string, open: OpenLanguage
         expect(await model.complete(request, NEVER)).toEqual({ text: "", usage: USAGE });
       });
 
-      test("has its tokens estimated where none are reported", async () => {
+      test("has estimated tokens if none are reported", async () => {
         const { model, request } = scripted({ texts: ["eight by"] });
         const { usage } = await model.complete(request, NEVER);
         expect(usage.prompt).toBeGreaterThan(0);
@@ -65,7 +65,7 @@ export function languageModelContract(implementation: string, open: OpenLanguage
       });
 
       for (const ending of ["model", "length", "withheld"] as const) {
-        test(`says why it ended: ${ending}`, async () => {
+        test(`reports why it ended: ${ending}`, async () => {
           const { model, request } = scripted({ ...answer, ending });
           expect((await streamed(model.stream(request, NEVER))).end?.ending).toBe(ending);
         });
@@ -114,7 +114,7 @@ export function languageModelContract(implementation: string, open: OpenLanguage
         expect((await failureOf(model.complete(request, NEVER))).reason).toBe(failure?.reason ?? "failed");
       });
 
-      test("is broken off where it greatly exceeds the requested length", async () => {
+      test("is cancelled if it greatly exceeds the requested length", async () => {
         const { model, request } = scripted({ texts: Array(50).fill("long ".repeat(20)) }, { outputTokensMax: 10 });
         expect((await failureOf(model.complete(request, NEVER))).reason).toBe("too_long");
       });

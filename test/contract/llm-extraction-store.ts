@@ -40,7 +40,7 @@ export function llmExtractionStoreContract(implementation: string, open: OpenSto
     };
 
     describe("an extraction", () => {
-      test("comes back as it was kept, for the job and for the memory", async () => {
+      test("is returned as it was stored, for the job and for the memory", async () => {
         const job = await claimNew();
         expect(await store.previous(job)).toBeNull();
         expect(await store.relations(job.memory.key)).toEqual([]);
@@ -57,7 +57,7 @@ export function llmExtractionStoreContract(implementation: string, open: OpenSto
         expect(await store.previous(job)).toEqual({ extraction: later });
       });
 
-      test("holds for the same content when that is processed again, also after the memory was completed", async () => {
+      test("is valid when the same content is processed again, also after the memory was completed", async () => {
         const job = await claimNew();
         await store.keep(job, EXTRACTION);
         await complete(job);
@@ -67,7 +67,7 @@ export function llmExtractionStoreContract(implementation: string, open: OpenSto
         expect(await store.previous(again)).toEqual({ extraction: EXTRACTION });
       });
 
-      test("holds no longer for another content", async () => {
+      test("is invalid for another content", async () => {
         const job = await claimNew();
         await store.keep(job, EXTRACTION);
         await stores.memories.change(project, job.memory.id, { content: "another text" });
@@ -76,7 +76,7 @@ export function llmExtractionStoreContract(implementation: string, open: OpenSto
         expect(await store.relations(job.memory.key)).toEqual([]);
       });
 
-      test("is not kept for a job whose memory is newer, or gone", async () => {
+      test("is not stored for a job whose memory has a newer version or is gone", async () => {
         const job = await claimNew();
         await stores.memories.change(project, job.memory.id, { content: "another text" });
         await store.keep(job, EXTRACTION);
@@ -89,7 +89,7 @@ export function llmExtractionStoreContract(implementation: string, open: OpenSto
         expect(await store.relations(job.memory.key)).toEqual([]);
       });
 
-      test("of nothing holds for the version of its job only", async () => {
+      test("that is null is valid only for the version of its job", async () => {
         const job = await claimNew();
         await store.keep(job, null);
         expect(await store.previous(job)).toEqual({ extraction: null });
@@ -100,12 +100,12 @@ export function llmExtractionStoreContract(implementation: string, open: OpenSto
       });
     });
 
-    test("relations of a memory that never was are none", async () => {
+    test("an unknown memory has no relations", async () => {
       expect(await store.relations(4_711n as MemoryKey)).toEqual([]);
     });
 
     describe("tokens", () => {
-      test("count for the project's day and month, and end with both", async () => {
+      test("count for the day and the month of the project, and start at 0 in the next ones", async () => {
         const job = await claimNew();
         const end = Date.UTC(2027, 1, 1);
         expect(await store.tokensToday(project)).toBe(0);
@@ -126,7 +126,7 @@ export function llmExtractionStoreContract(implementation: string, open: OpenSto
         expect((await stores.accounts.usage(project)).tokens).toEqual({ prompt: 0, completion: 0 });
       });
 
-      test("count although the memory was deleted meanwhile, but not for a removed project", async () => {
+      test("count for a memory that was deleted meanwhile, but not for a removed project", async () => {
         const job = await claimNew();
         await stores.memories.remove(project, (await reread(job.memory)).id);
         await store.countTokens(job, { prompt: 1, completion: 1 });

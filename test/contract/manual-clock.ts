@@ -1,4 +1,4 @@
-// Time as a test wants it: stands still until it is moved.
+// A clock for tests: it stands still until it is moved.
 
 import type { Clock } from "../../src/kit/clock.ts";
 
@@ -20,7 +20,7 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** Moves time on and wakes whoever slept until then. */
+  /** Moves the time forward, and ends the sleeps that are over by then. */
   advance(ms: number): void {
     this.#now += ms;
     for (const sleeper of this.#sleepers) if (sleeper.at <= this.#now) this.#wake(sleeper);

@@ -1,4 +1,4 @@
-// What the suites about memories do again and again: accept, claim and complete, with the answers checked on the way.
+// Actions that the suites about memories share: accept, claim and complete, with checks of their results.
 
 import { Fault } from "../../src/domain/fault.ts";
 import type { MemoryKey, ProjectId } from "../../src/domain/ids.ts";
@@ -8,18 +8,18 @@ import type { Job } from "../../src/ports/job-store.ts";
 import type { Accepted, MemoryListing } from "../../src/ports/memory-store.ts";
 import type { Stores } from "../../src/ports/transactions.ts";
 
-/** What extraction finds in these tests. */
+/** The extracted attributes in these tests. */
 export const EXTRACTED: Extracted = { title: "Extracted", type: "note", tags: ["found"], language: "en" };
-/** How long jobs are leased in these tests. */
+/** Lease of jobs in these tests. */
 export const LEASE_MS = 60_000;
 
-/** The draft of an uploaded file whose text was not read yet. */
+/** The draft of an uploaded file whose text has not been read yet. */
 export function uploadDraft(file: string, bytes = 1_000, mediaType = "application/pdf"): MemoryDraft {
   const source = { filename: `${file}.pdf`, media_type: mediaType, bytes };
   return { content: "", upload: { file, sha256: new Uint8Array(32).fill(bytes % 256), source } };
 }
 
-/** Actions on the stores and the project that `place` gives at the time of a call. */
+/** Actions on the stores and the project that `place` returns at the time of a call. */
 export function memoryActions(place: () => { readonly stores: Stores; readonly project: ProjectId }) {
   const acceptAll = async (drafts: readonly MemoryDraft[], into?: ProjectId): Promise<readonly Accepted[]> => {
     const { stores, project } = place();

@@ -1,5 +1,5 @@
-// What a MemoryStore should answer, computed the simplest way: lists in memory, walked from end to end. The randomised
-// part of the contract compares a store with it, step by step.
+// Oracle for MemoryStore: computes the expected answers in the simplest way, with lists in memory. The randomised part
+// of the contract compares a store with it, step by step.
 
 import type { FaultCode } from "../../src/domain/fault.ts";
 import type { MemoryId, MemoryKey } from "../../src/domain/ids.ts";
@@ -13,7 +13,7 @@ import {
 } from "../../src/domain/memory.ts";
 import type { WebhookEvent } from "../../src/domain/webhook.ts";
 
-/** A memory as the oracle keeps it. */
+/** A memory of the oracle. */
 export interface OracleMemory {
   readonly project: number;
   readonly key: MemoryKey;
@@ -35,20 +35,20 @@ export interface OracleMemory {
   claimableAt: number;
 }
 
-/** What a project may hold, and what it holds beside the oracle's memories. */
+/** Quotas of a project, and what it stores beside the memories of the oracle. */
 export interface OracleQuota {
   readonly documents: number;
   readonly bytes: number;
   readonly bytesOccupied: number;
 }
 
-/** What became of a draft or change. */
+/** The outcome of a draft or a change. */
 export interface OracleOutcome {
   readonly memory: OracleMemory;
   readonly outcome: "created" | "rewritten" | "updated";
 }
 
-/** Which memories a list shows. */
+/** Conditions of a list. */
 export interface OracleFilter {
   readonly status?: MemoryStatus;
   readonly type?: string;
@@ -57,15 +57,15 @@ export interface OracleFilter {
   readonly q?: string;
 }
 
-/** The oracle; `now` is handed to every call. */
+/** The oracle. Every call gets the time `now`. */
 export class MemoryOracle {
   memories: OracleMemory[] = [];
-  /** Everything that somebody is to be told, in order. */
+  /** All events, in their order. */
   events: { event: WebhookEvent; key: MemoryKey }[] = [];
   readonly #lastServed = [0, 0];
   #services = 0;
 
-  /** @param quotas of the projects, by their number. */
+  /** @param quotas of the projects, by project number */
   constructor(private readonly quotas: readonly OracleQuota[]) {}
 
   /** Whether a memory is readable. */
@@ -80,7 +80,7 @@ export class MemoryOracle {
       .sort((a, b) => (a.key < b.key ? 1 : -1));
   }
 
-  /** Takes a draft in; `created` names the new memory where the store made one. */
+  /** Accepts a draft. `created` identifies the new memory if the store created one. */
   accept(
     project: number,
     draft: MemoryDraft,
@@ -96,7 +96,7 @@ export class MemoryOracle {
     return { memory: this.#create(project, draft, now, created), outcome: "created" };
   }
 
-  /** Changes a memory; what is refused leaves no trace. */
+  /** Changes a memory. A refused change has no effect. */
   change(memory: OracleMemory, change: MemoryChange, now: number): OracleOutcome | FaultCode | null {
     if (!this.isLive(memory, now)) return null;
     const before = { deletedAt: this.memories.map(({ deletedAt }) => deletedAt), events: this.events.length };
@@ -108,7 +108,7 @@ export class MemoryOracle {
     return changed;
   }
 
-  /** Puts a failed memory back to work. */
+  /** Puts a failed memory back to `processing`. */
   retry(memory: OracleMemory, now: number): "invalid_state" | null {
     if (!this.isLive(memory, now)) return null;
     if (memory.status !== "failed") return "invalid_state";
@@ -116,21 +116,21 @@ export class MemoryOracle {
     return null;
   }
 
-  /** Deletes a memory that is readable. */
+  /** Deletes a readable memory. */
   remove(memory: OracleMemory, now: number, purges: boolean): void {
     memory.deletedAt = now;
     memory.isPurgeAsked = purges;
     this.#tell("memory.deleted", memory);
   }
 
-  /** Deletes what a user owns; oldest first. */
+  /** Deletes all memories of a user, oldest first. */
   removeAllOf(project: number, userId: string, now: number): readonly OracleMemory[] {
     const owned = this.live(project, now, { userId }).toReversed();
     for (const memory of owned) this.remove(memory, now, false);
     return owned;
   }
 
-  /** The keys that a claim hands out, in its order; `leases` gives each its token afterwards. */
+  /** The keys that a claim returns, in its order. `leases` sets their tokens afterwards. */
   claim(jobs: number, contentBytes: number, leaseMs: number, now: number): readonly OracleMemory[] {
     const claimed: OracleMemory[] = [];
     let bytes = 0;
@@ -151,7 +151,7 @@ export class MemoryOracle {
     return claimed;
   }
 
-  /** Whether a job's holder may still finish it. */
+  /** Whether the holder of a job may still finish it. */
   isHeld(memory: OracleMemory, lease: number, version: number, now: number): boolean {
     return (
       memory.status === "processing" &&
@@ -162,7 +162,7 @@ export class MemoryOracle {
     );
   }
 
-  /** Ends a job well. */
+  /** Completes a job. */
   complete(memory: OracleMemory, extracted: Extracted): void {
     memory.status = "completed";
     memory.lease = null;
@@ -173,7 +173,7 @@ export class MemoryOracle {
     this.#tell("memory.completed", memory);
   }
 
-  /** Ends a job badly. */
+  /** Fails a job. */
   fail(memory: OracleMemory): void {
     memory.status = "failed";
     memory.lease = null;
@@ -187,7 +187,7 @@ export class MemoryOracle {
     return Math.max(0, Math.min(...waiting.map((memory) => memory.claimableAt)) - now);
   }
 
-  /** Marks expired memories as deleted and gives all whose index entries have to go. */
+  /** Marks expired memories as deleted, and returns all memories that have to leave the index. */
   retired(now: number): readonly OracleMemory[] {
     this.#endDue(now, this.memories);
     return this.memories.filter((memory) => memory.deletedAt !== null && !memory.isRetracted);
@@ -227,7 +227,7 @@ export class MemoryOracle {
     return { memory, outcome: isRework ? "rewritten" : "updated" };
   }
 
-  // Whoever holds the pair but has expired lets go of it.
+  // An expired memory frees its pair.
   #holder(project: number, userId: string | null, externalId: string, now: number): OracleMemory | undefined {
     const holders = this.memories.filter(
       (memory) => memory.project === project && memory.externalId === externalId && memory.userId === userId,

@@ -1,5 +1,5 @@
-// Random operations on a MemoryStore and on the oracle at once, compared at every step: the part of the contract that
-// finds cases that nobody thought of. Single promises are tested in memory-store.ts.
+// Performs random operations on a MemoryStore and on the oracle, and compares both after every step. This part of the
+// contract finds cases that nobody thought of; memory-store.ts tests single promises.
 
 import { expect } from "bun:test";
 import { Fault, type FaultCode } from "../../src/domain/fault.ts";
@@ -15,12 +15,12 @@ import type { EventReader, OpenedStores } from "./stores.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const EXTRACTED: Extracted = { title: "Extracted", type: "note", tags: ["found"], language: "en" };
-/** Days that the two projects keep what was deleted. */
+/** Retention of the two projects, in days. */
 const RETENTION_DAYS = [30, 0] as const;
-/** Room that is left to the second project, whose plan is the smallest. */
+/** Free space of the second project, which has the smallest plan. */
 const BYTES_LEFT = 60;
 
-/** A walk over a store with two projects: the first without quotas, the second with hardly any room. */
+/** A random walk over a store with two projects: one without quotas, one with little free space. */
 export class RandomWalk {
   readonly #oracle: MemoryOracle;
   #jobs: { readonly job: Job; readonly memory: OracleMemory }[] = [];
@@ -55,7 +55,7 @@ export class RandomWalk {
     return new RandomWalk(stores, projects, events, clock, random);
   }
 
-  /** Takes `steps` steps; throws at the first that the oracle would not have taken. */
+  /** Takes `steps` steps. Throws at the first one where store and oracle differ. */
   async run(steps: number): Promise<void> {
     const operations: readonly (() => unknown)[] = [
       () => this.#accept(),
@@ -162,7 +162,7 @@ export class RandomWalk {
     }
   }
 
-  // Any job ever claimed, so that most attempts come from a holder who is out.
+  // Any job that was ever claimed, so that most attempts come from a holder that lost its job.
   async #finish(): Promise<void> {
     const now = this.clock.now();
     const chosen = this.#jobs[this.#jobs.length - 1 - this.#integer(Math.min(6, this.#jobs.length))];
@@ -249,7 +249,7 @@ export class RandomWalk {
       failed: count("failed"),
     });
     expect(await this.stores.jobs.nextJobInMs()).toBe(this.#oracle.nextJobInMs(now));
-    // several that expired by the same statement come in no order
+    // memories whose expiry one statement recorded have no order
     const told = (await this.events.read()).map(({ event, memory }) => `${event} ${memory.key}`);
     expect(told.sort()).toEqual(this.#oracle.events.map(({ event, key }) => `${event} ${key}`).sort());
     this.#oracle.events = [];

@@ -11,7 +11,7 @@ export interface OpenedModels {
   close(): Promise<void>;
 }
 
-/** Opens models; `callsMax`: calls of queries that may run or wait. */
+/** Opens models. `callsMax` is the maximum number of query calls that run or wait. */
 export type OpenModels = (options: { readonly callsMax?: number }) => Promise<OpenedModels>;
 
 const TEXTS = [
@@ -22,9 +22,9 @@ const TEXTS = [
   "中文也可以",
 ];
 const QUERY = "When does the train leave Köln?";
-/** How far components of equal vectors may lie apart. */
+/** Maximum difference of components of equal vectors. */
 const VECTOR_TOLERANCE = 1e-6;
-/** How far equal logits may lie apart. */
+/** Maximum difference of equal logits. */
 const LOGIT_TOLERANCE = 1e-3;
 
 /** Runs the contracts against the models that `open` makes. */
@@ -41,14 +41,14 @@ export function modelContracts(implementation: string, open: OpenModels): void {
     vectors.subarray(at * models.dimensions, (at + 1) * models.dimensions);
 
   describe(`${implementation} as Embedder`, () => {
-    test("says what its model is", () => {
+    test("describes its model", () => {
       expect(models.dimensions).toBeGreaterThan(1);
       expect(models.tokensMax).toBeGreaterThan(1);
       expect(models.fingerprint).not.toBe("");
       expect(models.languages.length).toBeGreaterThan(0);
     });
 
-    test("gives one vector of unit length per text, in their order", async () => {
+    test("returns one vector of unit length per text, in their order", async () => {
       const vectors = await models.embed(TEXTS, "ingest");
       expect(vectors).toHaveLength(TEXTS.length * models.dimensions);
       for (const [at, text] of TEXTS.entries()) {
@@ -57,7 +57,7 @@ export function modelContracts(implementation: string, open: OpenModels): void {
       }
     });
 
-    test("gives a text the same vector in any batch", async () => {
+    test("returns the same vector for a text in any batch", async () => {
       const alone = await models.embed([TEXTS[0] ?? ""], "query");
       const batch = ["x", TEXTS[0] ?? "", "Retrieval finds what was stored. ".repeat(40), ...TEXTS];
       const together = await models.embed(batch, "ingest");
@@ -65,7 +65,7 @@ export function modelContracts(implementation: string, open: OpenModels): void {
       expectSameVector(vectorAt(together, 3), alone);
     });
 
-    test("tells different texts apart", async () => {
+    test("returns different vectors for different texts", async () => {
       const vectors = await models.embed(TEXTS.slice(0, 3), "query");
       for (const [a, b] of [
         [0, 1],
@@ -82,7 +82,7 @@ export function modelContracts(implementation: string, open: OpenModels): void {
       expectSameVector(vectorAt(vectors, 0), vectorAt(vectors, 1));
     });
 
-    test("takes no texts, empty ones and malformed ones", async () => {
+    test("accepts no texts, empty ones and malformed ones", async () => {
       expect(await models.embed([], "query")).toHaveLength(0);
       const texts = ["", " \n", "\ud800", "\0"];
       const vectors = await models.embed(texts, "ingest");
@@ -91,31 +91,31 @@ export function modelContracts(implementation: string, open: OpenModels): void {
   });
 
   describe(`${implementation} as Reranker`, () => {
-    test("gives one logit per passage, larger for what is more relevant", async () => {
+    test("returns one logit per passage, larger for more relevant passages", async () => {
       const logits = await models.score(QUERY, TEXTS);
       expect(logits).toHaveLength(TEXTS.length);
       expect(logits.every(Number.isFinite)).toBe(true);
       expect(logits.indexOf(Math.max(...logits))).toBe(1);
     });
 
-    test("gives a passage the same logit whatever the others are, and in any order", async () => {
+    test("returns the same logit for a passage with any other passages, in any order", async () => {
       const logits = await models.score(QUERY, TEXTS);
       expectSameLogits(await models.score(QUERY, TEXTS.toReversed()), logits.toReversed());
       expectSameLogits(await models.score(QUERY, [TEXTS[1] ?? ""]), logits.slice(1, 2));
     });
 
-    test("takes no passages, empty ones and malformed ones", async () => {
+    test("accepts no passages, empty ones and malformed ones", async () => {
       expect(await models.score(QUERY, [])).toHaveLength(0);
       expect(await models.score("", ["", "\ud800", "a".repeat(20_000)])).toHaveLength(3);
     });
 
-    test("changes nothing by an early exit that has room for all passages", async () => {
+    test("is not affected by an early exit that has room for all passages", async () => {
       const earlyExit = { priorScores: TEXTS.map((_, at) => at), fullTokensMax: 1_000_000 };
       const logits = await models.score(QUERY, TEXTS, undefined, undefined, earlyExit);
       expectSameLogits(logits, await models.score(QUERY, TEXTS));
     });
 
-    test("gives one logit per passage with an early exit, too", async () => {
+    test("returns one logit per passage with an early exit, too", async () => {
       const earlyExit = { priorScores: TEXTS.map(() => 0), fullTokensMax: 1 };
       const logits = await models.score(QUERY, TEXTS, undefined, undefined, earlyExit);
       expect(logits).toHaveLength(TEXTS.length);
@@ -132,7 +132,7 @@ export function modelContracts(implementation: string, open: OpenModels): void {
       expect(events).toEqual(["embed begins", "embedded", "score begins"]);
     });
 
-    test("ends a call that is aborted with the reason, and does not begin it", async () => {
+    test("rejects an aborted call with the reason, and does not start it", async () => {
       const reason = new Error("the caller left");
       const events: string[] = [];
       const gone = AbortSignal.abort(reason);
@@ -147,7 +147,7 @@ export function modelContracts(implementation: string, open: OpenModels): void {
       expect(events).toEqual([]);
     });
 
-    test("refuses what does not fit, and has room again after an answer", async () => {
+    test("refuses calls beyond its limit, and has room again after an answer", async () => {
       const small = await open({ callsMax: 2 });
       try {
         const waiting = [small.models.embed(["a"], "query"), small.models.score("b", ["c"])];

@@ -1,5 +1,5 @@
-// What the suites of all store ports need: empty stores to run against, events of memories as webhooks receive them,
-// and what a call throws or rejects with. Each implementation is opened by a function of the type OpenStores.
+// Shared by the suites of all store ports: opening empty stores, reading events of memories as webhooks receive them,
+// and catching errors of calls. A function of type OpenStores opens each implementation.
 
 import { Fault, type FaultCode } from "../../src/domain/fault.ts";
 import type { MemoryKey, ProjectId, UserKey } from "../../src/domain/ids.ts";
@@ -10,7 +10,7 @@ import type { Clock } from "../../src/kit/clock.ts";
 import type { Eventually } from "../../src/kit/eventually.ts";
 import type { Stores, Transactions } from "../../src/ports/transactions.ts";
 
-/** What stores are opened with. */
+/** Options for opening stores. */
 export interface StoreSurroundings {
   readonly clock: Clock;
   /** The `data` of a memory's events. */
@@ -20,15 +20,15 @@ export interface StoreSurroundings {
   readonly onEffectFailure?: (error: unknown) => void;
 }
 
-/** Things whose number no port tells, because only the store itself has to get rid of them. */
+/** Rows that no port counts, because only the store itself erases them. */
 export type Stored = "messages" | "sources" | "answers" | "subjects";
 
-/** Empty stores, and what tests do to them or ask of them past the ports. */
+/** Empty stores, with methods for tests that no port has. */
 export interface OpenedStores extends Stores {
   readonly transactions: Transactions;
-  /** As if a project stored so many further bytes of content. */
+  /** Makes a project count as if it stored this number of further bytes. */
   occupy(projectId: ProjectId, bytes: number): void;
-  /** How many of these are stored, whoever they belong to. */
+  /** Number of these rows over all projects. */
   stored(what: Stored): number;
   close(): void;
 }
@@ -36,7 +36,7 @@ export interface OpenedStores extends Stores {
 /** Opens empty stores. */
 export type OpenStores = (surroundings: StoreSurroundings) => OpenedStores;
 
-/** Opens empty stores; their events carry the whole memory, for `EventReader`. */
+/** Opens empty stores whose events contain the whole memory, for `EventReader`. */
 export function openEmpty(open: OpenStores, clock: Clock): OpenedStores {
   return open({ clock, describe: describeWhole });
 }
@@ -114,7 +114,7 @@ function memoryOf(described: JsonObject): Memory {
   };
 }
 
-/** Like `map`, one item after the other. */
+/** Like `map`, but asynchronous and one item after the other. */
 export async function inTurn<Item, Result>(
   items: Iterable<Item>,
   work: (item: Item, index: number) => Eventually<Result>,
@@ -124,7 +124,7 @@ export async function inTurn<Item, Result>(
   return results;
 }
 
-/** Calls `work` so often, one call after the other. */
+/** Calls `work` `count` times, one call after the other. */
 export function times<Result>(count: number, work: (index: number) => Eventually<Result>): Promise<Result[]> {
   return inTurn(Array(count).keys(), work);
 }
@@ -141,18 +141,18 @@ export async function codeOf(call: () => unknown): Promise<FaultCode> {
   return (await faultOf(call)).code;
 }
 
-/** The message of what a call throws or rejects with. */
+/** The message of the error that a call throws or rejects with. */
 export async function messageOf(call: () => unknown): Promise<string> {
   const error = await errorOf(call);
   return error instanceof Error ? error.message : `${error}`;
 }
 
-/** What a call throws or rejects with. */
+/** The error that a call throws or rejects with. */
 export async function errorOf(call: () => unknown): Promise<unknown> {
   try {
     await call();
   } catch (error) {
     return error;
   }
-  throw new Error("nothing was refused");
+  throw new Error("the call was not refused");
 }

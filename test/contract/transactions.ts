@@ -47,11 +47,11 @@ export function transactionsContract(implementation: string, open: OpenStores): 
 
     const userIds = async (of = project) => (await stores.users.list(of, { limit: 100 })).items.map(({ id }) => id);
     const upsert = (to: Pick<Transaction, "users">, id: string) => to.users.upsert(project, { id });
-    /** Reads often enough for anything that is not waiting to have ended. */
+    /** Reads often enough that every call that does not wait has ended. */
     const readForAWhile = () => times(20, () => userIds());
 
-    describe("a unit of work", () => {
-      test("changes several stores together, and gives its result", async () => {
+    describe("the work of a transaction", () => {
+      test("changes several stores together, and returns its result", async () => {
         const result = await transactions.run(async (tx) => {
           await upsert(tx, "u");
           const chat = await tx.chats.create(project, { userId: "u", title: "hello" });
@@ -74,7 +74,7 @@ export function transactionsContract(implementation: string, open: OpenStores): 
         });
       });
 
-      test("that throws or rejects leaves nothing, and its error arrives as it is", async () => {
+      test("that throws or rejects changes nothing, and run rejects with its error", async () => {
         const failure = new Error("changed my mind");
         const works: readonly ((tx: Transaction) => unknown)[] = [
           () => {
@@ -126,7 +126,7 @@ export function transactionsContract(implementation: string, open: OpenStores): 
         expect(await userIds()).toEqual([]);
       });
 
-      test("goes on after a part of it threw: only that part is undone", async () => {
+      test("can continue after a call threw: only that call is undone", async () => {
         const broken: MemoryDraft = {
           get content(): string {
             throw new Error("this draft cannot be read");
@@ -143,8 +143,8 @@ export function transactionsContract(implementation: string, open: OpenStores): 
       });
     });
 
-    describe("somebody outside", () => {
-      test("sees no change before the commit, also while the work waits", async () => {
+    describe("a call outside the transaction", () => {
+      test("sees no change before the commit, even while the work waits", async () => {
         await transactions.run(async (tx) => {
           for (let step = 0; step < 5; step++) {
             await upsert(tx, `u${step}`);
@@ -154,7 +154,7 @@ export function transactionsContract(implementation: string, open: OpenStores): 
         expect(await userIds()).toHaveLength(5);
       });
 
-      test("reads without waiting for an open transaction, but waits with a change", async () => {
+      test("does not wait for an open transaction if it reads, but waits if it changes something", async () => {
         const [opened, closing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
         const running = transactions.run(async (tx) => {
           await upsert(tx, "inside");
@@ -182,7 +182,7 @@ export function transactionsContract(implementation: string, open: OpenStores): 
         expect(await userIds()).toEqual(["outside", "inside"]);
       });
 
-      test("who waits with a change goes on after a transaction that is undone", async () => {
+      test("that waits with a change continues after a transaction that is undone", async () => {
         const failing = transactions.run(async (tx) => {
           await upsert(tx, "inside");
           throw new Error("changed my mind");
@@ -244,7 +244,7 @@ export function transactionsContract(implementation: string, open: OpenStores): 
         expect(log).toEqual(order.flatMap((name) => [`${name} begins`, `${name}a`, `${name}b`]));
       });
 
-      test("do not run where the transaction is undone", async () => {
+      test("do not run if the transaction is undone", async () => {
         const log: string[] = [];
         const undone = transactions.run(async (tx) => {
           tx.afterCommit(() => {
@@ -281,7 +281,7 @@ export function transactionsContract(implementation: string, open: OpenStores): 
       });
     });
 
-    test("a transaction is refused after its end, whether it was committed or undone", async () => {
+    test("a transaction refuses every call after its end, whether it was committed or undone", async () => {
       const kept: Transaction[] = [];
       await transactions.run((tx) => {
         kept.push(tx);
@@ -329,7 +329,7 @@ export function transactionsContract(implementation: string, open: OpenStores): 
         expect([await due(), deliveryCalls]).toEqual([1, 1]);
       });
 
-      test("of what is undone do not exist, and nothing is announced", async () => {
+      test("of an undone transaction do not exist, and none is announced", async () => {
         const reader = await EventReader.subscribe(stores, [project]);
         const undone = transactions.run(async (tx) => {
           const [accepted] = await tx.memories.accept(project, [{ content: "a" }]);
@@ -345,7 +345,7 @@ export function transactionsContract(implementation: string, open: OpenStores): 
 
     const seed = Number(process.env.MNEME_TEST_SEED ?? 20_261_125);
     const rounds = Number(process.env.MNEME_TEST_STEPS ?? 60);
-    test(`readers see whole transactions only, whatever fails between them (${rounds} rounds, seed ${seed})`, async () => {
+    test(`readers see only complete transactions, even if some fail (${rounds} rounds, seed ${seed})`, async () => {
       const random = seeded(seed);
       const ids = ["a", "b", "c", "d"];
       const home = await addProject(stores);

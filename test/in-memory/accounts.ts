@@ -1,4 +1,4 @@
-// AccountStore in memory: projects, keys and usage. Of a secret only its SHA-256 is kept.
+// AccountStore in memory: projects, keys and usage. Only the SHA-256 of a secret is stored.
 
 import { createHash } from "node:crypto";
 import { Fault, invariant } from "../../src/domain/fault.ts";
@@ -74,7 +74,7 @@ export class InMemoryAccounts implements AccountStore {
     for (const { webhook } of tables.webhooks.rows(({ projectId }) => projectId === id)) {
       removeWebhook(this.session, webhook.id);
     }
-    // what is being processed at this moment must not be published any more
+    // jobs that are running must not be published any more
     for (const memory of tables.memories.rows(({ projectId, lease }) => projectId === id && lease !== null)) {
       update(this.session, memory, { lease: null });
     }
@@ -103,7 +103,7 @@ export class InMemoryAccounts implements AccountStore {
 
   eraseProject(id: ProjectId): void {
     if (!this.#isRemoved(id)) return;
-    invariant(this.memoriesOfRemoved(id, 1).length === 0, `project ${id} was to be erased before its memories`);
+    invariant(this.memoriesOfRemoved(id, 1).length === 0, `project ${id} still has memories and cannot be erased`);
     const { tables } = this.session;
     const eraseOf = <Key, Row extends { readonly projectId: ProjectId }>(
       table: { rows(condition: (row: Row) => boolean): Row[]; delete(key: Key): boolean },
@@ -140,7 +140,7 @@ export class InMemoryAccounts implements AccountStore {
     const hash = sha256(secret);
     const known = tables.keys.find(({ secrets }) => secrets.some((one) => one.sha256 === hash));
     if (known !== undefined && !known.isOperator) {
-      throw new Fault("invalid_request", "This secret is that of a key which was issued already. Choose another one.");
+      throw new Fault("invalid_request", "This secret belongs to a key that was issued already. Choose another one.");
     }
     for (const { apiKey } of tables.keys.rows((key) => key.isOperator && key !== known)) tables.keys.delete(apiKey.id);
     if (known === undefined) this.#addKey(projectId, OPERATOR, secret, true);
@@ -279,7 +279,7 @@ export class InMemoryAccounts implements AccountStore {
   }
 }
 
-/** Counts queries and tokens of this month; nothing for a project that is gone. */
+/** Adds queries and tokens to the current month. Does nothing for a project that does not exist. */
 export function countUsage(
   session: Session,
   projectId: ProjectId,

@@ -9,7 +9,7 @@ import { isLive } from "./memory-row.ts";
 import { existingProject, nameUser } from "./projects.ts";
 import { type ChatRow, jsonCopy, type MessageRow, type Session } from "./session.ts";
 
-/** Longest title that is made from a message, in code points, `…` included. */
+/** Maximum length of a title made from a message, in code points including `…`. */
 const TITLE_CHARACTERS_MAX = 80;
 
 /** ChatStore in memory. */
@@ -71,7 +71,7 @@ export class InMemoryChats implements ChatStore {
     const isFirst = draft.role === "user" && !earlier.some(({ role }) => role === "user");
     if (isFirst && chat.title === null) tables.chats.set(id, { ...chat, title: titleOf(draft.content) });
     const messageId = this.session.newId("msg") as MessageId;
-    // nothing is kept of a memory that went while the answer was made
+    // a memory that was removed while the answer was made gets no source row
     const sources = draft.sources.filter(({ memoryKey }) => {
       const memory = tables.memories.get(memoryKey);
       return memory !== undefined && memory.projectId === projectId && isLive(memory, now);
@@ -85,7 +85,7 @@ export class InMemoryChats implements ChatStore {
       isInterrupted: draft.isInterrupted,
       sources: sources.map(({ memoryKey, shown }) => ({ memoryKey, shown: jsonCopy(shown) })),
       sourceCount: draft.sources.length,
-      // a clock that was set back does not put a message before the one that it answers
+      // even if the clock was set back, a message is not older than the one before it
       createdAt: Math.max(now, chat.createdAt, earlier.at(-1)?.createdAt ?? 0),
     };
     return this.#toMessage(chat, tables.messages.set(messageId, row));
@@ -130,7 +130,7 @@ export class InMemoryChats implements ChatStore {
     return this.session.tables.messages.rows(({ chatId }) => chatId === id);
   }
 
-  // In a user's chat, sources of that user's memories only.
+  // A chat of a user shows only sources of memories of that user.
   #liveSources(chat: ChatRow, { sources }: MessageRow): readonly MessageSource[] {
     return sources.filter(({ memoryKey }) => {
       const memory = this.session.tables.memories.get(memoryKey);
@@ -149,7 +149,7 @@ function toChat({ id, userId, title, createdAt }: ChatRow): Chat {
   return { id, userId, title, createdAt };
 }
 
-/** The first line of a message, cut before a word where it is too long; null where there is nothing to show. */
+/** The first line of a message, cut between words if it is too long; null if it has no visible characters. */
 function titleOf(message: string): string | null {
   const line = (/\S.*/.exec(message)?.[0] ?? "").replace(/\s+/g, " ").trim();
   const characters = Array.from(line);

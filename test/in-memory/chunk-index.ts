@@ -1,5 +1,5 @@
 // ChunkIndex in memory by brute force: exact cosine, naive full text, a graph of shared entities. Every call answers
-// some turns later; changes take effect in the order of their calls. `Disk` is what survives when an index is closed
+// some event-loop turns later; changes take effect in the order of their calls. `Disk` survives when an index is closed
 // and opened again.
 
 import type { ChunkPlace } from "../../src/domain/chunk.ts";
@@ -37,11 +37,11 @@ interface StoredChunk {
   readonly words: ReadonlyMap<string, number>;
   readonly passage: string;
   readonly place: ChunkPlace;
-  /** By the name in lower case. */
+  /** Key: the name in lower case. */
   readonly entities: ReadonlyMap<string, StoredEntity>;
 }
 
-/** What indexes store durably. */
+/** The durable data of indexes. */
 export class Disk {
   readonly contents = new Map<MemoryKey, string>();
   readonly projects = new Map<ProjectId, Map<MemoryKey, readonly StoredChunk[]>>();
@@ -82,7 +82,7 @@ export class InMemoryChunkIndex implements ChunkIndex {
     return (await this.project(id)).reconcile(completed);
   }
 
-  /** Takes no space for what was removed, so there is nothing to give back. */
+  /** Does nothing: removed chunks take no space. */
   compact(): Promise<void> {
     return this.#calls.change(() => undefined);
   }
@@ -104,7 +104,7 @@ export class InMemoryChunkIndex implements ChunkIndex {
   }
 }
 
-/** Runs changes in the order of their calls, and reads at any time; every call takes some turns. */
+/** Runs changes in the order of their calls, and reads at any time. Every call takes some turns. */
 class OrderedCalls {
   #lastChange: Promise<unknown> = Promise.resolve();
   #isOpen = true;
@@ -160,7 +160,7 @@ export class InMemoryProjectIndex implements ProjectIndex {
   ) {}
 
   publish(publications: readonly Publication[]): Promise<void> {
-    // chunks may make their texts when they are read, and arrays belong to the caller after the call
+    // texts are built when they are requested, and the caller may change its arrays after the call
     const stored = publications.map((publication) => ({ publication, chunks: toChunks(publication, this.disk) }));
     return this.calls.change(() => {
       for (const { publication, chunks } of stored) {
@@ -227,8 +227,8 @@ export class InMemoryProjectIndex implements ProjectIndex {
     );
   }
 
-  // Passages with an entity of the query have the full score; those that share another entity with these or with a
-  // seed, half of it.
+  // Passages with an entity of the query have the full score. Passages that share another entity with these or with a
+  // seed have half of it.
   searchGraph(query: string, seeds: Seeds, within: AdmissibleSet, limit: number): Promise<GraphHits> {
     return this.calls.read(() => {
       const chunks = this.#chunks(within);
@@ -385,7 +385,7 @@ function toChunks({ memoryKey, chunks, texts, vectors, entities }: Publication, 
   });
 }
 
-/** Known phrases and the title where the passage contains them, and runs of capitalised words. */
+/** Known phrases and the title if the passage contains them, and runs of capitalised words. */
 function entitiesOf(passage: string, { title, phrases }: Publication["entities"]): ReadonlyMap<string, StoredEntity> {
   const found = new Map<string, StoredEntity>();
   const add = (name: string, kind: EntityKind) => {
@@ -423,7 +423,7 @@ function wordsOf(text: string): ReadonlyMap<string, number> {
   return words;
 }
 
-/** Share of the query's words that the chunk has; a word counts more the more often it occurs. 0..1 */
+/** Share of the query's words that the chunk has, 0..1. A word counts more if it occurs more often. */
 function textScore(query: string, { words }: StoredChunk): number {
   const asked = [...wordsOf(query).keys()];
   const counts = asked.map((word) => words.get(word) ?? 0);

@@ -1,5 +1,5 @@
-// Delays of the test implementations: every call answers later, after a number of turns that a seeded generator
-// chooses, so that a caller that forgets to wait is found.
+// Delays of the test implementations: every call answers some turns later. A seeded generator chooses the number of
+// turns, so that tests find callers that forget to wait.
 
 import { seeded } from "../support/seeded.ts";
 

@@ -24,7 +24,7 @@ export class InMemoryIdempotency implements IdempotencyStore {
   }
 
   remember(slot: IdempotencySlot, { fingerprint, status, body }: WholeAnswer, subjects: readonly string[]): void {
-    invariant(this.#current(slot) === null, `two answers were to be remembered for one request to ${slot.route}`);
+    invariant(this.#current(slot) === null, `a second answer was given to one request to ${slot.route}`);
     const { projectId, userId, route, key } = slot;
     const named = { projectId, userId, route, key };
     const createdAt = this.session.now;

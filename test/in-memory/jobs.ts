@@ -84,7 +84,7 @@ export class InMemoryJobs implements JobStore {
     return this.session.next("chunk", BigInt(count));
   }
 
-  /** Jobs of all projects, those that are leased or put off included. */
+  /** Jobs of all projects, including those with a lease or a delay. */
   #waiting({ except = [], textBytesMax = Number.POSITIVE_INFINITY }: JobFilter): MemoryRow[] {
     return this.session.tables.projects
       .rows(({ project }) => !except.includes(project.id))
@@ -93,7 +93,8 @@ export class InMemoryJobs implements JobStore {
   }
 
   /**
-   * The job that has waited longest, of the project that was served longest ago; of those never served, of the oldest.
+   * The next job: of the project that was served longest ago (the oldest one if none was served), the job that has
+   * waited longest.
    */
   #next(filter: JobFilter): MemoryRow | undefined {
     const rank = ({ projectId, claimableAt, key }: MemoryRow) => {
@@ -138,7 +139,7 @@ export class InMemoryJobs implements JobStore {
   }
 
   #complete(row: MemoryRow, { extracted, extractedBy, chunkCount, read }: Completion): VisibleMemory {
-    // what a caller gave since the claim stays
+    // keeps attributes that a caller gave since the claim
     const attributes = Object.fromEntries(
       EXTRACTED_FIELDS.filter((field) => !row.given.includes(field)).map((field) => [field, extracted[field]]),
     );
@@ -160,7 +161,7 @@ export class InMemoryJobs implements JobStore {
   }
 }
 
-/** Whether a memory's file has a text whose length is not known before it was read. */
+/** Whether the length of the text of a memory's file is unknown before it is read. */
 function isOfUnknownLength({ file, source }: MemoryRow): boolean {
   const type = source?.media_type ?? "";
   return file !== null && !type.startsWith("text/") && type !== "application/json";

@@ -1,4 +1,4 @@
-// A language model that follows a script: no endpoint, no protocol. Every fragment comes some turns later.
+// A language model that follows a script, without endpoint and protocol. Every fragment arrives some turns later.
 
 import {
   type LanguageModel,
@@ -12,20 +12,20 @@ import {
 } from "../../src/ports/language-model.ts";
 import { Delays } from "./delays.ts";
 
-/** How a call goes. */
+/** The course of a call. */
 export interface ScriptedCall {
-  /** Pieces of text, in their order. */
+  /** Text fragments, in their order. */
   readonly texts?: readonly string[];
-  /** Tokens that are reported; null: none, so that they are estimated. */
+  /** Reported tokens; null: none are reported, so they are estimated. */
   readonly usage?: LlmUsage | null;
   readonly ending?: LlmEnding;
-  /** What comes after the texts: the end, silence for good, or the end of the connection. Default: the end. */
+  /** What follows the texts: the end, endless silence, or a broken connection. Default: the end. */
   readonly afterTexts?: "end" | "silence" | "break";
-  /** Why there is no answer at all. */
+  /** Why the call fails without an answer. Absent: it does not fail. */
   readonly failure?: { readonly reason: LlmFailure; readonly status: number; readonly retryAfterMs?: number };
 }
 
-/** Decides how a call goes. */
+/** Decides the course of a call. */
 export type Script = (request: LlmRequest) => ScriptedCall;
 
 /** A language model that follows a script. */
@@ -73,7 +73,7 @@ export class ScriptedLanguageModel implements LanguageModel {
   }
 }
 
-/** About four bytes of UTF-8 make a token. */
+/** Estimates tokens: about four bytes of UTF-8 each. */
 function promptTokens({ messages }: LlmRequest): number {
   return Math.ceil(messages.reduce((bytes, { content }) => bytes + Buffer.byteLength(content), 0) / 4);
 }

@@ -139,7 +139,7 @@ export class InMemoryMemories implements MemoryStore {
     return liveMemories(this.session, projectId).find((row) => row.id === id) ?? null;
   }
 
-  /** The live memory with this pair. One that has it but has expired is recorded as expired first. */
+  /** The live memory with this pair. If the memory that has it has expired, records its expiry and returns null. */
   #holder(projectId: ProjectId, userId: string | null, externalId: string): MemoryRow | null {
     const holder = this.session.tables.memories.find(
       (row) =>
@@ -243,12 +243,12 @@ export class InMemoryMemories implements MemoryStore {
   }
 }
 
-/** A title as lists compare it: NFKC, lower case, one form of sigma. */
+/** Converts a title to the form that lists compare: NFKC, lower case, one form of sigma. */
 function foldTitle(title: string): string {
   return title.normalize("NFKC").toLowerCase().replaceAll("ς", "σ");
 }
 
-/** Size and hash of a content. The hash of a file covers its media type: read in another way, it is another content. */
+/** Size and hash of a content. The hash of a file covers its media type: another format is another content. */
 function fingerprintOf(content: string, upload?: ReceivedFile): Pick<MemoryRow, "contentBytes" | "contentHash"> {
   const hash = createHash("sha256");
   if (upload === undefined) {
@@ -260,7 +260,7 @@ function fingerprintOf(content: string, upload?: ReceivedFile): Pick<MemoryRow, 
 
 type Attributes = Pick<MemoryRow, "title" | "type" | "tags" | "language" | "metadata" | "given" | "expiresAt">;
 
-/** Attributes after a change: absent stays, null clears. On rework those that no caller gave are cleared, too. */
+/** Attributes after a change: absent stays, null clears. On rework, attributes that no caller gave are cleared too. */
 function attributesAfter(change: MemoryChange, known: MemoryRow | null, isRework: boolean): Attributes {
   const isKept = (field: ExtractedField) => !isRework || known?.given.includes(field) === true;
   const after = <Field extends ExtractedField>(field: Field): MemoryRow[Field] | null =>

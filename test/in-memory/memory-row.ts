@@ -1,4 +1,4 @@
-// What the in-memory stores share about memories: liveness, the way back to work, expiry, quotas and erasure.
+// Functions on memories that the in-memory stores share: liveness, new jobs, expiry, quotas and erasure.
 
 import type { Fault } from "../../src/domain/fault.ts";
 import { filteredAttributesJson } from "../../src/domain/filter.ts";
@@ -27,7 +27,7 @@ export function update(session: Session, row: MemoryRow, change: Partial<MemoryR
   return session.tables.memories.set(row.key, { ...row, ...change });
 }
 
-/** What a memory's columns become when it has to be processed (again) from now on. */
+/** Column values that put a memory to `processing` as a new version, claimable from now on. */
 export function toWork(row: MemoryRow, now: number): Partial<MemoryRow> {
   return {
     version: row.version + 1,
@@ -40,7 +40,7 @@ export function toWork(row: MemoryRow, now: number): Partial<MemoryRow> {
   };
 }
 
-/** The file whose text has to be read for a memory; null: none. */
+/** The file of a memory whose text has to be read; null if there is none. */
 export function uploadedFileOf({ file, source }: MemoryRow): UploadedFile | null {
   if (file === null || source === null) return null;
   return { name: file, bytes: source.bytes, filename: source.filename, mediaType: source.media_type };
@@ -53,7 +53,7 @@ export function recordExpiry(session: Session, rows: readonly MemoryRow[]): void
   }
 }
 
-/** Expired memories of projects that exist whose expiry was not recorded yet; the earliest first. */
+/** Expired memories of existing projects whose expiry was not recorded yet, the earliest first. */
 export function unrecordedExpiries(session: Session, projectId?: ProjectId): MemoryRow[] {
   return session.tables.memories
     .rows(
@@ -73,7 +73,9 @@ export function stored(session: Session, projectId: ProjectId): { readonly docum
   return { documents: counted.length, bytes: counted.reduce((sum, row) => sum + row.contentBytes, occupied) };
 }
 
-/** Why a project's plan does not allow such a growth; null: it does. Expired memories make room first. */
+/**
+ * Returns a Fault if the plan of a project does not allow the growth. Records the expiry of memories first if needed.
+ */
 export function quotaRefusal(session: Session, projectId: ProjectId, documents: number, bytes: number): Fault | null {
   const refusal = exceededQuota(session, projectId, documents, bytes);
   const expired = refusal === null ? [] : unrecordedExpiries(session, projectId);
@@ -87,7 +89,7 @@ function exceededQuota(session: Session, projectId: ProjectId, documents: number
   return planRefusal(plan, stored(session, projectId), { documents, bytes });
 }
 
-/** Erases a memory with what chats show of it and what idempotency remembers of it. */
+/** Erases a memory with its sources in chats and the remembered answers about it. */
 export function eraseMemory({ tables }: Session, row: MemoryRow): void {
   tables.memories.delete(row.key);
   for (const message of tables.messages.rows(({ sources }) => sources.some((one) => one.memoryKey === row.key))) {
@@ -99,21 +101,21 @@ export function eraseMemory({ tables }: Session, row: MemoryRow): void {
   }
 }
 
-/** Remembered answers that speak of one of these ids, with their keys in the table. */
+/** Remembered answers about one of these ids, with their keys in the table. */
 export function answersAbout(tables: Session["tables"], subjects: readonly string[]) {
   return tables.answers
     .rows((answer) => answer.subjects.some((subject) => subjects.includes(subject)))
     .map((answer) => [JSON.stringify(answer.slot), answer] as const);
 }
 
-/** What searches may see of a completed memory. */
+/** What an index needs to show a completed memory. */
 export function toVisible(row: MemoryRow): VisibleMemory {
   const memory = toMemory(row);
   const { key: memoryKey, userKey, expiresAt } = memory;
   return { memoryKey, userKey, expiresAt, attributes: filteredAttributesJson(memory) };
 }
 
-/** A row as the memory that it stands for. */
+/** Converts a row to a Memory. */
 export function toMemory(row: MemoryRow): Memory {
   const { key, id, version, title, type, tags, language, metadata, userId, userKey, externalId } = row;
   const { createdAt, updatedAt, expiresAt, contentBytes, source, given } = row;

@@ -1,16 +1,16 @@
 // Embedder and Reranker without models: vectors of hashed words, and the share of the query's words that a passage has.
-// One call is worked on at a time; the others wait in a bounded queue.
+// One call runs at a time; the others wait in a bounded queue.
 
 import { Fault } from "../../src/domain/fault.ts";
 import type { Embedder, Priority, Reranker } from "../../src/ports/models.ts";
 import { Delays } from "./delays.ts";
 
-/** How the models are made. */
+/** Options of the models. */
 export interface WordModelOptions {
   readonly dimensions?: number;
-  /** Words that are read of a text. */
+  /** Number of words that are read of a text. */
   readonly tokensMax?: number;
-  /** Calls that run or wait, at most. */
+  /** Maximum number of calls that run or wait. */
   readonly callsMax?: number;
 }
 
@@ -19,7 +19,7 @@ interface Waiting {
   begin(): void;
 }
 
-/** Both models in one, as the lanes are. */
+/** Both models in one object, like the lanes. */
 export class WordModels implements Embedder, Reranker {
   readonly dimensions: number;
   readonly fingerprint = "hashed words 1";

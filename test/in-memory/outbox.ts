@@ -7,7 +7,7 @@ import { isoTime } from "../../src/kit/clock.ts";
 import { toMemory } from "./memory-row.ts";
 import type { DeliveryRow, MemoryRow, Session } from "./session.ts";
 
-/** Records an event. `row` is the memory after the change; of a deletion, the memory as it was. */
+/** Records an event. `row` is the memory after the change; for a deletion, as it was before. */
 export function recordEvent(session: Session, event: WebhookEvent, row: MemoryRow): void {
   const { describe, onDeliveries } = session.surroundings;
   if (describe === undefined) return;

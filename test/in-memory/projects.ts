@@ -1,10 +1,10 @@
-// What the in-memory stores share about projects and the users that are named in them.
+// Functions on projects and users that the in-memory stores share.
 
 import { Fault } from "../../src/domain/fault.ts";
 import type { ProjectId, UserKey } from "../../src/domain/ids.ts";
 import { keyOf, type ProjectRow, type Session, type UserRow } from "./session.ts";
 
-/** A project; null for one that was removed or never made. */
+/** A project; null if it was removed or never existed. */
 export function openProject({ tables }: Session, id: ProjectId): ProjectRow | null {
   const row = tables.projects.get(id);
   return row === undefined || row.deletedAt !== null ? null : row;
@@ -17,13 +17,13 @@ export function existingProject(session: Session, id: ProjectId): ProjectRow {
   return row;
 }
 
-/** The key of a user that is known or was known once; null for one that was never named. */
+/** The key of a user that is or was known; null if nothing ever named this user. */
 export function userKeyOf({ tables }: Session, projectId: ProjectId, userId: string): UserKey | null {
   return tables.users.get(keyOf(projectId, userId))?.key ?? null;
 }
 
 /**
- * Makes a user known, since something new names it. A user who was not known gets an empty profile and the first place.
+ * Makes a user known. A user that was not known gets an empty profile and the first place in the list.
  */
 export function nameUser(session: Session, projectId: ProjectId, userId: string): UserRow {
   const known = session.tables.users.get(keyOf(projectId, userId));

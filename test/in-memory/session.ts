@@ -1,4 +1,4 @@
-// What the in-memory stores work on: the tables, and a session, which is one transaction or one read on a fork of them.
+// Tables of the in-memory stores, and sessions: one transaction or one read on a fork of the tables.
 
 import type { MessageRole, MessageSource } from "../../src/domain/chat.ts";
 import type {
@@ -40,11 +40,11 @@ export interface ProjectRow {
   readonly deletedAt: number | null;
   /** The newest lease of its jobs: the project with the smallest is served next. */
   readonly servedLease: number;
-  /** Bytes that count as stored beside those of its memories. */
+  /** Further bytes that count as stored, beside those of its memories. */
   readonly occupiedBytes: number;
 }
 
-/** A key. `secrets` holds one validity per SHA-256: a rotated key has several secrets for a while. */
+/** A key. `secrets` has one entry per SHA-256: a rotated key has several secrets for a while. */
 export interface KeyRow {
   readonly key: bigint;
   readonly apiKey: ApiKey;
@@ -52,7 +52,7 @@ export interface KeyRow {
   readonly secrets: readonly { readonly sha256: string; readonly validUntil: number | null }[];
 }
 
-/** A user that was named once. `knownKey` is its place in the list of users; null while it is not known. */
+/** A user that is or was known. `knownKey` is its place in the list of users; null while it is not known. */
 export interface UserRow {
   readonly key: UserKey;
   readonly projectId: ProjectId;
@@ -60,14 +60,14 @@ export interface UserRow {
   readonly user: User;
 }
 
-/** A logged event. */
+/** An event of a user. */
 export interface EventRow {
   readonly key: bigint;
   readonly projectId: ProjectId;
   readonly event: UserEvent;
 }
 
-/** A memory, with its content while that waits to be processed. */
+/** A memory, with its content while it waits to be processed. */
 export interface MemoryRow {
   readonly key: MemoryKey;
   readonly id: Memory["id"];
@@ -87,7 +87,7 @@ export interface MemoryRow {
   readonly contentBytes: number;
   readonly contentHash: string;
   readonly source: MemorySource | null;
-  /** Name of the uploaded file whose text was not read yet. */
+  /** Name of the uploaded file whose text has not been read yet. */
   readonly file: string | null;
   readonly chunkCount: number;
   readonly extraction: Extraction | null;
@@ -101,7 +101,7 @@ export interface MemoryRow {
   readonly deletedAt: number | null;
   readonly isRetracted: boolean;
   readonly isPurgeAsked: boolean;
-  /** What the file said beside the content with this hash. */
+  /** Title and page marks of the file, for the content with this hash. */
   readonly facts: { readonly contentHash: string; readonly facts: DocumentFacts } | null;
   readonly llmExtraction: {
     readonly version: number;
@@ -157,7 +157,7 @@ export interface DeliveryRow {
   readonly createdAt: number;
 }
 
-/** A remembered answer. An empty body: it spoke of something that was erased. */
+/** A remembered answer. Its body is null if a subject of the answer was erased. */
 export interface AnswerRow {
   readonly slot: IdempotencySlot;
   readonly fingerprint: Uint8Array;
@@ -181,7 +181,7 @@ export interface DayRow {
   readonly tokens: number;
 }
 
-/** Empty tables. Users, months and days are keyed by their project and what follows it; see `keyOf`. */
+/** Empty tables. The keys of users, months and days begin with their project; see `keyOf`. */
 export function emptyTables() {
   return {
     counters: new Table<string, { readonly next: bigint }>(),
@@ -212,12 +212,12 @@ export function keyOf(projectId: ProjectId, rest: string | number): string {
   return `${projectId} ${rest}`;
 }
 
-/** A value as JSON keeps it; later changes of the original do not reach the copy. */
+/** A copy of a value by way of JSON. Later changes of the original do not affect it. */
 export function jsonCopy<T extends Json | readonly Json[] | object>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
-/** What stands beside the tables. */
+/** What the stores need beside the tables. */
 export interface Surroundings {
   readonly clock: Clock;
   readonly newWebhookSecret: (random: (count: number) => Uint8Array) => string;
@@ -245,12 +245,12 @@ export class Session {
     return this.surroundings.clock.now();
   }
 
-  /** Whether a call wrote something. Not to be asked after `attempt`. */
+  /** Whether a call wrote something. Not valid after `attempt`. */
   get isChanged(): boolean {
     return Object.values(this.tables).some((table) => table.isChanged);
   }
 
-  /** Runs one call. If it throws, its changes and effects are undone, and the session goes on as before. */
+  /** Runs one call. If it throws, its changes and effects are undone, and the session continues as before. */
   attempt<T>(call: () => T): T {
     const [tables, effects] = [this.tables, [...this.effects]];
     this.tables = forked(tables);

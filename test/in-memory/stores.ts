@@ -1,6 +1,6 @@
 // All stores of record in memory, asynchronous on purpose: every call answers a few turns later. They document what the
-// ports owe and prove that no caller depends on an answer that comes at once. Readers see the committed tables; writers
-// work on a fork, one at a time.
+// ports owe and prove that no caller depends on an immediate answer. Readers see the committed tables; writers work on
+// a fork, one at a time.
 
 import { invariant } from "../../src/domain/fault.ts";
 import type { KeyId, ProjectId } from "../../src/domain/ids.ts";
@@ -20,16 +20,16 @@ import { InMemoryWebhooks } from "./webhooks.ts";
 
 /** How the stores are opened. */
 export interface InMemoryStoreOptions extends Omit<Surroundings, "lastUses"> {
-  /** Receives what an effect of a transaction threw. */
+  /** Receives the error of an effect of a transaction. */
   readonly onEffectFailure: (error: unknown) => void;
 }
 
-/** Open stores, and what tests do to them past the ports. */
+/** Open stores, with methods for tests that no port has. */
 export interface InMemoryStores extends Stores {
   readonly transactions: Transactions;
   /** What is stored at this moment. */
   committed(): Tables;
-  /** As if a project stored so many further bytes of content. */
+  /** Makes a project count as if it stored this number of further bytes. */
   occupy(projectId: ProjectId, bytes: number): void;
   close(): void;
 }
@@ -68,7 +68,7 @@ const READS: { readonly [Name in keyof Stores]: readonly (keyof Stores[Name])[] 
   idempotency: ["recall"],
 };
 
-/** A transaction that stays open longer is undone: its work waits for itself, or for something that is no store. */
+/** A transaction that takes longer is undone: its work waits for something other than a store, or for itself. */
 const TRANSACTION_MS_MAX = 10_000;
 
 /** Opens empty stores. */
@@ -156,7 +156,7 @@ export function openInMemoryStores({ onEffectFailure, ...options }: InMemoryStor
 type Call = (session: Session) => unknown;
 type Run = (name: keyof Stores, method: string, call: Call) => Eventually<unknown>;
 
-/** All stores, whose calls are delayed before and after `run`. */
+/** All stores. Their calls are delayed before and after `run`. */
 function asynchronous(delays: Delays, run: Run): Stores {
   const store = (name: keyof Stores) => {
     const methods: Record<string, (...parameters: unknown[]) => Promise<unknown>> = {};

@@ -1,7 +1,7 @@
 // A table of the in-memory stores: immutable rows by key. Transactions work on forks, which copy a table when they
 // first write to it.
 
-/** Rows by key, in the order in which their keys were added. A row is replaced, never changed. */
+/** Rows by key, in the order in which keys were added. A row is replaced, never changed. */
 export class Table<Key, Row extends object> {
   #rows: Map<Key, Row>;
   #isShared: boolean;
@@ -11,13 +11,13 @@ export class Table<Key, Row extends object> {
     this.#isShared = isShared;
   }
 
-  /** A table with the same rows. Later changes of either are not seen by the other. */
+  /** A copy with the same rows. Later changes of one table do not affect the other. */
   fork(): Table<Key, Row> {
     this.#isShared = true;
     return new Table(this.#rows, true);
   }
 
-  /** Whether a fork was written to since it was made. */
+  /** Whether a fork was written to since its creation. */
   get isChanged(): boolean {
     return !this.#isShared;
   }
@@ -26,12 +26,12 @@ export class Table<Key, Row extends object> {
     return this.#rows.get(key);
   }
 
-  /** All rows, or those that `condition` holds for. */
+  /** All rows, or those for which `condition` holds. */
   rows(condition: (row: Row) => boolean = () => true): Row[] {
     return [...this.#rows.values()].filter(condition);
   }
 
-  /** The first row that `condition` holds for. */
+  /** The first row for which `condition` holds. */
   find(condition: (row: Row) => boolean): Row | undefined {
     for (const row of this.#rows.values()) if (condition(row)) return row;
     return undefined;
@@ -43,7 +43,7 @@ export class Table<Key, Row extends object> {
     return row;
   }
 
-  /** Returns whether there was such a row. */
+  /** Removes a row. Returns false if it does not exist. */
   delete(key: Key): boolean {
     return this.#rows.has(key) && this.#own().delete(key);
   }

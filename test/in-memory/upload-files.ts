@@ -1,5 +1,5 @@
-// UploadFiles that keeps what arrives in memory, and writes a file when it has ended, because document reading needs a
-// path.
+// UploadFiles that keeps arriving bytes in memory, and writes a file when it has ended, because document reading needs
+// a path.
 
 import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -8,7 +8,7 @@ import type { Clock } from "../../src/kit/clock.ts";
 import type { IncomingFile, UploadFiles } from "../../src/ports/upload-files.ts";
 import { Delays } from "./delays.ts";
 
-/** UploadFiles on an existing folder that nothing else uses. `kept` is what survives when it is opened again. */
+/** UploadFiles on an existing folder that nothing else uses. The files in `kept` survive when it is opened again. */
 export class InMemoryUploadFiles implements UploadFiles {
   readonly #delays = new Delays();
 

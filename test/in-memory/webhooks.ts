@@ -1,4 +1,4 @@
-// WebhookStore in memory. Which deliveries an event of a memory makes is outbox.ts.
+// WebhookStore in memory. outbox.ts adds the deliveries of memory events.
 
 import { Fault, invariant } from "../../src/domain/fault.ts";
 import type { DeliveryId, ProjectId, WebhookId } from "../../src/domain/ids.ts";
@@ -11,11 +11,11 @@ import { addDelivery } from "./outbox.ts";
 import { openProject } from "./projects.ts";
 import { type DeliveryRow, jsonCopy, type Session, type WebhookRow } from "./session.ts";
 
-/** Attempts that a delivery remembers. */
+/** Maximum number of attempts that are stored with a delivery. */
 const ATTEMPTS_KEPT = 20;
-/** Due deliveries that one webhook gets at once. */
+/** Maximum number of due deliveries of one webhook that `due` returns. */
 const DUE_PER_WEBHOOK = 2;
-/** Deliveries that one `prune` removes, at most. */
+/** Maximum number of deliveries that one `prune` removes. */
 const PRUNED_AT_ONCE = 500;
 
 /** WebhookStore in memory. */
@@ -23,7 +23,10 @@ export class InMemoryWebhooks implements WebhookStore {
   constructor(private readonly session: Session) {}
 
   create(projectId: ProjectId, draft: WebhookDraft): WebhookWithSecret {
-    invariant(openProject(this.session, projectId) !== null, `a webhook was made for the unknown project ${projectId}`);
+    invariant(
+      openProject(this.session, projectId) !== null,
+      `a webhook was created for the unknown project ${projectId}`,
+    );
     const { tables } = this.session;
     if (tables.webhooks.rows((row) => row.projectId === projectId).length >= LIMITS.webhooksPerProject) {
       throw new Fault("webhook_limit_reached", `The project has ${LIMITS.webhooksPerProject} webhooks.`);
@@ -95,7 +98,7 @@ export class InMemoryWebhooks implements WebhookStore {
   redeliver(projectId: ProjectId, id: WebhookId, deliveryId: DeliveryId): Delivery | null {
     const row = this.#findDelivery(projectId, id, deliveryId);
     if (row === null) return null;
-    // one that is pending keeps its retries and is only due sooner
+    // a pending delivery keeps its retries and is only due sooner
     const restart = row.status === "pending" ? {} : { isRetried: false, attemptsCounted: 0 };
     const change = { status: "pending", nextAttemptAt: this.session.now, ...restart } as const;
     return toDelivery(this.session.tables.deliveries.set(deliveryId, { ...row, ...change }));
@@ -186,7 +189,7 @@ function byDueTime(a: DeliveryRow, b: DeliveryRow): number {
   return (a.nextAttemptAt ?? 0) - (b.nextAttemptAt ?? 0) || (a.key < b.key ? -1 : 1);
 }
 
-/** The status after an attempt: as its outcome says, unless something else was decided during the attempt. */
+/** State after an attempt: its outcome, unless the webhook was switched off or sent again during the attempt. */
 function statusAfter(
   row: DeliveryRow,
   { attempt, next }: AttemptOutcome,

@@ -1,5 +1,5 @@
-// The contract of AccountStore, on SQLite and in memory, and what only a file can promise: no secret in it, and changes
-// by another process that count at once.
+// The contract of AccountStore, on SQLite and in memory, and tests of the SQLite file: it contains no secret, and
+// changes by another process count.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ describe("on a file", () => {
   let clock: ManualClock;
   let database: SqliteDatabase;
   let accounts: SqliteAccountStore;
-  /** A process beside the first. */
+  /** Stands for a second process. */
   let otherDatabase: SqliteDatabase;
   let others: SqliteAccountStore;
   let projectId: ProjectId;
@@ -48,7 +48,7 @@ describe("on a file", () => {
   const issue = (store = accounts, of = projectId) =>
     store.issueKey(of, { name: "k", scopes: ["*"], userId: null, expiresAt: null });
 
-  test("no secret stands in any file, issued, rotated or the operator's", () => {
+  test("no file contains a secret: issued, rotated, or set by the operator", () => {
     const { key, secret } = issue();
     const rotated = accounts.rotateKey(projectId, key.id, MINUTE_MS)?.secret ?? "";
     const operators = "ctx_chosen_by_the_operator_0001";
@@ -61,28 +61,28 @@ describe("on a file", () => {
     }
   });
 
-  test("what another process makes of keys and projects counts: new ones at once, changes within moments", async () => {
+  test("keys and projects of another process count: new ones at once, changes within milliseconds", async () => {
     const { secret } = issue(others);
     const principal = accounts.authenticate(secret);
-    if (principal === null) throw new Error("the new key opens nothing");
+    if (principal === null) throw new Error("the new key is refused");
     const { keyId } = principal;
-    const closed = (gone: string) => until(`${gone} opens nothing`, () => accounts.authenticate(gone) === null);
+    const refused = (gone: string) => until(`${gone} is refused`, () => accounts.authenticate(gone) === null);
     others.changeKey(projectId, keyId, { scopes: ["query"] });
     await until("the scopes are the changed ones", () => accounts.authenticate(secret)?.scopes.join() === "query");
     const rotated = others.rotateKey(projectId, keyId, 0)?.secret ?? "";
     expect(accounts.authenticate(rotated)?.keyId).toBe(keyId);
-    await closed(secret);
+    await refused(secret);
     others.removeKey(projectId, keyId);
-    await closed(rotated);
+    await refused(rotated);
 
     const project = others.createProject({ name: "p", plan: "free", settings: DEFAULT_SETTINGS });
     const inProject = issue(others, project.id);
     expect(accounts.authenticate(inProject.secret)?.projectId).toBe(project.id);
     others.removeProject(project.id);
-    await closed(inProject.secret);
+    await refused(inProject.secret);
   });
 
-  test("what this process changes of keys and projects counts at once", () => {
+  test("changes of keys and projects by this process count at once", () => {
     const { key, secret } = issue();
     expect(accounts.authenticate(secret)?.keyId).toBe(key.id);
     accounts.changeKey(projectId, key.id, { scopes: ["query"] });
@@ -100,7 +100,7 @@ describe("on a file", () => {
     expect(accounts.authenticate(inProject.secret)).toBeNull();
   });
 
-  test("the last use of keys is written down by flush, and until then known to this process only", () => {
+  test("flush stores when keys were last used; until then only this process knows it", () => {
     const { key, secret } = issue();
     const second = issue();
     const written = (id = key.id) => others.key(projectId, id)?.lastUsedAt;
@@ -117,7 +117,7 @@ describe("on a file", () => {
     expect([written(), written(second.key.id)]).toEqual([clock.now(), clock.now()]);
   });
 
-  test("the last use of keys is the newest of what several processes saw", () => {
+  test("the last use of a key is the newest one that any process saw", () => {
     const { key, secret } = issue();
     accounts.authenticate(secret);
     clock.advance(10);
@@ -128,7 +128,7 @@ describe("on a file", () => {
     expect(accounts.key(projectId, key.id)?.lastUsedAt).toBe(clock.now());
   });
 
-  test("a setting that came later than its project has its default", () => {
+  test("a setting that is newer than its project has its default", () => {
     const { id } = accounts.createProject({ name: "p", plan: "free", settings: DEFAULT_SETTINGS });
     const store = (settings: object) =>
       database
@@ -145,7 +145,7 @@ describe("on a file", () => {
     });
   });
 
-  test("an operator's key from before keys said whose they are is taken over", () => {
+  test("an operator's key of the first schema becomes the operator's key", () => {
     const { key, secret } = issue();
     database.prepare<never>("UPDATE api_keys SET redacted = 'ctx_…'").run({});
     accounts.setOperatorKey(secret);
@@ -172,7 +172,7 @@ describe("on a file", () => {
 
 const probe = smallDisk(4);
 probe?.remove();
-test.skipIf(probe === null)(`keys open while the disk is full${probe === null ? `: ${NO_MOUNT}` : ""}`, () => {
+test.skipIf(probe === null)(`keys are valid while the disk is full${probe === null ? `: ${NO_MOUNT}` : ""}`, () => {
   const disk = smallDisk(4);
   if (disk === null) throw new Error(NO_MOUNT);
   const clock = new ManualClock();
@@ -187,7 +187,7 @@ test.skipIf(probe === null)(`keys open while the disk is full${probe === null ? 
       clock.advance(MINUTE_MS);
       expect(accounts.authenticate(secret)?.keyId).toBe(key.id);
     };
-    // what is open already has some room left
+    // files that are open already have some room left
     const isFull = Array.from({ length: 1_000 }).some(() => {
       use();
       try {

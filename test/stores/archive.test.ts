@@ -1,5 +1,4 @@
-// What the archive owes: whole writes that survive a crash, texts back as they came, and an honest word when the file
-// fails.
+// Tests the archive: complete writes that survive a crash, unchanged texts, and correct error codes if the file fails.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { closeSync, existsSync, openSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from "node:fs";
@@ -67,7 +66,7 @@ describe("texts", () => {
     ["of many pieces", "😀é中x\n".repeat(100_000)],
   ];
   for (const [what, content] of texts) {
-    test(`come back as they were: ${what}`, async () => {
+    test(`are returned unchanged: ${what}`, async () => {
       await archive.replace([memory(1), memory(2, { content }), memory(3)]);
       expect((await contentOf(2)) === content).toBe(true);
       await reopened();
@@ -76,7 +75,7 @@ describe("texts", () => {
     });
   }
 
-  test("of 50 MB come back, and leave room for others in little memory", async () => {
+  test("of 50 MB are returned unchanged, also with little memory", async () => {
     await archive.close();
     archive = await Archive.open({ path, log, memoryMaxBytes: 128 * 1024 * 1024 });
     const content = "fifty megabytes ".repeat((50 * 1024 * 1024) / 16);
@@ -85,7 +84,7 @@ describe("texts", () => {
     expect((await contentOf(2)) === content).toBe(true);
   });
 
-  test("of keys near and far come in one map; keys that are not there are absent", async () => {
+  test("of keys near and far are returned in one map, without keys that are not stored", async () => {
     const keys = [1, 2, 3, 500, 2_549, 900_000, 900_001, 2 ** 40];
     await archive.replace(keys.map((at) => memory(at)));
     const found = await archive.contents([...keys, 4, 499, 899_999, 7_000_000].map(key));
@@ -97,7 +96,7 @@ describe("texts", () => {
 });
 
 describe("chunk keys", () => {
-  test("of a project run in parallel with their memories, and other projects' stay apart", async () => {
+  test("of a project are parallel to the keys of their memories, without those of other projects", async () => {
     const mine = [memory(1), memory(2), memory(3, { chunks: [] })];
     await archive.replace([...mine, { ...memory(4), projectId: OTHER }]);
     const { memoryKeys, chunkKeys } = await archive.chunkKeys(PROJECT);
@@ -120,7 +119,7 @@ describe("chunk keys", () => {
 });
 
 describe("replace", () => {
-  test("puts the new text and chunks in place of all old ones, and can be repeated", async () => {
+  test("replaces all old text and chunks, and can be repeated", async () => {
     await archive.replace([memory(1, { content: "old ".repeat(5_000) }), memory(2)]);
     const newer = { ...archivedMemory(1n, 2), content: "new" };
     for (let time = 0; time < 2; time++) await archive.replace([newer]);
@@ -145,13 +144,13 @@ describe("replace", () => {
     expect(await contentOf(2)).toBe(memory(2).content);
   });
 
-  test("calls take effect in their order, whoever waits for which", async () => {
+  test("calls take effect in their order, even if none is awaited", async () => {
     const versions = Array.from({ length: 20 }, (_, at) => archive.replace([memory(1, { content: `version ${at}` })]));
     await Promise.all(versions);
     expect(await contentOf(1)).toBe("version 19");
   });
 
-  test("shows readers whole writes only", async () => {
+  test("shows readers only complete writes", async () => {
     let isDone = false;
     const writing = (async () => {
       for (let version = 1; version <= 30; version++) {
@@ -167,7 +166,7 @@ describe("replace", () => {
   });
 });
 
-test("remove takes texts and chunks away for good, and only those named", async () => {
+test("remove deletes the texts and chunks of the given memories for good, and no others", async () => {
   await archive.replace([memory(1), memory(2), memory(3)]);
   await archive.remove([key(1), key(3), key(77)]);
   await archive.remove([]);
@@ -177,7 +176,7 @@ test("remove takes texts and chunks away for good, and only those named", async 
 });
 
 const seed = Number(process.env.MNEME_TEST_SEED ?? 20_261_121);
-test(`holds what a map would over random writes, removals and reopenings (seed ${seed})`, async () => {
+test(`behaves like a map over random writes, removals and reopenings (seed ${seed})`, async () => {
   const random = seeded(seed);
   const integer = (below: number) => Math.floor(random() * below);
   const expected = new Map<MemoryKey, ArchivedMemory>();
@@ -208,7 +207,7 @@ test(`holds what a map would over random writes, removals and reopenings (seed $
 });
 
 describe("opening and closing", () => {
-  test("closing gives up the file: another process can open it, and later calls are refused", async () => {
+  test("close releases the file: another process can open it, and later calls are refused", async () => {
     await archive.replace([memory(1)]);
     await archive.close();
     await archive.close();
@@ -225,7 +224,7 @@ describe("opening and closing", () => {
     expect(await Bun.file(moved).text()).toBe(memory(1).content);
   });
 
-  test("waits, when closing, for what was begun", async () => {
+  test("close waits for running calls", async () => {
     const write = archive.replace([memory(1)]);
     const read = archive.contents([key(1)]);
     await archive.close();
@@ -235,7 +234,7 @@ describe("opening and closing", () => {
     expect(await contentOf(1)).toBe(memory(1).content);
   });
 
-  test("allows no files beside its own, no extensions and no other settings", async () => {
+  test("allows no other files, no extensions and no changes of settings", async () => {
     const database = await DuckDatabase.open({ path: join(folder.path, "hardened.duckdb"), log });
     for (const sql of [
       "SELECT * FROM read_csv('/etc/hostname')",
@@ -260,7 +259,7 @@ describe("opening and closing", () => {
     expect(failure.message).toContain(path);
   });
 
-  test('says "locked" while another process holds the file', async () => {
+  test('reports "locked" while another process has the file open', async () => {
     const script = `const { Archive } = await import(${JSON.stringify(join(import.meta.dir, "../../src/adapters/embedded/duckdb/archive.ts"))});
       await Archive.open({ path: ${JSON.stringify(path)}, log: console }).catch((error) => console.log(error.code, error.message));`;
     const { stdout } = Bun.spawnSync([process.execPath, "-e", script]);
@@ -268,11 +267,11 @@ describe("opening and closing", () => {
   });
 
   const impossible: readonly (readonly [string, StoreErrorCode, () => void])[] = [
-    ["no database", "damaged", () => writeFileSync(path, "x".repeat(50_000))],
+    ["not a database", "damaged", () => writeFileSync(path, "x".repeat(50_000))],
     ["overwritten at its beginning", "damaged", () => overwrite(path, 0, 20_000)],
   ];
   for (const [what, code, spoil] of impossible) {
-    test(`says "${code}" of a file that is ${what}`, async () => {
+    test(`reports "${code}" for a file that is ${what}`, async () => {
       await archive.replace(Array.from({ length: 300 }, (_, at) => memory(at + 1)));
       await archive.close();
       spoil();
@@ -282,12 +281,12 @@ describe("opening and closing", () => {
     });
   }
 
-  const spoilt: readonly (readonly [string, () => void])[] = [
+  const damages: readonly (readonly [string, () => void])[] = [
     ["overwritten", () => overwrite(path, 12_288, statSync(path).size - 12_288)],
     ["cut off", () => truncateSync(path, 20_000)],
   ];
-  for (const [what, spoil] of spoilt) {
-    test(`says "damaged" when pages that were ${what} are read`, async () => {
+  for (const [what, spoil] of damages) {
+    test(`reports "damaged" when pages that were ${what} are read`, async () => {
       await archive.replace(Array.from({ length: 300 }, (_, at) => memory(at + 1)));
       await archive.close();
       spoil();
@@ -303,7 +302,7 @@ describe("opening and closing", () => {
     });
   }
 
-  test('says "io" where the folder does not exist', async () => {
+  test('reports "io" if the folder does not exist', async () => {
     const failure = await failureOf(Archive.open({ path: join(folder.path, "nowhere", "x.duckdb"), log }));
     expect(failure.code).toBe("io");
   });
@@ -311,7 +310,7 @@ describe("opening and closing", () => {
 
 describe("kill -9 in the middle of replace", () => {
   for (const moreMs of [0, 4, 25]) {
-    test(`leaves the last acknowledged version or the next, whole (${moreMs} ms after the 40th)`, async () => {
+    test(`leaves the last acknowledged version or the next one, complete (${moreMs} ms after the 40th)`, async () => {
       await archive.close();
       rmSync(path);
       const lines = await killMidway(join(import.meta.dir, "fixtures/archiving.ts"), path, 40, moreMs);
@@ -333,7 +332,7 @@ describe("kill -9 in the middle of replace", () => {
 const disk = smallDisk(24);
 disk?.remove();
 describe.skipIf(disk === null)(`a full disk (${disk === null ? NO_MOUNT : "mounted"})`, () => {
-  test('is "no_space"; all that was stored stays readable, and space freed is enough to go on', async () => {
+  test('is "no_space"; stored texts stay readable, and freeing space is enough to continue', async () => {
     const small = smallDisk(24);
     if (small === null) throw new Error(NO_MOUNT);
     const full = await Archive.open({ path: join(small.path, "memories.duckdb"), log });
@@ -359,7 +358,7 @@ describe.skipIf(disk === null)(`a full disk (${disk === null ? NO_MOUNT : "mount
       expect(stored.length).toBeGreaterThan(2);
       const contents = await full.contents(stored.map(({ memoryKey }) => memoryKey));
       for (const { memoryKey, content } of stored) expect(contents.get(memoryKey) === content).toBe(true);
-      // more of the same fails again, and again harms nothing
+      // another large write fails too, and stored texts stay readable
       const next = memory(1_000, { content: "more ".repeat(2_000_000) });
       expect((await failureOf(full.replace([next]))).code).toBe("no_space");
       expect((await full.contents([key(1)])).size).toBe(1);

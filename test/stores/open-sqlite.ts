@@ -1,4 +1,4 @@
-// Stores on a SQLite file of their own, for the contracts.
+// Opens stores on a new SQLite file, for the contracts.
 
 import { join } from "node:path";
 import { openDatabase } from "../../src/adapters/embedded/sqlite/database.ts";

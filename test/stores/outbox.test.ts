@@ -1,5 +1,5 @@
-// What the outbox promises: an event reaches exactly the webhooks that asked for it, if and only if the change that it
-// tells of became durable.
+// Tests the outbox: an event reaches exactly the webhooks that subscribed to it, if and only if its change became
+// durable.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -94,7 +94,7 @@ const record = (event: Recorded, project = PROJECT, subject = memory()) =>
   database.transaction(() => outbox.record(keys.get(project) ?? 0n, event, subject));
 const deliveriesTo = ({ id }: Webhook, project = PROJECT) => webhooks.deliveries(project, id, { limit: 100 }).items;
 
-test("an event is one pending delivery, due at once, whose body is the compact JSON of the interface", () => {
+test("an event becomes one pending delivery, due at once, with the compact JSON of the API", () => {
   const subscribed = webhook();
   record("memory.completed");
   expect(deliveriesTo(subscribed)).toMatchObject([
@@ -107,19 +107,19 @@ test("an event is one pending delivery, due at once, whose body is the compact J
 });
 
 describe("an event goes", () => {
-  test("to every webhook that subscribed to it and to no other", () => {
+  test("to every webhook that subscribed to it, and to no other", () => {
     const [first, second] = [webhook(), webhook({ events: ["memory.deleted"] })];
-    const unasked = webhook({ events: ["memory.failed", "memory.updated", "memory.completed"] });
+    const unsubscribed = webhook({ events: ["memory.failed", "memory.updated", "memory.completed"] });
     const nothing = webhook({ events: [] });
     record("memory.deleted");
     expect(deliveriesTo(first)).toHaveLength(1);
     expect(deliveriesTo(second)).toHaveLength(1);
-    expect(deliveriesTo(unasked)).toEqual([]);
+    expect(deliveriesTo(unsubscribed)).toEqual([]);
     expect(deliveriesTo(nothing)).toEqual([]);
     expect(new Set([...deliveriesTo(first), ...deliveriesTo(second)].map(({ id }) => id)).size).toBe(2);
   });
 
-  test("to no webhook that is switched off, and again to one that is switched on", () => {
+  test("not to webhooks that are switched off, and again to those that are switched on", () => {
     const off = webhook({ isEnabled: false });
     record("memory.completed");
     webhooks.change(PROJECT, off.id, { isEnabled: true });
@@ -127,7 +127,7 @@ describe("an event goes", () => {
     expect(deliveriesTo(off).map(({ event }) => event)).toEqual(["memory.deleted"]);
   });
 
-  test("to no other project's webhooks", () => {
+  test("to webhooks of its own project only", () => {
     const [mine, theirs] = [webhook(), webhook({}, OTHER)];
     record("memory.completed", OTHER);
     expect(deliveriesTo(mine)).toEqual([]);
@@ -135,7 +135,7 @@ describe("an event goes", () => {
   });
 });
 
-test("deliveries are due in the order of their events, and tell of the memory as it was then", () => {
+test("deliveries are due in the order of their events, and show the memory as it was then", () => {
   webhook();
   for (const title of ["one", "two"]) {
     record("memory.completed", PROJECT, memory(title));
@@ -145,7 +145,7 @@ test("deliveries are due in the order of their events, and tell of the memory as
   expect(titles).toEqual(["one", "two"]);
 });
 
-test("a change that is undone tells nobody", () => {
+test("a change that is rolled back adds no delivery", () => {
   const subscribed = webhook();
   expect(() =>
     database.transaction(() => {
@@ -157,7 +157,7 @@ test("a change that is undone tells nobody", () => {
   expect(recorded).toBe(0);
 });
 
-test("who waits is told once the deliveries are durable, and not when there are none", () => {
+test("onRecorded is called after deliveries are durable, and not if there are none", () => {
   webhook();
   database.transaction(() => {
     outbox.record(keys.get(PROJECT) ?? 0n, "memory.completed", memory());
@@ -169,7 +169,7 @@ test("who waits is told once the deliveries are durable, and not when there are 
   expect(recorded).toBe(1);
 });
 
-test("a memory is not described where nobody asked", () => {
+test("a memory is not described if no webhook subscribed", () => {
   webhook({ events: ["memory.updated"] });
   record("memory.completed");
   expect(described).toBe(0);

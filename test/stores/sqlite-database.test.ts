@@ -1,4 +1,4 @@
-// What the SQLite file owes whoever opens it: durability, a schema that fits, and a sentence an operator can act on.
+// Tests the SQLite file: durability, migrations, transactions, and errors that tell an operator what to do.
 
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
@@ -47,13 +47,13 @@ function pragma(database: SqliteDatabase, name: string): unknown {
 }
 
 describe("opening", () => {
-  test("makes a file that only its owner reads, its log too", () => {
+  test("creates file and log readable only by their owner", () => {
     const database = openDatabase(path);
     for (const suffix of ["", "-wal"]) expect(statSync(path + suffix).mode & 0o777).toBe(0o600);
     database.close();
   });
 
-  test("brings an empty file to the newest schema, once", () => {
+  test("applies all migrations to an empty file, once", () => {
     for (let time = 0; time < 2; time++) {
       const database = openDatabase(path);
       expect(pragma(database, "user_version")).toBe(BigInt(MIGRATIONS.length));
@@ -64,7 +64,7 @@ describe("opening", () => {
     }
   });
 
-  test("makes every commit durable and keeps references whole", () => {
+  test("makes every commit durable and enforces references", () => {
     const database = openDatabase(path);
     expect(pragma(database, "journal_mode")).toBe("wal");
     expect(pragma(database, "synchronous")).toBe(2n);
@@ -83,12 +83,12 @@ describe("opening", () => {
   });
 
   const impossible: readonly (readonly [string, StoreErrorCode, (path: string) => void])[] = [
-    ["no database", "damaged", (at) => writeFileSync(at, "x".repeat(9_000))],
+    ["not a database", "damaged", (at) => writeFileSync(at, "x".repeat(9_000))],
     ["a folder", "io", (at) => mkdirSync(at)],
     ["in a folder that does not exist", "io", () => rmSync(folder.path, { recursive: true })],
   ];
   for (const [what, code, spoil] of impossible) {
-    test(`says "${code}" and names the file where it is ${what}`, () => {
+    test(`reports "${code}" and the path of a file that is ${what}`, () => {
       spoil(path);
       const failure = failureOf(() => openDatabase(path));
       expect(failure.code).toBe(code);
@@ -96,7 +96,7 @@ describe("opening", () => {
     });
   }
 
-  test('says "damaged" of a file whose pages were overwritten, at the latest when they are read', () => {
+  test('reports "damaged" for a file with overwritten pages, at the latest when they are read', () => {
     const database = openDatabase(path);
     const { project, store } = storesOf(database);
     store.accept(
@@ -122,7 +122,7 @@ describe("opening", () => {
 });
 
 describe("a transaction", () => {
-  test("is undone as a whole when its work throws, also one inside another", () => {
+  test("is rolled back as a whole if its work throws, including changes by stores", () => {
     const database = openDatabase(path);
     const { project, store } = storesOf(database);
     expect(() =>
@@ -137,7 +137,7 @@ describe("a transaction", () => {
     database.close();
   });
 
-  test("inside another is undone alone where the outer one catches that and goes on", () => {
+  test("inside another one is rolled back alone if the outer one catches the error", () => {
     const database = openDatabase(path);
     const { project, store } = storesOf(database);
     const contents = () => store.list(project, { limit: 9 }).items.map(({ title }) => title);
@@ -156,7 +156,7 @@ describe("a transaction", () => {
     database.close();
   });
 
-  test("of another process is waited for, and what it wrote is seen", () => {
+  test("of another connection is visible after its commit", () => {
     const [mine, theirs] = [openDatabase(path), openDatabase(path)];
     const { project, store } = storesOf(mine);
     const [accepted] = store.accept(project, [{ content: "x" }]);
@@ -174,7 +174,7 @@ describe("afterCommit", () => {
     return { database, done, note: (what: string) => database.afterCommit(() => void done.push(what)) };
   };
 
-  test("runs its effects in order, once the outermost transaction is durable", () => {
+  test("runs effects in order after the outermost transaction is durable", () => {
     const { database, done, note } = opened();
     const theirs = openDatabase(path);
     const { project, store } = storesOf(database);
@@ -193,7 +193,7 @@ describe("afterCommit", () => {
     database.close();
   });
 
-  test("runs an effect at once outside of a transaction, another effect's too", () => {
+  test("runs an effect at once if no transaction is open, also from within another effect", () => {
     const { database, done, note } = opened();
     note("first");
     expect(done).toEqual(["first"]);
@@ -208,7 +208,7 @@ describe("afterCommit", () => {
     database.close();
   });
 
-  test("drops the effects of what is undone, and only those", () => {
+  test("drops the effects of rolled back work, and only those", () => {
     const { database, done, note } = opened();
     expect(() =>
       database.transaction(() => {
@@ -231,7 +231,7 @@ describe("afterCommit", () => {
     database.close();
   });
 
-  test("hands on what an effect throws: the transaction stands, and the other effects run", () => {
+  test("reports the error of an effect; the transaction stands, and the other effects run", () => {
     const failures: unknown[] = [];
     const { database, done, note } = opened(failures);
     const { project, store } = storesOf(database);
@@ -289,7 +289,7 @@ describe("a file of schema version 1", () => {
     file.close();
   }
 
-  test("is read, listed and worked on as if it had been made today", () => {
+  test("can be read, listed and processed after the migrations", () => {
     writeVersion1();
     const database = openDatabase(path);
     const { project, store } = storesOf(database);
@@ -337,7 +337,7 @@ describe("a file of schema version 1", () => {
     database.close();
   });
 
-  test("has its memories counted for the plan: those that are not deleted", () => {
+  test("counts the memories that are not deleted for the plan", () => {
     writeVersion1();
     const database = openDatabase(path);
     const { project, store } = storesOf(database);
@@ -356,7 +356,7 @@ describe("a file of schema version 1", () => {
 
 describe("kill -9 while memories are accepted", () => {
   for (const moreMs of [0, 3, 20]) {
-    test(`loses none that was acknowledged (${moreMs} ms after the 30th batch)`, async () => {
+    test(`loses no acknowledged memory (${moreMs} ms after the 30th batch)`, async () => {
       const batches = await killMidway(join(import.meta.dir, "fixtures/accepting.ts"), path, 30, moreMs);
       const database = openDatabase(path);
       const { project, store } = storesOf(database);
@@ -376,7 +376,7 @@ describe("kill -9 while memories are accepted", () => {
 const disk = smallDisk(8);
 disk?.remove();
 describe.skipIf(disk === null)(`a file system of its own (${disk === null ? NO_MOUNT : "mounted"})`, () => {
-  test('that is full is "no_space"; what was stored stays readable, and space freed is enough to go on', () => {
+  test('that is full is "no_space"; stored memories stay readable, and freeing space is enough to continue', () => {
     const small = smallDisk(8);
     if (small === null) throw new Error(NO_MOUNT);
     try {

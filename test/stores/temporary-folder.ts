@@ -1,16 +1,16 @@
-// A folder for one test, and where possible a disk so small that it gets full.
+// Temporary folders for tests, and where possible file systems so small that they get full.
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A new empty folder, and how to remove it with all it holds. */
+/** Creates an empty folder. `remove` deletes it with its content. */
 export function temporaryFolder(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), "mneme-store-"));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** A folder of its own file system of `megabytes`; null where this user may not mount one. */
+/** Mounts a file system of `megabytes` in a new folder. Returns null if this user may not mount one. */
 export function smallDisk(megabytes: number): { readonly path: string; remove(): void } | null {
   const folder = temporaryFolder();
   const path = join(folder.path, "disk");
@@ -28,7 +28,7 @@ export function smallDisk(megabytes: number): { readonly path: string; remove():
   };
 }
 
-/** Makes a folder's file system read-only (or writable again) for everybody, root included. */
+/** Makes the file system of a folder read-only or writable for every user, including root. */
 export function remount(path: string, mode: "ro" | "rw"): void {
   if (!mount(["-o", `remount,${mode}`, path])) throw new Error(`${path} could not be remounted ${mode}`);
 }

@@ -1,4 +1,4 @@
-// The contract of WebhookStore, on SQLite and in memory, and what holds of its file.
+// The contract of WebhookStore, on SQLite and in memory, and tests of the SQLite file.
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ function openStore(path: string, clock: Clock): { database: SqliteDatabase; stor
 webhookStoreContract("SQLite", openSqlite);
 webhookStoreContract("In-memory", openInMemory);
 
-test("webhooks and deliveries are there after a reopen", () => {
+test("webhooks and deliveries are durable", () => {
   const folder = temporaryFolder();
   const path = join(folder.path, "mneme.sqlite");
   const clock = new ManualClock();
@@ -53,7 +53,7 @@ test("webhooks and deliveries are there after a reopen", () => {
   folder.remove();
 });
 
-test("a project that does not exist gets no webhook", () => {
+test("a webhook for an unknown project is refused", () => {
   const folder = temporaryFolder();
   const { database, store } = openStore(join(folder.path, "mneme.sqlite"), new ManualClock());
   const draft = { url: "https://hooks.example.com", events: [], description: null, isEnabled: true };
