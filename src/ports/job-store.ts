@@ -63,7 +63,7 @@ export interface JobFilter {
 export interface ClaimOptions extends JobFilter {
   /** Maximum number of jobs. */
   readonly jobs: number;
-  /** Maximum of their contents together, in UTF-8 bytes. The first job is claimed whatever its size. */
+  /** Maximum of their contents together, in UTF-8 bytes. The first job is claimed even if it is larger. */
   readonly contentBytes: number;
   readonly leaseMs: number;
 }

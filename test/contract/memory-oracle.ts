@@ -92,7 +92,7 @@ export class MemoryOracle {
     if (known !== undefined) return this.#apply(known, draft, now);
     const refusal = this.#refusal(project, 1, Buffer.byteLength(draft.content), now);
     if (refusal !== null) return refusal;
-    if (created === null) throw new Error("the store made no memory where it should have");
+    if (created === null) throw new Error("the store did not create a memory");
     return { memory: this.#create(project, draft, now, created), outcome: "created" };
   }
 

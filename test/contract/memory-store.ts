@@ -53,7 +53,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
     }));
     const codes = (results: readonly (Accepted | Fault)[]) =>
       results.map((result) => (result instanceof Fault ? result.code : result.outcome));
-    const told = async () => (await events.read()).map(({ event, memory }) => [event, memory.key]);
+    const newEvents = async () => (await events.read()).map(({ event, memory }) => [event, memory.key]);
     const setPlan = async (projectId: ProjectId, plan: Plan) =>
       await stores.accounts.changeProject(projectId, { plan });
 
@@ -249,9 +249,9 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         const expiring = await accept({ externalId: "e", expiresAt: clock.now() + 10 });
         expect(expiring.outcome).toBe("created");
         clock.advance(10);
-        const anew = await accept({ externalId: "e" });
-        expect(anew.outcome).toBe("created");
-        expect(await keysOf()).toEqual([anew.memory.key]);
+        const created = await accept({ externalId: "e" });
+        expect(created.outcome).toBe("created");
+        expect(await keysOf()).toEqual([created.memory.key]);
         expect((await retirement.retired(10)).map(({ memoryKey }) => memoryKey)).toEqual([
           deleted.key,
           expiring.memory.key,
@@ -792,7 +792,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect(await store.removeAllOf(project, "u")).toHaveLength(2_500);
         expect(job && (await complete(job))).toEqual([]);
         expect(await jobStore.nextJobInMs()).toBeNull();
-        expect(await told()).toHaveLength(2_500);
+        expect(await newEvents()).toHaveLength(2_500);
         expect(await retirement.retired(10_000)).toHaveLength(2_500);
       });
     });
@@ -800,7 +800,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
     describe("events", () => {
       test("follow a memory: completed and failed by jobs, updated without new content, deleted with its last state", async () => {
         const { memory } = await accept({ externalId: "e" });
-        expect(await told()).toEqual([]);
+        expect(await newEvents()).toEqual([]);
         await complete(await claimOne());
         await store.change(project, memory.id, { title: "T" });
         await accept({ externalId: "e", tags: ["x"] });
@@ -837,17 +837,17 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         const succeeded = (await accept({ expiresAt, externalId: "e" })).memory;
         const crowded = await times(8, async () => (await accept({ expiresAt: expiresAt + 10 })).memory);
         clock.advance(10);
-        expect(await told()).toEqual([]);
+        expect(await newEvents()).toEqual([]);
         await accept({ externalId: "e" });
-        expect(await told()).toEqual([["memory.deleted", succeeded.key]]);
+        expect(await newEvents()).toEqual([["memory.deleted", succeeded.key]]);
         await retirement.retired(10);
-        expect(await told()).toEqual([["memory.deleted", swept.key]]);
+        expect(await newEvents()).toEqual([["memory.deleted", swept.key]]);
         await accept();
         clock.advance(10);
         await accept();
-        expect(await told()).toEqual(crowded.map(({ key }) => ["memory.deleted", key]));
+        expect(await newEvents()).toEqual(crowded.map(({ key }) => ["memory.deleted", key]));
         await retirement.retired(10);
-        expect(await told()).toEqual([]);
+        expect(await newEvents()).toEqual([]);
       });
 
       test("do not report refused, void or undone changes", async () => {
@@ -855,7 +855,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         await accept({ externalId: "f" });
         const [job] = await claim();
         await store.remove(project, memory.id);
-        expect(await told()).toEqual([["memory.deleted", memory.key]]);
+        expect(await newEvents()).toEqual([["memory.deleted", memory.key]]);
         if (job !== undefined) {
           await complete(job);
           await jobStore.fail(job, "processing_error", "x");
@@ -863,7 +863,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         await store.remove(project, memory.id);
         await jobStore.reopen([memory.key]);
         await store.removeAllOf(project, "u");
-        expect(await told()).toEqual([]);
+        expect(await newEvents()).toEqual([]);
       });
     });
 
@@ -918,7 +918,7 @@ export function memoryStoreContract(implementation: string, open: OpenStores): v
         expect((await claim()).map((job) => job.memory.key)).toEqual([mine.key]);
         clock.advance(10);
         expect(await retirement.retired(10)).toEqual([]);
-        expect(await told()).toEqual([]);
+        expect(await newEvents()).toEqual([]);
       });
     });
 

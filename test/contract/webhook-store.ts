@@ -494,7 +494,8 @@ const DRAFT: WebhookDraft = {
 };
 
 /**
- * A walk through one list: what is still to come is what the list held below `last`, whatever happens between pages.
+ * A walk through one list, page by page. The following pages show the items of the list below `last`, even if the list
+ * changes between pages.
  */
 interface Walk {
   readonly what: string;
@@ -507,7 +508,7 @@ interface Walk {
 
 /** Random changes and pages, compared with lists in memory. */
 class ListHistory {
-  /** Every id ever made, oldest first: what "below" means after the item itself is gone. */
+  /** All ids that ever existed, oldest first: they define "below" after an item is removed. */
   readonly #order = new Map<string, number>();
   readonly #webhooks: { readonly project: ProjectId; readonly id: WebhookId; deliveries: DeliveryId[] }[] = [];
   #walks: Walk[] = [];

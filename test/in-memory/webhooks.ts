@@ -196,8 +196,8 @@ function statusAfter(
 ): Pick<DeliveryRow, "status" | "nextAttemptAt"> {
   if (next === "delivered") return { status: "delivered", nextAttemptAt: null };
   const isSwitchedOff = row.nextAttemptAt === null;
-  const isAskedForAgain = row.nextAttemptAt !== null && row.nextAttemptAt > attempt.at;
-  if (isAskedForAgain) return { status: "pending", nextAttemptAt: row.nextAttemptAt };
+  const isSentAgain = row.nextAttemptAt !== null && row.nextAttemptAt > attempt.at;
+  if (isSentAgain) return { status: "pending", nextAttemptAt: row.nextAttemptAt };
   if (isSwitchedOff || next === "failed") return { status: "failed", nextAttemptAt: null };
   return { status: "pending", nextAttemptAt: next.at };
 }
