@@ -12,14 +12,14 @@ export class Batcher<Input, Output> {
   #waiting: Waiting<Input, Output>[] = [];
 
   /**
-   * @param run gets all inputs of one turn and returns one output for each, in their order. If it rejects, all their
-   *   calls reject.
+   * @param run gets all inputs of one turn of the event loop. It returns one output for each input, in the order of the
+   *   inputs. If it rejects, all calls of that turn reject.
    */
   constructor(run: (inputs: readonly Input[]) => Promise<readonly Output[]>) {
     this.#run = run;
   }
 
-  /** Adds an input. Resolves with its output. */
+  /** Adds an input to the current batch. Resolves with the output for this input. */
   add(input: Input): Promise<Output> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ input, resolve, reject });

@@ -1,16 +1,22 @@
-// Back-pressure: limits how much work is in progress at once, in texts being prepared, files waiting to be read, tokens
-// being embedded, and chunks waiting to be published. worker.ts claims jobs only while there is room.
+// Back-pressure of ingestion: limits the work in progress. It counts texts being prepared, files waiting to be read,
+// tokens being embedded, and chunks waiting to be published. worker.ts claims jobs only while all counts are below
+// their limits.
 
-/** From this number of tokens being embedded, no more jobs are claimed. About two seconds of work for two lanes. */
+/**
+ * No more jobs are claimed while at least this many tokens are being embedded: about two seconds of work for two lanes.
+ */
 const EMBEDDING_TOKENS_MAX = 48_000;
 /**
- * Maximum number of tokens that one memory counts. It is embedded in slices that take turns with other memories, so
- * that three books do not delay the notes of other callers for minutes.
+ * Maximum number of tokens that one memory counts towards `EMBEDDING_TOKENS_MAX`. A memory is embedded in slices that
+ * take turns with other memories. So three long books do not stop the claiming of other callers' short notes.
  */
 const MEMORY_TOKENS_MAX = EMBEDDING_TOKENS_MAX / 4;
-/** From this number of files waiting to be read, no more jobs are claimed. A file that waits is only a name. */
+/**
+ * No more jobs are claimed while at least this many files wait to be read. Only the name of a waiting file is in
+ * memory.
+ */
 const WAITING_FILES_MAX = 256;
-/** From this number of chunks waiting to be published, no more jobs are claimed. */
+/** No more jobs are claimed while at least this many chunks wait to be published. */
 const PUBLISHING_CHUNKS_MAX = 4_096;
 
 /** The share of the capacity that a job occupies. */
@@ -38,13 +44,14 @@ export class Capacity {
   }
 
   /**
-   * Whether more jobs may be claimed: all texts claimed before are prepared, and the steps after preparation have room.
+   * Whether more jobs may be claimed: all claimed texts are prepared, and the steps after preparation are below their
+   * limits.
    */
   get hasRoomForJobs(): boolean {
     return this.#preparing === 0 && this.#waitingFiles < WAITING_FILES_MAX && this.hasRoomForTexts;
   }
 
-  /** Whether embedding and publishing have room for another text. */
+  /** Whether embedding and publishing are below their limits, so that another text may follow. */
   get hasRoomForTexts(): boolean {
     return this.#embeddingTokens < EMBEDDING_TOKENS_MAX && this.#publishingChunks() < PUBLISHING_CHUNKS_MAX;
   }

@@ -4,14 +4,15 @@ import type { Embedder } from "../ports/models.ts";
 import type { Prepared } from "../ports/preparer.ts";
 import { SessionSmoother } from "./smoothing.ts";
 
-/** Chunks per slice: about a second of work for two lanes, both of which it keeps busy. */
+/** Number of chunks per slice: enough to keep two lanes busy for about a second. */
 const SLICE_CHUNKS = 64;
 
 /**
- * Vectors of chunks, `[n, dimensions]`, at low priority. Other work in the lanes takes turns with the slices. Vectors
- * of a conversation's turns are smoothed with their neighbours.
- * @param shouldContinue called between two slices with the number of chunks done; false ends the work
- * @returns null if `shouldContinue` ended the work
+ * Embeds chunks at low priority and returns their vectors, `[n, dimensions]`. Other work in the lanes takes turns with
+ * the slices. Vectors of a conversation's turns are smoothed with their neighbours.
+ * @param shouldContinue called between two slices with the number of chunks already embedded; if it returns false,
+ *   embedding stops
+ * @returns null if `shouldContinue` returned false
  */
 export async function embedChunks(
   embedder: Embedder,

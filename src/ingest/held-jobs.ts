@@ -6,7 +6,7 @@ import type { Job } from "../ports/job-store.ts";
 
 const QUEUED: Progress = { stage: "queued", note: null, chunksDone: 0, chunksTotal: null, pages: null };
 
-/** Held jobs and their progress, by memory. */
+/** The jobs held by this process and their progress, by memory. */
 export class HeldJobs {
   readonly #jobs = new Map<MemoryKey, Job>();
   readonly #progress = new Map<MemoryKey, Progress>();
@@ -28,12 +28,12 @@ export class HeldJobs {
     this.#progress.delete(job.memory.key);
   }
 
-  /** Progress of a memory; `queued` if no job of it is held. */
+  /** Progress of a memory; `queued` if this process holds no job of this memory. */
   progressOf(key: MemoryKey): Progress {
     return this.#progress.get(key) ?? QUEUED;
   }
 
-  /** Sets the stage, and the number of chunks done. The note stays. */
+  /** Sets the stage and the number of finished chunks. A note that was set before remains. */
   enterStage(job: Job, stage: Stage, chunksDone = 0, chunksTotal: number | null = null): void {
     const { note } = this.progressOf(job.memory.key);
     this.#set(job, { stage, note, chunksDone, chunksTotal, pages: null });

@@ -1,5 +1,5 @@
-// Processes one job in five steps: read, extract, prepare, embed, publish. worker.ts claims jobs and stores how they
-// end.
+// Processes one job in five steps: read, extract, prepare, embed, publish. worker.ts claims jobs and stores their
+// results.
 
 import type { Clock } from "../kit/clock.ts";
 import type { ChunkIndex } from "../ports/chunk-index.ts";
@@ -27,7 +27,7 @@ import {
   withExtraction,
 } from "./step-inputs.ts";
 
-/** Polling interval of a file that waits for room for its text. */
+/** Polling interval, in milliseconds, of a file that waits until embedding and publishing have room for its text. */
 const ROOM_POLL_MS = 200;
 
 /** What a job runner needs. */
@@ -56,7 +56,7 @@ export class JobRunner {
   readonly #parts: JobRunnerParts;
   readonly #storedTexts: Batcher<Job, string | null>;
   readonly #preparation: Batcher<PrepareInput, Prepared | PrepareFailure>;
-  /** Resolves when the previous file has been read and prepared. Files are read one at a time. */
+  /** Resolves when the last file of the queue has been read and prepared. Files are read one at a time. */
   #previousFile: Promise<void> = Promise.resolve();
 
   constructor(parts: JobRunnerParts) {
@@ -71,9 +71,10 @@ export class JobRunner {
   }
 
   /**
-   * Processes a job until its memory is searchable. Its slot bounds the steps up to preparation: one file at a time,
-   * and no new claims while texts are being prepared.
-   * @throws JobFailed, JobPostponed, LeaseLost; the reason of `stop`; any other error is a transient failure
+   * Processes a job until its memory is searchable. Up to the end of preparation the job occupies a slot: only one file
+   * is read at a time, and no jobs are claimed while texts are being prepared.
+   * @throws JobFailed, JobPostponed or LeaseLost (outcome.ts); the abort reason of `stop` if the worker stops; any
+   *   other error means a transient failure
    */
   async run(job: Job): Promise<void> {
     const slot = job.upload === null ? this.#parts.capacity.takePreparing() : await this.#fileTurn(job);
@@ -89,7 +90,7 @@ export class JobRunner {
     }
   }
 
-  /** The text from the row, or from the index if the row no longer has it. */
+  /** Reads the text from the memory's row, or from the index if the row no longer has it. */
   async #readText(job: Job): Promise<ReadJob> {
     const { large, held } = this.#parts;
     if (!large.tryStart(job)) throw new JobPostponed(large.postpone(job));
@@ -102,8 +103,9 @@ export class JobRunner {
   }
 
   /**
-   * Waits until the previous files are read and there is room. Files take turns, because one file may take as long as
-   * thousands of texts. The returned slot lets the next file begin.
+   * Waits until the previous files are read, and until embedding and publishing have room. Files are read one after the
+   * other, because one file may take as long as thousands of texts. Releasing the returned slot lets the next file
+   * begin.
    */
   async #fileTurn(job: Job): Promise<Slot> {
     const { capacity, clock, extractor, stop } = this.#parts;
@@ -195,21 +197,22 @@ export class JobRunner {
     await this.#parts.publisher.publish(ready);
   }
 
-  /** Postpones the job if its text turns out to be large and another large text is being processed. */
+  /** Throws `JobPostponed` if the job's text turns out to be large while another large text is being processed. */
   #postponeIfLarge(job: Job, content: string): void {
     const { large } = this.#parts;
     if (!large.tryStartText(job, textBytesOf(content))) throw new JobPostponed(large.postpone(job));
   }
 
   /**
-   * Renews the lease. Returns whether it is still held: the memory was neither deleted nor rewritten since the claim.
+   * Renews the job's lease. Returns false if the lease is lost because the memory was deleted or rewritten since the
+   * claim.
    */
   async #isHeld(job: Job): Promise<boolean> {
     const { jobs, leaseMs } = this.#parts;
     return (await jobs.renew([job], leaseMs)).length > 0;
   }
 
-  /** Waits for `work` unless the worker stops first, because a stop must not wait for a large text. */
+  /** Waits for `work`, but throws when the worker stops, because stopping must not wait for a large text. */
   async #unlessStopped<T>(work: Promise<T>): Promise<T> {
     const { stop } = this.#parts;
     const stopped = Promise.withResolvers<never>();
@@ -225,7 +228,10 @@ export class JobRunner {
   }
 }
 
-/** Texts of published memories; null if not stored, because somebody replaced or damaged the archive. */
+/**
+ * Reads the texts of published memories from the index. A text is null if the index no longer has it, because its files
+ * were replaced or damaged.
+ */
 async function storedTexts(
   index: Pick<ChunkIndex, "contents">,
   jobs: readonly Job[],

@@ -1,24 +1,29 @@
-// Lets one large text be processed at a time, because each uses several times its size of memory for minutes, until it
-// is published. This file decides whose turn it is; job-runner.ts asks it, and worker.ts stores that a job is
-// postponed.
+// Ensures that only one large text is processed at a time. A large text uses memory of several times its size, for
+// minutes, until it is published. This file decides which job has the turn; job-runner.ts asks for it, and worker.ts
+// stores that a job is postponed.
 
 import type { Clock } from "../kit/clock.ts";
 import type { Job } from "../ports/job-store.ts";
 
-/** Texts with more UTF-8 bytes are large. At most four texts of this size are embedded at once: 8 MiB. */
+/**
+ * Texts with more UTF-8 bytes than this are large. Of texts of exactly this size, at most four (8 MiB) are embedded at
+ * once.
+ */
 const LARGE_TEXT_BYTES = 2 * 1024 * 1024;
 /**
- * Delay before a file is tried again whose text turned out to be large during the turn of another text. It grows with
- * the number of such files.
+ * Minimum delay, in milliseconds, before a postponed file is tried again. A file is postponed if its text turns out to
+ * be large while another large text has the turn. The delay grows with the number of postponed files.
  */
 const POSTPONE_MS = 10_000;
 const POSTPONE_MS_MAX = 10 * 60_000;
-/** Maximum rate at which postponed files are tried again, as far as `POSTPONE_MS_MAX` allows. */
+/**
+ * Maximum number of postponed files that are tried again per minute. `POSTPONE_MS_MAX` has precedence over this rate.
+ */
 const RETRIES_PER_MINUTE = 60;
-/** Number of postponed files that are remembered. A forgotten one is read once more. */
+/** Maximum number of postponed files that are remembered. A file that is forgotten is read one more time. */
 const POSTPONED_MAX = 10_000;
 
-/** Gives turns to jobs with large texts. Jobs with other texts need none. */
+/** Gives turns to jobs with large texts. Jobs with other texts need no turn. */
 export class LargeTexts {
   readonly #clock: Clock;
   readonly #largeBytes: number;
@@ -28,19 +33,19 @@ export class LargeTexts {
   readonly #postponed = new Set<string>();
   /** Whether a file was postponed during the current turn. */
   #hasPostponed = false;
-  /** Until then the next turn is reserved for a postponed file. Unix milliseconds. */
+  /** Unix milliseconds until which the next turn is reserved for a postponed file. */
   #reservedUntil = 0;
 
-  /** @param largeBytes texts with more bytes are large; tests use a small number. */
+  /** @param largeBytes texts with more bytes than this are large; tests use a small number. */
   constructor(clock: Clock, largeBytes = LARGE_TEXT_BYTES) {
     this.#clock = clock;
     this.#largeBytes = largeBytes;
   }
 
   /**
-   * Maximum length of a text that may be claimed; any length if the turn is free. After a turn during which a file was
-   * postponed, the next turn is reserved for that file for the time that it should need to come back. Large texts whose
-   * length is known from their rows wait so long.
+   * Maximum length of a text that may be claimed, in UTF-8 bytes; unlimited while the turn is free. After a turn during
+   * which a file was postponed, the next turn is reserved for that file, for about the time until it is tried again.
+   * During this time, no other large text whose length is known is claimed.
    */
   get claimableBytesMax(): number {
     const isFree = this.#current === null && this.#clock.now() >= this.#reservedUntil;
@@ -48,13 +53,14 @@ export class LargeTexts {
   }
 
   /**
-   * Returns whether a claimed job may be processed. A job whose text is known to be large takes the turn if it is free.
+   * Returns whether a claimed job may be processed. If its text is known to be large, the job needs the turn, and takes
+   * it if no other job has it.
    */
   tryStart(job: Job): boolean {
     return this.#tryStart(job, this.#postponed.has(versionKeyOf(job)) || knownBytesOf(job) > this.#largeBytes);
   }
 
-  /** Like `tryStart`, once the text of the job was read. */
+  /** Like `tryStart`, for a job whose text has been read, so that its length is known. */
   tryStartText(job: Job, textBytes: number): boolean {
     return this.#tryStart(job, textBytes > this.#largeBytes);
   }
@@ -67,11 +73,12 @@ export class LargeTexts {
     return Math.min(POSTPONE_MS_MAX, Math.max(POSTPONE_MS, (this.#postponed.size * 60_000) / RETRIES_PER_MINUTE));
   }
 
-  /** Ends the turn of a job. Returns whether the job had it, so that another large text may start. */
+  /** Ends the turn of a job. Returns whether the job had the turn; if so, another large text may start. */
   end(job: Job): boolean {
     if (this.#current !== job) return false;
     this.#current = null;
-    // one reservation per turn: if the file does not come back, other texts get theirs
+    // There is one reservation per turn. If the postponed file is not tried again in time, other large texts get the
+    // turn.
     if (this.#hasPostponed) this.#reservedUntil = this.#clock.now() + 2 * POSTPONE_MS;
     this.#hasPostponed = false;
     return true;
@@ -92,7 +99,8 @@ function versionKeyOf({ memory }: Job): string {
   return `${memory.key} ${memory.version}`;
 }
 
-// A plain-text file has the length of its text. The text length of other files is not known yet: 0.
+// Length of the job's text in bytes if it is known before reading, otherwise 0. The text of a plain-text file is as
+// long as the file.
 function knownBytesOf({ upload, memory }: Job): number {
   const isText = upload === null || upload.mediaType.startsWith("text/") || upload.mediaType === "application/json";
   return isText ? memory.contentBytes : 0;

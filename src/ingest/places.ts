@@ -4,8 +4,8 @@ import type { Chunk } from "../domain/chunk.ts";
 import type { TextMark } from "../ports/document-reader.ts";
 
 /**
- * Chunks with the page, slide or sheet on which each begins. Chunks and marks are both in ascending order, so one pass
- * is enough.
+ * Returns the chunks, each with the page, slide or sheet on which it begins. Chunks and marks are both in ascending
+ * order, so one pass is enough.
  */
 export function placedChunks(chunks: readonly Chunk[], marks: readonly TextMark[]): readonly Chunk[] {
   if (marks.length === 0) return chunks;

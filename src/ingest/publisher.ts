@@ -14,11 +14,12 @@ export interface ReadyMemory {
   readonly publication: Publication;
 }
 
-/** A round starts at this number of waiting chunks, even if more memories will be ready soon. */
+/** A round starts when this many chunks wait, even if more memories will be ready soon. */
 const ROUND_CHUNKS = 512;
 /**
- * Longest wait of a ready memory for others. A round of any size costs 50 to 100 ms of disk and merge work
- * (docs/measurements.md), so under load three rounds a second use less than a third of a core.
+ * Maximum time, in milliseconds, that a ready memory waits for other memories. A round of any size costs 50 to 100 ms
+ * of disk and merge work (docs/measurements.md). Under load there are about three rounds a second, which use less than
+ * a third of a core.
  */
 const ROUND_WAIT_MS = 400;
 
@@ -59,9 +60,10 @@ export class Publisher {
   }
 
   /**
-   * Publishes a memory in one of the next rounds. Resolves when its row is `completed`, or has refused the result.
-   * @throws LeaseLost if the memory was deleted, or rewritten and claimed again, before its round; or the error of the
-   *   round
+   * Publishes a memory in one of the next rounds. Resolves when its row is `completed`, or when the store refused the
+   * result because the memory was deleted or rewritten meanwhile.
+   * @throws LeaseLost if the memory was deleted, or rewritten and claimed again, before its round; or the error that
+   *   failed the round
    */
   publish(ready: ReadyMemory): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -71,7 +73,7 @@ export class Publisher {
     });
   }
 
-  /** Starts a round if one is due. Call it whenever the answer of `isMoreComing` may have changed. */
+  /** Starts a round if one is due. Call it whenever the result of `isMoreComing` may have changed. */
   schedule(): void {
     const oldest = this.#waiting[0];
     if (this.#round !== null || oldest === undefined) return;
@@ -135,12 +137,12 @@ export class Publisher {
 
 /**
  * Runs one round for one project: writes the indexes, then makes the memories visible and completes their rows. After a
- * crash before the commit the memories are still `processing`, and the round is repeated. Memories that the rows
- * refuse, because they were deleted or rewritten meanwhile, are retracted. Jobs whose lease is lost are dropped first:
- * they must not replace a newer content, which may be published already.
+ * crash before the commit the memories are still `processing`, and the round is repeated. Memories that were deleted or
+ * rewritten meanwhile are retracted. Jobs whose lease is lost are dropped first, because they must not replace newer
+ * content that may be published already.
  */
 async function publishRound(parts: PublisherParts, projectId: ProjectId, waiting: readonly Waiting[]): Promise<void> {
-  // the first renewal avoids opening an index for a removed project
+  // The first renewal prevents that an index is opened for a removed project.
   const isAnyHeld = (await parts.renew(waiting.map(jobOf))).length > 0;
   const index = isAnyHeld ? await parts.index.project(projectId) : null;
   const held = new Set(isAnyHeld ? await parts.renew(waiting.map(jobOf)) : []);
@@ -164,9 +166,8 @@ function jobOf({ ready }: Waiting): Job {
 }
 
 /**
- * Makes the rows `completed` and the memories visible. They become visible before the commit, so that a caller who
- * reads
- * `completed` can search the memory. Until the commit, their rows keep them out of all results.
+ * Marks the rows as `completed` and makes the memories visible. They become visible before the commit, so that a caller
+ * who reads `completed` can find the memory. Until the commit, no result contains them, because searches check the row.
  */
 async function completeRows(
   transactions: Transactions,

@@ -5,9 +5,9 @@ import type { Chunk } from "../domain/chunk.ts";
 
 /**
  * Number of neighbours on each side, and the weight of each. nDCG@10 of mode fast on LoCoMo, by neighbours and weight:
- * none .412; one with .2 .426; two with .2 and .1 .446; two with .2 .454; two with .3 .451; three with .2 .425 (22 Nov
- * 2026; chosen on three conversations, and the other seven agree). The turn two places before often has the same
- * speaker.
+ * no neighbour .412; one with weight .2: .426; two with .2 and .1: .446; two with .2: .454; two with .3: .451; three
+ * with .2: .425 (22 Nov 2026; chosen on three conversations, and the other seven agree). The turn two places before
+ * often has the same speaker.
  */
 const REACH = 2;
 const NEIGHBOUR_WEIGHT = 0.2;
@@ -21,11 +21,14 @@ export class SessionSmoother {
   readonly #vectors: Float32Array;
   readonly #sessions: readonly (number | null)[];
   readonly #dimensions: number;
-  /** The last REACH vectors before smoothing, by position modulo REACH. Their rows are already overwritten. */
+  /**
+   * Copies of the last REACH vectors as they were before smoothing, by position modulo REACH. Their rows in `vectors`
+   * are overwritten.
+   */
   readonly #before: Float32Array;
   #next = 0;
 
-  /** @param vectors `[chunks.length, dimensions]`; those that have arrived have unit length */
+  /** @param vectors `[chunks.length, dimensions]`; each vector has unit length when it is added */
   constructor(vectors: Float32Array, chunks: readonly Pick<Chunk, "turn">[], dimensions: number) {
     this.#vectors = vectors;
     this.#sessions = chunks.map(({ turn }) => turn?.session ?? null);
@@ -34,8 +37,8 @@ export class SessionSmoother {
   }
 
   /**
-   * Smooths all vectors whose neighbours are among the first `count`, which have arrived. A call with all vectors
-   * smooths the rest.
+   * Smooths each vector whose neighbours are all among the first `count` vectors, which are computed. If `count` is the
+   * number of all vectors, the rest is smoothed.
    */
   advance(count: number): void {
     for (; this.#next < count; this.#next++) {

@@ -8,7 +8,7 @@ import type { MemoryStore } from "../ports/memory-store.ts";
 import type { RetirementStore } from "../ports/retirement-store.ts";
 import type { UploadFiles } from "../ports/upload-files.ts";
 
-/** Memories per batch. */
+/** Number of memories per batch. */
 const SWEEP_MEMORIES = 1_000;
 
 /** What a sweep needs. */
@@ -35,7 +35,7 @@ export async function sweep(parts: SweepParts): Promise<void> {
   await parts.index.compact();
 }
 
-// Terminates, because each pass retracts memories or adds a project to `failing`.
+// The loop terminates, because each pass retracts memories or adds a project to `failing`.
 async function retractRetired({ retirement, index, log }: SweepParts): Promise<void> {
   const failing = new Set<ProjectId>();
   for (;;) {
@@ -61,7 +61,8 @@ async function retractRetired({ retirement, index, log }: SweepParts): Promise<v
 
 /**
  * Removes uploaded files that no row refers to.
- * @param ageMs minimum age; the row of a younger file may not be committed yet. 0 at the start, when nobody uploads.
+ * @param ageMs minimum age of a file that is removed, because the row of a younger file may not be committed yet; 0 at
+ *   the start of the server, before uploads are accepted.
  * @returns number of removed files
  */
 export async function removeUnreferencedFiles(

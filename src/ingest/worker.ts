@@ -1,5 +1,5 @@
-// Ingest worker with three loops: it claims and processes jobs (job-runner.ts) and stores how they end, renews leases,
-// and sweeps deleted memories (sweep.ts). capacity.ts limits how much it claims.
+// Ingest worker with three loops: one claims jobs, processes them (job-runner.ts) and stores their results; one renews
+// leases; one sweeps deleted memories (sweep.ts). capacity.ts limits the number of claimed jobs.
 
 import { Fault } from "../domain/fault.ts";
 import type { MemoryKey } from "../domain/ids.ts";
@@ -24,25 +24,28 @@ import { Publisher } from "./publisher.ts";
 import { removeUnreferencedFiles, sweep } from "./sweep.ts";
 
 /**
- * Maximum number of jobs per claim, and of UTF-8 bytes of their texts. Enough that a round trip to the preparation
- * process takes little time compared with the work.
+ * Maximum number of jobs per claim, and maximum number of UTF-8 bytes of their texts. Large enough that a round trip to
+ * the preparation process takes little time compared with the work.
  */
 const CLAIM_JOBS_MAX = 64;
 const CLAIM_CONTENT_BYTES_MAX = 1024 * 1024;
 /** A lease lasts longer than three renewals, so that a blocked event loop does not cause a job to be claimed twice. */
 const LEASE_MS = 60_000;
 const RENEW_MS = LEASE_MS / 4;
-/** Backoff after transient failures: 1 s, 2 s, 4 s … 5 min. A memory fails for good after about 17 minutes. */
+/** Backoff after transient failures: 1 s, 2 s, 4 s … 5 min. After about 17 minutes the memory is `failed`. */
 const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 5 * 60_000;
 const ATTEMPTS_MAX = 12;
 /** Delay before a job is tried again while the models are unavailable. */
 const OUTAGE_RETRY_MS = 5_000;
-/** Delay before storing the end of a job is tried again, for instance while a full disk waits for somebody. */
+/** Delay between attempts to store the result of a job, for instance while the disk is full. */
 const STORE_RETRY_MS = 5_000;
 /** Interval between sweeps. Also the longest sleep between two attempts to claim jobs. */
 const SWEEP_MS = 30_000;
-/** Interval between checks for unreferenced files. Rare, because it checks every file and only faults leave one. */
+/**
+ * Interval between checks for unreferenced files. It is long, because a check reads the names of all files, and
+ * unreferenced files are rare.
+ */
 const UNREFERENCED_FILES_MS = 60 * 60_000;
 
 /** What the worker needs. */
@@ -57,11 +60,11 @@ export interface IngestParts {
   readonly embedder: Embedder;
   readonly clock: Clock;
   readonly log: Log;
-  /** Texts with more UTF-8 bytes are large (large-texts.ts); tests use a small number. */
+  /** Texts with more UTF-8 bytes than this are large (large-texts.ts); tests use a small number. */
   readonly largeTextBytes?: number | undefined;
 }
 
-/** Processes jobs until it is stopped. No other code ends jobs. */
+/** Processes jobs until it is stopped. No other code stores the result of a job. */
 export class IngestWorker {
   readonly #parts: IngestParts;
   readonly #stop = new AbortController();
@@ -70,7 +73,7 @@ export class IngestWorker {
   readonly #capacity: Capacity;
   readonly #publisher: Publisher;
   readonly #runner: JobRunner;
-  /** One promise per job in progress. Resolves when the job's end is stored. */
+  /** One promise per job in progress. It resolves when the job's result is stored. */
   readonly #processing = new Set<Promise<void>>();
   #wake: AbortController = new AbortController();
   #running: Promise<unknown> | null = null;
@@ -105,7 +108,7 @@ export class IngestWorker {
     this.#running ??= Promise.all([this.#claimLoop(), this.#renewLoop(), this.#sweepLoop()]);
   }
 
-  /** Looks for jobs now, without waiting until the next known one is due. */
+  /** Looks for jobs now, without waiting until the next known job is due. */
   wake(): void {
     this.#wake.abort();
   }
@@ -117,7 +120,7 @@ export class IngestWorker {
     await this.#publisher.close();
     await this.#running;
     await Promise.all(this.#processing);
-    // not counted as an attempt
+    // A stop does not count as an attempt.
     for (const job of this.#held.all) await this.#end(job, () => this.#parts.stores.jobs.retryLater(job, 0, false));
   }
 
@@ -164,7 +167,7 @@ export class IngestWorker {
     return jobs.length;
   }
 
-  /** Processes a job and stores how it ends. Never rejects. */
+  /** Processes a job and stores its result. Never rejects. */
   async #process(job: Job): Promise<void> {
     const { stores, files, log } = this.#parts;
     try {
@@ -203,8 +206,8 @@ export class IngestWorker {
     this.#held.remove(job);
   }
 
-  // Retries until the end is stored, for instance after a full disk. If the lease expires meanwhile, the fencing token
-  // prevents that a late end changes a newer job.
+  // Stores the result of a job and retries until that succeeds, for instance while the disk is full. If the lease
+  // expires meanwhile, the fencing token prevents that a late result changes a newer job.
   async #end(job: Job, store: () => Eventually<void>): Promise<void> {
     this.#release(job);
     try {
@@ -237,7 +240,7 @@ export class IngestWorker {
       try {
         await sweep({ retirement: stores.retirement, index, files, log });
         if (clock.now() - filesCheckedAt >= UNREFERENCED_FILES_MS) {
-          // such files are left by removed projects and by uploads whose transaction was rolled back
+          // Unreferenced files are left by removed projects and by uploads whose transaction was rolled back.
           await removeUnreferencedFiles(files, stores.memories, UNREFERENCED_FILES_MS);
           filesCheckedAt = clock.now();
         }

@@ -1,5 +1,5 @@
-// Turns scope and filter of a request into the admissible set, which limits every leg of a search, and checks whether a
-// row is still within both. domain/filter.ts defines what a filter means.
+// Turns scope and filter of a request into the admissible set, which limits every leg of a search. Also checks whether
+// a memory still belongs to the scope and matches the filter. domain/filter.ts defines the meaning of filters.
 
 import { type Filter, matchesFilter } from "../domain/filter.ts";
 import type { Memory } from "../domain/memory.ts";
@@ -13,18 +13,18 @@ export interface Confinement {
   readonly filter: Filter | null;
 }
 
-/** The admissible set of a search; null if no memory can be in it. */
+/** Computes the admissible set of a search; null if no memory can be in it. */
 export async function admissibleSet(
   { index, clock }: { readonly index: ProjectIndex; readonly clock: Clock },
   { scope, filter }: Confinement,
 ): Promise<AdmissibleSet | null> {
-  // A user id that was never used owns no memories: the set is empty, never the whole project.
+  // A user id that was never used owns no memories. The result must be empty, and never the whole project.
   if (scope.user !== null && scope.user.key === null) return null;
   const userKey = scope.user?.key ?? null;
   return filter === null ? index.admit(userKey, clock.now()) : index.admitWithin(userKey, clock.now(), filter);
 }
 
-/** Whether a search with this scope and filter may show the memory. */
+/** Whether a search with this scope and this filter may show the memory. */
 export function isWithin({ scope, filter }: Confinement, memory: Memory): boolean {
   return (
     memory.state.status === "completed" &&

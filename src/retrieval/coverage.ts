@@ -1,5 +1,5 @@
-// Decides whether the models support the language of a question. If not, modes.ts changes the mode: full text takes
-// part in any mode.
+// Decides whether the models support the language of a question. If not, modes.ts changes the mode: then every mode
+// uses full text.
 
 /** Maximum share of a question's letters in unsupported scripts. Allows for foreign names. */
 const FOREIGN_SHARE_MAX = 0.3;

@@ -31,7 +31,7 @@ export class GraphWalk implements GraphScores {
     return this.#found;
   }
 
-  /** Memories of the passages that the paths to these candidates lead through. */
+  /** Memories of the intermediate passages on the paths to these candidates. */
   memoriesOnPaths(candidates: readonly Candidate[]): readonly MemoryKey[] {
     return candidates.flatMap(({ signals: { graph } }) => {
       const via = graph === undefined ? null : this.#found.pathTo(graph.rank - 1).via;
@@ -40,8 +40,9 @@ export class GraphWalk implements GraphScores {
   }
 
   /**
-   * The strongest path to the passage with this rank: entity names and chunk ids in turn, its own id last. If the path
-   * leads through a passage whose memory must not be shown (any more), only its own id.
+   * The strongest path to the passage with this rank: alternating entity names and chunk ids, ending with the passage's
+   * own chunk id. If the memory of the intermediate passage must not be shown (any more), the path is only the
+   * passage's own id.
    */
   path({ rank }: Signal, isShown: (memoryKey: MemoryKey) => boolean): readonly string[] {
     const position = rank - 1;
@@ -62,7 +63,7 @@ export class GraphWalk implements GraphScores {
 }
 
 /**
- * Walks the graph from the entities of the query and from its best passages so far.
+ * Walks the graph from the entities of the query and from the best candidates found so far.
  * @param best candidates, best first
  */
 export async function walkGraph(

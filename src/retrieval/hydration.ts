@@ -1,4 +1,5 @@
-// Fetches rows and passages of candidates, and checks that a row still is as the search found it.
+// Fetches rows and passages of candidates, and checks that a row may still be shown and has not got another version
+// meanwhile.
 
 import type { MemoryKey } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
@@ -13,7 +14,7 @@ export interface Hydrated {
   readonly passage: Passage;
 }
 
-/** Rows by key, of those memories that the search may show now. */
+/** Reads the rows of memories, by key, and leaves out those that the search may not show now. */
 export async function readRows(
   { parts, request }: Search,
   memoryKeys: readonly MemoryKey[],
@@ -23,8 +24,9 @@ export async function readRows(
 }
 
 /**
- * Rows and passages of candidates, by chunk key; those that may not be shown are left out. The row is read before the
- * passage: if it still has this version at the end, the passage belongs to that version.
+ * Fetches rows and passages of candidates, by chunk key; candidates that may not be shown are left out. The row is read
+ * before the passage. So if the row still has the same version at the end of the search, the passage belongs to that
+ * version.
  */
 export async function hydrate(running: Search, candidates: readonly Candidate[]): Promise<Map<bigint, Hydrated>> {
   const rows = await readRows(
@@ -42,8 +44,8 @@ export async function hydrate(running: Search, candidates: readonly Candidate[])
 }
 
 /**
- * Candidates whose row may still be shown and has the version that was hydrated, with the attributes of now. By chunk
- * key.
+ * The candidates whose rows may still be shown and have the hydrated version, by chunk key, with their current
+ * attributes.
  */
 export function stillValid(
   candidates: readonly Candidate[],

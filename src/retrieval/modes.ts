@@ -1,5 +1,6 @@
-// The search modes as one table: number of candidates, weights of the signals, reranker depth; and the calibration
-// curves of final scores. The constants were measured (docs/measurements.md); one set serves all data.
+// The search modes as one table (number of candidates, weights of the signals, reranker depth), and the calibration
+// curves of final scores. The constants were chosen by measurement (docs/measurements.md). The same constants apply to
+// all projects.
 
 import { invariant } from "../domain/fault.ts";
 import type { ModeName } from "../domain/ranking.ts";
@@ -8,29 +9,33 @@ import type { ModeName } from "../domain/ranking.ts";
 export interface Mode {
   /** Minimum number of candidates from vector search; a request's `limit` can raise it. */
   readonly vectorCandidates: number;
-  /** Candidates from full-text search. 0: full text only scores the candidates of vector search. */
+  /**
+   * Maximum number of candidates from full-text search. If it is 0, full text only scores the candidates of vector
+   * search.
+   */
   readonly textCandidates: number;
   /** Whether graph search runs even if the request does not ask for it. */
   readonly usesGraph: boolean;
-  /** Candidates from graph search, if it runs. */
+  /** Maximum number of candidates from graph search, if it runs. */
   readonly graphCandidates: number;
   /** Weight of the graph score (0..1) in the hybrid score. */
   readonly graphWeight: number;
   /**
-   * Share of the text weight and the rerank weight that is lost at graph certainty 1 (linear below). Reason: the
-   * passage that answers a two-step question neither sounds like an answer nor contains the question's words.
+   * Share of the text weight and of the rerank weight that is lost at graph certainty 1; at lower certainty,
+   * proportionally less. Reason: the passage that answers a two-step question neither sounds like an answer nor
+   * contains the question's words.
    */
   readonly graphCertaintyDamping: number;
   /** Weight of the cosine similarity in the hybrid score; see `TYPICAL_COSINE`. */
   readonly vectorWeight: number;
-  /** Weight of the BM25 score (0..1) in the hybrid score. 0: full text takes no part. */
+  /** Weight of the BM25 score (0..1) in the hybrid score. If it is 0, full text is not used. */
   readonly textWeight: number;
   /**
    * Share of the distance to the best passage of its memory that a passage gains. Applied to the hybrid score and again
-   * after the reranker. Reason: the answer often stands next to the passage that sounds like the question.
+   * after the reranker. Reason: the answer is often near the passage that sounds like the question.
    */
   readonly siblingBoost: number;
-  /** Maximum number of candidates that the reranker reads, best hybrid score first. 0: no reranking. */
+  /** Maximum number of candidates that the reranker reads, best hybrid score first. 0 means no reranking. */
   readonly rerankDepth: number;
   /**
    * Approximate number of tokens, over all (question, passage) pairs, that the reranker reads for one search. Its time
@@ -38,13 +43,15 @@ export interface Mode {
    */
   readonly rerankTokensMax: number;
   /**
-   * Of these, the tokens of pairs that are read by all layers if the encoder supports early exit (`EarlyExit`). The
-   * logits of the other pairs are then estimates.
+   * Number of these tokens that pass through all layers if the encoder supports early exit (`EarlyExit`). The logits of
+   * the pairs with the other tokens are then estimates.
    */
   readonly rerankFullTokensMax: number;
   /** Weight of the reranker's squashed logit (-1..1), added to the hybrid score. */
   readonly rerankWeight: number;
-  /** After this time the search goes on without the reranker, in the order of the hybrid scores. */
+  /**
+   * Deadline in milliseconds. After it, the search continues without the reranker, in the order of the hybrid scores.
+   */
   readonly rerankDeadlineMs: number;
 }
 
@@ -63,17 +70,18 @@ const GRAPH = { graphCandidates: 200, graphWeight: 1.5, graphCertaintyDamping: 0
 export const TYPICAL_COSINE = 0.5;
 
 /**
- * Weights for questions in a script that the embedder does not know. The vector weight only breaks ties of BM25 scores.
- * The graph weighs less because entities are found without capital letters there. Chosen on test/languages.
+ * Weights for questions in a script that the embedder does not know. The vector weight is so small that it only breaks
+ * ties of BM25 scores. The graph weighs less, because capital letters do not help to recognise entities there. Chosen
+ * with test/languages.
  */
 const UNSUPPORTED_SCRIPT = { vectorWeight: 0.02, graphWeight: 0.5 };
 
 /**
- * Changes a mode for a question in a language that the models do not support. Full text takes part in every mode, and
- * the reranker in none. Graph certainty does not reduce the text weight, because full text is the only other useful
+ * Changes a mode for a question in a language that the models do not support. Every mode then uses full text, and none
+ * uses the reranker. Graph certainty does not reduce the text weight, because full text is the only other useful
  * signal.
- * @param isScriptSupported whether the embedder knows at least the script, as for German. Its vectors are then still
- *   useful for proper nouns and loanwords.
+ * @param isScriptSupported whether the embedder knows at least the script of the question, such as the Latin script of
+ *   a German question. Its vectors are then still useful for proper nouns and loanwords.
  */
 export function forUnsupportedLanguage(mode: Mode, isScriptSupported: boolean): Mode {
   const { textCandidates, textWeight } = MODES.precise;
@@ -87,7 +95,7 @@ export function forUnsupportedLanguage(mode: Mode, isScriptSupported: boolean): 
   };
 }
 
-/** Number of best passages by hybrid score at which the graph walk starts. */
+/** Maximum number of passages, those with the best hybrid scores, where the graph walk starts. */
 export const GRAPH_SEEDS_MAX = 10;
 
 /** The modes, by name. */
@@ -136,7 +144,7 @@ export const MODES: Readonly<Record<ModeName, Mode>> = {
   },
 };
 
-/** The signals, besides the cosine similarity, that are part of a final score. */
+/** Which signals, besides the cosine similarity, are part of a final score. */
 export interface ScoreParts {
   readonly text: boolean;
   readonly graph: boolean;
@@ -153,9 +161,9 @@ export interface Curve {
 }
 
 /**
- * One curve for each combination of signals, in any mode, because the same score means something else with or without
- * the graph or the reranker. Fitted by bench/calibrate.ts on train questions of SciFact (150, evenly spread) and
- * HotpotQA (100), 22 Nov 2026. Collections of other domains would give other curves.
+ * One curve for each combination of signals, shared by all modes. With other signals, the same final score means
+ * another probability. Fitted by bench/calibrate.ts on train questions of SciFact (150, evenly spread) and HotpotQA
+ * (100), 22 Nov 2026. Collections of other domains would give other curves.
  */
 const CURVES: Readonly<Record<string, Curve>> = {
   "": { slope: 12.55, offset: -8.57 },

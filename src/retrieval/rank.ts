@@ -1,5 +1,5 @@
-// The arithmetic of ranking: combines signals, squashes logits, calibrates scores. Pure functions; search.ts decides
-// the order of the steps.
+// The arithmetic of ranking, as pure functions: combines signals, squashes logits, calibrates scores. search.ts calls
+// the functions in their order.
 
 import type { ChunkKey, MemoryKey } from "../domain/ids.ts";
 import type { Signal, Signals } from "../domain/ranking.ts";
@@ -13,7 +13,10 @@ export interface Candidate {
   readonly signals: Signals;
   /** Weighted sum of vector, full-text and graph score, after the sibling boost. */
   readonly hybridScore: number;
-  /** Score that decides the order: the hybrid score, after reranking plus the rerank part. */
+  /**
+   * Score that decides the order: the hybrid score before reranking; afterwards the hybrid score plus the reranker's
+   * part.
+   */
   readonly finalScore: number;
 }
 
@@ -33,12 +36,12 @@ export interface GraphScores {
   readonly certainty: number;
 }
 
-/** No graph signals: graph search did not run or found nothing. */
+/** Graph scores for a search in which graph search did not run or found nothing. */
 export const NO_GRAPH: GraphScores = { signals: new Map(), certainty: 0 };
 
 /**
- * Sibling boost: each passage gains `share` of the distance to the best passage of its memory. It never passes that
- * best passage, so each memory keeps its best score. A memory with one passage gains nothing.
+ * Sibling boost: each passage gains `share` of the distance to the best passage of its memory. It never exceeds that
+ * best passage, so the best score of each memory stays the same. A memory with one passage gains nothing.
  * @param scores one per passage
  * @returns the new scores, in the same order
  */
@@ -59,9 +62,9 @@ export function boostSiblings(
 }
 
 /**
- * Estimated characters per reranker token: 3.4 to 5.5 in nine of ten passages of SciFact and HotpotQA. On HotpotQA the
- * estimate admits .3 to .5 passages fewer than fit. `estimatedTokens` (for language models) would admit twice as many
- * fewer.
+ * Estimated characters per reranker token: 3.4 to 5.5 in nine of ten passages of SciFact and HotpotQA. On HotpotQA, the
+ * estimate admits .3 to .5 passages less than would fit, on average. With `estimatedTokens`, which is for language
+ * models, the difference would be twice as large.
  */
 const CHARACTERS_PER_TOKEN = 4;
 
@@ -100,7 +103,7 @@ export function ranksOf(scores: ArrayLike<number>): number[] {
   return ranks;
 }
 
-/** The hits that are not in the pool yet, in their order. */
+/** The hits that are not in the pool, in the order of the hits. */
 export function hitsOutsidePool(
   pool: Pool,
   hits: Pick<Pool, "chunkKeys" | "memoryKeys">,
@@ -123,11 +126,11 @@ export function mergePools(first: Pool, second: Pool): Pool {
  * Ranks the pool by hybrid score: vectorWeight * cosine + textWeight * BM25 score + graphWeight * graph score, then the
  * sibling boost. The text weight shrinks as graph certainty grows (`graphCertaintyDamping`).
  *
- * Each part has the same scale in every query, which works better than fusing ranks (SciFact nDCG@10: reciprocal rank
+ * Each part has the same scale in every query. This works better than combining ranks (SciFact nDCG@10: reciprocal rank
  * fusion .715, weighted sum .740; docs/measurements.md).
  *
  * A passage with an unknown cosine gets 0 for it and has no vector signal.
- * @param textScores BM25 score (0..1) per passage of the pool; null if full text takes no part.
+ * @param textScores BM25 score (0..1) per passage of the pool; null if full text is not used.
  */
 export function rankByHybridScore(
   pool: Pool,
@@ -171,8 +174,9 @@ export function rankByHybridScore(
 
 /**
  * Adds the reranker to the head of the list: final score = hybrid score + rerankWeight * squashed logit, then the
- * sibling boost again. The rerank weight shrinks as graph certainty grows. The reranker never ranks alone (SciFact
- * nDCG@10 .627 against .726 blended). Candidates below the head keep their order and stay behind it.
+ * sibling boost again. The rerank weight shrinks as graph certainty grows. The reranker never decides the order alone
+ * (SciFact nDCG@10: reranker alone .627, blended .726). Candidates behind the head keep their order and stay behind the
+ * head.
  * @param logits one per candidate of the head, in its order
  */
 export function blendRerank(
@@ -197,7 +201,8 @@ export function blendRerank(
 
 /**
  * Early-exit settings for reranking these candidates. A candidate's prior score is its hybrid score divided by the
- * weight of one logit. undefined: logits have no weight, so there is no exchange rate.
+ * weight of one logit. Returns undefined if logits have no weight in this mode, so that hybrid scores cannot be scaled
+ * to logits.
  */
 export function earlyExitFor(
   candidates: readonly Candidate[],
@@ -218,8 +223,8 @@ function graphDamping({ certainty }: GraphScores, { graphCertaintyDamping }: Mod
 }
 
 /**
- * Turns final scores into probabilities of relevance, 0..1. They never rise down the list, even where a candidate
- * behind the reranked head has a higher final score.
+ * Turns final scores into probabilities of relevance, 0..1. Down the list, they stay equal or fall, even if a candidate
+ * behind the reranked head has a higher final score than the head.
  * @returns one per candidate, in their order
  */
 export function calibrate(candidates: readonly Candidate[], { slope, offset }: Curve): number[] {

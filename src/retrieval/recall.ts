@@ -6,14 +6,14 @@ import type { Pool } from "./rank.ts";
 import { type Candidate, hitsOutsidePool, mergePools, rankByHybridScore } from "./rank.ts";
 import type { RetrievalParts, Search, SearchRequest } from "./request.ts";
 
-/** Candidates beyond the limit, since some may be deleted or changed while the search runs. */
+/** Number of candidates beyond the requested limit, because some may be deleted or changed while the search runs. */
 const SPARE_CANDIDATES = 10;
 
-/** What recall found. */
+/** The result of recall. */
 export interface Recalled {
-  /** By falling hybrid score. */
+  /** Candidates, highest hybrid score first. */
   readonly candidates: readonly Candidate[];
-  /** null: graph search did not take part. */
+  /** Result of graph search; null if graph search was not used. */
   readonly walk: GraphWalk | null;
   /** Whether full-text scores are part of the hybrid score. */
   readonly usesText: boolean;
@@ -66,7 +66,7 @@ export async function recall(running: Search, embedding: StartedEmbedding): Prom
   return { candidates: linked, walk, usesText };
 }
 
-/** The candidates with what graph search found, ordered again with its scores. */
+/** Adds the passages that graph search found to the candidates, and orders them again with the graph scores. */
 async function withGraph(
   running: Search,
   found: {
@@ -91,7 +91,10 @@ async function withGraph(
   return candidates;
 }
 
-/** The pool with the hits of another search, each with its cosine similarity. The same pool if they add nothing. */
+/**
+ * Adds the hits of another search leg to the pool, each with its cosine similarity. Returns the same pool if it already
+ * contains all hits.
+ */
 async function withHits(
   { index }: Search,
   vector: Float32Array,
@@ -104,11 +107,12 @@ async function withHits(
 }
 
 /**
- * The result of work that was started before it is needed; calling the function gives the value or throws the error.
+ * The result of work that was started before its result is needed. Calling the function returns the value or throws the
+ * error.
  */
 type Deferred<Result> = Promise<() => Result>;
 
-// An error is thrown where the result is used. If the search ends before that, it must not become an unhandled
+// The error is thrown where the result is used. If the search ends before that, the error must not become an unhandled
 // rejection.
 function deferError<Result>(work: Promise<Result>): Deferred<Result> {
   return work.then(

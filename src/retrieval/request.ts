@@ -1,4 +1,4 @@
-// What a search is asked for, what it needs, and what its steps share.
+// Types of a search: the request, the parts that retrieval needs, and the state that the steps of a search share.
 
 import type { ModeName } from "../domain/ranking.ts";
 import type { Clock } from "../kit/clock.ts";
@@ -16,7 +16,7 @@ export interface SearchRequest extends Confinement {
   readonly limit: number;
   /** Results below this calibrated score are left out. */
   readonly scoreMin: number;
-  /** Whether graph search takes part in every mode. */
+  /** Whether graph search also runs in a mode that does not use it otherwise. */
   readonly includeGraph: boolean;
   readonly signal?: AbortSignal;
 }
@@ -32,7 +32,7 @@ export interface RetrievalParts {
   readonly clock: Clock;
 }
 
-/** A running search: what all of its steps share. */
+/** A running search: the state that all of its steps share. */
 export interface Search {
   readonly parts: RetrievalParts;
   readonly request: SearchRequest;

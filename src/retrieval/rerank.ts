@@ -8,8 +8,8 @@ import { blendRerank, type Candidate, earlyExitFor, NO_GRAPH, rerankedCount } fr
 import type { Search } from "./request.ts";
 
 /**
- * The candidates in their order after reranking. Past the mode's deadline the order stays as it was: a late answer is
- * worth less than one without reranking, and `explain` then shows no rerank signal.
+ * Reranks the candidates and returns them in their new order. If the reranker misses the mode's deadline, the order
+ * stays the same and `explain` shows no rerank signal, because a late answer is worth less than one without reranking.
  */
 export async function rerank(
   { parts, request, mode, watch }: Search,
@@ -35,8 +35,9 @@ export async function rerank(
   }
 }
 
-// The reranker reads 128 tokens, the query included, which is half of a chunk at most. So a chunk among several goes
-// without its title and headings, whose words already count in the hybrid score. Measured by bench/long-documents.ts.
+// The reranker reads 128 tokens, including the query: at most half of a full chunk. So if a memory has several chunks,
+// the reranker reads them without title and headings, whose words already count in the hybrid score. Measured by
+// bench/long-documents.ts.
 function textToRerank(found: Hydrated | undefined): string {
   invariant(found, "a candidate for reranking has its text");
   const { memory, passage } = found;

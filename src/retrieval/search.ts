@@ -15,7 +15,7 @@ import type { RetrievalParts, Search, SearchRequest } from "./request.ts";
 import { rerank } from "./rerank.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
-/** Candidates in their final order, and how far the list of recalled candidates was used. */
+/** Candidates in their final order, and the number of recalled candidates that were used. */
 interface RankedCandidates {
   readonly candidates: readonly Candidate[];
   /** Rows and passages of the candidates, by chunk key. */
@@ -25,9 +25,9 @@ interface RankedCandidates {
 }
 
 /**
- * Runs a search. It shows nothing that was deleted, rewritten or moved out of scope or filter before it began; of
- * changes made while it runs it may show either state.
- * @param given constants in place of the mode's own; bench/ablation.ts takes parts of a mode away.
+ * Runs a search. It does not show memories that were deleted, rewritten or moved out of scope or filter before it
+ * began. If a memory changes while the search runs, the result may show the old or the new state.
+ * @param given constants that replace those of the mode; bench/ablation.ts uses it to switch off parts of a mode.
  * @throws Fault `overloaded` or `model_unavailable` if no model can answer
  */
 export async function search(
@@ -37,7 +37,7 @@ export async function search(
 ): Promise<Ranking> {
   const watch = new Stopwatch();
   const index = await parts.index.project(request.scope.projectId);
-  // a filter is evaluated in this process and the query embedded in another: with a filter, both run at once
+  // The filter is evaluated in this process and the query is embedded in another one, so both run at the same time.
   const early = request.filter === null ? null : startEmbedding(parts, request);
   const within = await admissibleSet({ index, clock: parts.clock }, request);
   watch.lap("filter", within?.memories ?? 0);
@@ -53,7 +53,7 @@ export async function search(
   return { results, stages: watch.stages, admissible: within.memories };
 }
 
-/** The mode, adapted where the models do not support the query's language. */
+/** The constants of the mode, changed if the models do not support the query's language. */
 async function modeFor(parts: RetrievalParts, { query }: SearchRequest, given: Mode): Promise<Mode> {
   const language = await parts.languageOf(query);
   const { languages } = parts.embedder;
@@ -61,7 +61,7 @@ async function modeFor(parts: RetrievalParts, { query }: SearchRequest, given: M
   return forUnsupportedLanguage(given, isScriptSupported(query, languages));
 }
 
-/** Hydrates the best candidates and reranks them, if the mode does. */
+/** Hydrates the best candidates, and reranks them if the mode uses the reranker. */
 async function rank(running: Search, { candidates, walk }: Recalled): Promise<RankedCandidates> {
   const { request, mode, watch } = running;
   const taken = Math.max(mode.rerankDepth, request.limit);
@@ -73,7 +73,10 @@ async function rank(running: Search, { candidates, walk }: Recalled): Promise<Ra
   return { candidates: ranked, hydrated, taken };
 }
 
-/** The final list. Rows are read once more: they have the last word on what is shown. */
+/**
+ * Builds the list of results. Rows are read again, because only their current state decides which memories may be
+ * shown.
+ */
 async function show(running: Search, recalled: Recalled, ranked: RankedCandidates): Promise<RankedPassage[]> {
   const { request } = running;
   const { walk } = recalled;
@@ -106,8 +109,8 @@ async function show(running: Search, recalled: Recalled, ranked: RankedCandidate
 }
 
 /**
- * Candidates whose rows are still valid. Those that became invalid since the search began are replaced by the next
- * ones.
+ * Finds candidates whose rows are still valid. Candidates that became invalid since the search began are replaced by
+ * the next candidates.
  */
 async function currentCandidates(running: Search, { candidates: recalled, walk }: Recalled, ranked: RankedCandidates) {
   const { request } = running;

@@ -3,14 +3,14 @@
 import type { StageRecord } from "../domain/ranking.ts";
 
 /**
- * Measures stages that follow each other. A stage that comes twice is shown once with its sum: both models have a
- * queue.
+ * Measures consecutive stages. A stage that occurs twice is shown once with the sum of its times; for example, `queue`
+ * occurs for both models.
  */
 export class Stopwatch {
   readonly #stages = new Map<StageRecord["name"], { ms: number; candidates: number }>();
   #last = performance.now();
 
-  /** Ends a stage, which began when the one before ended. */
+  /** Ends a stage, which began when the previous stage ended. */
   lap(name: StageRecord["name"], candidates: number): void {
     const now = performance.now();
     const ms = (this.#stages.get(name)?.ms ?? 0) + now - this.#last;

@@ -2,13 +2,15 @@
 
 import type { Clock } from "../../kit/clock.ts";
 
-/** Failures in a row that open the circuit. */
+/** Number of failures in a row that open the circuit. */
 const FAILURES_MAX = 3;
-/** How long the circuit stays open. */
+/** Milliseconds for which the circuit stays open. */
 const OPEN_MS = 60_000;
-/** Upper limit of the time that an endpoint requests. A longer one, such as a day, is likely a wrong header. */
+/**
+ * Maximum wait, in milliseconds, that an endpoint can request. A longer one, such as a day, is probably a wrong header.
+ */
 const REQUESTED_MS_MAX = 60 * 60_000;
-/** Keys whose failures are remembered. Beyond that the oldest is forgotten. */
+/** Maximum number of keys whose failures are remembered. Beyond that, the oldest key is forgotten. */
 const KEYS_MAX = 10_000;
 
 /** Circuit breakers by key. While a circuit is open, its endpoint must not be called. */
@@ -17,7 +19,7 @@ export class CircuitBreaker {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Whether calls must not be made now. */
+  /** Whether the circuit is open, so that no call may be made now. */
   isOpen(key: string): boolean {
     return (this.#failures.get(key)?.openUntil ?? 0) > this.clock.now();
   }
@@ -30,8 +32,8 @@ export class CircuitBreaker {
   /**
    * Counts a failure. The third in a row, and each one after it, opens the circuit for a minute. If the endpoint
    * requested a wait, the circuit opens at once, for that time.
-   * @param requestedMs wait that the endpoint requested; null: none
-   * @returns whether the circuit opened: it is open now and was not before
+   * @param requestedMs wait that the endpoint requested; null if it requested none
+   * @returns whether this failure opened the circuit; false if the circuit was open already
    */
   recordFailure(key: string, requestedMs: number | null = null): boolean {
     const wasOpen = this.isOpen(key);

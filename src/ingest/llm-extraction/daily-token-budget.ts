@@ -1,5 +1,5 @@
 // Daily token budget of a project's ingestion. The store counts used tokens. This file reserves the estimated tokens of
-// running calls, so that concurrent calls do not exceed the limit together: near the limit they run one at a time.
+// running calls, so that concurrent calls do not exceed the limit together. Near the limit, calls run one at a time.
 
 import type { ProjectId } from "../../domain/ids.ts";
 import type { LlmExtractionStore } from "../../ports/llm-extraction-store.ts";
@@ -18,9 +18,10 @@ export class DailyTokenBudget {
   constructor(private readonly extractions: Pick<LlmExtractionStore, "tokensToday">) {}
 
   /**
-   * Reserves `tokens`. Waits while running calls might use up the limit, because they may also use less. So a day's
-   * tokens exceed the limit by less than one call, as far as the estimate is right.
-   * @param limit tokens per day; null: unlimited
+   * Reserves `tokens`. While the running calls might use up the limit, it waits for their end, because they may use
+   * less than they reserved. If estimates are right, the tokens of a day exceed the limit by less than those of one
+   * call.
+   * @param limit tokens per day; null if unlimited
    * @returns null if the limit is reached, until the next day (UTC)
    */
   async reserve(projectId: ProjectId, tokens: number, limit: number | null): Promise<TokenReservation | null> {
@@ -30,7 +31,8 @@ export class DailyTokenBudget {
       const reserved = this.#reserved.get(projectId) ?? 0;
       if (limit !== null) {
         if (used >= limit) return null;
-        // `used` may not include a call that ended during the read, so the larger number of reserved tokens counts
+        // `used` may lack the tokens of a call that ended during the read. So its reserved tokens still count: the
+        // larger one of the numbers from before and after the read.
         const running = Math.max(reservedBefore, reserved);
         if (running > 0 && used + running >= limit) {
           if (reserved > 0) await this.#released.promise;

@@ -26,21 +26,21 @@ import { parseReply } from "./reply.ts";
 import { KeyedSemaphore } from "./semaphore.ts";
 
 /**
- * Back-pressure: if this many memories of a project, or memories with texts of this length, wait for a language model,
- * no more of its memories are claimed.
+ * Back-pressure: maximum number of memories of a project that wait for a language model, and maximum total length of
+ * their texts. When one maximum is reached, no more memories of the project are claimed.
  */
 const WAITING_MEMORIES_MAX = 32;
 const WAITING_CHARACTERS_MAX = 4 * 1024 * 1024;
 /**
- * Total length of the texts that wait for language models, per project and overall. Texts beyond it are extracted
- * locally at once, so that a slow endpoint neither uses up memory nor delays other projects. A single text may be
- * longer.
+ * Maximum total length of the texts that wait for language models, per project and overall. If another text would
+ * exceed it, its attributes are extracted locally at once, so that a slow endpoint neither uses up memory nor delays
+ * other projects. A single text that waits alone may be longer.
  */
 const PROJECT_BUFFER_CHARACTERS_MAX = 32 * 1024 * 1024;
 const BUFFER_CHARACTERS_MAX = 128 * 1024 * 1024;
-/** If an endpoint requests a wait up to this length, the call is repeated after it. */
+/** If an endpoint requests a wait of at most this many milliseconds, the call is repeated after the wait. */
 const RETRY_AFTER_MS_MAX = 10_000;
-/** Statuses that are caused by the request and not by the endpoint. */
+/** HTTP statuses that are caused by the request and not by the endpoint. */
 const REQUEST_ERROR_STATUSES: readonly (number | null)[] = [400, 413, 422];
 /** Failures that a project's own texts and settings can cause. */
 const PROJECT_FAILURES: readonly LlmFailure[] = ["too_long", "malformed", "failed"];
@@ -60,16 +60,19 @@ export interface LlmExtractorParts {
 export interface ExtractionInput {
   readonly job: Job;
   readonly content: string;
-  /** Title from the memory's file; null: none. */
+  /** Title from the memory's file; null if the file has no title. */
   readonly title: string | null;
 }
 
-/** How an extraction interacts with the job that it belongs to. */
+/** Connects an extraction with the job that it belongs to. */
 export interface ExtractionContext {
   readonly signal: AbortSignal;
   /** Whether the job still holds its lease. Called before each call of a model. */
   readonly isHeld: () => Promise<boolean>;
-  /** Receives a sentence about why no language model extracts. Callers see it in the memory's progress. */
+  /**
+   * Called with a sentence that says why no language model extracts the attributes. Callers see it in the memory's
+   * progress.
+   */
   readonly onNote: (note: string) => void;
 }
 
@@ -77,12 +80,12 @@ export interface ExtractionContext {
 type StartedExtraction =
   | {
       readonly isPending: false;
-      /** Result of an earlier attempt; null: none, so everything is extracted locally. */
+      /** Result of an earlier attempt; null if there is none, so that everything is extracted locally. */
       readonly extraction: LlmExtraction | null;
     }
   | {
       readonly isPending: true;
-      /** Resolves when the language model has answered; null: everything is extracted locally. */
+      /** Resolves when the language model has answered; with null if everything is extracted locally. */
       readonly extraction: Promise<LlmExtraction | null>;
     };
 
@@ -96,7 +99,9 @@ export class LlmExtractor {
   readonly #breaker: CircuitBreaker;
   readonly #waiting = new Map<ProjectId, { memories: number; characters: number }>();
   #bufferedCharacters = 0;
-  /** Projects whose exhausted token budget was logged and that have had no call since. */
+  /**
+   * Projects whose token budget is exhausted, which was logged. The next call for a project removes it from the set.
+   */
   readonly #exhausted = new Set<ProjectId>();
 
   constructor(parts: LlmExtractorParts) {
@@ -105,7 +110,9 @@ export class LlmExtractor {
     this.#breaker = new CircuitBreaker(parts.clock);
   }
 
-  /** Projects with so many memories waiting for a language model that no more of theirs should be claimed. */
+  /**
+   * Projects that have so many memories waiting for a language model that no more of their memories should be claimed.
+   */
   saturatedProjects(): readonly ProjectId[] {
     return [...this.#waiting].flatMap(([projectId, { memories, characters }]) =>
       memories >= WAITING_MEMORIES_MAX || characters >= WAITING_CHARACTERS_MAX ? [projectId] : [],
@@ -113,8 +120,8 @@ export class LlmExtractor {
   }
 
   /**
-   * Starts to extract the missing attributes of a memory, if the project uses a language model. Rejects, or
-   * `extraction` does, if the store fails or `signal` aborts.
+   * Starts to extract the missing attributes of a memory, if the project uses a language model. Either this promise or
+   * `extraction` rejects if the store fails or `signal` aborts.
    */
   async start(input: ExtractionInput, context: ExtractionContext): Promise<StartedExtraction> {
     const { job, title } = input;
@@ -169,7 +176,9 @@ export class LlmExtractor {
     }
   }
 
-  /** Sends the prompt, and once more if the reply is unusable. null: everything is extracted locally. */
+  /**
+   * Sends the prompt, and sends it once more if the reply is unusable. Returns null if everything is extracted locally.
+   */
   async #extract(
     { job, content, title: fileTitle }: ExtractionInput,
     request: ExtractionRequest,
@@ -193,7 +202,10 @@ export class LlmExtractor {
     return null;
   }
 
-  /** Calls the endpoint if budget, semaphore and circuit breaker allow it. null: no answer, and why was noted. */
+  /**
+   * Calls the endpoint if budget, semaphore and circuit breaker allow it. Returns null if there is no answer; the
+   * memory's progress then says why.
+   */
   async #callWithinLimits(
     request: ExtractionRequest,
     messages: readonly LlmMessage[],
@@ -220,7 +232,7 @@ export class LlmExtractor {
     }
   }
 
-  // Keeps its permit while it waits as the endpoint requested, so that the wait reduces the load on the endpoint.
+  // A call keeps its permit during a wait that the endpoint requested. Otherwise another call would take its place.
   async #call(
     request: ExtractionRequest,
     messages: readonly LlmMessage[],
@@ -255,7 +267,7 @@ export class LlmExtractor {
     return null;
   }
 
-  /** Never rejects: a bug in the client must not fail a memory either. */
+  /** Never rejects, because even a bug in the language model client must not fail a memory. */
   async #complete(request: LlmRequest, signal: AbortSignal): Promise<LlmAnswer | LlmError> {
     try {
       return await this.#parts.model.complete(request, signal);
@@ -319,7 +331,7 @@ export class LlmExtractor {
 class ExtractionRequest {
   readonly dailyTokensMax: number | null;
   readonly replyTokensMax: number;
-  /** Identifies the endpoint for limits that all its users share. */
+  /** Identifies the endpoint, for limits that all projects using it share. */
   readonly endpointKey: string;
   /** Identifies the endpoint as used by one project: unusable replies to its texts must not block other projects. */
   readonly projectKey: string;

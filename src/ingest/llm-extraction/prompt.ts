@@ -6,9 +6,15 @@ import { EXTRACTED_FIELDS, type ExtractedField, type JsonObject } from "../../do
 import { TITLE_CHARACTERS_MAX } from "../../domain/title.ts";
 import type { LlmMessage } from "../../ports/language-model.ts";
 
-/** UTF-8 bytes of a text that are sent: about 6,000 tokens, for which a small model costs a twentieth of a cent. */
+/**
+ * Maximum number of UTF-8 bytes of a text that are sent: about 6,000 tokens, for which a small model costs a twentieth
+ * of a cent.
+ */
 export const EXCERPT_BYTES = 24_000;
-/** Bytes of the beginning, the middle and the end. The beginning gets most, because it usually states the topic. */
+/**
+ * Number of bytes from the beginning, the middle and the end of a long text. Most are from the beginning, because it
+ * usually states the topic.
+ */
 const EXCERPT_PART_BYTES = [14_400, 6_000, 3_600] as const;
 /** Separator of the parts of an excerpt. */
 const OMITTED = "\n[…]\n";
@@ -16,10 +22,13 @@ const OMITTED = "\n[…]\n";
 /** Maximum number of entities, and of relations, that the prompt requests. */
 export const GRAPH_ITEMS_MAX = 16;
 
-/** Maximum tokens of a reply. A full reply needs a quarter of it; the rest is for models that output reasoning. */
+/**
+ * Maximum number of tokens of a reply. A full reply needs a quarter of it; the rest is for models that output
+ * reasoning.
+ */
 export const REPLY_TOKENS_MAX = 2_048;
 
-/** Characters of an unusable reply that the repair prompt repeats. */
+/** Maximum number of characters of an unusable reply that the repair prompt repeats. */
 const REPEATED_CHARACTERS = 4_000;
 
 /** A field of the reply. */
@@ -82,7 +91,10 @@ export function extractionPrompt(
   ];
 }
 
-/** The prompt again, after an unusable reply. @param problem completes "That was of no use: …" */
+/**
+ * Messages for the second attempt, after an unusable reply: the prompt, the reply and the problem.
+ * @param problem completes "That was of no use: …"
+ */
 export function repairPrompt(prompt: readonly LlmMessage[], reply: string, problem: string): readonly LlmMessage[] {
   return [
     ...prompt,
@@ -94,17 +106,16 @@ export function repairPrompt(prompt: readonly LlmMessage[], reply: string, probl
   ];
 }
 
-/**
- * The text, or parts of the beginning, middle and end of a long one: at most `EXCERPT_BYTES` plus the separators.
- */
+/** Returns the text, or its beginning, middle and end if it is long: at most `EXCERPT_BYTES` plus the separators. */
 export function excerptOf(content: string): string {
   if (content.length <= EXCERPT_BYTES && Buffer.byteLength(content, "utf8") <= EXCERPT_BYTES) {
     return content.toWellFormed();
   }
   const [first, middle, last] = EXCERPT_PART_BYTES;
   const beginning = withoutCutCharacters(Buffer.from(content.slice(0, first), "utf8").subarray(0, first));
-  // Starts a little before the middle, so that the part contains the middle for any number of bytes per character. Does
-  // not start before the end of the beginning, so that the parts of a text that is slightly too long do not overlap.
+  // The middle part starts a little before the middle of the text, so that it contains the middle for any number of
+  // bytes per character. It does not start before the first part ends, so that the parts of a text that is slightly too
+  // long do not overlap.
   const middleAt = Math.max(beginning.length, Math.floor(content.length / 2 - middle / 8));
   return [
     beginning,

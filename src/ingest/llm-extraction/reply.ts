@@ -7,12 +7,12 @@ import { shortTitle } from "../../domain/title.ts";
 import type { Entity, LlmExtraction, Relation } from "../../ports/llm-extraction-store.ts";
 import { GRAPH_ITEMS_MAX } from "./prompt.ts";
 
-/** Maximum characters of a tag, and of an entity's name or a part of a relation. */
+/** Maximum number of characters of a tag, and of an entity's name or a part of a relation. */
 const TAG_CHARACTERS_MAX = 48;
 const NAME_CHARACTERS_MAX = 128;
-/** Titles with more characters are dropped, because they are texts and not titles. */
+/** Titles with more characters than this are dropped, because they are texts and not titles. */
 const TITLE_CHARACTERS_MAX = 500;
-/** Number of opening braces at which parsing of an object is tried. */
+/** Maximum number of opening braces at which the parser tries to read an object. */
 const OBJECTS_TRIED_MAX = 8;
 
 /** A usable reply. */
@@ -46,7 +46,7 @@ export function parseReply(text: string, missing: readonly ExtractedField[]): Pa
 
 type JsonFields = { readonly [name: string]: Json | undefined };
 
-/** Parsers of attribute values; null: not valid. */
+/** Parsers of attribute values. They return null for an invalid value. */
 const PARSERS: Readonly<Record<ExtractedField, (value: Json) => string | readonly string[] | null>> = {
   title: (value) => {
     const title = shortTitle(plain(value, TITLE_CHARACTERS_MAX).replace(/^["'“”«»*#\s]+|["'“”«»*\s]+$/gu, ""));
@@ -65,7 +65,8 @@ const PARSERS: Readonly<Record<ExtractedField, (value: Json) => string | readonl
   },
   language: (value) => {
     const tag = plain(value, 64).replaceAll("_", "-");
-    // Only tags that start with two or three letters: "english" would be well-formed too.
+    // A language tag starts with two or three letters. This excludes words such as "english", which are well-formed
+    // tags too.
     if (!/^[a-z]{2,3}(?:-|$)/i.test(tag)) return null;
     try {
       return Intl.getCanonicalLocales(tag)[0] ?? null;
@@ -112,7 +113,7 @@ function plain(value: Json | undefined, charactersMax: number): string {
   return line.length > charactersMax ? "" : line;
 }
 
-/** The first JSON object after a model's reasoning that can be parsed; null: none. */
+/** The first JSON object behind a model's reasoning that can be parsed; null if there is none. */
 function objectIn(text: string): JsonFields | null {
   const answer = text.slice(text.lastIndexOf("</think>") + 1);
   let from = answer.indexOf("{");
@@ -127,7 +128,7 @@ function objectIn(text: string): JsonFields | null {
   return null;
 }
 
-/** Exclusive end of the object that begins at `from`; -1: it does not end. */
+/** Exclusive end of the object that begins at `from`; -1 if the object is incomplete. */
 function objectEnd(text: string, from: number): number {
   let depth = 0;
   let isInString = false;

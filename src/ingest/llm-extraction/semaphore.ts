@@ -1,6 +1,9 @@
 // Limits concurrent calls to each language model endpoint.
 
-/** Concurrent calls per endpoint. A hosted endpoint could take more; one on the same machine would not be faster. */
+/**
+ * Maximum number of concurrent calls per endpoint. A hosted endpoint could handle more; one on the same machine would
+ * not be faster with more.
+ */
 export const CALLS_MAX = 4;
 
 /** Semaphores by key, with `CALLS_MAX` permits each. Waiting callers are served in order of arrival. */
