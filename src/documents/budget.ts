@@ -13,7 +13,7 @@ export interface ReadingLimits {
   /** Decompressed bytes per compressed byte of one part, checked from `ratioFromBytes` decompressed bytes on. */
   readonly ratio: number;
   readonly ratioFromBytes: number;
-  /** UTF-16 units of text. */
+  /** UTF-16 code units of text. */
   readonly textUnits: number;
   /** Filled cells of all sheets, including cells that share a merged value. */
   readonly cells: number;

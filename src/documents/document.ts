@@ -14,7 +14,7 @@ export interface ReadDocument {
   readonly marks: readonly PlaceMark[];
 }
 
-/** From `at` on (UTF-16 units of the text), the text comes from this page, slide or sheet. */
+/** From `at` on (UTF-16 code units of the text), the text comes from this page, slide or sheet. */
 export interface PlaceMark {
   readonly at: number;
   readonly page?: number;

@@ -21,7 +21,7 @@ export interface BlockSink {
 /** The series of list items. Consecutive lists are one list. */
 export const LIST = {};
 
-/** Length of a piece in UTF-16 units after which the next one begins. */
+/** Length of a piece in UTF-16 code units after which the next one begins. */
 const PIECE_UNITS = 64 * 1024;
 
 /** Collects the text of a document. */

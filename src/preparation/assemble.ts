@@ -6,14 +6,14 @@ import type { Prepared } from "../ports/preparer.ts";
 import type { Cut } from "./chunk.ts";
 import { CutTexts } from "./chunk-texts.ts";
 
-/** A cut with its ranges in code points, too: range i is `[codePoints[2i], codePoints[2i + 1])`. */
+/** A cut whose ranges are also given in code points: range i is `[codePoints[2i], codePoints[2i + 1])`. */
 export interface CodePointCut extends Cut {
   readonly codePoints: ArrayLike<number>;
 }
 
 /**
- * The ranges of a cut in Unicode code points: two numbers per range, start and end. A lone surrogate counts as one, as
- * it does once it is stored. Takes time linear in the length of the content.
+ * The ranges of a cut in Unicode code points: two numbers per range, start and end. A lone surrogate counts as one code
+ * point, because it is stored as U+FFFD. Takes time linear in the length of the content.
  */
 export function codePointRanges(content: string, cut: Cut): Int32Array {
   const points = new Int32Array(cut.ranges.length * 2);
@@ -33,7 +33,7 @@ export function codePointRanges(content: string, cut: Cut): Int32Array {
   };
   let last = { start: 0, end: 0 };
   for (const [position, range] of cut.ranges.entries()) {
-    // The parts of a JSON turn share the range of its object. All other ranges begin behind the end of the previous
+    // The parts of a JSON turn share the range of its object. Every other range begins after the end of the previous
     // one.
     const isShared = position > 0 && range.start === last.start && range.end === last.end;
     points[2 * position] = isShared ? (points[2 * position - 2] ?? 0) : pointAt(range.start);
@@ -43,7 +43,7 @@ export function codePointRanges(content: string, cut: Cut): Int32Array {
   return points;
 }
 
-/** The chunks of a content in reading order, and their texts. The texts hold on to the content. */
+/** The chunks of a content in reading order, and their texts. The texts keep a reference to the whole content. */
 export function assemble(content: string, cut: CodePointCut): Pick<Prepared, "chunks" | "texts"> {
   const chunks = cut.ranges.map(({ tokens, turn, section }, ordinal): Chunk => {
     return {

@@ -5,7 +5,10 @@ import type { Cut } from "./chunk.ts";
 
 /** Separator between the passages of a context. */
 const PASSAGE_BREAK = "\n\n";
-/** Turns before and behind a turn in its context, so that full text also finds the turn by words of its neighbours. */
+/**
+ * Number of turns before, and of turns after, a turn that its context contains. Full text thus also finds the turn by
+ * words of its neighbours.
+ */
 const CONTEXT_TURNS = 2;
 
 /** The texts of the chunks of one content. */
@@ -49,7 +52,7 @@ export class CutTexts implements ChunkTexts {
     return around.length === 1 ? null : turnContext(turn, around);
   }
 
-  // A slice shares the memory of the content.
+  // A slice does not copy the content: it shares its memory.
   #passageAt(ordinal: number): string {
     const range = this.#cut.ranges[ordinal];
     return range === undefined ? "" : (range.passage ?? this.#content.slice(range.start, range.end));

@@ -14,35 +14,44 @@ export const CHUNK_TOKENS = 256;
 /** Special tokens that the model adds to each text: `[CLS]` and `[SEP]`. */
 export const SPECIAL_TOKENS = 2;
 /**
- * Maximum UTF-16 units per token of the budget, independent of the tokeniser. Prose has 4 to 5 units per token, but a
- * word that the tokeniser does not know counts as one token however long it is.
+ * Maximum number of UTF-16 code units of text per token of the budget, whatever the tokeniser counts. Prose has 4 to 5
+ * code units per token, but a word that the tokeniser does not know counts as one token however long it is.
  */
 export const UNITS_PER_TOKEN_MAX = 8;
 
-/** Largest share of the budget for title and headings if a text has more than one chunk. */
+/** Maximum share of the budget that title and headings may use if a text has more than one chunk. */
 const PREFIX_SHARE = 1 / 4;
 /**
- * A section smaller than this share of the budget is packed with the next one: alone it says too little to be found.
+ * A section smaller than this share of the budget shares a chunk with the next one: alone it has too few words to be
+ * found.
  */
 const SECTION_SHARE_MIN = 1 / 4;
 /** A sentence larger than the budget is cut into parts of this share of the budget, so that they pack evenly. */
 const PART_SHARE = 1 / 8;
-/** Minimum fill of such a part. A fuller part would need more token counts and gain nothing. */
+/**
+ * Minimum size of such a part, as a share of its maximum size. Finding a larger part would need more token counts and
+ * gain nothing.
+ */
 const FILL_MIN = 0.85;
-/** Budgets of text to look ahead before a cut, so that the remaining text divides evenly. */
+/**
+ * Amount of text, in chunk budgets, that is read ahead before a cut is chosen, so that the remaining text divides
+ * evenly.
+ */
 const LOOKAHEAD_BUDGETS = 4;
 
 /** The section that a chunk belongs to. */
 export interface ChunkSection {
-  /** Headings of the section, outermost first, including one that the passage begins with. */
+  /**
+   * Headings above the section, outermost first. If the passage itself begins with a heading, that heading is included.
+   */
   readonly headings: readonly string[];
-  /** The headings that the passage does not contain itself, as `A. B. `; empty if there are none. */
+  /** The headings that the passage itself does not contain, written as `A. B. `; empty if there are none. */
   readonly prefix: string;
 }
 
 /** A chunk as a range of the content. */
 export interface ChunkRange {
-  /** `[start, end)` in UTF-16 units, without white space at both ends. */
+  /** `[start, end)` in UTF-16 code units, without white space at both ends. */
   readonly start: number;
   readonly end: number;
   /** Tokens of title, headings and passage together, including special tokens. */
@@ -53,11 +62,11 @@ export interface ChunkRange {
   readonly section: ChunkSection;
   /** Present for a turn of a conversation. Only conversation/cut.ts sets it. */
   readonly turn?: Turn;
-  /** The passage if it is not the range of the content itself, as for a turn stored as JSON. */
+  /** The passage, if it differs from the text of the range: for example for a turn that is written as JSON. */
   readonly passage?: string;
 }
 
-/** The chunk ranges of a text, and the title as it is put before them. */
+/** The chunk ranges of a text, and the title in the form that is put before the passages. */
 export interface Cut {
   /** The title as `Title. `. */
   readonly titlePrefix: string;
@@ -67,18 +76,18 @@ export interface Cut {
 /** Options of `cutChunks`. */
 export interface CutOptions {
   readonly form: Form;
-  /** Put before every chunk. An extracted title is left out if the passage begins with it. */
+  /** Title that is put before every chunk. An extracted title is left out where the passage begins with it. */
   readonly title: { readonly text: string; readonly isGiven: boolean };
   readonly countTokens: CountTokens;
-  /** Token budget of a chunk, everything included: `CHUNK_TOKENS`, except in measurements. */
+  /** Token budget of a chunk, including title, headings and special tokens: `CHUNK_TOKENS`, except in measurements. */
   readonly tokensMax: number;
 }
 
 /**
  * Cuts a text into chunks of at most `tokensMax` tokens. The ranges are in order and do not overlap; only white space
- * lies outside them. A text that fits is one chunk. Other texts are cut at sections, else blocks, sentences, words or
- * graphemes, into chunks of about equal size. A text of white space has no chunk. Takes time linear in the length of
- * the text.
+ * lies outside them. A text that fits is one chunk. Other texts are cut into chunks of about equal size: between
+ * sections if possible, else between blocks, sentences, words or graphemes. A text of white space has no chunk. Takes
+ * time linear in the length of the text.
  */
 export function cutChunks(content: string, options: CutOptions): Cut {
   const whole = trimmed(content, 0, content.length);
@@ -86,7 +95,7 @@ export function cutChunks(content: string, options: CutOptions): Cut {
   return cutWhole(content, whole.start, whole.end, options) ?? new Cutter(content, options).cut();
 }
 
-/** The text as one chunk with its full title; null if that exceeds the budget. */
+/** The whole text as one chunk with the full title; null if they exceed the budget together. */
 function cutWhole(content: string, start: number, end: number, options: CutOptions): Cut | null {
   const { form, title, countTokens, tokensMax } = options;
   if (end - start > tokensMax * UNITS_PER_TOKEN_MAX) return null;
@@ -103,20 +112,30 @@ function cutWhole(content: string, start: number, end: number, options: CutOptio
 }
 
 /**
- * Cost of a cut before a piece, in budgets. A cut between two sections costs nothing, one inside a sentence the most.
+ * Cost of a cut before a piece, as a multiple of the chunk budget. A cut between two sections costs nothing; a cut
+ * inside a sentence costs the most.
  */
 const CUT_COST = { section: 0, block: 0.05, sentence: 0.15, inside: 0.4 } as const;
-/** Cost, in budgets, of a chunk that ends with a heading: the heading would be separated from its section. */
+/**
+ * Cost of a chunk that ends with a heading, as a multiple of the chunk budget: the heading would be separated from its
+ * section.
+ */
 const HEADING_LAST_COST = 0.5;
 
-/** The smallest unit of packing: `[start, end)` without white space at both ends. */
+/** A piece of text that is not divided when chunks are packed: `[start, end)`, without white space at both ends. */
 interface Piece {
   readonly start: number;
   readonly end: number;
   readonly tokens: number;
-  /** Share of the budget in tokens: the token count, or more if that is implausibly low for the length. */
+  /**
+   * Number of tokens that the piece uses of the budget: its token count, or more if the count is implausibly low for
+   * its length.
+   */
   readonly weight: number;
-  /** The largest unit that begins with this piece. */
+  /**
+   * The largest unit of text (section, block or sentence) that begins with this piece; `inside` if the piece begins
+   * inside a sentence.
+   */
   readonly begins: keyof typeof CUT_COST;
   readonly under: Heading | null;
   readonly isHeading: boolean;
@@ -193,7 +212,7 @@ class Cutter {
     }
   }
 
-  /** One sentence or line: as one piece if it fits, else in parts. */
+  /** Yields one sentence or line: as one piece if it fits the budget, else in parts. */
   private *fittingPieces(from: number, to: number, block: Block, budget: number): Generator<Piece> {
     const { start, end } = trimmed(this.content, from, to);
     if (start === end) return;
@@ -287,7 +306,7 @@ class Cutter {
     for (const piece of pieces) {
       under = commonHeading(under, piece.under);
       tokens += piece.tokens;
-      // The tokeniser may read two pieces without white space between them as one word.
+      // Two pieces without white space between them may be one word for the tokeniser.
       if (piece.start === lastEnd) isSum = false;
       lastEnd = piece.end;
     }
@@ -300,16 +319,16 @@ class Cutter {
   }
 }
 
-/** Title and headings as they are put before passages, within their share of the budget. */
+/** Writes title and headings as they are put before passages, within their share of the budget. */
 class Prefixes {
   readonly titlePrefix: string;
   readonly titleTokens: number;
   private readonly countTokens: CountTokens;
   private readonly tokensMax: number;
   private readonly title: string;
-  /** By heading: tokens reserved for the prefix of every chunk that begins under it. */
+  /** Key: heading. Value: number of tokens reserved for the prefix of every chunk that begins under the heading. */
   private readonly reserved = new Map<Heading | null, number>();
-  /** By the innermost heading of the prefix, then by the innermost heading of the chunk. */
+  /** Key: innermost heading of the prefix. Value: the sections by the innermost heading of the chunk. */
   private readonly sections = new Map<Heading | null, Map<Heading | null, PrefixedSection>>();
 
   constructor({ title, countTokens, tokensMax }: CutOptions) {
@@ -320,7 +339,7 @@ class Prefixes {
     this.titleTokens = countTokens(this.titlePrefix);
   }
 
-  /** Maximum tokens of title and headings before a chunk that begins under `heading`. */
+  /** Maximum number of tokens of title and headings before a chunk that begins under `heading`. */
   tokensMaxUnder(heading: Heading | null): number {
     const known = this.reserved.get(heading);
     if (known !== undefined) return known;
@@ -348,7 +367,10 @@ class Prefixes {
     return found;
   }
 
-  /** The innermost headings that fit beside the title. The innermost one is shortened if it does not fit alone. */
+  /**
+   * The innermost headings that fit into the budget of the prefix together with the title. The innermost heading is
+   * shortened if it alone does not fit.
+   */
   private prefixOf(heading: Heading | null): string {
     let left = this.tokensMax - this.titleTokens;
     let prefix = "";
@@ -369,21 +391,21 @@ interface PrefixedSection {
   readonly prefixTokens: number;
 }
 
-/** The token count, but at least one token per `UNITS_PER_TOKEN_MAX` units. */
+/** The token count, but at least one token per `UNITS_PER_TOKEN_MAX` UTF-16 code units. */
 function weightOf(tokens: number, units: number): number {
   return Math.max(tokens, Math.ceil(units / UNITS_PER_TOKEN_MAX));
 }
 
 /**
- * An end in `(start, end]`, at a good place to cut, such that the text before it weighs at most `weightMax`. If one
- * code point already weighs more, the end lies behind it. Costs about three token counts, never more than a dozen, of
- * at most `weightMax * UNITS_PER_TOKEN_MAX` units each.
+ * A good position for a cut in `(start, end]`, such that the weight of the text from `start` to it is at most
+ * `weightMax`. If the first code point alone exceeds this weight, the position after it. Usually calls the tokeniser
+ * about three times, never more than twelve times, each time with at most `weightMax * UNITS_PER_TOKEN_MAX` code units.
  */
 function fittingEnd(content: string, start: number, end: number, weightMax: number, countTokens: CountTokens): number {
   let high = Math.min(end, start + Math.max(1, Math.floor(weightMax * UNITS_PER_TOKEN_MAX)));
   let tokens = countTokens(content.slice(start, high));
   if (tokens > weightMax) {
-    // Tokens are usually spread evenly, so the first guess is close. The halving handles texts where they are not.
+    // Tokens are usually spread evenly, so the first guess is close. Bisection handles texts where they are not.
     let low = start;
     let lowTokens = 0;
     let guess = start + Math.floor(((high - start) * weightMax) / tokens);
@@ -409,7 +431,7 @@ function shortened(text: string, tokensMax: number, countTokens: CountTokens): s
   return end === text.length ? text : `${text.slice(0, end).trimEnd()}…`;
 }
 
-/** A title or heading as a sentence with a space behind it; empty for a blank one. */
+/** A title or heading as a sentence, with a space after it; empty if the title or heading is blank. */
 function asSentence(heading: string): string {
   const text = heading.trim();
   if (text === "") return "";
@@ -417,7 +439,8 @@ function asSentence(heading: string): string {
 }
 
 /**
- * Whether the title is put before a passage: always a given one, an extracted one unless the passage begins with it.
+ * Whether the title is put before a passage. A title that the caller gave always is; an extracted title is not if the
+ * passage begins with it.
  */
 function needsTitle(title: CutOptions["title"], passage: string): boolean {
   if (title.text.trim() === "") return false;
@@ -425,7 +448,7 @@ function needsTitle(title: CutOptions["title"], passage: string): boolean {
   return !lettersOf(passage.slice(0, 512)).startsWith(lettersOf(title.text).slice(0, 64));
 }
 
-/** Only the letters and digits of a text, in lower case: ignores markup, quotes and line breaks. */
+/** The letters and digits of a text, in lower case. Comparing them ignores markup, quotes and line breaks. */
 function lettersOf(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{M}\p{N}]+/gu, "");
 }

@@ -1,28 +1,34 @@
-// Tells closely related languages apart where n-grams of a few words confuse them: by letters that only some of them
-// use, and by common words that each spells differently. language.ts decides when to ask.
+// Distinguishes closely related languages that the n-grams of a short text confuse: by letters that only some of them
+// use, and by common words that each language spells differently. language.ts decides when this is needed.
 
 import distinctiveWordList from "../../data/words/distinctive-words.txt" with { type: "text" };
 import { parseWordList } from "../kit/word-lists.ts";
 
-/** Maximum share of letters from outside a language's alphabet: enough for a name or two from a related language. */
+/**
+ * Maximum share of letters that do not belong to a language's alphabet: it allows for a name or two from a related
+ * language.
+ */
 const FOREIGN_SHARE_MAX = 0.01;
 /**
- * Deduction from the n-gram score of a language that the text has no distinctive letter or word of (chosen on the test
- * sentences).
+ * Deduction from the n-gram score of a language if the text has none of its distinctive letters and words (value chosen
+ * with the test sentences).
  */
 const NO_MARKER_PENALTY = 0.02;
 
 interface Alphabet {
   readonly language: string;
-  /** Distinctive letters, or words and endings, of which nearly every sentence has one; null if it has none. */
+  /**
+   * Pattern of letters, or of words and endings, that only this language uses and that occur in nearly every sentence;
+   * null if the language has none.
+   */
   readonly marker: RegExp | null;
   /** Letters that the language never uses. */
   readonly foreignLetters: RegExp;
 }
 
 /**
- * The Slavic alphabets in Cyrillic. Others (Kazakh, Tajik, Mongolian) have letters that are foreign to all of these,
- * and the n-grams do not know their languages.
+ * The Slavic alphabets in Cyrillic. Others (Kazakh, Tajik, Mongolian) have letters that none of these alphabets has,
+ * and the n-gram detector does not know these languages.
  */
 const ALPHABETS: readonly Alphabet[] = [
   { language: "ru", marker: null, foreignLetters: /[^а-яё ]/g },
@@ -52,14 +58,15 @@ export function slavicLanguage(text: string, scores: Readonly<Record<string, num
   return best?.language ?? null;
 }
 
-/** By language: common words that its related language lacks or spells differently. */
+/** For each language, the common words that its related language lacks or spells differently. */
 const DISTINCTIVE_WORDS = new Map(
   [...parseWordList(distinctiveWordList)].map(([language, words]) => [language, new Set(words)] as const),
 );
 
 /**
- * By detected language: the two languages that it may be. The first one wins if the words do not decide. The n-grams
- * know only Malay (`ms`); Indonesian (`id`), a variety of it, has about ten times as many writers.
+ * For each language that n-grams detect, the two languages that the text may really have. The first one wins if the
+ * words do not decide. The n-grams know only Malay (`ms`); Indonesian (`id`), a variety of it, has about ten times as
+ * many writers.
  */
 const RELATED_LANGUAGES: Readonly<Record<string, readonly [string, string]>> = {
   da: ["da", "no"],

@@ -8,25 +8,26 @@ import { readLineTurns } from "./conversation/lines.ts";
 import type { Conversation } from "./conversation/turns.ts";
 import { detectType } from "./type.ts";
 
-/** The type of texts that are read turn by turn, whether the caller gave it or it was detected. */
+/** The type of texts that are read turn by turn. Either the caller gave this type or it was detected. */
 const CONVERSATION = "conversation" satisfies DetectedType;
 
 /**
- * Longer JSON is prepared like any other text: the passages of its turns would not fit into a message between
- * processes.
+ * Maximum length of JSON that is read turn by turn, in UTF-16 code units. Longer JSON is prepared like any other text,
+ * because the passages of its turns would not fit into a message between processes.
  */
 const JSON_UNITS_MAX = 16 * 1024 * 1024;
 
 /** The detected type of a text, and its turns if it is a conversation. */
 export interface ClassifiedText {
   readonly detectedType: DetectedType;
-  /** null if the text is not read turn by turn, whatever type the caller gave. */
+  /** null if the text is not read turn by turn. That can happen even if the caller gave the type `conversation`. */
   readonly conversation: Conversation | null;
 }
 
 /**
- * Detects the type of a text, and reads its turns if it is a conversation by the given type or, without one, by the
- * detected type. A text that was given as a conversation but has no recognisable turn is prepared like any other text.
+ * Detects the type of a text. If the type is `conversation`, also reads its turns; here the type that the caller gave
+ * has priority over the detected one. A text that was given as a conversation but has no recognisable turn is prepared
+ * like any other text.
  * @param givenType the caller's type; null if none was given.
  */
 export function classifyText(content: string, givenType: string | null): ClassifiedText {
@@ -36,14 +37,14 @@ export function classifyText(content: string, givenType: string | null): Classif
   return { detectedType, conversation: isConversation ? (jsonTurns ?? readLineTurns(content)) : null };
 }
 
-/** The days of a memory, as `8 May 2023`, for turns that have no day of their own. */
+/** Days of a memory, written as `8 May 2023`, for turns that have no day of their own. */
 export interface MemoryDays {
   readonly givenDay: string | null;
   readonly createdDay: string | null;
 }
 
 /**
- * The days of a memory.
+ * Finds the days of a memory.
  * @param date the date in the memory's metadata: a text with a day in it, or Unix seconds or milliseconds.
  * @param createdAt Unix milliseconds; null if unknown.
  */

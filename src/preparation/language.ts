@@ -1,6 +1,6 @@
-// Detects the language of a text as a BCP 47 tag: by its script if that decides, else by n-grams (eld).
-// close-languages.ts tells related languages apart. Both forms of Norwegian are `no`. Serbian and Bosnian in Latin
-// letters are `hr`, since their sentences are Croatian sentences too.
+// Detects the language of a text as a BCP 47 tag: by its script if only one language uses that script, else by n-grams
+// (package `eld`). close-languages.ts distinguishes related languages. Both forms of Norwegian are `no`. Serbian and
+// Bosnian in Latin letters are `hr`, because most of their sentences could also be Croatian.
 
 import { eld } from "eld/extrasmall";
 import { hasStopWords, stopWordsOf } from "../kit/stop-words.ts";
@@ -9,32 +9,40 @@ import { resolveRelatedLanguage, slavicLanguage } from "./close-languages.ts";
 /** The tag for "undetermined" (RFC 5646, section 4.1). */
 export const UNDETERMINED = "und";
 
-/** Units sampled at each of the beginning, the middle and the end of a text. Twice as many changed no result. */
+/**
+ * Length, in UTF-16 code units, of each of the three samples of a text: from its beginning, middle and end. Samples of
+ * twice this length changed no result.
+ */
 const SAMPLE_UNITS = 160;
-/** With fewer letters n-grams are unreliable: "Здравствуйте" would be Bulgarian. */
+/**
+ * Minimum number of letters for n-grams. With fewer they are unreliable: the Russian "Здравствуйте" would be Bulgarian.
+ */
 const LETTERS_MIN = 12;
-/** Up to this many letters, the best language must lead the second one by `SHORT_LEAD_MIN`. */
+/**
+ * In a text of at most this many letters, the score of the best language must exceed that of the second one by
+ * `SHORT_LEAD_MIN`.
+ */
 const SHORT_LETTERS = 24;
 const SHORT_LEAD_MIN = 0.02;
 /**
- * From this share of English function words, a text is English even if n-grams prefer another language, provided that
- * English scores nearly as well: English about foreign places and people is full of foreign names. Of 26,222 English
- * passages (SciFact, LoCoMo, HotpotQA, 2WikiMultihop and Cranfield corpora, 21 Nov 2026) 51 are detected as something
- * else, half of them `und`.
+ * A text with at least this share of English function words is English even if n-grams prefer another language,
+ * provided that English scores nearly as well. The reason: English texts about foreign places and people are full of
+ * foreign names. Of 26,222 English passages (SciFact, LoCoMo, HotpotQA, 2WikiMultihop and Cranfield corpora, 21 Nov
+ * 2026) 51 are detected as something else, half of them `und`.
  */
 const ENGLISH_SHARE_MIN = 0.2;
 /**
- * Maximum gap between the scores of English and the best language. Norwegian also has the words "i" and "time", with a
- * larger gap.
+ * Maximum difference between the scores of the best language and of English in that case. It excludes Norwegian, which
+ * also has the words "i" and "time", but a larger difference.
  */
 const ENGLISH_GAP_MAX = 0.2;
 /**
- * From this share of code characters (brackets, operators), a text has no language unless at least `PROSE_SHARE_MIN` of
- * its words are function words. Prose with links and emphasis stays below 0.05.
+ * A text with at least this share of code characters (brackets, operators) has no language unless at least
+ * `PROSE_SHARE_MIN` of its words are function words. Prose with links and Markdown emphasis has a share below 0.05.
  */
 const CODE_SHARE_MIN = 0.1;
 const PROSE_SHARE_MIN = 0.2;
-/** N-gram score below which Cyrillic letters do not form words. */
+/** Minimum n-gram score of a Cyrillic text. With a lower score, its letters are not words of a known language. */
 const CYRILLIC_SCORE_MIN = 0.65;
 /**
  * Parts that belong to no language: addresses, markup and entities. Each alternative is bounded to keep the search
@@ -42,10 +50,10 @@ const CYRILLIC_SCORE_MIN = 0.65;
  */
 const NOISE =
   /(?:https?:\/\/|www\.)[\x21-\x7e]+|(?<![\w.+-])[\w.+-]{1,64}@[\w.-]{1,255}|<\/?[a-z][^<>]{0,200}>|&#?\w{1,10};/gi;
-/** A character of these scripts says about as much as three letters of an alphabet. */
+/** Scripts in which one character carries about as much information as three letters of an alphabet. */
 const SYLLABLE_WEIGHT = 3;
 
-/** Scripts that (nearly) only one language uses. Han without kana beside it is Chinese. */
+/** Scripts that only, or almost only, one language uses. Han characters in a text without kana are Chinese. */
 const SCRIPTS: readonly { readonly language: string; readonly script: RegExp; readonly weight: number }[] = [
   { language: "ja", script: /[\p{Script=Hiragana}\p{Script=Katakana}]/gu, weight: SYLLABLE_WEIGHT },
   { language: "zh", script: /\p{Script=Han}/gu, weight: SYLLABLE_WEIGHT },
@@ -71,19 +79,19 @@ const SCRIPTS: readonly { readonly language: string; readonly script: RegExp; re
   { language: "ml", script: /\p{Script=Malayalam}/gu, weight: 1 },
 ];
 /**
- * Forms of Han characters that only Japanese uses, neither simplified nor traditional Chinese. If a tenth of the Han
- * characters are of these, a text without kana, such as an address or a heading, is Japanese. A Chinese text may name a
- * place in Japan.
+ * Han characters in forms that only Japanese uses, not Chinese, whether simplified or traditional. If a tenth of the
+ * Han characters are of these, a text without kana, such as an address or a heading, is Japanese. The share is needed
+ * because a Chinese text may name a place in Japan.
  */
 const JAPANESE_FORMS =
   /[円駅県図広売読発気働込畑峠枠栃渋沢帰実関応対総経済労営検験転軽団囲圏変従様歴産単鉄辺遅釈雑駆騒黒齢訳択拝桜楽権満焼絵継続縄聴薬蔵覚観譲豊鉱髪鶏]/gu;
 const JAPANESE_FORMS_SHARE_MIN = 0.1;
 /**
- * Greek and all later scripts, without punctuation and symbols. A text without such a character uses no script of the
- * list.
+ * Characters from Greek on in the order of Unicode, without punctuation and symbols. A text without such a character
+ * uses no script of the list.
  */
 const BEYOND_LATIN = /[\u0370-\u1dff\u2c00-\uffff]/;
-/** From this share of kana among kana and Han, a text is Japanese. A Chinese text may quote a few kana. */
+/** Minimum share of kana among kana and Han characters in a Japanese text. A Chinese text may quote a few kana. */
 const KANA_SHARE_MIN = 0.1;
 
 /** The language of a text; `und` if the text is too short or too mixed to decide. Takes about 0.2 ms for any length. */
@@ -160,8 +168,8 @@ function languageByNgrams(sample: string): string {
 }
 
 /**
- * Whether a text that n-grams take for another language has enough English function words, and more than of that
- * language.
+ * Whether a text is English although n-grams prefer another language: it has enough English function words, and more of
+ * them than function words of that language.
  */
 function isEnglishByFunctionWords(words: readonly string[], language: string): boolean {
   const english = functionWordShare(words, "en");

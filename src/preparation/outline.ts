@@ -7,16 +7,16 @@ export type Form =
   | "markdown"
   /** Source code: stanzas separated by blank lines, in which `#` starts a comment, not a heading. */
   | "stanzas"
-  /** Each line is a unit: rows of a table, turns of a conversation. */
+  /** Each line is a block: rows of a table, turns of a conversation. */
   | "lines";
 
 /** A heading, linked to the heading above it. */
 export interface Heading {
   /** Text without markers and emphasis, cut to `HEADING_CHARACTERS_MAX`. */
   readonly text: string;
-  /** 1 is the outermost. */
+  /** Level of the heading; 1 is the outermost. */
   readonly level: number;
-  /** Start of the heading's line, in UTF-16 units. */
+  /** Start of the heading's line, in UTF-16 code units. */
   readonly start: number;
   /** The nearest earlier heading with a smaller level. */
   readonly parent: Heading | null;
@@ -24,7 +24,10 @@ export interface Heading {
   readonly depth: number;
 }
 
-/** A part of a text that forms one unit: `[start, end)` in UTF-16 units, without the line break behind it. */
+/**
+ * A heading, paragraph or other part of a text that belongs together: `[start, end)` in UTF-16 code units, without the
+ * line break after it.
+ */
 export interface Block {
   readonly kind: "heading" | "paragraph" | "item" | "code" | "table" | "line";
   readonly start: number;
@@ -33,11 +36,14 @@ export interface Block {
   readonly under: Heading | null;
 }
 
-/** Longer headings are cut, because they are repeated in every chunk below them. */
+/**
+ * Maximum length of a heading in characters. Longer headings are cut, because they are repeated in every chunk below
+ * them.
+ */
 const HEADING_CHARACTERS_MAX = 200;
-/** Front matter must end within this many lines. */
+/** Maximum number of lines of front matter. */
 const FRONT_MATTER_LINES_MAX = 100;
-/** Units at the start of a line that decide its kind. */
+/** Number of UTF-16 code units at the start of a line that are read to recognise its kind. */
 const LINE_HEAD_UNITS = 16;
 
 const FENCE = /^(`{3,}|~{3,})/;
@@ -46,7 +52,7 @@ const ITEM_MARK = /^(?:[-*+•◦‣]|\d{1,9}[.)])[ \t]/;
 const UNDERLINE = /^(?:={2,}|-{2,})[ \t\r]*$/;
 
 /**
- * The blocks of a text in reading order. Every character that is not white space lies in exactly one of them.
+ * The blocks of a text in reading order. Every character that is not white space belongs to exactly one block.
  * Takes time linear in the length of the text and holds one block at a time.
  */
 export function blocksOf(content: string, form: Form): Generator<Block> {
@@ -70,7 +76,7 @@ export function commonHeading(a: Heading | null, b: Heading | null): Heading | n
   return a;
 }
 
-/** A text without Markdown markers at its start, and without marks of emphasis, links and code. */
+/** Removes from a text the Markdown markers at its start, and the marks of emphasis, links and code. */
 export function withoutMarkup(text: string): string {
   return text
     .replace(/^(?:\s*(?:#{1,6}[ \t]+|>[ \t]?|(?:[-*+•◦‣]|\d{1,9}[.)])[ \t]+))+/, "")
@@ -84,9 +90,9 @@ export function withoutMarkup(text: string): string {
 
 interface Line {
   readonly start: number;
-  /** End without the line feed. A carriage return before it is included. */
+  /** End of the line without its line feed. A carriage return before the line feed is part of the line. */
   readonly end: number;
-  /** First character that is no space, tab or carriage return; `end` if the line is blank. */
+  /** Position of the first character that is not a space, tab or carriage return; `end` if the line is blank. */
   readonly text: number;
 }
 
@@ -122,9 +128,12 @@ function* plainBlocks(content: string, form: "stanzas" | "lines"): Generator<Blo
 
 type LineKind = "blank" | "fence" | "heading" | "table" | "item" | "row" | "text";
 
-/** Separator between the cells of a row, as `src/documents` writes tables. Each such line can be understood alone. */
+/**
+ * Separator between the cells of a table row, as `src/documents` writes tables. Each such line names its columns, so
+ * that it can be understood alone.
+ */
 const CELL_BREAK = " | ";
-/** The first cell of a row must end within this many units. */
+/** The first cell of a row must end within this many UTF-16 code units. */
 const FIRST_CELL_UNITS_MAX = 2_048;
 
 function kindOf(content: string, line: Line): LineKind {
@@ -150,7 +159,7 @@ function headOf(content: string, line: Line): string {
   return content.slice(line.text, Math.min(line.end, line.text + LINE_HEAD_UNITS));
 }
 
-/** A block that later lines may extend. */
+/** The block that is being read; later lines may continue it. */
 interface OpenBlock {
   readonly kind: "paragraph" | "item" | "table";
   readonly start: number;
@@ -217,7 +226,7 @@ function continuesBlock(open: OpenBlock, kind: LineKind): boolean {
 function isUnderline(content: string, line: Line): boolean {
   const first = content[line.text];
   if (first !== "=" && first !== "-") return false;
-  // A longer row of dashes is a rule, not the underline of a heading.
+  // A longer row of dashes is a horizontal rule, not the underline of a heading.
   return line.end - line.text <= HEADING_CHARACTERS_MAX && UNDERLINE.test(content.slice(line.text, line.end));
 }
 
@@ -230,7 +239,7 @@ function headingBelow(last: Heading | null, line: string, level: number, start: 
   return { text, level, start, parent, depth: parent === null ? 0 : parent.depth + 1 };
 }
 
-/** End of the line that closes the fence which `opening` opens; the end of the text if no line closes it. */
+/** End of the line that closes the code fence `opening`; the end of the text if no line closes it. */
 function fenceEnd(content: string, opening: Line): number {
   const fence = FENCE.exec(headOf(content, opening))?.[1] ?? "```";
   for (let at = opening.end + 1; at < content.length; ) {
@@ -241,7 +250,9 @@ function fenceEnd(content: string, opening: Line): number {
   return content.length;
 }
 
-/** End of the front matter, a leading block between two lines `---`; 0 if the text has none. */
+/**
+ * End of the front matter, which is a block between two lines `---` at the beginning of the text; 0 if there is none.
+ */
 function frontMatterEnd(content: string): number {
   const first = lineAt(content, 0);
   if (!isRule(content, first)) return 0;
@@ -249,7 +260,7 @@ function frontMatterEnd(content: string): number {
   for (let lines = 0; lines < FRONT_MATTER_LINES_MAX && at < content.length; lines++) {
     const line = lineAt(content, at);
     if (isRule(content, line)) return line.end;
-    // Front matter has no blank lines: the first `---` was a horizontal rule.
+    // Front matter has no blank lines. So the first `---` was a horizontal rule.
     if (line.text === line.end) return 0;
     at = line.end + 1;
   }

@@ -1,5 +1,5 @@
-// The preparation process: a child process that prepares texts with prepare.ts. adapters/preparation starts it and
-// handles a text that kills it. Files are read in processes of their own (documents/document-child.ts).
+// The preparation process: a child process that prepares texts with prepare.ts. adapters/preparation starts this
+// process and handles texts that crash it. Files are read in processes of their own (documents/document-child.ts).
 
 import { ChildRefusal, serveChild } from "../children/serve.ts";
 import { invariant } from "../domain/fault.ts";
@@ -8,13 +8,12 @@ import { decodeInputs, encodeResults, TOKENIZER_VARIABLE } from "./preparation-p
 import { prepareRanges } from "./prepare.ts";
 
 /**
- * After a request with at least this many bytes of text, the memory of its preparation is freed before the next
- * request.
+ * After a request with at least this many bytes of text, garbage is collected before the next request.
  */
 const COLLECT_AFTER_BYTES = 8 * 1024 * 1024;
 
 /**
- * Loads the tokeniser named by `MNEME_PREPARATION_TOKENIZER` and prepares texts until the server is gone.
+ * Loads the tokeniser named by `MNEME_PREPARATION_TOKENIZER` and prepares texts until the server closes the connection.
  * @throws ChildRefusal if the tokeniser cannot be loaded
  */
 export async function runPreparationChild(socketPath: string): Promise<void> {

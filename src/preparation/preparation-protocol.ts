@@ -1,8 +1,8 @@
 // Messages between the server and the preparation process: the server sends texts, the process returns ranges. Frames
 // and sockets are in children/.
 //
-// A `prepare` request carries any number of texts, concatenated as UTF-8 in its payload. Texts larger than a frame are
-// sent before it in `part` requests, whose payloads precede the payload of the next `prepare`.
+// A `prepare` request carries any number of texts, concatenated as UTF-8 in its payload. If the texts do not fit into
+// one frame, `part` requests are sent first. Their payloads precede the payload of the following `prepare` request.
 
 import type { JsonObject } from "../children/frames.ts";
 import type { ChildMessage } from "../children/serve.ts";
@@ -14,7 +14,10 @@ import type { PreparedRanges } from "./prepare.ts";
 /** Environment variable with the path of the `tokenizer.json` that the preparation process counts tokens with. */
 export const TOKENIZER_VARIABLE = "MNEME_PREPARATION_TOKENIZER";
 
-/** Maximum bytes of one payload. Well below the size of a frame, because the ranges must fit into one frame as well. */
+/**
+ * Maximum number of bytes of one payload. It is well below the size of a frame, because the resulting ranges must also
+ * fit into one frame.
+ */
 export const PART_BYTES_MAX = 32 * 1024 * 1024;
 
 /** One text of a `prepare` request: its length in bytes and the attributes that the caller gave. */
@@ -28,7 +31,7 @@ interface InputHeader {
   readonly createdAt: number | null;
 }
 
-/** The result for one text, without the numbers of its ranges. */
+/** The result for one text, except for the numbers of its ranges, which are in the payload. */
 interface ResultHeader {
   readonly title: string;
   readonly type: string;
@@ -38,18 +41,22 @@ interface ResultHeader {
   readonly sections: readonly { readonly headings: readonly string[]; readonly prefix: string }[];
   /** Number of ranges. */
   readonly ranges: number;
-  /** Speakers and days of turns. */
+  /** The distinct speakers and days of the turns. */
   readonly names: readonly string[];
-  /** By range the passage if it is not the range of the content; null if no range has one. */
+  /**
+   * For each range, its passage if that differs from the text of the range, else an empty string. null if all passages
+   * are the texts of their ranges.
+   */
   readonly passages: readonly string[] | null;
 }
 
 /**
- * Numbers per range: start, end, both in code points, tokens, whether the title is put before it, index of its section;
- * for a turn its session, the indexes of its speaker and day in `names`, and the units of its label.
+ * Count of numbers per range. In order: start and end in UTF-16 code units, start and end in code points, number of
+ * tokens, whether the title is put before the passage, index of the section. Then for a turn: its session, the indexes
+ * of its speaker and day in `names`, and the length of its label in UTF-16 code units.
  */
 const RANGE_NUMBERS = 11;
-/** Stands for a missing session, speaker or day. */
+/** Number that means: no session, no speaker or no day. */
 const NONE = -1;
 
 /** The requests that prepare these texts. They must be sent in this order without other requests in between. */
@@ -70,12 +77,12 @@ export function encodeInputs(inputs: readonly PrepareInput[]): ChildMessage[] {
 }
 
 /**
- * The texts of a `prepare` request, from the payloads of its parts and its own, in order. Lone surrogates arrive as
- * U+FFFD.
+ * The texts of a `prepare` request in order, from the payloads of its `part` requests and its own payload. Lone
+ * surrogates arrive as U+FFFD.
  */
 export function decodeInputs(header: JsonObject, payloads: readonly Uint8Array[]): PrepareInput[] {
   const joined = payloads.length === 1 ? (payloads[0] ?? new Uint8Array()) : Buffer.concat(payloads);
-  // Without `ignoreBOM` the decoder drops a leading U+FEFF, and all ranges are off by one.
+  // Without `ignoreBOM` the decoder would remove a leading U+FEFF, and all ranges would be wrong by one.
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let at = 0;
   return (header.inputs as unknown as InputHeader[]).map(({ bytes, ...given }) => {
@@ -112,7 +119,7 @@ export function encodeResults(results: readonly PreparedRanges[]): ChildMessage 
   return { header: { results: headers }, payload: new Uint8Array(numbers.buffer) };
 }
 
-/** The index of a key, which is added if it is new. */
+/** Returns the index of a key. Adds the key if it is new. */
 function indexOf<Key>(key: Key, indexes: Map<Key, number>): number {
   const known = indexes.get(key);
   if (known === undefined) indexes.set(key, indexes.size);

@@ -1,5 +1,5 @@
-// Prepares a text for indexing: language, type, title, tags and chunks. This file only orders the steps; each step has
-// a file of its own. Files in other formats arrive here as the text that src/documents read from them.
+// Prepares a text for indexing: language, type, title, tags and chunks. This file only defines the order of the steps;
+// each step has a file of its own. Of files in other formats, this file gets the text that src/documents extracted.
 
 import type { Extracted } from "../domain/memory.ts";
 import type { Prepared, PrepareInput } from "../ports/preparer.ts";
@@ -13,7 +13,10 @@ import { extractTags } from "./tags.ts";
 import { extractTitle } from "./title.ts";
 import { formOf } from "./type.ts";
 
-/** Units at the beginning of a conversation from which attributes are extracted: as many as the detectors use. */
+/**
+ * Maximum length, in UTF-16 code units, of the spoken text from which the attributes of a conversation are extracted.
+ * The detectors read no more.
+ */
 const SPOKEN_UNITS_MAX = 32_768;
 
 /** What preparation needs from the models. */
@@ -21,14 +24,16 @@ export interface PrepareModels {
   readonly countTokens: CountTokens;
 }
 
-/** A prepared text whose chunks are still ranges of its content: small enough to be sent between processes. */
+/**
+ * A prepared text whose chunks are only ranges of its content, so that it is small enough to be sent between processes.
+ */
 export interface PreparedRanges {
   readonly extracted: Extracted;
   readonly cut: CodePointCut;
 }
 
 /**
- * Prepares a text. Returns all four attributes: the caller's if given, else the extracted one.
+ * Prepares a text. Returns all four attributes. Each is the caller's if the caller gave one, else it is extracted.
  * Pure and synchronous. Takes time linear in the length of the content, about 0.7 ms for 1.4 KB.
  * @param tokensMax token budget of a chunk, changed only for measurements.
  */
@@ -45,7 +50,8 @@ export function prepareRanges(
 ): PreparedRanges {
   const { content } = input;
   const { detectedType, conversation } = classifyText(content, input.type);
-  // The detectors only read the beginning, so leading white space is removed. Of a conversation they read what is said.
+  // The detectors only read the beginning, so leading white space is removed. For a conversation, they read only the
+  // spoken text.
   const visible = content.trimStart();
   const sample = (conversation !== null && spokenSample(content, conversation, SPOKEN_UNITS_MAX)) || visible;
   const language = input.language ?? detectLanguage(sample);

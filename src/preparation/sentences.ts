@@ -2,20 +2,26 @@
 
 import { isSpace, splitsPair } from "../kit/text-cut.ts";
 
-/** A range `[start, end)` of a text in UTF-16 units. */
+/** A range `[start, end)` of a text in UTF-16 code units. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** Longest stretch passed to the segmenter at once, so that a paragraph of 100 MB is never copied as a whole. */
+/**
+ * Maximum length, in UTF-16 code units, of the text passed to the segmenter at once, so that a paragraph of 100 MB is
+ * never copied as a whole.
+ */
 const STRETCH_UNITS_MAX = 32_768;
-/** The search for white space goes back at most this far from the end of a stretch. */
+/**
+ * Such a part of a text should end at white space, which is searched at most this many code units back from its end.
+ */
 const STRETCH_SLACK_UNITS = 2_048;
 
 /**
- * Abbreviations whose full stop does not end a sentence, in lower case, without the stop. Only abbreviations that
- * rarely end a sentence. Single letters (initials, `z. B.`, `e. g.`) are recognised by their length.
+ * Abbreviations whose full stop does not end a sentence, in lower case, without the full stop. The list has only
+ * abbreviations that rarely stand at the end of a sentence. Single letters (initials, `z. B.`, `e. g.`) are recognised
+ * by their length.
  */
 const ABBREVIATIONS: ReadonlySet<string> = new Set(
   (
@@ -32,12 +38,13 @@ const sentenceSegmenter = new Intl.Segmenter(undefined, { granularity: "sentence
 /**
  * The sentences of `content[start, end)` in order; together they cover the range. A line break alone does not end a
  * sentence, since text may be wrapped by hand; neither does an abbreviation. Takes linear time and copies at most
- * 32,768 units at a time. A longer sentence is returned in parts.
+ * 32,768 code units at a time. A longer sentence is returned in parts.
  */
 export function* sentencesOf(content: string, start: number, end: number): Generator<Span> {
   for (let at = start; at < end; ) {
     const stretchEnd = stretchEndOf(content, at, end);
-    // Unicode's rules end a sentence at every line break. A space in its place keeps all offsets.
+    // Unicode's rules end a sentence at every line break. So line breaks are replaced by spaces, which keeps all
+    // offsets.
     const stretch = content.slice(at, stretchEnd).replace(/[\n\r\u0085\u2028\u2029]/g, " ");
     let sentenceStart = 0;
     for (const { segment, index } of sentenceSegmenter.segment(stretch)) {
@@ -50,7 +57,7 @@ export function* sentencesOf(content: string, start: number, end: number): Gener
   }
 }
 
-/** `[start, end)` without the white space at both ends; empty if it is all white space. */
+/** The range `[start, end)` without the white space at both ends; empty if it contains only white space. */
 export function trimmed(content: string, start: number, end: number): Span {
   while (start < end && isSpace(content.charCodeAt(start))) start++;
   while (end > start && isSpace(content.charCodeAt(end - 1))) end--;

@@ -1,28 +1,33 @@
-// The parts that tags are made of: the words of a text, how likely a phrase is a topic in its language, and whether two
+// Defines what tags are made of: the words of a text, how likely a phrase is a topic in its language, and whether two
 // phrases are duplicates. tags.ts finds and ranks the phrases.
 
-/** A phrase with its counts in a text. */
+/** A phrase, and how often and where it occurs in a text. */
 export interface Phrase {
-  /** The words in lower case, with spaces if the script has them. */
+  /** The words in lower case, with spaces between them if the script is written with spaces. */
   readonly text: string;
   readonly words: readonly string[];
   /** Number of occurrences. */
   count: number;
-  /** Occurrences with no word beside the phrase that could belong to it. */
+  /** Number of occurrences where no word next to the phrase could belong to it. */
   completeCount: number;
-  /** Occurrences with capitals, except at the beginning of a sentence. */
+  /** Number of occurrences with capital letters, except at the beginning of a sentence. */
   nameCount: number;
   /** Position of the first occurrence among the words of the text. */
   readonly firstPosition: number;
 }
 
-/** Scripts written without spaces, whose words come from the segmenter. */
+/** Scripts written without spaces. Their words are found by `Intl.Segmenter`. */
 export const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-/** Words, and the characters between them that end a phrase. An apostrophe or hyphen inside a word belongs to it. */
+/**
+ * Matches words, and characters between words that end a phrase. An apostrophe or hyphen inside a word belongs to it.
+ */
 const WORD_OR_BREAK =
   /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:['’_-][\p{L}\p{N}][\p{L}\p{M}\p{N}]*)*|[^\p{L}\p{N}\s]|\n\s*\n/gu;
-/** Parts that are not words: addresses, code fences, HTML tags and entities. The bounds keep the search linear. */
+/**
+ * Parts of a text that are not words: URLs and email addresses, code fences, HTML tags and entities. The bounded
+ * repetitions keep the search linear.
+ */
 const NOISE =
   /https?:\/\/\S{1,2000}|\bwww\.\S{1,2000}|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64}|```[^\n]*|<[^<>\n]{1,200}>|&#?\w{1,10};/g;
 /** An article or pronoun that French, Italian and Catalan attach to the next word. */
@@ -34,7 +39,7 @@ const wordSegmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 
 /**
  * The words of a text in order. A character that ends a phrase is a word of its own.
- * @param isUnspaced whether the words come from the segmenter.
+ * @param isUnspaced whether the script is written without spaces, so that the segmenter finds the words.
  */
 export function wordsOf(sample: string, language: string, isUnspaced: boolean): readonly string[] {
   const text = sample.replace(NOISE, " . ");
@@ -44,29 +49,32 @@ export function wordsOf(sample: string, language: string, isUnspaced: boolean): 
   return words;
 }
 
-/** English adverbs and participles, except for nouns that look like them. */
+/** Matches English adverbs and participles, except for nouns that look like them. */
 const ENGLISH_NON_NOUN =
   /^(?!(?:family|assembly|anomaly|monopoly|supply|reply|italy|butterfly|ally|bully|jelly|belly|hundred|seaweed|breed|speed|embed|bleed|greed|united)$)\p{L}{3,}(?:ly|[^e]ed)$/u;
 /**
- * Endings of English adjectives and gerunds, which are rarely a topic alone. Nouns such as "music" lose a little
- * weight.
+ * Endings of English adjectives and gerunds, which are rarely a topic alone. Nouns such as "music" have the same
+ * endings and lose a little weight.
  */
 const ENGLISH_ADJECTIVE = /\p{L}{3}(?:ic|al|ive|ous|able|ible|ful|less|ing|ant|ent|ary)$/u;
 const ADJECTIVE_WEIGHT = 0.6;
-/** With this many capitalised nouns inside sentences, a German text follows German capitalisation. */
+/**
+ * Minimum number of capitalised nouns inside sentences from which a German text counts as capitalised by the rules of
+ * German.
+ */
 const GERMAN_NOUNS_MIN = 3;
 
 /**
- * How likely a phrase is a topic in a language, 0..1: in English by its endings, in German by its capitals, else always
- * 1.
+ * How likely a phrase is a topic in a language, 0..1: for English by the endings of its words, for German by its
+ * capital letters; always 1 for other languages.
  */
 export function topicWeightOf(phrases: readonly Phrase[], language: string): (phrase: Phrase) => number {
   if (/^en(?:-|$)/.test(language)) return englishWeight;
   if (!/^de(?:-|$)/.test(language)) return () => 1;
   const names = phrases.filter(({ words, nameCount }) => words.length === 1 && nameCount > 0);
   const nouns = new Set(names.map(({ text }) => text));
-  // The last word of a phrase must be a noun. The first word of the text has a capital in any case, so it is accepted
-  // alone.
+  // The last word of a phrase must be a noun. The first word of the text has a capital letter in any case, so it is
+  // accepted as a phrase of one word.
   return ({ words, firstPosition }) => {
     const last = words.at(-1) ?? "";
     return nouns.size < GERMAN_NOUNS_MIN || nouns.has(last) || (firstPosition === 0 && words.length === 1) ? 1 : 0;
@@ -82,7 +90,7 @@ function englishWeight({ words, nameCount, count }: Phrase): number {
   return words.length === 1 && ENGLISH_ADJECTIVE.test(last) ? ADJECTIVE_WEIGHT : 1;
 }
 
-/** A phrase with the stems of its words and of their parts between hyphens. */
+/** Computes the stems of a phrase: of its words and of their parts between hyphens. */
 export interface StemmedPhrase {
   readonly text: string;
   readonly stems: readonly string[];
@@ -108,7 +116,7 @@ function isAcronym({ text, stems }: StemmedPhrase, long: StemmedPhrase): boolean
   return text === initials || text === `${initials}s`;
 }
 
-/** A rough stem, without a stemmer: "models" and "model" have the same one. */
+/** A simplified stem that needs no stemmer: "models" and "model" have the same one. */
 function roughStem(word: string): string {
   const singular = word.length > 3 ? word.replace(/(?<!s)s$/, "").replace(/(?:ie|y)$/, "i") : word;
   return singular.length > 4 ? singular.replace(/(?:e|en|n)$/, "") : singular;

@@ -14,21 +14,21 @@ import {
   wordsOf,
 } from "./tag-words.ts";
 
-/** Units at the beginning of a text that are used: its topic is stated there. */
+/** Number of UTF-16 code units at the beginning of a text that are read: its topic is stated there. */
 const SAMPLE_UNITS = 24_576;
-/** Longest phrase that is not a name. */
+/** Maximum number of words in a phrase that is not a name. */
 const PHRASE_WORDS_MAX = 3;
-/** Longest name, including particles: "World Health Organization Regional Office". */
+/** Maximum number of words in a name, including particles: "World Health Organization Regional Office". */
 const NAME_WORDS_MAX = 5;
-/** Longest tag in UTF-16 units. Anything longer is an identifier or not a word. */
+/** Maximum length of a tag, in UTF-16 code units. Longer strings are identifiers or no words. */
 const TAG_UNITS_MAX = 48;
-/** From this many words, a phrase must occur twice: a long text repeats what matters. */
+/** In a text of at least this many words, a phrase must occur twice to be a tag: a long text repeats what matters. */
 const LONG_TEXT_WORDS = 400;
 
 /**
  * Up to 8 key phrases of a text, best first, in lower case, without duplicates. Empty if no phrase stands out. Takes
  * about 0.3 ms for 1.4 KB, at most 6 ms.
- * @param language BCP 47; chooses the stop words and how topics are recognised.
+ * @param language BCP 47 tag; selects the stop words and the rules that recognise topics.
  */
 export function extractTags(content: string, language: string): string[] {
   const sample = content.slice(0, SAMPLE_UNITS).toWellFormed();
@@ -39,21 +39,23 @@ export function extractTags(content: string, language: string): string[] {
 
 interface RunWord {
   readonly word: string;
-  /** Whether it belongs to a name: written with a capital, except at the beginning of a sentence. */
+  /** Whether the word belongs to a name: it has a capital letter and is not at the beginning of a sentence. */
   readonly isNamed: boolean;
-  /** Whether it is part of a name but no topic alone: "six" of "Six Flags". */
+  /** Whether the word can be part of a name but not a topic alone: "six" in "Six Flags". */
   readonly isWeak: boolean;
-  /** Whether it only occurs inside a name: "de" of "Charles de Gaulle". */
+  /** Whether the word can only be inside a name: "de" in "Charles de Gaulle". */
   readonly isParticle: boolean;
   readonly position: number;
 }
 
-/** Small words that may stand inside a name. */
+/** Small words that may be inside a name. */
 const NAME_PARTICLE = /^(?:de|del|della|di|da|do|dos|das|du|des|la|le|van|von|der|den|zu|af|av|ibn|bin|al|el|y|of)$/;
 /** Stop words that may begin a name. */
 const NAME_BEGINNING = /^(?:new|old|big|first|second|last)$/;
 
-/** All phrases of up to three words, and names of up to five, without a stop word or punctuation inside. */
+/**
+ * Finds all phrases of up to three words, and names of up to five words, that contain no stop word and no punctuation.
+ */
 function phrasesOf(words: readonly string[], language: string, isUnspaced: boolean): Phrase[] {
   const topicless = topiclessWordsOf(language);
   const stopWords = stopWordsOf(language);
@@ -80,7 +82,7 @@ function phrasesOf(words: readonly string[], language: string, isUnspaced: boole
       startsSentence = /^[.!?。！？\n]/.test(written) || (startsSentence && !/[\p{L}\p{N}]/u.test(written));
       continue;
     }
-    // The first word of a sentence has a capital in any case, but two capitalised words in a row are a name.
+    // The first word of a sentence has a capital letter in any case, but two capitalised words in a row are a name.
     const isNamed = isParticle || (isCapital && (!startsSentence || nextIsCapital));
     run.push({ word, isNamed, isWeak, isParticle, position });
     startsSentence = false;
@@ -95,11 +97,13 @@ function isTopical(word: string, topicless: ReadonlySet<string>, isUnspaced: boo
   if (!/\p{L}/u.test(word) || topicless.has(word)) return false;
   if (!isUnspaced || !UNSPACED.test(word))
     return word.length >= 3 || /^[a-z]\d$|^(?:ai|ml|ui|ux|hr|pr|qa|db|os|vr|ar|pc|tv|eu|uk|us|un)$/.test(word);
-  // Words of only hiragana are grammatical, and a single character says too little.
+  // Japanese words of hiragana only are function words, and a single character is too short for a topic.
   return word.length >= 2 && !/^\p{Script=Hiragana}+$/u.test(word);
 }
 
-/** Counts all phrases of a run and its names. A name is complete whatever stands beside it. */
+/**
+ * Counts the phrases and names in a run of words between stop words. A name is complete, whatever words are next to it.
+ */
 function countPhrases(run: readonly RunWord[], phrases: Map<string, Phrase>): void {
   let nameStart = 0;
   for (const [at, { isNamed }] of run.entries()) {
@@ -154,7 +158,7 @@ function countPhrase(
 function bestTags(phrases: Phrase[], wordCount: number, language: string, isUnspaced: boolean): string[] {
   const isLong = wordCount >= LONG_TEXT_WORDS;
   const countOf = new Map(phrases.filter(({ words }) => words.length === 1).map(({ text, count }) => [text, count]));
-  // Phrases of several words that occur once must be complete: otherwise they may start or end in the middle of an
+  // A phrase of several words that occurs only once must be complete. Otherwise it may start or end in the middle of an
   // expression.
   const eligible = phrases.filter(
     ({ count, completeCount, words }) => count >= 2 || (!isLong && (words.length === 1 || completeCount > 0)),
@@ -176,7 +180,7 @@ function bestTags(phrases: Phrase[], wordCount: number, language: string, isUnsp
   return tags.map(({ text }) => text);
 }
 
-/** Phrases that only occur inside a longer one: "cerebral white" of "cerebral white matter". */
+/** Phrases that occur only inside a longer phrase: "cerebral white" in "cerebral white matter". */
 function fragmentsAmong(phrases: readonly Phrase[]): Set<string> {
   const countOf = new Map(phrases.map(({ text, count }) => [text, count]));
   const fragments = new Set<string>();

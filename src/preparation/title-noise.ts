@@ -1,14 +1,17 @@
-// Recognises lines that say nothing about a text although they stand at its beginning: dates, greetings, section names,
+// Recognises lines at the beginning of a text that say nothing about it: dates, greetings, section names,
 // page headers and leftovers of markup. title.ts chooses the title among the other lines.
 
 import { withoutMarkup } from "./outline.ts";
 
-/** Longest date, greeting, section name or page header, in UTF-16 units. Bounds the patterns below. */
+/**
+ * Maximum length of a date, greeting, section name or page header, in UTF-16 code units. It limits the time that the
+ * patterns below take.
+ */
 const NOISE_UNITS_MAX = 80;
-/** A single word of at least this many UTF-16 units can be a title. */
+/** A single word of at least this many UTF-16 code units can be a title. */
 const WORD_UNITS_MIN = 12;
 
-/** Section names and stamps that any text may have, in lower case. */
+/** Section names, and marks such as "draft", that any text may have; in lower case. */
 const SECTION_NAMES: ReadonlySet<string> = new Set(
   (
     "abstract|introduction|summary|executive summary|overview|background|objective|objectives|aim|aims|purpose|purposes|" +
@@ -29,18 +32,18 @@ const SECTION_NAMES: ReadonlySet<string> = new Set(
 
 const GREETING =
   /^(?:(?:hi|hey|hello|hiya|dear|good (?:morning|afternoon|evening)|hallo|liebe[rs]?|sehr geehrte[rs]?|guten (?:tag|morgen|abend)|moin|bonjour|bonsoir|salut|ch[eè]re?s?|hola|buen[oa]s (?:d[ií]as|tardes|noches)|estimad[oa]s?|querid[oa]s?|ciao|buon(?:giorno|asera)|gentile|ol[aá]|bom dia|boa tarde|prezad[oa]s?|beste|geachte|hej|k[äæ]re|cześć|dzień dobry|szanown[iay]|merhaba|sayın|привет|здравствуйте|добрый день)(?![\p{L}\p{M}])|уважаем|你好|您好|大家好|尊敬的|こんにちは|おはよう|お世話になって|안녕|مرحبا|السلام عليكم|नमस्ते)/iu;
-/** Maximum words of a greeting, including the name behind it. */
+/** Maximum number of words of a greeting, including the name after it. */
 const GREETING_WORDS_MAX = 5;
 
-/** Names of months and days in a dozen languages by their first letters, and other words of dates and times. */
+/** Matches names of months and days in a dozen languages by their first letters, and other words of dates and times. */
 const DATE_WORD =
   /^(?:(?:jan|feb|fév|mar|mär|maa|apr|avr|abr|may|mai|maj|mag|mei|jun|jui|jul|lug|giu|aug|aoû|ago|sep|set|oct|okt|ott|out|nov|dec|dez|dic|déc|gen|ene|янв|фев|мар|апр|ма[йя]|ию[нл]|авг|сен|окт|ноя|дек)\p{L}{0,6}|(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tues?|wed|thu|thurs|fri|sat|sun|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|(?:lun|mar|mercre|jeu|vendre|same)di|dimanche|lunes|martes|miércoles|jueves|viernes|sábado|domingo|date|datum|fecha|data|de|of|the|at|um|am|pm|uhr|utc|gmt|z|t|st|nd|rd|th|г|년|월|일|年|月|日|時|分)$/iu;
 const PAGE_HEADER =
   /^(?:(?:page|seite|página|pagina|p\.|стр\.|第)?\s?\d{1,5}\s?(?:(?:of|von|de|di|van|из|\/)\s?\d{1,5})?\s?[页頁ページ]{0,3}|(?:arxiv|doi|issn|isbn|https?|www\.)[:.\s/].*|(?:copyright|©|\(c\)).*)$/iu;
 
 /**
- * Whether a line or sentence cannot be a title: it has no letter or digit, or is a date, greeting, section name or page
- * header.
+ * Whether a line or sentence cannot be a title: it has neither letters nor digits, or it is a date, greeting, section
+ * name or page header.
  */
 export function isUninformative(text: string): boolean {
   if (!/[\p{L}\p{N}]/u.test(text)) return true;
@@ -55,7 +58,7 @@ function isDate(core: string): boolean {
   return /\d/.test(core) && (core.match(/\p{L}+/gu) ?? []).every((word) => DATE_WORD.test(word));
 }
 
-/** Whether a line is a greeting with at most a name or two behind it. A speaker's name before it is ignored. */
+/** Whether a line is a greeting, followed by at most one or two names. A speaker's name before it is ignored. */
 function isGreeting(core: string): boolean {
   const spoken = core.replace(/^(?:\[[^\]]{1,40}\]\s?)?\p{L}[\p{L}\p{M} .'-]{0,30}[:：]\s?/u, "");
   return (
@@ -70,7 +73,10 @@ export function isShortWord(sentence: string): boolean {
   return sentence.length < WORD_UNITS_MIN && !/[\s\p{Lo}]/u.test(sentence);
 }
 
-/** A sentence without a section name before it: `Abstract: `, or `BACKGROUND ` in capitals, or `Objective To `. */
+/**
+ * Removes a section name at the beginning of a sentence: `Abstract: `, or `BACKGROUND ` in capitals, or `Objective To
+ * `.
+ */
 export function withoutSectionName(sentence: string): string {
   const head = sentence.slice(0, NOISE_UNITS_MAX);
   const prefix =
@@ -84,7 +90,7 @@ export function withoutSectionName(sentence: string): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", apos: "'" };
 
-/** A text without Markdown markers, HTML tags and entities, and the checkbox of a task. */
+/** Removes Markdown markers, HTML tags and entities, and the checkbox of a task from a text. */
 export function plainTextOf(text: string): string {
   const plain = text
     .replace(/<!--[^<>]{0,200}-->|<\/?[a-z][^<>]{0,200}>/gi, " ")

@@ -7,17 +7,24 @@ import { blocksOf } from "./outline.ts";
 import { sentencesOf } from "./sentences.ts";
 import { isShortWord, isUninformative, plainTextOf, withoutSectionName } from "./title-noise.ts";
 
-/** Units at the beginning of a text that are searched for a title. */
+/** Number of UTF-16 code units at the beginning of a text that are searched for a title. */
 const SAMPLE_UNITS = 8_192;
 /**
- * A heading below the first level must begin within this many units. Later headings name a part, not the whole text.
+ * A heading below the first level must begin within this many UTF-16 code units to be the title. Later headings name a
+ * part, not the whole text.
  */
 const HEADING_START_MAX = 1_024;
-/** Longest line that can be a title if the next line follows without a gap. Longer lines are wrapped prose. */
+/**
+ * Maximum length of a line that can be a title if the next line follows without a blank line between them. Longer lines
+ * are wrapped prose.
+ */
 const LINE_CHARACTERS_MAX = 60;
-/** Uninformative lines or sentences after which the search ends. */
+/** Number of uninformative lines or sentences after which the search for a title ends. */
 const SKIPPED_MAX = 24;
-/** Units of a line or sentence that are used, including markup and parentheses that are removed later. */
+/**
+ * Number of UTF-16 code units of a line or sentence that are read, including markup and parentheses that are removed
+ * later.
+ */
 const SENTENCE_UNITS_MAX = 8 * TITLE_CHARACTERS_MAX;
 
 /**
@@ -43,7 +50,7 @@ function subjectOf(sample: string): string {
   return SUBJECT.exec(sample)?.[1]?.slice(0, SENTENCE_UNITS_MAX).trim() ?? "";
 }
 
-/** The body of an email: the text behind the header fields. */
+/** The body of an email: the text after the header fields. */
 function bodyOf(sample: string): string {
   const gap = /\n[ \t\r]{0,80}\n/.exec(sample);
   return gap === null ? "" : sample.slice(gap.index).trim();
@@ -81,10 +88,10 @@ function columnsOf(sample: string): string {
     .join(", ");
 }
 
-/** Lines of a program that do not say what it does: imports, licences, directives. */
+/** Matches lines of a program that do not say what it does: imports, licences, directives. */
 const CODE_PREAMBLE =
   /^\s*(?:#!|['"]use \w+['"]|import\b|from\s+\S+\s+import\b|#include\b|package\s|using\s|<[!?]|(?:\/\/|#|\/?\*+)\s*(?:eslint|prettier|biome|@ts-|pylint|noqa|SPDX|Copyright|Licen[cs]ed?\b|coding[:=]|-\*-))/i;
-/** The marker at the start of a comment. */
+/** Matches the marker at the start of a comment. */
 const COMMENT_MARKER = /^\s*(?:\/\/+!?|\/\*+|\*(?=\s)|<!--|"""|'''|--|#+)\s*/;
 
 /** The first comment or declaration of a program. */
@@ -107,7 +114,8 @@ function firstLine(sample: string): string {
   const characters = characterCount(line);
   if (line === "" || characters > TITLE_CHARACTERS_MAX || withoutSectionName(line) !== line) return "";
   const next = lines[position + 1]?.trim() ?? "";
-  // A line wrapped by hand fills the width or continues in lower case. A title is followed by a gap or a new sentence.
+  // If a paragraph was wrapped by hand, its first line is long or the next one begins in lower case. A title is
+  // followed by a blank line or by a new sentence.
   const isWrapped =
     /^\p{Ll}/u.test(next) || (next !== "" && (characters > LINE_CHARACTERS_MAX || LEANING_END.test(line)));
   return isWrapped || /[,;，、]$|[.!?]\s|[。！？]./u.test(line) ? "" : line;

@@ -4,20 +4,20 @@ import type { DetectedType } from "../domain/extraction.ts";
 import { turnHeadOf } from "./conversation/turn-head.ts";
 import type { Form } from "./outline.ts";
 
-/** Units at the beginning of a text that decide its type. */
+/** Number of UTF-16 code units at the beginning of a text that decide its type. */
 const SAMPLE_UNITS = 32_768;
-/** Maximum lines that are used. */
+/** Maximum number of lines that are read. */
 const LINES_MAX = 400;
-/** Maximum units of a line that are used. */
+/** Maximum number of UTF-16 code units that are read of a line. */
 const LINE_UNITS_MAX = 400;
-/** From this length, prose is an article: about 250 words, more than people write in a note. */
+/** Minimum length of an article, in UTF-16 code units: about 250 words, more than people write in a note. */
 const ARTICLE_UNITS_MIN = 1_500;
-/** Minimum lines of a table, list, conversation or piece of code. Fewer lines may look like one by chance. */
+/** Minimum number of lines of a table, list, conversation or piece of code. Fewer lines may look like one by chance. */
 const LINES_MIN = 3;
 
 /**
- * The layout of a text of this type. Only a detected type decides it; a type that the caller gave says nothing about
- * layout.
+ * The layout of a text with this type. Only a detected type may be passed: a type that the caller gave says nothing
+ * about the layout.
  */
 export function formOf(type: DetectedType, content: string): Form {
   switch (type) {
@@ -41,7 +41,7 @@ export function detectType(content: string): DetectedType {
   }
   if (isEmail(lines)) return "email";
   if (lines.length >= LINES_MIN) {
-    // Checked before code, because the nicks of a log of `<nick> words` look like HTML tags.
+    // Conversations are checked before code: in chat logs with lines `<nick> words`, the nicks look like HTML tags.
     if (isChatLog(lines)) return "conversation";
     // Code is checked before tables, because lines that all end with commas or semicolons look like a table.
     if (isFenced(content) || isCode(lines)) return "code";
@@ -68,7 +68,7 @@ function isEmail(lines: readonly string[]): boolean {
   return ["from", "von", "de"].some((sender) => fields.has(sender)) && fields.size >= 3;
 }
 
-/** Whether the text begins with a fenced block that holds most of it. */
+/** Whether the text begins with a fenced block that contains most of the text. */
 function isFenced(content: string): boolean {
   const fence = /^\s{0,3}(`{3,}|~{3,})/.exec(content.slice(0, 100))?.[1];
   if (fence === undefined) return false;
@@ -104,7 +104,8 @@ function isTable(lines: readonly string[]): boolean {
     const counts = lines.map((line) => line.replace(/"[^"]*"/g, "").match(separator)?.length ?? 0);
     const usual = counts[0] ?? 0;
     const cells = lines.reduce((sum, line) => sum + line.length, 0) / (lines.length * (usual + 1));
-    // Prose also has commas in most lines, but not the same number, and its parts are longer.
+    // Prose also has commas in most lines, but their number differs from line to line, and the parts between them are
+    // longer.
     return usual >= 1 && cells <= 40 && counts.filter((count) => count === usual).length >= counts.length * 0.9;
   });
 }

@@ -14,7 +14,7 @@ export interface CsvRecord {
 /** Maximum number of cells per record, as in an Excel sheet. A longer row continues in the next record. */
 export const CELLS_MAX = 16_384;
 /**
- * Longest quoted cell in UTF-16 units. In a longer one the closing quote is missing, and the opening quote is an
+ * Longest quoted cell in UTF-16 code units. In a longer one the closing quote is missing, and the opening quote is an
  * ordinary character.
  */
 export const QUOTED_UNITS_MAX = 1024 * 1024;

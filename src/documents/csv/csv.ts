@@ -5,7 +5,7 @@ import { type Cell, type ColumnNames, columnNames, isQuantity, rowLine } from ".
 import { onOneLine } from "../text-writer.ts";
 import { type CsvRecord, recordsOf, type Separator } from "./csv-records.ts";
 
-/** UTF-16 units at the beginning that determine the separator. */
+/** UTF-16 code units at the beginning that determine the separator. */
 const HEAD_UNITS = 64 * 1024;
 /** Rows at the beginning that determine separator, preamble and header. */
 const HEAD_RECORDS = 100;
@@ -18,11 +18,11 @@ const NAME_CHARACTERS_MAX = 80;
 /** Minimum share of numbers, dates and similar values in a column that shows that the text above them is its name. */
 const QUANTITIES_MIN = 0.6;
 /**
- * Maximum of UTF-16 units that column names add to a text: they make a row of short cells several times as long. Rows
- * beyond this limit, which is reached after about 20 MB of a file, have no column names.
+ * Maximum of UTF-16 code units that column names add to a text: they make a row of short cells several times as long.
+ * Rows beyond this limit, which is reached after about 20 MB of a file, have no column names.
  */
 const NAMES_UNITS_MAX = 64 * 1024 * 1024;
-/** Length of a piece in UTF-16 units after which the next one begins. */
+/** Length of a piece in UTF-16 code units after which the next one begins. */
 const PIECE_UNITS = 64 * 1024;
 
 const SEPARATORS: readonly Separator[] = [",", ";", "\t", "|"];

@@ -11,7 +11,7 @@ const CONTROL_SHARE_MAX = 0.01;
  * character.
  */
 const BROKEN_SHARE_MAX = 0.1;
-/** Minimum share of UTF-16 units with a zero byte. Latin letters, digits and spaces have one. */
+/** Minimum share of UTF-16 code units with a zero byte. Latin letters, digits and spaces have one. */
 const ZERO_BYTES_MIN = 0.3;
 /** Number of non-ASCII characters that is enough to recognise damaged UTF-8. */
 const ENOUGH_CHARACTERS = 100_000;

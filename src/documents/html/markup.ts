@@ -38,11 +38,11 @@ const ATTRIBUTES = [
 type AttributeName = (typeof ATTRIBUTES)[number];
 const ATTRIBUTE_NAMES: ReadonlySet<string> = new Set(ATTRIBUTES);
 
-/** UTF-16 units of an attribute that are kept: alternative text is a paragraph at most. */
+/** UTF-16 code units of an attribute that are kept: alternative text is a paragraph at most. */
 const ATTRIBUTE_UNITS_MAX = 4_096;
-/** UTF-16 units of a name that are kept: no element has a longer one. */
+/** UTF-16 code units of a name that are kept: no element has a longer one. */
 const NAME_UNITS_MAX = 64;
-/** UTF-16 units of a title that are kept. */
+/** UTF-16 code units of a title that are kept. */
 const TITLE_UNITS_MAX = 4_096;
 /** Maximum number of passes over a page. Each construct without an end costs another pass over the rest. */
 const PASSES_MAX = 8;

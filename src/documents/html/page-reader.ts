@@ -102,9 +102,9 @@ interface SkippedElement {
 export class PageReader implements ElementHandler {
   /** The first main heading; null if there is none so far. */
   heading: string | null = null;
-  /** UTF-16 units of text that was read. */
+  /** UTF-16 code units of text that was read. */
   shownUnits = 0;
-  /** UTF-16 units of skipped text that may be content. */
+  /** UTF-16 code units of skipped text that may be content. */
   lostUnits = 0;
   readonly #flows: Flow[];
   /** The open skipped element; null if none. */

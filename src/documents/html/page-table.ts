@@ -8,7 +8,7 @@ import type { PageBlock, PageSink } from "./page-block.ts";
 
 /** Maximum column span of a cell. Browsers allow 1,000; real pages stay below 100. */
 const SPAN_MAX = 100;
-/** Longest text of a cell, in UTF-16 units, that is repeated in all rows of its row span. */
+/** Longest text of a cell, in UTF-16 code units, that is repeated in all rows of its row span. */
 const REPEATED_UNITS_MAX = 200;
 
 /** A cell with its content. */

@@ -1,7 +1,7 @@
 // Parses JSON (RFC 8259) into tokens. Unlike JSON.parse it keeps numbers as they are written, keeps duplicate keys and
 // does not recurse, so that deep nesting cannot overflow the stack.
 
-/** Receives the tokens of a JSON text. Offsets are in UTF-16 units. */
+/** Receives the tokens of a JSON text. Offsets are in UTF-16 code units. */
 export interface JsonSink {
   open(kind: "object" | "array", at: number): void;
   /** The decoded key of the value that follows. */

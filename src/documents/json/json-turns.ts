@@ -6,7 +6,7 @@ import { type Fields, messageOf, timeOf } from "../../domain/json-message.ts";
 
 /** Keys of a turn that are left out of its line. */
 const OMITTED_KEYS: ReadonlySet<string> = new Set(["id", "uuid", "index", "type"]);
-/** Longest speaker in UTF-16 units; a longer one is a text. */
+/** Longest speaker in UTF-16 code units; a longer one is a text. */
 const SPEAKER_UNITS_MAX = 80;
 /** From this value on, a time is in milliseconds since 1970, not in seconds (the year 5138). */
 const MILLISECONDS_FROM = 1e11;

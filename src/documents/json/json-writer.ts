@@ -7,22 +7,24 @@ import { turnLine } from "./json-turns.ts";
 /** Steps of a long path that are written: the first and the last ones. */
 const STEPS_FIRST = 4;
 const STEPS_LAST = 12;
-/** Longest step before other steps, in UTF-16 units. */
+/** Longest step before other steps, in UTF-16 code units. */
 const STEP_UNITS_MAX = 80;
-/** Maximum of UTF-16 units that paths add to a text; beyond it, only their last steps are written. */
+/** Maximum of UTF-16 code units that paths add to a text; beyond it, only their last steps are written. */
 const PATH_UNITS_MAX = 64 * 1024 * 1024;
-/** Longest line of short list values, in UTF-16 units. */
+/** Longest line of short list values, in UTF-16 code units. */
 const LIST_LINE_UNITS = 400;
 const LIST_VALUE_UNITS_MAX = 80;
-/** Longest line of an object within a record, in UTF-16 units. */
+/** Longest line of an object within a record, in UTF-16 code units. */
 const RECORD_LINE_UNITS = 300;
-/** Limits of an object that can be a turn of a conversation: lines, UTF-16 units, depth. */
+/** Limits of an object that can be a turn of a conversation: lines, UTF-16 code units, depth. */
 const TURN_LINES_MAX = 1_000;
 const TURN_UNITS_MAX = 1024 * 1024;
 const TURN_DEPTH_MAX = 8;
 /** Lines that are not joined into pieces yet, so that a turn can replace them; more than a turn has. */
 const LINES_APART_MAX = 8 * TURN_LINES_MAX;
-/** UTF-16 units of text between garbage collections. Without them a file of 100 MB would take more than a gigabyte. */
+/**
+ * UTF-16 code units of text between garbage collections. Without them a file of 100 MB would take more than a gigabyte.
+ */
 const COLLECT_AFTER_UNITS = 16 * 1024 * 1024;
 /** Keys without quotes in a path. */
 const PLAIN_KEY = /^[^.[\]"\s][^.[\]"\n\r\t]*$/;

@@ -13,7 +13,7 @@ export interface ListLabel {
 
 /** Number of list levels in Word, 0 to 8. */
 const LEVELS = 9;
-/** Longest label in UTF-16 units. Labels in legal texts have about ten. */
+/** Longest label in UTF-16 code units. Labels in legal texts have about ten. */
 const LABEL_UNITS_MAX = 40;
 
 interface Level {

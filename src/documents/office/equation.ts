@@ -3,7 +3,7 @@
 
 import type { Attributes } from "./xml.ts";
 
-/** Longest equation in UTF-16 units that is formatted. Of a longer one, only the characters are written. */
+/** Longest equation in UTF-16 code units that is formatted. Of a longer one, only the characters are written. */
 const UNITS_MAX = 20_000;
 
 interface Node {

@@ -81,7 +81,7 @@ export class OfficePackage {
   }
 }
 
-/** UTF-16 units of a title that are kept. */
+/** UTF-16 code units of a title that are kept. */
 const TITLE_UNITS_MAX = 1_000;
 /** Default titles that programs write. */
 const UNTITLED =

@@ -15,7 +15,7 @@ export interface Cell {
 /** What the format of a table says about its first row: a header for certain, probably, or nothing. */
 export type HeaderHint = "certain" | "likely" | "none";
 
-/** Limits for a cell within a line: number of blocks and UTF-16 units. */
+/** Limits for a cell within a line: number of blocks and UTF-16 code units. */
 const CELL_BLOCKS_MAX = 8;
 const CELL_UNITS_MAX = 2_000;
 

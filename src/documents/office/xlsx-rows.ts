@@ -28,7 +28,7 @@ export interface SheetContent {
 
 /** Rows at the beginning of a group that are needed to find its structure: captions, headers, and one row below. */
 const HEAD_ROWS = 2 * HEADER_ROWS_MAX + 1;
-/** Longest merged text, in UTF-16 units, that is repeated in each of its rows. A longer one is a remark. */
+/** Longest merged text, in UTF-16 code units, that is repeated in each of its rows. A longer one is a remark. */
 const LABEL_UNITS_MAX = 80;
 /** Maximum column span of a merged range. */
 const SPAN_MAX = 100;

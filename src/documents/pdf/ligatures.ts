@@ -69,7 +69,7 @@ function pairsDrawn(glyphs: readonly string[]): readonly boolean[] {
   return [...text.matchAll(DRAWN)].map(({ index }) => starts.has(index));
 }
 
-/** Number of UTF-16 units without white space. */
+/** Number of UTF-16 code units without white space. */
 function unitsOf(text: string): number {
   return text.replace(/\s/g, "").length;
 }

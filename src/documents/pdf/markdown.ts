@@ -10,7 +10,7 @@ export interface MarkdownText {
   readonly marks: readonly PlaceMark[];
 }
 
-/** Approximate length of a piece in UTF-16 units. */
+/** Approximate length of a piece in UTF-16 code units. */
 const PIECE_UNITS = 65_536;
 /** Maximum number of blocks between two parts of a paragraph: footnotes, figures, tables. */
 const BETWEEN_MAX = 16;

@@ -30,14 +30,14 @@ export interface PdfOptions {
  * may apply first.
  */
 export const PDF_PAGES_MAX = 5_000;
-/** Maximum length of the text in UTF-16 units. It fits into memory several times. */
+/** Maximum length of the text in UTF-16 code units. It fits into memory several times. */
 const TEXT_UNITS_MAX = 50_000_000;
 /** Maximum number of runs; a page of prose has about fifty. */
 const RUNS_MAX = 2_000_000;
 const TIME_MS_MAX = 30_000;
 /** Reading stops after this many times the time limit if the processor is idle, for example if pdf.js never answers. */
 const IDLE_TIMES = 3;
-/** UTF-16 units of a title that are kept. */
+/** UTF-16 code units of a title that are kept. */
 const TITLE_UNITS_MAX = 500;
 
 /**

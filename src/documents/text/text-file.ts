@@ -6,7 +6,7 @@ import { ReadFailure } from "../../ports/document-reader.ts";
 import type { ReadDocument } from "../document.ts";
 import { decoded, encodingOf } from "../encoding/encoding.ts";
 
-/** UTF-16 units at the beginning of a text that the formats check to recognise it. */
+/** UTF-16 code units at the beginning of a text that the formats check to recognise it. */
 export const RECOGNITION_UNITS = 8 * 1024;
 
 /** Text formats that Mneme does not read: RTF, PostScript, XML (with SVG). HTML has to be recognised before. */

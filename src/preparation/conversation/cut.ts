@@ -1,4 +1,5 @@
-// Cuts a conversation into chunk ranges: one per turn, long turns in parts, all with speaker and day.
+// Cuts a conversation into chunk ranges: one per turn, or several for a long turn. Each has the speaker and day of its
+// turn.
 
 import { type Turn, turnSentence } from "../../domain/chunk.ts";
 import {
@@ -16,15 +17,15 @@ export interface ConversationCutOptions {
   readonly countTokens: CountTokens;
   /** Token budget of a chunk, including day, speaker and special tokens. */
   readonly tokensMax: number;
-  /** The day of sessions whose first line has none, as `8 May 2023`; null if unknown. */
+  /** Day of the sessions whose first line has no day, written as `8 May 2023`; null if unknown. */
   readonly givenDay: string | null;
-  /** The day of turns that have no other day; null if unknown. */
+  /** Day of the turns whose day cannot be found in any other way; null if unknown. */
   readonly createdDay: string | null;
 }
 
 /** A turn belongs to no section: neither title nor headings are put before it. */
 const NO_SECTION = { headings: [], prefix: "" };
-/** Minimum tokens of spoken text in a part, however long the speaker's name is. */
+/** Minimum number of tokens of spoken text that fit into a part, even if the speaker's name is very long. */
 const PART_TOKENS_MIN = 8;
 
 /**
@@ -92,8 +93,8 @@ function* turnRanges(
 }
 
 /**
- * The day of each turn: that of its session's first line, else the given day, else that of the turn itself, else that
- * of the last earlier turn with a day (or of the first later one if there is none), else the day of creation.
+ * The day of each turn, from the first of these sources that has one: the first line of its session; the given day; the
+ * turn itself; the last earlier turn with a day, or else the first later one; the day of creation.
  */
 function daysOf(
   { turns, sessions }: Conversation,

@@ -1,7 +1,7 @@
-// Finds the day in a text or value as people and programs write it, and formats it as `8 May 2023`.
-// Days are taken as written, whatever time zone is given: later questions refer to the written day.
+// Finds a day in a text or value, in the forms that people and programs write, and formats it as `8 May 2023`. A time
+// zone in the text does not change the day, because later questions refer to the day as written.
 
-/** A day found in a text at `[start, end)`, in UTF-16 units. */
+/** A day found in a text at `[start, end)`, in UTF-16 code units. */
 export interface FoundDay {
   /** Formatted as `8 May 2023`: day, English month, year. */
   readonly day: string;
@@ -12,17 +12,20 @@ export interface FoundDay {
 /** The number that comes first in a day such as `5/8/2023`. */
 export type NumericOrder = "day" | "month";
 
-/** Units of a text that are searched for a day: enough for a date with its time and a few words around it. */
+/**
+ * Number of UTF-16 code units of a text that are searched for a day: enough for a date with its time and a few words
+ * around it.
+ */
 const TEXT_UNITS_MAX = 200;
-/** Plausible years. Other numbers with four digits are not years. */
+/** Range of plausible years. Other numbers of four digits are not read as years. */
 const YEAR_MIN = 1000;
 const YEAR_MAX = 2999;
 /**
- * Smaller numbers are Unix seconds, others milliseconds. This is the year 5138 in seconds, and March 1973 in
- * milliseconds.
+ * Numbers below this are Unix times in seconds, others in milliseconds. This is the year 5138 in seconds, and March
+ * 1973 in milliseconds.
  */
 const MILLISECONDS_MIN = 1e11;
-/** Smaller numbers are counts or years, not timestamps. This is the year 1973 in seconds. */
+/** Numbers below this are counts or years, not timestamps. This is the year 1973 in seconds. */
 const TIMESTAMP_MIN = 1e8;
 
 const ENGLISH_MONTHS = [
@@ -40,7 +43,7 @@ const ENGLISH_MONTHS = [
   "December",
 ] as const;
 
-/** By month the first letters of its names in English, German, French, Spanish, Italian and Portuguese. */
+/** For each month, the first letters of its names in English, German, French, Spanish, Italian and Portuguese. */
 const MONTH_STEMS = [
   "jan jän ene gen",
   "feb fev fév",
@@ -79,13 +82,13 @@ const HALF_DAY = /\d\s?[ap]\.?m\b/i;
 const CLOCK = /\d:\d{2}/;
 
 /**
- * The first day in the first 200 units of a text; null if there is none. If only one number of a day such as `5/8/2023`
- * can be a month, that number is the month. If both can, `order` decides, else the time beside it (am and pm: month
- * first).
+ * The first day in the first 200 UTF-16 code units of a text; null if there is none. If only one number of a day such
+ * as `5/8/2023` can be a month, that number is the month. If both can, `order` decides; without `order`, the separator
+ * and the time next to the day do (see `likelyOrder`).
  */
 export function findDay(text: string, order: NumericOrder | null = null): FoundDay | null {
   const sample = text.slice(0, TEXT_UNITS_MAX);
-  // All forms contain a digit, and most texts do not: this check saves the searches below.
+  // Every form of a day contains a digit, and most texts have no digit: this check avoids the searches below.
   if (!/\d/.test(sample)) return null;
   return (
     firstMatch(sample, YEAR_FIRST, ([, year, , month, day]) => dayText(year, month, day)) ??
@@ -102,7 +105,8 @@ export function findDay(text: string, order: NumericOrder | null = null): FoundD
 }
 
 /**
- * The order of numeric days in these texts, by the first day that can be read in one way only; null if there is none.
+ * The order of day and month in the numeric days of these texts. The first numeric day that can be read in one way only
+ * decides; null if there is none.
  */
 export function numericOrderOf(texts: Iterable<string>): NumericOrder | null {
   for (const text of texts) {
@@ -114,7 +118,10 @@ export function numericOrderOf(texts: Iterable<string>): NumericOrder | null {
   return null;
 }
 
-/** The day of a text or of a timestamp in Unix seconds or milliseconds, as number or digits; null if there is none. */
+/**
+ * The day in a text, or the day of a Unix timestamp (seconds or milliseconds; a number or a string of digits); null if
+ * there is none.
+ */
 export function dayOf(value: unknown, order: NumericOrder | null = null): string | null {
   if (typeof value === "string") {
     const text = value.slice(0, TEXT_UNITS_MAX).trim();
@@ -123,7 +130,7 @@ export function dayOf(value: unknown, order: NumericOrder | null = null): string
   return typeof value === "number" ? dayOfTimestamp(value) : null;
 }
 
-// In UTC, because a number does not say in which time zone it was read.
+// The day in UTC, because a timestamp contains no time zone.
 function dayOfTimestamp(timestamp: number): string | null {
   if (!(timestamp >= TIMESTAMP_MIN)) return null;
   const date = new Date(timestamp < MILLISECONDS_MIN ? timestamp * 1000 : timestamp);
@@ -159,14 +166,14 @@ function monthNumber(name: string | undefined): number | null {
   return MONTH_BY_STEM.get(known.slice(0, 4)) ?? MONTH_BY_STEM.get(known.slice(0, 3)) ?? null;
 }
 
-/** The order of two numbers of which only one can be a month; else null. */
+/** The order of day and month if only one of two numbers can be a month; else null. */
 function certainOrder(first: number, second: number): NumericOrder | null {
   if (first > 12 && second <= 12) return "day";
   return second > 12 && first <= 12 ? "month" : null;
 }
 
-// With full stops or hyphens, the day comes first. With slashes it also does in most countries, but not in the United
-// States, which do not use the 24-hour clock.
+// With full stops or hyphens, the day comes before the month. With slashes, the month is assumed to come first as in
+// the United States, unless the text has a time on the 24-hour clock, which the United States rarely use.
 function likelyOrder(text: string, separator: string | undefined): NumericOrder {
   return separator !== "/" || (CLOCK.test(text) && !HALF_DAY.test(text)) ? "day" : "month";
 }

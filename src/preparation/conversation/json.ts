@@ -72,13 +72,13 @@ const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY, COMMA] = [0x7b, 0x7d,
 
 /**
  * Start and end of each object of an array, two numbers per object; null if the text is not an array of only objects,
- * is nested deeper than 64 or has more than 100,000 objects. The content of the objects is not checked.
+ * is nested deeper than 64 levels or has more than 100,000 objects. The content of the objects is not checked.
  */
 function objectBounds(content: string): readonly number[] | null {
   const bounds: number[] = [];
   let depth = 0;
   let isClosed = false;
-  // An object may begin at the start of the array and behind a comma.
+  // An object may begin at the start of the array and after a comma.
   let mayOpen = true;
   for (let at = 0; at < content.length; at++) {
     const unit = content.charCodeAt(at);

@@ -1,4 +1,4 @@
-// Reads the turns of a conversation from lines: `Speaker: text` in its many spellings, continuation lines of a turn,
+// Reads the turns of a conversation from lines: `Speaker: text` in its many forms, continuation lines of a turn,
 // and lines with the day of a session.
 
 import { trimmed } from "../sentences.ts";
@@ -6,17 +6,21 @@ import { findDay, type NumericOrder, numericOrderOf } from "./day.ts";
 import { HEAD_UNITS_MAX, type TurnHead, turnHeadOf } from "./turn-head.ts";
 import { type Conversation, type ParsedTurn, TURNS_MAX } from "./turns.ts";
 
-/** A line with this many units or more does not begin a session. */
+/** A line with this many UTF-16 code units or more does not begin a session. */
 const SESSION_UNITS_MAX = 120;
-/** Lines that even a short conversation may have before the first turn: a heading, a note on the participants. */
+/**
+ * Number of lines that even a short conversation may have before the first turn: a heading, a note on the participants.
+ */
 const PREAMBLE_LINES_MAX = 3;
-/** Maximum words in the name of a speaker with a single turn. */
+/** Maximum number of words in the name of a speaker who has only one turn. */
 const NAME_WORDS_MAX = 4;
 
-/** From this share of turn heads with a time, a head without a time is a turn only if its speaker repeats. */
+/**
+ * If at least this share of the turn heads has a time, a head without a time begins a turn only if its speaker repeats.
+ */
 const TIMED_SHARE = 0.8;
 
-/** Words before a colon in running text that are not speakers. */
+/** Words that often precede a colon in running text, and so are not speakers. */
 const NOT_SPEAKERS: ReadonlySet<string> = new Set(
   (
     "note notes nb ps p.s edit update warning example examples e.g i.e tip hint todo re fwd fw cc bcc subject date time " +
@@ -34,9 +38,9 @@ interface Line {
 }
 
 /**
- * The turns of a text of lines. null if no line begins like a turn, if too many lines precede the first turn, or if
- * there are more than 100,000 turns. Every line that is neither blank nor the start of a session lies in exactly one
- * turn. Takes linear time.
+ * The turns of a conversation that is written in lines. null if no line begins like a turn, if too many lines precede
+ * the first turn, or if there are more than 100,000 turns. Every line that is neither blank nor the start of a session
+ * lies in exactly one turn. Takes linear time.
  */
 export function readLineTurns(content: string): Conversation | null {
   // The lines are generated again for each pass: an array of them would take many times the memory of a large text.
@@ -107,9 +111,9 @@ function* timesOf(lines: Iterable<Line>): Generator<string> {
 }
 
 /**
- * A test that tells speakers from other words before a colon. A name that repeats is a speaker, and so is one with a
- * time. A name that occurs once must look like a name and like the other speakers: `She said: …` continues the previous
- * turn.
+ * Returns a function that decides whether the words before a colon are a speaker. Words that repeat, or that have a
+ * time next to them, are a speaker. Words that occur once must look like a name and be written like the other speakers:
+ * `She said: …` continues the previous turn.
  */
 function speakerTest(lines: Iterable<Line>): (head: TurnHead) => boolean {
   const counts = new Map<string, number>();
@@ -142,9 +146,9 @@ const NUMBERED_SESSION = /^[\s#*=_–—([-]{0,12}session\s{0,3}#?\d{1,6}\b/iu;
 const SESSION_MARK = /^(?:[[(#*=_–—-]|(?:session|conversation|chat|date|datum|fecha)\b)/iu;
 
 /**
- * The session that a line begins, with its day: `[8 May 2023]`, `Date: 2023-05-08`,
- * `Session 1 (1:56 pm on 8 May, 2023)`; null if it begins none. The line must contain nothing else. A day without a
- * mark counts only at the beginning of a paragraph: elsewhere it is part of what a speaker says.
+ * The session that a line begins, with its day: `[8 May 2023]`, `Date: 2023-05-08`, `Session 1 (1:56 pm on 8 May,
+ * 2023)`; null if the line does not begin a session. The line must contain nothing else. A day without brackets or a
+ * label counts only at the beginning of a paragraph: elsewhere it is part of what a speaker says.
  */
 function sessionStart(content: string, line: Line, order: NumericOrder | null): { readonly day: string | null } | null {
   if (line.end - line.start >= SESSION_UNITS_MAX || !hasDigit(content, line)) return null;

@@ -3,18 +3,18 @@
 
 /** The beginning of a line that may be a turn. */
 export interface TurnHead {
-  /** Time and day as written before or behind the speaker; empty if there are none. */
+  /** Time and day, as written before or after the speaker; empty if there are none. */
   readonly time: string;
-  /** Name without marks of emphasis; never empty. */
+  /** Name of the speaker without Markdown emphasis; never empty. */
   readonly speaker: string;
-  /** Units of the line before the spoken text, including leading white space. */
+  /** Number of UTF-16 code units of the line before the spoken text, including leading white space. */
   readonly units: number;
 }
 
-/** The head of a turn must end within this many units of its line. */
+/** The head of a turn must end within this many UTF-16 code units of its line. */
 export const HEAD_UNITS_MAX = 160;
 
-// All repetitions are bounded, and so is the text that they are applied to.
+// Every repetition is bounded, and so is the text that the patterns are applied to: matching takes bounded time.
 const CLOCK_TIME =
   "(?:\\d{1,4}[-/.]\\d{1,2}[-/.]\\d{1,4}(?:,?\\s{1,3}|T))?\\d{1,2}:\\d{2}(?::\\d{2}(?:[.,]\\d{1,6})?)?" +
   "(?:[\\s\\u202f]?[ap]\\.?m\\.?)?(?:Z|[+-]\\d{2}:?\\d{2})?";
@@ -30,7 +30,10 @@ const HEAD = new RegExp(
   "iu",
 );
 
-/** The head of a turn at the beginning of a line; null if there is none. Uses the first 160 units of the line. */
+/**
+ * The head of a turn at the beginning of a line; null if there is none. Reads only the first 160 UTF-16 code units of
+ * the line.
+ */
 export function turnHeadOf(line: string): TurnHead | null {
   const match = HEAD.exec(line.slice(0, HEAD_UNITS_MAX));
   if (match === null) return null;

@@ -1,4 +1,4 @@
-// A parsed conversation, whether it was written as lines or as JSON.
+// Defines a parsed conversation. lines.ts and json.ts make it from lines and from JSON.
 
 /** One turn of a conversation. */
 export interface ParsedTurn {
@@ -6,14 +6,14 @@ export interface ParsedTurn {
   readonly session: number;
   /** null for the text before the first speaker. */
   readonly speaker: string | null;
-  /** The day written beside this turn, as `8 May 2023`; null if there is none. */
+  /** The day that is written in this turn itself, as `8 May 2023`; null if there is none. */
   readonly day: string | null;
-  /** `[start, end)` in UTF-16 units of the content: the turn with its label, or its JSON object. */
+  /** `[start, end)` in UTF-16 code units of the content: the turn with its label, or its JSON object. */
   readonly start: number;
   readonly end: number;
-  /** The passage, as `Ada: what she said`, if it is not the range of the content; else null. */
+  /** The passage (`Ada: what she said`) if it differs from the text of the range, as for JSON; else null. */
   readonly passage: string | null;
-  /** Units of the passage before the spoken text. */
+  /** Number of UTF-16 code units of the passage before the spoken text. */
   readonly labelUnits: number;
 }
 
@@ -21,7 +21,7 @@ export interface ParsedTurn {
 export interface Conversation {
   /** At least one, in order, without overlaps. */
   readonly turns: readonly ParsedTurn[];
-  /** By session the day in its first line, as `8 May 2023`; null if there is none. */
+  /** For each session, the day in its first line, written as `8 May 2023`; null if the line has none. */
   readonly sessions: readonly (string | null)[];
 }
 
@@ -31,17 +31,20 @@ export interface Conversation {
  */
 export const TURNS_MAX = 100_000;
 
-/** Maximum UTF-16 units of a speaker. Longer names are cut, because the name is put before every part of a turn. */
+/**
+ * Maximum length of a speaker's name, in UTF-16 code units. Longer names are cut, because the name is put before every
+ * part of a turn.
+ */
 export const SPEAKER_UNITS_MAX = 64;
 
-/** The spoken text of a turn, without its label. */
+/** The spoken text of a turn, without time and speaker before it. */
 export function spokenText(content: string, turn: ParsedTurn): string {
   return (turn.passage ?? content.slice(turn.start, turn.end)).slice(turn.labelUnits);
 }
 
 /**
  * The spoken text at the beginning of a conversation, without speakers, one paragraph per turn.
- * @param unitsMax no turn is added once the sample has this many UTF-16 units, and no turn contributes more.
+ * @param unitsMax no turn is added once the sample has this many UTF-16 code units, and no turn contributes more.
  */
 export function spokenSample(content: string, { turns }: Conversation, unitsMax: number): string {
   const paragraphs: string[] = [];
