@@ -1,9 +1,10 @@
 // Projects, API keys and usage of plans. Implemented by adapters/embedded on SQLite.
 //
-// What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
-// (transactions.ts). Of keys only the SHA-256 is stored, compared in constant time. When a key was last used is durable
-// after `flush`; until then only this process knows it. Lists are keyset-paged, newest first, and stable. Removed
-// projects are absent from every read, and their keys with them.
+// Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
+// to (transactions.ts). Only the SHA-256 of a key's secret is stored, and it is compared in constant time. The time of
+// a key's last use is durable after `flush`; until then only this process knows it. Lists are keyset-paged, newest
+// first, and stable under inserts and deletes. A removed project and its keys count as missing, except for the methods
+// that erase it.
 
 import type { KeyId, ProjectId } from "../domain/ids.ts";
 import type { ApiKey, IssuedKey, KeyChange, KeyDraft } from "../domain/key.ts";
@@ -25,12 +26,12 @@ export interface AccountStore {
     readonly settings: ProjectSettings;
   }): Eventually<Project>;
   project(id: ProjectId): Eventually<Project | null>;
-  /** @throws Fault `invalid_cursor` */
+  /** @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged */
   listProjects(listing: Listing): Eventually<Page<Project>>;
   /** Returns null if the project does not exist. */
   changeProject(id: ProjectId, change: ProjectChange): Eventually<Project | null>;
   /**
-   * Removes a project: it is absent from every read, and its keys are refused. Its data is erased later, see
+   * Removes a project: no method returns it any more, and its keys are refused. Its data is erased later, see
    * `removedProjects`. Returns false if the project does not exist.
    * @throws Fault `invalid_state` for the default project
    */
@@ -38,14 +39,17 @@ export interface AccountStore {
   /** Removed projects whose data has not been erased completely. */
   removedProjects(): Eventually<readonly ProjectId[]>;
   /**
-   * Up to `limit` memories of a removed project, in any state. They have to be purged before `eraseProject`. Returns
-   * none for a project that was not removed.
+   * Up to `limit` keys of memories of a removed project, in any state. These memories have to be purged before
+   * `eraseProject` is called. Returns none for a project that was not removed.
    */
   memoriesOfRemoved(id: ProjectId, limit: number): Eventually<readonly bigint[]>;
-  /** Erases the rows of these memories of a removed project. Does nothing for a project that was not removed. */
+  /**
+   * Erases the rows of these memories, which belong to a removed project. Does nothing for a project that was not
+   * removed.
+   */
   eraseMemoriesOfRemoved(id: ProjectId, keys: readonly bigint[]): Eventually<void>;
   /**
-   * Erases everything that is left of a removed project, whose memories must have been erased. Does nothing for a
+   * Erases everything that is left of a removed project. Its memories must have been erased before. Does nothing for a
    * project that was not removed.
    */
   eraseProject(id: ProjectId): Eventually<void>;
@@ -56,30 +60,34 @@ export interface AccountStore {
   hasAdminKey(projectId: ProjectId): Eventually<boolean>;
   /**
    * Creates a key. Only the result contains its secret.
-   * @throws Fault `project_not_found`
+   * @throws Fault `project_not_found` if the project does not exist
    */
   issueKey(projectId: ProjectId, draft: KeyDraft): Eventually<IssuedKey>;
   /**
-   * Makes `secret` the operator's key, with all rights on the default project. A different earlier operator's key is
-   * removed. If it is already the operator's key, it keeps its id and gets all rights back.
-   * @throws Fault `invalid_request` if an issued key has this secret
+   * Makes `secret` the operator's key, with all rights on the default project. If the operator's key had another secret
+   * before, the earlier key is removed. If `secret` already belongs to the operator's key, that key keeps its id and
+   * gets all rights back.
+   * @throws Fault `invalid_request` if another key already has this secret
    */
   setOperatorKey(secret: string): Eventually<void>;
   key(projectId: ProjectId, id: KeyId): Eventually<ApiKey | null>;
-  /** @throws Fault `invalid_cursor` */
+  /** @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged */
   listKeys(projectId: ProjectId, listing: Listing): Eventually<Page<ApiKey>>;
   /** Returns null if the key does not exist. */
   changeKey(projectId: ProjectId, id: KeyId, change: KeyChange): Eventually<ApiKey | null>;
   /** Gives a key a new secret. Its old secrets are refused after `graceMs`. Returns null if the key does not exist. */
   rotateKey(projectId: ProjectId, id: KeyId, graceMs: number): Eventually<IssuedKey | null>;
-  /** Removes a key: it is refused from now on. Returns false if it does not exist. */
+  /** Removes a key, which is refused from then on. Returns false if it does not exist. */
   removeKey(projectId: ProjectId, id: KeyId): Eventually<boolean>;
   /** Returns the project and rights of this secret, or null if it is not valid (any more). */
   authenticate(secret: string): Eventually<Principal | null>;
-  /** Stores when keys were last used. Called every minute and before closing. */
+  /** Stores the time of each key's last use. Called every minute and before the store is closed. */
   flush(): Eventually<void>;
 
-  /** What a project uses of its plan. Expired memories do not count. @throws Fault `project_not_found` */
+  /**
+   * How much of its plan's quotas a project uses. Expired memories do not count.
+   * @throws Fault `project_not_found` if the project does not exist
+   */
   usage(projectId: ProjectId): Eventually<Usage>;
   /** Adds one query and its tokens to the current month. Does nothing for a project that does not exist. */
   countQuery(projectId: ProjectId, tokens: { readonly prompt: number; readonly completion: number }): Eventually<void>;

@@ -1,9 +1,9 @@
 // Chats and their messages. Implemented by adapters/embedded on SQLite.
 //
-// What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
-// (transactions.ts). Lists are keyset-paged and stable: chats newest first, messages oldest first. A message shows only
-// sources of memories that are live when it is read. Sources of memories that were deleted, have expired or were given
-// to another user are left out. When a memory is erased, its sources go for good.
+// Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
+// to (transactions.ts). Lists are keyset-paged and stable: chats newest first, messages oldest first. A message is
+// returned only with sources whose memories are live when it is read. Sources are left out if their memory was deleted,
+// has expired or was given to another user. Erasing a memory also erases its sources in all messages.
 
 import type { Chat, Message, MessageDraft } from "../domain/chat.ts";
 import type { ChatId, MessageId, ProjectId } from "../domain/ids.ts";
@@ -13,13 +13,16 @@ import type { Listing } from "./user-store.ts";
 
 /** Chats and messages. */
 export interface ChatStore {
-  /** Creates a chat. Makes its user known if one is given. */
+  /** Creates a chat. If a user is given, makes the user known (see UserStore). */
   create(
     projectId: ProjectId,
     draft: { readonly userId: string | null; readonly title: string | null },
   ): Eventually<Chat>;
   get(projectId: ProjectId, id: ChatId): Eventually<Chat | null>;
-  /** @param listing without `userId`: every chat of the project. @throws Fault `invalid_cursor` */
+  /**
+   * @param listing without a `userId` it selects every chat of the project
+   * @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged
+   */
   list(projectId: ProjectId, listing: Listing & { readonly userId?: string }): Eventually<Page<Chat>>;
   /** Returns null if the chat does not exist. */
   retitle(projectId: ProjectId, id: ChatId, title: string | null): Eventually<Chat | null>;
@@ -29,8 +32,8 @@ export interface ChatStore {
   removeAllOf(projectId: ProjectId, userId: string): Eventually<void>;
 
   /**
-   * Appends a message. Returns null if the chat does not exist (any more). The first message of the user gives a chat
-   * without title its title.
+   * Appends a message. Returns null if the chat does not exist (any more). If the chat has no title, it gets one from
+   * the first message of the user.
    */
   append(projectId: ProjectId, id: ChatId, draft: MessageDraft): Eventually<Message | null>;
   /** Returns null if the chat has no such message. */
@@ -38,11 +41,14 @@ export interface ChatStore {
   /** All messages, oldest first. */
   history(projectId: ProjectId, id: ChatId): Eventually<readonly Message[]>;
   /**
-   * The last `count` messages that the next answer may read, oldest first. They are all messages of the user, and the
-   * answers before the first answer that has a source that is no longer live. Later answers are left out because they
-   * may repeat what that answer said.
+   * The last `count` messages that may be given to the language model for the next answer, oldest first. All messages
+   * of the user may be used. An answer may be used if all its sources, and those of all earlier answers, are still
+   * live. Answers after one with a lost source are left out, because they may repeat what it said.
    */
   turns(projectId: ProjectId, id: ChatId, count: number): Eventually<readonly Pick<Message, "role" | "content">[]>;
-  /** One page of messages, oldest first. @throws Fault `invalid_cursor` */
+  /**
+   * One page of messages, oldest first.
+   * @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged
+   */
   messages(projectId: ProjectId, id: ChatId, listing: Listing): Eventually<Page<Message>>;
 }

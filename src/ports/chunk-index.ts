@@ -1,18 +1,18 @@
 // The index that searches read: texts, vectors, postings and entities of published memories. Implemented by
 // adapters/embedded.
 //
-// What an implementation owes:
-// - `publish` replaces everything that a memory had before. When it resolves, texts, vectors and postings are durable.
-//   After a crash at any point it can be repeated. It does not make a memory visible.
+// Obligations of an implementation:
+// - `publish` replaces everything that a memory had in the index before. When it resolves, texts, vectors and postings
+//   are durable. After a crash at any point, `publish` can be repeated. It does not make a memory visible.
 // - Visibility follows the memory's row and is separate from content. A search that begins after `show` has resolved
 //   can find the memory, and filters see the attributes that `show` received. A search that begins after `hide` has
 //   resolved does not find it. If `show` and `hide` are called several times for one memory, the last call counts.
 // - A memory can be visible shortly before its row is committed as completed, and shortly after its row was deleted.
-//   So the rows decide: callers read them again before they show a result.
-// - A search returns only chunks of the admissible set. It misses none of them because a chunk outside ranked higher.
-//   Scores are comparable only with scores of the same kind of search.
+//   So the rows are authoritative: callers read them again before they show a result.
+// - A search returns only chunks of the admissible set. Chunks outside of the set do not take up places in the result,
+//   even if they would rank higher. Scores are comparable only with scores of the same kind of search.
 // - `publish`, `retract` and `purge` take effect in the order of their calls, even if a caller does not wait for the
-//   earlier call. So what is retracted or purged after it was published stays away.
+//   earlier call. So a memory that is retracted or purged after it was published does not come back.
 // - The data of one project cannot be reached through another project.
 
 import type { Chunk, ChunkPlace, ChunkTexts } from "../domain/chunk.ts";
@@ -29,7 +29,7 @@ export interface Publication {
   readonly language: string;
   readonly chunks: readonly Chunk[];
   readonly texts: ChunkTexts;
-  /** Row-major `[chunks.length, dimensions]`, each of unit length. */
+  /** One vector of unit length per chunk, row-major `[chunks.length, dimensions]`. */
   readonly vectors: Float32Array;
   /** Entities that are known without reading the passages. The index extracts more from the passages. */
   readonly entities: KnownEntities;
@@ -47,19 +47,19 @@ export interface KnownEntities {
 export interface VisibleMemory {
   readonly memoryKey: MemoryKey;
   readonly userKey: UserKey | null;
-  /** Unix milliseconds; null: never. */
+  /** Unix milliseconds; null if it never expires. */
   readonly expiresAt: number | null;
   /**
    * Attributes that filters see, as JSON text in the form of `filteredAttributesJson` (domain/filter.ts). It is text
-   * and not an object because opening a project shows all of its memories: the row store builds the text inside its
-   * query, and the index parses it natively.
+   * and not an object to save time when a project is opened and all of its memories are shown: the row store builds the
+   * text inside its query, and the native core parses it.
    */
   readonly attributes: string;
 }
 
 /** The set of memories that one request may see. Created once and used by every search of the request. */
 export interface AdmissibleSet {
-  /** Number of memories in it. */
+  /** Number of memories in the set. */
   readonly memories: number;
 }
 
@@ -84,7 +84,7 @@ export interface GraphHits extends Hits {
   pathTo(position: number): GraphPath;
 }
 
-/** How a graph search reached a passage. All fields are null for a seed that no path leads to. */
+/** How a graph search reached a passage. All fields are null for a seed to which no path leads. */
 export interface GraphPath {
   /** Entity of the query at which the path begins. */
   readonly from: string | null;
@@ -130,26 +130,31 @@ export interface Passage {
   readonly place: ChunkPlace;
 }
 
-/** Differences between the index of a project and the rows. */
+/** Differences between the index of a project and the rows of its memories. */
 export interface Reconciliation {
   /** Memories whose texts, vectors or postings are incomplete. They are not visible and have to be published again. */
   readonly incomplete: readonly MemoryKey[];
-  /** Number of memories that had vectors or postings although they are not completed. These entries were removed. */
+  /**
+   * Number of memories that had vectors or postings although their status is not `completed`. These entries were
+   * removed.
+   */
   readonly removed: number;
-  /** One sentence for each damaged part that was found and set aside. */
+  /** One sentence for each damaged part of the index that was found and moved aside. */
   readonly repairs: readonly string[];
 }
 
 /** The index of one project. */
 export interface ProjectIndex {
   publish(publications: readonly Publication[]): Promise<void>;
-  /** Removes vectors and postings; durable when it resolves. The texts stay until `ChunkIndex.purge`. */
+  /**
+   * Removes vectors and postings. When it resolves, the removal is durable. The texts stay until `ChunkIndex.purge`.
+   */
   retract(memoryKeys: readonly MemoryKey[]): Promise<void>;
   /** Makes memories visible, or changes the attributes of visible ones. */
   show(memories: readonly VisibleMemory[]): Eventually<void>;
   hide(memoryKeys: readonly MemoryKey[]): Eventually<void>;
 
-  /** The visible memories of a user, or of all users (`userKey` null), that have not expired at `nowMs`. */
+  /** The visible memories of a user that have not expired at `nowMs`. If `userKey` is null, those of all users. */
   admit(userKey: UserKey | null, nowMs: number): Eventually<AdmissibleSet>;
   /**
    * The memories of `admit` that match a filter.
@@ -161,8 +166,8 @@ export interface ProjectIndex {
   /** Cosine similarity of each of these chunks; NaN for a chunk that no longer exists. */
   scoreVectors(vector: Float32Array, chunks: Pick<Hits, "chunkKeys" | "memoryKeys">): Promise<Float32Array>;
   /**
-   * Full-text search: the chunks with the highest BM25 score (0..1, absolute, see retrieval/modes.ts); only scores
-   * above 0.
+   * Full-text search: the chunks with the highest BM25 scores. Scores are in 0..1, and comparable between queries (see
+   * retrieval/modes.ts). Chunks with score 0 are left out.
    */
   searchText(query: string, within: AdmissibleSet, limit: number): Promise<Hits>;
   /** BM25 score of each of these chunks; 0 if no word matches. */
@@ -191,21 +196,21 @@ export interface ChunkIndex {
   /** Removes the texts of retracted memories for good. */
   purge(memoryKeys: readonly MemoryKey[]): Promise<void>;
   /**
-   * Compares the index of a project with its rows, at a start. Shows memories that are complete in the index, and
-   * returns those that have to be published again.
-   * @param completed the project's completed memories in pages; other work continues between two pages
+   * Compares the index of a project with its rows when the server starts. Shows memories that are complete in the
+   * index, and returns those that have to be published again.
+   * @param completed pages with all completed memories of the project; other work can run between two pages
    */
   reconcile(id: ProjectId, completed: AsyncIterable<readonly VisibleMemory[]>): Promise<Reconciliation>;
   /**
    * Removes the vectors and postings of a project for good. Its texts are removed by `purge`. The project cannot be
-   * opened again. Can be repeated.
+   * opened again. The call can be repeated.
    */
   drop(id: ProjectId): Promise<void>;
   /**
-   * Frees the disk space of removed and replaced chunks, in every open project that has enough of it; otherwise cheap.
-   * Does not change what searches find. Searches continue meanwhile.
+   * Frees the disk space of removed and replaced chunks in every open project where there is enough to free; for other
+   * projects the call is cheap. It does not change what searches find, and searches continue meanwhile.
    */
   compact(): Promise<void>;
-  /** Closes every project. Afterwards every call fails. */
+  /** Closes every project. All later calls fail. */
   close(): Promise<void>;
 }

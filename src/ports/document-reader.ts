@@ -1,4 +1,4 @@
-// What ingest needs of document reading: the text of a file, and where its pages, slides or sheets begin.
+// Interface of document reading, for ingestion: the text of a file, and where its pages, slides or sheets begin.
 // Implemented by adapters/documents, in a child process per file, so that a hostile file cannot harm the server.
 //
 // A file that cannot be read yields a `ReadFailure` for itself only, after a bounded time.
@@ -10,7 +10,7 @@ import type { FailureCode, PageProgress } from "../domain/memory.ts";
 export interface FileFormats {
   /** Names of the formats in a sentence: "A, B and C". */
   readonly names: string;
-  /** The media type of a file by its content and name; null if it has none of these formats. */
+  /** The media type of a file, recognised by its content and name; null if the file has none of these formats. */
   mediaTypeOf(path: string, filename: string): Promise<string | null>;
 }
 
@@ -18,26 +18,26 @@ export interface FileFormats {
 export interface DocumentFile {
   readonly path: string;
   readonly bytes: number;
-  /** As the uploader named the file. */
+  /** The name that the uploader gave. */
   readonly filename: string;
   readonly mediaType: string;
 }
 
-/** What a file has beside its text. */
+/** What document reading finds in a file besides its text. */
 export interface DocumentFacts {
-  /** The title in the file's own properties; null: taken from the text later. */
+  /** The title in the file's properties. null if they have none; the title is then extracted from the text. */
   readonly title: string | null;
-  /** Where pages, slides or sheets begin, ascending; empty if the format has none. */
+  /** Where pages, slides or sheets begin, in ascending order; empty if the format has none. */
   readonly marks: readonly TextMark[];
 }
 
 /** The text of a file. */
 export interface DocumentText extends DocumentFacts {
-  /** With at least one visible character; no NUL and no lone surrogate. */
+  /** Contains at least one visible character, no NUL and no lone surrogate. */
   readonly content: string;
 }
 
-/** From `at` on (in Unicode code points), the text comes from this place in the document. */
+/** A place mark: the text from position `at` (in Unicode code points) comes from this place in the document. */
 export interface TextMark {
   readonly at: number;
   readonly place: DocumentPlace;
@@ -46,7 +46,8 @@ export interface TextMark {
 /** Reads files. */
 export interface DocumentReader {
   /**
-   * Reads a file. Rejects only for reasons outside the file, which are temporary.
+   * Reads a file. A file that cannot be read gives a ReadFailure. Rejects only for temporary reasons outside of the
+   * file.
    * @param onPages called from time to time with the number of pages read, if the format has pages
    */
   read(file: DocumentFile, onPages?: (pages: PageProgress) => void): Promise<DocumentText | ReadFailure>;

@@ -1,36 +1,43 @@
-// Answers that are remembered under an `Idempotency-Key`. Implemented by adapters/embedded on SQLite.
+// Remembered answers: responses to requests with an `Idempotency-Key`, stored so that a repeated request gets the same
+// one. Implemented by adapters/embedded on SQLite.
 //
-// What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
-// (transactions.ts). So `remember` becomes durable together with the change that it answers, and a repeated request
-// never makes a second change. When a memory is erased, answers about it lose their body.
+// Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
+// to (transactions.ts). So an answer becomes durable together with the change that it reports, and a repeated request
+// never makes a second change. When a memory is erased, the bodies of answers about it are erased too.
 
 import type { ProjectId } from "../domain/ids.ts";
 import type { Eventually } from "../kit/eventually.ts";
 
-/** Identifies a remembered answer. */
+/** Identifies a remembered answer, called the slot of a request. */
 export interface IdempotencySlot {
   readonly projectId: ProjectId;
-  /** The user that the key is confined to: confined keys never see each other's answers. */
+  /**
+   * The user that the API key is confined to; null if it is not confined. Keys of different users never see each
+   * other's answers.
+   */
   readonly userId: string | null;
-  /** Method and route template. */
+  /** HTTP method and route template. */
   readonly route: string;
-  /** The caller's Idempotency-Key. */
+  /** The value of the header `Idempotency-Key`. */
   readonly key: string;
 }
 
 /** A remembered answer. */
 export interface RememberedAnswer {
-  /** SHA-256 of the request: path parameters, query and body by value. */
+  /**
+   * SHA-256 of the request's path parameters, query and body, compared by value: the order of object keys does not
+   * matter. A repeated request has the same fingerprint.
+   */
   readonly fingerprint: Uint8Array;
   readonly status: number;
   /**
-   * JSON, without secrets and without what the request itself contains; null if a subject of the answer was erased
-   * since.
+   * JSON, without secrets and without what the request itself contains; null if something that the answer is about has
+   * been erased since.
    */
   readonly body: string | null;
 }
 
-/** An answer to remember. */
+/** An answer to remember, whose body has not been erased. */
 export interface WholeAnswer extends RememberedAnswer {
   readonly body: string;
 }
@@ -39,10 +46,10 @@ export interface WholeAnswer extends RememberedAnswer {
 export interface IdempotencyStore {
   /** Returns null if there is no answer, or if it is older than LIMITS.idempotencyMs. */
   recall(slot: IdempotencySlot): Eventually<RememberedAnswer | null>;
-  /** @param subjects ids of what the answer is about, see `forget` */
+  /** Stores an answer. @param subjects ids of what the answer is about, for `forget` */
   remember(slot: IdempotencySlot, answer: WholeAnswer, subjects: readonly string[]): Eventually<void>;
   /**
-   * Erases the bodies of answers about these ids. Their slots stay taken, so that a repeated request does not run
+   * Erases the bodies of answers about these ids. The records stay, so that a repeated request is not carried out
    * again.
    */
   forget(projectId: ProjectId, subjects: readonly string[]): Eventually<void>;

@@ -1,15 +1,16 @@
 // The queue of ingestion jobs. A memory in status `processing` is a job. Implemented by adapters/embedded on SQLite.
 //
-// What an implementation owes:
+// Obligations of an implementation:
 // - Each method is one transaction, or part of the transaction that its store belongs to (transactions.ts).
 // - A job can be claimed if its memory is in status `processing`, is neither deleted nor expired, belongs to a project
-//   that was not removed, and if no lease or delay of the job is running.
-// - `claim` gives each job a lease that runs for `leaseMs`, with a fencing token. Tokens grow with each claim. Of two
-//   concurrent claims, at most one gets a job.
-// - A job is held until its token or its version is no longer the newest, its memory is deleted or expires, its project
-//   is removed, or it ends. A lease whose time is over still holds the job until another claim takes it.
-// - `renew`, `complete`, `retryLater` and `fail` change nothing for a job that is not held. So a slow holder cannot
-//   overwrite what a later one did, nor publish an older content.
+//   that was not removed, and has no lease or delay that is still running.
+// - `claim` gives each job a lease that runs for `leaseMs`, with a fencing token. Tokens grow with each claim. If two
+//   claims run at the same time, a job goes to at most one of them.
+// - A claimed job is "held" by its worker. It stops being held when its token or its version is no longer the newest,
+//   its memory is deleted or expires, its project is removed, or the job is completed, retried later or failed. A job
+//   whose lease has run out is still held until another claim gets it.
+// - `renew`, `complete`, `retryLater` and `fail` change nothing for a job that is not held. So a slow worker can
+//   neither overwrite what a later worker did nor complete a memory with outdated content.
 // - `complete` and `fail` write the deliveries of the events `memory.completed` and `memory.failed` in the same
 //   transaction.
 
@@ -21,7 +22,7 @@ import type { DocumentFacts } from "./document-reader.ts";
 
 /** An uploaded file whose text has not been read yet. */
 export interface UploadedFile {
-  /** Its name in UploadFiles. */
+  /** The name of the kept file in UploadFiles. */
   readonly name: string;
   readonly bytes: number;
   /** The name that the uploader gave. */
@@ -38,8 +39,8 @@ export interface Job {
   /** The file whose text has to be read first; null if there is none. With a file, `content` is empty. */
   readonly upload: UploadedFile | null;
   /**
-   * Title and page marks of the file, if the index holds its text already (`content` is null); null if the memory came
-   * from no file.
+   * Title and place marks of the uploaded file. Given only if the text is read from the index (`content` is null); null
+   * for a memory that came from no file.
    */
   readonly facts: DocumentFacts | null;
   /** Fencing token of the lease. */
@@ -53,8 +54,8 @@ export interface JobFilter {
   /** Skips jobs of these projects. */
   readonly except?: readonly ProjectId[];
   /**
-   * Skips jobs with a longer text, in UTF-8 bytes. For a plain-text file its size counts. Files of other formats are
-   * never skipped, because the size of their text is not known yet.
+   * Skips jobs whose text is longer, in UTF-8 bytes. For a plain-text file the file size counts. Files of other formats
+   * are never skipped, because the size of their text is not known yet.
    */
   readonly textBytesMax?: number;
 }
@@ -63,7 +64,7 @@ export interface JobFilter {
 export interface ClaimOptions extends JobFilter {
   /** Maximum number of jobs. */
   readonly jobs: number;
-  /** Maximum of their contents together, in UTF-8 bytes. The first job is claimed even if it is larger. */
+  /** Maximum size of all claimed contents together, in UTF-8 bytes. The first job is claimed even if it is larger. */
   readonly contentBytes: number;
   readonly leaseMs: number;
 }
@@ -72,11 +73,11 @@ export interface ClaimOptions extends JobFilter {
 export interface Completion {
   readonly job: Job;
   readonly extracted: Extracted;
-  /** Whether a language model extracted any of it. */
+  /** `llm` if a language model extracted at least one of the attributes. */
   readonly extractedBy: "llm" | "local";
   readonly chunkCount: number;
   /**
-   * What was read from the job's file: the size of its text in UTF-8 bytes, its title and its page marks. Absent if the
+   * Result of reading the job's file: the size of its text in UTF-8 bytes, its title and its place marks. Absent if the
    * job has no file.
    */
   readonly read?: DocumentFacts & { readonly contentBytes: number };
@@ -85,11 +86,14 @@ export interface Completion {
 /** Ingestion jobs of all projects. */
 export interface JobStore {
   /**
-   * Claims up to `jobs` jobs. The project whose last claim is longest ago comes first, and within a project the job
-   * that can be claimed for the longest time.
+   * Claims up to `jobs` jobs. The project whose last claim was longest ago comes first. Within a project, the job comes
+   * first that became claimable earliest.
    */
   claim(options: ClaimOptions): Eventually<readonly Job[]>;
-  /** Ends all leases. Called at the start of the only process that works on jobs: earlier holders are gone. */
+  /**
+   * Ends all leases. Called at the start of the only process that works on jobs, when no earlier worker exists any
+   * more.
+   */
   voidLeases(): Eventually<void>;
   /** Extends leases to `leaseMs` from now. Returns the jobs that are still held. */
   renew(jobs: readonly Job[], leaseMs: number): Eventually<readonly Job[]>;
@@ -100,7 +104,7 @@ export interface JobStore {
   complete(completions: readonly Completion[]): Eventually<readonly VisibleMemory[]>;
   /**
    * Ends the lease after a temporary failure: the job can be claimed again after `delayMs`. If `isCounted` is false
-   * (default: true), this attempt does not count.
+   * (default: true), this attempt is not counted in `attempt`.
    */
   retryLater(job: Job, delayMs: number, isCounted?: boolean): Eventually<void>;
   /** Makes the memory `failed` and keeps its content. Returns false if the job was not held. */
@@ -108,7 +112,8 @@ export interface JobStore {
   /** Puts completed memories back to `processing` as a new version, for example because a damaged index lost them. */
   reopen(keys: readonly MemoryKey[]): Eventually<void>;
   /**
-   * Milliseconds until the next job can be claimed, without those that `filter` skips. 0: now; null: there is no job.
+   * Milliseconds until the next job can be claimed, apart from those that `filter` skips. 0 if a job can be claimed
+   * now; null if there is no job.
    */
   nextJobInMs(filter?: JobFilter): Eventually<number | null>;
   /**

@@ -1,14 +1,15 @@
-// Language model: answers a short list of messages. Implemented by adapters/llm.
+// Interface of language models, which answer a short list of messages. Implemented by adapters/llm.
 //
 // Obligations of an implementation:
-// - A call ends in bounded time and memory, whatever the other side does: silence before or after the first byte, an
-//   endless or huge answer, nonsense. It follows no redirect, and calls untrusted endpoints only at public addresses
-//   (ports/outbound.ts).
-// - Text is passed on as it arrives and read no faster than the consumer takes it: the buffer for a slow reader is
+// - A call needs bounded time and memory, whatever the endpoint does: silence before or after the first byte, an
+//   endless or huge answer, nonsense. A call follows no redirect. Untrusted endpoints are called only at public
+//   addresses (ports/outbound.ts).
+// - Text is passed on as soon as it arrives. It is read no faster than the consumer requests it, so that the buffer is
 //   bounded.
-// - A cut-off answer is never reported as complete: an answer ends as the model reported, or with an error.
+// - A cut-off answer is never reported as complete. An answer ends in the way that the model reported, or with an
+//   error.
 // - A model's reasoning is not part of its answer.
-// - Token counts come from the endpoint, and are estimated if it reports none, also for an aborted answer.
+// - Token counts come from the endpoint. If it reports none, they are estimated, also for an aborted answer.
 // - Error messages contain neither keys nor texts.
 
 import type { ProjectId } from "../domain/ids.ts";
@@ -22,8 +23,8 @@ export interface LlmMessage {
 }
 
 /**
- * What a call is for. query: a user waits; transient failures before the answer begins are retried. ingestion: nobody
- * waits; it leaves most slots to queries and is not retried here, because ingestion has its own backoff.
+ * What a call is for. query: a user waits, so transient failures before the answer begins are retried. ingestion:
+ * nobody waits, so queries have priority. Failed calls are not retried here, because ingestion has its own backoff.
  */
 export type LlmPurpose = "query" | "ingestion";
 
@@ -34,9 +35,9 @@ export interface LlmRequest {
   readonly projectId: ProjectId;
   readonly purpose: LlmPurpose;
   readonly messages: readonly LlmMessage[];
-  /** 0..2 */
+  /** Sampling temperature, 0..2. */
   readonly temperature: number;
-  /** Longest answer, in tokens. A much longer one is aborted. */
+  /** Maximum length of the answer, in tokens. A much longer one is aborted. */
   readonly outputTokensMax: number;
   /**
    * JSON Schema of the answer, with a name for the model. It is omitted for endpoints that do not support it, so the
@@ -64,7 +65,7 @@ export type LlmFragment =
 
 /** A model's complete answer. */
 export interface LlmAnswer {
-  /** As received: it may not follow the schema. */
+  /** The text as received, which possibly does not follow the schema. */
   readonly text: string;
   readonly usage: LlmUsage;
 }
@@ -76,29 +77,29 @@ export interface LanguageModel {
    * generator ends it at once, even while a fragment is pending. While the consumer is slow, only the timeout for the
    * whole call runs. To learn the usage of an unfinished call, abort `signal` and request one more fragment: the error
    * contains it.
-   * @throws LlmError with the usage so far
+   * @throws LlmError if the call fails or is aborted; it contains the usage so far
    */
   stream(request: LlmRequest, signal: AbortSignal): AsyncGenerator<LlmFragment, void>;
 
   /**
    * Returns the complete answer. Aborting `signal` ends the call at once.
-   * @throws LlmError
+   * @throws LlmError if the call fails or is aborted
    */
   complete(request: LlmRequest, signal: AbortSignal): Promise<LlmAnswer>;
 }
 
 /**
  * Why there is no answer.
- * - overloaded: too many calls of the project run or wait, so this one was not made
+ * - overloaded: the call was not made, because too many calls of the project are running or waiting
  * - unsafe_address: the endpoint must not be called
  * - unreachable: no connection
- * - timed_out: no connection in time, or silence for too long
+ * - timed_out: no connection in time, or no data for too long
  * - rate_limited: status 429
  * - refused: any other status that is neither 200 nor 5xx
  * - failed: status 5xx, an error in the stream, or a broken connection
  * - malformed: the response does not follow the protocol
  * - too_long: the answer greatly exceeds the requested length
- * - stopped: the caller aborted
+ * - stopped: the caller aborted the call
  */
 export type LlmFailure =
   | "overloaded"
@@ -115,9 +116,9 @@ export type LlmFailure =
 /** Details of a failed call. */
 export interface LlmErrorDetail {
   readonly status?: number;
-  /** Wait that the endpoint requested before another call. */
+  /** How long the endpoint asked to wait before the next call. */
   readonly retryAfterMs?: number;
-  /** Tokens used; absent: none. */
+  /** Tokens used; none if absent. */
   readonly usage?: LlmUsage;
   readonly cause?: unknown;
 }
@@ -145,7 +146,7 @@ export class LlmError extends Error {
     return ["overloaded", "unreachable", "timed_out", "rate_limited", "failed"].includes(this.reason);
   }
 
-  /** A copy of this error with this usage. */
+  /** Returns a copy of this error with another usage. */
   withUsage(usage: LlmUsage): LlmError {
     const { reason, message, status, retryAfterMs, cause } = this;
     const known = { ...(status !== null && { status }), ...(retryAfterMs !== null && { retryAfterMs }) };

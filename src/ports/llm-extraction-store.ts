@@ -1,8 +1,8 @@
-// What language models extracted from memories, stored so that no text is paid for twice, and the tokens that ingestion
-// took. Implemented by adapters/embedded on SQLite.
+// Stores what language models extracted from memories, so that no text has to be paid for twice, and counts the tokens
+// that ingestion used. Implemented by adapters/embedded on SQLite.
 //
-// What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
-// (transactions.ts). An extraction is erased together with its memory.
+// Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
+// to (transactions.ts). An extraction is erased together with its memory.
 
 import type { MemoryKey, ProjectId } from "../domain/ids.ts";
 import type { Extracted } from "../domain/memory.ts";
@@ -32,28 +32,28 @@ export interface LlmExtraction extends Partial<Extracted> {
   readonly relations: readonly Relation[];
 }
 
-/** The outcome of an earlier request about a memory. `extraction` is null if the reply had nothing usable. */
+/** Outcome of an earlier request to a language model about a memory. `extraction` is null if the reply was unusable. */
 export interface PreviousExtraction {
   readonly extraction: LlmExtraction | null;
 }
 
-/** What language models extracted, and the tokens that ingestion took. */
+/** LLM extractions, and the tokens that ingestion used. */
 export interface LlmExtractionStore {
   /**
    * The outcome of an earlier request about the content of this job; null if there was none. An extraction is valid for
-   * every version of the memory with the same content. The outcome "nothing usable" is valid only for the version of
-   * its job: if a caller sends the memory again or retries it, the model is asked again.
+   * every version of the memory with the same content. The outcome null is valid only for the version of its job: if a
+   * caller sends the memory again or retries it, the model is asked again.
    */
   previous(job: Job): Eventually<PreviousExtraction | null>;
   /**
-   * Stores the outcome of a request, in place of an earlier one. Does nothing if the memory is gone or has a newer
-   * version.
+   * Stores the outcome of a request, and replaces an earlier one. Does nothing if the memory no longer exists or has a
+   * newer version.
    */
   keep(job: Job, extraction: LlmExtraction | null): Eventually<void>;
   /** Relations that were extracted from the current content of a memory. Empty if no model was asked. */
   relations(memoryKey: MemoryKey): Eventually<readonly Relation[]>;
-  /** Adds tokens to the job's memory, and to the current day and month (UTC) of its project. */
+  /** Adds tokens to the counts of the job's memory, and of its project for the current day and month (UTC). */
   countTokens(job: Job, usage: LlmUsage): Eventually<void>;
-  /** Tokens of prompts and completions together that ingestion has taken today (UTC) for this project. */
+  /** Number of tokens, prompts and completions together, that ingestion has used for this project today (UTC). */
   tokensToday(projectId: ProjectId): Eventually<number>;
 }

@@ -1,9 +1,9 @@
 // The system of record for memories: their rows and attributes. Jobs are in job-store.ts, removal after deletion and
 // expiry in retirement-store.ts. Implemented by adapters/embedded on SQLite.
 //
-// What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
-// (transactions.ts). Lists are paged by key, newest first, and stay stable while memories are inserted and deleted.
-// Deleted and expired memories are absent from every read.
+// Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
+// to (transactions.ts). Lists are keyset-paged, newest first, and stable under inserts and deletes. No method returns
+// deleted or expired memories, unless its description says so.
 
 import type { Fault } from "../domain/fault.ts";
 import type { MemoryId, MemoryKey, ProjectId, UserKey } from "../domain/ids.ts";
@@ -15,23 +15,29 @@ import type { VisibleMemory } from "./chunk-index.ts";
 /** The result of a draft or a change. */
 export interface Accepted {
   readonly memory: Memory;
-  /** created: a new row. rewritten: the content is new, or is processed again. updated: only attributes changed. */
+  /**
+   * created: a new memory. rewritten: the content is new, or the same content is processed again. updated: only
+   * attributes changed.
+   */
   readonly outcome: "created" | "rewritten" | "updated";
-  /** The uploaded file of the replaced content, which no row refers to any more; null: there was none. */
+  /** The uploaded file of the replaced content, which no row refers to any more; null if there is none. */
   readonly releasedFile: string | null;
 }
 
-/** Conditions of a list, which must all hold. A condition that is absent does not restrict the list. */
+/** Selects memories for a list. A memory is listed if it meets all conditions that are given. */
 export interface MemoryListing {
   readonly status?: MemoryStatus;
   readonly type?: string;
   readonly userId?: string;
-  /** One of the tags equals this one. */
+  /** The memory has this tag. */
   readonly tag?: string;
   /** The title contains this text, regardless of upper and lower case. */
   readonly q?: string;
   readonly limit: number;
-  /** Maximum of the contents of a page together, in UTF-8 bytes. A page holds at least one memory anyway. */
+  /**
+   * Maximum size of all contents of a page together, in UTF-8 bytes. A page has at least one memory, even if that one
+   * is larger.
+   */
   readonly contentBytesMax?: number;
   readonly cursor?: string;
 }
@@ -40,18 +46,18 @@ export interface MemoryListing {
 export interface MemoryStore {
   /**
    * Stores drafts as memories in status `processing`. If a memory with the pair (`externalId`, `userId`) exists, the
-   * draft updates it: given fields replace, absent ones stay. Results are in the order of the drafts. A draft that
-   * would exceed a quota of the project's plan is not stored; its result is a Fault `document_quota_exceeded` or
-   * `storage_quota_exceeded`.
+   * draft updates it: given fields replace the stored ones, and absent fields stay unchanged. Results are in the order
+   * of the drafts. A draft that would exceed a quota of the project's plan is not stored; its result is a Fault
+   * `document_quota_exceeded` or `storage_quota_exceeded`.
    * @throws Fault `project_not_found` if the project no longer exists
    */
   accept(projectId: ProjectId, drafts: readonly MemoryDraft[]): Eventually<readonly (Accepted | Fault)[]>;
   /**
    * Changes a memory. New content (different content, or any content for a failed memory) puts it back to `processing`
-   * and clears attributes that no caller ever gave; the outcome is then `rewritten`. Returns null if the memory does
-   * not exist.
+   * and clears extracted attributes (those that no caller ever gave); the outcome is then `rewritten`. Returns null if
+   * the memory does not exist.
    * @throws Fault `external_id_conflict` if another memory has this pair of `externalId` and `userId`;
-   *   `storage_quota_exceeded`
+   *   `storage_quota_exceeded` if the content would exceed the quota of the project's plan
    */
   change(projectId: ProjectId, id: MemoryId, change: MemoryChange): Eventually<Accepted | null>;
   /**
@@ -64,31 +70,31 @@ export interface MemoryStore {
   /** Reads memories by key, for search results. Keys without a readable memory are left out. */
   getMany(projectId: ProjectId, keys: readonly MemoryKey[]): Eventually<ReadonlyMap<MemoryKey, Memory>>;
   /**
-   * Contents that the store still holds, because their memories are not published yet or have failed. Empty for an
-   * uploaded file that has not been read yet.
+   * Contents of memories that are not published yet or have failed. The store keeps a content only until it is
+   * published. Empty for an uploaded file that has not been read yet.
    */
   waitingContents(keys: readonly MemoryKey[]): Eventually<ReadonlyMap<MemoryKey, string>>;
-  /** @throws Fault `invalid_cursor` */
+  /** @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged */
   list(projectId: ProjectId, listing: MemoryListing): Eventually<Page<Memory>>;
   /**
-   * Soft delete: the memory is absent from every read. With `purges` its retention ends at once. Returns the memory as
-   * it was, or null if it does not exist.
+   * Deletes a memory softly: no method returns it any more, but its data stays until the retention ends. With `purges`
+   * the retention ends at once. Returns the memory as it was before, or null if it does not exist.
    */
   remove(projectId: ProjectId, id: MemoryId, options?: { readonly purges: boolean }): Eventually<Memory | null>;
-  /** Soft delete of all memories of a user. Returns their keys. */
+  /** Deletes all memories of a user softly. Returns their keys. */
   removeAllOf(projectId: ProjectId, userId: string): Eventually<readonly MemoryKey[]>;
-  /** The key of a user; null if no memory, chat or event ever named the user. */
+  /** The key of a user; null if no memory, chat or event ever referred to the user. */
   userKey(projectId: ProjectId, userId: string): Eventually<UserKey | null>;
 
   /**
-   * Completed memories, which searches may see, in ascending order of their keys: all of the project, or up to `limit`
-   * with keys above `afterKey`.
+   * Completed memories, which searches may see, in ascending order of their keys. Without `page`, returns all of the
+   * project; with it, up to `limit` memories with keys above `afterKey`.
    */
   visible(
     projectId: ProjectId,
     page?: { readonly afterKey: MemoryKey | null; readonly limit: number },
   ): Eventually<readonly VisibleMemory[]>;
-  /** Returns those of these uploaded files that no row refers to. */
+  /** Returns the files of this list that no row refers to. */
   unreferencedFiles(files: readonly string[]): Eventually<readonly string[]>;
   /** Number of memories by status over all projects, for metrics. */
   counts(): Eventually<Readonly<Record<MemoryStatus, number>>>;

@@ -1,23 +1,28 @@
-// The models that retrieval and ingest use: an embedder (texts to vectors) and a reranker (pairs to scores).
+// Interfaces of the models: the embedder computes vectors for texts, the reranker scores pairs of query and passage.
 // Implemented by adapters/inference.
 //
-// An implementation owes:
-// - Vectors have unit length. Equal texts have equal vectors, whatever else is in the batch.
+// Obligations of an implementation:
+// - Vectors have unit length. Equal texts have equal vectors, whatever other texts are in the same call.
 // - Texts that are longer than the model's limit are truncated.
 // - The queue is bounded. Work that does not fit is refused with Fault `overloaded`.
 // - If no model can answer, the call fails with Fault `model_unavailable`.
-// - Work of a call that was aborted and has not started is not computed.
-// - `onBegin` is called once, when the call leaves the queue. The time before is waiting time.
+// - If a call is aborted, the part of its work that has not begun is not computed.
+// - `onBegin` is called once, when the call leaves the queue. The time before counts as waiting time.
 
-/** Who waits for the result. A person (`query`) goes before a batch job (`ingest`). */
+/** Who waits for the result. `query`: a person. `ingest`: a batch job, which comes after queries. */
 export type Priority = "query" | "ingest";
 
-/** Texts to vectors. */
+/** Computes vectors for texts. */
 export interface Embedder {
   readonly dimensions: number;
-  /** Identifies the model file. Vectors of models with different fingerprints are never mixed in one index. */
+  /**
+   * Identifies everything that determines a vector: model, tokeniser and truncation. Vectors with different
+   * fingerprints are never mixed in one index.
+   */
   readonly fingerprint: string;
-  /** Tokens that the model reads of a text, special tokens included; the rest is cut. */
+  /**
+   * Maximum number of tokens that the model reads of a text, special tokens included. The rest of the text is cut off.
+   */
   readonly tokensMax: number;
   /** BCP 47 tags of the languages that the model was made for. */
   readonly languages: readonly string[];
@@ -31,15 +36,16 @@ export interface Embedder {
 }
 
 /**
- * Lets a reranker stop after its first layers on the passages of a list that are unlikely to rank high. Their logits
- * are then estimates.
+ * Lets a reranker run only its first layers on passages that are unlikely to rank high. Their logits are then
+ * estimates.
  */
 export interface EarlyExit {
-  /** One per passage: its score before reranking, in the unit of the logits. */
+  /** Prior score of each passage: its hybrid score, scaled so that it can be added to a logit. */
   readonly priorScores: readonly number[];
   /**
-   * Tokens of pairs that are read by all layers, about. The passages with the best sum of prior score and estimated
-   * logit come first. If all pairs have no more tokens than this, all of them are read by all layers.
+   * Approximate number of tokens that pass through all layers. The pairs with the highest sum of prior score and
+   * estimated logit are chosen for that. If all pairs together have no more tokens, all of them pass through all
+   * layers.
    */
   readonly fullTokensMax: number;
 }
@@ -47,7 +53,8 @@ export interface EarlyExit {
 /** Scores the relevance of (query, passage) pairs. */
 export interface Reranker {
   /**
-   * One logit per passage, in their order, unbounded; larger is more relevant.
+   * Returns one logit per passage, in the order of the passages. Logits are unbounded; a larger one means more
+   * relevant.
    * @param earlyExit allows estimates instead of logits for some passages; an implementation may ignore it
    */
   score(

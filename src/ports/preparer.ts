@@ -1,13 +1,13 @@
-// What ingest needs of text preparation: chunks, and the attributes that the caller did not give. Implemented by
-// adapters/preparation, in a child process, so that a hostile text cannot harm the server.
+// Interface of preparation, for ingestion: finds the chunks of a text, and the attributes that the caller did not give.
+// Implemented by adapters/preparation, in a child process, so that a hostile text cannot harm the server.
 //
-// An implementation returns results in the order of the inputs. A text that cannot be prepared yields an error for
-// itself only, after a bounded time.
+// An implementation returns results in the order of the inputs. A text that cannot be prepared gives a PrepareFailure
+// for this text only, after a bounded time.
 
 import type { Chunk, ChunkTexts } from "../domain/chunk.ts";
 import type { Extracted } from "../domain/memory.ts";
 
-/** A text to prepare and its known attributes; a null attribute is extracted. */
+/** A text to prepare, with the attributes that the caller gave. Attributes that are null are extracted. */
 export interface PrepareInput {
   readonly content: string;
   readonly title: string | null;
@@ -15,8 +15,8 @@ export interface PrepareInput {
   readonly tags: readonly string[] | null;
   readonly language: string | null;
   /**
-   * Date of the content as the caller gave it: a text with a day in it, or Unix seconds or milliseconds in digits; null
-   * if not given.
+   * Date of the content as the caller gave it: a text that contains a day, or a number of Unix seconds or milliseconds
+   * in digits; null if not given.
    */
   readonly date: string | null;
   /** Unix milliseconds; null if unknown. */
@@ -25,7 +25,7 @@ export interface PrepareInput {
 
 /** A prepared text. */
 export interface Prepared {
-  /** The given attributes, and the extracted ones in place of null. */
+  /** All attributes: the given ones, and extracted ones for those that were null. */
   readonly extracted: Extracted;
   readonly chunks: readonly Chunk[];
   readonly texts: ChunkTexts;

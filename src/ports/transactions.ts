@@ -1,26 +1,27 @@
 // Transactions over all stores of record. Implemented by adapters/embedded on SQLite.
 //
-// What an implementation owes:
+// Obligations of an implementation:
 // - Atomicity: all changes that `work` makes through the stores of its transaction become durable together, before
 //   `run` resolves. If `work` throws or rejects, none of them happens and `run` rejects with the same error.
-// - Each call of a store method inside is undone as a whole if it throws. If `work` catches the error and goes on, its
-//   other changes still count.
-// - Isolation: no change is visible outside before the commit. Inside, each call sees the changes made before it. A
-//   read outside never waits for an open transaction. A change outside waits until the transaction has ended.
+// - If a call of a store method inside a transaction throws, its own changes are undone completely. If `work` catches
+//   the error and goes on, the other changes of the transaction stay.
+// - Isolation: no change is visible outside of the transaction before the commit. Inside, each call sees the changes
+//   made before it. A read outside of the transaction never waits for it. A change outside waits until the transaction
+//   has ended.
 // - Order: transactions that touch the same rows take effect one after the other. The later one reads what the earlier
 //   one committed. Effects run in the order of the commits.
 // - Effects registered with `afterCommit` have ended when `run` resolves. So what a caller does after `run`, such as
-//   answering a request, happens after them. An effect that fails is logged; the transaction stands, and the other
-//   effects run.
+//   answering a request, happens after them. An effect that fails is logged; the transaction stays committed, and the
+//   other effects run.
 // - `run` calls `work` at most once. It never repeats a failed transaction, because `work` may also change things that
 //   are not stored, such as variables and files.
-// - A transaction that stays open too long is undone, and `run` rejects. The limit is some seconds at least.
+// - A transaction that stays open too long is undone, and `run` rejects. The time limit is at least some seconds.
 //
-// What a caller owes:
+// Obligations of a caller:
 // - `work` waits only for the stores of its own transaction and for calls that end at once. Other writers may have to
 //   wait until the transaction ends.
 // - `work` and effects never wait for `run` or for a changing method of a store outside the transaction: that call may
-//   wait until the transaction and its effects have ended.
+//   itself wait until the transaction and its effects have ended.
 // - Neither the transaction nor its stores are used after `work` has ended; such a call is refused.
 
 import type { Eventually } from "../kit/eventually.ts";
@@ -35,8 +36,9 @@ import type { UserStore } from "./user-store.ts";
 import type { WebhookStore } from "./webhook-store.ts";
 
 /**
- * The stores of record. If a store is used directly, each call is a transaction of its own: when its result is there,
- * its changes are durable. An implementation returns a plain value instead of a promise if it has the value at once.
+ * The stores of record. If a store is used directly, each call is a transaction of its own: when the call returns or
+ * resolves, its changes are durable. An implementation returns a plain value instead of a promise if it has the value
+ * at once.
  */
 export interface Stores {
   readonly memories: MemoryStore;

@@ -1,32 +1,35 @@
-// Storage for uploaded files until their text has been read. A file is first an incoming file, then a kept file whose
-// name a memory's row holds. Implemented by adapters/uploads on a folder.
+// Storage for uploaded files until their text has been read. A file is first an incoming file, then a kept file, to
+// which the row of a memory refers by name. Implemented by adapters/uploads on a folder.
 //
-// What an implementation owes:
+// Obligations of an implementation:
 // - Files are readable only by their owner.
-// - An incoming file that was not kept is gone after the next start.
+// - An incoming file that was not kept is removed at the next start.
 // - `keep` is atomic and durable: when it resolves, the complete file is on disk under its new name.
-// - A caller keeps a file before it commits the row that names it. So a crash leaves kept files without a row, and
-//     never a row without its file. A sweep finds such files by `names` and MemoryStore.unreferencedFiles and removes
-//   them.
+// - A caller keeps a file before it commits the row that refers to it. So a crash may leave a kept file without a row,
+//   but never a row without its file. The sweep finds such files with `names` and MemoryStore.unreferencedFiles, and
+//   removes them.
 
 /** A file whose content is still arriving. */
 export interface IncomingFile {
   readonly path: string;
-  /** Appends bytes. @throws Fault `overloaded` when the disk is full */
+  /** Appends bytes. @throws Fault `overloaded` if the disk is full */
   write(bytes: Uint8Array): Promise<void>;
-  /** Ends the file: its content is durable, and nothing more can be written. @throws Fault `overloaded` */
+  /**
+   * Ends the file: its content is durable, and nothing more can be written.
+   * @throws Fault `overloaded` if the disk is full
+   */
   end(): Promise<void>;
-  /** Removes the file unless it was kept. Never rejects: a file that cannot be removed goes at the next start. */
+  /** Removes the file unless it was kept. Never rejects: a file that cannot be removed is removed at the next start. */
   discard(): Promise<void>;
 }
 
 /** Uploaded files. */
 export interface UploadFiles {
-  /** Creates an empty incoming file. @throws Fault `overloaded` when the disk is full */
+  /** Creates an empty incoming file. @throws Fault `overloaded` if the disk is full */
   begin(): Promise<IncomingFile>;
   /**
    * Turns an incoming file that has ended into a kept file. Returns its name.
-   * @throws Fault `overloaded` when the disk is full
+   * @throws Fault `overloaded` if the disk is full
    */
   keep(path: string): Promise<string>;
   /** Local path of a kept file, for reading it. */

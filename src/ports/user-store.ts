@@ -1,8 +1,9 @@
 // The application's users and their events. Implemented by adapters/embedded on SQLite.
 //
-// What an implementation owes: each method is one transaction, or part of the transaction that its store belongs to
-// (transactions.ts). A user becomes known when a memory, chat or event names it, and stops being known by `forget`.
-// Only known users are read. Lists are keyset-paged, newest first, and stable under inserts and deletes.
+// Obligations of an implementation: each method is one transaction, or part of the transaction that its store belongs
+// to (transactions.ts). A user becomes known when a memory, chat, event or `upsert` refers to it. `forget` makes it
+// unknown again. `get` and `list` return known users only. Lists are keyset-paged, newest first, and stable under
+// inserts and deletes.
 
 import type { ProjectId } from "../domain/ids.ts";
 import type { JsonObject } from "../domain/memory.ts";
@@ -18,14 +19,15 @@ export interface Listing {
 
 /** Users and events. */
 export interface UserStore {
-  /** Makes the user known, and sets the fields that are given; see UserDraft. */
+  /** Makes the user known and sets the given fields (see UserDraft). */
   upsert(projectId: ProjectId, draft: UserDraft): Eventually<User>;
   /** Returns null if the user is not known. */
   get(projectId: ProjectId, userId: string): Eventually<User | null>;
-  /** @throws Fault `invalid_cursor` */
+  /** @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged */
   list(projectId: ProjectId, listing: Listing): Eventually<Page<User>>;
   /**
-   * Erases the profile. The user is no longer known; what the user owns stays. Returns false if the user was not known.
+   * Erases the profile. The user is no longer known; the user's memories, chats and events stay. Returns false if the
+   * user was not known.
    */
   forget(projectId: ProjectId, userId: string): Eventually<boolean>;
 
@@ -35,7 +37,10 @@ export interface UserStore {
     userId: string,
     event: { readonly type: string; readonly data: JsonObject },
   ): Eventually<UserEvent>;
-  /** Newest first. Empty for a user without events. @throws Fault `invalid_cursor` */
+  /**
+   * Events of a user, newest first. Empty for a user without events.
+   * @throws Fault `invalid_cursor` if the cursor belongs to another list or is damaged
+   */
   events(
     projectId: ProjectId,
     userId: string,

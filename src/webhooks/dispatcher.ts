@@ -1,5 +1,6 @@
 // Sends webhook deliveries when they are due, limits concurrent attempts, and records each attempt. schedule.ts decides
-// what follows an attempt, and signature.ts signs it. The HTTP request and the rows are ports.
+// what happens after an attempt, and signature.ts signs the messages. HTTP requests and stored deliveries are behind
+// ports.
 
 import type { DeliveryId } from "../domain/ids.ts";
 import type { Clock } from "../kit/clock.ts";
@@ -9,21 +10,27 @@ import type { AttemptOutcome, DueDelivery, WebhookStore } from "../ports/webhook
 import { nextAttempt } from "./schedule.ts";
 import { signWebhook } from "./signature.ts";
 
-/** Concurrent attempts. A receiver that does not answer occupies a slot for 10 s. */
+/** Maximum number of concurrent attempts. A receiver that does not answer occupies one for 10 s. */
 const ATTEMPTS_MAX = 8;
-/** Concurrent attempts to one host, so four hosts have to hang before other hosts wait. */
+/** Maximum number of concurrent attempts to one host. Other hosts have to wait only if four hosts hang. */
 const ATTEMPTS_PER_HOST_MAX = 2;
-/** Due deliveries per read of the store. More than can be sent at once, because some are for busy hosts. */
+/**
+ * Maximum number of due deliveries that one read of the store returns. More than can be sent at the same time, because
+ * some are for busy hosts.
+ */
 const DUE_BATCH = 64;
 /** Polling interval while all due deliveries are for busy hosts: others may come due before an attempt ends. */
 const BUSY_POLL_MS = 1_000;
-/** The longest sleep. Limits the effect of a change of the system clock. */
+/** Maximum time between two reads of the store. Limits the effect of a change of the system clock. */
 const SLEEP_MAX_MS = 60_000;
-/** Delay before a store that failed is tried again. */
+/** Delay before a failed call of the store is repeated. */
 const STORE_RETRY_MS = 1_000;
-/** Retention of ended deliveries. */
+/** How long ended deliveries are kept, in milliseconds. */
 const RETENTION_MS = 30 * 24 * 60 * 60 * 1_000;
-/** Interval for removing ended deliveries. Each time a few are removed, so that it never takes long. */
+/**
+ * Interval for removing ended deliveries, in milliseconds. Each time only a few are removed, so that it takes little
+ * time.
+ */
 const PRUNE_MS = 30_000;
 
 /** What the dispatcher needs. */
@@ -53,7 +60,7 @@ export class WebhookDispatcher {
     this.#running ??= Promise.all([this.#sendLoop(), this.#pruneLoop()]);
   }
 
-  /** Reads the due deliveries now, without waiting until the next known one is due. */
+  /** Makes the dispatcher read the due deliveries now. Called when new deliveries were added. */
   wake(): void {
     this.#wake.abort();
   }
@@ -80,7 +87,8 @@ export class WebhookDispatcher {
     }
   }
 
-  // Fills the free slots, oldest delivery first, skipping busy hosts.
+  // Starts due deliveries until ATTEMPTS_MAX are running, oldest first. Skips deliveries to hosts with too many running
+  // attempts.
   async #startDue(): Promise<void> {
     const seen = new Set(this.#attempts.keys());
     while (this.#attempts.size < ATTEMPTS_MAX) {
@@ -99,10 +107,11 @@ export class WebhookDispatcher {
   }
 
   async #waitMs(): Promise<number> {
-    // all slots are taken: the end of an attempt wakes the loop
+    // no attempt can start now; the end of an attempt wakes the loop
     if (this.#attempts.size >= ATTEMPTS_MAX) return SLEEP_MAX_MS;
     const dueInMs = (await this.#parts.store.nextDueInMs()) ?? SLEEP_MAX_MS;
-    // running attempts stay due until they are recorded, so the store cannot say when the next one is due
+    // deliveries in progress count as due until their attempts are recorded, so the store cannot tell when the next one
+    // is due
     if (dueInMs === 0 && this.#attempts.size > 0) return BUSY_POLL_MS;
     return Math.min(Math.max(dueInMs, 1), SLEEP_MAX_MS);
   }
@@ -133,8 +142,8 @@ export class WebhookDispatcher {
     await this.#record(id, { attempt: { at, statusCode, error, ms }, next, disables });
   }
 
-  // The slot stays taken until the attempt is recorded: a full disk must not cause the same delivery to be sent again
-  // and again.
+  // The attempt counts as running until it is recorded: otherwise a full disk would cause the same delivery to be sent
+  // again and again.
   async #record(id: DeliveryId, outcome: AttemptOutcome): Promise<void> {
     const { store, clock, log } = this.#parts;
     for (;;) {

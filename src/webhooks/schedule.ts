@@ -10,14 +10,14 @@ const RETRY_SECONDS_MAX = 24 * 60 * 60;
 /** Status by which a receiver says that it no longer exists (Standard Webhooks 1.0). */
 const GONE = 410;
 
-/** Format that `parseRetries` accepts; completes "… must be". */
+/** Describes the format that `parseRetries` accepts, as the end of a sentence that begins with "… must be". */
 export const RETRIES_EXPECTED = `1 to ${RETRIES_MAX} whole numbers of seconds from 1 to ${RETRY_SECONDS_MAX}, with commas between them`;
 
 /** A delivery attempt that ended. */
 export interface EndedAttempt {
-  /** null: no answer. */
+  /** HTTP status; null if there was no response. */
   readonly statusCode: number | null;
-  /** Attempts of this delivery so far, including this one. */
+  /** Number of attempts of this delivery so far, including this one. */
   readonly attemptsMade: number;
   /** Delays after the first failure, the second and so on, in milliseconds. */
   readonly retryDelaysMs: readonly number[];

@@ -1,16 +1,19 @@
-// Secrets and HMAC signatures of webhooks, after Standard Webhooks 1.0 (standardwebhooks.com). Receivers verify with
-// them that a message is from this server. dispatcher.ts sends the messages.
+// Secrets and HMAC signatures of webhooks, after Standard Webhooks 1.0 (standardwebhooks.com). Receivers use them to
+// verify that a message comes from this server. dispatcher.ts sends the messages.
 
 import { createHmac } from "node:crypto";
 
 /** Prefix of every secret. */
 const SECRET_PREFIX = "whsec_";
-/** The standard allows 24 to 64. 32 is the output size of SHA-256; a longer key adds no security. */
+/**
+ * Number of random bytes of a secret. The standard allows 24 to 64. 32 is the output size of SHA-256; a longer key adds
+ * no security.
+ */
 const SECRET_BYTES = 32;
 
 /** A message to sign. */
 export interface SignedMessage {
-  /** Header `webhook-id`. All attempts of a delivery have the same. */
+  /** Header `webhook-id`. It is the same for all attempts of a delivery. */
   readonly id: string;
   /** Header `webhook-timestamp`: Unix seconds of this attempt, an integer. */
   readonly timestampSeconds: number;
