@@ -9,29 +9,30 @@ use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 use rustc_hash::FxHashSet;
 use unicode_normalization::{UnicodeNormalization, is_nfkc};
 
-/// Longer words are cut to this length, in documents and queries alike. No word of a language is longer, but base64
-/// data is.
+/// Maximum length of a term in bytes. Longer words are cut to it, in documents and in queries. Words of natural
+/// languages are shorter; base64 data, for example, is longer.
 const TERM_BYTES_MAX: usize = 128;
 
-/// Version of the analysis that wrote an index. Raise it with every change of this file that makes different terms: an
-/// index of another version is set aside and rebuilt.
+/// Version of the analysis, which is stored in the index. Raise it with every change of this file that produces
+/// different terms. An index that another version wrote is set aside and rebuilt.
 pub(crate) const ANALYSIS_VERSION: &str = "analysis-2";
 
-/// Distinct words of a query that count; further ones are ignored. Questions have tens of words, and each word costs a
-/// walk through its posting lists.
+/// Maximum number of distinct words of a query; further ones are ignored. Questions have tens of words, and each word
+/// costs time, because its posting lists are read.
 pub const QUERY_WORDS_MAX: usize = 64;
 
-/// The stemmer of a document: a Snowball algorithm, or none for languages without a stemmer.
+/// How the words of a document are stemmed: the name of a Snowball algorithm, or `None` for languages without a
+/// stemmer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Stemming(Option<&'static str>);
 
 impl Stemming {
-    /// The stemming of languages without a stemmer.
+    /// No stemming, for languages without a stemmer.
     pub const NONE: Stemming = Stemming(None);
 
-    /// The stemming for a BCP 47 tag (`"de"`, `"pt-BR"`, `"und"`); only the primary subtag counts. Unknown and
-    /// malformed tags get `NONE` instead of an error, because language detection is unreliable and a document is found
-    /// without stemming, too.
+    /// The stemming for a BCP 47 tag (`"de"`, `"pt-BR"`, `"und"`); only the primary subtag is used. Unknown and
+    /// malformed tags give `NONE` instead of an error, because language detection is unreliable, and searches find a
+    /// document without stemming, too.
     pub fn for_language(tag: &str) -> Stemming {
         let primary = tag.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
         let known = STEMMERS.iter().find(|(subtag, _)| *subtag == primary);
@@ -61,7 +62,8 @@ impl Stemming {
     }
 }
 
-/// Snowball stemmer by primary language subtag: those that are maintained upstream and made for modern text.
+/// The Snowball stemmers by primary language subtag. Omits stemmers that the Snowball project no longer maintains or
+/// that were not made for modern text.
 const STEMMERS: &[(&str, Algorithm)] = &[
     ("ar", Algorithm::Arabic),
     ("ca", Algorithm::Catalan),
@@ -99,19 +101,20 @@ const STEMMERS: &[(&str, Algorithm)] = &[
     ("yi", Algorithm::Yiddish),
 ];
 
-/// The distinct terms of one query word: its stems under all stemmings of an index. They count as one term.
+/// The distinct terms that one query word gives when it is stemmed in each way that the index uses. The search treats
+/// them as a single term.
 pub type WordVariants = Vec<String>;
 
 /// Turns texts into terms, in this order:
 ///
 /// 1. Unicode normalisation (NFKC) and lower case.
-/// 2. Words by ICU segmentation, with dictionaries for Thai, Lao, Khmer and Burmese; bigrams and single characters for
-///    Han, Kana and Hangul.
-/// 3. Stemming of words by language.
+/// 2. Splitting into words with the ICU segmenter, which has dictionaries for Thai, Lao, Khmer and Burmese. Text in
+///    Han, Kana or Hangul is split into bigrams and single characters.
+/// 3. Stemming of words, by the language of the document.
 /// 4. Folding of letters that people write interchangeably.
 ///
 /// Stop words are kept, because removing them gained nothing (docs/measurements.md, "Word segmentation and stemming").
-/// For bigrams and characters see "Chinese, Japanese and Korean" there.
+/// The section "Chinese, Japanese and Korean" there explains the bigrams and single characters.
 #[derive(Debug, Clone, Copy)]
 pub struct Analyzer {
     segmenter: WordSegmenterBorrowed<'static>,
@@ -124,7 +127,8 @@ impl Default for Analyzer {
 }
 
 impl Analyzer {
-    /// The terms of a document in order, repetitions included. Their number is the document's length for BM25.
+    /// The terms of a document in the order of the text, repetitions included. The number of terms is the length of the
+    /// document in BM25.
     pub fn document_terms(&self, text: &str, stemming: Stemming) -> Vec<String> {
         let stemmer = stemming.stemmer();
         let mut terms = Vec::with_capacity(text.len() / 5);
@@ -132,9 +136,9 @@ impl Analyzer {
         terms
     }
 
-    /// The distinct words of a query in order of appearance, each as its variants under the given stemmings. At most
-    /// `QUERY_WORDS_MAX` words. Single characters of longer runs come last, so that they do not displace words of a
-    /// long question.
+    /// The distinct words of a query in order of appearance, at most `QUERY_WORDS_MAX`. Each is given as its variants
+    /// under the given stemmings. Single characters of longer runs are put last, so that the limit removes them before
+    /// the words of a long question.
     pub fn query_words(&self, text: &str, stemmings: &BTreeSet<Stemming>) -> Vec<WordVariants> {
         let stemmers: Vec<Option<Stemmer>> = stemmings.iter().map(|stemming| stemming.stemmer()).collect();
         let mut seen: FxHashSet<WordVariants> = FxHashSet::default();
@@ -181,9 +185,9 @@ impl Analyzer {
 enum Token<'text> {
     /// A word that is stemmed.
     Word(&'text str),
-    /// Two neighbouring characters of a run, or a run of one character.
+    /// Two adjacent characters of a run in Han, Kana or Hangul, or a whole run of one character. Not stemmed.
     Gram(&'text str),
-    /// One character of a longer run.
+    /// One character of a run of several. Not stemmed.
     Character(&'text str),
 }
 
@@ -208,16 +212,17 @@ fn normalise(text: &str) -> String {
     if composed.is_ascii() { composed } else { normalise_characters(&composed) }
 }
 
-/// Replaces or removes characters that segmenter and stemmers do not expect and that NFKC and lower-casing leave.
+/// Replaces or removes characters that NFKC and lower-casing leave in the text, but that the segmenter and the stemmers
+/// do not expect.
 fn normalise_characters(text: &str) -> String {
     let mut normalised = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             // Typographic apostrophe: the stemmers know only the ASCII one.
             '\u{2019}' => normalised.push('\''),
-            // Combining dot above: lower-casing leaves it over the i of "İstanbul".
+            // Combining dot above: lower-casing turns the first letter of "İstanbul" into an i followed by this dot.
             '\u{307}' if normalised.ends_with('i') => {}
-            // NFKC splits the Thai and Lao vowel am into two characters, but the dictionaries contain it as one.
+            // NFKC splits the vowel "am" of Thai and Lao into two characters, but the dictionaries contain it as one.
             '\u{E32}' if normalised.ends_with('\u{E4D}') => {
                 normalised.pop();
                 normalised.push('\u{E33}');
@@ -233,9 +238,9 @@ fn normalise_characters(text: &str) -> String {
     normalised
 }
 
-/// Whether a character inside of words is invisible and rarely typed: soft hyphens, joiners, direction marks, variation
-/// selectors. Excludes the zero-width space, which separates words in Thai and Khmer, and the zero-width non-joiner,
-/// which the Persian stemmer uses.
+/// Whether a character occurs inside words, but is invisible and rarely typed: soft hyphens, joiners, direction marks
+/// and variation selectors. Excludes the zero-width space, which separates words in Thai and Khmer, and the zero-width
+/// non-joiner, which the Persian stemmer uses.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{AD}'
@@ -272,7 +277,8 @@ fn ascii_digit(c: char) -> char {
     value.and_then(|value| char::from_digit(value, 10)).unwrap_or(c)
 }
 
-/// Unifies letters that people write interchangeably. Runs after stemming, because stemmers distinguish these letters.
+/// Replaces letters that people write interchangeably by one of them. Runs after stemming, because stemmers distinguish
+/// these letters.
 fn fold_letters(term: &str) -> String {
     if term.is_ascii() {
         return term.to_owned();
@@ -291,19 +297,19 @@ fn fold_letters(term: &str) -> String {
     term.chars().filter_map(fold).collect()
 }
 
-/// Cuts a word to `TERM_BYTES_MAX`.
+/// Cuts a word to at most `TERM_BYTES_MAX` bytes.
 fn truncate(word: &str) -> &str {
     &word[..word.floor_char_boundary(TERM_BYTES_MAX)]
 }
 
-/// Scripts by how their text becomes terms.
+/// Groups of scripts whose text is split into terms in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Script {
-    /// Kana and Han, which are written without spaces: bigrams and characters.
+    /// Kana and Han are written without spaces. They are split into bigrams and characters.
     HanOrKana,
-    /// Hangul, whose words include particles and endings ("서울에서", "서울의"): bigrams and characters.
+    /// Words in Hangul include particles and endings ("서울에서", "서울의"). They are split into bigrams and characters.
     Hangul,
-    /// All other scripts: the words of the segmenter.
+    /// All other scripts. They are split into the words that the segmenter finds.
     Words,
 }
 
@@ -327,8 +333,8 @@ fn script_runs(text: &str) -> impl Iterator<Item = (&str, Script)> {
     })
 }
 
-/// Emits the bigrams of a run, and each character that can be a word alone: a Han character or a Korean syllable. A run
-/// of one character is emitted as a single gram.
+/// Emits the bigrams of a run, and then each character that can be a word by itself: a Han character or a Korean
+/// syllable. A run of one character is emitted as a single gram.
 fn emit_grams(run: &str, mut emit: impl FnMut(Token<'_>)) {
     let starts: Vec<usize> = run.char_indices().map(|(start, _)| start).chain([run.len()]).collect();
     if let [start, end] = starts.as_slice() {
@@ -342,13 +348,14 @@ fn emit_grams(run: &str, mut emit: impl FnMut(Token<'_>)) {
     }
 }
 
-/// Whether a character is Hiragana or Katakana or one of their marks (Unicode blocks). Excludes the middle dot, which
-/// separates words.
+/// Whether a character is in the Unicode blocks of Hiragana and Katakana, which include their marks. The middle dot is
+/// excluded, because it separates words.
 fn is_kana(c: char) -> bool {
     matches!(c, '\u{3041}'..='\u{309F}' | '\u{30A1}'..='\u{30FA}' | '\u{30FC}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}')
 }
 
-/// Whether a character is Han, including extensions, iteration mark and zero. Bopomofo counts as words.
+/// Whether a character is Han, including the extensions, the iteration mark and the zero. Bopomofo is not included, so
+/// the segmenter splits it.
 fn is_han(c: char) -> bool {
     matches!(c,
         '\u{3005}'..='\u{3007}'

@@ -1,8 +1,9 @@
 //! The BM25 score of a chunk for a query: 0..1, and comparable between queries.
 //!
-//! A chunk has two fields: its own text, and its context (the own text together with the text around it). One query
-//! word in one field is a clause. The score is the mean of both field scores; a chunk without a context has only the
-//! score of its own text. The score of a field sums over the query's words:
+//! A chunk has two fields: its search text (`own`), and its context text (the search texts of the chunk and its
+//! neighbours together). One query word in one field is a clause. The score of a chunk is the mean of both field
+//! scores. For a chunk without a context text, it is the field score of the search text. The score of a field is a sum
+//! over the query's words:
 //!
 //! ```text
 //! field score = breadth · Σ(factor · idf · tf / (tf + norm)) / Σ idf
@@ -11,38 +12,40 @@
 //! breadth     = min(1, (Σ idf / (20 · idf of a word that one chunk contains))^0.3)
 //! ```
 //!
-//! - Without `breadth` and `factor` this is BM25 divided by its largest possible value for the query,
-//!   `(k1 + 1) · Σ idf`. Words that no chunk contains have idf 0.
-//! - `N` and `df` (document frequency) count live chunks of the whole project, not of the admissible set.
-//! - `breadth` is small for queries of few or frequent words. A passage rarely contains all words of a long query, so
-//!   the same share of a long query's words is stronger evidence than that share of a short query's words.
-//! - `factor` is 1 for a word that the index knows, and less for a word that spelling correction replaced.
+//! - Without `breadth` and `factor`, the field score is BM25 divided by `(k1 + 1) · Σ idf`, its largest possible value
+//!   for the query. The idf of a word that no chunk contains is 0.
+//! - `N` is the number of live chunks, and `df` (document frequency) the number of those that contain the word. Both
+//!   count the whole project, not only the admissible set.
+//! - `breadth` is small for queries of few or frequent words. A passage rarely contains all words of a long query. So a
+//!   passage with half the words of a long query is more likely to be relevant than one with half the words of a short
+//!   query.
+//! - `factor` is 1 for a word that the index contains, and less for a word that spelling correction replaced.
 //!
-//! `k1`, `b` and `breadth` were measured: `docs/measurements.md`, "BM25 parameters" and "Breadth of a query". Which
-//! words a query has is left to `weighted_query`; how the best chunks are found is left to `pruning`.
+//! `k1`, `b` and the constants of `breadth` were chosen by measurement: `docs/measurements.md`, "BM25 parameters" and
+//! "Breadth of a query". `weighted_query` looks up the words of a query, and `pruning` finds the best chunks.
 
 use crate::text::postings_cursor::WordCursor;
 use crate::text::schema::NO_CONTEXT;
 use crate::text::snapshot::Columns;
 
-/// Documents per scoring window: a power of two. The scores of one window take 16 KB.
+/// Number of documents in a scoring window, a power of two. The scores of one window take 16 KB.
 pub(crate) const WINDOW_DOCS: usize = 4_096;
 
-/// BM25's k1: the smaller it is, the less further occurrences of a word add.
+/// BM25's k1. The smaller it is, the less the second and later occurrences of a word add to the score.
 const K1: f32 = 0.9;
-/// BM25's b: how strongly long chunks are penalised, 0..1.
+/// BM25's b, 0..1. The larger it is, the more a chunk's length lowers its score.
 const B: f32 = 0.4;
-/// A query has full breadth when its idf sum is that of this many words that occur in one chunk each.
+/// A query has breadth 1 if its sum of idf is at least that of this many words that occur in only one chunk each.
 const FULL_BREADTH_RARE_WORDS: f64 = 20.0;
-/// Exponent with which breadth grows up to 1.
+/// Exponent in the formula of `breadth`.
 const BREADTH_EXPONENT: f64 = 0.3;
 
-/// A field of a chunk that is searched.
+/// One of the two fields of a chunk that are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextField {
-    /// The chunk's own text.
+    /// The chunk's search text.
     Own,
-    /// The chunk's own text together with the text around it.
+    /// The chunk's context text: its search text together with that of its neighbours.
     Context,
 }
 
@@ -54,34 +57,34 @@ pub(crate) struct ClauseScorer<'query> {
     pub(crate) field: TextField,
     /// Weight of the word in the field (`word_weights`).
     pub(crate) weight: f32,
-    /// Length norms of both fields.
+    /// Length norms of the search text and the context text.
     pub(crate) norms: &'query LengthNorms,
-    /// Columns of the segment.
+    /// Columns of the segment (lengths of its documents).
     pub(crate) columns: &'query Columns,
-    /// Number of postings, those of deleted documents included.
+    /// Number of postings of the word in the field and segment, including those of deleted documents.
     pub(crate) postings: u64,
 }
 
-/// The length norms of both fields.
+/// The length norms of the search text and the context text.
 pub(crate) struct LengthNorms {
     pub(crate) own: LengthNorm,
     pub(crate) context: LengthNorm,
 }
 
-/// BM25's length norm of a field: `k1 · (1 − b + b · length / mean length)`, as a linear function of the length.
+/// BM25's length norm of a field, `k1 · (1 − b + b · length / mean length)`, stored as a linear function of the length.
 pub(crate) struct LengthNorm {
     base: f32,
     per_term: f32,
 }
 
 impl LengthNorm {
-    /// Norm of a field that has `terms` terms in all `chunks` together.
+    /// The norm of a field that has `terms` terms in total, in a project of `chunks` chunks.
     pub(crate) fn new(terms: u64, chunks: u64) -> LengthNorm {
         let mean_length = terms.max(1) as f32 / chunks.max(1) as f32;
         LengthNorm { base: K1 * (1.0 - B), per_term: K1 * B / mean_length }
     }
 
-    /// The norm of a chunk with this many terms.
+    /// The norm of a text of `length` terms.
     #[inline(always)]
     fn for_length(&self, length: u32) -> f32 {
         self.base + self.per_term * length as f32
@@ -89,7 +92,7 @@ impl LengthNorm {
 }
 
 impl ClauseScorer<'_> {
-    /// Upper bounds of what the clause adds to the score of a document: (with a context, without a context).
+    /// The most that the clause can add to the score of a document: (of one with a context text, of one without).
     pub(crate) fn score_bounds(&self) -> (f32, f32) {
         match self.field {
             TextField::Own => (self.weight / 2.0, self.weight),
@@ -97,7 +100,7 @@ impl ClauseScorer<'_> {
         }
     }
 
-    /// What the clause adds to the score of a document. Calls must come in ascending order of documents.
+    /// Returns what the clause adds to the score of a document. Documents must be passed in ascending order.
     #[inline]
     pub(crate) fn score_document(&mut self, doc: u32) -> f32 {
         let frequency = self.cursor.frequency_in(doc);
@@ -115,11 +118,12 @@ impl ClauseScorer<'_> {
         }
     }
 
-    /// Adds the clause to the scores of all documents of a window. Windows must come in ascending order.
+    /// Adds the score of the clause to the scores of all documents in a window. Windows must be passed in ascending
+    /// order.
     pub(crate) fn score_window(&mut self, window: &mut Window) {
         let Window { base, end, scores, frequency_sums, own_field_weights, own_norms, context_norms } = window;
         let weight = self.weight;
-        // The field is chosen outside of the loop over postings, because that loop takes most of a search's time.
+        // The field is checked outside the loop over postings, because that loop takes most of the time of a search.
         match self.field {
             TextField::Own => self.cursor.visit_until(*base, *end, &mut **frequency_sums, |doc, frequency| {
                 let index = doc as usize % WINDOW_DOCS;
@@ -137,15 +141,15 @@ impl ClauseScorer<'_> {
 pub(crate) struct Window {
     base: u32,
     end: u32,
-    /// Score of each document so far. All zeros when a window begins.
+    /// Sum of the clauses added so far, for each document. All zeros when the window moves.
     pub(crate) scores: Box<[f32; WINDOW_DOCS]>,
-    /// Scratch for `WordCursor::visit_until`: all zeros between calls.
+    /// Working memory of `WordCursor::visit_until`. All zeros between calls.
     frequency_sums: Box<[u32; WINDOW_DOCS]>,
     /// `own_field_weight` of each document.
     own_field_weights: Box<[f32; WINDOW_DOCS]>,
-    /// Length norm of each document's own text.
+    /// Length norm of each document's search text.
     own_norms: Box<[f32; WINDOW_DOCS]>,
-    /// Length norm of each document's context.
+    /// Length norm of each document's context text.
     context_norms: Box<[f32; WINDOW_DOCS]>,
 }
 
@@ -165,8 +169,8 @@ impl Default for Window {
 }
 
 impl Window {
-    /// Moves the window to the documents from `base` on, up to the end of the segment, and fills in their norms.
-    /// There must be at least one clause; all clauses belong to the same segment.
+    /// Moves the window to the `WINDOW_DOCS` documents from `base` on, or fewer at the end of the segment, and computes
+    /// their norms. `clauses` must have at least one element, and all must belong to the same segment.
     pub(crate) fn move_to(&mut self, base: u32, clauses: &[ClauseScorer<'_>]) {
         let ClauseScorer { columns, norms, .. } = &clauses[0];
         let docs = base as usize..columns.own_lengths.len().min(base as usize + WINDOW_DOCS);
@@ -185,13 +189,13 @@ impl Window {
     }
 }
 
-/// Share of the own text in a chunk's score: a half, or all of it if the chunk has no context.
+/// Weight of the search text in a chunk's score: 0.5, or 1 if the chunk has no context text.
 #[inline(always)]
 fn own_field_weight(context_length: u32) -> f32 {
     if context_length == NO_CONTEXT { 1.0 } else { 0.5 }
 }
 
-/// What a clause adds to a score: `weight · field weight · tf / (tf + norm)`.
+/// The score of a clause for a document: `weight · field weight · tf / (tf + norm)`.
 #[inline(always)]
 fn clause_score(weight: f32, field_weight: f32, norm: f32, frequency: u32) -> f32 {
     let frequency = frequency as f32;

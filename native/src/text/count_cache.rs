@@ -1,5 +1,5 @@
-//! Caches document frequencies of words per segment, for as long as the same documents are alive.
-//! How they are counted is left to `document_frequencies`.
+//! Caches the document frequencies of words in each segment, until another document of the segment is deleted.
+//! `document_frequencies` counts them.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,40 +8,41 @@ use tantivy::postings::TermInfo;
 
 use crate::error::Result;
 
-/// Counts over fewer postings are not cached, because counting them again costs no more than the cache.
+/// Minimum number of postings of a cached word. Counting fewer postings again is as fast as reading the cache.
 const CACHED_POSTINGS_MIN: u64 = 128;
 
-/// Counts that a segment caches per field, about 100 bytes each. A full cache is emptied. Of 132,000 chunks, some
-/// thousands of words have enough postings to be cached.
+/// Maximum number of counts that a segment caches for each field, at about 100 bytes each. A full cache is emptied. In
+/// a project of 132,000 chunks, some thousands of words have enough postings to be cached.
 const CACHED_WORDS_MAX: usize = 8_192;
 
-/// Cached counts of one field. The key has the offset of each term's posting list.
+/// Cached counts of the words of one field. The key of a word is the list of offsets of its variants' posting lists.
 pub(crate) type FieldCounts<Count> = Mutex<FxHashMap<Vec<usize>, Count>>;
 
-/// The counts that were made in one segment with one set of live documents.
+/// Cached counts for one segment. They are valid as long as the same documents are alive.
 #[derive(Debug, Default)]
 pub(crate) struct CountCache {
-    /// Counts by terms of own text.
+    /// Counts of words in search texts.
     pub(crate) own: FieldCounts<OwnCounts>,
-    /// Counts by terms of contexts.
+    /// Counts of words in context texts.
     pub(crate) context: FieldCounts<u64>,
 }
 
-/// Number of live chunks whose own text contains a word.
+/// Number of live chunks whose search text contains a word.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OwnCounts {
     /// All such chunks.
     pub(crate) all: u64,
-    /// Those of them that have no context.
+    /// Those of these chunks that have no context text.
     pub(crate) without_context: u64,
 }
 
-/// Number of postings of all the terms together, those of deleted documents included.
+/// Total number of postings of the terms, including those of deleted documents.
 pub(crate) fn postings_count(terms: &[TermInfo]) -> u64 {
     terms.iter().map(|term| u64::from(term.doc_freq)).sum()
 }
 
-/// Returns the cached count of these terms. Otherwise calls `count`, and caches the result if that is worthwhile.
+/// Returns the cached count of these terms. If there is none, calls `count` and caches the result, unless the terms
+/// have fewer than `CACHED_POSTINGS_MIN` postings.
 pub(crate) fn cached_count<Count: Copy>(
     cache: &FieldCounts<Count>,
     terms: &[TermInfo],

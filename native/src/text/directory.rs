@@ -1,8 +1,9 @@
-//! The files of the text index: Tantivy's folder of memory-mapped files, with fewer waits for the disk.
+//! Stores the files of the text index. Wraps Tantivy's folder of memory-mapped files and waits less often for the disk.
 //!
-//! By itself Tantivy syncs every file of a commit separately, and before each one it rewrites and syncs its list of
-//! files. That is about twenty waits in sequence. Here all files of a commit are synced once and in parallel, right
-//! before the new commit description (`meta.json`) replaces the old one. Nothing refers to the files before that.
+//! By itself, Tantivy syncs every file of a commit separately, and before each one it rewrites and syncs its list of
+//! files: about twenty waits in sequence. Here, all files of a commit are synced once and in parallel, right before the
+//! new commit description (`meta.json`) replaces the old one. This is early enough, because nothing refers to the new
+//! files before that.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -19,15 +20,15 @@ use tantivy::directory::{
 
 use crate::error::{Error, Result};
 
-/// The commit description: it names the segments that searches see.
+/// The commit description, which lists the segments that searches read.
 const META: &str = "meta.json";
-/// Tantivy's list of the files that it manages and may delete. It can be out of date, because it is written only with a
-/// commit; `remove_orphaned_segments` removes files that it lacks.
+/// Tantivy's list of the files that it manages and may delete. The list can be out of date, because it is written only
+/// with a commit. `remove_orphaned_segments` removes files that are missing in the list.
 const MANAGED: &str = ".managed.json";
 /// Number of hex digits of a segment's name. The file names of a segment begin with it.
 const SEGMENT_NAME_DIGITS: usize = 32;
 
-/// The folder of a text index. Clones share the pending files.
+/// The folder of a text index. Clones of this object share the list of pending files.
 #[derive(Debug, Clone)]
 pub(crate) struct TextDirectory {
     root: Arc<Path>,
@@ -37,32 +38,33 @@ pub(crate) struct TextDirectory {
     description_lock: Arc<Mutex<()>>,
 }
 
-/// What was written since the last commit and may not be on disk yet.
+/// Content that was written since the last commit, but may not be on disk yet.
 #[derive(Debug, Default)]
 struct Pending {
-    /// Complete files that are not synced.
+    /// Files that are complete, but not yet synced.
     files: Vec<File>,
-    /// Content of `.managed.json` that is not written.
+    /// Content of `.managed.json` that is not yet written.
     managed: Option<Vec<u8>>,
     is_closed: bool,
 }
 
 impl TextDirectory {
-    /// Opens a folder, which must exist.
+    /// Opens an existing folder.
     pub(crate) fn open(root: &Path) -> Result<TextDirectory> {
         let files = MmapDirectory::open(root).map_err(tantivy::TantivyError::from)?;
         Ok(TextDirectory { root: root.into(), files, pending: Arc::default(), description_lock: Arc::default() })
     }
 
-    /// Refuses all further changes, through all clones. The files on disk then stay as the last commit left them, even
-    /// if threads of Tantivy are still running.
+    /// Refuses all further changes, also those through clones. From then on the files on disk no longer change, even if
+    /// threads of Tantivy are still running.
     pub(crate) fn close(&self) {
         let _description_lock = self.description_lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.pending().is_closed = true;
     }
 
-    /// Removes the files of all segments other than the given ones (names of 32 hex digits). A process that ended
-    /// during a commit or a merge leaves such files. Does nothing while a writer has the folder open.
+    /// Removes the files of all segments except the given ones, which are named by 32 hex digits. A process that ends
+    /// during a commit or a merge leaves files of segments that no commit contains. Does nothing while a writer has the
+    /// folder open.
     pub(crate) fn remove_orphaned_segments(&self, segments: &FxHashSet<String>) -> Result<()> {
         let Ok(_lock) = self.acquire_lock(&INDEX_WRITER_LOCK) else { return Ok(()) };
         let removed = fs::read_dir(&self.root).and_then(|entries| {
@@ -82,7 +84,7 @@ impl TextDirectory {
         })
     }
 
-    /// Waits until everything that was written so far is on disk, except commit descriptions.
+    /// Syncs all pending files to disk and waits for that. The commit description is not among them.
     fn sync_pending(&self) -> io::Result<()> {
         let (files, managed) = {
             let mut pending = self.pending();
@@ -122,7 +124,7 @@ impl Directory for TextDirectory {
         self.files.sync_directory()
     }
 
-    /// Does nothing: `atomic_write` syncs the folder before and after it writes what must be durable.
+    /// Does nothing, because `atomic_write` syncs the folder before and after it writes a commit description.
     fn sync_directory(&self) -> io::Result<()> {
         Ok(())
     }
@@ -165,7 +167,7 @@ impl Directory for TextDirectory {
     }
 }
 
-/// A file that is handed to `Pending` for syncing when it is complete.
+/// A file in the course of writing. When it is complete, it is added to `Pending`, to be synced later.
 struct PendingFile {
     file: Option<File>,
     pending: Arc<Mutex<Pending>>,

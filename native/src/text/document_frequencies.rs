@@ -1,5 +1,6 @@
-//! Document frequencies: the number of live chunks that contain a word. Tantivy stores them for single terms, valid
-//! while nothing is deleted. All others are counted here and cached by `count_cache`.
+//! Document frequencies: the number of live chunks that contain a word. Tantivy stores this number for each term, but
+//! it is right only for a word with a single variant, in a segment without deleted documents. In other cases the chunks
+//! are counted here; `count_cache` caches the result.
 
 use tantivy::InvertedIndexReader;
 use tantivy::postings::TermInfo;
@@ -9,14 +10,15 @@ use crate::error::{Error, Result};
 use crate::text::count_cache::{OwnCounts, cached_count, postings_count};
 use crate::text::snapshot::Segment;
 
-/// Document frequencies of a word in a segment: (own text, context). `own` and `context` are the terms of the word's
-/// variants in each field. For a chunk without a context, its own text counts as its context.
+/// Document frequencies of a word in a segment: (in search texts, in context texts). `own` and `context` are the terms
+/// of the word's variants in each field. The search text of a chunk without a context text counts as its context text,
+/// too.
 pub(crate) fn document_frequencies(segment: &Segment, own: &[TermInfo], context: &[TermInfo]) -> Result<(u64, u64)> {
     let own = own_counts(segment, own)?;
     Ok((own.all, own.without_context + context_count(segment, context)?))
 }
 
-/// Number of live chunks of the segment whose own text contains any of these terms.
+/// Number of live chunks of the segment whose search text contains any of these terms.
 pub(crate) fn own_document_frequency(segment: &Segment, terms: &[TermInfo]) -> Result<u64> {
     if is_stored(segment, terms) { Ok(postings_count(terms)) } else { Ok(own_counts(segment, terms)?.all) }
 }
@@ -52,7 +54,8 @@ fn context_count(segment: &Segment, terms: &[TermInfo]) -> Result<u64> {
     })
 }
 
-/// Whether the number that Tantivy stores with a term is the document frequency.
+/// Whether the number of postings that Tantivy stores equals the document frequency. It does not if several variants
+/// may share documents, or if documents are deleted.
 fn is_stored(segment: &Segment, terms: &[TermInfo]) -> bool {
     terms.is_empty() || (terms.len() == 1 && !segment.has_deletes())
 }

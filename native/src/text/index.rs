@@ -1,5 +1,5 @@
-//! The full-text index of one project: posting lists and stored passages in Tantivy.
-//! `analysis` makes the terms, `bm25` the scores, `writer` the commits.
+//! The full-text index of one project: posting lists and stored passages, kept by the library Tantivy. `analysis`
+//! splits texts into terms, `bm25` computes scores, `writer` writes commits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::text::snapshot::Snapshot;
 use crate::text::weighted_query::{WeightedQuery, document_frequency_within};
 use crate::text::writer::TextWriter;
 
-/// The stored text of a chunk and its position.
+/// The stored passage of a chunk, and the position of the chunk in its memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredPassage {
     /// `TextChunk::passage`.
@@ -34,9 +34,9 @@ pub struct TextIndex {
     analyzer: Analyzer,
     memory_table: Arc<MemoryTable>,
     fields: TextFields,
-    /// The last commit.
+    /// The last commit, which searches read.
     snapshot: RwLock<Arc<Snapshot>>,
-    /// `None` after closing, and after a failure until the next change opens a new writer.
+    /// `None` after `close`, and after a failed change. The next change then opens a new writer.
     writer: Mutex<Option<TextWriter>>,
 }
 
@@ -47,9 +47,9 @@ impl std::fmt::Debug for TextIndex {
 }
 
 impl TextIndex {
-    /// Opens or creates the index in its own folder. An index that cannot be opened, has another format, or has a file
-    /// with a wrong checksum is set aside as `<name>.damaged-<n>` and replaced by an empty one. The returned sentences
-    /// report that.
+    /// Opens or creates the index in `directory`, which has no other files. An index that cannot be opened, has another
+    /// format, or has a file with a wrong checksum is renamed to `<name>.damaged-<n>` and replaced by an empty one. The
+    /// returned sentences report that to the operator.
     pub fn open(directory: &Path, memory_table: Arc<MemoryTable>) -> Result<(TextIndex, Vec<String>)> {
         let opened = catch_unwind(AssertUnwindSafe(|| TextIndex::open_undamaged(directory, Arc::clone(&memory_table))));
         let reason = match opened {
@@ -67,7 +67,7 @@ impl TextIndex {
         Ok((TextIndex::open_undamaged(directory, memory_table)?, vec![sentence]))
     }
 
-    /// Opens or creates the index; `Damaged` if its files cannot be used.
+    /// Opens or creates the index. Fails with `Damaged` if its files cannot be used.
     fn open_undamaged(directory: &Path, memory_table: Arc<MemoryTable>) -> Result<TextIndex> {
         let writer = TextWriter::open(directory)?;
         writer.verify_checksums()?;
@@ -84,25 +84,25 @@ impl TextIndex {
         })
     }
 
-    /// Replaces all chunks of the given memories by `chunks` in one commit. They are durable and searchable on return.
-    /// After an error (`NoSpace`, `Io`) nothing has changed, and the call may be repeated.
+    /// Replaces all chunks of the given memories by `chunks` in one commit. When the call returns, the chunks are
+    /// durable and searchable. After an error (`NoSpace`, `Io`) nothing has changed, and the call may be repeated.
     pub fn publish(&self, memory_keys: &[u64], chunks: &[TextChunk<'_>]) -> Result<()> {
         let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        // The writer is put back only on success. What it buffered before an error or a panic must not become part of
-        // the next commit.
+        // The writer is put back only on success. After an error or a panic it is dropped, because the documents that
+        // it has buffered must not become part of the next commit.
         let mut writer = slot.take();
         self.commit(&mut writer, memory_keys, chunks)?;
         *slot = writer;
         Ok(())
     }
 
-    /// Removes all chunks of the given memories in one commit. Errors as for `publish`.
+    /// Removes all chunks of the given memories in one commit. Fails like `publish`.
     pub fn remove(&self, memory_keys: &[u64]) -> Result<()> {
         self.publish(memory_keys, &[])
     }
 
-    /// The `limit` admissible chunks with the highest BM25 scores above 0, best first. `Invalid` if the set belongs to
-    /// another index.
+    /// The `limit` admissible chunks with the highest BM25 scores above 0, best first. Fails with `Invalid` if the set
+    /// belongs to another index.
     pub fn search(&self, query: &str, within: &Admissible, limit: usize) -> Result<Vec<Hit>> {
         let set = self.memory_table.still_visible(within)?;
         let snapshot = self.snapshot();
@@ -119,12 +119,12 @@ impl TextIndex {
         WeightedQuery::new(&snapshot, &words)?.score_chunks(chunk_keys)
     }
 
-    /// Number of chunks of the set whose own text contains a word in any of its inflections. Counting stops at
-    /// `count_max`.
+    /// Number of chunks of the set whose search text contains the word or an inflection with an equal stem. Counting
+    /// stops at `count_max`.
     pub fn document_frequency_within(&self, word: &str, set: &MemorySet, count_max: usize) -> Result<usize> {
         let snapshot = self.snapshot();
         let words = self.analyzer.query_words(word, &snapshot.stemmings);
-        // A text that the analyzer splits into several words counts as the rarest of them.
+        // If the analyser splits `word` into several words, the count of the rarest one is returned.
         let counts = words.iter().map(|variants| document_frequency_within(&snapshot, variants, set, count_max));
         counts.reduce(|least, count| Ok(least?.min(count?))).unwrap_or(Ok(0))
     }
@@ -166,7 +166,7 @@ impl TextIndex {
         self.snapshot().chunks()
     }
 
-    /// Closes the files for writing; no changes may follow. Searches in progress finish.
+    /// Closes the files for writing. No change may be made afterwards. Searches in progress finish.
     pub fn close(&self) {
         *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -176,8 +176,8 @@ impl TextIndex {
             Some(writer) => writer,
             None => writer.insert(TextWriter::open(&self.directory)?),
         };
-        // An iterator, so that only one document is in memory at a time: its terms take a hundred times the memory of
-        // its text.
+        // This is an iterator, so that only one document is in memory at a time. The terms of a document take a hundred
+        // times the memory of its text.
         let documents = chunks.iter().map(|chunk| schema::document(chunk, &self.fields, &self.analyzer));
         let mut stemmings = self.snapshot().stemmings.clone();
         let searcher = writer.commit(memory_keys, documents, &mut stemmings)?;
@@ -199,7 +199,7 @@ mod tests {
     use mneme_testing::{Chance, TempDir};
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// A chunk of memory 1 without a context.
+    /// A chunk of memory 1 without a context text.
     fn plain<'text>(chunk_key: u64, own: &'text str, language: &'text str) -> TextChunk<'text> {
         let (context, place, entity_record) = (None, "", &[]);
         TextChunk { chunk_key, memory_key: 1, own, context, language, passage: own, place, entity_record }
@@ -215,7 +215,7 @@ mod tests {
         index.chunks().into_iter().map(|(key, _)| key).collect()
     }
 
-    /// Words whose English and German stems differ, coincide, or equal the stem of another word; and words of other
+    /// Words whose English and German stems differ, are equal, or equal the stem of another word; and words in other
     /// scripts.
     const WORDS: &[&str] = &[
         "running",
@@ -251,7 +251,7 @@ mod tests {
         language: &'static str,
     }
 
-    /// An index and a model of its expected content: memory → (user, chunks).
+    /// An index, and a map with its expected content: memory → (user, chunks).
     struct CheckedIndex {
         directory: PathBuf,
         memory_table: Arc<MemoryTable>,
@@ -308,7 +308,7 @@ mod tests {
             self.model.values().flat_map(|(user, chunks)| chunks.iter().map(move |chunk| (*user, chunk)))
         }
 
-        /// The BM25 score of every chunk, computed from the texts by the definition.
+        /// The BM25 score of every chunk, computed directly from the texts by the formula of `bm25`.
         fn expected_scores(&self, query: &str) -> BTreeMap<u64, f64> {
             let analyzer = Analyzer::default();
             let stemmings: BTreeSet<Stemming> = self.index.snapshot().stemmings.iter().copied().collect();
@@ -338,13 +338,14 @@ mod tests {
     }
 
     fn phrase(chance: &mut Chance, words_max: usize) -> String {
-        // The product makes the first words frequent, because word frequencies are uneven in real text.
+        // The product of two random numbers makes the first words of the list more frequent, because word frequencies
+        // are uneven in real text.
         let mut word = || WORDS[chance.below(WORDS.len()) * chance.below(WORDS.len()) / WORDS.len()];
         let words: Vec<&str> = (0..words_max).map(|_| word()).collect();
         words[..1 + chance.below(words_max)].join(" ")
     }
 
-    /// The words with their factors; unknown words are replaced by the nearest known terms.
+    /// The words of the query with their factors. Unknown words are replaced by their spelling corrections.
     fn corrected(
         query_words: &[Vec<String>],
         own: &BTreeMap<u64, Vec<String>>,
@@ -410,7 +411,7 @@ mod tests {
         table[a.len()][b.len()]
     }
 
-    /// The text with one character removed, or with two neighbours swapped.
+    /// The text with one character removed, or with two adjacent characters swapped. `at` selects the character.
     fn misspelt(text: &str, at: usize) -> String {
         let mut characters: Vec<char> = text.chars().collect();
         let at = at * 7 % characters.len();
@@ -422,7 +423,8 @@ mod tests {
         characters.into_iter().collect()
     }
 
-    /// BM25 over one field, divided by its largest possible value for the query, times the query's breadth.
+    /// The BM25 score of one field, divided by its largest possible value for the query and multiplied by the query's
+    /// breadth.
     fn field_scores(documents: &BTreeMap<u64, Vec<String>>, words: &[(Vec<String>, f64)]) -> BTreeMap<u64, f64> {
         let (k1, b) = (0.9, 0.4);
         let count = documents.len() as f64;
@@ -453,8 +455,8 @@ mod tests {
         check_history(&mut Chance::new());
     }
 
-    /// Publishes, removes and reopens at random. After each step, compares every score with that of the definition, for
-    /// a correct and a misspelt query.
+    /// Publishes memories, removes memories or reopens the index, at random. After each step, compares every score with
+    /// that of `expected_scores`, for a correct and a misspelt query.
     fn check_history(chance: &mut Chance) {
         let directory = TempDir::new("text");
         let mut checked = CheckedIndex::open(directory.path());
@@ -503,7 +505,8 @@ mod tests {
         }
     }
 
-    /// With this seed, a merge usually brings deleted chunks back if `writer::open_writer` lacks its first operation.
+    /// With this seed, a merge of segments usually brings deleted chunks back if `writer::open_writer` does not begin
+    /// with a deletion that has no effect.
     #[test]
     fn chunks_replaced_right_after_reopening_stay_replaced_through_merges() {
         check_history(&mut Chance::seeded(1_795_229_384_093_369_304));
@@ -615,14 +618,15 @@ mod tests {
             let expected: Vec<u64> = (expected > 0).then_some(expected).into_iter().collect();
             assert_eq!(find(query), expected, "{query}");
         }
-        // A corrected word counts less than a known one, and the scores of known words do not change.
+        // A corrected word counts .8 of a known one. Known words score the same whether or not other words were
+        // corrected.
         let score = |query: &str| index.score_chunks(query, &[1]).expect("scored")[0];
         assert!((score("aproved") - 0.8 * score("approved")).abs() < 1e-6);
         assert_eq!(
             score("approved comittee"),
             index.search("approved comittee", &memory_table.admit(None, 0), 1).expect("searched")[0].score
         );
-        // A correction that the query contains anyway does not count twice.
+        // A correction that is also a word of the query does not count twice.
         assert_eq!(score("approved aproved"), score("approved"));
     }
 
@@ -640,9 +644,9 @@ mod tests {
             sorted(hits.iter().map(|hit| hit.chunk_key))
         };
         assert_eq!(find("alhpa brvao chralie dleta"), [1, 2, 3]);
-        // Words that are not correctable do not count towards the limit.
+        // Words that are never corrected (short, or with digits) do not count towards the limit.
         assert_eq!(find("x1 zz alhpa y2 brvao chralie dleta"), [1, 2, 3]);
-        // Correctable words without corrections do.
+        // Words for which no correction is found do count towards the limit.
         assert_eq!(find("yxwvu yxwvt yxwvs dleta"), [0u64; 0]);
         let hostile: String = (0..64).map(|n| format!("{}{} ", "xy".repeat(n), "q".repeat(128 - 2 * n))).collect();
         assert_eq!(find(&hostile), [0u64; 0]);
@@ -691,7 +695,7 @@ mod tests {
         let description = directory.join("meta.json");
         let now = std::fs::read_to_string(&description).expect("readable");
         let version_note = format!("{} ", crate::text::analysis::ANALYSIS_VERSION);
-        // The first version wrote only the stemmings.
+        // The first version of the analysis wrote no version, only the names of the stemmings.
         assert!(now.contains(&version_note), "{now}");
         std::fs::write(&description, now.replace(&version_note, "")).expect("writable");
 

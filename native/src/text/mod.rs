@@ -1,19 +1,20 @@
-//! Full-text search: finds the chunks that contain the words of a query and scores them with BM25.
+//! Full-text search: finds the chunks that contain the words of a query and scores them with BM25. A chunk has two
+//! indexed texts (see the glossary): its search text, called `own` in code, and its context text, called `context`.
 //!
 //! | File | Content |
 //! |---|---|
 //! | `index` | the text index of a project: publish, remove, search, score, read passages |
-//! | `schema` | how a chunk becomes a Tantivy document |
-//! | `snapshot` | one commit as searches see it: segments and their columns |
-//! | `writer` | how a change becomes a commit, and what happens when a commit fails |
-//! | `directory` | the files of the index, and when they are synced |
-//! | `analysis` | how text becomes terms: tokeniser, stemmers, normalisation |
+//! | `schema` | the fields of the index; turns a chunk into a Tantivy document |
+//! | `snapshot` | the state of the index that a search reads: segments and columns of one commit |
+//! | `writer` | writes changes as commits; handles commits that fail |
+//! | `directory` | stores the files of the index and syncs them to disk |
+//! | `analysis` | turns text into terms: normalisation, tokeniser, stemmers |
 //! | `bm25` | the BM25 score of a chunk |
 //! | `weighted_query` | looks up the words of a query, weighs them, and scores chunks |
-//! | `query_words` | the words of a query in one commit, and a cache of recent queries |
+//! | `query_words` | the posting lists of a query's words, and a cache of them for recent queries |
 //! | `spelling` | spelling correction: the known terms nearest to an unknown word |
 //! | `pruning` | finds the best chunks without scoring all of them (MaxScore) |
-//! | `postings_cursor` | moves through the posting lists of a word |
+//! | `postings_cursor` | iterates over the posting lists of a word |
 //! | `document_frequencies`, `count_cache` | the number of chunks that contain a word, and a cache of it |
 
 mod analysis;

@@ -1,5 +1,5 @@
-//! Moves through the posting lists of one word in one field of a segment, over a range of documents or to a single
-//! document. Scoring a posting is left to `bm25`.
+//! Iterates over the posting lists of one word in one field of a segment, through a range of documents or to a single
+//! document. `bm25` scores the postings.
 
 use tantivy::postings::{BlockSegmentPostings, TermInfo};
 use tantivy::schema::IndexRecordOption;
@@ -7,8 +7,8 @@ use tantivy::{InvertedIndexReader, TERMINATED};
 
 use crate::error::{Error, Result};
 
-/// A position in the posting lists of a word. The variants of the word count as one term: their frequencies in a
-/// document are added. The cursor only moves forward. Deleted documents are included.
+/// A position in the posting lists of a word. The variants of the word count as one term, so their frequencies in a
+/// document are added. The cursor only moves forward. It does not skip deleted documents.
 pub(crate) struct WordCursor {
     variants: Vec<TermCursor>,
 }
@@ -16,14 +16,14 @@ pub(crate) struct WordCursor {
 /// A position in the posting list of one term.
 struct TermCursor {
     block: BlockSegmentPostings,
-    /// Index of the posting in the block. Less than the block's length, except at the end of the list.
+    /// Index of the current posting in the block. Less than the block's length, except at the end of the list.
     index: usize,
-    /// The document of the posting; `TERMINATED` at the end of the list.
+    /// The document of the current posting; `TERMINATED` at the end of the list.
     doc: u32,
 }
 
 impl WordCursor {
-    /// A cursor at the first posting of the variants.
+    /// Creates a cursor at the first posting of each variant.
     pub(crate) fn open(reader: &InvertedIndexReader, variants: &[TermInfo]) -> Result<WordCursor> {
         let open = |term: &TermInfo| -> Result<TermCursor> {
             let block = reader
@@ -36,8 +36,8 @@ impl WordCursor {
     }
 
     /// Calls `visit(document, frequency)` for each document in `base..end` that contains the word, in ascending order.
-    /// `base` must not lie before the current position. `sums` is scratch with one zero for each document in
-    /// `base..end`; it is all zeros again on return.
+    /// `base` must not be before the current position. `sums` is working memory with a zero for each document in
+    /// `base..end`; it contains only zeros again on return.
     #[inline]
     pub(crate) fn visit_until(&mut self, base: u32, end: u32, sums: &mut [u32], mut visit: impl FnMut(u32, u32)) {
         match self.variants.as_mut_slice() {
@@ -55,7 +55,7 @@ impl WordCursor {
         }
     }
 
-    /// How often the word occurs in a document. The document must not lie before the current position.
+    /// Number of occurrences of the word in a document, which must not be before the current position.
     #[inline]
     pub(crate) fn frequency_in(&mut self, doc: u32) -> u32 {
         self.variants.iter_mut().map(|term| term.frequency_in(doc)).sum()

@@ -1,26 +1,30 @@
 //! Finds exactly the best chunks of a segment without scoring all of them (MaxScore; Turtle and Flood 1995).
 //!
-//! Clauses come heaviest first. Once `limit` hits are known, a document must beat the worst of them (`floor`). The
-//! lightest clauses together may be unable to lift a document that far. Then only documents of the other, essential
-//! clauses can become hits. The light clauses have the longest posting lists; they are looked up only for documents
-//! that can still become hits. Documents are processed in windows that fit the processor's first-level cache, so that
-//! the floor rises during the search of a segment. Times: docs/measurements.md, "Finding the best chunks without
-//! scoring all of them".
+//! A clause is one query word in one field. Clauses are sorted by weight, heaviest first. Once `limit` hits are known,
+//! a document can only become a hit if it scores at least as high as the worst of them (`floor`). A document that
+//! occurs only in the lightest clauses may be unable to reach the floor. Then only documents of the other clauses, the
+//! essential ones, can become hits. The light clauses have the longest posting lists; they are looked up only for
+//! documents that can still become hits.
+//!
+//! Documents are processed in windows, so that the floor rises during the search of a segment. The scores of a window
+//! fit the processor's first-level cache. Times: docs/measurements.md, "Finding the best chunks without scoring all of
+//! them".
 
 use crate::filters::memory_set::MemorySet;
 use crate::hit::{BestHits, Hit};
 use crate::text::bm25::{ClauseScorer, WINDOW_DOCS, Window};
 use crate::text::snapshot::Segment;
 
-/// Safety margin of score bounds. A score is a sum of at most 128 rounded terms in 0..1, and its bound is another sum;
-/// rounding makes them differ by less than this.
+/// Safety margin that is added to upper bounds of scores. A score is a sum of at most 128 rounded numbers in 0..1, and
+/// its bound is another such sum. Rounding changes their difference by less than this margin.
 const ROUNDING_ERROR_MAX: f32 = 2e-5;
 
-/// If a set has fewer memories than the number of chunks divided by this, scoring its documents one by one may be
-/// faster than walking through posting lists.
+/// A set is small if it has fewer memories than the number of chunks divided by this. For a small set, looking up its
+/// documents one by one may be faster than reading the posting lists.
 pub(crate) const SMALL_SET_DIVISOR: u64 = 8;
 
-/// Cost of looking up one document in a posting list, in postings that could be walked through instead.
+/// Cost of looking up one document in a posting list, as the number of postings that could be read in sequence in the
+/// same time.
 const LOOK_UP_COST_POSTINGS: u64 = 16;
 
 /// Buffers of one search, reused for every window.
@@ -34,11 +38,12 @@ pub(crate) struct Scratch {
 #[derive(Clone, Copy)]
 struct Candidate {
     doc: u32,
-    /// Sum of the clauses that were added so far.
+    /// Sum of the scores of the clauses that were added so far.
     score: f32,
 }
 
-/// Upper bounds of what the clauses from number n on add together to a live document. One entry more than clauses.
+/// Upper bounds for the sum of the remaining clauses. Entry n is the most that the clauses from number n on can add
+/// together to the score of a live document. The last entry, after all clauses, has only the rounding margin.
 struct RemainingBounds {
     with_context: Vec<f32>,
     without_context: Vec<f32>,
@@ -62,20 +67,21 @@ impl RemainingBounds {
         bounds
     }
 
-    /// The bound of the clauses from `clause` on, for any document.
+    /// Upper bound for the sum of the clauses from number `clause` on, for any document.
     fn of_any_document(&self, clause: usize) -> f32 {
         self.with_context[clause].max(self.without_context[clause])
     }
 
-    /// The bound of the clauses from `clause` on, for documents with or without a context.
+    /// Upper bound for the sum of the clauses from number `clause` on, for documents with or without a context text.
     #[inline]
     fn of_document(&self, clause: usize, has_context: bool) -> f32 {
         if has_context { self.with_context[clause] } else { self.without_context[clause] }
     }
 }
 
-/// Offers the segment's live chunks of the set to `best`, except those that cannot become hits. `clauses` must stand at
-/// their first postings. `is_small` says whether the set is small (`SMALL_SET_DIVISOR`).
+/// Offers the live chunks of the segment that are in the set to `best`, except those that cannot become hits. The
+/// cursors of `clauses` must be at their first postings. `is_small` says whether the set is small
+/// (`SMALL_SET_DIVISOR`).
 pub(crate) fn collect_best(
     segment: &Segment,
     clauses: &mut [ClauseScorer<'_>],
@@ -102,14 +108,16 @@ struct SegmentSearch<'search, 'query> {
     bounds: RemainingBounds,
     set: &'search MemorySet,
     best: &'search mut BestHits,
-    /// Documents so far whose score was high enough to become a candidate.
+    /// Number of documents so far whose score was high enough for a candidate, whether or not they were admissible.
+    /// Starts at 1 to avoid a division by zero.
     docs_above_bar: u64,
-    /// Those of them that were alive and in the set. The ratio predicts how many look-ups a clause will need.
+    /// Number of those documents that were alive and in the set. The ratio of both numbers predicts how many look-ups a
+    /// clause will need.
     docs_admissible: u64,
 }
 
 impl SegmentSearch<'_, '_> {
-    /// Looks up each of these documents in all clauses.
+    /// Scores these documents by looking up each one in all clauses.
     fn score_documents(&mut self, admissible: &[u32], scratch: &mut Scratch) {
         for docs in admissible.chunks(WINDOW_DOCS) {
             scratch.candidates.clear();
@@ -118,7 +126,7 @@ impl SegmentSearch<'_, '_> {
         }
     }
 
-    /// Walks through the posting lists window by window.
+    /// Reads the posting lists window by window.
     fn score_windows(&mut self, scratch: &mut Scratch) {
         let documents = self.segment.reader.max_doc();
         for base in (0..documents).step_by(WINDOW_DOCS) {
@@ -140,7 +148,8 @@ impl SegmentSearch<'_, '_> {
         }
     }
 
-    /// Makes candidates of the window's admissible documents whose score is at least `bar`. Resets all scores to zero.
+    /// Adds the admissible documents of the window whose score is at least `bar` to the candidates. Resets all scores
+    /// to zero.
     fn collect_candidates(&mut self, base: u32, bar: f32, scratch: &mut Scratch) {
         scratch.candidates.clear();
         for (doc, score) in (base..).zip(scratch.window.scores.iter_mut()) {
@@ -155,8 +164,8 @@ impl SegmentSearch<'_, '_> {
         self.docs_admissible += scratch.candidates.len() as u64;
     }
 
-    /// Whether walking through a clause's postings in this window is cheaper than looking up the candidates. `scores`
-    /// has the sums of the clauses before it, which include all essential ones.
+    /// Whether reading a clause's postings in this window is cheaper than looking up the candidates. `scores` has, for
+    /// each document, the sum of the earlier clauses, which include all essential ones.
     fn is_walk_cheaper(&self, clause: usize, floor: f32, scores: &[f32; WINDOW_DOCS]) -> bool {
         let Some(next) = self.clauses.get(clause) else { return false };
         let bar = floor - self.bounds.of_any_document(clause);
@@ -165,8 +174,8 @@ impl SegmentSearch<'_, '_> {
         u64::from(candidates) * self.docs_admissible / self.docs_above_bar * LOOK_UP_COST_POSTINGS > postings
     }
 
-    /// Adds the clauses from `first` on to the candidates, drops candidates that can no longer become hits, and offers
-    /// the others.
+    /// Adds the scores of the clauses from number `first` on to the candidates. Drops candidates that can no longer
+    /// become hits, and offers the others to `best`.
     fn complete_candidates(&mut self, first: usize, candidates: &mut Vec<Candidate>) {
         let floor = self.best.floor();
         for number in first..self.clauses.len() {
@@ -188,7 +197,7 @@ impl SegmentSearch<'_, '_> {
         self.set.contains(self.segment.columns.ordinals[doc as usize]) && self.segment.is_live(doc)
     }
 
-    /// The segment's live documents of the set, ascending.
+    /// The live documents of the segment that are in the set, ascending.
     fn admissible_documents(&self) -> Vec<u32> {
         (0..self.segment.reader.max_doc()).filter(|doc| self.is_admissible(*doc)).collect()
     }
@@ -208,8 +217,8 @@ mod tests {
 
     const VOCABULARY: usize = 400;
 
-    /// The word with this number: letters only, several edits away from all other words. `random_text` draws high
-    /// numbers less often.
+    /// The test word with this number. It consists of letters and differs from all other test words by several edits.
+    /// `random_text` draws high numbers less often.
     fn word(number: usize) -> String {
         let letter = |n: usize| char::from(b'a' + (n % 20) as u8);
         [letter(number), letter(number / 20), letter(number), letter(number / 20), 'x', letter(number / 20)]
@@ -233,8 +242,8 @@ mod tests {
         memories: u64,
     }
 
-    /// An index with a segment of more than two windows, a smaller one, and one of a single document. `with_context`
-    /// says which memories have a context. Every fifth memory is deleted.
+    /// Creates an index with three segments: one of more than two windows, a smaller one, and one of a single document.
+    /// `with_context` says which memories have a context text. Every fifth memory is deleted.
     fn collection(directory: &TempDir, chance: &mut Chance, with_context: impl Fn(u64) -> bool) -> Collection {
         let memory_table = Arc::new(MemoryTable::default());
         let (index, _) = TextIndex::open(directory.path(), Arc::clone(&memory_table)).expect("opened");
@@ -267,7 +276,7 @@ mod tests {
         Collection { memory_table, index, memories }
     }
 
-    /// The hits with scores above 0, best first, from scoring every chunk on its own.
+    /// The hits with scores above 0, best first, found by scoring every chunk of the index without pruning.
     fn expected_hits(collection: &Collection, query: &str, is_in: impl Fn(u64) -> bool) -> Vec<Hit> {
         let chunks = collection.index.chunks();
         let keys: Vec<u64> = chunks.iter().map(|(key, _)| *key).collect();

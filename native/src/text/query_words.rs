@@ -1,5 +1,5 @@
-//! The words of a query as one commit knows them, and a cache for recent queries.
-//! The formula that weighs the words is in `bm25`.
+//! The words of a query with their posting lists and document frequencies in one commit, and a cache of them for recent
+//! queries. `bm25` computes the weights of the words.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,19 +13,19 @@ use crate::text::analysis::WordVariants;
 pub(crate) struct QueryWord {
     /// Posting lists of the word, one element per segment.
     pub(crate) postings: Vec<WordPostings>,
-    /// Document frequency in own texts: the number of live chunks whose own text contains the word.
+    /// Document frequency in search texts: the number of live chunks whose search text contains the word.
     pub(crate) own_df: u64,
-    /// Document frequency in contexts.
+    /// Document frequency in context texts.
     pub(crate) context_df: u64,
-    /// Factor of the word's weight: 1, or less for a spelling correction.
+    /// Factor in the weight of the word: 1, or less for a spelling correction.
     pub(crate) factor: f64,
 }
 
 /// The posting lists of a word's variants in one segment.
 pub(crate) struct WordPostings {
-    /// Variants that occur in own texts.
+    /// Posting lists of the variants that occur in search texts.
     pub(crate) own: Vec<TermInfo>,
-    /// Variants that occur in contexts.
+    /// Posting lists of the variants that occur in context texts.
     pub(crate) context: Vec<TermInfo>,
 }
 
@@ -36,13 +36,13 @@ impl QueryWord {
     }
 }
 
-/// Queries that the cache keeps.
+/// Maximum number of queries in the cache.
 const CACHED_QUERIES_MAX: usize = 16;
-/// Queries with more words are not cached, to bound the memory of the cache.
+/// Maximum number of words of a cached query. Longer queries are not cached, to limit the memory of the cache.
 const CACHED_QUERY_WORDS_MAX: usize = 64;
 
-/// Caches the words of recent queries to one commit. Several stages of a search need the same words, and spelling
-/// correction takes longer than scoring (docs/measurements.md, "Look up the words of a query once").
+/// Caches the looked-up words of recent queries in one commit. Several stages of a search need the same words, and
+/// spelling correction takes longer than scoring (docs/measurements.md, "Look up the words of a query once").
 #[derive(Default)]
 pub(crate) struct QueryWordCache(Mutex<VecDeque<CachedQuery>>);
 

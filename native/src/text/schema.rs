@@ -9,17 +9,17 @@ use tantivy::tokenizer::{PreTokenizedString, Token};
 
 use crate::text::analysis::{Analyzer, Stemming};
 
-/// Name of the column of chunk keys.
+/// Name of the column with the key of each chunk.
 pub(crate) const CHUNK_KEY: &str = "chunk_key";
-/// Name of the column of memory keys. Documents are deleted by memory key.
+/// Name of the column with the memory key of each chunk. Documents are deleted by memory key.
 pub(crate) const MEMORY_KEY: &str = "memory_key";
-/// Name of the column with the number of terms of the own text. Tantivy's field norms are not used, because they round
-/// lengths to one byte.
+/// Name of the column with the number of terms in the search text. Tantivy can store this length itself (field norms),
+/// but rounds it to one byte.
 pub(crate) const OWN_LENGTH: &str = "own_length";
-/// Name of the column with the number of terms of the context.
+/// Name of the column with the number of terms in the context text.
 pub(crate) const CONTEXT_LENGTH: &str = "context_length";
 
-/// Value in the column `CONTEXT_LENGTH` of a chunk without a context.
+/// Value in the column `CONTEXT_LENGTH` for a chunk without a context text.
 pub(crate) const NO_CONTEXT: u32 = u32::MAX;
 
 /// A chunk to index.
@@ -29,15 +29,17 @@ pub struct TextChunk<'text> {
     pub chunk_key: u64,
     /// Key of its memory.
     pub memory_key: u64,
-    /// The chunk's own text.
+    /// The chunk's search text.
     pub own: &'text str,
-    /// Its own text together with the text around it. `None` if there is no text around it; then the own text counts.
+    /// The chunk's context text: its search text together with that of its neighbours. `None` if it has no neighbours;
+    /// the score then uses the search text alone.
     pub context: Option<&'text str>,
-    /// BCP 47 tag that chooses the stemmer.
+    /// BCP 47 tag of the language, which selects the stemmer.
     pub language: &'text str,
     /// The text that a search result shows.
     pub passage: &'text str,
-    /// Where the chunk stands in its memory. Stored for the caller and returned unchanged.
+    /// Position of the chunk in its memory, as a string in any format that the caller chooses. It is stored and
+    /// returned unchanged.
     pub place: &'text str,
     /// The entity record of the chunk (`entities::record`).
     pub entity_record: &'text [u8],
@@ -57,11 +59,12 @@ pub(crate) struct TextFields {
     pub(crate) entity_record: Field,
 }
 
-/// Builds the schema: two indexed text fields (own, context) with term frequencies but without positions, numeric
-/// columns, and three stored fields (passage, place, entity record).
+/// Builds the schema. It has two indexed text fields (search text and context text) with term frequencies but without
+/// positions, numeric columns, and three stored fields (passage, place, entity record).
 pub(crate) fn schema() -> (Schema, TextFields) {
     let mut builder = SchemaBuilder::new();
-    // Documents arrive as terms (`Analyzer`), so Tantivy's tokenizer is never used. Its name must exist, though.
+    // `Analyzer` splits texts into terms, so Tantivy never uses its own tokeniser. A field must name an existing one,
+    // though.
     let postings = TextFieldIndexing::default()
         .set_tokenizer("raw")
         .set_index_option(IndexRecordOption::WithFreqs)
@@ -76,13 +79,13 @@ pub(crate) fn schema() -> (Schema, TextFields) {
         memory_key: builder.add_u64_field(MEMORY_KEY, FAST | INDEXED),
         passage: builder.add_text_field("passage", STORED),
         place: builder.add_text_field("place", STORED),
-        // The name is part of the format on disk.
+        // The name "names" is part of the format on disk, so it cannot be changed.
         entity_record: builder.add_bytes_field("names", STORED),
     };
     (builder.build(), fields)
 }
 
-/// Turns a chunk into a document. Also returns the stemming of its terms.
+/// Turns a chunk into a Tantivy document. Also returns the stemming that was applied to its terms.
 pub(crate) fn document(chunk: &TextChunk<'_>, fields: &TextFields, analyzer: &Analyzer) -> (TantivyDocument, Stemming) {
     let stemming = Stemming::for_language(chunk.language);
     let mut document = TantivyDocument::new();
@@ -118,7 +121,7 @@ impl DocumentDeserialize for StoredEntityRecord {
         mut deserializer: D,
     ) -> std::result::Result<StoredEntityRecord, DeserializeError> {
         let mut record = Vec::new();
-        // The schema has only one field of bytes.
+        // The entity record is the only field of bytes in the schema.
         while let Some((_, value)) = deserializer.next_field::<OwnedValue>()? {
             if let OwnedValue::Bytes(bytes) = value {
                 record = bytes;

@@ -1,5 +1,5 @@
-//! One commit of the text index as searches see it: its segments, and the columns that scoring and look-ups need.
-//! A snapshot never changes; each commit makes a new one.
+//! The state of the text index after one commit, which searches read: its segments, and the columns that scoring and
+//! look-ups need. A snapshot never changes; each commit creates a new one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,17 +19,19 @@ use crate::text::schema::{self, NO_CONTEXT, TextFields};
 pub(crate) struct Snapshot {
     /// Tantivy's handle on the commit. It keeps the files open.
     pub(crate) searcher: Searcher,
-    /// The segments of the commit, in the searcher's order.
+    /// The segments of the commit, in the order of `searcher`.
     pub(crate) segments: Vec<Segment>,
-    /// The stemmings of all documents. A query tries every one of them.
+    /// All stemmings that were applied to documents, by their languages. The words of a query are stemmed with each of
+    /// them.
     pub(crate) stemmings: BTreeSet<Stemming>,
     /// Number of live chunks.
     pub(crate) chunks: u64,
-    /// Number of terms in the own texts of all live chunks.
+    /// Total number of terms in the search texts of all live chunks.
     pub(crate) own_terms: u64,
-    /// Number of terms in the contexts of all live chunks. For a chunk without a context, its own text counts.
+    /// Total number of terms in the context texts of all live chunks. For a chunk without a context text, its search
+    /// text counts.
     pub(crate) context_terms: u64,
-    /// The words of recent queries to this commit.
+    /// Cache of the looked-up words (posting lists and document frequencies) of recent queries.
     pub(crate) query_word_cache: QueryWordCache,
 }
 
@@ -37,38 +39,38 @@ pub(crate) struct Snapshot {
 pub(crate) struct Segment {
     /// Tantivy's handle on the segment.
     pub(crate) reader: SegmentReader,
-    /// The columns, shared with other snapshots.
+    /// The columns. All snapshots that contain the segment share them.
     pub(crate) columns: Arc<Columns>,
     /// Number of live chunks.
     pub(crate) chunks: u32,
-    /// Number of live chunks without a context.
+    /// Number of live chunks without a context text.
     pub(crate) chunks_without_context: u32,
     /// Cached document frequencies, shared by all snapshots in which the same documents are alive.
     pub(crate) count_cache: Arc<CountCache>,
 }
 
-/// The columns of a segment, by document number. The documents of a segment are never changed, only deleted, so
-/// snapshots share the columns.
+/// The columns of a segment, indexed by document number, and its posting lists. Documents of a segment are only
+/// deleted, never changed, so all snapshots can share the columns.
 pub(crate) struct Columns {
-    /// Posting lists of own texts.
+    /// Posting lists of search texts.
     pub(crate) own: Arc<InvertedIndexReader>,
-    /// Posting lists of contexts.
+    /// Posting lists of context texts.
     pub(crate) context: Arc<InvertedIndexReader>,
     /// Ordinal of the memory of each document.
     pub(crate) ordinals: Vec<u32>,
     /// Key of the chunk of each document.
     pub(crate) chunk_keys: Vec<u64>,
-    /// Number of terms in the own text of each document.
+    /// Number of terms in the search text of each document.
     pub(crate) own_lengths: Vec<u32>,
-    /// Number of terms in the context of each document; `NO_CONTEXT` if it has none.
+    /// Number of terms in the context text of each document; `NO_CONTEXT` if it has none.
     pub(crate) context_lengths: Vec<u32>,
-    /// (chunk key, document number), ascending.
+    /// Pairs (chunk key, document number) in ascending order, for binary search.
     by_chunk: Vec<(u64, u32)>,
 }
 
 impl Snapshot {
-    /// Takes a snapshot of a commit. Reads the columns of segments that `earlier` does not have, which takes about 10
-    /// ms per 100,000 chunks.
+    /// Creates the snapshot of a commit. Takes the columns of segments from the snapshot `earlier` if possible, and
+    /// reads the others, which takes about 10 ms per 100,000 chunks.
     pub(crate) fn new(
         searcher: Searcher,
         stemmings: BTreeSet<Stemming>,
@@ -93,7 +95,8 @@ impl Snapshot {
                 Some(known) => Arc::clone(&known.columns),
                 None => Arc::new(Columns::read(reader, fields, memory_table)?),
             };
-            // Documents are only deleted, never revived. So an equal number of live documents means the same documents.
+            // Deleted documents never become live again. So if the number of live documents is unchanged, they are the
+            // same documents.
             let unchanged = known.filter(|known| known.reader.num_docs() == reader.num_docs());
             let count_cache = unchanged.map(|known| Arc::clone(&known.count_cache)).unwrap_or_default();
             let mut segment =
@@ -116,12 +119,12 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// The address of a live chunk. Its segment number is an index into `segments`.
+    /// The address of a live chunk, or `None`. The segment number in the address is an index into `segments`.
     pub(crate) fn locate(&self, chunk_key: u64) -> Option<DocAddress> {
         self.segments.iter().enumerate().find_map(|(number, segment)| {
             let entries = &segment.columns.by_chunk;
             let first = entries.partition_point(|(key, _)| *key < chunk_key);
-            // A chunk that was published again can have deleted documents under the same key.
+            // After a chunk was published again, deleted documents may have the same key.
             let mut same = entries[first..].iter().take_while(|(key, _)| *key == chunk_key);
             same.find(|(_, doc)| segment.is_live(*doc)).map(|(_, doc)| DocAddress::new(number as u32, *doc))
         })
@@ -153,7 +156,7 @@ impl Segment {
 }
 
 impl Columns {
-    /// Whether the document has a context.
+    /// Whether the document has a context text.
     #[inline]
     pub(crate) fn has_context(&self, doc: u32) -> bool {
         self.context_lengths[doc as usize] != NO_CONTEXT

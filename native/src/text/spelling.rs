@@ -1,5 +1,5 @@
-//! Spelling correction: the known terms nearest to a word that no chunk contains, by Damerau-Levenshtein distance.
-//! `weighted_query` decides which words are corrected and how much a correction counts.
+//! Spelling correction: for a word that no chunk contains, finds the known terms with the smallest Damerau-Levenshtein
+//! distance. `weighted_query` decides which words are corrected and how much a correction counts.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +12,23 @@ use crate::error::{Error, Result};
 use crate::text::document_frequencies::own_document_frequency;
 use crate::text::snapshot::{Segment, Snapshot};
 
-/// Shorter terms are not corrected. They have dozens of neighbours, and most of those are other words. CJK bigrams are
-/// shorter, too.
+/// Minimum number of characters of a corrected term. Shorter terms have dozens of similar terms, and most of these are
+/// other words. Bigrams of Chinese, Japanese and Korean text are shorter, so they are not corrected, either.
 const CHARACTERS_MIN: usize = 4;
-/// From this length on, two edits are tried if one finds nothing.
+/// Minimum number of characters for two edits, which are tried if one edit finds nothing.
 const CHARACTERS_MIN_FOR_TWO_EDITS: usize = 8;
-/// Longer terms are not corrected: they are not mistyped words, and the automaton takes a kilobyte for each state.
+/// Maximum number of characters of a corrected term. Longer terms are not mistyped words, and the automaton that
+/// searches for similar terms takes a kilobyte of memory for each state.
 const CHARACTERS_MAX: usize = 24;
-/// Most corrections of one word. On SciFact, 1, 2, 3 and 5 are within .001 nDCG@10 (docs/measurements.md, "Misspelt
-/// words").
+/// Maximum number of corrections of one word. On the benchmark SciFact, nDCG@10 differs by at most .001 between 1, 2, 3
+/// and 5 corrections (docs/measurements.md, "Misspelt words").
 const CORRECTIONS_MAX: usize = 3;
 
-/// The attempts to find corrections, in order. The first that finds a term ends the search. An edit is an insertion,
-/// deletion or substitution of a character, or a swap of two neighbours.
+/// The attempts to find corrections, in the order in which they are made. The first attempt that finds a term is the
+/// last. An edit is an insertion, deletion or substitution of a character, or a swap of two adjacent characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Attempt {
-    /// One edit, not in the first character, because few people mistype that.
+    /// One edit, but not in the first character, because the first character is rarely mistyped.
     OneEdit,
     /// One edit in the first character.
     OtherFirstCharacter,
@@ -35,13 +36,13 @@ enum Attempt {
     TwoEdits,
 }
 
-/// Whether `corrections` searches at all for a word with these stems.
+/// Whether `corrections` would search for terms similar to a word with these stems.
 pub(crate) fn is_correctable(stems: &[String]) -> bool {
     stems.iter().any(|stem| edits_max(stem) > 0)
 }
 
-/// The known terms that an unknown word with these stems may mean: of the first `Attempt` that finds any, the
-/// `CORRECTIONS_MAX` that most chunks contain.
+/// The corrections of an unknown word with these stems. Among the terms that the first successful `Attempt` finds,
+/// these are the `CORRECTIONS_MAX` terms that most chunks contain.
 pub(crate) fn corrections(snapshot: &Snapshot, stems: &[String]) -> Result<Vec<String>> {
     for attempt in [Attempt::OneEdit, Attempt::OtherFirstCharacter, Attempt::TwoEdits] {
         let mut found = TermFrequencies::new();
@@ -67,7 +68,8 @@ pub(crate) fn corrections(snapshot: &Snapshot, stems: &[String]) -> Result<Vec<S
 /// Terms with their document frequencies.
 type TermFrequencies = BTreeMap<String, u64>;
 
-/// Most edits that are tried for a term. Terms with digits are not corrected: numbers and codes are meant literally.
+/// Maximum number of edits that are tried for a term. It is 0 for terms with digits, because numbers and codes are
+/// meant literally.
 fn edits_max(term: &str) -> u8 {
     if has_digit(term) {
         return 0;
@@ -83,20 +85,21 @@ fn has_digit(term: &str) -> bool {
     term.chars().any(char::is_numeric)
 }
 
-/// Adds the known terms within `edits` of a term that begin with the same character. Only the dictionaries of the own
-/// texts are searched: a context repeats the own texts of its neighbours, which are published in the same call.
+/// Adds the known terms that are at most `edits` edits away from a term and begin with the same character to `found`.
+/// Only the dictionaries of search texts are searched. Context texts contain no other terms, because they repeat the
+/// search texts of neighbours, which are published in the same call.
 fn find_with_same_first_character(
     snapshot: &Snapshot,
     term: &str,
     edits: u8,
     found: &mut TermFrequencies,
 ) -> Result<()> {
-    // The automaton does not depend on the field, so any field will do.
+    // The automaton does not depend on the field, so any field can be passed.
     let automaton =
         FuzzyTermQuery::new(Term::from_field_text(Field::from_field_id(0), term), edits, true).automaton()?;
     let (first, _) = split_first_character(term);
-    // An exclusive end of the terms with this first character: its last byte plus one. No later
-    // character sorts before it.
+    // The exclusive end of the range of terms with this first character: its bytes, with the last one increased by one.
+    // Terms with a greater first character are sorted at or after this end.
     let mut end = first.as_bytes().to_vec();
     if let Some(last) = end.last_mut() {
         *last += 1;
@@ -115,8 +118,9 @@ fn find_with_same_first_character(
     Ok(())
 }
 
-/// Adds the known terms one edit away that begin with another character. Tries the letters of the same alphabet only:
-/// a few hundred look-ups, whereas an automaton would have to follow every first character of the dictionary.
+/// Adds the known terms that are one edit away from a term and begin with another character to `found`. Tries only
+/// first letters of the same alphabet, which takes a few hundred look-ups. An automaton would have to try every first
+/// character of the dictionary.
 fn find_with_other_first_character(snapshot: &Snapshot, term: &str, found: &mut TermFrequencies) -> Result<()> {
     let (first, rest) = split_first_character(term);
     let (second, tail) = split_first_character(rest);
@@ -136,8 +140,9 @@ fn find_with_other_first_character(snapshot: &Snapshot, term: &str, found: &mut 
     Ok(())
 }
 
-/// The lower-case letters of a character's alphabet, fewer than 200: Latin with its accented letters, otherwise the
-/// letters of the character's block of 128 code points, because Unicode stores each alphabet in one run.
+/// The lower-case letters of a character's alphabet, fewer than 200. For a Latin letter these are the Latin letters,
+/// including accented ones. Otherwise they are the letters in the character's block of 128 code points, because the
+/// letters of an alphabet have consecutive code points in Unicode.
 fn alphabet_of(character: char) -> impl Iterator<Item = char> {
     let block = u32::from(character) / 128 * 128;
     let (basic, other) = match character {

@@ -1,5 +1,5 @@
-//! A query against one commit: looks up its words, weighs them, and scores chunks.
-//! The formula is in `bm25`; `pruning` decides which chunks need no scoring.
+//! Runs a query on one commit: looks up its words, computes their weights, and scores chunks. The formula is in `bm25`;
+//! `pruning` decides which chunks need not be scored.
 
 use std::sync::Arc;
 
@@ -19,17 +19,19 @@ use crate::text::query_words::{QueryWord, WordPostings};
 use crate::text::snapshot::Snapshot;
 use crate::text::spelling;
 
-/// Factor of a corrected word's weight; a word that the index knows has 1 (docs/measurements.md, "Misspelt words").
+/// Factor in the weight of a corrected word; it is 1 for a word that the index contains (docs/measurements.md,
+/// "Misspelt words").
 const CORRECTED_WORD_FACTOR: f64 = 0.8;
-/// Most words of a query that are corrected. Each searches the term dictionaries, which takes about a millisecond.
+/// Maximum number of words of a query that are corrected. Correcting one takes about a millisecond, because it searches
+/// the term dictionaries.
 const CORRECTED_WORDS_MAX: usize = 3;
 
-/// A query against one commit: the postings of its words in each segment, and the weight of each word.
+/// A query on one commit: the posting lists of its words in each segment, and the weight of each word.
 pub(crate) struct WeightedQuery<'snapshot> {
     snapshot: &'snapshot Snapshot,
     words: Arc<[QueryWord]>,
-    /// Heaviest first, as pruning needs them. Scores are always summed in this order, so that the score of a chunk is
-    /// identical to the last bit whether it was found or asked for.
+    /// The clauses, heaviest first, as pruning needs them. Scores are always summed in this order, so that `best_hits`
+    /// and `score_chunks` give a chunk exactly the same score.
     clauses: Vec<Clause>,
     norms: LengthNorms,
 }
@@ -39,12 +41,12 @@ struct Clause {
     /// Index of the word in `WeightedQuery::words`.
     word: usize,
     field: TextField,
-    /// See `word_weights`.
+    /// Weight of the word in the field, from `word_weights`.
     weight: f32,
 }
 
 impl<'snapshot> WeightedQuery<'snapshot> {
-    /// Looks up the words and weighs them. The variants of a word count as one term.
+    /// Looks up the words and computes their weights. The variants of a word count as one term.
     pub(crate) fn new(snapshot: &'snapshot Snapshot, words: &[WordVariants]) -> Result<WeightedQuery<'snapshot>> {
         let words = snapshot.query_word_cache.get_or_look_up(words, || look_up_words(snapshot, words))?;
         let own = word_weights(words.iter().map(|word| (word.own_df, word.factor)), snapshot.chunks);
@@ -95,7 +97,8 @@ impl<'snapshot> WeightedQuery<'snapshot> {
         Ok(scores)
     }
 
-    /// Scorers of the clauses that occur in a segment, in the order of `clauses`, each at its first posting.
+    /// Scorers of those clauses whose word occurs in a segment, in the order of `clauses`. Each is at its first
+    /// posting.
     fn scorers(&self, segment: usize) -> Result<Vec<ClauseScorer<'_>>> {
         let columns = &*self.snapshot.segments[segment].columns;
         let mut scorers = Vec::with_capacity(self.clauses.len());
@@ -130,7 +133,7 @@ fn look_up_words(snapshot: &Snapshot, words: &[WordVariants]) -> Result<Vec<Quer
         if word.is_unknown() && corrections_left > 0 && spelling::is_correctable(variants) {
             corrections_left -= 1;
             let corrections = spelling::corrections(snapshot, variants)?;
-            // A correction that the query contains anyway would count twice.
+            // A correction that is also a word of the query would count twice.
             if !words.iter().flatten().any(|term| corrections.contains(term)) {
                 word = look_up_word(snapshot, &corrections, CORRECTED_WORD_FACTOR)?;
             }
@@ -156,7 +159,7 @@ fn look_up_word(snapshot: &Snapshot, variants: &[String], factor: f64) -> Result
     Ok(word)
 }
 
-/// Number of live chunks of the set whose own text contains any variant of a word. Counting stops at `count_max`.
+/// Number of live chunks of the set whose search text contains any variant of a word. Counting stops at `count_max`.
 pub(crate) fn document_frequency_within(
     snapshot: &Snapshot,
     variants: &[String],
@@ -172,7 +175,7 @@ pub(crate) fn document_frequency_within(
                 .own
                 .read_block_postings_from_terminfo(&term, IndexRecordOption::Basic)
                 .map_err(|cause| read_error(&cause))?;
-            // Variants can share documents, which count once. So each variant may add as many as are still wanted.
+            // A document with several variants counts once. Therefore the limit applies to each variant separately.
             let mut wanted = count_max - count;
             while block.block_len() > 0 && wanted > 0 {
                 let is_admissible = |doc: &u32| set.contains(columns.ordinals[*doc as usize]) && segment.is_live(*doc);
@@ -192,7 +195,7 @@ pub(crate) fn document_frequency_within(
     Ok(count)
 }
 
-/// The variants that the field of a segment contains.
+/// The terms of those variants that one field of a segment contains.
 fn look_up_terms(reader: &InvertedIndexReader, variants: &[String]) -> Result<Vec<TermInfo>> {
     let mut found = Vec::new();
     for variant in variants {

@@ -1,5 +1,5 @@
-//! Turns changes of the text index into commits, and handles commits that fail.
-//! The content of documents is left to `schema`, syncing files to disk is left to `directory`.
+//! Writes changes of the text index as commits, and handles commits that fail. `schema` defines the content of
+//! documents; `directory` syncs files to disk.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,28 +12,30 @@ use crate::text::analysis::{ANALYSIS_VERSION, Stemming};
 use crate::text::directory::TextDirectory;
 use crate::text::schema::{self, TextFields};
 
-/// Memory for documents that are not yet written; Tantivy's minimum is 15 MB. A publication is usually far smaller, so
-/// this only bounds large ones.
+/// Maximum memory in bytes for documents that are not yet written. Tantivy's minimum is 15 MB. Most changes need far
+/// less, so this only limits large ones.
 const WRITER_BYTES: usize = 20_000_000;
-/// Blocks of 16 KB that the document store keeps decompressed per segment. Passages of neighbouring hits share blocks.
+/// Number of decompressed blocks, of 16 KB each, that the document store caches for each segment. Passages that were
+/// published together are often in the same block.
 const STORE_CACHE_BLOCKS: usize = 16;
-/// A segment is merged as soon as this share of its documents is deleted, so that deleted text does not stay on disk
-/// for long.
+/// Maximum share of deleted documents in a segment. A segment with more is rewritten by a merge, so that deleted text
+/// does not stay on disk for long.
 const DEAD_SHARE_MAX: f32 = 0.25;
 
-/// Writes commits of a text index. After an error it must be dropped and opened again: Tantivy's writer does not
-/// survive a full disk, and what it buffered before the error must not become part of the next commit.
+/// Writes commits of a text index. After an error, drop this object and open a new one: Tantivy's writer is not usable
+/// after a full disk, and the documents that it has buffered must not become part of the next commit.
 pub(crate) struct TextWriter {
     files: TextDirectory,
     fields: TextFields,
     index: Index,
     reader: IndexReader,
-    /// Created by the first change, so that a project that is only searched has no writer threads.
+    /// Tantivy's writer. The first change creates it, so that a project that is only searched has no writer threads.
     writer: Option<IndexWriter>,
 }
 
 impl TextWriter {
-    /// Opens or creates the index in its own folder. `Damaged` if the files cannot be read as an index.
+    /// Opens or creates the index in `directory`, which has no other files. Fails with `Damaged` if the files cannot be
+    /// read as an index.
     pub(crate) fn open(directory: &Path) -> Result<TextWriter> {
         std::fs::create_dir_all(directory)
             .map_err(|cause| Error::from_io(&format!("creating {}", directory.display()), &cause))?;
@@ -51,7 +53,7 @@ impl TextWriter {
         Ok(TextWriter { files, fields, index, reader, writer: None })
     }
 
-    /// Reads every file and compares its checksum; `Damaged` if one differs. About 1 s per gigabyte.
+    /// Reads every file and compares its checksum. Fails with `Damaged` if one differs. Takes about 1 s per gigabyte.
     pub(crate) fn verify_checksums(&self) -> Result<()> {
         let damaged = self.index.validate_checksum()?;
         let Some(first) = damaged.iter().min() else { return Ok(()) };
@@ -62,11 +64,13 @@ impl TextWriter {
         )))
     }
 
-    /// The last commit and the stemmings of its documents. `Damaged` if another version of the analysis wrote it.
+    /// The last commit and the stemmings of its documents. Fails with `Damaged` if another version of the analysis
+    /// wrote the commit.
     pub(crate) fn last_commit(&self) -> Result<(Searcher, BTreeSet<Stemming>)> {
         let payload = self.index.load_metas()?.payload.unwrap_or_default();
         let mut notes = payload.split_whitespace();
-        // The payload is empty before the first commit, and in older commits without documents.
+        // The payload has the version of the analysis and the stemmings. It is empty before the first commit, and in
+        // commits without documents that older versions of Mneme wrote.
         if notes.next().is_some_and(|version| version != ANALYSIS_VERSION) {
             return Err(Error::Damaged("its terms were made by another version of the analysis".to_owned()));
         }
@@ -77,8 +81,8 @@ impl TextWriter {
     }
 
     /// Deletes all documents of the memories, adds the given documents one at a time, and waits until the commit is on
-    /// disk. `stemmings` has the stemmings of all documents that were ever committed; those of the new documents are
-    /// added to it.
+    /// disk. `stemmings` has the stemmings of all documents that were ever committed. The stemmings of the new
+    /// documents are added to it.
     pub(crate) fn commit(
         &mut self,
         memory_keys: &[u64],
@@ -106,15 +110,15 @@ impl TextWriter {
 }
 
 impl Drop for TextWriter {
-    /// Closes the folder before the writer is dropped. A merge that Tantivy interrupts would delete the segments that
-    /// it merged, although the commit still refers to them.
+    /// Closes the folder before Tantivy's writer is dropped. Otherwise a merge that is interrupted by dropping would
+    /// delete the segments that it merged, although the last commit still refers to them.
     fn drop(&mut self) {
         self.files.close();
     }
 }
 
 fn open_writer(index: &Index, fields: &TextFields) -> Result<IndexWriter> {
-    // One thread each, because publications are small and a server has many projects.
+    // One thread for writing and one for merging, because changes are small and a server has many projects.
     let options = IndexWriterOptions::builder()
         .num_worker_threads(1)
         .num_merge_threads(1)
@@ -124,9 +128,10 @@ fn open_writer(index: &Index, fields: &TextFields) -> Result<IndexWriter> {
     let mut merging = LogMergePolicy::default();
     merging.set_del_docs_ratio_before_merge(DEAD_SHARE_MAX);
     writer.set_merge_policy(Box::new(merging));
-    // Tantivy gives the first operation of a writer the number of the last commit. It assumes that segments of that
-    // commit already contain a deletion of that number, so a merge would bring the deleted chunks back. The first
-    // operation is therefore a deletion without effect: no memory has key 0.
+    // Tantivy numbers the operations of a writer, starting with the number of the last commit. A merge assumes that
+    // deletions up to the number of that commit are already applied to its segments. It would ignore the first deletion
+    // of a new writer and bring the deleted chunks back. So the first operation here is a deletion without effect: no
+    // memory has key 0.
     writer.delete_term(Term::from_field_u64(fields.memory_key, 0));
     Ok(writer)
 }
