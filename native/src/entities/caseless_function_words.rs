@@ -1,6 +1,6 @@
-//! Function words of scripts without capital letters, where any other word could be an entity. The list is in
-//! `data/words/entities`; `test/languages` shows which words are frequent. `entities::function_words` covers
-//! languages with capital letters.
+//! Recognises function words of scripts without capital letters. In these scripts, every other word could be an
+//! entity. The list is in `data/words/entities`; `test/languages` shows which words are frequent.
+//! `entities::function_words` covers languages with capital letters.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
-//! Recognises calendar dates in words. All notations of a date have one form: "8 May 2023" and "2023-05-08" are the
-//! same entity.
+//! Recognises calendar dates in a sequence of words. All notations of a date get the same form, so "8 May 2023" and
+//! "2023-05-08" are the same entity.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::entities::words::{Gap, Word};
 
-/// Names and abbreviations of each month in the form of `words::form_of`, in the grammatical case that dates use.
+/// Names and abbreviations of each month, normalised by `words::form_of`, in the grammatical case that dates use.
 const MONTHS: [&str; 12] = [
     "january jan januar janvier janv enero ene gennaio gen janeiro januari stycznia января января ocak",
     "february feb februar fevrier fevr febrero febbraio fevereiro fev februari lutego февраля subat",
@@ -36,7 +36,8 @@ pub(crate) fn is_month(word: &Word) -> bool {
     month_of(word).is_some()
 }
 
-/// The date that begins with the first of these words: its number of words, and its form, like `2023 05 08`.
+/// Finds a date that begins at the first of these words. Returns its number of words, and its form, like
+/// `2023 05 08`.
 pub(crate) fn date_at(words: &[Word]) -> Option<(usize, String)> {
     let parsed = |notation: &[Part]| parse(words, notation);
     use Part::{Day, Month, MonthNumber, Of, Unit, Year};
@@ -57,13 +58,13 @@ enum Part {
     Month,
     MonthNumber,
     Day,
-    /// "of", "de", or nothing.
+    /// Optional word between the parts: "of", "de", "do" or "del".
     Of,
-    /// The character after a number, as 年.
+    /// Character after a number, such as 年 ("year").
     Unit(char),
 }
 
-/// Parses one notation: number of words, and year, month and day.
+/// Parses one notation of a date. Returns the number of words, and year, month and day.
 fn parse(words: &[Word], notation: &[Part]) -> Option<(usize, [u32; 3])> {
     let (mut at, mut found) = (0, [0; 3]);
     for part in notation {
@@ -76,7 +77,8 @@ fn parse(words: &[Word], notation: &[Part]) -> Option<(usize, [u32; 3])> {
                 at += usize::from(word.is_some_and(|word| matches!(word.form.as_str(), "of" | "de" | "do" | "del")));
                 continue;
             }
-            // In a date of numbers alone, as 2023-05-08, the year has four digits.
+            // A date like 2023-05-08, which consists of three numbers only, must have a year of four digits. Elsewhere,
+            // three digits are enough.
             Part::Year => found[0] = number(word?, if notation.len() > 3 || at > 0 { 3..=4 } else { 4..=4 })?,
             Part::MonthNumber => found[1] = number(word?, 1..=2)?,
             Part::Month => found[1] = month_of(word?)?,
@@ -92,17 +94,17 @@ fn parse(words: &[Word], notation: &[Part]) -> Option<(usize, [u32; 3])> {
     Some((at, found))
 }
 
-/// Whether the dot before a word belongs to the day before it, as in "8. Mai", and does not end a sentence.
+/// Whether the dot between two words belongs to a day, as in "8. Mai", and does not end a sentence.
 fn is_after_ordinal_dot(before: &Word, word: &Word) -> bool {
     number(before, 1..=2).is_some() && word.start - before.end <= 2
 }
 
-/// The NFKD form of a character: `words::form_of` decomposes Hangul.
+/// NFKD form of a character. It is needed for comparisons because `words::form_of` decomposes Hangul.
 fn decomposed(character: char) -> impl Iterator<Item = char> {
     unicode_normalization::UnicodeNormalization::nfkd(std::iter::once(character))
 }
 
-/// A number with one of these numbers of digits. A day may have an ordinal ending, as "8th".
+/// Parses a number that has an allowed number of digits. It may have an ordinal ending, as "8th".
 fn number(word: &Word, digits: std::ops::RangeInclusive<usize>) -> Option<u32> {
     let form = word.form.as_str();
     let bare = ["st", "nd", "rd", "th", "er", "o"].iter().find_map(|ending| form.strip_suffix(ending)).unwrap_or(form);

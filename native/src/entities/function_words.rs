@@ -1,6 +1,6 @@
-//! Function words and connectors of languages with capital letters, in the form of `words::form_of`. A function word is
-//! never an entity by itself; a connector may stand inside an entity of several words. The lists are in
-//! `data/words/entities`. `entities::caseless_function_words` covers scripts without capital letters.
+//! Recognises function words and connectors of languages with capital letters. A function word is never an entity by
+//! itself. A connector may be part of an entity of several words. All words are normalised by `words::form_of`. The
+//! lists are in `data/words/entities`. `entities::caseless_function_words` covers scripts without capital letters.
 
 use std::sync::LazyLock;
 
@@ -8,23 +8,23 @@ use rustc_hash::FxHashSet;
 
 use crate::entities::word_lists::{all_words, section_words};
 
-/// Whether a word is a function word: it begins sentences with a capital but is not an entity.
+/// Whether a word is a function word: it is no entity, even if it has a capital at the beginning of a sentence.
 pub(crate) fn is_function_word(form: &str) -> bool {
     FUNCTION_WORDS.contains(form)
 }
 
-/// Whether a connector may stand inside one entity, as "of" in "Bank of England".
+/// Whether a word is a connector that may occur inside one entity, as "of" in "Bank of England".
 pub(crate) fn is_inner_connector(form: &str) -> bool {
     BEGINNING.contains(form) || INSIDE.contains(form)
 }
 
-/// Whether a connector may begin an entity, as in "The Hague" or "Los Angeles". German articles may not: German nouns
-/// have capitals, so any noun after an article would be an entity.
+/// Whether a word is a connector that may begin an entity, as in "The Hague" or "Los Angeles". German articles may not:
+/// all German nouns have capitals, so every noun after an article would be an entity.
 pub(crate) fn is_leading_connector(form: &str) -> bool {
     BEGINNING.contains(form)
 }
 
-/// Whether a connector may stand inside one entity or between two, as "and".
+/// Whether a word is a connector that may occur inside one entity or between two entities, as "and".
 pub(crate) fn is_separating_connector(form: &str) -> bool {
     BETWEEN.contains(form)
 }

@@ -1,6 +1,6 @@
-//! Entity graph of a project, in memory: which chunks mention which entities. It depends only on the records stored
-//! with the live chunks (`entities::record`), not on the order in which they were added. `entities::scope` decides
-//! which mentions are links for one request, `entities::walk` follows the links.
+//! Entity graph of a project, in memory: which chunks mention which entities. Its content depends only on the records
+//! stored with the live chunks (`entities::record`), not on the order in which chunks were added. `entities::scope`
+//! decides which mentions are links for one request, `entities::walk` follows the links.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -8,12 +8,13 @@ use crate::entities::posting_lists::{ListHandle, PostingLists};
 use crate::entities::record::{DATE, DECLARED, Mention, RecordReader, TITLE};
 use crate::error::Result;
 
-/// Up to this number of chunks, the mentions of a memory are removed one by one.
+/// Maximum number of chunks of a memory whose mentions are removed one by one.
 const FEW_CHUNKS: usize = 4;
-/// Longer surface forms are truncated.
+/// Maximum number of bytes stored of a surface form. Longer ones are truncated.
 const SURFACE_BYTES_MAX: usize = 160;
 
-/// Number of an entity: the order of its first mention since the project was opened. 0 means none.
+/// Id of an entity. Entities are numbered from 1 in the order of their first mention since the project was opened. 0
+/// means none.
 pub(crate) type EntityId = u32;
 /// Number of a chunk in the graph. Slots of removed chunks are reused.
 pub(crate) type Slot = u32;
@@ -24,7 +25,7 @@ pub(crate) struct Chunk {
     pub(crate) chunk_key: u64,
     /// Ordinal of its memory, from `filters::memory_table`.
     pub(crate) ordinal: u32,
-    /// Titles first, then by first word, the longest first.
+    /// Sorted: titles first, then by first word, then the longest first.
     pub(crate) candidates: Box<[Candidate]>,
 }
 
@@ -36,7 +37,7 @@ pub(crate) struct Candidate {
     pub(crate) first: u16,
     /// Number of words.
     pub(crate) length: u8,
-    /// Bits of its kinds and `PROPER_NOUN`, from `entities::record`.
+    /// Bits for the kinds of mention, and the bit `PROPER_NOUN`, both from `entities::record`.
     pub(crate) marks: u8,
 }
 
@@ -66,15 +67,15 @@ impl Posting {
 /// Counts of an entity over all live chunks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counts {
-    /// Number of chunks whose title it is.
+    /// Number of chunks whose title is this entity.
     pub(crate) titles: u32,
-    /// Number of chunks that declare it.
+    /// Number of chunks that declare this entity, which means that they mention it with a kind of `record::DECLARED`.
     pub(crate) declared: u32,
 }
 
 impl Counts {
     /// Whether the entity is active: the title of a chunk, or declared by at least two chunks. Only active entities
-    /// link.
+    /// can be links.
     pub(crate) fn is_active(self) -> bool {
         self.titles > 0 || self.declared > 1
     }
@@ -85,27 +86,27 @@ struct Entity {
     hash: u64,
     postings: ListHandle,
     counts: Counts,
-    /// Offset in `EntityGraph::surfaces` of the length and text of its surface form; 0 while no chunk declares it.
+    /// Position of its surface form in `EntityGraph::surfaces`; 0 as long as it was neither declared nor a title.
     surface: u32,
 }
 
 /// The entity graph of a project.
 #[derive(Default)]
 pub(crate) struct EntityGraph {
-    /// By id. Element 0 is unused.
+    /// Indexed by entity id. Element 0 is unused.
     entities: Vec<Entity>,
-    /// Hash table with open addressing: ids by `Entity::hash`, 0 for a free place.
+    /// Hash table with open addressing that maps `Entity::hash` to entity ids. 0 marks a free place.
     table: Vec<EntityId>,
-    /// By id, `Counts::is_active`. Small enough for a processor cache, unlike `entities`.
+    /// Copy of `Counts::is_active`, indexed by entity id. It fits into a processor cache, unlike `entities`.
     is_active: Vec<bool>,
     postings: PostingLists,
-    /// Surface forms, each as a length byte and its text.
+    /// Surface forms, each stored as a length byte followed by the text.
     surfaces: Vec<u8>,
-    /// By slot.
+    /// Indexed by slot.
     chunks: Vec<Option<Chunk>>,
     free_slots: Vec<Slot>,
     slot_of_chunk: FxHashMap<u64, Slot>,
-    /// By ordinal, the slots of a memory's chunks, as lists of `slot_lists`.
+    /// Indexed by the ordinal of a memory: handle of the list of its chunks' slots, which is in `slot_lists`.
     slots_of_memory: Vec<ListHandle>,
     slot_lists: PostingLists,
     live_chunks: usize,
@@ -120,7 +121,7 @@ impl std::fmt::Debug for EntityGraph {
 }
 
 impl EntityGraph {
-    /// Adds a chunk that is not in the graph, with its record (`entities::record`). Takes about 5 µs.
+    /// Adds a chunk with its record (`entities::record`). The graph must not contain the chunk yet. Takes about 5 µs.
     pub(crate) fn add(&mut self, chunk_key: u64, ordinal: u32, record: &[u8]) -> Result<()> {
         let mut candidates = std::mem::take(&mut self.scratch);
         let mut reader = std::mem::take(&mut self.reader);
@@ -161,8 +162,8 @@ impl EntityGraph {
         let Some(list) = self.slots_of_memory.get_mut(ordinal as usize) else { return };
         let slots = self.slot_lists.get(list).to_vec();
         self.slot_lists.retain(list, |_| false);
-        // For a long memory, one pass over each posting list at the end. Removal one by one would search the list of
-        // an entity once for each chunk that mentions it.
+        // For a long memory, each posting list is filtered once at the end. Removing postings one by one would search
+        // an entity's list once for each chunk that mentions the entity.
         let are_many = slots.len() > FEW_CHUNKS;
         let mut mentioned: FxHashSet<EntityId> = FxHashSet::default();
         for slot in slots.iter().copied() {
@@ -193,7 +194,7 @@ impl EntityGraph {
         }
     }
 
-    /// The chunk in a slot that comes from a posting, `slot_of` or `slots_of`.
+    /// Returns the chunk in a slot. The slot must come from a posting, `slot_of` or `slots_of`.
     pub(crate) fn chunk(&self, slot: Slot) -> &Chunk {
         self.chunks[slot as usize].as_ref().expect("postings refer to live slots only")
     }
@@ -213,23 +214,24 @@ impl EntityGraph {
         self.live_chunks
     }
 
-    /// All slots are below this number.
+    /// Number that is greater than every slot.
     pub(crate) fn slots_end(&self) -> usize {
         self.chunks.len()
     }
 
-    /// The id of an entity that was mentioned since the project was opened.
+    /// Returns the id of the entity with a hash. `None` if no chunk has mentioned the entity since the project was
+    /// opened.
     pub(crate) fn find(&self, hash: u64) -> Option<EntityId> {
         self.probe(hash).ok()
     }
 
-    /// Whether an entity is active over all live chunks.
+    /// Whether an entity is active if all live chunks are counted.
     #[inline]
     pub(crate) fn is_active(&self, entity: EntityId) -> bool {
         self.is_active[entity as usize]
     }
 
-    /// An entity's counts over all live chunks, and the number of live chunks that mention it.
+    /// Returns an entity's counts over all live chunks, and the number of live chunks that mention the entity.
     pub(crate) fn counts(&self, entity: EntityId) -> (Counts, usize) {
         let entity = &self.entities[entity as usize];
         (entity.counts, entity.postings.len())
@@ -245,15 +247,15 @@ impl EntityGraph {
         self.entities[entity as usize].hash
     }
 
-    /// Surface form of an entity in the first chunk that declared it. `None` for an unknown id, or if no chunk
-    /// declared it.
+    /// Surface form of an entity in the first chunk that declared it or had it as its title. `None` if there is no such
+    /// chunk, or if the id is unknown.
     pub(crate) fn surface(&self, entity: EntityId) -> Option<&str> {
         let at = self.entities.get(entity as usize)?.surface as usize;
         let length = *self.surfaces.get(at)? as usize;
         std::str::from_utf8(&self.surfaces[at + 1..at + 1 + length]).ok().filter(|text| !text.is_empty())
     }
 
-    /// The id of a mention's entity. A new entity gets a new id.
+    /// Returns the id of a mention's entity. A new entity gets a new id.
     fn id_of(&mut self, mention: &Mention<'_>) -> EntityId {
         if (self.entities.len() + 1) * 4 > self.table.len() * 3 {
             self.grow();
@@ -273,7 +275,7 @@ impl EntityGraph {
             self.entities[id as usize].surface = self.surfaces.len() as u32;
             self.surfaces.push(text.len() as u8);
             self.surfaces.extend_from_slice(text.as_bytes());
-            // The last word of "Dark River (2017 film)" ends before the closing bracket.
+            // Surface forms end with a word, so "Dark River (2017 film)" has lost its closing bracket.
             if text.contains('(') && !text.contains(')') {
                 self.surfaces.push(b')');
                 self.surfaces[self.entities[id as usize].surface as usize] += 1;
@@ -282,7 +284,7 @@ impl EntityGraph {
         id
     }
 
-    /// The id of a hash, or the free place in the table for it.
+    /// Returns the id of the entity with a hash, or as an error the free place in the table for this hash.
     fn probe(&self, hash: u64) -> std::result::Result<EntityId, usize> {
         let mask = self.table.len().wrapping_sub(1);
         let mut at = hash as usize & mask;
@@ -315,7 +317,7 @@ impl EntityGraph {
     }
 }
 
-/// Sorts candidates as `Chunk::candidates` requires, and merges those of the same entity at the same words.
+/// Sorts candidates as `Chunk::candidates` requires, and merges candidates of the same entity at the same words.
 fn sort_and_merge(candidates: &mut Vec<Candidate>) {
     let rank = |candidate: &Candidate| (candidate.marks & TITLE == 0, candidate.first, u8::MAX - candidate.length);
     candidates.sort_unstable_by_key(|candidate| (rank(candidate), candidate.entity));
@@ -326,11 +328,11 @@ fn sort_and_merge(candidates: &mut Vec<Candidate>) {
         }
         is_same
     });
-    // Two entities have the same words only if one of them is a date, which comes first.
+    // Two entities can have the same words only if one of them is a date. The date is sorted first.
     candidates.sort_by_key(|candidate| (rank(candidate), candidate.marks & DATE == 0));
 }
 
-/// Each entity of a chunk once, with the marks of all its candidates.
+/// Returns each entity of a chunk once, with the combined marks of all its candidates.
 fn marks_of_entities(chunk: &Chunk) -> Vec<(EntityId, u8)> {
     let mut entities: Vec<(EntityId, u8)> =
         chunk.candidates.iter().map(|candidate| (candidate.entity, candidate.marks)).collect();

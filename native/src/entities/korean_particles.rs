@@ -1,11 +1,13 @@
-//! Splits Korean nouns from their particles, by a list of particles instead of a dictionary.
+//! Separates Korean nouns from their particles. It uses a list of particles instead of a dictionary.
 
-/// The noun of a Korean word that ends with a particle; `None` for a word without one. It splits off only particles
-/// that nouns rarely end with, and only after two syllables or more, so that nouns without a particle stay whole.
+/// Returns the noun of a Korean word that ends with a particle, or `None` for a word without a particle. A particle is
+/// split off only if nouns rarely end with the same syllables, and only after two syllables or more. So nouns without a
+/// particle stay whole.
 ///
-/// The subject particles and the particles for "and", "also", "only" and the short direction are never split off. Nor
-/// is the topic particle after a consonant if the noun has two syllables. Nouns end with the same syllables ("고양이",
-/// "오키나와", "제주도", "고속도로", "김정은"), and only a dictionary could distinguish them.
+/// These particles are never split off: the subject particles ("이", "가"), "and" ("와", "과"), "also" ("도"), "only"
+/// ("만"), and "to" in its short form ("로"). The topic particle after a consonant ("은") is not split off from nouns of
+/// two syllables. Many nouns end with the same syllables ("고양이", "오키나와", "제주도", "고속도로", "김정은"), and only
+/// a dictionary could tell them apart.
 pub(crate) fn korean_noun(word: &str) -> Option<&str> {
     // Fast path: most words are not Korean.
     if !word.ends_with(is_syllable) {
@@ -18,7 +20,8 @@ fn is_syllable(c: char) -> bool {
     matches!(c, '\u{ac00}'..='\u{d7a3}')
 }
 
-/// Whether a Hangul syllable ends in a consonant. Unicode orders syllables by 28 endings, of which the first is none.
+/// Whether a Hangul syllable ends in a consonant. In Unicode, each group of 28 syllables begins with the one that ends
+/// in a vowel.
 fn ends_in_consonant(syllable: char) -> bool {
     !(u32::from(syllable) - 0xAC00).is_multiple_of(28)
 }
@@ -34,9 +37,9 @@ enum NounEnding {
 struct Particle {
     text: &'static str,
     after: NounEnding,
-    /// Least number of syllables of the noun.
+    /// Minimum number of syllables of the noun.
     syllables_min: usize,
-    /// Word endings that contain the particle's syllables but not the particle.
+    /// Word endings that look like they end with the particle but do not.
     exceptions: &'static [&'static str],
 }
 
@@ -45,7 +48,7 @@ impl Particle {
         Particle { text, after, syllables_min: 2, exceptions: &[] }
     }
 
-    /// The part of a word before this particle, if it can be a noun.
+    /// Returns the part of a word before this particle, if that part can be a noun.
     fn noun_of<'word>(&self, word: &'word str) -> Option<&'word str> {
         let noun = word.strip_suffix(self.text)?;
         let last = noun.chars().next_back()?;
@@ -89,11 +92,11 @@ const PARTICLES: &[Particle] = &[
     Particle::new("으로써", NounEnding::Consonant),
     Particle::new("으로의", NounEnding::Consonant),
     Particle::new("를", NounEnding::Vowel),
-    // Given names end with it: "김정은".
+    // Given names may end with this syllable: "김정은".
     Particle { text: "은", after: NounEnding::Consonant, syllables_min: 3, exceptions: &[] },
-    // Verb forms with "do" and "become" end with it.
+    // Verb forms of "do" and "become" end with this syllable.
     Particle { text: "는", after: NounEnding::Vowel, syllables_min: 2, exceptions: &["하는", "되는"] },
-    // Nouns of Chinese origin end with it: "meeting", "-ism", "definition".
+    // Nouns of Chinese origin end with this syllable, such as the words for "meeting", "-ism" and "definition".
     Particle {
         text: "의",
         after: NounEnding::Any,

@@ -1,13 +1,13 @@
-//! Extracts entity mentions from a chunk by surface form: no model, one pass, any language.
+//! Extracts entity mentions from a chunk by their surface form, without a model, for any language.
 //!
 //! | Kind | Surface form |
 //! |---|---|
-//! | title | the memory's title, also without a "(…)" at its end, and the name before a comma in it |
-//! | capitalised | longest run of capitalised words; in scripts without case, words and pairs without function words |
-//! | quoted | up to seven words between quotation marks, written like a title |
-//! | identifier | letters mixed with digits, snake_case, addresses |
-//! | date | a calendar date, in one form for all notations |
-//! | phrase | a tag, or an entity from an extraction or a language model, where the chunk contains it |
+//! | title | the memory's title; also without a "(…)" at its end, and the name before its first comma |
+//! | capitalised | longest run of capitalised words; in scripts without case, words and pairs, no function words |
+//! | quoted | up to seven words between quotation marks that are written like a title |
+//! | identifier | letters mixed with digits, snake_case, or an address |
+//! | date | a calendar date; all notations of a date give the same entity |
+//! | phrase | a tag or phrase of the memory, from the caller, preparation or a language model, that the chunk contains |
 //!
 //! `entities::scope` decides at query time which mentions become links.
 
@@ -28,11 +28,11 @@ use crate::entities::words::{Gap, SURFACE_BYTES_MAX, Shape, Word, WordTokeniser,
 /// Maximum number of words of a chunk that are examined. A chunk has at most 256 tokens, but a long text without
 /// spaces can be a single token.
 const WORDS_MAX: usize = 4_096;
-/// Maximum number of words in a record: those that a window or a span contains.
+/// Maximum number of words in a record. A record contains only the words of its windows and spans.
 const RECORD_WORDS_MAX: usize = 512;
 /// Maximum number of windows and spans of a chunk.
 const SPANS_MAX: usize = 200;
-/// Maximum number of words of a window. A heading in capitals is split here.
+/// Maximum number of words of a window. A longer run of capitalised words, like a heading in capitals, is split.
 const WINDOW_WORDS_MAX: usize = 24;
 /// Maximum number of consecutive connectors inside a window.
 const CONNECTORS_MAX: usize = 3;
@@ -43,22 +43,22 @@ const QUERY_WORDS_MAX: usize = 256;
 /// Maximum number of phrases of a memory.
 pub const PHRASES_MAX: usize = 64;
 
-/// Where the entities of a memory come from besides its text.
+/// Title and phrases of a memory, which give entities besides those that its text names.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EntitySources<'text> {
-    /// Its title, given or generated.
+    /// Title of the memory, given or generated.
     pub title: Option<&'text str>,
-    /// Tags, key phrases and entities; the first `PHRASES_MAX` count.
+    /// Tags, key phrases and entities of the memory. Only the first `PHRASES_MAX` are used.
     pub phrases: &'text [String],
 }
 
-/// Extracts entity mentions. Contains only the word tokeniser.
+/// Extracts entity mentions. Cheap to copy.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct MentionExtractor {
     tokeniser: WordTokeniser,
 }
 
-/// The phrases of a memory, prepared for the search in its text.
+/// The phrases of a memory, prepared for finding them in its text.
 #[derive(Debug, Default)]
 pub(crate) struct PhraseSet {
     hashes: FxHashSet<u64>,
@@ -80,7 +80,8 @@ pub(crate) struct QueryNgram {
 }
 
 impl MentionExtractor {
-    /// Prepares the phrases of a memory. Phrases without words or with more than `ENTITY_WORDS_MAX` are ignored.
+    /// Prepares the phrases of a memory. Phrases without words, or with more than `ENTITY_WORDS_MAX` words, are
+    /// ignored.
     pub(crate) fn phrases(&self, phrases: &[String]) -> PhraseSet {
         let mut set = PhraseSet::default();
         for phrase in phrases.iter().take(PHRASES_MAX) {
@@ -93,7 +94,8 @@ impl MentionExtractor {
         set
     }
 
-    /// The record (`entities::record`) of the mentions of a passage. `title` only for the first chunk of a memory.
+    /// Returns the record (`entities::record`) of the mentions of a passage. `title` is given only for the first chunk
+    /// of a memory.
     pub(crate) fn record(&self, passage: &str, title: Option<&str>, phrases: &PhraseSet) -> Vec<u8> {
         let words = self.tokeniser.words(passage, WORDS_MAX);
         let mut extraction = Extraction { text: passage, words: &words, windows: Vec::new(), spans: Vec::new() };
@@ -113,9 +115,9 @@ impl MentionExtractor {
         extraction.finish(writer, spans)
     }
 
-    /// The n-grams of a query that may be entities, by first word, the longest first. A date comes before other
-    /// n-grams of its length. An n-gram that ends with a Korean particle is followed by the same n-gram without the
-    /// particle.
+    /// Returns the n-grams of a query that may be entities, sorted by first word, then the longest first. A date comes
+    /// before other n-grams of its length. An n-gram that ends with a Korean particle is followed by the same n-gram
+    /// without the particle.
     pub(crate) fn query_ngrams(&self, query: &str) -> Vec<QueryNgram> {
         let words = self.tokeniser.words(query, QUERY_WORDS_MAX);
         let mut ngrams = Vec::new();
@@ -131,7 +133,7 @@ impl MentionExtractor {
             let mut from_first: Vec<QueryNgram> = Vec::new();
             for end in first + 1..=longest {
                 let last = &words[end - 1];
-                // Added before the n-gram with the particle, because the order is reversed below.
+                // This n-gram is added before the n-gram with the particle, because the order is reversed below.
                 if let Some(noun) = korean_noun(&query[last.start..last.end]) {
                     let mut without_particle = ngram(end, extend_hash(hash, word_hash(&form_of(noun))));
                     without_particle.surface.truncate(last.start - words[first].start + noun.len());
@@ -154,7 +156,7 @@ fn hash_of(words: &[Word]) -> u64 {
     words.iter().fold(0, |hash, word| extend_hash(hash, word_hash(&word.form)))
 }
 
-/// The title and its shorter forms, if they are short enough to be an entity.
+/// Returns spans for the title and its shorter forms, as far as they are short enough to be an entity.
 fn title_spans(title: &str, words: &[Word]) -> Vec<Span> {
     let words_before = |end: usize| words.iter().take_while(|word| word.end <= end).count();
     let trimmed = title.trim_end();
@@ -168,8 +170,8 @@ fn title_spans(title: &str, words: &[Word]) -> Vec<Span> {
     lengths.into_iter().map(|length| Span { first: 0, length, kind: TITLE, form: None }).collect()
 }
 
-/// Whether the part of a title before a comma is an entity: "Mount Vernon, New York", but not "In 2008, they moved",
-/// because many titles are the beginning of a text (`docs/measurements.md`, "Entities at the beginning of a text").
+/// Whether the part of a title before a comma is an entity. In "Mount Vernon, New York" it is, in "In 2008, they moved"
+/// it is not: many titles are the beginning of a text (`docs/measurements.md`, "Entities at the beginning of a text").
 fn is_entity_before_comma(words: &[Word]) -> bool {
     let begins_clause = words.first().is_some_and(|word| {
         is_function_word(&word.form) && !is_leading_connector(&word.form) || is_caseless_function_word(&word.form)
@@ -178,9 +180,9 @@ fn is_entity_before_comma(words: &[Word]) -> bool {
     words.len() >= 2 && !begins_clause && !is_part_of_date(words) && is_capitalised
 }
 
-/// Writes the kept words of a text, with the text between two consecutive ones.
+/// Writes the kept words of a text. The text between two kept words is written if they are consecutive.
 fn write_words(writer: &mut RecordWriter, text: &str, words: &[Word], is_kept: &[bool]) {
-    // Entities never span a longer gap; a space takes its place.
+    // No entity spans a longer gap, so a space replaces it.
     const BETWEEN_BYTES_MAX: usize = 8;
     for (at, word) in words.iter().enumerate().filter(|(at, _)| is_kept[*at]) {
         let before =
@@ -193,7 +195,7 @@ fn write_words(writer: &mut RecordWriter, text: &str, words: &[Word], is_kept: &
     }
 }
 
-/// The mentions of one text while they are collected. Ranges are word indexes.
+/// Collects the mentions of one text. Ranges consist of word indexes.
 struct Extraction<'text> {
     text: &'text str,
     words: &'text [Word],
@@ -206,7 +208,7 @@ impl Extraction<'_> {
         self.windows.len() + self.spans.len() < SPANS_MAX
     }
 
-    /// Adds a mention if it has an allowed number of words and there is room.
+    /// Adds a mention, unless its number of words is not allowed or `SPANS_MAX` is reached.
     fn add_span(&mut self, first: usize, length: usize, kind: u8, form: Option<String>) {
         if self.has_room() && (1..=ENTITY_WORDS_MAX).contains(&length) {
             self.spans.push(Span { first, length, kind, form });
@@ -237,12 +239,12 @@ impl Extraction<'_> {
         first + 1 + more.take_while(|word| word.shape == Shape::Caseless && word.gap == Gap::Join).count()
     }
 
-    /// End of the window of capitalised words that begins at `first`; `first` itself if none begins there.
+    /// Returns the end of the window of capitalised words that begins at `first`, or `first` if no window begins there.
     fn capitalised_end(&self, first: usize) -> usize {
         let words = self.words;
         let begins = match words[first].shape {
             Shape::Capital => words[first].form != "i",
-            // A number only before a capital: "12 Angry Men", not "in 1990 she".
+            // A number begins a window only before a capitalised word: "12 Angry Men", not "in 1990 she".
             Shape::Digits => {
                 words.get(first + 1).is_some_and(|next| next.shape == Shape::Capital && next.gap == Gap::Join)
             }
@@ -265,7 +267,7 @@ impl Extraction<'_> {
         end
     }
 
-    /// Adds the longest runs of a window that are one entity each.
+    /// Splits a window at gaps and separators, and adds each part as one mention.
     fn add_capitalised(&mut self, first: usize, end: usize) {
         let words = self.words;
         let mut start = first;
@@ -278,7 +280,7 @@ impl Extraction<'_> {
         self.add_capitalised_run(start, end);
     }
 
-    /// Adds one capitalised run, without words at its ends that do not belong to the entity.
+    /// Adds one capitalised run as a mention. Words at either end that do not belong to the entity are left out.
     fn add_capitalised_run(&mut self, mut start: usize, mut end: usize) {
         let words = self.words;
         // A final "I" before another word is the pronoun: "she told Ann I was", but "Elizabeth I, queen".
@@ -367,8 +369,8 @@ impl Extraction<'_> {
         }
     }
 
-    /// Adds a quotation that is written like a title: it begins with a capital. Text that ends with a comma or a full
-    /// stop inside the marks is speech.
+    /// Adds a quotation as a mention if it is written like a title, which begins with a capital, a number or a letter
+    /// without case. Quoted text that ends with a comma or a full stop is speech and is not added.
     fn add_quotation(&mut self, start: usize, end: usize) {
         let quoted = self.text[start..end].trim_end();
         if quoted.len() > QUOTE_BYTES_MAX
@@ -398,15 +400,15 @@ impl Extraction<'_> {
         }
     }
 
-    /// First word and number of words between two byte positions.
+    /// Returns index of the first word, and number of words, between two byte positions.
     fn words_in(&self, start: usize, end: usize) -> (usize, usize) {
         let first = self.words.partition_point(|word| word.start < start);
         let last = self.words.partition_point(|word| word.end <= end);
         (first, last.saturating_sub(first))
     }
 
-    /// Builds the record from the words that a window or span contains. Renumbers them to follow the words of the
-    /// title.
+    /// Builds the record from the words that a window or span contains. These words are renumbered, so that they follow
+    /// the words of the title.
     fn finish(self, mut writer: RecordWriter, mut spans: Vec<Span>) -> Vec<u8> {
         let title_words = spans.iter().map(|span| span.length).max().unwrap_or_default();
         let mut is_kept = vec![false; self.words.len()];
@@ -441,8 +443,8 @@ impl Extraction<'_> {
     }
 }
 
-/// Byte range of the part of a token that is an identifier: an address, or a word with digits or underscores. `None`
-/// for other tokens.
+/// Returns the byte range of the part of a token that is an identifier: an address, or a word with digits or
+/// underscores. `None` if no part of the token is an identifier.
 fn identifier(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     let token = &text[start..end];
     let scheme = token.find("://").map_or(0, |at| at + 3);
@@ -483,12 +485,12 @@ fn is_part_of_date(words: &[Word]) -> bool {
     words.iter().all(|word| is_month(word) || word.shape == Shape::Digits)
 }
 
-/// Whether a word may stand inside an entity but neither begin nor end it.
+/// Whether a word may be inside an entity but not at its beginning or end.
 fn is_connector(word: &Word) -> bool {
     word.shape == Shape::Lower && (is_inner_connector(&word.form) || is_separating_connector(&word.form))
 }
 
-/// Whether a word may stand between two entities.
+/// Whether a word may separate two entities.
 fn is_separator(word: &Word) -> bool {
     word.shape == Shape::Lower && is_separating_connector(&word.form)
 }
@@ -506,8 +508,9 @@ mod tests {
     use super::*;
     use crate::entities::record::{DECLARED, RecordReader};
 
-    /// The mentions of a passage with a kind, as (letter of the kind, surface form), in order and without duplicates.
-    fn declared_with(passage: &str, title: Option<&str>, phrases: &[&str]) -> Vec<(char, String)> {
+    /// Returns the mentions of a passage that have a kind, as (letter of the kind, surface form), in order and without
+    /// duplicates.
+    fn mentions_by_kind(passage: &str, title: Option<&str>, phrases: &[&str]) -> Vec<(char, String)> {
         let extractor = MentionExtractor::default();
         let phrases: Vec<String> = phrases.iter().map(|phrase| (*phrase).to_owned()).collect();
         let record = extractor.record(passage, title, &extractor.phrases(&phrases));
@@ -527,7 +530,7 @@ mod tests {
     }
 
     fn surfaces_of_kind(passage: &str, kind: char) -> Vec<String> {
-        declared_with(passage, None, &[])
+        mentions_by_kind(passage, None, &[])
             .into_iter()
             .filter(|(found, _)| *found == kind)
             .map(|(_, entity)| entity)
@@ -567,7 +570,7 @@ mod tests {
     #[test]
     fn the_part_of_a_title_before_a_comma_is_an_entity_only_if_it_is_written_like_one() {
         let titles = |title: &str| -> Vec<String> {
-            declared_with("", Some(title), &[])
+            mentions_by_kind("", Some(title), &[])
                 .into_iter()
                 .filter(|(kind, _)| *kind == 't')
                 .map(|(_, entity)| entity)
@@ -649,15 +652,15 @@ mod tests {
     }
 
     #[test]
-    fn a_function_word_inside_a_title_or_a_quotation_stays() {
+    fn a_function_word_inside_a_title_or_a_quotation_is_kept() {
         assert_eq!(surfaces_of_kind("她听《因为爱情》和《我们》。", 'q'), ["因为爱情"]);
         assert_eq!(
             surfaces_of_kind("그는 「그리고 아무도 없었다」와 「그리고」를 읽었다", 'q'),
             ["그리고 아무도 없었다"]
         );
-        let titled = declared_with("본문", Some("우리 그리고 서울"), &["있다", "서울 그리고 부산"]);
+        let titled = mentions_by_kind("본문", Some("우리 그리고 서울"), &["있다", "서울 그리고 부산"]);
         assert!(titled.contains(&('t', "우리 그리고 서울".to_owned())), "{titled:?}");
-        let tagged = declared_with("서울 그리고 부산 있다", None, &["있다", "서울 그리고 부산"]);
+        let tagged = mentions_by_kind("서울 그리고 부산 있다", None, &["있다", "서울 그리고 부산"]);
         let phrases: Vec<&str> =
             tagged.iter().filter(|(kind, _)| *kind == 'k').map(|(_, entity)| entity.as_str()).collect();
         assert_eq!(phrases, ["서울 그리고 부산"]);
@@ -675,7 +678,7 @@ mod tests {
             let ngram = ngrams.iter().find(|ngram| Some(ngram.hash) == hash_of_entity(&extractor, entity));
             assert_eq!(ngram.map(|ngram| (ngram.first, ngram.surface.as_str())), Some((0, entity)), "{query}");
         }
-        // The surface form comes before the form without the particle.
+        // The n-gram with the particle comes before the n-gram without it.
         assert_eq!(extractor.query_ngrams("서울에서")[0].surface, "서울에서");
         assert_ne!(hash("서울에서"), hash("서울"));
     }
@@ -767,7 +770,7 @@ mod tests {
     #[test]
     fn titles_and_phrases_are_entities_of_the_chunk() {
         let entities_of_title = |title| {
-            let found = declared_with("text", Some(title), &[]);
+            let found = mentions_by_kind("text", Some(title), &[]);
             found.into_iter().map(|(_, entity)| entity).collect::<Vec<_>>()
         };
         assert_eq!(
@@ -781,7 +784,7 @@ mod tests {
         assert_eq!(entities_of_title("Paris, Texas"), ["Paris, Texas"]);
         assert_eq!(entities_of_title("eight words are one more than an entity"), [""; 0]);
         assert_eq!(entities_of_title(" — "), [""; 0]);
-        let found = declared_with("we use Machine-Learning daily", None, &["machine learning", "deep learning", ""]);
+        let found = mentions_by_kind("we use Machine-Learning daily", None, &["machine learning", "deep learning", ""]);
         assert_eq!(found.iter().find(|(kind, _)| *kind == 'k'), Some(&('k', "Machine-Learning".to_owned())));
         assert_eq!(found.iter().filter(|(kind, _)| *kind == 'k').count(), 1);
     }
@@ -880,7 +883,7 @@ mod tests {
         for _ in 0..2_000 {
             let mut flipped = sound.clone();
             flipped[chance.below(sound.len())] ^= 1 << chance.below(8);
-            // Some are still valid records. No read may go beyond the end.
+            // Some of these changed records are still valid. No read may go beyond the end.
             let _ = reader.each_mention(&flipped, |mention| assert!(mention.surface.len() <= flipped.len()));
         }
     }

@@ -1,4 +1,4 @@
-//! Which entities does a chunk mention, and which other chunks do they lead to (graph search)?
+//! Which entities does a chunk mention, and to which other chunks do these entities lead (graph search)?
 //!
 //! | File | Content |
 //! |---|---|
@@ -6,13 +6,13 @@
 //! | `words` | splits text into words |
 //! | `dates` | recognises calendar dates |
 //! | `function_words`, `caseless_function_words` | words that are never an entity by themselves |
-//! | `korean_particles` | splits Korean nouns from their particles |
+//! | `korean_particles` | separates Korean nouns from their particles |
 //! | `word_lists` | parses the word lists of `data/words/entities` |
 //! | `record` | format in which the mentions of a chunk are stored with it |
 //! | `graph` | the entity graph in memory: which chunks mention which entities |
 //! | `posting_lists` | pool of the many short posting lists of the graph |
-//! | `scope` | which mentions are links inside one admissible set |
-//! | `walk` | graph search: the passages that the entities of a query lead to |
+//! | `scope` | the graph restricted to one admissible set: which mentions are links there |
+//! | `walk` | graph search: finds passages that are linked to the entities of a query |
 //! | `neighbours` | the graph around one memory |
 
 mod caseless_function_words;

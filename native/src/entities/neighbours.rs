@@ -6,9 +6,10 @@ use crate::entities::graph::{EntityId, Slot};
 use crate::entities::record::{CAPITALISED, DATE, DECLARED, IDENTIFIER, PHRASE, QUOTED, TITLE};
 use crate::entities::scope::{EntityStats, Scope};
 
-/// Maximum number of chunks listed for an entity: the speaker of a long conversation is mentioned in all of its chunks.
+/// Maximum number of chunks listed for an entity. The speaker of a long conversation is mentioned in all of its chunks.
 const CHUNKS_MAX: usize = 100;
-/// Maximum number of links followed to neighbours. Links of the rarest entities come first.
+/// Limit of the links that are followed to neighbours. Links of the rarest entities come first. The entity at which the
+/// limit is reached is still followed completely.
 const EDGES_MAX: usize = 20_000;
 /// Maximum number of shared entities listed for a neighbour.
 const SHARED_ENTITIES_MAX: usize = 8;
@@ -16,17 +17,17 @@ const SHARED_ENTITIES_MAX: usize = 8;
 /// An entity that a memory mentions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MentionedEntity {
-    /// Its id if it links passages, otherwise 0.
+    /// Id of the entity if it links passages, otherwise 0.
     pub id: EntityId,
     /// Surface form.
     pub name: String,
-    /// `t`itle, `c`apitalised, `q`uoted, `i`dentifier, `d`ate, `k`ey phrase.
+    /// First letter of title, capitalised, quoted, identifier, date or key phrase.
     pub kind: char,
     /// Number of mentions in the memory.
     pub mentions: u32,
-    /// Number of memories of the scope that mention it, including this one.
+    /// Number of memories of the scope that mention the entity, including this memory.
     pub memories: u32,
-    /// The memory's chunks that mention it, ascending.
+    /// Keys of the memory's chunks that mention the entity, ascending.
     pub chunk_keys: Vec<u64>,
 }
 
@@ -41,7 +42,7 @@ pub struct Neighbour {
     pub entities: Vec<String>,
 }
 
-/// The graph around a memory. Entities and neighbours with the greatest weight come first.
+/// The graph around a memory. Entities and neighbours are sorted by weight, the greatest first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Neighbourhood {
     pub entities: Vec<MentionedEntity>,
@@ -58,8 +59,8 @@ struct Mentioned {
     idf: f64,
 }
 
-/// The entities of a memory and its neighbours in the scope, at most `limit` of each. Empty for a memory outside the
-/// scope.
+/// Returns the entities of a memory and its neighbours in the scope, at most `limit` of each. The result is empty if
+/// the memory is outside of the scope.
 pub(crate) fn neighbourhood(scope: &mut Scope<'_>, ordinal: u32, limit: usize) -> Neighbourhood {
     let graph = scope.graph();
     let mut slots: Vec<Slot> = graph.slots_of(ordinal).iter().copied().filter(|slot| scope.admits(*slot)).collect();
@@ -84,8 +85,9 @@ pub(crate) fn neighbourhood(scope: &mut Scope<'_>, ordinal: u32, limit: usize) -
     Neighbourhood { entities: entities.collect(), neighbours }
 }
 
-/// The declared and linked entities of a memory: linked ones first, then by weight, the heaviest first. The weight
-/// combines idf, number of mentions, and whether the entity is the title. Ties are broken by hash.
+/// Returns the declared and linked entities of a memory. Linked entities come first; within each group, entities are
+/// sorted by weight, the greatest first, then by hash. The weight combines idf, the number of mentions, and whether
+/// the entity is the title.
 fn mentioned_entities(scope: &mut Scope<'_>, slots: &[Slot]) -> Vec<Mentioned> {
     let graph = scope.graph();
     let mut found: FxHashMap<EntityId, Mentioned> = FxHashMap::default();
@@ -121,8 +123,8 @@ fn mentioned_entities(scope: &mut Scope<'_>, slots: &[Slot]) -> Vec<Mentioned> {
     entities
 }
 
-/// The memories that share linked entities with a memory, the greatest weight first. Ties are broken by the lowest
-/// chunk key.
+/// Returns the memories that share linked entities with a memory, the greatest weight first. Memories of equal weight
+/// are sorted by their lowest chunk key.
 fn neighbours(scope: &mut Scope<'_>, ordinal: u32, entities: &[Mentioned], limit: usize) -> Vec<Neighbour> {
     let graph = scope.graph();
     let mut found: FxHashMap<u32, (f64, Vec<EntityId>)> = FxHashMap::default();
@@ -156,7 +158,7 @@ fn neighbours(scope: &mut Scope<'_>, ordinal: u32, entities: &[Mentioned], limit
     neighbours.into_iter().map(|(_, neighbour)| neighbour).collect()
 }
 
-/// The letter of the most specific kind among the marks.
+/// Returns the letter of the most specific kind among the marks.
 fn kind(marks: u8) -> char {
     let kinds = [(TITLE, 't'), (DATE, 'd'), (IDENTIFIER, 'i'), (QUOTED, 'q'), (CAPITALISED, 'c'), (PHRASE, 'k')];
     kinds.iter().find(|(mark, _)| marks & mark != 0).map_or('c', |(_, letter)| *letter)

@@ -1,10 +1,10 @@
-//! Pool of very many short posting lists. Most entities have one mention, and a list of one number takes no memory
-//! beyond the eight bytes of its handle.
+//! Stores very many short lists of numbers in one pool. Most entities have only one mention, and a list of one number
+//! needs no memory besides the eight bytes of its handle.
 
 /// Handle of a list in `PostingLists`. Only the pool that filled the list can read it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ListHandle {
-    /// The number itself if the list has one; otherwise the start of its block.
+    /// The number itself if the list contains exactly one; otherwise the start of the list's block in the pool.
     head: u32,
     length: u32,
 }
@@ -16,11 +16,12 @@ impl ListHandle {
     }
 }
 
-/// The pool. A list of n > 1 numbers has a block whose size is the next power of two. Free blocks are reused.
+/// The pool of lists. A list of n > 1 numbers has a block whose size is n rounded up to a power of two. Free blocks are
+/// reused.
 #[derive(Debug, Default)]
 pub(crate) struct PostingLists {
     pool: Vec<u32>,
-    /// Starts of the free blocks, by the exponent of their size.
+    /// Starts of the free blocks. Element k has the blocks of 2^k numbers.
     free: [Vec<u32>; 32],
 }
 
@@ -47,7 +48,7 @@ impl PostingLists {
         list.length += 1;
     }
 
-    /// Removes one occurrence of a number. Does nothing if there is none.
+    /// Removes one occurrence of a number. Does nothing if the list does not contain the number.
     pub(crate) fn remove(&mut self, list: &mut ListHandle, number: u32) {
         let Some(at) = self.get(list).iter().position(|held| *held == number) else { return };
         match list.length {
@@ -97,7 +98,7 @@ impl PostingLists {
         }
     }
 
-    /// Moves a non-empty list from its block of `held` numbers to a block of `size` numbers.
+    /// Moves a non-empty list from a block of `held` numbers to a block of `size` numbers.
     fn resize(&mut self, list: &mut ListHandle, held: u32, size: u32) {
         let block = self.block(size);
         if list.length == 1 {
@@ -110,7 +111,7 @@ impl PostingLists {
         list.head = block;
     }
 
-    /// Returns a free block of this size, a power of two.
+    /// Returns the start of a free block of this size, which is a power of two.
     fn block(&mut self, size: u32) -> u32 {
         let free = &mut self.free[size.trailing_zeros() as usize];
         free.pop().unwrap_or_else(|| {

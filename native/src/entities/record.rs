@@ -1,7 +1,7 @@
-//! Record format: how the entity mentions of a chunk are stored with it, and how they are read back. A record
-//! contains words and ranges of words, which depend on the chunk alone; `entities::mentions` finds them. Function
-//! words of caseless scripts and Korean particles are recognised when a record is read, not when it is written. So
-//! the word lists may change, and old records give the same mentions as new ones.
+//! Writes and reads entity records: the mentions of a chunk in the format in which they are stored with the chunk. A
+//! record contains words and ranges of words, which depend on the chunk alone; `entities::mentions` finds them.
+//! Function words of caseless scripts and Korean particles are recognised when a record is read, not when it is
+//! written. This way their lists may change, and old records still give the same mentions as new ones.
 
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
@@ -11,29 +11,30 @@ use crate::entities::korean_particles::korean_noun;
 use crate::entities::words::{form_of, is_caseless};
 use crate::error::{Error, Result};
 
-/// Kind of mention: the title of the memory; only in its first chunk.
+/// Kind of mention: the title of the memory. Only the first chunk of a memory has it.
 pub(crate) const TITLE: u8 = 1;
 /// Kind of mention: capitalised words, or words of a caseless script.
 pub(crate) const CAPITALISED: u8 = 2;
-/// Kind of mention: between quotation marks.
+/// Kind of mention: words between quotation marks.
 pub(crate) const QUOTED: u8 = 4;
-/// Kind of mention: letters mixed with digits, an address.
+/// Kind of mention: letters mixed with digits, snake_case, or an address.
 pub(crate) const IDENTIFIER: u8 = 8;
 /// Kind of mention: a calendar date.
 pub(crate) const DATE: u8 = 16;
-/// Kind of mention: a phrase that is a tag or comes from an extraction or a language model.
+/// Kind of mention: a tag, or a phrase that preparation or a language model found.
 pub(crate) const PHRASE: u8 = 32;
-/// The kinds by which a chunk itself declares an entity: all but the title.
+/// All kinds except the title. A chunk declares an entity if it has a mention of one of these kinds.
 pub(crate) const DECLARED: u8 = CAPITALISED | QUOTED | IDENTIFIER | DATE | PHRASE;
-/// Not a kind: written like a proper noun of its script, perhaps as part of a longer run of such words.
+/// Mark that is not a kind: the mention is written like a proper noun of its script. It may be part of a longer run of
+/// such words.
 pub(crate) const PROPER_NOUN: u8 = 64;
 
 /// Maximum number of words of an entity.
 pub(crate) const ENTITY_WORDS_MAX: usize = 7;
-/// Maximum number of words of an entity in scripts without case, where any two words could be one.
+/// Maximum number of words of an entity in scripts without case, where any two words could be an entity.
 const CASELESS_WORDS_MAX: usize = 2;
-/// Maximum number of n-grams from windows. A passage of a book has about 15; one in capitals has six a word. Each
-/// takes 50 bytes of memory.
+/// Maximum number of n-grams that all windows of a record give. A passage of a book has about 15 n-grams, a passage in
+/// capitals has six per word. Each n-gram takes 50 bytes of memory.
 const NGRAMS_MAX: usize = 256;
 /// Version of the record format.
 const VERSION: u8 = 1;
@@ -46,13 +47,13 @@ const IS_FUNCTION_WORD: u8 = 4;
 /// A mention of an entity in a chunk. It becomes a link if the entity is active (`entities::scope`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mention<'record> {
-    /// Identifies the entity: equal for equal words.
+    /// Identifies the entity. Equal normalised words have equal hashes.
     pub(crate) hash: u64,
-    /// Index of its first word in the record.
+    /// Index of the mention's first word in the record.
     pub(crate) first: u16,
     /// Number of words.
     pub(crate) length: u8,
-    /// Bits of its kinds and `PROPER_NOUN`.
+    /// Bits for the kinds of mention, and the bit `PROPER_NOUN`.
     pub(crate) marks: u8,
     /// Surface form.
     pub(crate) surface: &'record str,
@@ -67,7 +68,7 @@ pub(crate) fn word_hash(form: &str) -> u64 {
 
 /// Hash of a run of words, from the hash of the run without its last word (0 for none) and the hash of that word.
 pub(crate) fn extend_hash(hash: u64, word: u64) -> u64 {
-    // The finaliser of SplitMix64, so that collisions are as rare as chance.
+    // The finaliser of SplitMix64, so that collisions are as rare as for random numbers.
     let mut mixed = (hash.rotate_left(23) ^ word).wrapping_add(0x9E37_79B9_7F4A_7C15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -86,11 +87,11 @@ pub(crate) struct Window {
     pub(crate) first: usize,
     /// Number of words.
     pub(crate) count: usize,
-    /// In a caseless script: its n-grams have up to two words, and all of them count as declared.
+    /// Whether the script has no case. Then n-grams have up to two words, and all of them count as declared.
     pub(crate) is_caseless: bool,
 }
 
-/// A run of words that is one mention by its surface form.
+/// A run of words that is a mention as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Span {
     /// Index of its first word.
@@ -99,32 +100,31 @@ pub(crate) struct Span {
     pub(crate) length: usize,
     /// `TITLE` or one of `DECLARED`.
     pub(crate) kind: u8,
-    /// Normalised words of the entity if they differ from the words of the text: for dates.
+    /// Normalised words of the entity, if they differ from the words of the text. Only dates have it.
     pub(crate) form: Option<String>,
 }
 
-/// Part that a word plays in a window.
+/// Role of a word in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Plain,
-    /// Neither begins nor ends an entity.
+    /// Never the first or last word of an entity.
     Connector,
-    /// Is not an entity by itself: "The", "He".
+    /// Never an entity by itself, like "The" or "He".
     FunctionWord,
 }
 
-/// Builds a record: `word` for each word in order, then `finish`.
+/// Builds a record. Call `word` for each word in order, then `finish`.
 #[derive(Debug, Default)]
 pub(crate) struct RecordWriter {
     words: Vec<u8>,
     count: usize,
-    /// The surface forms and the texts between them.
+    /// The surface forms of the words, and the text between them.
     blob: String,
 }
 
 impl RecordWriter {
-    /// Adds a word: the text between it and the previous word of the same run, its surface form, its normalised form,
-    /// and its role.
+    /// Adds a word. `between` is the text between the previous word of the same run and this word.
     pub(crate) fn word(&mut self, between: &str, surface: &str, form: &str, role: Role) {
         self.blob.push_str(between);
         self.blob.push_str(surface);
@@ -143,7 +143,7 @@ impl RecordWriter {
         self.count += 1;
     }
 
-    /// Returns the bytes of the record; none if it has no words.
+    /// Returns the bytes of the record. They are empty if the record has no words.
     pub(crate) fn finish(self, windows: &[Window], spans: &[Span]) -> Vec<u8> {
         if self.count == 0 {
             return Vec::new();
@@ -168,7 +168,7 @@ impl RecordWriter {
     }
 }
 
-/// Appends a number as a variable-length integer, seven bits a byte, lowest first.
+/// Appends a number as a variable-length integer: seven bits per byte, the lowest bits first.
 fn put(bytes: &mut Vec<u8>, mut number: usize) {
     while number >= 128 {
         bytes.push(number as u8 | 128);
@@ -188,9 +188,9 @@ struct StoredWord {
     end: usize,
     is_connector: bool,
     is_function_word: bool,
-    /// Function word of a script without case: neither begins nor ends an entity.
+    /// Whether it is a function word of a script without case, which is never the first or last word of an entity.
     is_caseless_function_word: bool,
-    /// For a Korean noun with a particle: hash and end of the noun.
+    /// For a Korean noun with a particle: the noun's hash, and where the noun ends in the text of the record.
     noun: Option<(u64, usize)>,
 }
 
@@ -209,8 +209,8 @@ pub(crate) struct RecordReader {
 }
 
 impl RecordReader {
-    /// Calls `each` for every mention of a record. The same run of words may come twice with different marks.
-    /// `Damaged` for bytes that are not a record.
+    /// Calls `each` for every mention of a record. `each` may get the same run of words twice with different marks.
+    /// Fails with `Damaged` if the bytes are not a record.
     pub(crate) fn each_mention<'record>(
         &mut self,
         record: &'record [u8],
@@ -220,7 +220,7 @@ impl RecordReader {
             .ok_or_else(|| Error::Damaged("the stored entity mentions of a chunk are unreadable".to_owned()))
     }
 
-    /// `None` for bytes that are not a record.
+    /// Like `each_mention`, but returns `None` if the bytes are not a record.
     fn try_each<'record>(&mut self, record: &'record [u8], mut each: impl FnMut(Mention<'record>)) -> Option<()> {
         if record.is_empty() {
             return Some(());
@@ -234,7 +234,7 @@ impl RecordReader {
         self.each_of_spans(&mut bytes, blob, &mut each)
     }
 
-    /// The n-grams of all windows.
+    /// Calls `each` for the n-grams of all windows.
     fn each_of_windows<'record>(
         &self,
         bytes: &mut Cursor<'record>,
@@ -287,7 +287,7 @@ impl RecordReader {
             };
             let surface = blob.get(words.first()?.start..words.last()?.end)?;
             let (first, length) = (u16::try_from(first).ok()?, u8::try_from(words.len()).ok()?);
-            // A quotation or tag of function words alone is not an entity. A title always is.
+            // A quotation or tag that consists only of function words is not an entity. A title always is one.
             if marks & TITLE != 0 || !words.iter().all(|word| word.is_caseless_function_word) {
                 each(Mention { hash, first, length, marks, surface });
             }

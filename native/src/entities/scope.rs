@@ -1,6 +1,7 @@
-//! The entity graph restricted to one admissible set: which mentions are links there. A passage links the longest
-//! active entities in it, from left to right. Chunks outside the admissible set do not count, so that no answer
-//! depends on memories that the caller may not see. Results are computed on demand and cached for one request.
+//! The entity graph restricted to one admissible set: decides which mentions are links there. An entity is active if it
+//! is the title of a passage, or at least two passages declare it. In each passage, the longest active entities become
+//! links, chosen from left to right without overlap. Chunks outside of the admissible set do not count, so that no
+//! answer depends on memories that the caller may not see. Results are computed on demand and cached for one request.
 
 use rustc_hash::FxHashMap;
 
@@ -8,27 +9,28 @@ use crate::entities::graph::{EntityGraph, EntityId, Slot};
 use crate::entities::record::TITLE;
 use crate::filters::memory_set::MemorySet;
 
-/// An entity links nothing if more passages than this mention it: `DF_SHARE_MAX` of the scope's passages, but at
-/// least `DF_MIN` and at most `DF_MAX`.
+/// An entity is too common to be a link if more passages mention it than `DF_SHARE_MAX` times the passages of the
+/// scope. This limit is at least `DF_MIN` and at most `DF_MAX`.
 const DF_MIN: f64 = 10.0;
 const DF_SHARE_MAX: f64 = 0.005;
 const DF_MAX: f64 = 100.0;
-/// An entity that more passages of the whole project mention is not counted in a smaller scope, and links nothing there
-/// either. It is a word like "I" or "The", and counting takes 1 ns a passage.
+/// Maximum number of passages of the whole project that mention an entity, for the entity to be counted within a
+/// smaller scope. An entity above this limit is a word like "I" or "The": it is no link in a smaller scope either.
+/// Counting takes 1 ns per passage.
 const COUNTED_MAX: usize = 4_096;
 
 /// Counts and state of an entity within a scope.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct EntityStats {
-    /// Document frequency: number of passages that mention it. Counting stops once it is clear that the entity links
-    /// nothing.
+    /// Document frequency: number of passages that mention the entity. Counting stops as soon as the entity is active
+    /// but too common to be a link.
     pub(crate) df: u32,
-    /// Whether it is the title of one of them.
+    /// Whether the entity is the title of one of these passages.
     pub(crate) is_title: bool,
-    /// Whether it is a title, or declared by at least two passages. An active entity claims its words: no shorter
-    /// entity within them becomes a link.
+    /// Whether the entity is a title, or declared by at least two passages. No shorter entity within the words of an
+    /// active entity becomes a link.
     pub(crate) is_active: bool,
-    /// Whether it is active, and rare enough to link passages.
+    /// Whether the entity is active, and rare enough to be a link.
     pub(crate) is_linked: bool,
 }
 
@@ -36,30 +38,30 @@ pub(crate) struct EntityStats {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Link {
     pub(crate) entity: EntityId,
-    /// Term frequency: number of mentions in the passage, its title included.
+    /// Term frequency: number of mentions in the passage, including its title.
     pub(crate) tf: u32,
     /// Whether the entity is the title of the passage.
     pub(crate) is_title: bool,
 }
 
-/// The graph as one request sees it.
+/// The graph restricted to the admissible set of one request.
 pub(crate) struct Scope<'graph> {
     graph: &'graph EntityGraph,
-    /// Bitmap of the slots whose passage is admitted. `None` if all live passages are, so that the counts of the
-    /// graph hold.
+    /// Bitmap of the slots of admitted passages. `None` if all live passages are admitted; then the counts of the whole
+    /// graph are used.
     admitted: Option<MemorySet>,
     /// Number of admitted passages.
     passages: usize,
-    /// Largest document frequency at which an entity links.
+    /// Maximum document frequency of an entity that is a link.
     df_max: usize,
     stats: FxHashMap<EntityId, EntityStats>,
-    /// Ranges of `link_pool`.
+    /// Links of a passage, as a range of `link_pool` (start, exclusive end).
     links: FxHashMap<Slot, (u32, u32)>,
     link_pool: Vec<Link>,
 }
 
 impl<'graph> Scope<'graph> {
-    /// Creates the scope of the memories in a set. Takes 2 ns a memory.
+    /// Creates the scope of the memories in a set. Takes 2 ns per memory.
     pub(crate) fn new(graph: &'graph EntityGraph, set: &MemorySet) -> Scope<'graph> {
         let passages = set.iter().map(|ordinal| graph.slots_of(ordinal).len()).sum();
         let admitted = (passages < graph.live_chunks()).then(|| {
@@ -88,7 +90,7 @@ impl<'graph> Scope<'graph> {
         ((self.passages as f64 + 1.0) / (f64::from(stats.df) + 0.5)).ln()
     }
 
-    /// Counts and state of an entity. All zero for an entity that is not even active among all live passages.
+    /// Returns counts and state of an entity. They are all zero if the entity is not active among all live passages.
     pub(crate) fn stats(&mut self, entity: EntityId) -> EntityStats {
         if !self.graph.is_active(entity) {
             return EntityStats::default();
@@ -123,13 +125,13 @@ impl<'graph> Scope<'graph> {
         EntityStats { df: df as u32, is_title: titles > 0, is_active, is_linked: is_active && df <= self.df_max }
     }
 
-    /// The links of a passage, by the position of their first mention. Returns numbers for `link`.
+    /// Returns the links of a passage, sorted like `Chunk::candidates`, as numbers for `link`.
     pub(crate) fn links(&mut self, slot: Slot) -> std::ops::Range<usize> {
         if let Some((start, end)) = self.links.get(&slot) {
             return *start as usize..*end as usize;
         }
         let start = self.link_pool.len();
-        // Index of the first word that no earlier active entity covers.
+        // Index of the first word after the last active entity found.
         let mut free_from = 0;
         for candidate in &self.graph.chunk(slot).candidates {
             let is_title = candidate.marks & TITLE != 0;
@@ -155,12 +157,12 @@ impl<'graph> Scope<'graph> {
         start..self.link_pool.len()
     }
 
-    /// The link with a number from `links`.
+    /// Returns the link with a number that `links` returned.
     pub(crate) fn link(&self, number: usize) -> Link {
         self.link_pool[number]
     }
 
-    /// The passages that link an entity, by chunk key, with `Link::weight`.
+    /// Returns the passages that have a link to an entity, each with its `Link::weight`, sorted by chunk key.
     pub(crate) fn passages_of(&mut self, entity: EntityId, title_bonus: f64) -> Vec<(Slot, f64)> {
         let mut found = Vec::new();
         for posting in self.graph.postings(entity) {

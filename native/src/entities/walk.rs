@@ -1,15 +1,18 @@
-//! Graph search: spreads mass from the query's entities and the seeds to passages, over at most two hops, like a
-//! personalised PageRank by local push. Also computes the graph certainty, how sure the graph is of the query's
-//! entities.
+//! Graph search: spreads mass from the query's entities and the seeds to passages, in at most two hops. This is like
+//! personalised PageRank by local push: a push divides the mass of an entity among its passages, or the mass of a
+//! passage among its entities, in proportion to the link weights. This file also computes the graph certainty.
 //!
 //! ```text
 //! mass  = .1 seeds + .16 EP query + .1 EP PE seeds + .6 EP PE EP query
 //! score = certainty × clamp(1 + log10(mass / greatest mass) / 2.5, 0, 1)
 //! ```
 //!
-//! `query` is the mass of the query's entities (`query_entities`), `seeds` that of the best passages of other search
-//! legs (`seed_masses`). `EP` passes mass from entities to passages, `PE` from passages to entities. The constants
-//! were measured on judged question sets (`docs/measurements.md`, "Walk"; formulas in `docs/glossary.md`).
+//! `query` is the mass of the query's entities (`query_entities`). `seeds` is the mass of the seeds, the best passages
+//! of other search legs (`seed_masses`). `EP` pushes mass from entities to passages, `PE` from passages to entities.
+//! The constants were measured on judged question sets (`docs/measurements.md`, "Walk"; formulas in
+//! `docs/glossary.md`).
+//!
+//! An entity is active if it is the title of a passage, or at least two passages declare it (`entities::scope`).
 
 use rustc_hash::FxHashMap;
 
@@ -20,7 +23,7 @@ use crate::entities::scope::{EntityStats, Scope};
 use crate::entities::words::is_caseless;
 use crate::error::{Error, Result};
 
-/// Maximum number of seeds: passages that the walk begins at besides the query's entities.
+/// Maximum number of seeds. The walk begins at the query's entities and at these passages.
 pub const SEEDS_MAX: usize = 10;
 
 /// Total mass of the query's entities.
@@ -29,40 +32,39 @@ const QUERY_MASS: f64 = 0.8;
 const SEED_MASS: f64 = 0.2;
 /// Weight of mass that stays at a seed.
 const SEED_WEIGHT: f64 = 0.1;
-/// Weight of mass that went from a query entity to a passage.
+/// Weight of mass that arrives at a passage directly from a query entity.
 const ENTITY_WEIGHT: f64 = 0.16;
-/// Weight of mass that went from a seed over an entity to a passage.
+/// Weight of mass that goes from a seed via an entity to a passage.
 const SEED_HOP_WEIGHT: f64 = 0.1;
-/// Weight of mass that went from a query entity over a passage and another entity to a passage.
+/// Weight of mass that goes from a query entity via a passage and another entity to a second passage.
 const ENTITY_HOP_WEIGHT: f64 = 0.6;
-/// Weight of a query entity that is not a title; that of a title is 1.
+/// Weight of a query entity that is not a title. The weight of a title is 1.
 const UNTITLED_WEIGHT: f64 = 0.7;
-/// Certainty of a query entity that is not a title; that of a title is 1.
+/// Factor of the graph certainty for a query entity that is not a title. The factor for a title is 1.
 const UNTITLED_CERTAINTY: f64 = 0.2;
-/// Inverse document frequency from which certainty grows no further.
+/// Inverse document frequency above which the graph certainty no longer grows.
 const FULL_CERTAINTY_IDF: f64 = 6.0;
-/// Additional link weight of a passage's title entity when mass goes from the passage to its entities.
+/// Added to the link weight of a passage's title entity when mass goes from the passage to its entities.
 const PASSAGE_TO_ENTITY_TITLE_BONUS: f64 = 1.0;
-/// Additional link weight of the passage that has the entity as its title when mass goes from an entity to its
-/// passages.
+/// Added to the link weight of a passage whose title is the entity when mass goes from the entity to its passages.
 const ENTITY_TO_PASSAGE_TITLE_BONUS: f64 = 10.0;
-/// Decades of mass below the greatest over which the score falls to 0.
+/// Range of the score in powers of ten: a passage with 10^2.5 times less mass than the best one has score 0.
 const SCORE_DECADES: f64 = 2.5;
-/// Maximum number of edges that each of the three pushes follows, the heaviest sources first. On 2WikiMultihop among
-/// 132,000 other passages, 500, 1,000, 2,000 and 5,000 found the same (R@5 .968), and a query took 1.3, 2.7, 4.6 and
-/// 6.8 ms on a busy machine.
+/// Limit of the edges that each of the three pushes follows. The heaviest sources come first. The source at which the
+/// limit is reached is still pushed completely. On 2WikiMultihop among 132,000 other passages, limits of 500, 1,000,
+/// 2,000 and 5,000 found the same (R@5 .968), and a query took 1.3, 2.7, 4.6 and 6.8 ms on a busy machine.
 const EDGES_MAX: usize = 500;
-/// A source with less than this share of the greatest mass is not pushed.
+/// A source is not pushed if its mass is less than this share of the greatest source's mass.
 const MASS_SHARE_MIN: f64 = 1e-4;
-/// Occurrences of a word in running text are counted up to this multiple of its capitalised mentions. Beyond that it
-/// is not used as a name.
+/// Counting a word's occurrences stops at (capitalised mentions + 1) times this factor. By then, the probability that
+/// the word is used as a name is about 1/50 or less, and the exact value does not matter.
 const OCCURRENCES_FACTOR: usize = 50;
 
-/// A passage that the walk begins at.
+/// A passage at which the walk begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seed {
     pub chunk_key: u64,
-    /// Comparable only with the scores of the other seeds.
+    /// Score of the passage, on any scale that all seeds share.
     pub score: f32,
 }
 
@@ -71,12 +73,14 @@ pub struct Seed {
 pub struct GraphHits {
     /// Best first.
     pub hits: Vec<GraphHit>,
-    /// Graph certainty in 0..1: how sure the graph is of the query's entities.
+    /// Graph certainty in 0..1: how sure the graph is that the query names an entity, and that it is a rare one.
     pub certainty: f32,
 }
 
-/// A passage with the strongest single path to it: from a query entity, over another passage, through an entity that
-/// both passages have. Paths that lead through the passage itself are left out.
+/// A passage that the walk reached, and the strongest single path to it: query entity (`from`) → another passage
+/// (`via`) → an entity that links both passages (`through`). A path from a seed has no `from`. A direct path from a
+/// query entity has only `from`, and a seed itself may have none of the three. Paths that visit the passage itself on
+/// the way are ignored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GraphHit {
     pub chunk_key: u64,
@@ -84,11 +88,11 @@ pub struct GraphHit {
     pub ordinal: u32,
     /// Graph score, above 0 and at most 1.
     pub score: f32,
-    /// The query entity at which the path begins, 0 for none.
+    /// The query entity at which the path begins; 0 if the path begins at a seed.
     pub from: EntityId,
-    /// The passage between, as (chunk key, ordinal of its memory).
+    /// The intermediate passage, as (chunk key, ordinal of its memory).
     pub via: Option<(u64, u32)>,
-    /// The entity that leads on from there, 0 for none.
+    /// The entity that links `via` to this passage; 0 if there is no `via`.
     pub through: EntityId,
 }
 
@@ -98,7 +102,8 @@ struct QueryEntity {
     mass: f64,
 }
 
-/// Mass at a passage, and the largest part of it that came from one query entity.
+/// Mass at a passage, and the largest part of this mass that came from a single source: the query entity `from`, or
+/// the seed itself (`from` is 0).
 #[derive(Default, Clone, Copy)]
 struct PassageMass {
     mass: f64,
@@ -106,14 +111,15 @@ struct PassageMass {
     from: EntityId,
 }
 
-/// Mass at an entity, and the two strongest paths to it over different passages.
+/// Mass at an entity, and the two strongest paths to the entity, which use different passages. Two are kept because a
+/// passage must not be reached by a path via itself.
 #[derive(Default, Clone, Copy)]
 struct EntityMass {
     mass: f64,
     paths: [Path; 2],
 }
 
-/// A path from a query entity (0 for a seed) over a passage to an entity.
+/// A path from a query entity (`from`, 0 for a seed) via a passage to an entity. `strength` is the mass on this path.
 #[derive(Default, Clone, Copy)]
 struct Path {
     strength: f64,
@@ -121,12 +127,13 @@ struct Path {
     via: Slot,
 }
 
-/// The passages reached, each with its mass and a hit whose `score` holds the strength of its path until `score_hits`.
+/// The passages reached so far, each with its mass and its hit. `score` of a hit is the strength of its path;
+/// `score_hits` replaces it by the graph score.
 type Reached = FxHashMap<Slot, (f64, GraphHit)>;
 
-/// Graph search from the entities among the n-grams of a query and from the seeds. `occurrences` counts the passages
-/// of the scope that contain a word in any spelling, up to a limit. `Invalid` for too many seeds, or seeds without a
-/// finite score.
+/// Graph search that begins at the entities among a query's n-grams and at the seeds. `occurrences(word, limit)` counts
+/// the passages of the scope that contain a word in any inflection or case; it may stop at `limit`. Fails with
+/// `Invalid` if there are too many seeds or a seed's score is not finite.
 pub(crate) fn search(
     scope: &mut Scope<'_>,
     ngrams: &[QueryNgram],
@@ -137,7 +144,7 @@ pub(crate) fn search(
     search_within(EDGES_MAX, scope, ngrams, seeds, limit, occurrences)
 }
 
-/// `search` with a limit on the edges of each push.
+/// Like `search`, but with another limit than `EDGES_MAX`.
 fn search_within(
     edges_max: usize,
     scope: &mut Scope<'_>,
@@ -169,7 +176,8 @@ fn search_within(
     Ok(GraphHits { hits: score_hits(reached, certainty, limit), certainty: certainty as f32 })
 }
 
-/// The query's entities with their masses, which sum to `QUERY_MASS`, heaviest first; and the graph certainty.
+/// Returns the query's entities with their masses, heaviest first, and the graph certainty. The masses sum to
+/// `QUERY_MASS`.
 ///
 /// ```text
 /// mass      ∝ idf × (1 for a title, else .7) × name probability
@@ -181,7 +189,7 @@ fn query_entities(
     occurrences: &mut impl FnMut(&str, usize) -> Result<usize>,
 ) -> Result<(Vec<QueryEntity>, f64)> {
     let mut entities: Vec<QueryEntity> = Vec::new();
-    // `free_from` is the index of the first word that no earlier active entity covers.
+    // `free_from` is the index of the first word after the last active entity found, because entities may not overlap.
     let (mut free_from, mut certainty) = (0, 0f64);
     for ngram in ngrams {
         let Some(entity) = scope.graph().find(ngram.hash).filter(|_| ngram.first >= free_from) else { continue };
@@ -206,8 +214,8 @@ fn query_entities(
     Ok((entities, certainty))
 }
 
-/// Probability that a single word is used as a name: (capitalised mentions + 1) / (occurrences + 1). 1 for several
-/// words and for scripts without case.
+/// Probability that a single word is used as a name: (capitalised mentions + 1) / (occurrences + 1). It is 1 for an
+/// entity of several words and for scripts without case.
 fn name_probability(
     scope: &Scope<'_>,
     entity: EntityId,
@@ -229,8 +237,8 @@ fn name_probability(
     Ok(((capitalised as f64 + 1.0) / (occurrences as f64 + 1.0)).min(1.0))
 }
 
-/// The admitted seeds with their masses, which sum to `SEED_MASS`: scores scaled to 0..1 by minimum and maximum, plus
-/// .05. By chunk key.
+/// Returns the admitted seeds with their masses, sorted by chunk key. The masses sum to `SEED_MASS` and are
+/// proportional to the score scaled to 0..1 (minimum to maximum) plus .05.
 fn seed_masses(scope: &Scope<'_>, seeds: &[Seed]) -> Vec<(Slot, f64)> {
     let graph = scope.graph();
     let found = seeds.iter().filter_map(|seed| Some((graph.slot_of(seed.chunk_key)?, f64::from(seed.score))));
@@ -247,7 +255,7 @@ fn seed_masses(scope: &Scope<'_>, seeds: &[Seed]) -> Vec<(Slot, f64)> {
     found
 }
 
-/// First push, `EP query`: from the query's entities to their passages, in proportion to the link weights.
+/// First push, `EP query`: divides the mass of each query entity among its passages.
 fn push_query_entities(scope: &mut Scope<'_>, query: &[QueryEntity], edges_max: usize) -> FxHashMap<Slot, PassageMass> {
     let mut passages: FxHashMap<Slot, PassageMass> = FxHashMap::default();
     let mut edges = 0;
@@ -270,8 +278,8 @@ fn push_query_entities(scope: &mut Scope<'_>, query: &[QueryEntity], edges_max: 
     passages
 }
 
-/// Second push, `.1 PE seeds + .6 PE EP query`: from the seeds and the passages of the first push to their entities.
-/// Heaviest first.
+/// Second push, `.1 PE seeds + .6 PE EP query`: divides the mass of the seeds and of the passages of the first push
+/// among their entities. Returns these entities, heaviest first.
 fn push_passages(
     scope: &mut Scope<'_>,
     seed_masses: &[(Slot, f64)],
@@ -309,7 +317,8 @@ fn push_passages(
     entities
 }
 
-/// The passages of the first push and the seeds with their weighted masses, heaviest first.
+/// The sources of the second push: the passages of the first push and the seeds, with their weighted masses, heaviest
+/// first.
 fn weighted_sources(
     graph: &EntityGraph,
     seed_masses: &[(Slot, f64)],
@@ -339,8 +348,8 @@ fn weighted_sources(
 }
 
 impl EntityMass {
-    /// Keeps a path if it is one of the two strongest. Each passage offers one path, so both lead over different
-    /// passages.
+    /// Keeps a path if it is one of the two strongest. Each passage offers only one path, so the two kept paths always
+    /// use different passages.
     fn offer(&mut self, path: Path) {
         if path.strength > self.paths[0].strength {
             self.paths = [path, self.paths[0]];
@@ -350,7 +359,7 @@ impl EntityMass {
     }
 }
 
-/// Third push, `EP` of the second: from the entities to their passages.
+/// Third push, `EP` applied to the result of the second push: divides the mass of each entity among its passages.
 fn push_entities(scope: &mut Scope<'_>, entities: &[(EntityId, EntityMass)], edges_max: usize, reached: &mut Reached) {
     let least = entities.first().map_or(0.0, |(_, source)| source.mass * MASS_SHARE_MIN);
     let graph = scope.graph();
@@ -375,7 +384,8 @@ fn push_entities(scope: &mut Scope<'_>, entities: &[(EntityId, EntityMass)], edg
     }
 }
 
-/// Adds mass to a passage. If the path is the strongest so far, `set_path` writes it into the hit.
+/// Adds mass to a passage. If the path that brings this mass is the strongest so far, `set_path` writes the path into
+/// the hit.
 fn add_mass(
     reached: &mut Reached,
     graph: &EntityGraph,
@@ -425,7 +435,7 @@ mod tests {
 
     type Live = BTreeMap<u64, Passage>;
 
-    /// A mention of `entities::record` without its surface form.
+    /// Like `entities::record::Mention`, but without the surface form.
     struct NaiveMention {
         is_title: bool,
         first: u16,
@@ -444,13 +454,13 @@ mod tests {
         found
     }
 
-    /// Reference implementation: the graph straight from its definition. Entities are hashes.
+    /// Reference implementation: computes the graph directly from its definition. An entity is represented by its hash.
     struct Naive {
         passages: f64,
         df: BTreeMap<u64, usize>,
         titles: BTreeSet<u64>,
         active: BTreeSet<u64>,
-        /// By chunk key: entity → (term frequency, whether it is the title).
+        /// For each chunk key, a map from linked entity to (term frequency, whether the entity is the title).
         links: BTreeMap<u64, BTreeMap<u64, (u32, bool)>>,
     }
 
@@ -506,7 +516,7 @@ mod tests {
             ((self.passages + 1.0) / (self.df[&entity] as f64 + 0.5)).ln()
         }
 
-        /// Row of EP: passage → share.
+        /// Row of the matrix EP: the share of an entity's mass that each passage gets.
         fn passage_shares(&self, entity: u64) -> BTreeMap<u64, f64> {
             let weight =
                 |(tf, is_title): &(u32, bool)| 1.0 + 0.5 * f64::from(*tf).ln() + if *is_title { 10.0 } else { 0.0 };
@@ -514,20 +524,21 @@ mod tests {
             normalised(linked.collect())
         }
 
-        /// Row of PE: entity → share.
+        /// Row of the matrix PE: the share of a passage's mass that each entity gets.
         fn entity_shares(&self, key: u64) -> BTreeMap<u64, f64> {
             let weight = |(tf, is_title): (u32, bool)| 1.0 + 0.5 * f64::from(tf).ln() + f64::from(u8::from(is_title));
             let links = self.links.get(&key).into_iter().flatten();
             normalised(links.map(|(entity, link)| (*entity, weight(*link) * self.idf(*entity))).collect())
         }
 
-        /// Masses of the query's entities, and the graph certainty.
+        /// Returns the masses of the query's entities, and the graph certainty.
         fn query_entities(&self, ngrams: &[QueryNgram], occurrences: usize, live: &Live) -> (BTreeMap<u64, f64>, f64) {
             let (mut weights, mut certainty, mut at) = (BTreeMap::new(), 0f64, 0);
             let last = ngrams.iter().map(|ngram| ngram.first).max().unwrap_or_default();
             while at <= last {
                 let here = ngrams.iter().filter(|ngram| ngram.first == at && self.active.contains(&ngram.hash));
-                // The first of equal length: a date comes before its words.
+                // The longest n-gram wins. Of two n-grams of equal length the first wins: `query_ngrams` lists a date
+                // before the plain n-gram of the same words.
                 let Some(ngram) = here.min_by_key(|ngram| std::cmp::Reverse(ngram.length)) else {
                     at += 1;
                     continue;
@@ -574,10 +585,10 @@ mod tests {
         row
     }
 
-    /// By passage: paths as (from, via, through), 0 for none, with the mass that takes each.
+    /// For each passage, the paths that lead to it, as (from, via, through) with 0 for none, and the mass on each path.
     type Paths = BTreeMap<u64, BTreeMap<(u64, u64, u64), f64>>;
 
-    /// All paths of the walk.
+    /// Returns all paths of the walk.
     fn naive_paths(naive: &Naive, query: &BTreeMap<u64, f64>, seeds: &BTreeMap<u64, f64>) -> Paths {
         let mut paths = Paths::new();
         let mut add = |to: u64, path, mass: f64| *paths.entry(to).or_default().entry(path).or_default() += mass;
@@ -639,7 +650,7 @@ mod tests {
         pieces.join(" ")
     }
 
-    /// A graph with random changes, beside the live chunks that it should contain.
+    /// A graph that is changed at random, and the live chunks that it should contain.
     #[derive(Default)]
     struct History {
         extractor: MentionExtractor,
@@ -665,7 +676,7 @@ mod tests {
             }
         }
 
-        /// Up to 5 seeds, perhaps of removed chunks.
+        /// Returns up to 5 random seeds, some of which may be removed chunks.
         fn seeds(&self, chance: &mut Chance) -> Vec<Seed> {
             let count = chance.below(6);
             let keys: BTreeSet<u64> =
@@ -694,7 +705,7 @@ mod tests {
         let greatest = masses.values().copied().fold(0.0, f64::max);
         let score = |key: &u64| certainty * (1.0 + (masses[key] / greatest).log10() / 2.5).clamp(0.0, 1.0);
         let hits: BTreeMap<u64, &GraphHit> = found.iter().map(|hit| (hit.chunk_key, hit)).collect();
-        // Sources below a ten-thousandth of the mass are not pushed, so scores may differ by a little.
+        // Sources below a ten-thousandth of the greatest mass are not pushed, so scores may differ by a little.
         for key in masses.keys() {
             let given = hits.get(key).map_or(0.0, |hit| f64::from(hit.score));
             assert!((given - score(key)).abs() < 2e-3, "{key}: {given}, expected {}", score(key));
@@ -705,16 +716,16 @@ mod tests {
             let via = hit.via.map_or(0, |(key, _)| key);
             let hash = |id| if id == 0 { 0 } else { graph.hash(id) };
             let reported = paths[&key][&(hash(hit.from), via, hash(hit.through))];
-            let over_others = paths[&key].iter().filter(|((_, via, _), _)| *via != key);
-            let strongest = over_others.map(|(_, mass)| *mass).fold(0.0, f64::max);
+            let via_others = paths[&key].iter().filter(|((_, via, _), _)| *via != key);
+            let strongest = via_others.map(|(_, mass)| *mass).fold(0.0, f64::max);
             assert!(via != key && reported >= strongest * 0.999_99, "{key}: {reported}, strongest {strongest}");
         }
     }
 
-    /// After any history of random changes and in any scope, links, scores, certainty and paths agree with the
-    /// reference implementation.
+    /// After random changes and in random scopes, links, scores, certainty and paths agree with the reference
+    /// implementation.
     #[test]
-    fn links_scores_and_paths_match_the_definition_after_any_history() {
+    fn links_scores_and_paths_match_the_definition_after_random_changes() {
         let mut chance = Chance::new();
         let mut history = History::default();
         let mut hits_in_total = 0;

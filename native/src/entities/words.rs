@@ -1,4 +1,5 @@
-//! Splits text into words for entity mentions: normalised form, spelling shape, and the gap before each word.
+//! Splits text into words for entity mentions. Each word has a normalised form, a shape (capital, digits, …), and the
+//! gap between it and the word before.
 //! `entities::mentions` decides which n-grams of words are entities.
 
 use std::sync::LazyLock;
@@ -9,21 +10,21 @@ use rustc_hash::FxHashSet;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Longer normalised forms are truncated. No surface form of up to `SURFACE_BYTES_MAX` bytes reaches this, so different
-/// words keep different forms.
+/// Maximum number of bytes of a normalised form. Longer ones are truncated. The form of a surface form of up to
+/// `SURFACE_BYTES_MAX` bytes is never that long, so truncation never makes two such words equal.
 const WORD_BYTES_MAX: usize = 1_024;
 
-/// A word whose surface form has more bytes is never part of an entity.
+/// Maximum number of bytes of a surface form. A longer word is never part of an entity.
 pub(crate) const SURFACE_BYTES_MAX: usize = 128;
 
-/// Spelling of a word, as far as it matters for entities.
+/// Class of characters of a word, as far as it matters for entities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Contains an upper-case letter, or consists of Latin letters next to Han, Kana or Hangul.
     Capital,
     /// Only digits.
     Digits,
-    /// In a script without case, two characters or more.
+    /// Two characters or more of a script without case; words of hiragana alone excepted.
     Caseless,
     /// Anything else.
     Lower,
@@ -32,9 +33,9 @@ pub(crate) enum Shape {
 /// Strength of the boundary before a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Gap {
-    /// A space, a hyphen, the dot of an abbreviation: an entity may continue.
+    /// A space, a hyphen or the dot of an abbreviation. An entity may continue after it.
     Join,
-    /// A comma, a colon, a bracket, a line break: an entity ends here.
+    /// A comma, a colon, a bracket or a line break. An entity ends before it.
     Soft,
     /// The end of a sentence or paragraph.
     Hard,
@@ -50,9 +51,9 @@ pub(crate) struct Word {
     /// Normalised by `form_of`.
     pub(crate) form: String,
     pub(crate) shape: Shape,
-    /// The boundary before it.
+    /// The boundary before the word.
     pub(crate) gap: Gap,
-    /// Whether it begins a sentence, a line or a quotation, where a capital letter does not indicate a name.
+    /// Whether the word begins a sentence, a line or a quotation. There, a capital letter does not indicate a name.
     pub(crate) starts_sentence: bool,
 }
 
@@ -68,7 +69,7 @@ impl Default for WordTokeniser {
     }
 }
 
-/// The characters since the last word, summarised.
+/// Summary of the characters since the last word.
 struct Between {
     gap: Gap,
     starts_sentence: bool,
@@ -76,7 +77,7 @@ struct Between {
 }
 
 impl WordTokeniser {
-    /// The first `limit` words of a text, in order. Linear time.
+    /// Returns the first `limit` words of a text, in order. Takes linear time.
     pub(crate) fn words(&self, text: &str, limit: usize) -> Vec<Word> {
         let mut words: Vec<Word> = Vec::new();
         let mut between = Between { gap: Gap::Hard, starts_sentence: true, lines: 0 };
@@ -109,7 +110,8 @@ impl WordTokeniser {
         words
     }
 
-    /// Adds the words of a run of a caseless script: each run of katakana whole, the rest as the dictionary splits it.
+    /// Adds the words of a run of characters without case. Each run of katakana is one word; the dictionary of the
+    /// segmenter splits the rest.
     fn add_caseless(&self, text: &str, start: usize, end: usize, between: &mut Between, words: &mut Vec<Word>) {
         let mut at = start;
         while at < end {
@@ -142,7 +144,8 @@ fn push(words: &mut Vec<Word>, start: usize, end: usize, form: String, shape: Sh
 }
 
 impl Between {
-    /// Adds a character that is not part of a word. `next` is the character after it, `last` the word before it.
+    /// Adds a character that is not part of a word. `next` is the character after it, `last` is the last word before
+    /// it.
     fn add(&mut self, c: char, next: Option<char>, last: Option<&Word>, text: &str) {
         let is_before_word = next.is_some_and(char::is_alphanumeric);
         let (gap, starts_sentence) = match c {
@@ -177,7 +180,8 @@ fn is_abbreviation(word: &Word, text: &str) -> bool {
     is_initial || (word.shape == Shape::Capital && ABBREVIATIONS.contains(word.form.as_str()))
 }
 
-/// End of a word of letters with case or of digits, and where to continue: after a possessive `'s`, which is dropped.
+/// Returns the end of a word of letters with case or of digits, and the position where splitting continues. The two
+/// differ after a possessive `'s`, which is dropped.
 fn cased_word_end(text: &str, start: usize) -> (usize, usize) {
     let mut end = start;
     loop {
@@ -196,7 +200,7 @@ fn cased_word_end(text: &str, start: usize) -> (usize, usize) {
     }
 }
 
-/// Whether French, Italian and similar languages write this before an apostrophe as a separate word, like "l'".
+/// Whether the text before an apostrophe is a word of its own in French, Italian or a similar language, like "l'".
 fn is_elided(surface: &str) -> bool {
     const ELIDED: &[&str] =
         &["l", "d", "j", "m", "t", "s", "n", "c", "qu", "un", "dell", "nell", "all", "sull", "dall", "jusqu", "lorsqu"];
@@ -220,9 +224,9 @@ fn shape_of(surface: &str, before: Option<char>, after: Option<char>) -> Shape {
     }
 }
 
-/// Normalised form by which words are compared: NFKD, lower case, without apostrophes, and without the marks that
-/// Latin, Greek, Cyrillic, Hebrew and Arabic text may omit. In other scripts, marks are vowels and consonants and
-/// stay. Truncated to `WORD_BYTES_MAX` bytes.
+/// Normalised form of a word, for comparisons: NFKD, lower case, without apostrophes, and without the marks that Latin,
+/// Greek, Cyrillic, Hebrew and Arabic text may omit. Marks of other scripts are vowels and consonants, so they are not
+/// removed. The form is truncated to `WORD_BYTES_MAX` bytes.
 pub(crate) fn form_of(surface: &str) -> String {
     let mut form = if surface.is_ascii() {
         surface.to_ascii_lowercase()
@@ -243,7 +247,7 @@ fn is_optional_mark(c: char) -> bool {
         | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}' | '\u{200c}' | '\u{200d}')
 }
 
-/// End of the run of characters from `start` that belong to it.
+/// Returns the end of the run of characters that begins at `start` and for which `belongs` is true.
 fn run_end(text: &str, start: usize, belongs: impl Fn(char) -> bool) -> usize {
     text[start..].find(|c| !belongs(c)).map_or(text.len(), |length| start + length)
 }
