@@ -10,7 +10,7 @@ type Network = readonly [address: Address, bits: number];
 /** The operator's own proxies. Only their X-Forwarded-For is trusted. */
 export type TrustedProxies = readonly Network[];
 
-/** Longer texts are not parsed. An address with its zone is far shorter. */
+/** Maximum length of a text that is parsed as an address. An address with its zone is far shorter. */
 const ADDRESS_CHARACTERS_MAX = 100;
 /**
  * Number of 16-bit groups of an IPv6 address that identify a subscriber. A subscriber has at least a /64 (RFC 6177),
@@ -35,11 +35,11 @@ export function parseTrustedProxies(text: string): TrustedProxies {
 
 /**
  * The address of the client that sent a request. It is the socket's address; if that is a trusted proxy, it is the
- * right-most address of X-Forwarded-For that is not a trusted proxy. Only entries that a trusted proxy added count:
- * anybody may have written what is to the left of an untrusted address or of an invalid entry. IPv4 in IPv6
- * (`::ffff:192.0.2.1`) becomes IPv4; IPv6 gets its shortest form, without a zone.
+ * right-most address of X-Forwarded-For that is not a trusted proxy. Only entries that a trusted proxy added count: the
+ * entries to the left of an untrusted address or of an invalid entry may have been written by anybody. An IPv4-mapped
+ * address (`::ffff:192.0.2.1`) is returned as IPv4; an IPv6 address in its shortest form, without a zone.
  * @param socketAddress returned unchanged if it is not an address (a Unix socket).
- * @param forwardedFor value of the header; several headers joined by commas, in their order.
+ * @param forwardedFor value of the header. If there are several such headers, their values in order, joined by commas.
  */
 export function clientAddress(socketAddress: string, forwardedFor: string | null, trusted: TrustedProxies): string {
   const socket = parseAddress(socketAddress);

@@ -1,5 +1,6 @@
-// Makes repeated POST requests harmless: decides whether a request with an Idempotency-Key is new, a repetition, or a
-// different request under a used key. The API decides which operations accept the header.
+// Makes repeated POST requests harmless: decides whether a request with an Idempotency-Key is new, a repetition of an
+// earlier one, or a different request with a key that was used before. The API decides which operations accept the
+// header.
 
 import { createHash, type Hash } from "node:crypto";
 import { Fault, invariant } from "../domain/fault.ts";
@@ -9,33 +10,36 @@ import type { Eventually } from "../kit/eventually.ts";
 import type { IdempotencySlot, IdempotencyStore } from "../ports/idempotency-store.ts";
 import type { Transaction, Transactions } from "../ports/transactions.ts";
 
-/** The outcome of a request's change. */
+/** The result of a request that made a change, as it is stored under the Idempotency-Key. */
 export interface Outcome {
   /** HTTP status. An outcome of 400 or more is not remembered. */
   readonly status: number;
-  /** The JSON for answering a repetition: without one-time secrets, and without what the request itself contains. */
+  /**
+   * The JSON from which a repetition is answered. It lacks one-time secrets and the data that the repeated request
+   * contains itself.
+   */
   readonly remembered: unknown;
   /**
-   * Further subjects (see `subjectsOf`) that `remembered` does not show, for instance the chat and the user of a
-   * message.
+   * Further subjects (see `subjectsOf`) that `remembered` concerns but does not contain, such as the chat and the user
+   * of a message.
    */
   readonly subjects?: readonly string[];
 }
 
-/** What to do with a request: replay a remembered answer, or run it. */
+/** What to do with a request: replay the stored answer, or run the request. */
 export type Begun =
   | { readonly kind: "replay"; readonly status: number; readonly body: string }
   | {
       readonly kind: "run";
       /**
-       * Makes the request's change and remembers its answer in one transaction: after a crash both exist or neither.
-       * If `work` throws, or its outcome is not a success, nothing is remembered and a repetition runs again. Call it
-       * once, before `end`.
+       * Makes the request's change and stores its answer in one transaction: after a crash either both exist or neither
+       * does. If `work` throws, or its outcome is not a success, no answer is stored and a repetition runs again. Call
+       * it once, before `end`.
        */
       commit<O extends Outcome>(work: (transaction: Transaction) => Eventually<O>): Promise<O>;
       /**
-       * Ends the request: the next request with its key may run or is replayed. Must be called; a second call does
-       * nothing.
+       * Ends the request. From now on, the next request with the same key runs or is replayed. Must be called; a second
+       * call does nothing.
        */
       end(): void;
     };
@@ -52,9 +56,11 @@ export class Idempotency {
   }
 
   /**
-   * Begins a request. Call it after all checks that are possible without running the request.
+   * Decides whether a request is replayed or runs. Call it after all checks that are possible without running the
+   * request.
    * @param fingerprint `fingerprintOf` of path parameters, query and body.
-   * @throws Fault `idempotency_conflict` if a different request used this key, or a request with it is still running
+   * @throws Fault `idempotency_conflict` if a different request used this key, or a request with this key is still
+   *   running
    */
   async begin(slot: IdempotencySlot, fingerprint: Uint8Array): Promise<Begun> {
     const known = await this.#replay(slot, fingerprint);
@@ -63,7 +69,7 @@ export class Idempotency {
     if (flight === null)
       throw conflict("belongs to a request that is still running; repeat the request when that one has ended");
     try {
-      // the request that was running may have ended since the first check
+      // The request that was running may have ended since the first check.
       const answered = await this.#replay(slot, fingerprint);
       if (answered === null) return this.#run(slot, fingerprint, flight);
       flight.end();
@@ -117,18 +123,18 @@ async function remember(
   await idempotency.remember(slot, { fingerprint, status, body: JSON.stringify(remembered) }, [...all]);
 }
 
-/** Slots of requests that are running; each slot at most once. */
+/** The slots of the requests that are running. A slot can have only one running request. */
 export class InFlight {
   readonly #slotKeys = new Set<string>();
 
-  /** Adds `slotKey` until `end`. Returns null if it is running already. */
+  /** Marks `slotKey` as running until `end` is called. Returns null if a request with this slot is already running. */
   begin(slotKey: string): { end(): void } | null {
     if (this.#slotKeys.has(slotKey)) return null;
     this.#slotKeys.add(slotKey);
     let isRunning = true;
     return {
       end: () => {
-        // a late second call must not end the next request with this key
+        // A late second call must not end the next request with this key.
         if (isRunning) this.#slotKeys.delete(slotKey);
         isRunning = false;
       },
@@ -151,8 +157,8 @@ export function checkIdempotencyKey(text: string): string {
 
 /**
  * SHA-256 of a JSON value. The order of object keys makes no difference; any other difference does. Members that are
- * undefined count as absent. Texts must be well-formed (api/body.ts guarantees it). Recursion is as deep as the value.
- * Linear, without copying the texts.
+ * undefined count as absent. Texts must be well-formed (api/body.ts guarantees it). The recursion is as deep as the
+ * value. Takes linear time and does not copy the texts.
  */
 export function fingerprintOf(value: unknown): Uint8Array {
   const canonical = new CanonicalHash();
@@ -160,15 +166,15 @@ export function fingerprintOf(value: unknown): Uint8Array {
   return canonical.digest();
 }
 
-/** Subject of a user, for `subjectsOf` and IdempotencyStore.forget. */
+/** The subject that stands for a user in `subjectsOf` and `IdempotencyStore.forget`. */
 export function userSubject(userId: string): string {
   return `user:${userId}`;
 }
 
 /**
- * Subjects of an answer, without duplicates. They are the ids in the fields `id`, `memory_id` and `webhook_id` at any
- * depth, and users (`userSubject`) in the fields `userId` and, for a User, `id`. When a subject is erased, answers that
- * contain it are forgotten.
+ * The subjects of an answer, without duplicates: what the answer is about. These are the ids in the fields `id`,
+ * `memory_id` and `webhook_id` at any depth, and the users (as `userSubject`) in the fields `userId` and, for a User,
+ * `id`. When a subject is erased, the stored answers about it are deleted.
  */
 export function subjectsOf(body: unknown): readonly string[] {
   const subjects = new Set<string>();
@@ -187,7 +193,7 @@ export function subjectsOf(body: unknown): readonly string[] {
 
 const IDEMPOTENCY_KEY = "Idempotency-Key";
 
-/** Prefixes of ids in answers. Any other value of a field `id` is a user id, which the application chose. */
+/** Prefixes of public ids in answers. Any other value of a field `id` is a user id, which the application chose. */
 const PUBLIC_IDS: readonly IdPrefix[] = ["mem", "chunk", "prj", "key", "chat", "msg", "evt", "wh", "dlv"];
 
 function subjectOf(name: string, text: string): string | null {
@@ -205,12 +211,15 @@ function slotKeyOf({ projectId, userId, route, key }: IdempotencySlot): string {
   return JSON.stringify([projectId, userId, route, key]);
 }
 
-/** UTF-16 units per call of the hash: large enough to be fast, small compared with a body. */
+/**
+ * Maximum number of UTF-16 code units passed to the hash at once: large enough to be fast, small compared with a body.
+ */
 const PIECE_UNITS = 64 * 1024;
 
 /**
- * Hashes a canonical form of a JSON value: JSON with sorted keys, a comma after each member, and each text unescaped
- * after its length. The length makes escaping unnecessary, which would cost time for megabytes of text.
+ * Hashes a canonical form of a JSON value: JSON with sorted keys, with a comma after each member, and with texts
+ * written as their length and then their characters without escapes. Because of the length, no escapes are needed; they
+ * would cost time for megabytes of text.
  */
 class CanonicalHash {
   readonly #hash: Hash = createHash("sha256");
@@ -249,7 +258,7 @@ class CanonicalHash {
       value === null || typeof value === "boolean" || Number.isFinite(value),
       `the fingerprint of a ${typeof value} that is not JSON was requested`,
     );
-    // String(-0) is "0", which is right: both are equal
+    // -0 is written as "0", which is right because both are equal.
     this.#write(String(value));
   }
 
@@ -278,7 +287,7 @@ class CanonicalHash {
   }
 }
 
-// Never splits a surrogate pair: all lone surrogates have the same hash.
+// Where the next piece ends. A surrogate pair is never split, because all lone surrogates have the same hash.
 function pieceEnd(text: string, start: number): number {
   const end = start + PIECE_UNITS;
   const splitsPair = (text.charCodeAt(end - 1) & 0xfc00) === 0xd800;

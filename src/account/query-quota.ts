@@ -15,7 +15,9 @@ export interface QuotaReservation {
     transaction: Pick<Transaction, "accounts">,
     tokens: { readonly prompt: number; readonly completion: number },
   ): Promise<void>;
-  /** Ends the reservation. Must be called however the query ends; a second call does nothing. */
+  /**
+   * Ends the reservation. Must always be called when the query ends, also after an error. A second call does nothing.
+   */
   release(): void;
 }
 
@@ -38,7 +40,8 @@ export class QueryQuota {
    * @throws Fault `query_quota_exceeded` with the seconds until the month ends
    */
   reserve(projectId: ProjectId): Promise<QuotaReservation> {
-    // one call at a time per project: of two that arrive together, the second sees the reservation of the first
+    // Only one call per project runs at a time, so that of two simultaneous calls the second one sees the first one's
+    // reservation.
     const turn = (this.#turns.get(projectId) ?? Promise.resolve()).then(() => this.#reserve(projectId));
     const ended: Promise<void> = turn
       .then(
@@ -55,7 +58,8 @@ export class QueryQuota {
   async #reserve(projectId: ProjectId): Promise<QuotaReservation> {
     let reserved: number;
     let usage: Usage;
-    // a query that ends while the usage is read could be missing in both numbers
+    // Read again if the number of reservations changed meanwhile: a query that ended in between could be missing in
+    // both numbers.
     do {
       reserved = this.#reservedOf(projectId);
       usage = await this.#accounts.usage(projectId);

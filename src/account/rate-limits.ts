@@ -10,15 +10,15 @@ import { UNLIMITED } from "./sliding-window.ts";
 export const RATE_WINDOW_MS = 60_000;
 
 /**
- * Requests without a valid key per client address (`failureKey` in client-address.ts) and window. Holds even if the
- * other limits are off: those protect capacity, this one prevents guessing of keys.
+ * Maximum number of requests without a valid key per client address (`failureKey` in client-address.ts) and window.
+ * Applies even if the other limits are off: those protect capacity, this one prevents guessing of keys.
  */
 export const AUTH_FAILURES_PER_MINUTE = 30;
 
 /**
- * Requests per minute by entry. `POST /memories` is one route. `POST *` is each other route of the method, plus one
- * shared window for unknown routes. `* *` is all methods that no route has. Path parameters are written `{id}`.
- * UNLIMITED: not counted.
+ * Maximum number of requests per minute, by entry. An entry such as `POST /memories` is one route. `POST *` applies to
+ * each route of the method that has no entry of its own, and to unknown routes, which share one window. `* *` applies
+ * to methods that no route has. Path parameters are written `{id}`. Requests with the limit UNLIMITED are not counted.
  */
 export type RateLimitTable = ReadonlyMap<string, number>;
 
@@ -42,15 +42,18 @@ export const RATE_LIMITS: RateLimitTable = new Map([
   ["* *", 100],
 ]);
 
-/** The two forms of search share one window. */
+/** Routes that share the window of another route: GET and POST of search. */
 const SAME_WINDOW: ReadonlyMap<string, string> = new Map([["GET /memories/search", "POST /memories/search"]]);
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 const ANY_OTHER_METHOD = "* *";
-/** A full window of this size takes 8 MiB. An operator who wants more can set the route to unlimited. */
+/**
+ * Maximum limit of a route: a full window of this size takes 8 MiB. An operator who wants more can set the route to
+ * unlimited.
+ */
 const LIMIT_MAX = 1_000_000;
 
-/** Window that a request counts towards. */
+/** The rate-limit window that counts a request. */
 export interface Bucket {
   /** Identifies the window within an API key: `GET /memories/{id}`. */
   readonly name: string;
@@ -152,7 +155,7 @@ function limitOf(entry: string, limit: unknown, path: string): number {
   );
 }
 
-// The name that an entry of a file has in the table; null if its syntax is wrong.
+// Converts the name of an entry in the operator's file to its name in the table; null if its syntax is wrong.
 function entryName(entry: string): string | null {
   if (entry === ANY_OTHER_METHOD) return entry;
   const [, method, path] = /^([A-Z]+) (\*|\/[^\s*]*)$/.exec(entry) ?? [];

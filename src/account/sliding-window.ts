@@ -4,19 +4,25 @@
 import { invariant } from "../domain/fault.ts";
 import type { Clock } from "../kit/clock.ts";
 
-/** At this limit nothing is counted or refused. 2³¹ − 1, because every client's integer type can hold it. */
+/**
+ * Limit that means "unlimited": requests are neither counted nor refused. It is 2³¹ − 1, because every client's integer
+ * type can represent it.
+ */
 export const UNLIMITED = 2_147_483_647;
 
 /** State of a key's window. */
 export interface WindowState {
-  /** From `admit`: whether the request was admitted. From `peek`: whether one would be. */
+  /**
+   * As returned by `admit`: whether the request was admitted. As returned by `peek`: whether a request would be
+   * admitted now.
+   */
   readonly isAdmitted: boolean;
   readonly limit: number;
-  /** Requests that would still be admitted now. */
+  /** Number of requests that would still be admitted now. */
   readonly remaining: number;
   /** Unix seconds at which the oldest counted request leaves the window, rounded up; now if none is counted. */
   readonly resetAtSeconds: number;
-  /** Seconds until one more would be admitted, rounded up, so at least 1; 0 if admitted. */
+  /** Seconds until another request would be admitted, rounded up and so at least 1; 0 if `isAdmitted`. */
   readonly retryAfterSeconds: number;
 }
 
@@ -28,9 +34,15 @@ export interface SlidingWindowOptions {
   readonly keysMax: number;
 }
 
-/** Windows evicted per call. Two, so that eviction is faster than growth and no single call pays for all of them. */
+/**
+ * Maximum number of windows evicted per call. With two, eviction is faster than growth, and no single call has to evict
+ * many.
+ */
 const EVICTIONS_PER_CALL = 2;
-/** Initial size, since most keys make few calls a minute. A full ring doubles, up to the key's limit. */
+/**
+ * Initial number of slots of a ring buffer; most keys make few calls a minute. A full ring doubles, up to the key's
+ * limit.
+ */
 const RING_SLOTS_FIRST = 4;
 
 /**
@@ -39,10 +51,10 @@ const RING_SLOTS_FIRST = 4;
  * thousand keys, .8 µs with 60,000 (November 2026, 2 cores).
  *
  * Memory: 8 to 16 bytes per counted request and about 250 per key. Each call evicts keys without a counted request. If
- * `keysMax` keys have one, requests of further keys are refused until the longest idle key has none. Evicting a key
- * earlier would grant its limit a second time, and the first keys to go would be those that are being refused, since
- * they have no newly admitted requests. So keys that strangers can create (addresses) need an instance of their own,
- * separate from the one for known callers.
+ * `keysMax` keys have counted requests, requests of further keys are refused until the last counted request of the
+ * longest idle key leaves the window. Evicting a key earlier would grant its limit a second time. The first keys to be
+ * evicted would then be those that are being refused, since they have no newly admitted requests. Keys that strangers
+ * can create (addresses) therefore need an instance of their own, separate from the one for known callers.
  *
  * If the system clock is set back, no time is assumed to have passed since the last call: the limit holds, and counted
  * requests leave at most `windowMs` after the next call, not hours later. If it is set forward, requests leave early.
@@ -52,9 +64,12 @@ export class SlidingWindow {
   readonly #clock: Clock;
   readonly #keysMax: number;
   readonly #byKey = new Map<string, KeyWindow>();
-  /** Sentinel of the circular list of windows in order of their newest request: next is the longest idle one. */
+  /**
+   * Sentinel of the circular list of windows, which is in order of their newest request: `next` of the sentinel is the
+   * window that has been idle for longest.
+   */
   readonly #sentinel = new KeyWindow("");
-  /** How far our time is ahead of the clock: the sum of all steps by which the clock was set back. */
+  /** How far the time of this class is ahead of the clock: the sum of all steps by which the clock was set back. */
   #aheadMs = 0;
   #latestMs = Number.NEGATIVE_INFINITY;
 
@@ -65,7 +80,7 @@ export class SlidingWindow {
     this.#keysMax = keysMax;
   }
 
-  /** Number of keys held: those with a counted request, and those that were not evicted yet. */
+  /** Number of keys in memory: those with a counted request, and those that have not been evicted yet. */
   get keysHeld(): number {
     return this.#byKey.size;
   }

@@ -7,7 +7,7 @@ export interface Asset {
   readonly bytes: number;
   /** Hash of the unpacked file, hexadecimal. */
   readonly sha256: string;
-  /** Path inside the binary of the file, compressed with zstd. */
+  /** Path inside the binary at which the file is found, compressed with zstd. */
   readonly packed: string;
 }
 

@@ -41,9 +41,9 @@ async function main(): Promise<number> {
   process.stdout.write("compiling\n");
   const build = await Bun.build({
     entrypoints: [join(ROOT, "src/binary/entry.ts")],
-    // class and function names appear in logs
+    // Names are kept because class and function names appear in logs.
     minify: { whitespace: true, syntax: true, identifiers: false },
-    // the binary must not read settings from files that happen to be in its working directory
+    // The binary must not read settings from files that happen to be in its working directory.
     compile: { outfile: OUTPUT, autoloadDotenv: false, autoloadBunfig: false },
     plugins: [carryAssets(assets), carryConsole(await consoleSources()), loadLibrariesUnpacked],
     throw: false,
@@ -98,7 +98,8 @@ function carryAssets(assets: readonly Asset[]): BunPlugin {
   };
 }
 
-// Replaces the console's bundler by its result: a compiled program has neither the files nor a bundler.
+// Replaces the module that bundles the console by the bundled files, because a compiled program has neither the source
+// files nor a bundler.
 function carryConsole(sources: ConsoleSources): BunPlugin {
   const contents = `const sources = ${JSON.stringify(sources)};\nexport const consoleSources = async () => sources;\n`;
   return {
@@ -109,7 +110,7 @@ function carryConsole(sources: ConsoleSources): BunPlugin {
   };
 }
 
-// Replaces the packages' own loaders, which look for node_modules and refer to the libraries of every platform.
+// Replaces the loaders of npm packages, which look for node_modules and refer to the libraries of every platform.
 const loadLibrariesUnpacked: BunPlugin = {
   name: "load-libraries-unpacked",
   setup: (builder) => {

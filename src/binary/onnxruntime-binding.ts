@@ -5,7 +5,7 @@ import { isMainThread } from "node:worker_threads";
 import { env, Tensor } from "onnxruntime-common";
 import { loadUnpacked } from "./runtime.ts";
 
-/** Log levels, in the numbering of the native library. */
+/** Log levels with the numbers that the native library uses. */
 const LOG_LEVELS = ["verbose", "info", "warning", "error", "fatal"];
 
 /** The package's native library. */

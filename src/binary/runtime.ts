@@ -6,13 +6,13 @@ import { dirname, join } from "node:path";
 import { UsageError } from "../kit/flags.ts";
 import { ASSETS, type Asset } from "./assets.ts";
 
-/** The native core in the runtime folder. All other libraries lie beside it. */
+/** Path of the native core in the runtime folder. All other libraries are in the same folder. */
 const NATIVE_CORE = "mneme.node";
 const FOLDER_PREFIX = "runtime-";
 /** Length of the hash in the folder's name: 16 hexadecimal digits (64 bits) distinguish versions. */
 const NAME_HASH_CHARACTERS = 16;
 
-/** Folder of the embedded models below this data directory, once they are unpacked. */
+/** Path of the folder below a data directory to which the embedded models are unpacked. */
 export function shippedModelsDirectory(dataDir: string): string {
   return join(runtimeDirectory(dataDir), "models");
 }
@@ -38,8 +38,8 @@ export async function unpackRuntime(dataDir: string): Promise<void> {
 }
 
 /**
- * Removes the runtime folders of other versions. Requires the data directory's lock, since another server may still
- * run.
+ * Removes the runtime folders of other versions. The caller must have the data directory's lock, because another server
+ * that uses such a folder might still run.
  */
 export function removeOtherRuntimes(dataDir: string): void {
   const own = runtimeDirectory(dataDir);
@@ -116,13 +116,15 @@ function sha256Of(bytes: Uint8Array): string {
   return new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 }
 
-// Checked before anything is written, because the loader's own message is "failed to map segment from shared object".
+// Refuses a directory on a noexec mount, before anything is written. Otherwise the loader would fail with the message
+// "failed to map segment from shared object".
 function refuseNoexec(directory: string): void {
   const mounts = readFileSync("/proc/self/mounts", "utf8")
     .split("\n")
     .map((row) => row.split(" "))
     .filter(([, point = ""]) => directory === point || directory.startsWith(point === "/" ? point : `${point}/`));
-  // the longest mount point that contains the directory; of several mounts on one point, the last one
+  // The mount that applies is the one with the longest path that contains the directory; of several mounts on the same
+  // path, the last one.
   const mount = mounts.reduce((best, row) => ((row[1] ?? "").length >= (best[1] ?? "").length ? row : best), [""]);
   if (mount[3]?.split(",").includes("noexec")) {
     throw new UsageError(

@@ -16,8 +16,8 @@ export async function runChildProcess(args: readonly string[]): Promise<void> {
     );
     process.exit(2);
   }
-  // Ctrl-C and service managers signal the whole process group. The server drains first; a child ends with its
-  // connection.
+  // Children ignore these signals: Ctrl-C and service managers send them to the whole process group. The server
+  // finishes its requests first, and a child ends when the server closes its connection.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
   try {
     await run(kind, socketPath ?? "");

@@ -1,5 +1,5 @@
 // Wire format between the server and its child processes: length-prefixed frames with a JSON header and a binary
-// payload. Pure encoding and decoding; supervisor.ts and serve.ts hold the protocol.
+// payload. Only encodes and decodes; supervisor.ts and serve.ts implement the protocol.
 
 /** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -14,7 +14,7 @@ export const FRAME_KINDS = ["hello", "request", "reply", "failure"] as const;
 /** One kind of frame. */
 export type FrameKind = (typeof FRAME_KINDS)[number];
 
-/** One message. `payload` has its own buffer with offset 0, so that a Float32Array can be laid over it. */
+/** One message. `payload` has a buffer of its own at offset 0, so that a Float32Array can view it without copying. */
 export interface Frame {
   /** Matches a reply to its request; unsigned 32 bits. */
   readonly id: number;
@@ -23,7 +23,10 @@ export interface Frame {
   readonly payload: Uint8Array<ArrayBuffer>;
 }
 
-/** Largest frame in bytes, without the prefix: the 50 MB of text that a document may have, plus room for its chunks. */
+/**
+ * Maximum size of a frame in bytes, without the prefix: the 50 MB of text that a document may have, plus room for its
+ * chunks.
+ */
 export const FRAME_BYTES_MAX = 96 * 1024 * 1024;
 
 /**
@@ -33,7 +36,7 @@ export const FRAME_BYTES_MAX = 96 * 1024 * 1024;
 const PREFIX_BYTES = 4;
 const FIXED_BYTES = 9;
 
-/** A malformed or oversized frame arrived. The connection cannot be used any longer. */
+/** Thrown for a malformed or oversized frame. The connection cannot be used any longer. */
 export class FrameError extends Error {
   override readonly name = "FrameError";
 }

@@ -8,7 +8,8 @@ const SET_PARENT_DEATH_SIGNAL = 1;
 const KILL = 9n;
 
 /**
- * Asks the kernel to kill this process when its parent dies. Linux only; elsewhere the closing socket has to suffice.
+ * Asks the kernel to kill this process when its parent dies. Linux only; on other systems, only the closing socket ends
+ * the child.
  */
 export function dieWithParent(): void {
   if (process.platform !== "linux") return;

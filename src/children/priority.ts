@@ -9,7 +9,8 @@ export function lowerPriority(pid: number, niceness: number, log: Log): void {
   try {
     setPriority(pid, niceness);
   } catch (error) {
-    // Only speed is affected: a child at normal priority still works, and the exit of a dead one is handled elsewhere.
+    // A failure only affects speed: a child at normal priority still works. If the child has exited, its supervisor
+    // handles that.
     log.warn({ err: error }, "child runs at normal priority");
   }
 }

@@ -8,7 +8,7 @@ import { dieWithParent } from "./parent-death.ts";
 /** Content of a request or reply. */
 export interface ChildMessage {
   readonly header: JsonObject;
-  /** Binary data with its own buffer and offset 0; absent: none. */
+  /** Binary data with a buffer of its own at offset 0; absent if there is none. */
   readonly payload?: Uint8Array;
 }
 
@@ -17,10 +17,12 @@ export interface ChildRequest extends ChildMessage {
   readonly payload: Uint8Array<ArrayBuffer>;
 }
 
-/** Handles one kind of request. An error it throws is sent to the server as a `failure`; the child keeps running. */
+/**
+ * Handles one kind of request. An error that it throws is sent to the server as a `failure`; the child keeps running.
+ */
 export type ChildHandler = (request: ChildRequest) => Promise<ChildMessage> | ChildMessage;
 
-/** The child cannot work and a restart would not help. The message, one line, is shown to the operator. */
+/** Thrown if the child cannot work and a restart would not help. The message, one line, is shown to the operator. */
 export class ChildRefusal extends Error {
   override readonly name = "ChildRefusal";
 }
@@ -30,8 +32,8 @@ export const REFUSED_EXIT_CODE = 78;
 
 /**
  * Connects to the server, sends hello and handles requests one at a time, in order of arrival. `header.op` selects the
- * handler. Call it when everything is loaded, because hello means ready. Never resolves: the process ends when the
- * server closes the connection or dies.
+ * handler. Call it when everything is loaded, because hello tells the server that the child is ready. Never resolves:
+ * the process ends when the server closes the connection or dies.
  * @param hello header of the hello frame
  */
 export function serveChild(

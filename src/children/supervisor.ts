@@ -13,7 +13,7 @@ import { type ChildRequest, REFUSED_EXIT_CODE } from "./serve.ts";
 
 /** What to run, and how to supervise it. */
 export interface ChildOptions {
-  /** Used in log lines and errors. */
+  /** Name for log lines and errors. */
   readonly name: string;
   /** Program and arguments; the socket path is appended. */
   readonly command: readonly string[];
@@ -21,23 +21,23 @@ export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Scheduling niceness: 0 (default) to 19 (lowest priority). */
   readonly niceness?: number;
-  /** Resident bytes above which the child is replaced, between requests. Absent: unlimited. */
+  /** Resident memory in bytes above which the child is replaced, between two requests. Unlimited if it is absent. */
   readonly memoryBytesMax?: number;
-  /** Time from the start to the child's hello. */
+  /** Maximum time from the start to the child's hello. */
   readonly startTimeoutMs: number;
   readonly log: Log;
   /** Called when the child has sent hello and accepts requests. */
   onUp?(hello: JsonObject): void;
-  /** Called when the child stops accepting requests; `state()` says why. */
+  /** Called when the child stops accepting requests; `state()` returns the reason. */
   onDown?(): void;
 }
 
 /** State of a child. `refused` and `closed` are final. */
 export type ChildState =
-  /** `failures`: consecutive runs that ended early. */
+  /** `failures` is the number of consecutive runs that ended early. */
   | { readonly status: "starting"; readonly failures: number }
   | { readonly status: "up"; readonly pid: number; readonly hello: JsonObject }
-  /** Over its memory limit: it finishes its pending requests and is then replaced. */
+  /** The child is over its memory limit: it finishes its pending requests and is then replaced. */
   | { readonly status: "draining"; readonly pid: number }
   | { readonly status: "waiting"; readonly retryInMs: number; readonly failures: number }
   | { readonly status: "refused"; readonly reason: string }
@@ -53,7 +53,7 @@ export interface SupervisedChild {
   rssBytes(): number;
   /**
    * Sends one request. The child answers in order of arrival.
-   * @param timeoutMs a child that does not answer in time is killed
+   * @param timeoutMs if the child does not answer in this time, it is killed
    * @throws ChildGone if the child is not up, or dies before it answers
    * @throws ChildFailure if the child's handler threw
    */
@@ -65,7 +65,7 @@ export interface SupervisedChild {
   close(deadlineMs?: number): Promise<void>;
 }
 
-/** The child died before it answered, or was not running. The caller knows whether to retry. */
+/** The child died before it answered, or was not running. The caller decides whether to retry. */
 export class ChildGone extends Error {
   override readonly name = "ChildGone";
 }
@@ -82,13 +82,13 @@ export class ChildFailure extends Error {
   }
 }
 
-/** Pause before a restart. It doubles with each consecutive failure, from the first to the last value. */
+/** First and last pause before a restart, in milliseconds. The pause doubles with each consecutive failure. */
 const BACKOFF_FIRST_MS = 100;
 const BACKOFF_LAST_MS = 10_000;
-/** After this uptime, earlier failures no longer count. */
+/** After this uptime in milliseconds, earlier failures no longer count. */
 const HEALTHY_AFTER_MS = 30_000;
 const MEMORY_CHECK_MS = 2_000;
-/** Characters of the child's standard error that are kept, to explain its death. */
+/** Number of characters at the end of the child's standard error that are kept, to explain why it died. */
 const STDERR_CHARS_MAX = 2_000;
 /** Socket paths are limited by `sun_path` of unix(7): 108 bytes with the final zero. */
 const SOCKET_PATH_BYTES_MAX = 107;
@@ -103,7 +103,7 @@ interface Run {
   upSinceMs: number | null;
   memoryTimer: ReturnType<typeof setInterval> | null;
   stderr: string;
-  /** Why the supervisor killed this run; null: it did not. */
+  /** Why the supervisor killed this run; null if it did not. */
   endedFor: string | null;
 }
 
@@ -188,8 +188,8 @@ class Supervisor implements SupervisedChild {
     const run = this.run;
     if (run !== null) {
       run.endedFor = "closing";
-      // A connected child exits when its connection closes, after the current request. One that is not connected has no
-      // work.
+      // A connected child exits by itself when its connection closes, after the current request. A child that is not
+      // connected has no work and can be killed at once.
       if (run.socket === null) run.process.kill("SIGKILL");
       else run.socket.end();
       const killTimer = setTimeout(() => run.process.kill("SIGKILL"), deadlineMs);
@@ -283,7 +283,8 @@ class Supervisor implements SupervisedChild {
     this.current = { status: "up", pid: run.process.pid, hello };
     this.log.debug({ pid: run.process.pid, hello }, "child is up");
     this.rss = residentBytes(run.process.pid);
-    // The first check comes after one interval, so that every child gets some work done even with a far too low limit.
+    // The first check is made after one interval, so that every child can do some work even if the limit is far too
+    // low.
     run.memoryTimer = setInterval(() => this.checkMemory(run), MEMORY_CHECK_MS);
     this.options.onUp?.(hello);
   }
@@ -350,8 +351,8 @@ class Supervisor implements SupervisedChild {
 }
 
 /**
- * Creates a folder that only this user can enter. Its name contains this process's id; its path leaves room for a
- * socket.
+ * Creates a folder that only this user can enter. Its name contains this process's id; its path is short enough for a
+ * socket in it.
  */
 async function privateFolder(): Promise<string> {
   const longestSuffix = "/mneme-4194304-XXXXXX/s".length;
@@ -366,7 +367,7 @@ async function removeLeftFolders(base: string): Promise<void> {
     const pid = /^mneme-(\d+)-[A-Za-z0-9]{6}$/.exec(name)?.[1];
     if (pid === undefined || isRunning(Number(pid))) continue;
     const folder = join(base, name);
-    // a concurrent start may have removed it already
+    // A server that starts at the same time may have removed the folder already.
     const owner = await lstat(folder).then(
       ({ uid }) => uid,
       () => null,

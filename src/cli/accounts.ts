@@ -16,7 +16,7 @@ import { alignRows } from "./terminal.ts";
 /** The commands that manage accounts. */
 export type AccountsCommand = "keys" | "projects";
 
-/** Environment of a command. */
+/** What a command gets from its caller. */
 export interface AccountsStart {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly place: StartPlace;
@@ -26,10 +26,10 @@ export interface AccountsStart {
 }
 
 interface Action {
-  /** Arguments after the action's name, for the help. */
+  /** Arguments after the action's name, as shown in the help. */
   readonly usage: string;
   readonly summary: string;
-  /** Name of its only argument; null: it takes none. */
+  /** Name of the action's only argument; null if it takes none. */
   readonly argument: string | null;
   readonly flags: readonly string[];
   /** Returns the text to print. */
@@ -146,7 +146,7 @@ export async function runAccounts(
 
 interface Call extends CommandLine {
   readonly action: Action;
-  /** The action's argument; empty if it takes none. */
+  /** The action's argument; an empty text if it takes none. */
   readonly argument: string;
 }
 
@@ -275,7 +275,8 @@ async function projectOf(accounts: Accounts, { flags }: Call): Promise<string | 
   return project === undefined ? null : projectNamed(accounts, project);
 }
 
-// The projects are listed only to resolve a name, because a key that may use a project may not be allowed to list all.
+// The projects are listed only if a name has to be resolved, because a key that may use a project is not always allowed
+// to list all projects.
 async function projectNamed(accounts: Accounts, idOrName: string): Promise<string> {
   if (/^prj_[0-9a-z]{26}$/.test(idOrName)) return idOrName;
   const projects = itemsOf(await accounts.listProjects());

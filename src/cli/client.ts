@@ -2,15 +2,19 @@
 
 import { type Clock, systemClock } from "../kit/clock.ts";
 
-/** Attempts of a request to a busy server (429, 503); with the waits below, over about eight minutes. */
+/**
+ * Maximum number of attempts of a request to a busy server (429, 503); with the waits below, they take about eight
+ * minutes.
+ */
 const BUSY_ATTEMPTS_MAX = 20;
 /**
- * Attempts of a request to an unreachable server: enough to survive a restart, few enough to report a wrong address in
- * seconds.
+ * Maximum number of attempts of a request to an unreachable server: enough to survive a restart, few enough to report a
+ * wrong address within seconds.
  */
 const LOST_ATTEMPTS_MAX = 5;
 /**
- * First wait after a 503 or a lost connection, if the server names none. It doubles each time, up to the last value.
+ * First and last wait, in milliseconds, after a 503 without a requested wait or after a lost connection. The wait
+ * doubles each time.
  */
 const WAIT_FIRST_MS = 250;
 const WAIT_LAST_MS = 30_000;
@@ -22,7 +26,7 @@ export class RequestRefused extends Error {
 
   constructor(
     readonly status: number,
-    /** `error.code` of the response; empty if it had none. */
+    /** `error.code` of the response; an empty text if there was none. */
     readonly code: string,
     message: string,
   ) {
@@ -32,7 +36,9 @@ export class RequestRefused extends Error {
 
 /** Options of a request. */
 export interface SendOptions {
-  /** Whether the request may arrive twice, so that it can be repeated if its response was lost. Default: true. */
+  /**
+   * Whether the request may be repeated if its response was lost, because arriving twice does no harm. Default: true.
+   */
   readonly isRepeatable?: boolean;
 }
 
@@ -110,7 +116,7 @@ type Outcome =
   | { readonly kind: "busy"; readonly waitMs: number | null; readonly error: RequestRefused }
   | { readonly kind: "lost"; readonly error: Error };
 
-// A 429 has the wait in a header, a 503 in its body.
+// The wait that the server requests. A 429 names it in a header, a 503 in its body.
 function requestedWaitMs(response: Response, detail: JsonRecord): number | null {
   const seconds = Number(response.headers.get("retry-after") ?? detail.retry_after_seconds ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? Math.min(WAIT_LAST_MS * 2, seconds * 1000) : null;

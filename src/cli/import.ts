@@ -13,7 +13,7 @@ export interface ImportOptions {
   /** Base address without `/v1`. */
   readonly url: string;
   readonly key: string;
-  /** Memories per request, 1..100. */
+  /** Number of memories per request, 1..100. */
   readonly batch: number;
   /** `userId` for lines without one. */
   readonly userId: string | null;
@@ -30,15 +30,18 @@ export const IMPORT_HELP: readonly (readonly [string, string])[] = [
   ["--wait", "Wait until everything is searchable"],
 ];
 
-/** Largest request in characters, well below the API's limit of 100 MB. */
+/** Maximum size of a request in characters, well below the API's limit of 100 MB. */
 const BATCH_CHARACTERS_MAX = 8 * 1024 * 1024;
-/** Concurrent requests: the server stores one while the next is read and sent. */
+/**
+ * Number of concurrent requests. With more than one, the next request is read and sent while the server stores the
+ * previous one.
+ */
 const REQUESTS_MAX = 2;
 /** Number of problems that are printed; further ones are only counted. */
 const PROBLEMS_SHOWN_MAX = 20;
 /** Polling interval while waiting. */
 const POLL_MS = 500;
-/** The remaining memories are counted at every n-th poll. */
+/** The remaining memories are counted only once in this many polls. */
 const POLLS_PER_COUNT = 4;
 const METRICS_TIMEOUT_MS = 5_000;
 
@@ -104,7 +107,7 @@ export function memoryOfLine(text: string, userId: string | null): JsonRecord {
   const { userId: owner, ...attributes } = isRecord(metadata) ? metadata : {};
   const ownerId = owner ?? userId;
   return {
-    // a document may consist of a title only
+    // A document may consist of a title only.
     content: body === "" && typeof title === "string" ? title : body,
     ...(typeof title === "string" && title !== "" ? { title } : {}),
     ...(id === null ? {} : { externalId: String(id) }),
@@ -205,7 +208,7 @@ async function store(client: Client, drafts: readonly Draft[], tally: Tally): Pr
     const answer = await client.send("POST", "/v1/memories/batch", { memories: drafts.map(({ memory }) => memory) });
     items = Array.isArray(answer.data) ? answer.data : [];
   } catch (error) {
-    // the whole batch was refused: send the items one by one to get the reason of each
+    // The whole batch was refused. Sending the items one by one shows the reason for each.
     if (!(error instanceof RequestRefused) || (error.status !== 400 && error.status !== 413)) throw error;
     if (drafts.length > 1) {
       for (const draft of drafts) await store(client, [draft], tally);
@@ -253,8 +256,8 @@ async function waitUntilSearchable(client: Client, failedBefore: unknown): Promi
   progress.finish(`everything is searchable after another ${readableDuration(performance.now() - startedAt)}`);
 }
 
-// The API does not count memories by status, but the metrics do, for all projects together. null: metrics not
-// accessible.
+// Number of memories in status `processing`; null if the metrics are not accessible. The API does not count memories by
+// status. The metrics do, but for all projects together.
 async function processingMemories(url: string): Promise<number | null> {
   try {
     const response = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(METRICS_TIMEOUT_MS) });

@@ -3,12 +3,12 @@
 import { createReadStream, statSync } from "node:fs";
 import { createGunzip } from "node:zlib";
 
-/** Longest line in bytes; the API accepts no larger body either. */
+/** Maximum length of a line in bytes; the API accepts no larger body either. */
 const LINE_BYTES_MAX = 100 * 1024 * 1024;
 
 /** A line and its position. */
 export interface Line {
-  /** From 1. */
+  /** Line number, from 1. */
   readonly number: number;
   readonly text: string;
   /** Share of the file read so far, 0..1. */
@@ -27,7 +27,7 @@ export async function* readLines(path: string): AsyncGenerator<Line> {
 
   const decoder = new TextDecoder();
   let number = 0;
-  // pieces of the unfinished line; joined only once, so that a long line has linear cost
+  // Pieces of the unfinished line. They are joined only once, so that a long line takes linear time.
   let pieces: string[] = [];
   let pieceCharacters = 0;
   for await (const chunk of bytes as AsyncIterable<Uint8Array>) {

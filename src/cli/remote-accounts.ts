@@ -6,7 +6,7 @@ import type { Plan } from "../domain/project.ts";
 import type { Accounts, KeyBody } from "../local-accounts.ts";
 import type { Client, JsonRecord } from "./client.ts";
 
-/** For requests that return a secret. If repeated, the secret of the first request would be lost. */
+/** Option for requests that return a secret. A repeated request would lose the secret of the first one. */
 const ONCE = { isRepeatable: false } as const;
 
 /** Accounts, accessed with one API key of a server. */
@@ -53,7 +53,7 @@ export class RemoteAccounts implements Accounts {
   }
 
   close(): void {
-    // nothing to close: connections end with their requests
+    // There is nothing to close: every connection ends with its request.
   }
 
   async #listAll(path: string, parameters: Readonly<Record<string, string>>): Promise<object> {

@@ -13,18 +13,18 @@ import { alignRows } from "./terminal.ts";
 export interface Distribution {
   /** Folder of the models shipped with the program, given the data directory. */
   readonly shippedModelsDirectory: (dataDir: string) => string;
-  /** Unpacks native libraries and models before anything loads them; absent if they are already files. */
+  /** Unpacks native libraries and models before anything loads them; absent if they need not be unpacked. */
   readonly unpack?: (config: Config) => Promise<void>;
   /** Work that has to wait until this process holds the data directory's lock. */
   readonly afterOpening?: (config: Config) => void;
 }
 
 interface Command {
-  /** Line in the help; null: the command is hidden. */
+  /** Line in the help; null if the command is hidden. */
   readonly summary: string | null;
   /** @returns the exit code */
   readonly run: (argv: readonly string[], distribution: Distribution) => Promise<number>;
-  /** Help of this command, shown for `--help` after its name; absent: the general help is shown. */
+  /** Help of this command, shown for `--help` after its name. If it is absent, the general help is shown. */
   readonly help?: () => Promise<readonly string[]>;
 }
 
@@ -109,7 +109,7 @@ async function runAccountsCommand(
     clock: systemClock,
     openLocal: openLocalAccounts,
   });
-  // waits until a long list is fully written, since the process exits afterwards
+  // Wait until a long list is fully written, because the process exits afterwards.
   await Bun.write(Bun.stdout, text);
   return 0;
 }

@@ -10,13 +10,22 @@ import { createLog, type Log } from "../kit/log.ts";
 import { VERSION } from "../kit/version.ts";
 import { readableDuration } from "./terminal.ts";
 
-/** How long running requests may take after a stop signal. Then their connections are closed. */
+/** Maximum time, in milliseconds, that running requests get after a stop signal. Then their connections are closed. */
 const DRAIN_MS = 10_000;
-/** How long stores and models may take to close. Acknowledged data is durable even without that. */
+/**
+ * Maximum time, in milliseconds, that stores and models get to close. Acknowledged data is durable even if they do not
+ * close.
+ */
 const CLOSE_MS = 20_000;
-/** A connection without a byte in either direction for this long is closed. Searches take well under a second. */
+/**
+ * A connection is closed if no byte is sent in either direction for this number of seconds. Searches take well under a
+ * second.
+ */
 const IDLE_SECONDS = 60;
-/** Far above the API's own limit, so that the API answers 413 with a body. Bun's own 413 has none. */
+/**
+ * Maximum body size that Bun accepts. It is far above the API's own limit, so that the API answers 413 with a body;
+ * Bun's own 413 has none.
+ */
 const BODY_BYTES_MAX = 2 ** 40;
 
 /**
@@ -33,14 +42,15 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
   print(`Mneme ${VERSION}`);
   print(`opening data directory ${config.dataDir} …`);
   const service = await compose({ config, log, clock: systemClock });
-  // handled from the start: if the service closes before the models are up, `ready` rejects
+  // Errors of `ready` are handled from the start, because `ready` rejects if the service closes before the models are
+  // ready.
   const modelsFailure: Promise<unknown> = service.ready.then(
     () => null,
     (error: unknown) => error ?? new Error("The models failed to start."),
   );
 
   print(`data directory open after ${readableDuration(performance.now() - startedAt)}`);
-  // printed before anything else can fail: the key is already stored and cannot be read back
+  // The key is printed before anything else can fail: it is already stored, and its secret cannot be read again.
   if (service.firstKey !== null) print(`\nadmin key (shown only once):\n\n  KEY=${service.firstKey}\n`);
 
   let server: Server<undefined>;
@@ -70,11 +80,11 @@ export async function serve(config: Config, compose: typeof Compose, afterOpenin
 }
 
 const STOP = Symbol("stop");
-/** Signals within this time after the first one count as the same request to stop. */
+/** Signals within this time (in milliseconds) after the first one count as the same request to stop. */
 const SAME_SIGNAL_MS = 1_000;
 
-// Resolves at the first SIGTERM or SIGINT. A clearly later one exits at once. Ctrl-C arrives several times if the
-// program was started through npx: once from the terminal and once from each parent process.
+// Resolves at the first SIGTERM or SIGINT. A clearly later signal exits the process at once. If the program was started
+// through npx, one Ctrl-C arrives several times: once from the terminal and once from each parent process.
 function stopSignal(): Promise<typeof STOP> {
   return new Promise((resolve) => {
     let firstAtMs: number | null = null;
@@ -111,7 +121,7 @@ function listen(config: Config, service: Service): Server<undefined> {
   }
 }
 
-// Commands to copy. They take the key from a shell variable that is set as printed, or from the operator's own key.
+// Example commands to copy. They use a shell variable with the API key: the new key as printed, or the operator's own.
 function examples(url: string, isKeyGiven: boolean): string {
   return `${isKeyGiven ? "\n  KEY=$MNEME_ADMIN_KEY" : ""}
   curl ${url}/v1/memories -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
@@ -135,7 +145,7 @@ async function shutDown(server: Server<undefined>, service: Service, log: Log): 
   }
 }
 
-// Whether `work` finished in time. Rejects if `work` rejects.
+// Resolves to whether `work` finished in time. Rejects if `work` rejects.
 async function finishesWithin(timeoutMs: number, work: Promise<void>): Promise<boolean> {
   const giveUp = new AbortController();
   const isInTime = await Promise.race([

@@ -1,7 +1,10 @@
 // Terminal output of commands: aligned tables, and progress that is redrawn on a terminal and printed in lines
 // elsewhere. Logs are written by kit/log.ts.
 
-/** Interval between updates: redraws on a terminal, lines elsewhere. Work shorter than that only prints its result. */
+/**
+ * Milliseconds between two updates of a progress display, on a terminal and elsewhere. Work that takes less time only
+ * prints its result.
+ */
 const REDRAW_MS = 200;
 const LINE_MS = 10_000;
 const BAR_CELLS = 24;

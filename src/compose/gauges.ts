@@ -1,14 +1,17 @@
-// Declares the gauges for operators: memories, lanes, and the memory of the server.
+// Declares the gauges for operators: number of memories, state of the lanes, and memory used by the server.
 
 import type { LaneStatus } from "../adapters/inference/lanes.ts";
 import type { Clock } from "../kit/clock.ts";
 import type { Metrics } from "../kit/metrics.ts";
 import type { MemoryStore } from "../ports/memory-store.ts";
 
-/** Maximum age of the numbers of memories: `/metrics` needs no key, and counting visits each memory. */
+/**
+ * Maximum age of the number of memories, in milliseconds. It is cached because `/metrics` needs no key and counting
+ * visits each memory.
+ */
 const COUNTS_MS = 5_000;
 
-/** Declares gauges for memories, lanes and the server's own memory. */
+/** Declares gauges for the number of memories, the lanes, and the memory used by the server. */
 export function declareGauges(
   metrics: Metrics,
   parts: {
@@ -36,7 +39,7 @@ export function declareGauges(
   ]);
 }
 
-// Reads again only if the last value is older than `ms`, or the clock was set back.
+// Caches a value: `read` is called again only if the last value is older than `ms` or the clock was set back.
 function atMostEvery<T>(ms: number, clock: Clock, read: () => T): () => T {
   let last: { readonly value: T; readonly at: number } | null = null;
   return () => {

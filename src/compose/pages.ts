@@ -20,7 +20,7 @@ export interface PageParts {
 
 /** The pages by path. */
 export function createPages({ operations, buckets, metrics, laneStatus }: PageParts): AppParts["pages"] {
-  // built at the first request, so that a start does not wait for it
+  // Built at the first request, so that starting the server does not take longer.
   const document = once(() => openApiDocument({ operations, version: INTERFACE_VERSION, buckets }));
   const docs = once(
     () => new Page("text/html; charset=utf-8", docsPage(document()), { "content-security-policy": DOCS_CSP }),
@@ -39,14 +39,15 @@ export function createPages({ operations, buckets, metrics, laneStatus }: PagePa
   };
 }
 
-// The stores are open as long as the process lives; only the models come and go.
+// Whether the server can answer. Only the models can be unavailable: the stores are open as long as the process runs.
 function readiness(lanes: readonly LaneStatus[]): Answer {
   const isReady = lanes.some(({ status }) => status === "up" || status === "draining");
   const body = { status: isReady ? "ready" : "waiting for the models", lanes: lanes.map(laneView) };
   return { status: isReady ? 200 : 503, body };
 }
 
-// What operators see of a lane. The reason why it refused its models contains a path and is only in the log.
+// The state of a lane as shown to operators. The reason why a lane refused its models is only in the log, because it
+// contains a path.
 function laneView({ name, status, restarts, rssBytes, provider }: LaneStatus): object {
   return { name, status, restarts, rss_bytes: rssBytes, provider };
 }

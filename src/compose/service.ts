@@ -45,8 +45,8 @@ import { openEmbeddedStorage, repair, type Storage } from "./storage.ts";
 import { startUpkeep } from "./upkeep.ts";
 
 /**
- * Maximum number of keys, and of addresses without a key, whose requests are counted at once. Beyond it, a new one is
- * refused until a window is empty.
+ * Maximum number of keys, and of addresses without a key, whose requests are counted at the same time. Requests of
+ * further keys and addresses are refused until one of the windows is empty.
  */
 const COUNTED_KEYS_MAX = 100_000;
 const COUNTED_ADDRESSES_MAX = 20_000;
@@ -56,9 +56,9 @@ export interface Service {
   readonly handle: App;
   /** Resolves when the models are ready; rejects if they will never be. */
   readonly ready: Promise<void>;
-  /** Lets running jobs end, flushes and closes the stores. */
+  /** Waits until running jobs have ended, then flushes and closes the stores. */
   close(): Promise<void>;
-  /** Secret of the admin key if this start created it, otherwise null. It is not stored anywhere. */
+  /** Secret of the admin key if this start created it, otherwise null. The secret itself is not stored anywhere. */
   readonly firstKey: string | null;
 }
 
@@ -69,7 +69,7 @@ interface Surroundings {
   readonly clock: Clock;
 }
 
-/** Functions that open implementations of ports. */
+/** Functions that open the implementations of the ports. */
 export interface PortParts {
   readonly startModels: typeof startModels;
   readonly openStorage: typeof openEmbeddedStorage;
@@ -244,8 +244,8 @@ function operatorLlm({ llmBaseUrl, llmModel, llmApiKey }: Config) {
 }
 
 /**
- * Sets the operator's key if one is configured. Otherwise creates an admin key if there is none, and returns its
- * secret, which is shown once.
+ * Stores the operator's key if one is configured. Otherwise creates an admin key if there is none yet. Returns the
+ * secret of a key that it created, which is shown only once; otherwise null.
  */
 async function ensureAdminKey(
   accounts: AccountStore,
@@ -263,7 +263,7 @@ async function ensureAdminKey(
 
 function whenReady(models: Models, log: Log): Promise<void> {
   const ready = models.ready().catch((error: unknown) => {
-    // the public message names no file, but the person who starts the server needs its path
+    // The public message of the error names no file, but the person who starts the server needs its path.
     const reason = error instanceof Error && error.cause !== undefined ? ` ${String(error.cause)}` : "";
     throw new Error(`${error instanceof Error ? error.message : String(error)}${reason}`, { cause: error });
   });

@@ -23,7 +23,7 @@ import type { UploadFiles } from "../ports/upload-files.ts";
 import { newWebhookSecret } from "../webhooks/signature.ts";
 import type { Closers } from "./closers.ts";
 
-/** Memories per page when a project is opened; other work continues between two pages. */
+/** Number of memories per page when a project is opened; other work continues between two pages. */
 const PAGE_MEMORIES = 500;
 
 /** The stores of record, the uploaded files, and a function that opens the index. */
@@ -33,7 +33,7 @@ export interface Storage {
   readonly files: UploadFiles;
   /** Opens the index for the vectors of this embedder. */
   readonly openIndex: (embedder: Embedder) => Promise<ChunkIndex>;
-  /** The Fault that a caller gets for an error of these stores; null if the caller gets status 500. */
+  /** Converts an error of these stores to the Fault that the caller gets; null if the caller gets status 500. */
   readonly explainFailure: (error: unknown) => Fault | null;
 }
 
@@ -86,7 +86,8 @@ export async function openEmbeddedStorage(options: StorageOptions, closers: Clos
   return { stores, transactions, files, openIndex, explainFailure: faultOfStore };
 }
 
-// A new, empty archive would make every completed memory fail, because its text is missing.
+// Refuses to start if the file with the texts is missing although there are completed memories. A new, empty file would
+// make all of them fail.
 function refuseLostTexts(path: string, completed: number): void {
   if (completed === 0) return;
   throw new StoreError(
@@ -103,7 +104,10 @@ export async function repair({ stores, files }: Storage, index: ChunkIndex, log:
   for (const projectId of await stores.accounts.projects()) await reconcile(projectId, stores, index, log);
 }
 
-/** Puts memories with incomplete index entries back to `processing`. They are searchable again when that is done. */
+/**
+ * Puts memories with incomplete index entries back to `processing`. They are searchable again when they have been
+ * processed.
+ */
 async function reconcile(projectId: ProjectId, stores: Stores, index: ChunkIndex, log: Log): Promise<void> {
   const result = await index.reconcile(projectId, visiblePages(projectId, stores.memories));
   for (const repaired of result.repairs) log.warn({ projectId }, repaired);

@@ -1,13 +1,13 @@
-// Runs chores that may be late by a minute, such as storing when keys were last used.
+// Runs tasks that may be up to a minute late, such as storing when keys were last used.
 
 import type { Clock } from "../kit/clock.ts";
 import type { Eventually } from "../kit/eventually.ts";
 import type { Log } from "../kit/log.ts";
 
-/** Pause between two runs of the chores. */
+/** Pause between two runs of the tasks. */
 const UPKEEP_MS = 60_000;
 
-/** Runs the chores every minute. Returns a function that stops this and waits for a running chore. */
+/** Runs the tasks every minute. Returns a function that stops this and waits for a task that is running. */
 export function startUpkeep(clock: Clock, log: Log, chores: readonly (() => Eventually<void>)[]): () => Promise<void> {
   const stop = new AbortController();
   const loop = async () => {

@@ -6,7 +6,7 @@ import type { JsonObject } from "./memory.ts";
 /** A chat without its messages. */
 export interface Chat {
   readonly id: ChatId;
-  /** User that the chat belongs to; null: its messages search the whole project. */
+  /** User that the chat belongs to. If it is null, the chat's messages search the whole project. */
   readonly userId: string | null;
   readonly title: string | null;
   /** Unix milliseconds. */

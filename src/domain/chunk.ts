@@ -19,8 +19,8 @@ export interface Chunk extends DocumentPlace {
   readonly start: number;
   readonly end: number;
   /**
-   * Tokens of the search text, or of the embedded text of a turn, by the embedder's tokeniser, including special
-   * tokens. May be more than the embedder reads.
+   * Number of tokens of the search text (for a turn: of the embedded text), counted with the embedder's tokeniser,
+   * special tokens included. May be more than the embedder reads.
    */
   readonly tokens: number;
   /** Headings above the chunk, outermost first. */
@@ -30,18 +30,18 @@ export interface Chunk extends DocumentPlace {
 }
 
 /**
- * Builds the texts of the chunks of one memory. Each call builds its text again: all texts of a memory together take
- * about five times the memory of its content, so callers build them for a slice of chunks at a time.
+ * Builds the texts of the chunks of one memory. Nothing is cached: all texts of a memory together would take about five
+ * times as many bytes as its content. Callers therefore build them for a few chunks at a time.
  */
 export interface ChunkTexts {
   /**
-   * The passage as search returns it: the range of the content without white space at both ends, or `Ada: …` for a turn
-   * in JSON.
+   * The passage as search returns it: the chunk's range of the content, trimmed. For a turn of a conversation that is
+   * stored as JSON, `Ada: …`.
    */
   passage(chunk: Chunk): string;
   /**
-   * Text for the embedder: `title. passage`, or `turnSentence` for a turn. Without headings, which many chunks share
-   * (docs/measurements.md).
+   * Text for the embedder: `title. passage`, or `turnSentence` for a turn. Headings are left out because many chunks
+   * share them (docs/measurements.md).
    */
   embeddedText(chunk: Chunk): string;
   /** Text for full text: `title. heading path. passage`, or `turnText` for a turn. */
@@ -54,11 +54,14 @@ export interface ChunkTexts {
 export interface Turn {
   /** Number of the session within the memory, from 0. Only turns of the same session are neighbours. */
   readonly session: number;
-  /** null for the text before the first speaker. */
+  /** Name or role of the speaker; null for text before the first speaker. */
   readonly speaker: string | null;
-  /** Day of the session, as `8 May 2023`; null if unknown. */
+  /** Day of the session, such as `8 May 2023`; null if unknown. */
   readonly date: string | null;
-  /** UTF-16 units of the passage before the spoken text: time, speaker, marks. 0 in the later parts of a long turn. */
+  /**
+   * Length of the label before the spoken text (time, speaker, marks), in UTF-16 code units. 0 in the second and later
+   * parts of a long turn.
+   */
   readonly labelUnits: number;
 }
 
@@ -73,8 +76,8 @@ export interface ChunkPlace extends DocumentPlace {
 }
 
 /**
- * Roles instead of names, as in chats with a model and transcripts of recordings. Nobody asks for a role by name, and
- * the person who asks is often the user.
+ * Matches speakers that are roles, not names, as in chats with a model and transcripts of recordings. Such a label does
+ * not help search: nobody asks for a role by name, and the person who asks is often the user.
  */
 const ROLE =
   /^(user|human|customer|assistant|ai|bot|chatbot|gpt|model|agent|system|developer|tool|function|speaker)([ _-]?\d+|[ _-]\p{L})?$/iu;
@@ -91,17 +94,18 @@ export function indexedText(title: string | null, headings: readonly string[], p
 }
 
 /**
- * The text of a turn for full text, the reranker and language models: `[8 May 2023] Ada: what she says`, without an
- * unknown day or speaker.
+ * The text of a turn for full text, the reranker and language models: `[8 May 2023] Ada: what she says`. Day and
+ * speaker are left out if they are unknown.
  */
 export function turnText(turn: Turn, passage: string): string {
   return `${dayLabel(turn)}${undatedTurnText(turn, passage)}`;
 }
 
 /**
- * The text of a turn for the embedder: `On 8 May 2023, Ada said: "what she says"`, without an unknown day. The embedder
- * was trained on sentences and uses the label of `turnText` less well. A turn of a role is `user: what they say`, and
- * text without a speaker is itself: a day before it makes it harder to find among other texts (docs/measurements.md).
+ * The text of a turn for the embedder: `On 8 May 2023, Ada said: "what she says"`. An unknown day is left out. The
+ * embedder was trained on sentences and uses the label of `turnText` less well. If the speaker is a role, the text is
+ * `user: what they say`; without a speaker, it is the passage alone. Both have no day, because a day makes them harder
+ * to find among other texts (docs/measurements.md).
  */
 export function turnSentence(turn: Turn, passage: string): string {
   if (turn.speaker === null || ROLE.test(turn.speaker)) return undatedTurnText(turn, passage);
@@ -110,8 +114,10 @@ export function turnSentence(turn: Turn, passage: string): string {
 }
 
 /**
- * A turn with its neighbours, two before and two behind, for the full-text index: the day once, one turn per line.
- * @param turns the turns with their passages, in order; the day is that of `turn`.
+ * The text of a turn and its neighbours (two before, two after) for the full-text index: the day once, then one turn
+ * per line.
+ * @param turn its day is shown
+ * @param turns the turn and its neighbours with their passages, in order
  */
 export function turnContext(turn: Turn, turns: readonly { readonly turn: Turn; readonly passage: string }[]): string {
   return `${dayLabel(turn)}${turns.map((each) => undatedTurnText(each.turn, each.passage)).join("\n")}`;
@@ -129,7 +135,7 @@ function withoutLabel({ labelUnits }: Turn, passage: string): string {
   return passage.slice(labelUnits).trimStart();
 }
 
-// A shortened title ends with "…", a sentence with a full stop. Both are removed before the ". " that follows.
+// Removes the "…" of a shortened title, or a full stop, from the end of a part, because ". " follows.
 function withoutClosingMarks(text: string): string {
   return text.trim().replace(/[\s.…]+$/u, "");
 }

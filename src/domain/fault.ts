@@ -44,15 +44,15 @@ export interface FaultDetail {
   readonly param?: string;
   /** Seconds to wait before a retry. */
   readonly retryAfterSeconds?: number;
-  /** Methods that the path supports, if another one was used. */
+  /** Methods that the path supports, if the request used another one. */
   readonly allow?: readonly string[];
-  /** Refused items of a batch. */
+  /** Refused items of a batch, each with its error. */
   readonly items?: readonly { readonly index: number; readonly error: Fault }[];
   /** The internal cause, for the log only. */
   readonly cause?: unknown;
 }
 
-/** An error that is reported to the caller. `message` is public: it says what is wrong and what would be right. */
+/** An error that is reported to the caller. `message` is public: it says what is wrong and how to correct it. */
 export class Fault extends Error {
   override readonly name = "Fault";
   readonly param: string | undefined;
@@ -74,8 +74,8 @@ export class Fault extends Error {
 }
 
 /**
- * Checks an internal assumption. Throws an Error that ends with "this is a bug in Mneme" if it does not hold. Such an
- * error is logged and answered with 500.
+ * Checks an internal assumption. Throws an Error that ends with "this is a bug in Mneme" if the assumption is false.
+ * Such an error is logged and answered with 500.
  */
 export function invariant(holds: unknown, sentence: string): asserts holds {
   if (!holds) throw new Error(`${sentence}: this is a bug in Mneme`);

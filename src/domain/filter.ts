@@ -1,5 +1,5 @@
-// Metadata filters: parses the caller's `filters`, with errors that name the position and the fix, and matches memories
-// against them. Pure; retrieval decides which memories are checked.
+// Metadata filters: parses the caller's `filters`, with errors that name the position and the fix, and tests whether a
+// memory matches them. No input or output; retrieval decides which memories are tested.
 
 import { parseIsoTime } from "../kit/clock.ts";
 import { nearestName } from "../kit/nearest.ts";
@@ -8,13 +8,19 @@ import { Fault } from "./fault.ts";
 import { LIMITS } from "./limits.ts";
 import type { Json, JsonObject, Memory } from "./memory.ts";
 
-/** Field conditions per filter. An empty object or list counts as one, so that the cost of a filter is bounded. */
+/**
+ * Maximum number of field conditions in one filter. An empty object or list counts as one, so that the cost of a filter
+ * is bounded.
+ */
 const CONDITIONS_MAX = 200;
-/** Values per `$in` or `$nin`. */
+/** Maximum number of values in one `$in` or `$nin`. */
 const VALUES_MAX = 1_000;
-/** Nesting depth of `$and`, `$or` and `$not`. */
+/** Maximum nesting depth of `$and`, `$or` and `$not`. */
 const COMBINATOR_DEPTH_MAX = 8;
-/** Nesting depth of objects and arrays in an operand: deeper than metadata can be, and no risk for the call stack. */
+/**
+ * Maximum nesting depth of objects and arrays in an operand. Metadata cannot be nested deeper, and recursive functions
+ * stay within the call stack.
+ */
 const OPERAND_DEPTH_MAX = 64;
 /** The attributes of a memory that filters can read. */
 export type FilteredAttributes = Pick<
@@ -63,8 +69,8 @@ type Comparison = (typeof COMPARISONS)[number];
 export type FilterField = { readonly attribute: FilteredAttribute } | { readonly metadataPath: string };
 
 /**
- * Values to compare for equality. Numbers compare by value (1 equals 1.0; beyond 2^53, metadata and operands are
- * rounded to doubles alike), objects regardless of key order, arrays item by item.
+ * Values to compare for equality. Numbers are compared by value: 1 equals 1.0, and beyond 2^53 both sides are rounded
+ * to doubles in the same way. Objects are equal regardless of key order; arrays are compared item by item.
  */
 export interface FilterValues {
   readonly scalars: ReadonlySet<null | boolean | number | string>;
@@ -74,14 +80,15 @@ export interface FilterValues {
 
 /** A condition that some value of a field must meet. */
 export type FilterCondition =
-  /** The value, or one of its items, is among these. `null` among them also matches an absent field. */
+  /** The value, or one of its items, is among `values`. `null` among them also matches an absent field. */
   | { readonly kind: "equals"; readonly values: FilterValues }
   /**
-   * The value, or one of its items, has the bound's type and compares to it as required. Texts compare by code point.
+   * The value, or one of its items, has the same type as the bound and satisfies the comparison. Texts are compared by
+   * code point.
    */
   | { readonly kind: "compares"; readonly operator: Comparison; readonly bound: number | string }
   | { readonly kind: "exists" }
-  /** An array has the value as an item, or a text contains this text. */
+  /** The field is an array that has one of `values` as an item, or a text that contains `text`. */
   | { readonly kind: "contains"; readonly values: FilterValues; readonly text: string | null };
 
 /** A validated filter. `$ne`, `$nin` and `$exists: false` are represented by `not`. */
@@ -101,9 +108,9 @@ export function parseFilter(value: unknown, param = "filters"): Filter {
 }
 
 /**
- * Whether a memory matches a filter. A metadata path can reach several values: dots descend into objects and into each
- * item of an array, and a key that itself contains dots matches by its full name at any level. A condition holds if it
- * holds for one of these values.
+ * Whether a memory matches a filter. A metadata path can lead to several values. A dot leads from an object to one of
+ * its keys, and arrays are searched item by item. A key that itself contains dots matches, at any level, if its full
+ * name is in the path. A condition is met if one of these values meets it.
  */
 export function matchesFilter(filter: Filter, memory: FilteredAttributes): boolean {
   switch (filter.kind) {
@@ -250,8 +257,8 @@ function operandsOf(field: FilterField, operands: unknown, at: string): readonly
   return operands.map((operand: unknown, index) => operandOf(field, operand, `${at}[${index}]`));
 }
 
-// Validates a value for equality. A value that an attribute can never have is refused only if another operator was
-// meant.
+// Validates an operand for equality. For an attribute other than `tags`, an object or array is refused, because the
+// caller probably meant `$in`. Other impossible values are accepted and match nothing.
 function operandOf(field: FilterField, operand: unknown, at: string): Json {
   if (isDate(field)) return operand === null ? null : instantOf(operand, at);
   const isComposite = typeof operand === "object" && operand !== null;
@@ -369,20 +376,22 @@ function valuesOf(field: FilterField, memory: FilteredAttributes): readonly Json
     return value === null ? [] : [value];
   }
   const found: Json[] = [];
-  // a path longer than metadata can be matches nothing, and each step would compare all that is left of it
+  // A path longer than the size limit of metadata cannot match. It is skipped, because every level of the search would
+  // compare the whole rest of the path.
   const canMatch = field.metadataPath.length <= LIMITS.metadataBytes;
   if (memory.metadata !== null && canMatch) collectValues(memory.metadata, field.metadataPath, found);
   return found;
 }
 
-// Each value has one path text, so it is collected at most once, whichever of its keys contain dots.
+// Collects all values that a dotted path leads to. The keys that lead to a value, joined by dots, give only one path,
+// so a value is collected at most once even if keys contain dots.
 function collectValues(value: Json, path: string, found: Json[]): void {
   if (isArray(value)) {
     for (const item of value) collectValues(item, path, found);
     return;
   }
   if (!isObject(value)) return;
-  // own keys only: inherited properties such as `constructor` are not metadata
+  // Only own keys count: inherited properties such as `constructor` are not metadata.
   if (Object.hasOwn(value, path)) found.push(value[path] as Json);
   if (!path.includes(".")) return;
   for (const [key, inner] of Object.entries(value)) {
@@ -418,7 +427,7 @@ function isInOrder(difference: number, operator: Comparison): boolean {
   }
 }
 
-// Compares by code point. JavaScript compares UTF-16 units, which puts emoji before U+E000.
+// Compares two texts by code point. JavaScript's `<` compares UTF-16 code units and so puts emoji before U+E000.
 function compareTexts(left: string, right: string): number {
   const length = Math.min(left.length, right.length);
   for (let at = 0; at < length; at++) {
@@ -428,7 +437,7 @@ function compareTexts(left: string, right: string): number {
   return left.length - right.length;
 }
 
-// Surrogates sort after all other units, because they encode the code points above U+FFFF.
+// Rank of a UTF-16 code unit. Surrogates sort after all others, because they encode the code points above U+FFFF.
 function codePointRank(unit: number): number {
   return unit >= 0xd800 && unit < 0xe000 ? unit + 0x1_0000 : unit;
 }

@@ -50,7 +50,7 @@ export function timeOrderedId(nowMs: number, random: Uint8Array): string {
   bytes.set(random.subarray(0, 10), 6);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70; // version 7
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80; // variant 10
-  // 26 characters hold 130 bits; the two extra bits are leading zeros
+  // 26 characters encode 130 bits; the two extra bits are leading zeros
   let text = "";
   let bits = 0;
   let held = 2;

@@ -36,7 +36,10 @@ export function messageOf(fields: Fields): Message | null {
   return { speakerKey, speaker: visible(own(fields, speakerKey)) ?? "", ...text };
 }
 
-/** The first time field of an object whose value `read` understands, and its key; null if there is none. */
+/**
+ * The value of the first time field that `read` can parse, as `read` returns it, and the key of the field; null if
+ * there is none.
+ */
 export function timeOf(
   fields: Fields,
   read: (value: unknown) => string | null,
@@ -56,7 +59,7 @@ function visible(value: unknown): string | null {
   return typeof value === "string" && value.trim() !== "" ? value.trim() : null;
 }
 
-/** null if the value cannot be the text of a message. */
+/** The text of a message from the value of its text field; null if the value cannot be such a text. */
 function messageText(value: unknown): Pick<Message, "text" | "hasOtherParts"> | null {
   if (value === null) return { text: "", hasOtherParts: false };
   if (typeof value === "string") return { text: value.trim(), hasOtherParts: false };

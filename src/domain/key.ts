@@ -9,7 +9,7 @@ export interface ApiKey {
   readonly projectId: ProjectId;
   readonly name: string;
   readonly scopes: readonly KeyScope[];
-  /** User that the key is confined to; null: it covers the whole project. */
+  /** User that the key is confined to; null if the key covers the whole project. */
   readonly userId: string | null;
   readonly expiresAt: number | null;
   readonly lastUsedAt: number | null;
@@ -29,7 +29,7 @@ export interface KeyDraft {
 /** The key that is created with a new project. */
 export const FIRST_KEY: KeyDraft = { name: "first key", scopes: ["*"], userId: null, expiresAt: null };
 
-/** Changes to a key. Absent fields stay unchanged; an `expiresAt` of null removes the expiry. */
+/** Changes to a key. A field that is absent stays unchanged; an `expiresAt` of null removes the expiry. */
 export interface KeyChange {
   readonly name?: string;
   readonly scopes?: readonly KeyScope[];

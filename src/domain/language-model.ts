@@ -8,13 +8,16 @@ export interface LlmEndpoint {
   /** http or https; the base URL of an OpenAI-compatible service, such as `https://api.example.com/v1`. */
   readonly baseUrl: string;
   readonly model: string;
-  /** null: no key is sent. */
+  /** API key for this address; null if none is sent. */
   readonly apiKey: string | null;
-  /** Whether an operator or admin chose the address. It may then be any; otherwise it must be public at every call. */
+  /**
+   * Whether an operator or admin chose the address. Then any address is allowed; otherwise it must be public at every
+   * call.
+   */
   readonly isTrusted: boolean;
 }
 
-/** The language model in the operator's configuration. Fields are null if not configured. */
+/** The language model in the operator's configuration. A field is null if it is not configured. */
 export interface OperatorLlm {
   readonly baseUrl: string | null;
   readonly model: string | null;
@@ -40,7 +43,7 @@ export function endpointOf(own: LlmSettings, operator: OperatorLlm): LlmEndpoint
 
 // ---- token estimates
 
-/** Kinds of characters that tokenisers treat alike. */
+/** Kinds of characters; tokenisers treat all characters of a kind in the same way. */
 const KIND = { blank: 0, small: 1, capital: 2, digit: 3, sign: 4, other: 5 } as const;
 const KINDS = Object.keys(KIND).length;
 /**
@@ -69,16 +72,17 @@ const KIND_OF_ASCII = Uint8Array.from({ length: 128 }, (_, code) => {
 });
 
 /**
- * Estimated tokens of a text, by kinds of characters; linear. Non-ASCII text counts one token per four bytes of UTF-8.
- * For scripts with three bytes per character (Chinese, Hindi) that is 0.75 tokens per character.
+ * Estimated number of tokens of a text, from the kinds of its characters. Linear time. Non-ASCII text counts one token
+ * per four bytes of UTF-8. For scripts with three bytes per character (Chinese, Hindi) that is 0.75 tokens per
+ * character.
  */
 export function estimatedTokens(text: string): number {
   return Math.ceil(tokensBefore(text, [text.length])[0] ?? 0);
 }
 
 /**
- * Estimated tokens before each of these places, not rounded. The difference between two places is the estimate of the
- * part between them, provided that the part begins after a blank.
+ * Estimated number of tokens before each of these places, not rounded. The difference between two estimates is the
+ * estimate for the text between the two places, provided that this text begins after a blank.
  * @param places UTF-16 offsets, ascending
  */
 export function tokensBefore(text: string, places: readonly number[]): readonly number[] {
@@ -96,7 +100,8 @@ export function tokensBefore(text: string, places: readonly number[]): readonly 
 }
 
 /**
- * Length in UTF-16 units of the longest beginning of `text` with at most `tokensMax` tokens. Never splits a character.
+ * Length, in UTF-16 code units, of the longest beginning of `text` that has at most `tokensMax` estimated tokens. Never
+ * splits a character.
  */
 export function unitsWithin(text: string, tokensMax: number): number {
   let left = tokensMax * 100;
@@ -110,7 +115,7 @@ export function unitsWithin(text: string, tokensMax: number): number {
   return text.length;
 }
 
-/** Estimated tokens of a text of which only the UTF-8 length is known. */
+/** Estimated number of tokens of a text, if only its length in UTF-8 is known. */
 export function estimatedTokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / 4);
 }

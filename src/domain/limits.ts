@@ -6,34 +6,39 @@ const MiB = 1024 * KiB;
 
 /** Limits of the HTTP API. */
 export const LIMITS = {
-  /** Largest JSON body. */
+  /** Maximum size of a JSON body. */
   bodyBytes: 100 * MiB,
   /** Total size of the JSON bodies that are read or processed at the same time. */
   bodiesInFlightBytes: 400 * MiB,
-  /** `metadata` as compact UTF-8 JSON. */
+  /** Maximum size of `metadata` as compact UTF-8 JSON. */
   metadataBytes: 10 * KiB,
   tagsPerMemory: 50,
   tagCharacters: 256,
   titleCharacters: 1024,
   typeCharacters: 128,
-  /** `userId` and `externalId`. */
+  /** Maximum length of `userId` and `externalId`. */
   callerIdCharacters: 256,
   memoriesPerBatch: 100,
   pageItemsDefault: 20,
   pageItems: 100,
-  /** Total size of the contents on one page of a list; a page with larger contents has fewer items. */
+  /**
+   * Maximum total size of the contents on one page of a list. If the contents are larger, the page has fewer items than
+   * its limit.
+   */
   pageContentBytes: 32 * MiB,
   searchResultsDefault: 10,
   searchResults: 100,
-  /** Related memories that `GET /memories/{id}/graph` shows; `neighbours` also limits its entities. */
+  /**
+   * Number of related memories that `GET /memories/{id}/graph` shows; `neighbours` also limits its number of entities.
+   */
   neighboursDefault: 20,
   neighbours: 100,
   queryCharacters: 8_192,
   requestIdCharacters: 128,
-  /** A user's `name` and `email`, and the names of keys and projects. */
+  /** Maximum length of a user's `name` and `email`, and of the names of keys and projects. */
   nameCharacters: 256,
   emailCharacters: 320,
-  /** `data` of an event, as compact UTF-8 JSON. */
+  /** Maximum size of an event's `data` as compact UTF-8 JSON. */
   eventDataBytes: 10 * KiB,
   eventTypeCharacters: 128,
   messageCharacters: 32_768,
@@ -42,9 +47,9 @@ export const LIMITS = {
   messagesPage: 200,
   sourcesDefault: 8,
   sources: 50,
-  /** Earlier messages that a question can refer to. */
+  /** Number of earlier messages that a question can refer to. */
   chatTurns: 20,
-  /** Messages that may wait while another one in the same chat is being answered. */
+  /** Maximum number of messages that wait while another one in the same chat is being answered. */
   messagesWaitingPerChat: 16,
   webhooksPerProject: 10,
   webhookUrlCharacters: 2_048,
@@ -55,9 +60,9 @@ export const LIMITS = {
   /** Longest time that the old secret of a rotated key stays valid, in seconds. */
   graceSeconds: 30 * 24 * 60 * 60,
   retentionDays: 3_650,
-  /** Largest uploaded file. */
+  /** Maximum size of an uploaded file. */
   uploadBytes: 100 * MiB,
   filenameCharacters: 255,
-  /** In-memory cache of recently read contents. */
+  /** Size of the in-memory cache of recently read contents. */
   contentCacheBytes: 32 * MiB,
 } as const;

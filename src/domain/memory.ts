@@ -11,12 +11,12 @@ export type Stage = "queued" | "reading" | "preparing" | "embedding" | "publishi
 /** Progress of a memory that is being processed. */
 export interface Progress {
   readonly stage: Stage;
-  /** Why the LLM extraction was skipped although it is enabled; null: it was not skipped. */
+  /** Why the LLM extraction was skipped although it is enabled; null if it was not skipped. */
   readonly note: string | null;
   readonly chunksDone: number;
-  /** null until the text has been split into chunks. */
+  /** Number of chunks; null until the text has been split into chunks. */
   readonly chunksTotal: number | null;
-  /** Set only while a file with countable pages is being read. */
+  /** Progress in pages; null unless a file with countable pages is being read. */
   readonly pages: PageProgress | null;
 }
 
@@ -34,7 +34,7 @@ export const EXTRACTED_FIELDS = ["title", "type", "tags", "language"] as const;
 /** An attribute that is extracted if the caller does not provide it. */
 export type ExtractedField = (typeof EXTRACTED_FIELDS)[number];
 
-/** Source of a completed memory's attributes. caller: all were provided, so nothing was extracted. */
+/** Source of a completed memory's attributes. `caller`: the caller provided all of them, so nothing was extracted. */
 export type Extraction = "caller" | "llm" | "local";
 
 /** Any JSON value. */
@@ -60,11 +60,11 @@ export interface Memory {
   /** Unix milliseconds, like all times of this type. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** From this time on, the memory behaves as deleted. */
+  /** From this time on, the memory is treated as deleted; null if it does not expire. */
   readonly expiresAt: number | null;
-  /** Size of the content in UTF-8 bytes; for an upload that has not been read yet, size of the file. */
+  /** Size of the content in UTF-8 bytes; for an upload that has not been read yet, the size of the file. */
   readonly contentBytes: number;
-  /** The file that the memory was uploaded as; null: it was not an upload. */
+  /** The uploaded file that the memory was made from; null if it was not an upload. */
   readonly source: MemorySource | null;
   /** Attributes that the caller provided; extraction never overwrites them. */
   readonly given: readonly ExtractedField[];
@@ -77,15 +77,18 @@ export interface MemorySource {
   readonly bytes: number;
 }
 
-/** An uploaded file that is kept, and whose text was not read yet. */
+/** An uploaded file that is kept because its text has not been read yet. */
 export interface ReceivedFile {
-  /** Its name in UploadFiles. */
+  /** Name of the file in `UploadFiles`. */
   readonly file: string;
   readonly sha256: Uint8Array;
   readonly source: MemorySource;
 }
 
-/** Changes to a memory. Absent fields stay unchanged, null clears, `metadata` is replaced as a whole. */
+/**
+ * Changes to a memory. A field that is absent stays unchanged; null clears the field. `metadata` is replaced as a
+ * whole.
+ */
 export interface MemoryChange {
   readonly content?: string;
   readonly title?: string | null;

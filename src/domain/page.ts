@@ -33,10 +33,10 @@ export function pageOf<Row, Item>(
   return { items: toItems(shown), cursor: isLast ? null : encodeCursor(keyOf(last), binding) };
 }
 
-/** Stores number their rows below 2^63. */
+/** Keys in a cursor are below 2^63, because stores number their rows with signed 64-bit integers. */
 const KEY_MAX = 2n ** 63n - 1n;
 /**
- * Longest cursor accepted. `encodeCursor` produces at most 36 characters: two numbers of 13 digits and a dot, in
+ * Maximum length of a cursor. `encodeCursor` produces at most 36 characters: two numbers of 13 digits and a dot, in
  * base64.
  */
 const CURSOR_CHARACTERS_MAX = 64;
@@ -78,7 +78,7 @@ function parseBase36(text: string): bigint {
   return value;
 }
 
-// Not a secret: it only detects cursors that were cut off, mistyped or used with another list.
+// A checksum without a secret: it only detects cursors that were cut off, mistyped or used with another list.
 function fingerprint(text: string): string {
   return Bun.hash.wyhash(text).toString(36);
 }

@@ -4,7 +4,7 @@ import type { ProjectId } from "./ids.ts";
 
 const MiB = 1024 * 1024;
 
-/** Quotas of a plan; null: unlimited. */
+/** Quotas of a plan; null means unlimited. */
 export interface Quotas {
   /** Queries and chat messages per calendar month (UTC). */
   readonly queriesPerMonth: number | null;
@@ -27,13 +27,13 @@ export type Plan = keyof typeof PLANS;
 /** Every plan, smallest first. */
 export const PLAN_NAMES = Object.keys(PLANS) as readonly Plan[];
 
-/** Language model settings of a project; null: the operator's configuration applies. */
+/** Language model settings of a project. If a setting is null, the operator's configuration applies. */
 export interface LlmSettings {
   readonly base_url: string | null;
   readonly model: string | null;
   /** Never returned by the API; deleted when the address changes. */
   readonly api_key: string | null;
-  /** Whether an admin chose the address. It may then be any; otherwise it must be public at every call. */
+  /** Whether an admin chose the address. Then any address is allowed; otherwise it must be public at every call. */
   readonly is_address_trusted: boolean;
   readonly temperature: number | null;
   readonly max_output_tokens: number | null;
@@ -44,12 +44,12 @@ export interface ProjectSettings {
   readonly llm: LlmSettings;
   readonly smart_ingestion: {
     readonly enabled: boolean;
-    /** Tokens per day; null: unlimited. */
+    /** Maximum number of tokens per day; null means unlimited. */
     readonly daily_token_limit: number | null;
   };
-  /** Days that the texts of deleted memories are kept. */
+  /** Number of days for which the texts of deleted memories are kept. */
   readonly retention_days: number;
-  /** 0..1. If the best result scores below this, there is no evidence for an answer. */
+  /** Score in 0..1. If the best result has a lower score, there is no evidence for an answer. */
   readonly min_evidence: number;
 }
 
@@ -80,7 +80,7 @@ export interface Project {
   readonly createdAt: number;
 }
 
-/** Changes to a project; absent fields stay unchanged. */
+/** Changes to a project. A field that is absent stays unchanged. */
 export interface ProjectChange {
   readonly name?: string;
   readonly plan?: Plan;
@@ -90,7 +90,7 @@ export interface ProjectChange {
 /** How much of its quotas a project has used in the current month. */
 export interface Usage {
   readonly plan: Plan;
-  /** Unix milliseconds: the first instant of this month and of the next one, UTC. */
+  /** First instant of this month and of the next one, UTC, in Unix milliseconds. */
   readonly period: { readonly start: number; readonly end: number };
   readonly queries: number;
   readonly documents: number;

@@ -1,10 +1,10 @@
-// Whether the plan of a project has room for more memories. The stores count what is stored and ask within the
-// transaction that adds to it. Quotas of queries are in account/query-quota.ts.
+// Checks whether the plan of a project has room for more memories. The stores count what is stored, and make the check
+// in the transaction that adds memories. Quotas of queries are in account/query-quota.ts.
 
 import { Fault } from "./fault.ts";
 import { PLANS, type Plan } from "./project.ts";
 
-/** Number and content of memories. */
+/** Number of memories and size of their content. */
 export interface StoredAmount {
   readonly documents: number;
   /** UTF-8 bytes of content. */
@@ -15,7 +15,8 @@ const REMEDY = "delete memories or choose another plan.";
 
 /**
  * The Fault for a change that would exceed a quota of the plan: `document_quota_exceeded` or `storage_quota_exceeded`;
- * null if there is room. A change that adds nothing is allowed even if a smaller plan is exceeded already.
+ * null if there is room. A change that adds nothing is allowed even if the quota is already exceeded, as it can be
+ * after a change to a smaller plan.
  * @param growth what the change adds; `bytes` is negative if it removes content
  */
 export function quotaRefusal(plan: Plan, stored: StoredAmount, growth: StoredAmount): Fault | null {

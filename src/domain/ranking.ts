@@ -15,7 +15,7 @@ export interface Signal {
   readonly score: number;
 }
 
-/** A passage's signal from graph search, with the strongest path that leads to it. */
+/** A passage's signal from graph search, with the strongest path that leads to the passage. */
 export interface GraphSignal extends Signal {
   /** Alternating entities and passage ids, from an entity or top passage of the query to this passage. */
   readonly path: readonly string[];
@@ -29,7 +29,7 @@ export interface Signals {
   readonly text?: Signal;
   /** Score from graph search, 0..1. */
   readonly graph?: Signal;
-  /** Logit of the reranker, squashed to -1..1. */
+  /** Squashed logit of the reranker, -1..1. */
   readonly rerank?: Signal;
 }
 
@@ -39,14 +39,16 @@ export interface RankedPassage {
   readonly memory: Memory;
   readonly text: string;
   readonly place: ChunkPlace;
-  /** 0..1, descending within a result list. */
+  /** Score in 0..1, descending within a result list. */
   readonly score: number;
   readonly signals: Omit<Signals, "graph"> & { readonly graph?: GraphSignal };
   /** Rank by hybrid score, before the reranker; from 1. */
   readonly fusedRank: number;
 }
 
-/** Stages that `explain` can show. A search lists the stages that it ran, in order. */
+/**
+ * Stages that `explain` can show, in the order in which a search runs them. A search lists only the stages that it ran.
+ */
 export const STAGE_NAMES = [
   "queue",
   "embed",
@@ -59,7 +61,7 @@ export const STAGE_NAMES = [
   "hydrate",
 ] as const;
 
-/** Duration of a stage and the number of candidates that left it. */
+/** Duration of a stage, and the number of candidates after it. */
 export interface StageRecord {
   readonly name: (typeof STAGE_NAMES)[number];
   readonly ms: number;
@@ -70,6 +72,6 @@ export interface StageRecord {
 export interface Ranking {
   readonly results: readonly RankedPassage[];
   readonly stages: readonly StageRecord[];
-  /** Number of memories that scope and filters admit. */
+  /** Number of memories in the admissible set. */
   readonly admissible: number;
 }

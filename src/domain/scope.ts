@@ -28,7 +28,10 @@ export type KeyScope = (typeof KEY_SCOPES)[number];
  */
 export interface Viewer {
   readonly projectId: ProjectId;
-  /** User that the key is confined to; null: every user of the project, and data without a user. */
+  /**
+   * User that the key is confined to. null if the key is not confined: it sees every user of the project, and data
+   * without a user.
+   */
   readonly userId: string | null;
 }
 
@@ -41,7 +44,10 @@ export interface Principal extends Viewer {
 /** The memories that a search may return: those of one project, or of one of its users. */
 export interface SearchScope {
   readonly projectId: ProjectId;
-  /** null: the whole project. A user that has no data yet has a null key; that scope is empty, not unlimited. */
+  /**
+   * The user whose memories may be returned; null if the whole project may be searched. `key` is null if the user has
+   * no data yet; such a scope admits no memory.
+   */
   readonly user: { readonly id: string; readonly key: UserKey | null } | null;
 }
 
@@ -61,10 +67,10 @@ export function mayGrant(principal: Pick<Principal, "scopes">, scopes: readonly 
 }
 
 /**
- * The user that a request acts for: the one it names, otherwise the one that its key is confined to, otherwise
- * undefined.
- * @throws Fault with `param`: `invalid_request` for "." and "..", which URL parsers remove from paths;
- *   `insufficient_scope` if the key is confined to another user
+ * The user that a request acts for: the user that the request names, otherwise the user that its key is confined to,
+ * otherwise undefined.
+ * @throws Fault `invalid_request` for the user ids "." and "..", which URL parsers remove from paths;
+ *   `insufficient_scope` if the key is confined to another user. Both have `param`
  */
 export function userOf(viewer: Viewer, named: string | null | undefined, param = "userId"): string | undefined {
   if (named === "." || named === "..") {

@@ -3,18 +3,22 @@
 
 import { cutBefore } from "../kit/text-cut.ts";
 
-/** Longest generated title in code points, `…` included: one line in a list of memories. */
+/**
+ * Maximum length of a generated title in code points, `…` included, so that it fits on one line in a list of memories.
+ */
 export const TITLE_CHARACTERS_MAX = 80;
 
-/** UTF-16 units of a text that can matter for its title, including what is removed from it. */
+/**
+ * Maximum number of UTF-16 code units of a text from which its title is made, parentheses that are removed included.
+ */
 const INPUT_UNITS_MAX = 8 * TITLE_CHARACTERS_MAX;
 
-/** Up to five short words at the end of a line that need a continuation: "of the", "und", "et de". */
+/** Matches up to five short words at the end of a line that seem to need a continuation: "of the", "und", "et de". */
 export const LEANING_END = /(?:\s\p{Ll}{1,3}){1,5}$/u;
 
 /**
- * A text as a title: on one line, at most 80 characters. A longer text first loses its parentheses. If it is still too
- * long, it is cut behind a word that needs no continuation and ends in `…`.
+ * Turns a text into a title: one line of at most 80 characters. From a longer text, parentheses are removed first. If
+ * it is still too long, it is cut after a word that needs no continuation, and `…` is appended.
  */
 export function shortTitle(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();
@@ -28,7 +32,7 @@ export function shortTitle(text: string): string {
   return `${cut.replace(LEANING_END, "").replace(/(?:[\s,;:–—-]| \.)+$/u, "") || cut}…`;
 }
 
-/** Removes parentheses and their content if at least a quarter of a title's length is left. */
+/** Removes parentheses and their content, unless less than a quarter of the maximum length would be left. */
 function withoutParentheses(line: string): string {
   const bare = line
     .replace(/ ?\([^()]{0,400}\)| ?（[^（）]{0,400}）/g, "")

@@ -3,18 +3,20 @@
 import type { EventId } from "./ids.ts";
 import type { JsonObject } from "./memory.ts";
 
-/** A user. Users exist from the first time they are named. */
+/** A user. A user exists from the first request that mentions its id. */
 export interface User {
   /** The application's own identifier. */
   readonly id: string;
   readonly name: string | null;
   readonly email: string | null;
   readonly metadata: JsonObject | null;
-  /** Unix milliseconds; does not change while the user exists. */
+  /** When the user was created, in Unix milliseconds; it never changes. */
   readonly createdAt: number;
 }
 
-/** Input of an upsert. Absent fields stay unchanged, null clears, `metadata` is replaced as a whole. */
+/**
+ * Input of an upsert. A field that is absent stays unchanged; null clears the field. `metadata` is replaced as a whole.
+ */
 export interface UserDraft {
   readonly id: string;
   readonly name?: string | null;

@@ -32,20 +32,20 @@ export interface WebhookDraft {
   readonly isEnabled: boolean;
 }
 
-/** Changes to a webhook; absent fields stay unchanged. */
+/** Changes to a webhook. A field that is absent stays unchanged. */
 export type WebhookChange = Partial<WebhookDraft>;
 
 /** One attempt to deliver an event. */
 export interface DeliveryAttempt {
   /** Unix milliseconds. */
   readonly at: number;
-  /** null: no response was received. */
+  /** HTTP status of the response; null if no response was received. */
   readonly statusCode: number | null;
   readonly error: string | null;
   readonly ms: number;
 }
 
-/** Status of a delivery. pending: more attempts will follow. */
+/** Status of a delivery. `pending`: more attempts will follow. */
 export type DeliveryStatus = "pending" | "delivered" | "failed";
 
 /** The delivery of one event to one webhook. */
@@ -56,6 +56,6 @@ export interface Delivery {
   readonly status: DeliveryStatus;
   readonly attempts: readonly DeliveryAttempt[];
   readonly createdAt: number;
-  /** When the next attempt is due; null: none is scheduled. */
+  /** When the next attempt is due; null if none is scheduled. */
   readonly nextAttemptAt: number | null;
 }

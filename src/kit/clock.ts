@@ -1,6 +1,6 @@
 // Clock. This is the only file that reads the system time, so that tests can supply their own.
 
-/** Tells the time and waits. Times are Unix milliseconds. */
+/** The current time in Unix milliseconds, and waiting. */
 export interface Clock {
   now(): number;
   /** Resolves after `ms`, or at once when `signal` aborts. Never rejects. */

@@ -7,8 +7,8 @@ import type { Eventually } from "./eventually.ts";
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /**
- * Label combinations per metric. Regular labels stay far below; the limit keeps caller-controlled labels from filling
- * the memory. Further combinations are counted under `OTHER`.
+ * Maximum number of label combinations per metric. Regular labels stay far below it; the limit prevents
+ * caller-controlled labels from filling the memory. Further combinations are counted under `OTHER`.
  */
 const SERIES_MAX = 1_000;
 /** Label value of the series that counts combinations beyond `SERIES_MAX`. */
@@ -45,7 +45,8 @@ export class Metrics {
 
   /**
    * Declares a counter (its name ends with `_total`).
-   * @returns function from label values to their counter; a call builds a string, so keep counters on hot paths
+   * @returns a function from label values to their counter. Each call builds a string, so hot paths should keep the
+   *   counter
    * @throws Error for an invalid name or label, or a name that is already declared
    */
   counter(name: string, help: string, labelNames: readonly string[] = []): (...labels: LabelValues) => Counter {
@@ -59,7 +60,7 @@ export class Metrics {
   /**
    * Declares a gauge. `read` runs whenever the metrics are rendered, so it must be quick. Its errors reach the caller
    * of `text`.
-   * @throws Error like `counter`
+   * @throws Error as `counter` does
    */
   gauge(
     name: string,
@@ -78,8 +79,8 @@ export class Metrics {
   /**
    * Declares a histogram.
    * @param bounds upper bounds of the buckets, inclusive, ascending; `+Inf` is added
-   * @returns function from label values to their histogram
-   * @throws Error like `counter`, and for bounds that do not ascend
+   * @returns a function from label values to their histogram
+   * @throws Error as `counter` does, and for bounds that do not ascend
    */
   histogram(
     name: string,
@@ -124,7 +125,7 @@ export class Metrics {
   }
 }
 
-// The series of one metric, by label values.
+// The time series of one metric, by label values.
 class Series<S> {
   readonly #name: string;
   readonly #labelNames: readonly string[];
@@ -166,7 +167,7 @@ class CounterSeries implements Counter {
 
 class HistogramSeries implements Histogram {
   readonly #bounds: readonly number[];
-  /** Observations per bucket, not cumulative; the last one counts values above all bounds. */
+  /** Number of observations per bucket, not cumulative. The last bucket counts values above all bounds. */
   readonly #counts: Float64Array;
   #sum = 0;
 

@@ -1,11 +1,11 @@
 // Suggestions for misspelled names, used in errors about flags, settings and fields.
 
-/** Largest share of edited letters for a suggestion to be useful. */
+/** Maximum share of edited letters at which a suggestion is still useful. */
 const EDITS_SHARE_MAX = 0.4;
 
 /**
- * The known name that is closest to `name` by edit distance, ignoring case, `-` and `_`; null if none is close.
- * Cost: proportional to `known.length` times the product of the two lengths, so use it for short names and short lists.
+ * The known name that is closest to `name` by edit distance, ignoring case, `-` and `_`; null if none is close. Time:
+ * proportional to `known.length` times the product of the two lengths, so use it for short names and short lists.
  */
 export function nearestName(name: string, known: readonly string[]): string | null {
   let best: string | null = null;
@@ -30,7 +30,8 @@ function plain(name: string): string {
   return name.toLowerCase().replace(/[-_]/g, "");
 }
 
-// Optimal string alignment: Levenshtein distance in which a swap of two neighbours, the most common slip, is one edit.
+// Optimal string alignment: Levenshtein distance in which a swap of two adjacent letters, the most common typing error,
+// is one edit.
 function editDistance(left: string, right: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: right.length + 1 }, (_, column) => column);

@@ -1,6 +1,6 @@
-// Words that carry no topic, for fourteen languages. They end a key phrase (preparation/tags.ts), the stop words among
-// them identify a language (preparation/language.ts), and a question without other words refers to the previous one
-// (answer/follow-up.ts). Search does not use them. data/words/README.md describes the lists.
+// Words that carry no topic, for fourteen languages. A key phrase ends before such a word (preparation/tags.ts). The
+// stop words among them identify a language (preparation/language.ts). A question that has no other words refers to the
+// previous question (answer/follow-up.ts). Search does not use the lists. data/words/README.md describes the lists.
 
 import stopWordList from "../../data/words/stop-words.txt" with { type: "text" };
 import topiclessWordList from "../../data/words/topicless-words.txt" with { type: "text" };
@@ -17,7 +17,7 @@ export function hasStopWords(language: string): boolean {
   return STOP_WORDS.has(primaryLanguage(language));
 }
 
-/** Sets by kind and language, made when they are first needed. */
+/** Sets of words by kind and language, made when they are first needed. */
 const sets = new Map<string, ReadonlySet<string>>();
 
 /**
@@ -30,8 +30,8 @@ export function stopWordsOf(language: string): ReadonlySet<string> {
 }
 
 /**
- * The stop words of a language and its other words that are no topic, in lower case. Other languages as in
- * `stopWordsOf`.
+ * The stop words and the topicless words of a language, in lower case. `und` and languages without a list are treated
+ * as in `stopWordsOf`.
  */
 export function topiclessWordsOf(language: string): ReadonlySet<string> {
   return setOf("topicless", [STOP_WORDS, TOPICLESS_WORDS], language);

@@ -1,14 +1,18 @@
 // Finds the place to cut a piece of text that is too long: between words if possible, never within a code point.
 
-/** Units searched before a cut for the end of a word if there is no white space: longer than a word of any language. */
+/**
+ * Number of UTF-16 code units before and after the cut that are segmented to find the end of a word if there is no
+ * white space. Words of every language are shorter.
+ */
 const WORD_UNITS_MAX = 96;
 
 const wordSegmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 const graphemeSegmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 /**
- * The best place to cut `content` in `(start, end]`: behind the last white space of the second half, else behind the
- * last word, else behind the last grapheme, else behind a code point. Greater than `start` if `end` is.
+ * The best place in `(start, end]` to cut `content`: after the last white space in the second half, otherwise after the
+ * last word, otherwise after the last grapheme, otherwise after a code point. The result is greater than `start` if
+ * `end` is.
  */
 export function cutBefore(content: string, start: number, end: number): number {
   if (end >= content.length || isSpace(content.charCodeAt(end))) return end;
@@ -33,7 +37,10 @@ export function splitsPair(content: string, at: number): boolean {
   return (content.charCodeAt(at) & 0xfc00) === 0xdc00 && (content.charCodeAt(at - 1) & 0xfc00) === 0xd800;
 }
 
-/** White space as `String.prototype.trim` has it (ECMA-262, WhiteSpace and LineTerminator). */
+/**
+ * Whether a UTF-16 code unit is white space that `String.prototype.trim` removes (ECMA-262, WhiteSpace and
+ * LineTerminator).
+ */
 export function isSpace(unit: number): boolean {
   if (unit <= 0x20) return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d);
   if (unit < 0xa0) return false;

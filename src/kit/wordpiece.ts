@@ -11,22 +11,25 @@ export interface PairTokens {
   readonly firstLength: number;
 }
 
-/** Converts text to the token ids of a BERT model. Not thread-safe; further instances are cheap. */
+/** Converts text to the token ids of a BERT model. An instance is not thread-safe, but further instances are cheap. */
 export interface WordPiece {
   /** `[CLS] text [SEP]`, truncated to `tokensMax` ids in total (at least 2). */
   encode(text: string, tokensMax: number): Int32Array;
   /**
-   * `[CLS] first [SEP] second [SEP]`. First is truncated to `firstTokensMax` ids, then second so that `tokensMax` holds
-   * in total.
+   * `[CLS] first [SEP] second [SEP]`. `first` is truncated to `firstTokensMax` ids; then `second` is truncated so that
+   * there are at most `tokensMax` ids in total.
    */
   encodePair(first: string, second: string, firstTokensMax: number, tokensMax: number): PairTokens;
   /** Number of tokens of a text, without special tokens. */
   count(text: string): number;
 }
 
-/** Longest word in code points; a longer one becomes `[UNK]`. Given by the model. */
+/** Maximum length of a word in code points; a longer word becomes `[UNK]`. The models were trained with this value. */
 const WORD_CHARS_MAX = 100;
-/** Cached words of several pieces. 20,000 take about 3 MB and cover the working set of a large text. */
+/**
+ * Maximum number of cached words that consist of several pieces. 20,000 words take about 3 MB and are enough for a
+ * large text.
+ */
 const WORDS_REMEMBERED_MAX = 20_000;
 
 /** Loads the vocabulary from a `tokenizer.json`. @throws if the file is not a lower-casing BERT WordPiece tokeniser */
@@ -64,7 +67,7 @@ export function createWordPiece(vocabulary: ReadonlyMap<string, number>): WordPi
 }
 
 class VocabularyWordPiece implements WordPiece {
-  /** Tokens that begin a word, and tokens that continue one (without `##`). */
+  /** Ids of the pieces that begin a word, and of the pieces that continue a word (without `##`). */
   private readonly initial = new Map<string, number>();
   private readonly continuing = new Map<string, number>();
   private readonly pieceCharsMax: number;
@@ -170,7 +173,10 @@ class VocabularyWordPiece implements WordPiece {
     return pieces;
   }
 
-  /** Greedy split, longest piece first. A word with a part that matches no piece is unknown as a whole. */
+  /**
+   * Splits a word greedily, always taking the longest piece that matches. If any part matches no piece, the whole word
+   * is unknown.
+   */
   private split(word: string): readonly number[] {
     if (word.length > WORD_CHARS_MAX && codePoints(word) > WORD_CHARS_MAX) return [this.unknown];
     const pieces: number[] = [];
@@ -204,7 +210,7 @@ const ASCII_KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
   return /[!-/:-@[-`{-~]/.test(char) ? PUNCTUATION : LETTER;
 });
 
-/** Cache of the kinds of characters in plane 0; 0: not known yet. */
+/** Cache of the kinds of the characters up to U+FFFF; 0 means not known yet. */
 const knownKinds = new Uint8Array(0x1_0000);
 
 function kindOf(codePoint: number): number {
@@ -218,9 +224,15 @@ function kindOf(codePoint: number): number {
 }
 
 const BEYOND_ASCII = /[^\t\n\r -~]/;
-/** Control, format, private use and replacement characters, which are removed. Tab and line ends are spaces. */
+/**
+ * Matches control, format, private use and replacement characters, which are removed. Tab and line ends are not
+ * matched: they count as spaces.
+ */
 const UNWANTED = /(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\p{Cs}\ufffd]/gu;
-/** Blocks that BertNormalizer surrounds with spaces, including its gap at U+2B820. */
+/**
+ * Matches the Han characters that BertNormalizer surrounds with spaces. U+2B820 to U+2B91F are missing here because
+ * they are missing there.
+ */
 const HAN =
   /[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\u{2f800}-\u{2fa1f}]/gu;
 const NONSPACING_MARK = /\p{Mn}/gu;
@@ -230,7 +242,7 @@ function normalize(text: string): string {
   if (!BEYOND_ASCII.test(text)) return text.toLowerCase();
   const cleaned = text.replace(UNWANTED, "").replace(HAN, " $& ");
   const bare = cleaned.normalize("NFD").replace(NONSPACING_MARK, "");
-  // The reference lowers each character separately, so it has no final sigma.
+  // The reference implementation converts each character to lower case separately, so it never produces a final sigma.
   return bare.replaceAll("Σ", "σ").toLowerCase();
 }
 

@@ -25,20 +25,23 @@ import type { SearchService } from "./search.ts";
 export interface Question {
   readonly text: string;
   readonly mode: ModeName;
-  /** Most passages that the answer may use. */
+  /** Maximum number of sources of the answer. */
   readonly maxSources: number;
   readonly filter: Filter | null;
   readonly includeGraph: boolean;
   readonly userId?: string;
-  /** The caller's instructions on tone and form, for a language model; null: none. */
+  /** The caller's instructions to the language model on tone and form; null if there are none. */
   readonly instructions: string | null;
-  /** Replaces the configured language model; null: the configured one. */
+  /** Language model to use instead of the configured one; null if the configured one is used. */
   readonly model: string | null;
 }
 
 /** An answer in progress. It holds a reservation in the project's monthly quota until `release`. */
 export interface AnswerRun {
-  /** Throws errors of retrieval before the first event. Stops when the caller's signal aborts. */
+  /**
+   * The events of the answer. Errors of retrieval are thrown before the first event. Stops when the caller's signal
+   * aborts.
+   */
   readonly events: AsyncGenerator<AnswerEvent>;
   /** The passages in the prompt, best first. The answer may use them without citing them. */
   readonly context: () => readonly RankedPassage[];
@@ -54,11 +57,11 @@ export interface AnswerServiceParts {
   readonly accounts: Pick<AccountStore, "project">;
   readonly quota: QueryQuota;
   readonly generation: GenerationParts;
-  /** Scores sentences if the mode reranks and there is no language model. */
+  /** Scores sentences for an extractive answer if the mode reranks. */
   readonly reading: SentenceScorerParts;
 }
 
-/** A model gets more passages than sources are shown, since near-duplicates are dropped. */
+/** A language model gets this many times more passages than sources are shown, because near-duplicates are dropped. */
 const PASSAGES_PER_SOURCE = 1.5;
 
 const NO_TOKENS: LlmUsage = { prompt: 0, completion: 0 };
@@ -74,7 +77,7 @@ export class AnswerService {
   }
 
   /**
-   * Begins an answer and reserves a query in the quota. No further work is done before the first event is requested.
+   * Begins an answer and reserves a query in the quota. No further work is done until the first event is requested.
    * @throws Fault `invalid_request` for a model if no endpoint is configured, and for instructions that leave no room
    *   for sources; `insufficient_scope` if a confined viewer names another user; `query_quota_exceeded`
    */
@@ -91,8 +94,9 @@ export class AnswerService {
   }
 
   /**
-   * Begins an answer with a reservation made before. No further work is done before the first event is requested.
-   * @param terms `history`: earlier turns of the conversation, oldest first
+   * Begins an answer for which the caller has already reserved a query. No work is done until the first event is
+   * requested.
+   * @param terms `history` has the earlier turns of the conversation, oldest first
    * @throws Fault `invalid_request`, see `ask`
    */
   async answer(viewer: Viewer, question: Question, terms: AskTerms): Promise<AnswerRun> {
@@ -141,7 +145,7 @@ export class AnswerService {
 
     const live = (sources: readonly CitedPassage[]) => this.#parts.search.stillShown(viewer, request, sources);
     for await (const event of this.#answered(question, query, passages, terms)) {
-      // sources that were deleted meanwhile are left out
+      // Sources whose memories were deleted in the meantime are left out.
       yield event.type === "sources" ? { ...event, sources: await live(event.sources) } : event;
     }
   }
@@ -166,7 +170,7 @@ export class AnswerService {
     yield usageOf(generation?.spent ?? NO_TOKENS);
   }
 
-  // The language model is called only if the scope has any memory to find.
+  // The question, made self-contained. The language model is called only if the search can find any memory.
   async #standaloneQuestion(viewer: Viewer, question: Question, terms: AnswerTerms): Promise<string> {
     const { generation, history, signal } = terms;
     if (history.length === 0) return question.text;
@@ -176,7 +180,7 @@ export class AnswerService {
   }
 }
 
-/** What an answer needs beside its question. */
+/** What an answer needs besides its question. */
 interface AskTerms {
   readonly signal: AbortSignal;
   readonly reservation: QuotaReservation;
@@ -185,9 +189,9 @@ interface AskTerms {
 
 /** How questions of a project are answered. */
 export interface Answering {
-  /** null: the answer consists of quoted sentences. */
+  /** null if the answer is extractive. */
   readonly generation: Generation | null;
-  /** 0..1. If the best passage scores less, there is no evidence. */
+  /** Score in 0..1. If the best passage has a lower score, there is no evidence. */
   readonly evidenceMin: number;
 }
 

@@ -26,7 +26,7 @@ export interface ChatServiceParts {
   readonly describeSource: (source: CitedPassage) => JsonObject;
 }
 
-/** A question to a chat. Its scope is the chat's. */
+/** A question to a chat. Its user is the user of the chat. */
 export type ChatQuestion = Omit<Question, "userId" | "includeGraph" | "model">;
 
 /** Events of a message that is being answered: fragments of the answer, then the stored message. */
@@ -35,8 +35,8 @@ export type MessageEvent =
   | { readonly type: "message"; readonly message: Message; readonly tokensUsed: number };
 
 /**
- * Runs `store` in a transaction, so that the caller can store more with it. `store` stores the complete answer, which
- * used `tokensUsed`, and returns its message.
+ * Runs `store` in a transaction of the caller, who can store more in the same transaction. `store` stores the complete
+ * answer and returns its message; `tokensUsed` is the number of tokens that the answer used.
  */
 type CommitAnswer = (store: (transaction: Transaction) => Promise<Message>, tokensUsed: number) => Promise<void>;
 
@@ -108,8 +108,8 @@ export class ChatService {
 
   /**
    * Validates the question, joins the chat's queue and reserves a query in the monthly quota. The events begin when the
-   * messages before it are answered. The user's message is stored first. The assistant's message is stored when it is
-   * complete, or as far as it was written when the caller disconnects.
+   * messages before this one in the queue are answered. The user's message is stored first. The assistant's message is
+   * stored when it is complete. If the caller disconnects, the text written so far is stored.
    * @throws Fault `chat_not_found`, `query_quota_exceeded`, `overloaded`, `invalid_request`
    */
   async send(
@@ -199,7 +199,7 @@ export class ChatService {
       if (!signal.aborted) end = "failed";
       throw error;
     } finally {
-      // after a disconnect the text so far is stored; a failed answer is not
+      // After a disconnect, the text so far is stored. The text of a failed answer is not.
       if (end === "disconnected" && partial.text !== "" && (await chats.get(projectId, id)) !== null) {
         await transactions.run((transaction) => store(transaction, true));
       }
@@ -219,7 +219,7 @@ async function visibleChat(chats: Pick<ChatStore, "get">, viewer: Viewer, id: Ch
 
 /** The queue of messages of one chat. */
 interface MessageQueue {
-  /** Messages that are being answered or wait. */
+  /** Number of messages that are being answered or are waiting. */
   waiting: number;
   /** Resolves when the last message of the queue has ended. */
   last: Promise<void>;
@@ -247,16 +247,16 @@ class PartialAnswer {
   }
 
   /**
-   * The sources of the answer. If it was interrupted before it listed them: the passages that it cites so far, then
-   * the rest of its context.
+   * The sources of the answer. If the answer was interrupted before it listed them, its sources are the passages cited
+   * so far, followed by the other passages of its context.
    */
   sourcesAmong(context: readonly RankedPassage[], maxSources: number): readonly CitedPassage[] {
     return this.#sources ?? citedFirst(this.#cited, context, maxSources);
   }
 }
 
-// The events of `answer`, after `before`. Calls `finish` once at the end: also after an error, and if the caller stops
-// before the first event.
+// The events of `answer`, which begin when `before` resolves. Calls `finish` once at the end, also after an error or if
+// the caller stops before the first event.
 function inTurn(
   before: Promise<void>,
   answer: AsyncGenerator<MessageEvent>,

@@ -4,31 +4,32 @@
 import type { MemoryKey } from "../domain/ids.ts";
 import type { Memory } from "../domain/memory.ts";
 
-/** Largest share of the cache for one content. Without it, a few large contents would evict all others. */
+/** Maximum share of the cache for one content. Without it, a few large contents would evict all others. */
 const SHARE_MAX = 1 / 8;
-/** Bytes per UTF-16 unit: the upper bound for any string. */
+/** Number of bytes assumed per UTF-16 code unit of a string, which is the maximum that the runtime needs. */
 const UNIT_BYTES = 2;
 
 type Identity = Pick<Memory, "key" | "version">;
 
-/** Contents by memory and version, with least-recently-used eviction. */
+/** A cache of contents by memory and version. When it is full, the least recently used contents are evicted. */
 export class ContentCache {
-  // a Map keeps the order of insertion; a read inserts again, so the first is the least recently read
+  // A Map iterates in order of insertion, and a read inserts its entry again: the first entry is the least recently
+  // read one.
   readonly #contents = new Map<MemoryKey, { readonly version: number; readonly content: string }>();
   readonly #bytesMax: number;
   #bytes = 0;
 
-  /** @param bytesMax limit for all contents together */
+  /** @param bytesMax maximum size of all contents together */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
 
-  /** Bytes of all contents together. */
+  /** Size of all contents together. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** The content of exactly this version; null if it is not cached. */
+  /** The content of exactly this version of the memory; null if it is not cached. */
   get({ key, version }: Identity): string | null {
     const cached = this.#contents.get(key);
     if (cached === undefined || cached.version !== version) return null;

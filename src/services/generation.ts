@@ -1,4 +1,4 @@
-// Asks a project's language model for a caller who waits: chooses the model, counts tokens, and turns failures into
+// Calls a project's language model while a caller waits: chooses the model, counts tokens, and turns failures into
 // faults. answer/prompt.ts writes the prompts; ports/language-model.ts is the call itself.
 
 import type { AnswerEvent } from "../answer/events.ts";
@@ -30,7 +30,7 @@ export interface GenerationParts {
   readonly model: LanguageModel;
   /** The operator's endpoint and key, for projects without their own. */
   readonly operator: OperatorLlm;
-  /** Tokens of prompt and output together that a model accepts. */
+  /** Maximum number of tokens of prompt and output together that a model accepts. */
   readonly contextTokens: number;
   readonly clock: Clock;
 }
@@ -40,29 +40,32 @@ export interface GenerationRequest {
   readonly question: string;
   /** The self-contained question that was searched for. */
   readonly topic: string;
-  /** The caller's instructions on tone and form; null: none. */
+  /** The caller's instructions on tone and form; null if there are none. */
   readonly instructions: string | null;
-  /** Best first. */
+  /** Passages to answer from, best first. */
   readonly passages: readonly RankedPassage[];
   readonly maxSources: number;
-  /** Earlier turns, oldest first. */
+  /** Earlier turns of the conversation, oldest first. */
   readonly history: readonly Turn[];
 }
 
-/** Defaults of a project: stay close to the sources, and write at most about two pages. */
+/** Defaults for projects that set nothing else: answers stay close to the sources and have at most about two pages. */
 const TEMPERATURE = 0.2;
 const OUTPUT_TOKENS = 1_024;
-/** Longest wait for a rewritten question. After it, the question is rewritten without a language model. */
+/**
+ * Maximum time to wait for the language model to rewrite a question. After it, the contextual question is used, which
+ * needs no language model.
+ */
 const STANDALONE_MS = 10_000;
 
-/** The language model of one answer, and the tokens used so far. */
+/** The language model that writes one answer, and the tokens used so far. */
 export class Generation {
   readonly #parts: GenerationParts;
   readonly #callParts: Pick<LlmRequest, "endpoint" | "projectId" | "purpose" | "temperature">;
   readonly #outputTokensMax: number;
-  /** Tokens of calls that have ended. */
+  /** Number of tokens of the calls that have ended. */
   #ended: LlmUsage = { prompt: 0, completion: 0 };
-  /** The call in progress: tokens of its prompt, and its output so far. */
+  /** The call in progress: number of tokens of its prompt, and its output so far. */
   #running: { readonly prompt: number; readonly output: string } | null = null;
 
   private constructor(parts: GenerationParts, projectId: ProjectId, endpoint: LlmEndpoint, settings: ProjectSettings) {
@@ -74,7 +77,7 @@ export class Generation {
 
   /**
    * The language model of a project; null if none is configured.
-   * @param model replaces the configured model; null: the configured one
+   * @param model replaces the configured model; null if the configured one is used
    * @throws Fault `invalid_request` if `model` is given and no endpoint is configured
    */
   static of(
@@ -96,7 +99,7 @@ export class Generation {
     checkedInstructions({ instructions, ...this.#bounds() });
   }
 
-  /** Tokens used so far. Estimated if the endpoint does not report them, or the answer was interrupted. */
+  /** Number of tokens used so far. It is estimated if the endpoint does not report it or the answer was interrupted. */
   get spent(): LlmUsage {
     if (this.#running === null) return this.#ended;
     const { prompt, output } = this.#running;
@@ -104,8 +107,8 @@ export class Generation {
   }
 
   /**
-   * The question, rewritten to be understood without the conversation. Returns `otherwise` if the model is too slow,
-   * fails, or writes something that is not a question.
+   * Rewrites the question so that it can be understood without the conversation. Returns `otherwise` if the model is
+   * too slow, fails, or writes something that is not a question.
    */
   async standalone(
     history: readonly Turn[],
@@ -143,7 +146,7 @@ export class Generation {
       ...this.#bounds(),
     });
     onContext(prompt.sources);
-    // an endpoint refuses a call whose prompt and output together exceed the model's context
+    // The output is limited to the rest of the model's context, because endpoints refuse calls that could exceed it.
     const outputRoom = this.#parts.contextTokens - prompt.tokens;
     try {
       const fragments = this.#fragments(prompt.messages, Math.min(this.#outputTokensMax, outputRoom), signal);
@@ -161,7 +164,8 @@ export class Generation {
     return { nowMs: clock.now(), contextTokens, outputTokensMax: this.#outputTokensMax };
   }
 
-  // The tokens of a call are known when it ends. Until then they are estimated, so that they count after a disconnect.
+  // The fragments of the model's output. The tokens of a call are known only when it ends. Until then they are
+  // estimated, so that they are counted even if the caller disconnects.
   async *#fragments(
     messages: readonly LlmMessage[],
     outputTokensMax: number,
@@ -197,7 +201,7 @@ export function usageOf(tokens: LlmUsage): AnswerEvent {
   return { type: "usage", tokensUsed: tokens.prompt + tokens.completion };
 }
 
-/** The fault that a caller gets for a failure of a language model. Other errors are returned unchanged. */
+/** Converts a failure of a language model to the fault that the caller gets. Other errors are returned unchanged. */
 export function faultOf(error: unknown): unknown {
   if (error instanceof EmptyAnswer) {
     return new Fault("llm_error", `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`, {

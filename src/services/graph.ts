@@ -17,27 +17,27 @@ export interface GraphEntity {
   readonly kind: EntityKind;
   /** Number of mentions in the memory's passages. */
   readonly mentions: number;
-  /** Number of memories with it that the viewer may see, this one included. */
+  /** Number of memories with this entity that the viewer may see, this memory included. */
   readonly memories: number;
   readonly chunkKeys: readonly ChunkKey[];
 }
 
-/** A memory that shares entities with another. */
+/** A memory that shares entities with the memory that was asked about. */
 export interface Neighbour {
   readonly memory: Memory;
-  /** Above 0; the nearest has 1. */
+  /** Strength of the relation, above 0; the most closely related memory has 1. */
   readonly score: number;
   /** Names of the shared entities. */
   readonly entities: readonly string[];
 }
 
-/** A memory's place in the graph. */
+/** The part of the graph around a memory. */
 export interface MemoryGraph {
   readonly memory: Memory;
-  /** Rarest first. */
+  /** Entities of the memory, rarest first. */
   readonly entities: readonly GraphEntity[];
   readonly relations: readonly Relation[];
-  /** Nearest first. */
+  /** Related memories, the most closely related first. */
   readonly neighbours: readonly Neighbour[];
 }
 
@@ -61,7 +61,7 @@ export class GraphService {
    * The graph around a memory, limited to what the viewer may see. Empty while the memory is not completed. Returns
    * null if the memory does not exist or is not the viewer's. Shows no memory that was deleted, or given to another
    * user, before this call.
-   * @param limit most neighbours to return
+   * @param limit maximum number of neighbours to return
    */
   async around(viewer: Viewer, id: MemoryId, limit: number): Promise<MemoryGraph | null> {
     const { memories, index, extractions, clock } = this.#parts;
@@ -74,7 +74,7 @@ export class GraphService {
     const within = await project.admit(userKey, clock.now());
     const found = await project.neighbourhood(memory.key, within, LIMITS.neighbours);
 
-    // the rows are read again after the index: they have the last word
+    // The rows are read after the index, because only the rows tell what the viewer may see now.
     const relations = await extractions.relations(memory.key);
     const neighbourKeys = found.neighbours.map(({ memoryKey }) => memoryKey);
     const rows = await memories.getMany(viewer.projectId, [memory.key, ...neighbourKeys]);

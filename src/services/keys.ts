@@ -84,7 +84,7 @@ async function refuseStronger(
 }
 
 /**
- * The project that a request concerns: the one it names, else the key's own.
+ * The project that a request concerns: the project that it names, otherwise the key's own.
  * @param param where the request names the project.
  * @throws Fault `insufficient_scope` if a key without `admin` names another project; `project_not_found`
  */

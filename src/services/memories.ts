@@ -1,5 +1,5 @@
 // Memories: storing, reading, listing, changing, deleting. Decides the order of steps and which memories a caller may
-// see; HTTP is api/, rows and files are behind ports.
+// see. HTTP is handled in api/; rows and files are accessed through ports.
 
 import { Fault, invariant } from "../domain/fault.ts";
 import { filteredAttributesJson } from "../domain/filter.ts";
@@ -36,7 +36,8 @@ export interface MemoryServiceParts {
 
 /**
  * Memories of one project, as far as a viewer may see them. Memories of other users are treated as absent. Methods that
- * change something take part in the caller's transaction; what searches may see, and the worker, follow its commit.
+ * change something take part in the caller's transaction. After its commit, they update the visible memories and wake
+ * the ingest worker.
  */
 export class MemoryService {
   readonly #parts: MemoryServiceParts;
@@ -58,7 +59,10 @@ export class MemoryService {
     return memories.map((memory) => ({ memory, content: cached.get(memory.key) ?? read.get(memory.key) ?? "" }));
   }
 
-  /** Returns null if the memory is absent, deleted, expired, of another project, or not the viewer's to see. */
+  /**
+   * A memory with its text; null if the memory does not exist, is deleted or expired, belongs to another project, or is
+   * not visible to the viewer.
+   */
   get(viewer: Viewer, id: MemoryId): Eventually<MemoryWithContent | null> {
     return andThen(visibleMemory(this.#parts.memories, viewer, id), (memory) => {
       if (memory === null) return null;
@@ -84,8 +88,10 @@ export class MemoryService {
   }
 
   /**
-   * Stores drafts, in their order. A Fault stands in the place of one that was refused, see MemoryStore.accept.
-   * @param userParam names the field with the user of the draft at this position, for its Fault.
+   * Stores drafts. Returns one result per draft, in order: a Fault if the draft was refused, see MemoryStore.accept. A
+   * draft that is already a Fault is returned as its own result.
+   * @param userParam returns the name of the field with the user of the draft at this position, for the `param` of a
+   *   Fault.
    */
   async create(
     transaction: Transaction,
@@ -107,7 +113,7 @@ export class MemoryService {
   /**
    * Keeps an uploaded file while `store` stores the memory that refers to it. The file is removed again if no row
    * refers to it in the end, because `store` failed or the memory has this content already.
-   * @throws Fault `overloaded` if the disk is full; and what `store` throws
+   * @throws Fault `overloaded` if the disk is full; and everything that `store` throws
    */
   async withUpload(
     upload: Omit<ReceivedFile, "file"> & { readonly path: string },
@@ -128,7 +134,8 @@ export class MemoryService {
 
   /**
    * Changes a memory. Returns null if it does not exist for this viewer.
-   * @throws Fault, see MemoryStore.change; `insufficient_scope` if a confined viewer would give it to another user
+   * @throws Fault as MemoryStore.change does; `insufficient_scope` if a confined viewer would give the memory to
+   *   another user
    */
   async change(transaction: Transaction, viewer: Viewer, id: MemoryId, change: MemoryChange): Promise<Accepted | null> {
     refuseGivingAway(viewer, change.userId);
@@ -150,8 +157,8 @@ export class MemoryService {
   }
 
   /**
-   * Soft delete: the memory is absent from every read and search when the transaction has ended. With `purges` the
-   * caller then calls `purgeNow`. Returns null if the memory does not exist for this viewer.
+   * Deletes a memory softly: after the transaction, no read or search returns it. With `purges`, the caller calls
+   * `purgeNow` after that. Returns null if the memory does not exist for this viewer.
    */
   async remove(
     transaction: Transaction,
@@ -166,9 +173,9 @@ export class MemoryService {
   }
 
   /**
-   * Erases memories that were deleted with `purges`: vectors, postings and texts, then the rows. Never rejects: what
-   * fails here is done by the worker's sweep. A publication of the same memory that is still running leaves nothing
-   * behind: its lease is void, or its writes come before these.
+   * Erases memories that were deleted with `purges`: vectors, postings and texts, then the rows. Never rejects: if a
+   * step fails here, the worker's sweep repeats it. A worker that is still publishing one of these memories leaves no
+   * data behind: either its lease is void, or it writes before this method does.
    */
   async purgeNow(projectId: ProjectId, keys: readonly MemoryKey[]): Promise<void> {
     const { index, retirement, files, log } = this.#parts;
@@ -183,7 +190,8 @@ export class MemoryService {
     }
   }
 
-  // Contents that wait in their rows are not cached: rows are fast to read.
+  // Reads contents. Contents of memories that are not yet published are in the rows; they are not cached, because rows
+  // are fast to read.
   async #read(memories: readonly Memory[]): Promise<ReadonlyMap<MemoryKey, string>> {
     const waiting = await this.#parts.memories.waitingContents(memories.map((memory) => memory.key));
     const published = memories.filter((memory) => !waiting.has(memory.key));
@@ -221,7 +229,7 @@ export class MemoryService {
   }
 }
 
-/** The memory with this id as the viewer may see it. Returns null if it does not exist or belongs to another user. */
+/** The memory with this id; null if it does not exist or belongs to a user that the viewer may not see. */
 function visibleMemory(memories: Pick<MemoryStore, "get">, viewer: Viewer, id: MemoryId): Eventually<Memory | null> {
   return andThen(memories.get(viewer.projectId, id), (memory) => {
     return memory === null || (viewer.userId !== null && memory.userId !== viewer.userId) ? null : memory;
@@ -229,8 +237,8 @@ function visibleMemory(memories: Pick<MemoryStore, "get">, viewer: Viewer, id: M
 }
 
 /**
- * A draft with the user that it is stored for; a Fault if the viewer cannot act for that user. A draft that is a Fault
- * stays one.
+ * Sets the user that a draft is stored for. Returns a Fault if the viewer cannot act for that user. A draft that is
+ * already a Fault is returned unchanged.
  */
 function ownedDraft(viewer: Viewer, draft: MemoryDraft | Fault, param: string): MemoryDraft | Fault {
   if (draft instanceof Fault) return draft;

@@ -15,10 +15,12 @@ import type { Transaction } from "../ports/transactions.ts";
 import type { Listing } from "../ports/user-store.ts";
 import { projectFor, unknownProject } from "./keys.ts";
 
-/** Memories of a removed project that are purged per step; bounds one DuckDB statement. */
+/**
+ * Maximum number of memories of a removed project that are purged per step; it limits the size of one DuckDB statement.
+ */
 const PURGE_MEMORIES = 1_000;
 
-/** Settings as a caller sends them: what is left out stays as it is; null restores the default. */
+/** Settings as a caller sends them. A setting that is left out stays unchanged; null restores the default. */
 export interface SettingsChange {
   readonly llm?: Partial<Omit<ProjectSettings["llm"], "is_address_trusted">> | null;
   readonly smart_ingestion?: { readonly enabled?: boolean; readonly daily_token_limit?: number | null };
@@ -62,7 +64,7 @@ export class ProjectService {
     return this.#parts.accounts.listProjects(listing);
   }
 
-  /** What the project has used of its plan. */
+  /** How much of its plan's quotas the project has used. */
   usage(principal: Principal): Eventually<Usage> {
     return this.#parts.accounts.usage(principal.projectId);
   }
@@ -81,7 +83,7 @@ export class ProjectService {
       throw new Fault("unsafe_url", "'llm.base_url' must be an http or https address.", { param: "llm.base_url" });
   }
 
-  /** A new project with its first key. */
+  /** Creates a project and its first key. */
   async create(
     { accounts }: Transaction,
     update: ProjectUpdate & { readonly name: string },
@@ -168,7 +170,7 @@ async function readProject(
 
 function merged(settings: ProjectSettings, change: SettingsChange, isByAdmin: boolean): ProjectSettings {
   const address = change.llm?.base_url;
-  // an API key belongs to the address that it was given for, and is never sent to another one
+  // The key of a language model belongs to the address that it was given for, and is never sent to another address.
   const moved = address !== undefined && address !== settings.llm.base_url;
   const moving = moved ? { api_key: null, is_address_trusted: isByAdmin } : {};
   return {

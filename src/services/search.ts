@@ -1,4 +1,4 @@
-// Searches: makes the scope from the viewer and the user that a request names, then calls retrieval.
+// Searches: determines the scope from the viewer and the user that a request names, then calls retrieval.
 
 import type { Filter } from "../domain/filter.ts";
 import type { ModeName, RankedPassage, Ranking } from "../domain/ranking.ts";
@@ -8,20 +8,20 @@ import { admissibleSet, type Confinement, isWithin } from "../retrieval/admissib
 import type { RetrievalParts } from "../retrieval/request.ts";
 import { search } from "../retrieval/search.ts";
 
-/** A search as a caller asks for it. */
+/** A search as a caller requests it. */
 export interface SearchQuestion {
   readonly query: string;
   readonly mode: ModeName;
   readonly limit: number;
   readonly scoreMin: number;
-  /** Absent: every user's memories, and those that belong to none. */
+  /** If it is absent, the search covers every user's memories and those without a user. */
   readonly userId?: string;
   readonly includeGraph: boolean;
-  /** null: all memories in scope. */
+  /** null if all memories in the scope are admissible. */
   readonly filter: Filter | null;
 }
 
-/** The part of a question that says where it may look. */
+/** The part of a question that limits which memories it may find. */
 export type Confined = Pick<SearchQuestion, "userId" | "filter">;
 
 /** What the service needs. */
@@ -44,7 +44,7 @@ export class SearchService {
     return search(this.#parts, { ...request, ...(await this.#confinementOf(viewer, question)), signal });
   }
 
-  /** Whether any memory exists that a search with this confinement can find. */
+  /** Whether a search limited in this way can find any memory. */
   async admits(viewer: Viewer, confined: Confined): Promise<boolean> {
     const { index, clock } = this.#parts;
     const project = await index.project(viewer.projectId);
@@ -52,7 +52,7 @@ export class SearchService {
     return within !== null && within.memories > 0;
   }
 
-  /** The passages among `found` that a search with this confinement may still show. */
+  /** Those of `found` that a search limited in this way may still show: their memories are still admissible. */
   async stillShown<Found extends { readonly passage: RankedPassage }>(
     viewer: Viewer,
     confined: Confined,

@@ -1,4 +1,4 @@
-// Users and their events. A key that is confined to one user sees no other.
+// Users and their events. A key that is confined to one user sees only this user.
 
 import { userSubject } from "../account/idempotency.ts";
 import { Fault } from "../domain/fault.ts";
@@ -33,7 +33,7 @@ export class UserService {
     return users.upsert(viewer.projectId, draft);
   }
 
-  /** @throws Fault `user_not_found`, `insufficient_scope` */
+  /** @throws Fault `user_not_found`; `insufficient_scope` if a confined key names another user */
   async get(viewer: Viewer, userId: string): Promise<User> {
     userOf(viewer, userId);
     const user = await this.#parts.users.get(viewer.projectId, userId);
@@ -41,7 +41,7 @@ export class UserService {
     return user;
   }
 
-  /** A confined key sees its own user only. @throws Fault `invalid_cursor` */
+  /** One page of users, newest first. A confined key sees only its own user. @throws Fault `invalid_cursor` */
   async list(viewer: Viewer, listing: Listing): Promise<Page<User>> {
     if (viewer.userId === null) return this.#parts.users.list(viewer.projectId, listing);
     if (listing.cursor !== undefined) {
@@ -53,7 +53,7 @@ export class UserService {
 
   /**
    * Removes a user's profile; with `cascade` also everything that the user owns, in the same transaction.
-   * @throws Fault `user_not_found`, `insufficient_scope`
+   * @throws Fault `user_not_found`; `insufficient_scope` if a confined key names another user
    */
   async remove(transaction: Transaction, viewer: Viewer, userId: string, cascade: boolean): Promise<void> {
     userOf(viewer, userId);
@@ -77,7 +77,7 @@ export class UserService {
     });
   }
 
-  /** Logs an event; the user becomes known. @throws Fault `insufficient_scope` */
+  /** Logs an event; the user is created if necessary. @throws Fault `insufficient_scope` */
   async addEvent(
     { users }: Transaction,
     viewer: Viewer,

@@ -1,4 +1,4 @@
-// Webhooks. Addresses are checked before they are stored, and again whenever they are called.
+// Webhooks. Addresses are checked before they are stored, and again before every delivery.
 
 import { Fault } from "../domain/fault.ts";
 import type { DeliveryId, ProjectId, WebhookId } from "../domain/ids.ts";
@@ -26,7 +26,7 @@ export class WebhookService {
     this.#parts = parts;
   }
 
-  /** Checks an address before a webhook gets it. @throws Fault `unsafe_url` */
+  /** Checks an address before it is stored in a webhook. @throws Fault `unsafe_url` */
   async checkAddress(url: string | undefined): Promise<void> {
     if (url !== undefined) await this.#parts.guard.check(url, "url");
   }
@@ -79,7 +79,7 @@ export class WebhookService {
     return this.#parts.webhooks.deliveries(projectId, id, listing);
   }
 
-  /** Attempts the same delivery once more. @throws Fault `webhook_not_found`, `delivery_not_found` */
+  /** Makes another attempt of the same delivery. @throws Fault `webhook_not_found`, `delivery_not_found` */
   async redeliver(
     transaction: Transaction,
     projectId: ProjectId,
